@@ -1,4 +1,4 @@
-//! Names the engine by its contents, so that a stored result is never taken for another engine's.
+//! Identifies the engine by a hash of its sources, so that stored results of different engines are never mixed.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the files below `folder`, if it exists.
+/// Collects the files below `folder`, if it exists.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     if !folder.is_dir() {
         return Ok(());

@@ -93,7 +93,7 @@ class Grid:
 
 def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> RadioMap:
     """Compute the map of a scenario; `origin` is what it is called in messages."""
-    cells, ues = table_of(checked.cells()), table_of(checked.terminals(seed))
+    cells, ues = table_of(checked.cells()), table_of(checked.ues(seed))
     paths = table_of(checked.paths(seed, _PARTS))
     x_m, y_m = grid.axes(cells, ues, paths)
     heard = checked.radio_map(x_m.tolist(), y_m.tolist(), grid.height_m)

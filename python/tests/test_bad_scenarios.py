@@ -39,7 +39,7 @@ BROKEN = {
     "what no single value shows": (
         '"100m"',
         '"0m"',
-        r":7: ue\[0\]\.placement: UE 0 .* on top of .*",
+        r":7: ue\[0\]\.placement: UE 0 .* is less than 1m from a mast .*",
     ),
     "a file that is not there": (
         'kind = "list", points = [["100m", "0m"]]',

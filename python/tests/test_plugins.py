@@ -516,7 +516,7 @@ NUMBER = "it must be a number of bytes, at least"
         ("1 / 0", ":7: Mine.{}: ZeroDivisionError: division by zero"),
         ("assert False", ":7: Mine.{}: AssertionError"),
         ("raise KeyError('a\\nb')", ":7: Mine.{}: KeyError: 'a\\nb'"),
-        ("return 5000", ": Mine.{}: returns 5000; it returns nothing, the window is set as self.cwnd_bytes"),
+        ("return 5000", ": Mine.{}: returns 5000; it must return None and set the window as self.cwnd_bytes"),
         ("self.cwnd_bytes = math.nan", f": Mine.{{}}: cwnd_bytes is nan; {NUMBER} 1"),
         ("self.cwnd_bytes = math.inf", f": Mine.{{}}: cwnd_bytes is inf; {NUMBER} 1"),
         ("self.cwnd_bytes = -5.5", f": Mine.{{}}: cwnd_bytes is -5.5; {NUMBER} 1"),

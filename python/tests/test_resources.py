@@ -29,7 +29,7 @@ def written(folder: Path, text: str) -> Path:
 def test_the_command_line_refuses_what_does_not_fit(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", written(tmp_path, SHORT), "--series", "1ns", "--max-memory", "1GB")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "series: 1.0e8 rows, one every 1ns for each of 1 flows, about 31.2 GB" in done.stderr
+    assert "series: 1.0e8 rows (one every 1ns for each of 1 flows) need about 31.2 GB" in done.stderr
 
 
 FULL = pytest.raises(ScenarioError, match=r"packets in the network, .* limit core\.server_queue")
@@ -105,7 +105,9 @@ def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
 
 
 def test_texts_neither_act_on_a_terminal_nor_compute() -> None:
-    with pytest.raises(ScenarioError, match=r'id: a text has no control characters, found ".u\{1b\}'):
+    with pytest.raises(
+        ScenarioError, match=r'id: control characters are not allowed in a text, found ".u\{1b\}'
+    ):
         Scenario.from_toml(SHORT + 'id = "\\u001b]0;x\\u0007"\n')
     assert one_line("a\x1b[2J\n\tb\x9b\u202e") == "a\\x1b[2J b\\x9b\\u202e"
     assert csv_cells(["@x", "+1e3", "-", "", None, -1]) == ["'@x", "+1e3", "'-", "", None, -1]

@@ -196,6 +196,6 @@ def test_entries_are_named_by_id_or_name_everywhere(
     done = cli("run", file, "--set", "flow[up].cc=cubic")
     assert done.returncode == 2
     assert done.stderr == (
-        "airwnd: --set flow[up].cc=cubic: no entry is called `up`; allowed: `download`, `call`, or an index "
+        "airwnd: --set flow[up].cc=cubic: no entry is named `up`; allowed: `download`, `call`, or an index "
         "below 2\n"
     )

@@ -5,7 +5,7 @@
 use airwnd_attack::shape::{SCENARIO, Shape, Table};
 use std::collections::BTreeSet;
 
-/// What no declaration holds: signs of the formats, and units.
+/// Tokens that are not in declarations: punctuation of the formats, and units.
 const SIGNS: [&str; 30] = [
     "[[",
     "]]",

@@ -1,4 +1,4 @@
-//! The ends of the range of every parameter of every member.
+//! Ends of the range of every parameter of every member.
 
 use crate::legal::needed;
 use crate::shape::{Entry, SCENARIO, Shape, Table};
@@ -9,35 +9,35 @@ use std::collections::HashSet;
 /// A scenario with one parameter at, or just beyond, an end of its range.
 #[derive(Clone, Debug)]
 pub struct End {
-    /// The parameter, with the member that it belongs to.
+    /// Parameter, with its member.
     pub parameter: String,
-    /// Its key.
+    /// Key.
     pub key: String,
-    /// The value.
+    /// Value.
     pub value: Json,
-    /// Whether the parameter's own range contains it.
+    /// Set if the range of the parameter contains the value.
     pub is_within: bool,
-    /// The scenario.
+    /// Scenario.
     pub scenario: Json,
 }
 
-/// Where a parameter is tried that several places of a scenario have.
+/// Places at which a parameter is tested if it occurs at several places of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Places {
-    /// At the first.
+    /// The first place.
     First,
-    /// At all.
+    /// All places.
     All,
 }
 
-/// The scenarios for all ends of all ranges.
+/// Returns the scenarios for all ends of all ranges.
 pub fn all(places: Places) -> Vec<End> {
     let mut walk = Walk { places, seen: HashSet::new(), ends: Vec::new() };
     walk.table("", &SCENARIO, &|value| merged(base(), value));
     walk.ends
 }
 
-/// A cell behind a wire, and what every end is put into.
+/// The base scenario: a cell behind a wire.
 fn base() -> Json {
     json!({
         "duration": "20ms",
@@ -50,10 +50,10 @@ fn base() -> Json {
     })
 }
 
-/// `base` with all that `value` says; of a list its first item.
+/// Overlays `value` on `base`; a list of one table is overlaid on the first item of a list.
 fn merged(base: Json, value: Json) -> Json {
     match (base, value) {
-        // Another member: the keys of the one that was there are not its own.
+        // Another member replaces the whole table: the keys of the previous member do not apply to it.
         (Json::Object(_), Json::Object(value)) if value.contains_key("kind") => value.into(),
         (Json::Object(mut base), Json::Object(value)) => {
             for (key, value) in value {
@@ -73,12 +73,12 @@ fn merged(base: Json, value: Json) -> Json {
 
 struct Walk {
     places: Places,
-    /// The parameters that have been tried.
+    /// Parameters tested so far.
     seen: HashSet<String>,
     ends: Vec<End>,
 }
 
-/// Puts a value at a place of the scenario.
+/// Inserts a value at a place of the scenario.
 type Put<'a> = &'a dyn Fn(Json) -> Json;
 
 impl Walk {
@@ -147,11 +147,11 @@ struct Place<'a> {
     path: &'a str,
     key: &'a str,
     parameter: &'a str,
-    /// The parameter and the member that has it, wherever in a scenario the member is.
+    /// Parameter and member, independent of the member's place in the scenario.
     member: Option<String>,
 }
 
-/// A table with this value, and what the table cannot do without.
+/// Returns a table with this value and the required keys.
 fn around(path: &str, table: &Table, key: &str, value: Json) -> Json {
     let mut entries = Map::new();
     if let Some(kind) = &table.kind {

@@ -1,16 +1,16 @@
-//! What holds of the results of every run.
+//! Invariants of the results of every run.
 
 use airwnd_lab::columns::{Cell, ColumnInfo, Row, columns};
 use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
 use serde_json::Value as Json;
 
-/// Sums of rounded numbers may be off by this part.
+/// Relative tolerance for sums of rounded numbers.
 const ROUNDING: f64 = 1e-9;
 
 /// Checks all figures and tables of a run.
 ///
 /// # Errors
-/// A figure that cannot be.
+/// An impossible figure.
 pub fn check(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     rows("flows", outcome.flows())?;
     rows("groups", outcome.groups())?;
@@ -31,12 +31,12 @@ pub fn check(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     long.into_iter().try_for_each(|(name, of)| table(name, of))
 }
 
-/// Fails with what `text` gives unless it is so.
+/// Fails with `text` unless the condition holds.
 fn holds(is_so: bool, text: impl FnOnce() -> String) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(text()) }
 }
 
-/// A number is finite, within its column's range, and no negative zero.
+/// Checks that a number is finite, within its column's range, and not negative zero.
 fn number(of: &str, column: &ColumnInfo, value: f64) -> Result<(), String> {
     let is_sound =
         value.is_finite() && column.range.contains(&value) && (value != 0.0 || value.is_sign_positive());
@@ -57,7 +57,7 @@ fn rows<R: Row>(name: &str, rows: &[R]) -> Result<(), String> {
     })
 }
 
-/// All columns have one length; NaN stands for no value.
+/// Checks a table: all columns have equal length; NaN is a missing value.
 fn table(name: &str, table: &Table) -> Result<(), String> {
     let declared =
         tables().into_iter().find(|info| info.name == name).map(|info| info.columns).unwrap_or_default();
@@ -131,7 +131,7 @@ fn links(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
         holds(link.queue_bytes.mean <= link.queue_bytes.max as f64, || say("mean above maximum"))?;
         let of = written["link"].as_array().into_iter().flatten().find(|of| of["name"] == link.link.as_str());
         match of {
-            // Each station of a medium has a queue of its own.
+            // Each station of a medium has its own queue.
             Some(of) if of["kind"] != "wifi" => limits(of, link).map_err(|what| say(&what))?,
             _ => {}
         }
@@ -139,7 +139,7 @@ fn links(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
-/// A queue holds no more than its limits.
+/// Checks that a queue does not exceed its limits.
 fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
     let bytes = |text: &Json| {
         text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|most| most.0)

@@ -1,18 +1,18 @@
-//! Legal scenarios, drawn from bytes by what the schema declares.
+//! Generator of valid scenarios, drawn from bytes according to the schema.
 //!
-//! Sections, members and values come from the schema, so a new member is drawn as soon as it is in its family's list.
-//! Written here is only what the schema does not say: how sites, links, groups and flows refer to each other, what stands
-//! in the rows of a file, and which values only make a run longer. Parameters that contradict each other are still drawn:
-//! such a scenario has to be refused in one line.
+//! Sections, members and values come from the schema, so a new member is covered once it is declared in its family.
+//! This module adds what the schema does not state: references between sites, links, groups and flows, the rows of
+//! files, and limits on values that only prolong a run. Contradicting parameters are also drawn: such a scenario must
+//! be rejected with a message of one line.
 
 use crate::shape::{Entry, SCENARIO, Shape, Table};
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value as Json, json};
 
-/// Members that are not in the engine: their code comes from outside.
+/// Members with external code (plug-ins).
 const OUTSIDE: [&str; 2] = ["plugin", "python"];
 
-/// Values that make a run large: the end of a key's path, and the most that is drawn.
+/// Limits on values that make a run large: the end of a key's path, and the maximum drawn.
 const MOST: [(&str, f64); 9] = [
     ("site.rings", 1.0),
     ("site.sectors", 3.0),
@@ -30,7 +30,7 @@ const MOST: [(&str, f64); 9] = [
 /// # Errors
 /// As [`Unstructured`].
 pub fn scenario(u: &mut Unstructured<'_>) -> Result<Json> {
-    // How much is written rather than left at its default.
+    // Percentage of optional keys that are written.
     let density = *u.choose(&[2, 8, 8, 25])?;
     let mut draw = Draw { u, density };
     let mut scenario = draw.table("", &SCENARIO, &["duration", "link", "site", "ue", "flow"])?;
@@ -54,9 +54,9 @@ pub fn scenario(u: &mut Unstructured<'_>) -> Result<Json> {
     Ok(scenario.into())
 }
 
-/// A value for what has no default, or needs more than its own range.
+/// Returns a fixed value for a key without a default, or with constraints beyond its own range.
 ///
-/// `None`: anything that its shape allows.
+/// `None`: any value of its shape is valid.
 pub fn needed(path: &str, kind: Option<&str>, key: &str) -> Option<Json> {
     let value = match (path, kind?, key) {
         ("link", "wire", "rate") => json!("20Mbps"),
@@ -78,7 +78,7 @@ pub fn needed(path: &str, kind: Option<&str>, key: &str) -> Option<Json> {
     Some(value)
 }
 
-/// Whether a text can stand for a value of this shape: names, and files that are not there, are set by hand.
+/// Returns whether a value of this shape can be a text. Names and file names are set explicitly.
 fn is_text(shape: &Shape) -> bool {
     match shape {
         Shape::Text => true,
@@ -90,17 +90,17 @@ fn is_text(shape: &Shape) -> bool {
 
 struct Draw<'u, 'b> {
     u: &'u mut Unstructured<'b>,
-    /// How many of a hundred optional keys are written.
+    /// Percentage of optional keys that are written.
     density: u8,
 }
 
 impl Draw<'_, '_> {
     fn chance(&mut self, percent: u8) -> Result<bool> {
-        // Without bytes the least is drawn: then nothing more is written.
+        // When the bytes are exhausted the minimum is drawn, so that no more keys are written.
         Ok(self.u.int_in_range(0..=99)? >= 100 - percent)
     }
 
-    /// The keys of a table, but for `others`.
+    /// Draws the keys of a table, except `others`.
     fn table(&mut self, path: &str, table: &Table, others: &[&str]) -> Result<Map<String, Json>> {
         let kind = table.kind.as_deref();
         let mut drawn = Map::new();
@@ -116,7 +116,7 @@ impl Draw<'_, '_> {
                 drawn.insert(key.clone(), needed);
                 continue;
             }
-            // A section is not written by itself: its keys are.
+            // A section is always present; its keys are drawn.
             let is_section = matches!(shape, Shape::Table(_));
             let is_written = *is_required || is_section || (!is_text(shape) && self.chance(self.density)?);
             if is_written {
@@ -133,7 +133,7 @@ impl Draw<'_, '_> {
             Shape::OneOf(branches) => {
                 let inside = |branch: &&Shape| match branch {
                     Shape::Table(table) => !OUTSIDE.contains(&table.kind.as_deref().unwrap_or_default()),
-                    // Each member is drawn with its parameters; a bare word is one with none of them.
+                    // Members are drawn as tables; a bare word equals a table without parameters.
                     Shape::Words(words) => words.len() == 1,
                     _ => true,
                 };
@@ -191,7 +191,7 @@ impl Draw<'_, '_> {
         Ok(link)
     }
 
-    /// The first group passes all links, so that each is passed.
+    /// Draws a group. The first group passes all links, so that each link is used.
     fn group(
         &mut self,
         number: usize,

@@ -1,12 +1,12 @@
-//! A standing attack on everything that reads input and on every run.
+//! Robustness tests of all input parsers and of runs.
 //!
-//! * [`shape`]: what the schema declares that a scenario may hold; [`value`]: numbers and quantities within a range.
-//! * [`legal`]: generates legal scenarios; [`ends`]: the ends of the range of every parameter of every member.
-//! * [`figures`]: what holds of the results of every run; [`trial`]: runs a scenario within bounds and checks all of it.
-//! * [`targets`]: the functions that the fuzzers call with bytes (`fuzz/`), and the tests with the kept corpus.
+//! * [`shape`]: structure of a scenario as declared by the schema; [`value`]: numbers and quantities within a range.
+//! * [`legal`]: generator of valid scenarios; [`ends`]: ends of the range of every parameter of every member.
+//! * [`figures`]: invariants of the results of every run; [`trial`]: bounded runs of scenarios with all checks.
+//! * [`targets`]: functions called with bytes by the fuzzers (`fuzz/`) and, with the stored corpus, by the tests.
 //!
-//! Generators and fuzzers draw from the same bytes ([`arbitrary::Unstructured`]), so an input that a fuzzer found is a
-//! test like any other.
+//! Generators and fuzzers draw from bytes in the same way ([`arbitrary::Unstructured`]), so an input found by a fuzzer
+//! is an ordinary test case.
 
 pub mod ends;
 pub mod figures;
@@ -20,7 +20,7 @@ pub use arbitrary;
 
 use airwnd_kernel::Stream;
 
-/// Random bytes with a number, to draw a scenario from.
+/// Returns pseudorandom bytes for case `number`, from which a scenario is drawn.
 pub fn bytes(number: u64, length: usize) -> Vec<u8> {
     let mut stream = Stream::new(number, "attack");
     (0..length.div_ceil(8)).flat_map(|_| stream.next_u64().to_le_bytes()).take(length).collect()

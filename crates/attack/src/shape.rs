@@ -1,15 +1,15 @@
-//! What the schema declares that a scenario may hold.
+//! Structure of a scenario as declared by the schema.
 
 use crate::value::Range;
 use serde_json::{Map, Value as Json};
 use std::sync::LazyLock;
 
-/// What may stand at a place of a scenario.
+/// Allowed values at a place of a scenario.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// A table of settings.
     Table(Table),
-    /// One of several.
+    /// One of several shapes.
     OneOf(Vec<Shape>),
     /// One of these words.
     Words(Vec<String>),
@@ -19,49 +19,49 @@ pub enum Shape {
     Value(Range),
     /// Any text: a name or a path.
     Text,
-    /// A list of at least and at most so many items.
+    /// A list with a minimum and a maximum number of items.
     List(Box<Shape>, usize, Option<usize>),
 }
 
 /// The keys of a table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The word of the member of a family, if it is one.
+    /// Word of the family member, if the table is one.
     pub kind: Option<String>,
-    /// The keys besides `kind` in the order of their declaration.
+    /// Keys except `kind`, in order of declaration.
     pub entries: Vec<Entry>,
 }
 
 /// A key of a table.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name.
+    /// Name.
     pub key: String,
-    /// What may stand there.
+    /// Allowed values.
     pub shape: Shape,
-    /// Whether there is no default.
+    /// Set if there is no default.
     pub is_required: bool,
-    /// The default, as it would be written.
+    /// Default in written form.
     pub default: Option<Json>,
 }
 
-/// The shape of a scenario.
+/// Shape of a scenario.
 pub static SCENARIO: LazyLock<Table> = LazyLock::new(|| match Shape::of(&airwnd_lab::schema()) {
     Shape::Table(table) => table,
     other => unreachable!("a scenario is a table, not {other:?}"),
 });
 
 impl Shape {
-    /// The shape that a schema declares.
+    /// Reads the shape from a schema.
     ///
     /// # Panics
-    /// If the schema holds something that no declaration of a parameter makes.
+    /// If the schema contains something that no parameter declaration generates.
     pub fn of(schema: &Json) -> Shape {
         let properties = schema.get("properties").and_then(Json::as_object);
         let branches = schema.get("anyOf").and_then(Json::as_array);
         match (properties, branches) {
             (Some(shared), None) => Shape::Table(Table::of(shared, schema)),
-            // A link: keys that all kinds share, and those of each kind.
+            // A link: keys common to all kinds, and those of each kind.
             (Some(shared), Some(kinds)) => Shape::OneOf(
                 kinds
                     .iter()
@@ -115,10 +115,10 @@ impl Table {
         }
     }
 
-    /// The entry of this key.
+    /// Returns the entry of a key.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the key does not exist.
     pub fn entry(&self, key: &str) -> &Entry {
         self.entries.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("there is no `{key}`"))
     }

@@ -1,7 +1,7 @@
-//! What the fuzzers call with bytes; the tests call it with the kept corpus.
+//! Fuzz targets. The tests call them with the stored corpus.
 //!
-//! A target returns what is wrong, or panics. Texts are read as a user's files are, with an origin in a folder that is
-//! not there.
+//! A target returns an error or panics if it finds a defect. Texts are read like a user's files, with an origin in a
+//! folder that does not exist.
 
 use crate::legal;
 use crate::trial::{self, ORIGIN};
@@ -24,7 +24,7 @@ use std::num::{NonZeroU8, NonZeroU16};
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]) -> Result<(), String>;
 
-/// The targets by the names of their folders in the corpus.
+/// Targets by the names of their folders in the corpus.
 pub const ALL: [(&str, Target); 7] = [
     ("scenario_toml", scenario_toml),
     ("scenario_json", scenario_json),
@@ -35,10 +35,10 @@ pub const ALL: [(&str, Target); 7] = [
     ("pcap", pcap),
 ];
 
-/// Calls of `progress` before a run is stopped.
+/// Number of calls of `progress` before a run is stopped.
 const CALLS: u32 = 3;
 
-/// What a fuzzer changes by overrides.
+/// Base scenario of the overrides.
 const OVERRIDDEN: &str = r#"
 duration = "40ms"
 warmup = "0s"
@@ -67,41 +67,41 @@ fn read_and_run(node: Result<Node, Error>) -> Result<(), String> {
     }
 }
 
-/// Building a network of ten thousand UEs takes longer than a fuzzer should.
+/// Limits the size of a network: building one with ten thousand UEs takes too long for a fuzzer.
 fn is_small(scenario: &Scenario) -> bool {
     scenario.nodes().len() <= 300
 }
 
-/// A scenario in TOML.
+/// Reads and runs a scenario in TOML.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn scenario_toml(bytes: &[u8]) -> Result<(), String> {
     read_and_run(Node::from_toml(&String::from_utf8_lossy(bytes), ORIGIN))
 }
 
-/// A scenario in JSON.
+/// Reads and runs a scenario in JSON.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn scenario_json(bytes: &[u8]) -> Result<(), String> {
     read_and_run(Node::from_json(&String::from_utf8_lossy(bytes), ORIGIN))
 }
 
-/// A legal scenario, drawn from the bytes.
+/// Runs a valid scenario drawn from the bytes.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn scenario_legal(bytes: &[u8]) -> Result<(), String> {
     let Ok(scenario) = legal::scenario(&mut Unstructured::new(bytes)) else { return Ok(()) };
     let scenario = trial::settled(scenario)?;
     trial::scenario(&scenario, CALLS).map(drop).map_err(|what| format!("{what}\n{scenario}"))
 }
 
-/// Lines of `key=value`, as `--set` has them.
+/// Applies lines of `key=value` as overrides, in the syntax of `--set`.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn overrides(bytes: &[u8]) -> Result<(), String> {
     let mut node = Node::from_toml(OVERRIDDEN, ORIGIN).expect("the scenario is valid");
     for line in String::from_utf8_lossy(bytes).lines() {
@@ -113,19 +113,19 @@ pub fn overrides(bytes: &[u8]) -> Result<(), String> {
     read_and_run(Ok(node))
 }
 
-/// The rows, or nothing if a parser of lines refuses them with a message and a line.
+/// Returns the parsed rows, or `None` for a valid error message with a line.
 fn line_of<T>(parsed: Result<T, (usize, String)>) -> Result<Option<T>, String> {
     match parsed {
         Ok(rows) => Ok(Some(rows)),
-        Err((0, message)) => Err(format!("there is no line 0: {message:?}")),
+        Err((0, message)) => Err(format!("an error has line 0: {message:?}")),
         Err((line, message)) => trial::check_message(&Error::new(ORIGIN, Some(line), message)).map(|()| None),
     }
 }
 
-/// A recorded link: the first byte chooses the format.
+/// Parses a link trace; the first byte selects the format.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn trace(bytes: &[u8]) -> Result<(), String> {
     let Some((first, text)) = bytes.split_first() else { return Ok(()) };
     let format = if first % 2 == 0 { trace::Format::Mahimahi } else { trace::Format::Rate };
@@ -139,10 +139,10 @@ pub fn trace(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A file of places, ways, arrivals or sizes: the first byte chooses which.
+/// Parses a file of positions, trajectories, arrivals or sizes; the first byte selects the kind.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn csv(bytes: &[u8]) -> Result<(), String> {
     let Some((first, text)) = bytes.split_first() else { return Ok(()) };
     let text = &String::from_utf8_lossy(text);
@@ -157,10 +157,10 @@ pub fn csv(bytes: &[u8]) -> Result<(), String> {
     if finite { Ok(()) } else { Err("a value is not finite".into()) }
 }
 
-/// Packets at nodes, drawn from the bytes: the file that is written is read back by other programmers' readers.
+/// Writes a capture of packets drawn from the bytes, and reads it back with independent pcap readers.
 ///
 /// # Errors
-/// What is wrong.
+/// The defect found.
 pub fn pcap(bytes: &[u8]) -> Result<(), String> {
     let mut u = Unstructured::new(bytes);
     match drawn_capture(&mut u) {
@@ -176,7 +176,7 @@ fn drawn_capture(u: &mut Unstructured<'_>) -> Drawn<(Settings, Scenario, Vec<Sig
         serde_json::Value::from(name)
     );
     let scenario = Node::from_toml(&text, ORIGIN).and_then(|node| Scenario::from_node(&node));
-    // A name with control characters, which TOML refuses.
+    // The name may contain control characters, which are rejected.
     let Ok(scenario) = scenario else { return Err(arbitrary::Error::IncorrectFormat) };
     let all = scenario.nodes();
     let format = *u.choose(&[Format::Pcap, Format::Pcapng])?;
@@ -193,11 +193,11 @@ fn sight(u: &mut Unstructured<'_>, nodes: &[At]) -> Drawn<Sight> {
     let carried = if u.arbitrary()? {
         Carried::Segment(segment(u)?)
     } else {
-        // The most that an IPv4 datagram holds.
+        // Maximum payload of a UDP datagram over IPv4.
         Carried::Datagram(Bytes(u.int_in_range(0..=65_507)?))
     };
     Ok(Sight {
-        // pcap counts seconds with 32 bits.
+        // pcap stores seconds in 32 bits.
         at: Span(u.int_in_range(0..=u64::from(u32::MAX) * 1_000_000_000)?),
         node: *u.choose(nodes)?,
         crossing: *u.choose(&[Crossing::In, Crossing::Out])?,
@@ -209,7 +209,7 @@ fn sight(u: &mut Unstructured<'_>, nodes: &[At]) -> Drawn<Sight> {
     })
 }
 
-/// A segment with the options that have room beside each other (RFC 2018 §3: three blocks beside timestamps).
+/// Draws a segment with a combination of options that fits into the header (RFC 2018 §3: three blocks with timestamps).
 fn segment(u: &mut Unstructured<'_>) -> Drawn<Segment> {
     let is_first = u.arbitrary()?;
     let mut sack = [SeqRange::default(); 3];
@@ -264,7 +264,7 @@ fn written_and_read(settings: &Settings, scenario: &Scenario, sights: &[Sight]) 
     Ok(())
 }
 
-/// A packet of a file: its time in nanoseconds, its length, and what was kept of it.
+/// A packet of a file: time in nanoseconds, original length, and captured bytes.
 type Packet<'a> = (u64, u32, &'a [u8]);
 
 fn pcap_packets(file: &[u8]) -> Result<Vec<Packet<'_>>, String> {
@@ -273,7 +273,7 @@ fn pcap_packets(file: &[u8]) -> Result<Vec<Packet<'_>>, String> {
         .blocks
         .into_iter()
         .map(|packet| {
-            // The file counts nanoseconds where the older format has microseconds.
+            // The file has nanoseconds in the field that is microseconds in the original format.
             let at = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_usec);
             (at, packet.origlen, &packet.data[..packet.caplen as usize])
         })
@@ -295,7 +295,7 @@ fn pcapng_packets(file: &[u8]) -> Result<Vec<Packet<'_>>, String> {
         .collect())
 }
 
-/// A packet that was written in full has the headers, checksums and length of what was sent.
+/// Checks headers, checksums and length of a packet that was captured in full.
 fn whole(sight: &Sight, length: u32, bytes: &[u8]) -> Result<(), String> {
     let in_tunnel = matches!(sight.node, At::Enb(_));
     let (payload, header, protocol) = match sight.carried {
@@ -306,7 +306,7 @@ fn whole(sight: &Sight, length: u32, bytes: &[u8]) -> Result<(), String> {
     if u64::from(length) != expected || bytes.len() as u64 != expected {
         return Err(format!("{sight:?} has {length} bytes, {} of them kept, not {expected}", bytes.len()));
     }
-    // The length of a tunnel's packet has no room in its field if the packet inside is the longest.
+    // The length field of the tunnel header cannot represent a tunnelled packet of maximum length.
     if expected > u64::from(u16::MAX) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Runs a scenario within bounds, and checks all of it.
+//! Bounded runs of scenarios, with all checks.
 
 use crate::figures;
 use airwnd_catalog::{Error, Node};
@@ -7,24 +7,24 @@ use airwnd_lab::{Outcome, Records, Scenario, run_tapped};
 use airwnd_units::{Span, Time};
 use serde_json::Value as Json;
 
-/// The origin of all scenarios: a folder that is not there, so that no file is read.
+/// Origin of all scenarios, in a folder that does not exist, so that no file is read.
 pub const ORIGIN: &str = "/nowhere/attack.toml";
 
-/// What became of a scenario.
+/// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It ran to its end.
+    /// The scenario ran to its end.
     Ran,
-    /// It was stopped at the bound.
+    /// The run was stopped at the bound.
     Stopped,
-    /// It was refused in one line.
+    /// The scenario was rejected with a message of one line.
     Refused,
 }
 
-/// Reads a scenario; what is refused is refused in one line that says where.
+/// Reads a scenario. `None`: it was rejected with a valid message.
 ///
 /// # Errors
-/// A message that is none.
+/// An invalid message.
 pub fn read(node: Result<Node, Error>) -> Result<Option<Scenario>, String> {
     match node.and_then(|node| Scenario::from_node(&node)) {
         Ok(scenario) => Ok(Some(scenario)),
@@ -32,26 +32,26 @@ pub fn read(node: Result<Node, Error>) -> Result<Option<Scenario>, String> {
     }
 }
 
-/// A message is one line: an origin, a key or a line where there is one, and what is wrong.
+/// Checks that a message is one line with a place and a problem.
 pub(crate) fn check_message(error: &Error) -> Result<(), String> {
     let message = error.to_string();
     if message.contains(char::is_control) || !message.contains(": ") {
-        return Err(format!("the message {message:?} is no line, or does not say where"));
+        return Err(format!("the message {message:?} is not a single line, or has no place"));
     }
     Ok(())
 }
 
-/// Runs a scenario for at most this many calls of `progress`: one for each 100 ms or 65536 events.
+/// Runs a scenario for at most this many calls of `progress`: one per 100 ms or 65536 events.
 ///
 /// # Errors
-/// A figure that cannot be, or a mistake that `check` overlooked.
+/// An impossible figure, or an error that `check` missed.
 pub fn run(scenario: &Scenario, calls: u32) -> Result<Verdict, String> {
     let Some(outcome) = simulate(scenario, calls)? else { return Ok(Verdict::Stopped) };
     figures::check(scenario, &outcome)?;
     Ok(Verdict::Ran)
 }
 
-/// The outcome, or nothing if `check` refuses the run or it was stopped at the bound.
+/// Returns the outcome, or `None` if `check` rejects the run or it was stopped at the bound.
 fn simulate(scenario: &Scenario, calls: u32) -> Result<Option<Outcome>, String> {
     let cells = scenario.nodes().iter().any(|node| matches!(node, At::Enb(_)));
     let window = Span::ZERO..Span::from_millis(5);
@@ -69,20 +69,20 @@ fn simulate(scenario: &Scenario, calls: u32) -> Result<Option<Outcome>, String> 
     match run_tapped(scenario, scenario.seed, &records, None, &mut progress) {
         Ok(outcome) => Ok(Some(outcome)),
         Err(error) if left == 0 && error.to_string().ends_with(&format!("stopped at {last}")) => Ok(None),
-        Err(error) => Err(format!("`check` accepts what `run` refuses: {error}")),
+        Err(error) => Err(format!("`check` accepts a scenario that `run` rejects: {error}")),
     }
 }
 
-/// Whether a second run, and a run of the scenario as it is written out, give the same.
+/// Checks that a second run, and a run of the resolved scenario, give the same results.
 ///
 /// # Errors
-/// What differs.
+/// The difference.
 pub fn repeat(scenario: &Scenario, calls: u32) -> Result<(), String> {
     let written = scenario.to_json();
     let again = Node::from_json(&written.to_string(), ORIGIN).and_then(|node| Scenario::from_node(&node));
-    let again = again.map_err(|error| format!("what is written out is refused: {error}"))?;
+    let again = again.map_err(|error| format!("the resolved scenario is rejected: {error}"))?;
     if again.to_json() != written {
-        return Err("written out, read and written out again it is another scenario".into());
+        return Err("resolving the resolved scenario changes it".into());
     }
     let bytes = |scenario: &Scenario| {
         let outcome = simulate(scenario, calls)?;
@@ -90,10 +90,10 @@ pub fn repeat(scenario: &Scenario, calls: u32) -> Result<(), String> {
     };
     let first: Result<Option<(String, String)>, String> = bytes(scenario);
     if first != bytes(scenario) {
-        return Err("a second run gives other bytes".into());
+        return Err("a second run gives different bytes".into());
     }
     if first != bytes(&again) {
-        return Err("the scenario as it is written out gives other bytes".into());
+        return Err("the resolved scenario gives different bytes".into());
     }
     Ok(())
 }
@@ -109,7 +109,7 @@ pub fn scenario(scenario: &Json, calls: u32) -> Result<Verdict, String> {
     }
 }
 
-/// A scenario whose parameters do not contradict each other: the keys that messages name are left out.
+/// Removes contradictions from a scenario: the keys named by messages are removed.
 ///
 /// # Errors
 /// As [`read`].
@@ -125,7 +125,7 @@ pub fn settled(mut scenario: Json) -> Result<Json, String> {
             .and_then(|rest| rest.split(": ").next());
         let Some(key) = key else { return Ok(scenario) };
         let place = format!("/{}", key.replace(']', "").replace(['.', '['], "/"));
-        // Where the key has its default, the others of its table are at fault.
+        // If the key has its default, the other keys of its table are at fault.
         let table = place.rsplit_once('/').map_or("", |(table, _)| table);
         if ![place.as_str(), table].into_iter().any(|place| !is_item(place) && remove(&mut scenario, place)) {
             return Ok(scenario);
@@ -133,12 +133,12 @@ pub fn settled(mut scenario: Json) -> Result<Json, String> {
     }
 }
 
-/// Whether this is the place of an item of a list.
+/// Returns whether a JSON pointer refers to an item of a list.
 fn is_item(place: &str) -> bool {
     place.rsplit('/').next().is_some_and(|last| last.parse::<usize>().is_ok())
 }
 
-/// The smallest part of a scenario that still fails: keys and items are left out for as long as it does.
+/// Reduces a failing scenario: removes keys and items as long as it still fails.
 pub fn reduce(scenario: &Json, fails: &mut dyn FnMut(&Json) -> bool) -> Json {
     let mut smallest = scenario.clone();
     loop {
@@ -155,7 +155,7 @@ pub fn reduce(scenario: &Json, fails: &mut dyn FnMut(&Json) -> bool) -> Json {
     }
 }
 
-/// The JSON pointers of all keys and items, whole tables and last items first.
+/// Returns JSON pointers of all keys and items, whole tables and last items first.
 fn places(value: &Json, at: &str) -> Vec<String> {
     let inner: Vec<(String, &Json)> = match value {
         Json::Object(entries) => entries.iter().map(|(key, value)| (format!("{at}/{key}"), value)).collect(),
@@ -188,7 +188,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_does_not_matter_is_left_out() {
+    fn irrelevant_keys_are_removed() {
         let scenario = json!({"a": 1, "b": [{"c": 2, "d": 3}, 4], "e": {"f": 5}});
         let mut tries = 0;
         let smallest = reduce(&scenario, &mut |candidate| {

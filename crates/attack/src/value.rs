@@ -4,28 +4,28 @@ use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Span, Speed}
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value as Json, json};
 
-/// The numbers or quantities that a parameter may have.
+/// Allowed numbers or quantities of a parameter.
 #[derive(Clone, Debug)]
 pub struct Range {
-    /// The least and the greatest as they are written.
+    /// Minimum and maximum in written form.
     pub ends: [Json; 2],
     low: f64,
     high: f64,
     unit: Unit,
 }
 
-/// How a number is written.
+/// Notation of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Unit {
     Whole,
     Number,
-    /// A quantity that counts something.
+    /// A quantity in whole units.
     Count(&'static str),
     /// A quantity on a continuous scale.
     Scale(&'static str),
 }
 
-/// A quantity as a number of the unit in which it is counted or measured.
+/// Parses a quantity to a number and its unit.
 fn quantity(text: &str) -> Option<(f64, Unit)> {
     let count = |number: u64, unit| (number as f64, Unit::Count(unit));
     let scale = |number: f64, unit| (number, Unit::Scale(unit));
@@ -41,10 +41,10 @@ fn quantity(text: &str) -> Option<(f64, Unit)> {
 }
 
 impl Range {
-    /// The range that a schema states.
+    /// Reads the range from a schema.
     ///
     /// # Panics
-    /// If it states none, or a quantity has an unknown unit.
+    /// If the schema has no range, or a quantity has an unknown unit.
     pub(crate) fn of(schema: &Json) -> Range {
         if let Some(unit) = match schema["type"].as_str() {
             Some("integer") => Some(Unit::Whole),
@@ -61,7 +61,7 @@ impl Range {
         Range { ends, low, high, unit }
     }
 
-    /// As it is written.
+    /// Returns a number in written form.
     fn write(&self, number: f64) -> Json {
         match self.unit {
             Unit::Whole if number < 0.0 => json!(number as i64),
@@ -72,25 +72,25 @@ impl Range {
         }
     }
 
-    /// Whether it contains this number.
+    /// Returns whether the range contains this number.
     pub fn contains(&self, number: f64) -> bool {
         (self.low..=self.high).contains(&number)
     }
 
-    /// Zero as it is written.
+    /// Zero in written form.
     pub fn zero(&self) -> Json {
         self.write(0.0)
     }
 
-    /// A value below the least and one above the greatest, where they can be written.
+    /// Returns a value below the minimum and one above the maximum, as far as they can be written.
     pub fn outside(&self) -> Vec<Json> {
         let away = |end: f64| match self.unit {
-            // The next one, or the next that a floating-point number can be.
+            // The next whole number, or the next floating-point number.
             Unit::Whole | Unit::Count(_) => (end.abs() * f64::EPSILON).max(1.0),
             Unit::Number | Unit::Scale(_) => (end.abs() * 1e-9).max(1e-9),
         };
         let values = [self.low - away(self.low), self.high + away(self.high)];
-        // TOML's whole numbers have 63 bits.
+        // Integers in TOML have 63 bits.
         values
             .into_iter()
             .filter(|value| value.abs() < i64::MAX as f64)
@@ -98,14 +98,14 @@ impl Range {
             .collect()
     }
 
-    /// A value for a parameter that has no default: the middle, on a logarithmic scale if the range spans decades.
+    /// Returns the middle of the range, on a logarithmic scale if the minimum is above zero.
     pub fn middle(&self) -> Json {
         let middle =
             if self.low > 0.0 { (self.low * self.high).sqrt() } else { (self.low + self.high) / 2.0 };
         self.write(middle)
     }
 
-    /// A value, often an end or near `default`, and at most `most`.
+    /// Draws a value of at most `most`, often an end or near `default`.
     ///
     /// # Errors
     /// As [`Unstructured`].
@@ -121,7 +121,7 @@ impl Range {
             1 if high == self.high => return Ok(self.ends[1].clone()),
             2 => self.low + part * (high - self.low),
             3 | 4 => {
-                // Logarithmic from the end nearer to zero, or from the smallest number worth trying.
+                // Logarithmic, from the minimum, or from a small number if the minimum is not positive.
                 let least = if self.low > 0.0 { self.low } else { (high * 1e-9).max(f64::MIN_POSITIVE) };
                 least * (high / least).max(1.0).powf(part)
             }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_read_and_what_is_just_outside_is_written() {
+    fn a_range_is_read_and_values_just_outside_are_written() {
         let delay = range(json!({"type": "string", "x-range": ["0ns", "1min"]}));
         assert_eq!((delay.low, delay.high, delay.zero()), (0.0, 6e10, json!("0ns")));
         assert_eq!(delay.outside(), [json!("-1ns"), json!("60000000001ns")]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_lies_within_and_the_ends_are_among_it() {
+    fn drawn_values_are_within_the_range_and_include_its_ends() {
         let range = range(json!({"type": "string", "x-range": ["1B", "64KiB"]}));
         let bytes = crate::bytes(1, 10_000);
         let mut u = Unstructured::new(&bytes);

@@ -1,20 +1,20 @@
-//! CSV files with a line of column names, and numbers below it.
+//! CSV files of numbers with a header line.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::ops::RangeInclusive;
 
-/// The number of a line, counted from 1, and what is wrong there.
+/// Number of a line, counted from 1, and the error in it.
 pub type Mistake = (usize, String);
 
-/// A text as columns and lines. Empty lines and those that begin with `#` are left out.
+/// A parsed CSV text. Empty lines and lines that begin with `#` are skipped.
 pub struct Table {
     columns: Vec<String>,
-    /// The line of the names.
+    /// Number of the header line.
     header: usize,
     lines: Vec<(usize, StringRecord)>,
 }
 
-/// A line below the names.
+/// A line after the header.
 pub struct Line<'t> {
     number: usize,
     columns: &'t [String],
@@ -25,7 +25,7 @@ impl Table {
     /// Splits a text into lines and fields (RFC 4180).
     ///
     /// # Errors
-    /// A text without a line of names, a name that stands there twice, a line with more or fewer fields than names.
+    /// A text without a header, a duplicate column, or a line with more or fewer fields than the header.
     pub fn of(text: &str) -> Result<Table, Mistake> {
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
@@ -35,7 +35,7 @@ impl Table {
             .from_reader(text.as_bytes());
         let mut lines = Vec::new();
         for record in reader.records() {
-            let record = record.expect("every text in UTF-8 has records, which may be of any length");
+            let record = record.expect("flexible records of valid UTF-8 cannot fail");
             if record.len() > 1 || !record[0].is_empty() {
                 lines.push((line_of(text, &record), record));
             }
@@ -46,7 +46,7 @@ impl Table {
         let (header, names) = lines.remove(0);
         let columns: Vec<String> = names.iter().map(str::to_string).collect();
         if let Some(twice) = (1..columns.len()).find(|place| columns[..*place].contains(&columns[*place])) {
-            return Err((header, format!("there are two columns `{}`", columns[twice])));
+            return Err((header, format!("duplicate column `{}`", columns[twice])));
         }
         match lines.iter().find(|(_, cells)| cells.len() != columns.len()) {
             Some((number, cells)) => {
@@ -57,46 +57,46 @@ impl Table {
         }
     }
 
-    /// The place of a column.
+    /// Returns the index of a column, if it exists.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 
-    /// The place of a column that must be there.
+    /// Returns the index of a required column.
     ///
     /// # Errors
-    /// There is none.
+    /// A missing column.
     pub fn need(&self, name: &str) -> Result<usize, Mistake> {
         self.find(name).ok_or_else(|| (self.header, format!("there is no column `{name}`")))
     }
 
-    /// What is made of each line below the names; there must be one at least.
+    /// Converts each line after the header; there must be at least one. `what` names the contents of a line.
     ///
     /// # Errors
-    /// The first mistake in a line, or a file without lines, which hold a `what` each.
+    /// The first error in a line, or a file without lines.
     pub fn rows<R>(
         &self,
         of: impl Fn(&Line<'_>) -> Result<R, Mistake>,
         what: &str,
     ) -> Result<Vec<R>, Mistake> {
         if self.lines.is_empty() {
-            return Err((self.header, format!("there is no {what} in it")));
+            return Err((self.header, format!("no rows; at least one {what} is required")));
         }
         let line = |(number, cells)| Line { number, columns: &self.columns, cells };
         self.lines.iter().map(|(number, cells)| of(&line((*number, cells)))).collect()
     }
 
-    /// The number of the line that a row was made of.
+    /// Number of the line that a row was read from.
     pub fn line_of(&self, row: usize) -> usize {
         self.lines[row].0
     }
 }
 
 impl Line<'_> {
-    /// The number in a column.
+    /// Returns the number in a column.
     ///
     /// # Errors
-    /// What is no number, or outside the range.
+    /// A text that is not a number, or a number outside the range.
     pub fn number(&self, column: usize, range: RangeInclusive<f64>) -> Result<f64, Mistake> {
         let text = &self.cells[column];
         let name = &self.columns[column];
@@ -110,10 +110,10 @@ impl Line<'_> {
         }
     }
 
-    /// The whole number in a column.
+    /// Returns the whole number in a column.
     ///
     /// # Errors
-    /// What is no number, has a fraction, or is outside the range.
+    /// A text that is not a number, a number with a fraction, or one outside the range.
     pub fn whole(&self, column: usize, range: RangeInclusive<u64>) -> Result<f64, Mistake> {
         match self.number(column, *range.start() as f64..=*range.end() as f64)? {
             value if value.fract() == 0.0 => Ok(value),
@@ -125,12 +125,12 @@ impl Line<'_> {
     }
 }
 
-/// The number of the line at which a record begins: its position is before the lines that are left out.
+/// Number of the line at which a record begins: its reported position precedes the skipped lines.
 fn line_of(text: &str, record: &StringRecord) -> usize {
-    let position = record.position().expect("it was read");
+    let position = record.position().expect("a record that was read has a position");
     let rest = &text[position.byte() as usize..];
-    let left_out = rest.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
-    position.line() as usize + left_out
+    let skipped = rest.lines().take_while(|line| line.is_empty() || line.starts_with('#')).count();
+    position.line() as usize + skipped
 }
 
 #[cfg(test)]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_go_by_name_and_may_be_quoted() {
+    fn columns_are_found_by_name_and_may_be_quoted() {
         assert_eq!(read("# sizes\n\nnote, size\n\"a, b\",3\n# more\n,4\n"), Ok(vec![3.0, 4.0]));
     }
 
@@ -153,8 +153,8 @@ mod tests {
         let mistake = |text: &str| read(text).unwrap_err();
         assert_eq!(mistake(" \n#\n"), (1, "the file is empty".into()));
         assert_eq!(mistake("\nsizes\n1"), (2, "there is no column `size`".into()));
-        assert_eq!(mistake("size\n"), (1, "there is no size in it".into()));
-        assert_eq!(mistake("size,at,size\n1,2,3"), (1, "there are two columns `size`".into()));
+        assert_eq!(mistake("size\n"), (1, "no rows; at least one size is required".into()));
+        assert_eq!(mistake("size,at,size\n1,2,3"), (1, "duplicate column `size`".into()));
         let surplus = "3 fields in a line, but 2 columns in line 1";
         assert_eq!(mistake("size,at\n1,2\n\n#\n1,2,3"), (5, surplus.into()));
         assert_eq!(mistake("size,at\r\n1\r\n"), (2, "1 fields in a line, but 2 columns in line 1".into()));

@@ -1,18 +1,18 @@
-//! Defaults that take the place of the declared ones: values beneath what was written.
+//! Defaults that replace the declared ones. Written values take precedence.
 
 use crate::{Error, Node, Value};
 
-/// Tables that name different things by one of these keys share no values: the parameters of CoDel say nothing about
-/// PIE, those of one TCP stack nothing about another.
+/// Keys that select an alternative. Tables that differ in one of them share no values: the parameters of CoDel do not
+/// apply to PIE, those of one TCP stack do not apply to another.
 const CHOICES: [&str; 2] = ["kind", "stack"];
-/// The section with defaults of members, as `[family.aqm.codel]`.
+/// Section with the defaults of family members, as in `[family.aqm.codel]`.
 const FAMILY: &str = "family";
 
-/// Defaults of sections and of the members of families.
+/// Defaults of sections and of family members.
 ///
-/// Shaped like what they complete. A repeated section (`[[ue]]`) stands there once, for each of its entries; where
-/// none is written none is added. `[family.aqm.codel]` holds for `codel` of the family `aqm` wherever it is chosen,
-/// also where a declared default chooses it.
+/// They have the structure of a scenario. A repeated section (`[[ue]]`) occurs once and applies to each of its entries;
+/// no entry is added. `[family.aqm.codel]` applies to `codel` of the family `aqm` wherever it is selected, also by a
+/// declared default.
 #[derive(Clone, Debug)]
 pub struct Defaults {
     sections: Node,
@@ -20,7 +20,7 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// From a TOML text; `origin` is its name in messages.
+    /// Parses a TOML text; `origin` is its name in messages.
     ///
     /// # Errors
     /// A text that is not valid TOML.
@@ -46,7 +46,7 @@ impl Defaults {
 }
 
 impl Node {
-    /// The value under a key of a table.
+    /// Value under a key of a table.
     pub fn entry(&self, key: &str) -> Option<&Node> {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, node)| node),
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// Adds the entries of `defaults` that are missing here.
+    /// Adds the missing entries from `defaults`.
     pub(crate) fn underlay(&mut self, defaults: &Node) {
         if CHOICES.iter().any(|key| self.differs(defaults, key)) {
             return;
@@ -80,7 +80,7 @@ impl Node {
         }
     }
 
-    /// A bare word becomes the table that it stands for: `"drwa"` is `{kind = "drwa"}`.
+    /// Expands a bare word to a table: `"drwa"` becomes `{kind = "drwa"}`.
     pub(crate) fn tabulate(&mut self) {
         if let Value::Text(word) = &self.value {
             let kind = self.replaced(Value::Text(word.clone()));
@@ -99,7 +99,7 @@ impl Node {
         matches!((self.word(key), other.word(key)), (Some(ours), Some(theirs)) if ours != theirs)
     }
 
-    /// Whether it is a repeated section: a list of tables.
+    /// Returns whether the value is a repeated section: a list of tables.
     fn is_repeated(&self) -> bool {
         matches!(&self.value, Value::List(items) if matches!(items.first(), Some(Node { value: Value::Table(_), .. })))
     }

@@ -1,49 +1,49 @@
-//! What the code that the macros generate calls.
+//! Support for the code that the macros generate.
 
 use crate::{AlgorithmInfo, Defaults, Error, Node, Param, ParamInfo, ParamSet, Value, split_doc};
 use serde_json::{Map, Value as Json, json};
 
-/// The keys that a struct's table may have, in the order of its fields.
+/// Allowed keys of a struct's table, in the order of its fields.
 #[derive(Default)]
 pub struct Keys {
     pub known: Vec<&'static str>,
 }
 
 impl Keys {
-    /// A parameter.
+    /// Adds a parameter.
     pub fn own(mut self, key: &'static str) -> Keys {
         self.known.push(key);
         self
     }
 
-    /// The parameters of a block.
+    /// Adds the parameters of a block.
     pub fn block<P: ParamSet>(mut self) -> Keys {
         self.known.extend(P::infos().iter().map(|info| info.name));
         self
     }
 }
 
-/// The parameters of a struct, in the order of its fields.
+/// Parameters of a struct, in the order of its fields.
 #[derive(Default)]
 pub struct Infos {
     pub all: Vec<ParamInfo>,
 }
 
 impl Infos {
-    /// A parameter.
+    /// Adds a parameter.
     pub fn own(mut self, info: ParamInfo) -> Infos {
         self.all.push(info);
         self
     }
 
-    /// The parameters of a block.
+    /// Adds the parameters of a block.
     pub fn block<P: ParamSet>(mut self) -> Infos {
         self.all.extend(P::infos());
         self
     }
 }
 
-/// Reads a block from the table of the struct that takes it in.
+/// Reads a block from the table of the enclosing struct.
 ///
 /// # Errors
 /// As [`Param::read`].
@@ -52,7 +52,7 @@ pub fn read_block<P: Param + ParamSet>(node: &Node) -> Result<P, Error> {
     P::read(&node.entries(|key| infos.iter().any(|info| info.name == key)))
 }
 
-/// Completes the value of a parameter; where it is missing, the declared default.
+/// Completes the value of a parameter; if the value is missing, completes the declared default.
 pub fn complete_entry<T: Param>(node: &mut Node, key: &str, default: Option<T>, defaults: &Defaults) {
     let Value::Table(entries) = &mut node.value else { return };
     if let Some((_, written)) = entries.iter_mut().find(|(name, _)| name == key) {
@@ -62,7 +62,7 @@ pub fn complete_entry<T: Param>(node: &mut Node, key: &str, default: Option<T>, 
     let Some(declared) = default.and_then(|default| Node::from_json_value(default.to_json(), "").ok()) else {
         return;
     };
-    // Only what the declared default chooses is known to begin with: its values give way to `defaults`.
+    // Start with the choice of the declared default only, so that `defaults` override its values.
     let chosen = declared.entries(|key| key == "kind");
     let mut completed = chosen.clone();
     T::complete(&mut completed, defaults);
@@ -72,7 +72,7 @@ pub fn complete_entry<T: Param>(node: &mut Node, key: &str, default: Option<T>, 
     }
 }
 
-/// Completes a member of a family; `parameters` completes those of the member of this kind.
+/// Completes a family member; `parameters` completes the parameters of the member of the given kind.
 pub fn complete_member(
     node: &mut Node,
     family: &str,
@@ -92,14 +92,14 @@ pub fn complete_member(
     }
 }
 
-/// A set of parameters as it would be written; without those that have no value, unless they have one by default.
+/// A set of parameters in written form. A parameter without a value is omitted, or `none` if its default is a value.
 #[derive(Default)]
 pub struct Object {
     entries: Map<String, Json>,
 }
 
 impl Object {
-    /// A parameter, and whether it has a value by default.
+    /// Adds a parameter; `has_default` says whether its default is a value.
     pub fn own(mut self, key: &str, value: Json, has_default: impl FnOnce() -> bool) -> Object {
         if !value.is_null() {
             self.entries.insert(key.into(), value);
@@ -109,44 +109,44 @@ impl Object {
         self
     }
 
-    /// The parameters of a block.
+    /// Adds the parameters of a block.
     pub fn block(mut self, block: Json) -> Object {
         extend(&mut self.entries, block);
         self
     }
 
-    /// The whole.
+    /// Returns the finished object.
     pub fn json(self) -> Json {
         self.entries.into()
     }
 }
 
-/// The schema of a set of parameters.
+/// JSON Schema of a set of parameters.
 pub struct Schema<'a> {
     infos: &'a [ParamInfo],
     properties: Map<String, Json>,
 }
 
 impl<'a> Schema<'a> {
-    /// Without properties; `infos` are those of all parameters.
+    /// A schema without properties yet; `infos` describes all parameters.
     pub fn new(infos: &'a [ParamInfo]) -> Schema<'a> {
         Schema { infos, properties: Map::new() }
     }
 
-    /// A parameter, from the schema of its type.
+    /// Adds a parameter with the schema of its type.
     pub fn own(mut self, key: &str, schema: Json) -> Schema<'a> {
         let info = self.infos.iter().find(|info| info.name == key).expect("all parameters are declared");
         self.properties.insert(key.into(), described(schema, info));
         self
     }
 
-    /// The parameters of a block.
+    /// Adds the parameters of a block.
     pub fn block(mut self, mut block: Json) -> Schema<'a> {
         extend(&mut self.properties, block["properties"].take());
         self
     }
 
-    /// The whole.
+    /// Returns the finished object.
     pub fn json(self) -> Json {
         let required: Vec<&str> =
             self.infos.iter().filter(|info| info.default.is_none()).map(|info| info.name).collect();
@@ -163,7 +163,7 @@ fn extend(object: &mut Map<String, Json>, more: Json) {
     }
 }
 
-/// The schema of a parameter's type with its meaning, default and source.
+/// Adds meaning, default and source of a parameter to the schema of its type.
 fn described(mut schema: Json, info: &ParamInfo) -> Json {
     let range = info.range.as_ref().map(|(low, high)| format!(" Range {low} to {high}.")).unwrap_or_default();
     if let Some((low, high)) = &info.range {
@@ -177,7 +177,7 @@ fn described(mut schema: Json, info: &ParamInfo) -> Json {
     schema
 }
 
-/// States a range: numbers by JSON Schema's own keywords, quantities, which are strings, by `x-range`.
+/// Adds a range: for numbers by the keywords of JSON Schema, for quantities (strings) by `x-range`.
 fn bound(schema: &mut Json, low: &str, high: &str) {
     if let Some(branches) = schema.get_mut("anyOf").and_then(Json::as_array_mut) {
         return branches.iter_mut().for_each(|branch| bound(branch, low, high));
@@ -194,14 +194,14 @@ fn bound(schema: &mut Json, low: &str, high: &str) {
     }
 }
 
-/// The schema of a closed set of words. `enumDescriptions` is not of JSON Schema itself: editors show it.
+/// JSON Schema of a closed set of words. `enumDescriptions` is an extension that editors show.
 pub fn words(words: &[(&str, &str)]) -> Json {
     let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     let meanings: Vec<String> = words.iter().map(|(_, doc)| split_doc(doc).0).collect();
     json!({"enum": names, "enumDescriptions": meanings})
 }
 
-/// A member of a family with its parameters, as it would be written.
+/// Returns a family member with its parameters in written form.
 pub fn with_kind(kind: String, params: Json) -> Json {
     let mut object = Map::new();
     object.insert("kind".into(), kind.into());
@@ -209,7 +209,7 @@ pub fn with_kind(kind: String, params: Json) -> Json {
     object.into()
 }
 
-/// What `airwnd list` and `airwnd explain` show of a member.
+/// Returns the description of a member for `airwnd list` and `airwnd explain`.
 pub fn member<P: ParamSet>(kind: &str) -> AlgorithmInfo {
     AlgorithmInfo {
         name: kind.into(),
@@ -220,7 +220,7 @@ pub fn member<P: ParamSet>(kind: &str) -> AlgorithmInfo {
     }
 }
 
-/// The schema of a member as a table.
+/// JSON Schema of a member as a table.
 pub fn member_schema<P: ParamSet + Param>(kind: &str) -> Json {
     let mut schema = P::schema();
     schema["properties"]["kind"] = json!({"const": kind});
@@ -231,7 +231,7 @@ pub fn member_schema<P: ParamSet + Param>(kind: &str) -> Json {
     schema
 }
 
-/// The schema of a family: a bare word, or one of the tables.
+/// JSON Schema of a family: a bare word, or one of the tables.
 pub fn any_of<const N: usize>(members: [(&str, Json); N]) -> Json {
     let kinds: Vec<&str> = members.iter().map(|(kind, _)| *kind).collect();
     let words = json!({"enum": kinds});

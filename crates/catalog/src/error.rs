@@ -1,11 +1,11 @@
-//! A user's mistake, in one line.
+//! Input errors as one-line messages.
 
 use crate::Node;
 use std::fmt::{self, Write as _};
 
-/// What is wrong with an input, where, and what is allowed.
+/// An error in an input: the place, the problem, and what is allowed.
 ///
-/// Prints as `file:line: key: message`; the line is missing where the input has none (`--set`, Python).
+/// Prints as `file:line: key: message`; without the line if the input has none (`--set`, Python).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     source: String,
@@ -15,18 +15,17 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error about an input as a whole.
+    /// Creates an error about an input as a whole.
     pub fn new(source: &str, line: Option<usize>, message: impl Into<String>) -> Error {
         Error { source: source.into(), line, key: String::new(), message: message.into() }
     }
 
-    /// The line of the input that is to blame, if it has lines.
+    /// Line of the error, if the input has lines.
     pub fn line(&self) -> Option<usize> {
         self.line
     }
 
-    /// The same error with the place in `node` at which its key was written, if it is one of the scenario `name`, which was
-    /// read from `node`.
+    /// Adds the place of the key in `node`, if this is an error of the scenario `name`, which was read from `node`.
     pub fn located(self, name: &str, node: &Node) -> Error {
         if self.line.is_some() || self.source != name {
             return self;
@@ -36,14 +35,14 @@ impl Error {
         Error { source: at.origin().into(), line, ..self }
     }
 
-    /// The same error, known to have happened under `key`.
+    /// Prefixes the path of the error with `key`.
     pub fn within(mut self, key: &str) -> Error {
         self.key = joined(key, &self.key);
         self
     }
 }
 
-/// The path of what is at `inner` within the value of `key`.
+/// Joins `key` and the path `inner` within its value.
 pub(crate) fn joined(key: &str, inner: &str) -> String {
     match inner {
         "" => key.to_string(),
@@ -67,7 +66,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What a user wrote may hold line breaks; an error stays on its line.
+/// Escapes control characters: user input may contain line breaks, but an error is one line.
 fn write_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     for c in text.chars() {
         if c.is_control() {

@@ -1,39 +1,38 @@
-//! What is wrong with values each of which is allowed, and the files that values name.
+//! Contradictions between values, and the files named by values.
 
 use crate::error::joined;
 use crate::{Error, Node};
 use std::borrow::Cow;
 
-/// A contradiction between values, or a flaw of a file that one of them names, before it is known where the value was
-/// written.
+/// A contradiction between values, or an error in a file named by a value, before the place of the value is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The path of the value at fault, relative to the set of parameters that was checked.
+    /// Path of the value at fault, relative to the checked set of parameters.
     key: String,
     message: String,
-    /// The file at fault, in place of the value, and the line in it.
+    /// File and line at fault, in place of the value.
     file: Option<(String, usize)>,
 }
 
 impl Fault {
-    /// A fault of the value under `key`.
+    /// Creates a fault of the value under `key`.
     pub fn new(key: impl Into<String>, message: impl Into<String>) -> Fault {
         Fault { key: key.into(), message: message.into(), file: None }
     }
 
-    /// A fault in a line of the file that messages call `origin`.
+    /// Creates a fault in a line of a file; `origin` is its name in messages.
     pub fn in_file(origin: &str, line: usize, message: impl Into<String>) -> Fault {
         Fault { key: String::new(), message: message.into(), file: Some((origin.into(), line)) }
     }
 
-    /// The same fault of a set of parameters that is itself the value of `key`.
+    /// Prefixes the path of the fault with `key`.
     pub fn within(mut self, key: &str) -> Fault {
         self.key = joined(key, &self.key);
         self
     }
 
-    /// The fault as a user sees it: with the place at which `node`, which the parameters were read from, has the value
-    /// at fault, or the nearest table that is there.
+    /// Converts the fault to an error with a place: that of the value in `node`, from which the parameters were read,
+    /// or of its nearest existing ancestor.
     pub fn at(self, node: &Node) -> Error {
         if let Some((origin, line)) = &self.file {
             return Error::new(origin, Some(*line), self.message);
@@ -49,36 +48,36 @@ impl<K: Into<String>> From<(K, String)> for Fault {
     }
 }
 
-/// A file that a value names.
+/// A file named by a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// What messages call it.
+    /// Name of the file in messages.
     pub origin: String,
-    /// What is in it.
+    /// Contents.
     pub text: Cow<'static, str>,
 }
 
-/// Access to the files that values name. The reader of scenarios implements it, since the engine does no I/O.
+/// Access to the files named by values. The scenario reader implements it; the engine does no I/O.
 pub trait Files {
-    /// The file of this name, relative to the scenario's folder.
+    /// Reads a file; the name is relative to the scenario's folder.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why the file cannot be read.
     fn read(&self, name: &str) -> Result<File, String>;
 
-    /// The recording that is shipped under this name, or else the file of this name.
+    /// Returns the included link trace of this name; if there is none, reads the file of this name.
     ///
     /// # Errors
-    /// Why it cannot be read, and which recordings are shipped.
+    /// The reason why the file cannot be read, and the names of the included link traces.
     fn read_recording(&self, name: &str) -> Result<File, String>;
 }
 
 impl dyn Files + '_ {
-    /// Fills `rows` with what the file of this name holds, unless they are there already: a resolved scenario has them.
-    /// `key` is the parameter that names the file; `parse` finds a mistake with its line.
+    /// Fills `rows` from the file of this name, unless they are present already, as in a resolved scenario. `key` is
+    /// the parameter that names the file; `parse` reports an error with its line.
     ///
     /// # Errors
-    /// A file that cannot be read, or a mistake in it.
+    /// A file that cannot be read, or an error in its contents.
     pub fn read_rows<R>(
         &self,
         key: &str,
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_where_its_value_was_written() {
+    fn a_fault_gets_the_place_of_its_value() {
         let node = Node::from_toml("[[ue]]\ncount = 1\n[[ue]]\n", "s.toml").unwrap();
         let fault = |index: &str| Fault::new("count", "too few").within(index).within("ue");
         assert_eq!(fault("[0]").at(&node).to_string(), "s.toml:2: ue[0].count: too few");

@@ -1,16 +1,17 @@
-//! What a parameter is: meaning, unit, default, range and source, stated once.
+//! Declaration of parameters: meaning, unit, default, range and source, stated once.
 //!
-//! Everything that a user can set is declared as an ordinary Rust item with one of three macros. From the declaration
-//! come the strict reader with its error messages, the resolved scenario, the JSON Schema, `airwnd list`,
-//! `airwnd explain` and the reference pages.
+//! Everything that a user can set is declared as an ordinary Rust item with one of three macros. The strict reader with
+//! its error messages, the resolved scenario, the JSON Schema, `airwnd list`, `airwnd explain` and the reference pages
+//! are derived from the declaration.
 //!
 //! # A set of parameters: `#[derive(Params)]`
 //!
-//! A scenario section or an algorithm's settings is a struct. Its doc comment says what it is, each field's doc comment
-//! what the field means; `#[params(source = "...")]` and `#[param(unit = "...", source = "...")]` are required. A field
-//! without `default` is required in a scenario; a struct whose fields all have one implements `Default`. Both ends of a
-//! `range` are included. A field may have several `#[param]`: rustfmt formats those that hold nothing but texts, so
-//! `unit` and `source` get their own where one line is too short.
+//! A struct declares a section of a scenario or the parameters of an algorithm. Its doc comment is the description; the
+//! doc comment of a field is the meaning of that parameter. `#[params(source = "...")]` and
+//! `#[param(unit = "...", source = "...")]` are required. A field without `default` is required in a scenario; a struct
+//! whose fields all have defaults implements `Default`. Both ends of a `range` are included. A field may have several
+//! `#[param]` attributes: rustfmt formats only those with string literals alone, so `unit` and `source` are in a
+//! separate attribute where one line is too short.
 //!
 //! ```
 //! use airwnd_catalog::{Node, Param, ParamSet, Params};
@@ -23,7 +24,7 @@
 //!     /// Weight of the newest sample.
 //!     #[param(default = 0.125, range = 0.0..=1.0, unit = "1", source = "RFC 0000 eq. 2")]
 //!     pub alpha: f64,
-//!     /// How often it updates.
+//!     /// Update interval.
 //!     #[param(default = Span::from_millis(30), unit = "time", source = "RFC 0000 §1.1")]
 //!     pub period: Span,
 //! }
@@ -35,7 +36,7 @@
 //! assert_eq!(Params::infos()[0].source, "RFC 0000 eq. 2");
 //! ```
 //!
-//! What is left out does not compile:
+//! A field without a unit or source does not compile:
 //!
 //! ```compile_fail
 //! /// A toy controller.
@@ -48,13 +49,13 @@
 //! }
 //! ```
 //!
-//! Parameters that several structs share stand in a struct of their own, a block, which the others take in with
-//! `#[param(flatten)]`: its keys stand beside theirs, in the place of the field, and are declared once.
+//! Parameters shared by several structs are declared once, in a separate struct (a block). Other structs include the
+//! block with `#[param(flatten)]`: its keys take the place of the field, at the same level as their own keys.
 //!
-//! Two hooks cover what a single value does not show. With `#[params(check)]` the struct's own method `check` compares
-//! values with each other: it returns the parameter at fault and a message, or a [`Fault`]. With `#[params(files)]` its
-//! method `files` reads the files that values name. [`Param::check_values`] and [`Param::read_files`] call the hooks of a whole tree of
-//! parameters, so that nothing above a struct has to know that it has any:
+//! Two hooks cover conditions that a single value cannot express. With `#[params(check)]` the struct's method `check`
+//! compares values with each other: it returns the parameter at fault and a message, or a [`Fault`]. With
+//! `#[params(files)]` its method `files` reads the files named by values. [`Param::check_values`] and
+//! [`Param::read_files`] call the hooks of a whole tree of parameters; enclosing structs need no code for them:
 //!
 //! ```
 //! use airwnd_catalog::{Fault, Files, Node, Param, Params};
@@ -69,10 +70,10 @@
 //!     /// Upper end.
 //!     #[param(default = 1.0, unit = "1", source = "RFC 0000 §2")]
 //!     pub high: f64,
-//!     /// A file with a weight in each line.
+//!     /// File with one weight per line; `none`: no file.
 //!     #[param(default = None, unit = "path", source = "the scenario")]
 //!     pub path: Option<String>,
-//!     /// The weights; once the file has been read, what it said.
+//!     /// Weights; filled from the file when it is read.
 //!     #[param(default = Vec::new(), unit = "1", source = "the file")]
 //!     pub weights: Vec<f64>,
 //! }
@@ -115,7 +116,7 @@
 //! ```
 //! use airwnd_catalog::{Choice, Node, Param};
 //!
-//! /// Where a thing goes.
+//! /// Direction of movement.
 //! #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 //! pub enum Way {
 //!     /// Up.
@@ -143,10 +144,10 @@
 //! }
 //! ```
 //!
-//! A variant is **the one line that a new algorithm adds**. `Codel(codel::Params)` declares the module `codel` (the file
-//! `codel.rs`, in which `Params` and `Codel` are) and makes it selectable as `"codel"` (with `-` for `_`) or
-//! `{kind = "codel", ...}`. The optional `build` declares the constructor, which hands a copy of the parameters and its
-//! own arguments to `Codel::new` and boxes the result.
+//! A variant is **the one line that a new algorithm adds**. `Codel(codel::Params)` declares the module `codel` (the
+//! file `codel.rs`, which defines `Params` and `Codel`) and makes it selectable as `"codel"` (with `-` for `_`) or
+//! `{kind = "codel", ...}`. The optional `build` declares the constructor, which passes a copy of the parameters and
+//! its own arguments to `Codel::new` and boxes the result.
 
 extern crate self as airwnd_catalog;
 
@@ -172,28 +173,28 @@ pub use serde_json;
 /// A declared parameter, as `airwnd explain` shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamInfo {
-    /// The key in a scenario.
+    /// Key in a scenario.
     pub name: &'static str,
-    /// What it means.
+    /// Meaning, one sentence or more.
     pub meaning: String,
-    /// The unit, "1" for a pure number.
+    /// Unit; "1" for a dimensionless number.
     pub unit: &'static str,
-    /// The default as it would be written; `None` if a value is required.
+    /// Default as written in a scenario; `None`: a value is required.
     pub default: Option<serde_json::Value>,
-    /// Least and greatest allowed value, both included.
+    /// Minimum and maximum allowed value, both included.
     pub range: Option<(String, String)>,
-    /// Where the default or the meaning comes from.
+    /// Source of the default or of the meaning.
     pub source: &'static str,
 }
 
-/// An algorithm as `airwnd list` and `airwnd explain` show it.
+/// An algorithm, as `airwnd list` and `airwnd explain` show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlgorithmInfo {
-    /// The word that selects it in a scenario.
+    /// Name that selects it in a scenario.
     pub name: String,
-    /// One sentence.
+    /// First paragraph of the description.
     pub summary: String,
-    /// Everything after the first sentence.
+    /// Description after the first paragraph.
     pub details: String,
     /// Paper, RFC or specification that defines it.
     pub source: &'static str,
@@ -201,36 +202,36 @@ pub struct AlgorithmInfo {
     pub params: Vec<ParamInfo>,
 }
 
-/// A family of algorithms that can stand in for each other.
+/// A family of interchangeable algorithms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FamilyInfo {
-    /// The family's word, as in `airwnd list rwnd`.
+    /// Name of the family, as in `airwnd list rwnd`.
     pub name: &'static str,
-    /// One sentence.
+    /// First paragraph of the description.
     pub summary: String,
-    /// The members in the order of their list.
+    /// Members, in order of declaration.
     pub members: Vec<AlgorithmInfo>,
-    /// The JSON Schema of a value that chooses a member.
+    /// JSON Schema of a value that selects a member.
     pub schema: serde_json::Value,
 }
 
 /// A section of a scenario, as `airwnd explain` and the reference show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SectionInfo {
-    /// How it is headed: `[mac]`, `[mac.olla]`, `[[site]]`; empty for the top level.
+    /// Heading in TOML: `[mac]`, `[mac.olla]`, `[[site]]`; empty for the top level.
     pub heading: &'static str,
-    /// One sentence.
+    /// First paragraph of the description.
     pub summary: String,
-    /// Everything after the first sentence.
+    /// Description after the first paragraph.
     pub details: String,
-    /// Where the section as a whole comes from.
+    /// Source of the section as a whole.
     pub source: &'static str,
     /// Its keys.
     pub params: Vec<ParamInfo>,
 }
 
 impl SectionInfo {
-    /// The section with this heading whose keys are the parameters of `P`.
+    /// The section with this heading; its keys are the parameters of `P`.
     pub fn of<P: ParamSet>(heading: &'static str) -> SectionInfo {
         SectionInfo {
             heading,
@@ -244,9 +245,9 @@ impl SectionInfo {
 
 /// A struct of parameters. `#[derive(Params)]` implements it.
 ///
-/// The derive macro has the short name, because an algorithm's own struct is called `Params`, too.
+/// The derive macro has the short name because the parameter struct of an algorithm is also called `Params`.
 pub trait ParamSet: Param {
-    /// First sentence of the doc comment.
+    /// First paragraph of the doc comment.
     fn summary() -> String {
         split_doc(Self::DOC).0
     }
@@ -256,13 +257,13 @@ pub trait ParamSet: Param {
     }
     /// The doc comment.
     const DOC: &'static str;
-    /// Where the whole comes from.
+    /// Source of the struct as a whole.
     const SOURCE: &'static str;
-    /// The parameters in the order of declaration.
+    /// The parameters, in order of declaration.
     fn infos() -> Vec<ParamInfo>;
 }
 
-/// A doc comment's first paragraph on one line, and the rest.
+/// Splits a doc comment into its first paragraph, joined to one line, and the rest.
 pub fn split_doc(doc: &str) -> (String, String) {
     let lines: Vec<&str> = doc.lines().map(str::trim).collect();
     let end = lines.iter().position(|line| line.is_empty()).unwrap_or(lines.len());
@@ -281,7 +282,7 @@ mod tests {
     #[derive(Clone, Debug, PartialEq, Params)]
     #[params(source = "RFC 1")]
     pub struct First {
-        /// How much.
+        /// Gain.
         #[param(default = 0.5, range = 0.0..=1.0, unit = "1", source = "RFC 1 §2")]
         pub gain: f64,
     }
@@ -290,10 +291,10 @@ mod tests {
     #[derive(Clone, Debug, PartialEq, Params)]
     #[params(source = "none")]
     pub struct Section {
-        /// Needed.
+        /// Required.
         #[param(range = Bytes(1)..=Bytes(1000), unit = "B", source = "none")]
         pub limit: Bytes,
-        /// Not needed.
+        /// Optional.
         #[param(default = None, unit = "text", source = "none")]
         pub note: Option<String>,
     }
@@ -302,28 +303,28 @@ mod tests {
     #[derive(Clone, Debug, PartialEq, Params)]
     #[params(source = "none")]
     pub struct Whole {
-        /// Its own.
+        /// Own parameter before the block.
         #[param(default = 3, range = 1..=9, unit = "1", source = "none")]
         pub rounds: u32,
         /// The parameters of [`First`].
         #[param(flatten)]
         pub first: First,
-        /// Behind the block.
+        /// Own parameter after the block.
         #[param(default = false, unit = "true or false", source = "none")]
         pub last: bool,
     }
 
     #[test]
-    fn the_keys_of_a_block_stand_beside_the_others() {
+    fn a_blocks_keys_are_at_the_level_of_the_enclosing_struct() {
         let read = |text: &str| Whole::read(&Node::from_toml(text, "s.toml").unwrap());
         let whole = read("gain = 0.25").unwrap();
         assert_eq!(whole, Whole { rounds: 3, first: First { gain: 0.25 }, last: false });
         assert_eq!(whole.to_json(), serde_json::json!({"rounds": 3, "gain": 0.25, "last": false}));
         assert_eq!(read("").unwrap(), Whole::default());
-        let complaint = |text: &str| read(text).unwrap_err().to_string();
-        assert_eq!(complaint("rounds = 2\ngain = 2.0"), "s.toml:2: gain: 2.0 is outside 0.0..1.0");
+        let refusal = |text: &str| read(text).unwrap_err().to_string();
+        assert_eq!(refusal("rounds = 2\ngain = 2.0"), "s.toml:2: gain: 2.0 is outside 0.0..1.0");
         assert_eq!(
-            complaint("gian = 1.0"),
+            refusal("gian = 1.0"),
             "s.toml:1: unknown key `gian`; did you mean `gain`?; allowed: `rounds`, `gain`, `last`"
         );
         let names: Vec<&str> = Whole::infos().iter().map(|info| info.name).collect();
@@ -331,30 +332,30 @@ mod tests {
         assert_eq!(Whole::schema()["properties"]["gain"], First::schema()["properties"]["gain"]);
     }
 
-    fn complaint(text: &str) -> String {
+    fn refusal(text: &str) -> String {
         Section::read(&Node::from_toml(text, "s.toml").unwrap()).unwrap_err().to_string()
     }
 
     #[test]
     fn messages_name_file_line_key_and_rule() {
-        assert_eq!(complaint("note = \"x\""), "s.toml:1: `limit` is missing");
+        assert_eq!(refusal("note = \"x\""), "s.toml:1: `limit` is missing");
         assert_eq!(
-            complaint("limt = \"3B\""),
+            refusal("limt = \"3B\""),
             "s.toml:1: unknown key `limt`; did you mean `limit`?; allowed: `limit`, `note`"
         );
-        assert_eq!(complaint("limit = \"0B\""), "s.toml:1: limit: 0B is outside 1B..1kB");
+        assert_eq!(refusal("limit = \"0B\""), "s.toml:1: limit: 0B is outside 1B..1kB");
         assert_eq!(
-            complaint("\nlimit = 3"),
+            refusal("\nlimit = 3"),
             "s.toml:2: limit: expected a number of bytes with its unit, as in \"64KiB\", found 3"
         );
         assert_eq!(
-            complaint("limit = \"3B\"\nlimt = 3"),
+            refusal("limit = \"3B\"\nlimt = 3"),
             "s.toml:2: unknown key `limt`; did you mean `limit`?; allowed: `limit`, `note`"
         );
     }
 
     #[test]
-    fn a_section_is_written_as_it_is_read() {
+    fn a_written_section_reads_back_unchanged() {
         let node = Node::from_toml("limit = \"30B\"", "s.toml").unwrap();
         let section = Section::read(&node).unwrap();
         assert_eq!(section.to_json(), serde_json::json!({"limit": "30B"}));
@@ -371,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_read_as_it_is_written() {
+    fn a_written_number_reads_back_exactly() {
         let gain = 2.250_258_041_734_406_7e-8;
         let node = Node::from_json(&serde_json::json!({"gain": gain}).to_string(), "json").unwrap();
         assert_eq!(First::read(&node).unwrap(), First { gain });

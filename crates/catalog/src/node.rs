@@ -1,4 +1,4 @@
-//! The tree that a scenario is before it is checked: values that know where they were written.
+//! A scenario as a tree before it is checked: each value with its file and line.
 
 mod json;
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it was written.
+/// A value with its origin: file and line.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The value.
@@ -16,7 +16,7 @@ pub struct Node {
     line: Option<usize>,
 }
 
-/// What can be written in a scenario.
+/// A value in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// `true` or `false`.
@@ -25,11 +25,11 @@ pub enum Value {
     Int(i64),
     /// A number with a fraction.
     Float(f64),
-    /// A text, which is also how quantities are written: `"20ms"`.
+    /// A text. Quantities are texts, too: `"20ms"`.
     Text(String),
     /// A list.
     List(Vec<Node>),
-    /// Keys with values, in the order in which they were written.
+    /// Keys with values, in the order of the file.
     Table(Vec<(String, Node)>),
 }
 
@@ -40,7 +40,7 @@ impl PartialEq for Node {
 }
 
 impl Value {
-    /// What the value is, for messages.
+    /// The value as messages show it.
     pub fn what(&self) -> String {
         match self {
             Value::Bool(b) => format!("{b}"),
@@ -54,12 +54,12 @@ impl Value {
 }
 
 impl Node {
-    /// A node written nowhere in particular.
+    /// A node without a line.
     pub fn new(value: Value, origin: &str) -> Node {
         Node { value, origin: origin.into(), line: None }
     }
 
-    /// The tree of a TOML text; `origin` is the file's name for messages.
+    /// Parses a TOML text; `origin` is the file name for messages.
     pub fn from_toml(text: &str, origin: &str) -> Result<Node, Error> {
         let origin: Arc<str> = origin.into();
         let text = without_mark(text);
@@ -77,7 +77,7 @@ impl Node {
         convert_table(table.into_inner(), line, &origin, &lines)
     }
 
-    /// The tree of a JSON text, as the Python interface hands over a dictionary.
+    /// Parses a JSON text, the form in which the Python interface passes a dictionary.
     pub fn from_json(text: &str, origin: &str) -> Result<Node, Error> {
         let mut reader = serde_json::Deserializer::from_str(without_mark(text));
         json::read(&mut reader, origin).and_then(|node| match reader.end() {
@@ -86,15 +86,15 @@ impl Node {
         })
     }
 
-    /// The tree of a JSON value.
+    /// Converts a JSON value.
     pub(crate) fn from_json_value(value: serde_json::Value, origin: &str) -> Result<Node, Error> {
         json::read(value, origin)
     }
 
-    /// The value as JSON, for whoever reads it elsewhere.
+    /// Returns the value as JSON.
     ///
     /// # Errors
-    /// A number that is not finite, which JSON does not have.
+    /// A number that is not finite: JSON has no representation for it.
     pub fn to_json(&self) -> Result<serde_json::Value, Error> {
         Ok(match &self.value {
             Value::Bool(flag) => (*flag).into(),
@@ -118,22 +118,22 @@ impl Node {
         })
     }
 
-    /// The file that it was written in, as messages name it.
+    /// File that contains the value, as messages name it.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The line that it was written in; `None` where the input has none.
+    /// Line of the value; `None`: the input has no lines.
     pub fn line(&self) -> Option<usize> {
         self.line
     }
 
-    /// Another value, written at the same place.
+    /// Returns a node with another value and the same origin.
     pub fn replaced(&self, value: Value) -> Node {
         Node { value, ..self.clone() }
     }
 
-    /// The entries of a table whose key is wanted; an empty table for what is none.
+    /// Returns a table of the entries whose keys satisfy `wanted`; an empty table if the value is not a table.
     pub fn entries(&self, wanted: impl Fn(&str) -> bool) -> Node {
         let entries = match &self.value {
             Value::Table(entries) => entries.iter().filter(|(key, _)| wanted(key)).cloned().collect(),
@@ -142,7 +142,7 @@ impl Node {
         self.replaced(Value::Table(entries))
     }
 
-    /// The value at a path such as `ue[0].count`, or the nearest one above it that is there.
+    /// Returns the value at a path such as `ue[0].count`, or its nearest existing ancestor.
     pub fn nearest(&self, path: &str) -> &Node {
         let mut at = self;
         for step in path.split(['.', '[']).map(|step| step.trim_end_matches(']')) {
@@ -159,14 +159,14 @@ impl Node {
         at
     }
 
-    /// An error about this value.
+    /// Returns an error that names the place of this value.
     pub fn error(&self, message: impl Into<String>) -> Error {
         Error::new(&self.origin, self.line, message)
     }
 
-    /// Sets the value at a path such as `rlc.buffer`, `ue[0].count` or `flow[download].cc`, as `--set` does.
-    /// Missing tables on the way are created; a list must have the entry. The text is read as a TOML value, and as
-    /// bare text if it is not one.
+    /// Sets the value at a path such as `rlc.buffer`, `ue[0].count` or `flow[download].cc`, as `--set` does. Missing
+    /// tables along the path are created; list entries must exist. The text is parsed as a TOML value; if that fails,
+    /// it is taken as bare text.
     pub fn set(&mut self, path: &str, text: &str) -> Result<(), Error> {
         let origin = format!("--set {path}={text}");
         let value = Node::from_toml(&format!("value = {text}"), &origin)
@@ -184,7 +184,7 @@ impl Node {
         Ok(())
     }
 
-    /// The text at the key `id` or `name` of a table.
+    /// Text under the key `id` or `name` of a table.
     fn name(&self) -> Option<&str> {
         let Value::Table(entries) = &self.value else { return None };
         entries.iter().find_map(|(key, node)| match &node.value {
@@ -194,7 +194,7 @@ impl Node {
     }
 
     fn step(&mut self, step: &str, origin: &str) -> Result<&mut Node, Error> {
-        // A word such as "drwa" stands for {kind = "drwa"}.
+        // A word such as "drwa" is shorthand for {kind = "drwa"}.
         if let Value::Text(word) = &self.value {
             let kind = Node::new(Value::Text(word.clone()), origin);
             self.value = Value::Table(vec![("kind".into(), kind)]);
@@ -216,7 +216,7 @@ impl Node {
     }
 }
 
-/// Splits a path into its steps. A step in brackets may contain dots.
+/// Splits a path into steps. A step in brackets may contain dots.
 fn steps(path: &str) -> Result<Vec<&str>, String> {
     let mut steps = Vec::new();
     let mut rest = path;
@@ -239,7 +239,7 @@ fn steps(path: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-/// The index of the entry of a list that a step names: by its index, or by its `id` or `name`.
+/// Finds the list entry that a step selects by index, `id` or `name`.
 fn entry(items: &[Node], step: &str) -> Result<usize, String> {
     let length = items.len();
     if let Ok(index) = step.parse::<usize>() {
@@ -260,27 +260,23 @@ fn entry(items: &[Node], step: &str) -> Result<usize, String> {
         [] => {
             let names: Vec<String> = names.iter().map(|(_, name)| format!("`{name}`")).collect();
             Err(format!(
-                "no entry is called `{step}`; allowed: {}, or an index below {length}",
+                "no entry is named `{step}`; allowed: {}, or an index below {length}",
                 names.join(", ")
             ))
         }
         _ => {
             let indices: Vec<String> = same.iter().map(|index| format!("`{index}`")).collect();
-            Err(format!(
-                "{} entries are called `{step}`; write an index: {}",
-                same.len(),
-                indices.join(" or ")
-            ))
+            Err(format!("{} entries are named `{step}`; use an index: {}", same.len(), indices.join(" or ")))
         }
     }
 }
 
-/// A text without the byte order mark that some editors write before it.
+/// Strips the byte order mark that some editors write.
 fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// A value from `--set` has no line.
+/// Removes line numbers: a value from `--set` has no line.
 fn unlined(value: Value, origin: &str) -> Value {
     let strip = |node: Node| Node::new(unlined(node.value, origin), origin);
     match value {
@@ -292,7 +288,7 @@ fn unlined(value: Value, origin: &str) -> Value {
     }
 }
 
-/// Byte offsets at which lines begin.
+/// Byte offsets of the beginnings of lines.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -305,7 +301,7 @@ impl Lines {
 }
 
 fn convert_table(table: DeTable<'_>, line: usize, origin: &Arc<str>, lines: &Lines) -> Result<Node, Error> {
-    // The parser sorts by key; what the user sees first should be complained of first.
+    // The parser sorts by key. Errors are reported in the order of the file.
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     let entries = entries
@@ -352,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_knows_its_line() {
+    fn errors_name_the_line_of_the_value() {
         let node = Node::from_toml("[a]\nb = 1\n\n[[c]]\nd = [1,\n 2]\n", "x.toml").unwrap();
         let Value::Table(entries) = &node.value else { panic!() };
         let Value::Table(a) = &entries[0].1.value else { panic!() };
@@ -373,41 +369,41 @@ mod tests {
 
     #[test]
     fn json_has_each_key_once() {
-        let complaint = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
-        assert_eq!(complaint("{\"a\": 1,\n\"a\": 2}"), "x.json:2: a: the key is written twice");
+        let refusal = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
+        assert_eq!(refusal("{\"a\": 1,\n\"a\": 2}"), "x.json:2: a: the key is written twice");
         assert_eq!(
-            complaint("{\"b\": [{}, {\"c\": {\"d\": 1, \"e\": 2, \"d\": 3}}]}"),
+            refusal("{\"b\": [{}, {\"c\": {\"d\": 1, \"e\": 2, \"d\": 3}}]}"),
             "x.json:1: b[1].c.d: the key is written twice"
         );
     }
 
     #[test]
     fn json_errors_name_line_and_key() {
-        let complaint = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
+        let refusal = |text: &str| Node::from_json(text, "x.json").unwrap_err().to_string();
         let null = "null (None) is not a value; leave the key out";
-        assert_eq!(complaint("{\"a\": [1, null]}"), format!("x.json:1: a[1]: {null}"));
-        assert_eq!(complaint("{}\n{}"), "x.json:2: trailing characters at line 2 column 1");
-        assert!(complaint("{").starts_with("x.json:1: EOF while parsing"));
+        assert_eq!(refusal("{\"a\": [1, null]}"), format!("x.json:1: a[1]: {null}"));
+        assert_eq!(refusal("{}\n{}"), "x.json:2: trailing characters at line 2 column 1");
+        assert!(refusal("{").starts_with("x.json:1: EOF while parsing"));
         let deep = "[".repeat(100_000);
-        assert_eq!(complaint(&deep), "x.json:1: recursion limit exceeded at line 1 column 128");
+        assert_eq!(refusal(&deep), "x.json:1: recursion limit exceeded at line 1 column 128");
     }
 
     #[test]
-    fn a_byte_order_mark_says_nothing() {
+    fn a_byte_order_mark_is_ignored() {
         let expected = Node::from_toml("a = 1", "x").unwrap();
         assert_eq!(Node::from_toml("\u{feff}a = 1", "x").unwrap(), expected);
         assert_eq!(Node::from_json("\u{feff}{\"a\": 1}", "x").unwrap(), expected);
     }
 
     #[test]
-    fn toml_may_not_be_nested_without_end() {
+    fn toml_nesting_is_limited() {
         let deep = format!("a = {}1", "[".repeat(100_000));
         let error = Node::from_toml(&deep, "x.toml").unwrap_err().to_string();
         assert!(error.starts_with("x.toml:1: not valid TOML"), "{error}");
     }
 
     #[test]
-    fn a_tree_is_json_unless_a_number_is_not_finite() {
+    fn a_tree_converts_to_json_unless_a_number_is_not_finite() {
         let node = Node::from_toml("a = [1, 2.5, true]\nb.c = \"x\"", "x.toml").unwrap();
         assert_eq!(node.to_json().unwrap(), serde_json::json!({"a": [1, 2.5, true], "b": {"c": "x"}}));
         let error = Node::from_toml("a = [0.5,\n inf]", "x.toml").unwrap().to_json().unwrap_err();
@@ -437,22 +433,22 @@ mod tests {
         let Value::List(flows) = &node.nearest("flow").value else { panic!() };
         assert_eq!(flows[0].nearest("cc.kind").value, Value::Text("cubic".into()));
         assert_eq!(flows[1].nearest("cc").value, Value::Text("reno".into()));
-        let mut complaint = |key: &str| {
+        let mut refusal = |key: &str| {
             let error = node.set(key, "1").unwrap_err().to_string();
             error.strip_prefix(&format!("--set {key}=1: ")).unwrap().to_string()
         };
         assert_eq!(
-            complaint("flow[up].cc"),
-            "no entry is called `up`; allowed: `a.b`, `down`, or an index below 2"
+            refusal("flow[up].cc"),
+            "no entry is named `up`; allowed: `a.b`, `down`, or an index below 2"
         );
-        assert_eq!(complaint("link[x].rate"), "2 entries are called `x`; write an index: `0` or `1`");
+        assert_eq!(refusal("link[x].rate"), "2 entries are named `x`; use an index: `0` or `1`");
         assert_eq!(
-            complaint("site[north].power"),
+            refusal("site[north].power"),
             "`north` is not an index below 1; no entry has an id or a name"
         );
-        assert_eq!(complaint("flow[2].cc"), "`2` is not an index below 2");
-        assert_eq!(complaint("flow[0]cc"), "`flow[0]cc` is not a key; write it as in `ue[0].count`");
-        assert_eq!(complaint("flow[0"), "`flow[0` is not a key; write it as in `ue[0].count`");
-        assert_eq!(complaint("flow[].cc"), "the key is empty; write --set key=value");
+        assert_eq!(refusal("flow[2].cc"), "`2` is not an index below 2");
+        assert_eq!(refusal("flow[0]cc"), "`flow[0]cc` is not a key; write it as in `ue[0].count`");
+        assert_eq!(refusal("flow[0"), "`flow[0` is not a key; write it as in `ue[0].count`");
+        assert_eq!(refusal("flow[].cc"), "the key is empty; write --set key=value");
     }
 }

@@ -1,4 +1,4 @@
-//! Reading values strictly.
+//! Strict reading of values.
 
 use crate::{Defaults, Error, Fault, Files, Node, Value};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, Metres, Quantity, Span, Speed, Time};
@@ -6,48 +6,51 @@ use serde_json::{Value as Json, json};
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
-/// A type that a scenario can hold.
+/// A type of values in a scenario.
 pub trait Param: Sized {
-    /// From what the user wrote, or one message that says what is allowed.
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// A value of the wrong type or outside the allowed values; the message names what is allowed.
     fn read(node: &Node) -> Result<Self, Error>;
-    /// As it would be written, for the resolved scenario.
+    /// Returns the value in the form of the resolved scenario.
     fn to_json(&self) -> Json;
-    /// The JSON Schema of what [`Param::read`] accepts.
+    /// JSON Schema of the values that [`Param::read`] accepts.
     fn schema() -> Json;
-    /// Adds, at all places inside, the defaults of the members that are chosen there.
+    /// Adds the defaults of the selected family members, at all depths.
     fn complete(_node: &mut Node, _defaults: &Defaults) {}
-    /// What was written, with `defaults` for everything that was not. They keep their origin and line for messages.
+    /// Returns the written values, completed by `defaults`. Defaults keep their origin and line for messages.
     fn completed(written: &Node, defaults: &Defaults) -> Node {
         let mut node = written.clone();
         node.underlay(defaults.sections());
         Self::complete(&mut node, defaults);
         node
     }
-    /// What no single value shows, here and in all values inside.
+    /// Checks values against each other, at all depths.
     ///
     /// # Errors
-    /// Values that contradict each other.
+    /// Contradicting values.
     fn check_values(&self) -> Result<(), Fault> {
         Ok(())
     }
-    /// Reads the files that values name, here and in all values inside.
+    /// Reads the files named by values, at all depths.
     ///
     /// # Errors
-    /// A file that cannot be read, or a mistake in one.
+    /// A file that cannot be read, or an error in its contents.
     fn read_files(&mut self, _files: &dyn Files) -> Result<(), Fault> {
         Ok(())
     }
 }
 
-/// A type whose values can lie outside a declared range.
+/// A type with values that a declared range can bound.
 pub trait Bounded {
-    /// What the range is made of.
+    /// Type of the ends of the range.
     type Scalar: PartialOrd + Param;
-    /// The first value outside, if any.
+    /// Returns the first value outside the range, if any.
     fn outside<'a>(&'a self, range: &RangeInclusive<Self::Scalar>) -> Option<&'a Self::Scalar>;
 }
 
-/// A range as it is shown, both ends included.
+/// Returns both ends of a range as text.
 pub fn range_text<T: Param>(range: &RangeInclusive<T>) -> (String, String) {
     (plain(&range.start().to_json()), plain(&range.end().to_json()))
 }
@@ -66,7 +69,10 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The table at `node`, which may have these keys and no others.
+    /// Opens the table at `node`.
+    ///
+    /// # Errors
+    /// A value that is not a table, or a key that is not in `known`.
     pub fn of(node: &'a Node, known: &[&str]) -> Result<Fields<'a>, Error> {
         let Value::Table(entries) = &node.value else {
             return Err(node.error(format!("expected a table of settings, found {}", node.value.what())));
@@ -77,7 +83,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value under `key`, or the default where the key is missing.
+    /// Returns the value under `key`, or the default if the key is missing.
     pub fn take<T: Param>(&self, key: &'static str, default: Option<T>) -> Result<T, Error> {
         match (self.find(key), default) {
             (Some(node), _) => T::read(node).map_err(|error| error.within(key)),
@@ -86,7 +92,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Like [`Fields::take`], and the value must lie within `range`.
+    /// Returns the value as [`Fields::take`] does, and checks it against `range`.
     pub fn take_within<T: Param + Bounded>(
         &self,
         key: &'static str,
@@ -95,14 +101,14 @@ impl<'a> Fields<'a> {
     ) -> Result<T, Error> {
         let (low, high) = range_text(&range);
         let node = self.find(key).unwrap_or(self.node);
-        let complain = |what| Err(node.error(format!("{what} is outside {low}..{high}")).within(key));
+        let fail = |what| Err(node.error(format!("{what} is outside {low}..{high}")).within(key));
         let value = match (self.take::<T>(key, default), &node.value) {
-            // A whole number that its type cannot hold: the range says more than the type's limits.
-            (Err(_), Value::Int(n)) if range.start().to_json().is_number() => return complain(n.to_string()),
+            // For an integer outside its type, the declared range is more useful than the limits of the type.
+            (Err(_), Value::Int(n)) if range.start().to_json().is_number() => return fail(n.to_string()),
             (value, _) => value?,
         };
         match value.outside(&range) {
-            Some(outside) => complain(plain(&outside.to_json())),
+            Some(outside) => fail(plain(&outside.to_json())),
             None => Ok(value),
         }
     }
@@ -112,7 +118,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The message for a word that is none of the allowed ones, with the nearest of them.
+/// Returns the message for an unknown word: the most similar allowed word, and all allowed words.
 pub fn unknown_word(what: &str, word: &str, allowed: &[&str]) -> String {
     unknown(what, word, allowed)
 }
@@ -133,7 +139,7 @@ fn one_of(allowed: &[impl AsRef<str>]) -> String {
     if list.is_empty() { "none is allowed here".into() } else { format!("allowed: {list}") }
 }
 
-/// Reads the `kind` of a family's member: from a bare word or from a table.
+/// Reads the `kind` of a family member, from a bare word or from a table.
 pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&'a str, Error> {
     let (kind, at, within) = match &node.value {
         Value::Text(word) => (word.as_str(), node, false),
@@ -144,7 +150,7 @@ pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&
                     .error(format!("expected a word, found {}", other.value.what()))
                     .within("kind"));
             }
-            None => return Err(node.error(format!("`kind` is missing: which {family}? {}", one_of(kinds)))),
+            None => return Err(node.error(format!("the `kind` of {family} is missing; {}", one_of(kinds)))),
         },
         other => {
             return Err(node.error(format!(
@@ -162,7 +168,7 @@ pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&
     Err(if within { error.within("kind") } else { error })
 }
 
-/// The parameters of a family's member: its table without `kind`, or none beside a bare word.
+/// Returns the parameters of a family member: its table without `kind`; an empty table for a bare word.
 pub fn without_kind(node: &Node) -> Node {
     node.entries(|key| key != "kind")
 }
@@ -187,7 +193,7 @@ unsigned!(u8, u16, u32, u64);
 impl Param for f64 {
     fn read(node: &Node) -> Result<Self, Error> {
         match node.value {
-            // -0.0 is 0.0 to a user.
+            // Normalizes -0.0 to 0.0.
             Value::Float(x) if x.is_finite() => Ok(x + 0.0),
             Value::Int(n) => Ok(n as f64),
             ref other => Err(node.error(format!("expected a finite number, found {}", other.what()))),
@@ -219,9 +225,9 @@ impl Param for bool {
 impl Param for String {
     fn read(node: &Node) -> Result<Self, Error> {
         match &node.value {
-            // Names and paths come back in messages, tables and pages: no escape sequence may act there.
+            // Names and paths are printed in messages, tables and pages: escape sequences must not reach a terminal.
             Value::Text(text) if text.contains(char::is_control) => {
-                Err(node.error(format!("a text has no control characters, found \"{text}\"")))
+                Err(node.error(format!("control characters are not allowed in a text, found \"{text}\"")))
             }
             Value::Text(text) => Ok(text.clone()),
             other => Err(node.error(format!("expected a text, found {}", other.what()))),
@@ -289,7 +295,8 @@ impl<T: Bounded, const N: usize> Bounded for [T; N] {
     }
 }
 
-/// The word for no value, unless it is a value of its own: a name, or the member `none` of a family.
+/// The word for no value. Where `none` is itself a value (a name, or the member `none` of a family), it is read as
+/// that.
 const NONE: &str = "none";
 
 impl<T: Param> Param for Option<T> {
@@ -316,7 +323,7 @@ impl<T: Param> Param for Option<T> {
     }
 }
 
-/// The schema of what is a value of this one, or none.
+/// Extends a schema by `none`.
 fn or_none(mut value: Json) -> Json {
     if let Some(members) = value.get_mut("anyOf").and_then(Json::as_array_mut) {
         members.push(json!({"const": NONE}));
@@ -331,7 +338,7 @@ fn or_none(mut value: Json) -> Json {
     value
 }
 
-/// The first fault in a list, with its place.
+/// Returns the first fault in a list, with its index.
 fn each<T>(
     items: impl IntoIterator<Item = T>,
     mut find: impl FnMut(T) -> Result<(), Fault>,

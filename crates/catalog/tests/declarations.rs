@@ -1,4 +1,4 @@
-//! Declarations stay within a screen: rustfmt leaves alone an attribute that holds expressions.
+//! Width of declarations: rustfmt does not format attributes that contain expressions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines of the attributes that declare parameters, with their numbers.
+/// Numbered lines of the attributes that declare parameters.
 fn declarations(text: &str) -> Vec<(usize, &str)> {
     let mut inside = false;
     let mut lines = Vec::new();

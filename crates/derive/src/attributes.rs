@@ -1,13 +1,13 @@
-//! What the macros share: doc comments, and attributes of `key = value` pairs.
+//! Parsing shared by the macros: doc comments, and attributes of `key = value` pairs.
 
 use syn::parse::ParseStream;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Token};
 
-/// The doc comment, a line for each of its lines.
+/// Returns the doc comment, line by line.
 ///
 /// # Errors
-/// There is none.
+/// A missing doc comment.
 pub fn doc(attributes: &[Attribute], of: &Ident) -> Result<String> {
     let mut doc = String::new();
     for attribute in attributes {
@@ -25,7 +25,7 @@ pub fn doc(attributes: &[Attribute], of: &Ident) -> Result<String> {
     Ok(doc)
 }
 
-/// A text, also where a declarative macro has passed it on.
+/// Returns a string literal, also one that a declarative macro passed on.
 fn literal(value: &Expr) -> Option<&LitStr> {
     match value {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
@@ -34,10 +34,10 @@ fn literal(value: &Expr) -> Option<&LitStr> {
     }
 }
 
-/// Hands each key of all attributes of this name to `take`, which parses what follows the key.
+/// Calls `take` for each key of all attributes of this name; `take` parses the rest of the pair.
 ///
 /// # Errors
-/// A key that appears twice, and what `take` finds wrong.
+/// A duplicate key, and the errors of `take`.
 pub fn keys(
     attributes: &[Attribute],
     name: &str,
@@ -51,7 +51,7 @@ pub fn keys(
     Ok(())
 }
 
-/// Hands each key of a list to `take`.
+/// Calls `take` for each key of a list.
 ///
 /// # Errors
 /// As [`keys`].
@@ -74,29 +74,29 @@ pub fn each_key(
     Ok(())
 }
 
-/// What stands behind `=`.
+/// Parses `= value`.
 pub fn value<T: syn::parse::Parse>(input: ParseStream) -> Result<T> {
     input.parse::<Token![=]>()?;
     input.parse()
 }
 
-/// The message for a key that an attribute does not have.
+/// Error for an unknown key of an attribute.
 pub fn unknown_key(key: &Ident, allowed: &str) -> Error {
     Error::new(key.span(), format!("unknown key `{key}`; allowed: {allowed}"))
 }
 
-/// The name without `r#`.
+/// Returns the name without `r#`.
 pub fn plain(name: &Ident) -> String {
     name.to_string().trim_start_matches("r#").to_string()
 }
 
-/// Refuses type parameters, which no declaration has a use for.
+/// Rejects type parameters: declarations do not support them.
 ///
 /// # Errors
-/// There are some.
+/// A type parameter.
 pub fn no_generics(generics: &syn::Generics) -> Result<()> {
     if generics.params.is_empty() {
         return Ok(());
     }
-    Err(Error::new(generics.span(), "a declaration of parameters has no type parameters"))
+    Err(Error::new(generics.span(), "type parameters are not supported here"))
 }

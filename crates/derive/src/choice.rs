@@ -11,12 +11,12 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let name = &input.ident;
     doc(&input.attrs, name)?;
     let Data::Enum(data) = &input.data else {
-        return Err(Error::new(name.span(), "words are the variants of an enum"));
+        return Err(Error::new(name.span(), "`Choice` can be derived for enums only"));
     };
     let words = data.variants.iter().map(word).collect::<Result<Vec<_>>>()?;
     for (place, word) in words.iter().enumerate() {
         if words[..place].iter().any(|other| other.value() == word.value()) {
-            return Err(Error::new(word.span(), format!("a second word \"{}\"", word.value())));
+            return Err(Error::new(word.span(), format!("duplicate word \"{}\"", word.value())));
         }
     }
     let variants: Vec<&Ident> = data.variants.iter().map(|variant| &variant.ident).collect();
@@ -24,7 +24,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let meanings = meanings.collect::<Result<Vec<_>>>()?;
     Ok(quote! {
         impl #name {
-            /// The word in a scenario.
+            /// Word of the variant in a scenario.
             pub fn word(self) -> &'static str {
                 match self { #(#name::#variants => #words,)* }
             }
@@ -48,17 +48,17 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     })
 }
 
-/// The word of a variant.
+/// Returns the word of a variant.
 fn word(variant: &Variant) -> Result<LitStr> {
     let name = &variant.ident;
     if !matches!(variant.fields, Fields::Unit) {
-        return Err(Error::new(name.span(), format!("`{name}` is a word, which holds nothing")));
+        return Err(Error::new(name.span(), format!("`{name}` must be a unit variant")));
     }
     let attribute = variant.attrs.iter().find(|attribute| attribute.path().is_ident("word"));
     match attribute.map(|attribute| &attribute.meta) {
         Some(Meta::NameValue(pair)) => match &pair.value {
             Expr::Lit(ExprLit { lit: Lit::Str(word), .. }) => Ok(word.clone()),
-            _ => Err(Error::new(name.span(), "a word is a text, #[word = \"...\"]")),
+            _ => Err(Error::new(name.span(), "the word must be a string literal, #[word = \"...\"]")),
         },
         _ => Err(Error::new(name.span(), format!("`{name}` needs #[word = \"...\"]"))),
     }
@@ -69,36 +69,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variant_needs_a_doc_comment_and_a_word_of_its_own() {
-        let complaint = |variants: Tokens| {
+    fn a_variant_needs_a_doc_comment_and_a_unique_word() {
+        let refusal = |variants: Tokens| {
             expand(quote! {
-                /// A way.
+                /// A direction.
                 enum Way { #variants }
             })
             .unwrap_err()
             .to_string()
         };
         assert_eq!(
-            complaint(quote!(
+            refusal(quote!(
                 #[word = "up"]
                 Up
             )),
             "`Up` needs a doc comment: its meaning"
         );
         assert_eq!(
-            complaint(quote!(
+            refusal(quote!(
                 #[doc = "Up."]
                 Up
             )),
             "`Up` needs #[word = \"...\"]"
         );
         assert_eq!(
-            complaint(quote!(
+            refusal(quote!(
                 #[doc = "Up."]
                 #[word = "up"]
                 Up(u8)
             )),
-            "`Up` is a word, which holds nothing"
+            "`Up` must be a unit variant"
         );
         let twice = quote!(
             #[doc = "Up."]
@@ -108,6 +108,6 @@ mod tests {
             #[word = "up"]
             Down
         );
-        assert_eq!(complaint(twice), "a second word \"up\"");
+        assert_eq!(refusal(twice), "duplicate word \"up\"");
     }
 }

@@ -1,11 +1,11 @@
-//! `#[derive(Columns)]`: the columns of a results table, declared on the fields of its row.
+//! `#[derive(Columns)]`: columns of a results table, declared on the fields of its row.
 //!
-//! * The field's name is the column's. The columns of a field with several are prefixed with its name.
-//! * The doc comment is the meaning; a field without one does not compile. The struct's own doc comment is the
-//!   meaning of the table.
-//! * `#[column(unit = "ms")]`: the unit; without it that of the enclosing field, or a pure number.
-//! * `#[column(range = 0.0..=1.0)]`: the least and the greatest value that is possible; without it that of the
-//!   enclosing field, or what follows from the unit.
+//! * The name of the field is the name of the column. A field with several columns prefixes their names with its own.
+//! * The doc comment is the meaning; a field without one does not compile. The doc comment of the struct is the meaning
+//!   of the table.
+//! * `#[column(unit = "ms")]`: unit. Default: the unit of the enclosing field, or a dimensionless number.
+//! * `#[column(range = 0.0..=1.0)]`: minimum and maximum possible value. Default: the range of the enclosing field, or
+//!   the range implied by the unit.
 //! * `#[column(flatten)]`: the columns of this field keep their own names and meanings.
 
 use crate::attributes::{doc, keys, no_generics, unknown_key, value};
@@ -66,7 +66,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     })
 }
 
-/// What `#[column(...)]` says of a field.
+/// Options of `#[column(...)]`.
 #[derive(Default)]
 struct Options {
     unit: Option<LitStr>,
@@ -96,7 +96,7 @@ impl Options {
     }
 }
 
-/// An `Option` of what was written.
+/// Code of an `Option` with this value.
 fn option(written: Option<impl ToTokens>) -> Tokens {
     written.map_or(
         quote!(::core::option::Option::None),
@@ -104,7 +104,7 @@ fn option(written: Option<impl ToTokens>) -> Tokens {
     )
 }
 
-/// The doc comment as one paragraph.
+/// Returns the doc comment as one paragraph.
 fn paragraph(attributes: &[Attribute], of: &Ident) -> Result<String> {
     let doc = doc(attributes, of)?;
     Ok(doc.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "))

@@ -1,4 +1,4 @@
-//! `#[family(...)]`: the list of a family's members.
+//! `#[family(...)]`: declaration of a family of algorithms.
 
 use crate::attributes::{doc, each_key, no_generics, plain, unknown_key, value};
 use proc_macro2::TokenStream as Tokens;
@@ -6,21 +6,21 @@ use quote::{format_ident, quote};
 use syn::parse::{ParseStream, Parser as _};
 use syn::{Error, Fields, Ident, ItemEnum, LitStr, Path, Result, ReturnType, Type, TypeFnPtr, Variant};
 
-/// What stands in the attribute.
+/// Arguments of the attribute.
 #[derive(Default)]
 struct Arguments {
     name: Option<LitStr>,
     build: Option<TypeFnPtr>,
 }
 
-/// A line of the list.
+/// A member: one variant of the enum.
 struct Member<'a> {
     variant: &'a Ident,
-    /// The module of the same name as its file.
+    /// Module, named like its file.
     module: &'a Ident,
-    /// Its parameters.
+    /// Type of its parameters.
     params: &'a Path,
-    /// The word that selects it.
+    /// Word that selects it.
     kind: String,
 }
 
@@ -46,17 +46,17 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
         #documented
 
         impl #name {
-            /// The words of the family's members, in the order of their list.
+            /// Words of all members, in order of declaration.
             pub fn kinds() -> Vec<String> {
                 vec![#(#kinds.to_string()),*]
             }
 
-            /// The word of this member.
+            /// Word of this member.
             pub fn kind(&self) -> String {
                 match self { #(#name::#variants(_) => #kinds.to_string(),)* }
             }
 
-            /// What `airwnd list` and `airwnd explain` show.
+            /// Description of the family for `airwnd list` and `airwnd explain`.
             pub fn catalogue() -> ::airwnd_catalog::FamilyInfo {
                 ::airwnd_catalog::FamilyInfo {
                     name: #family,
@@ -125,11 +125,11 @@ fn arguments(input: ParseStream) -> Result<Arguments> {
     Ok(arguments)
 }
 
-/// A line is `Variant(module::Params)`.
+/// Parses a member: `Variant(module::Params)`.
 fn member(variant: &Variant) -> Result<Member<'_>> {
     let wrong = || {
         let name = &variant.ident;
-        let message = format!("a member is `{name}(file::Params)`: the type, and the parameters of its file");
+        let message = format!("a member is declared as `{name}(file::Params)`");
         Error::new(name.span(), message)
     };
     let Fields::Unnamed(fields) = &variant.fields else { return Err(wrong()) };
@@ -143,7 +143,7 @@ fn member(variant: &Variant) -> Result<Member<'_>> {
     Ok(Member { variant: &variant.ident, module, params: &params.path, kind })
 }
 
-/// The enum, with a doc comment at each variant that has none.
+/// Adds a doc comment to each variant without one.
 fn documented(item: &ItemEnum, members: &[Member<'_>]) -> ItemEnum {
     let mut item = item.clone();
     for (variant, member) in item.variants.iter_mut().zip(members) {
@@ -155,7 +155,7 @@ fn documented(item: &ItemEnum, members: &[Member<'_>]) -> ItemEnum {
     item
 }
 
-/// The constructor, which hands a copy of the parameters and its own arguments to the member's `new`.
+/// Generates the constructor. It passes a copy of the parameters and its own arguments to the member's `new`.
 fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Result<Tokens> {
     let mut arguments = Vec::new();
     for input in &build.inputs {
@@ -175,7 +175,7 @@ fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Resul
     });
     Ok(quote! {
         impl #name {
-            /// Makes the algorithm that this member describes.
+            /// Creates the algorithm that this member declares.
             pub fn build(&self, #(#declared),*) -> #object {
                 match self { #(#arms)* }
             }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_declares_the_module_and_the_word() {
+    fn a_variant_declares_the_module_and_the_word() {
         let arguments = quote!(name = "f", build = fn(ctx: &Ctx) -> Box<dyn Rule>);
         let code = expanded(arguments, quote!(DropTail(drop_tail::Params), Still(r#static::Params))).unwrap();
         assert!(code.contains("pub mod drop_tail ;") && code.contains("pub mod r#static ;"), "{code}");
@@ -205,17 +205,17 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_line_is_refused() {
-        let complaint = |arguments, variants| expanded(arguments, variants).unwrap_err().to_string();
+    fn a_malformed_variant_is_rejected() {
+        let refusal = |arguments, variants| expanded(arguments, variants).unwrap_err().to_string();
         let named = quote!(name = "f");
-        let line = "a member is `Pie(file::Params)`: the type, and the parameters of its file";
+        let line = "a member is declared as `Pie(file::Params)`";
         for wrong in [quote!(Pie), quote!(Pie(Params)), quote!(Pie(pie::Params, u8)), quote!(Pie { a: u8 })] {
-            assert_eq!(complaint(named.clone(), wrong), line);
+            assert_eq!(refusal(named.clone(), wrong), line);
         }
-        assert_eq!(complaint(quote!(), quote!()), "a family needs a `name`");
-        assert_eq!(complaint(quote!(nam = "f"), quote!()), "unknown key `nam`; allowed: name, build");
+        assert_eq!(refusal(quote!(), quote!()), "a family needs a `name`");
+        assert_eq!(refusal(quote!(nam = "f"), quote!()), "unknown key `nam`; allowed: name, build");
         assert_eq!(
-            complaint(quote!(name = "f", build = fn(u8) -> Box<dyn Rule>), quote!()),
+            refusal(quote!(name = "f", build = fn(u8) -> Box<dyn Rule>), quote!()),
             "the arguments of `build` need names"
         );
     }

@@ -1,4 +1,4 @@
-//! The macros of `airwnd-catalog` and of `airwnd_lab::columns`, which re-export them and describe them with examples.
+//! Macros of `airwnd-catalog` and `airwnd_lab::columns`. Both crates re-export them and document them with examples.
 
 mod attributes;
 mod choice;
@@ -33,7 +33,7 @@ pub fn family(arguments: TokenStream, item: TokenStream) -> TokenStream {
     finish(family::expand(arguments.into(), item.into()))
 }
 
-/// The code, or the compiler's message at the place of the mistake.
+/// Returns the generated code, or a compiler error at the place of the mistake.
 fn finish(expanded: syn::Result<Tokens>) -> TokenStream {
     expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream as Tokens;
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Type};
 
-/// What a struct declares as a whole.
+/// Options of the struct.
 #[derive(Default)]
 struct Whole {
     source: Option<LitStr>,
@@ -13,10 +13,10 @@ struct Whole {
     files: bool,
 }
 
-/// What a field declares.
+/// A parameter, declared by a field.
 struct Parameter<'a> {
     ident: &'a Ident,
-    /// Its key in a scenario.
+    /// Key in a scenario.
     name: String,
     ty: &'a Type,
     doc: String,
@@ -26,10 +26,10 @@ struct Parameter<'a> {
     range: Option<Expr>,
 }
 
-/// What a field of the struct is.
+/// Kind of a field.
 enum Declared<'a> {
     Parameter(Box<Parameter<'a>>),
-    /// It takes in the parameters of another struct.
+    /// Includes the parameters of another struct.
     Block {
         ident: &'a Ident,
         ty: &'a Type,
@@ -41,12 +41,12 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     no_generics(&input.generics)?;
     let name = &input.ident;
     let Data::Struct(data) = &input.data else {
-        return Err(Error::new(name.span(), "parameters are the fields of a struct"));
+        return Err(Error::new(name.span(), "`Params` can be derived for structs only"));
     };
     let fields: Vec<&Field> = match &data.fields {
         Fields::Named(fields) => fields.named.iter().collect(),
         Fields::Unit | Fields::Unnamed(_) => {
-            return Err(Error::new(name.span(), "parameters have names; write `struct ... { ... }`"));
+            return Err(Error::new(name.span(), "parameters need names; write `struct ... { ... }`"));
         }
     };
     let doc = doc(&input.attrs, name)?;
@@ -145,7 +145,7 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
         if default.is_some() || range.is_some() || unit.is_some() || source.is_some() {
             return Err(Error::new(
                 ident.span(),
-                "`flatten` stands alone: the block declares its own parameters",
+                "`flatten` excludes other options: the block declares its own parameters",
             ));
         }
         return Ok(Declared::Block { ident, ty: &field.ty });
@@ -155,7 +155,7 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
         name: plain(ident),
         ty: &field.ty,
         doc: doc(&field.attrs, ident)?,
-        unit: unit.ok_or_else(|| missing(ident, "#[param(unit = \"...\")], \"1\" for a pure number"))?,
+        unit: unit.ok_or_else(|| missing(ident, "#[param(unit = \"...\")], \"1\" if dimensionless"))?,
         source: source.ok_or_else(|| missing(ident, "#[param(source = \"...\")]"))?,
         default,
         range,
@@ -166,7 +166,7 @@ fn missing(of: &Ident, what: &str) -> Error {
     Error::new(of.span(), format!("`{of}` needs {what}"))
 }
 
-/// The default as an expression of type `Option<type>`.
+/// Code of the default as an `Option<type>`.
 fn default_of(parameter: &Parameter<'_>) -> Tokens {
     let ty = parameter.ty;
     match &parameter.default {
@@ -175,7 +175,7 @@ fn default_of(parameter: &Parameter<'_>) -> Tokens {
     }
 }
 
-/// Adds to the keys that a table may have.
+/// Code that adds to the allowed keys of a table.
 fn key(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
@@ -186,7 +186,7 @@ fn key(declared: &Declared<'_>) -> Tokens {
     }
 }
 
-/// Reads the field: a parameter from `fields`, a block from the whole table.
+/// Code that reads the field: a parameter from `fields`, a block from the whole table.
 fn take(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
@@ -203,7 +203,7 @@ fn take(declared: &Declared<'_>) -> Tokens {
     }
 }
 
-/// Adds to the object that is written.
+/// Code that adds to the written object.
 fn entry(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
@@ -217,7 +217,7 @@ fn entry(declared: &Declared<'_>) -> Tokens {
     }
 }
 
-/// Adds to the properties of the schema.
+/// Code that adds to the properties of the schema.
 fn property(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
@@ -228,7 +228,7 @@ fn property(declared: &Declared<'_>) -> Tokens {
     }
 }
 
-/// Completes the field, or the block, within the whole table.
+/// Code that completes the field, or the block, within the whole table.
 fn complete(declared: &Declared<'_>) -> Tokens {
     match declared {
         Declared::Parameter(parameter) => {
@@ -267,7 +267,7 @@ fn read_files(declared: &Declared<'_>) -> Tokens {
     }
 }
 
-/// Adds to the parameters as `airwnd explain` shows them.
+/// Code that adds to the parameter descriptions of `airwnd explain`.
 fn info(declared: &Declared<'_>) -> Tokens {
     let parameter = match declared {
         Declared::Parameter(parameter) => parameter,
@@ -293,7 +293,7 @@ fn info(declared: &Declared<'_>) -> Tokens {
     }
 }
 
-/// `Default`, unless a parameter is required; those of blocks have defaults.
+/// Code of `Default`; `None` if a parameter is required. Blocks must implement `Default`.
 fn default(name: &Ident, declared: &[Declared<'_>]) -> Option<Tokens> {
     let value = |declared: &Declared<'_>| match declared {
         Declared::Parameter(parameter) => {
@@ -316,24 +316,24 @@ fn default(name: &Ident, declared: &[Declared<'_>]) -> Option<Tokens> {
 mod tests {
     use super::*;
 
-    fn complaint(item: Tokens) -> String {
+    fn refusal(item: Tokens) -> String {
         expand(item).unwrap_err().to_string()
     }
 
     #[test]
-    fn what_is_missing_is_named_with_its_field() {
+    fn a_missing_option_is_named_with_its_field() {
         let whole = quote! {
             /// A controller.
             struct Params {}
         };
-        assert_eq!(complaint(whole), "`Params` needs #[params(source = \"...\")]");
+        assert_eq!(refusal(whole), "`Params` needs #[params(source = \"...\")]");
         let undocumented = quote! {
             #[params(source = "RFC 0")]
             struct Params {}
         };
-        assert_eq!(complaint(undocumented), "`Params` needs a doc comment: its meaning");
+        assert_eq!(refusal(undocumented), "`Params` needs a doc comment: its meaning");
         let field = |attributes: Tokens| {
-            complaint(quote! {
+            refusal(quote! {
                 /// A controller.
                 #[params(source = "RFC 0")]
                 struct Params { #attributes gain: f64 }
@@ -345,7 +345,7 @@ mod tests {
         );
         assert_eq!(
             field(quote!(#[doc = "Gain."] #[param(source = "none")])),
-            "`gain` needs #[param(unit = \"...\")], \"1\" for a pure number"
+            "`gain` needs #[param(unit = \"...\")], \"1\" if dimensionless"
         );
         assert_eq!(
             field(quote!(#[doc = "Gain."] #[param(unit = "1")])),
@@ -354,9 +354,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_attribute_is_refused() {
+    fn an_invalid_attribute_is_rejected() {
         let field = |attribute: Tokens| {
-            complaint(quote! {
+            refusal(quote! {
                 /// A controller.
                 #[params(source = "RFC 0")]
                 struct Params {
@@ -376,32 +376,32 @@ mod tests {
         );
         assert_eq!(
             field(quote!(#[param(flatten, unit = "1")])),
-            "`flatten` stands alone: the block declares its own parameters"
+            "`flatten` excludes other options: the block declares its own parameters"
         );
         let hook = quote! {
             /// A controller.
             #[params(source = "RFC 0", checks)]
             struct Params {}
         };
-        assert_eq!(complaint(hook), "unknown key `checks`; allowed: source, check, files");
+        assert_eq!(refusal(hook), "unknown key `checks`; allowed: source, check, files");
     }
 
     #[test]
-    fn only_a_plain_struct_with_names_will_do() {
-        let declared = |item: Tokens| complaint(quote!(#[doc = "A."] #[params(source = "RFC 0")] #item));
+    fn only_a_plain_struct_with_named_fields_is_accepted() {
+        let declared = |item: Tokens| refusal(quote!(#[doc = "A."] #[params(source = "RFC 0")] #item));
         assert_eq!(
             declared(quote!(
                 enum A {
                     B,
                 }
             )),
-            "parameters are the fields of a struct"
+            "`Params` can be derived for structs only"
         );
         assert_eq!(
             declared(quote!(
                 struct A(u8);
             )),
-            "parameters have names; write `struct ... { ... }`"
+            "parameters need names; write `struct ... { ... }`"
         );
         assert_eq!(
             declared(quote!(
@@ -409,12 +409,12 @@ mod tests {
                     b: T,
                 }
             )),
-            "a declaration of parameters has no type parameters"
+            "type parameters are not supported here"
         );
     }
 
     #[test]
-    fn a_required_parameter_leaves_no_default() {
+    fn a_required_parameter_prevents_default() {
         let item = |default: Tokens| {
             let item = quote! {
                 /// A controller.

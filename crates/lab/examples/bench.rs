@@ -1,12 +1,12 @@
-//! What a simulated second costs.
+//! Benchmark of the engine: cost of a simulated second.
 //!
-//! `cargo run --release -p airwnd-lab --example bench` prints, for 1 to 100 users of the three-sector site of
-//! the ns-3 reference run S3, for ten users whose channels fade under every scheduler and for one TCP flow over a wire (S5): CPU
-//! seconds per simulated second, events per second, nanoseconds per event, and the memory held at most. Machines
-//! are noisy: each row is the median of five runs.
+//! `cargo run --release -p airwnd-lab --example bench` prints CPU seconds per simulated second, events per second,
+//! nanoseconds per event, and peak memory. The scenarios are 1 to 100 UEs of the three-sector site of the ns-3
+//! reference run S3, ten UEs with fading channels under every scheduler, a network of 57 cells, one TCP flow over a
+//! wire (S5), and 10 000 short flows. Each row is the median of five runs, because machines are noisy.
 //!
-//! A second table has what each receive-window control costs: nanoseconds for a data segment at the receiving endpoint,
-//! the least of several runs, and how much that is above `fixed`.
+//! A second table has the cost of each receive-window control: nanoseconds per data segment at the receiving endpoint
+//! (minimum of several runs), and the difference to `fixed`.
 
 #[path = "../tests/support/counting.rs"]
 mod counting;
@@ -25,8 +25,8 @@ static ALLOCATOR: counting::Counting = counting::Counting::new();
 
 const RUNS: usize = 5;
 
-/// CPU seconds that ns-3 3.44 needs per simulated second for S3 with 100 users and for S5 with one flow, built
-/// for speed and with traces off, on a machine of the kind that the project's figures come from.
+/// CPU seconds per simulated second of ns-3 3.44 for S3 with 100 UEs and for S5 with one flow: optimized build, traces
+/// off, on the type of machine used for the project's figures.
 const NS3: [(&str, f64); 3] =
     [("S3 a, 100 users", 4.2), ("S3 b, 100 users", 5.0), ("S5, one flow on a wire", 0.89 / 60.0)];
 
@@ -35,7 +35,7 @@ fn main() {
         "{:<24} {:>12} {:>12} {:>10} {:>10} {:>10} {:>12}",
         "scenario", "CPU s/sim s", "min", "events/s", "ns/event", "MB", "times ns-3"
     );
-    // For one user the first of 20 is taken; the reference runs have no variant b with 60.
+    // One UE is the first of 20; the reference runs have no variant b with 60 UEs.
     for (variant, users, placed) in [
         ("a", "1", "20"),
         ("a", "20", "20"),

@@ -1,4 +1,4 @@
-//! Prints every family, or the schema: what `airwnd list`, `airwnd explain` and `airwnd schema` are made of.
+//! Prints all families, or the schema: the data of `airwnd list`, `airwnd explain` and `airwnd schema`.
 //!
 //! `cargo run -p airwnd-lab --example catalogue [-- schema]`
 

@@ -1,4 +1,4 @@
-//! From a scenario to what runs.
+//! Construction of the radio access network from a scenario.
 
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
@@ -7,10 +7,10 @@ use airwnd_cell::{CellId, CellSite, Ran, RanSetup, UeSite, Unbuildable};
 use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
 
-/// The cells of a scenario with their UEs; `None` without a site.
+/// Builds the cells of a scenario with their UEs; `None` without a site.
 ///
 /// # Errors
-/// More UEs than a cell can take, or sounding offsets that do not fit.
+/// More UEs than a cell supports, or invalid SRS offsets.
 pub(crate) fn ran(scenario: &Scenario, seed: u64) -> Result<Option<Ran>, Error> {
     if scenario.site.is_empty() {
         return Ok(None);
@@ -19,7 +19,7 @@ pub(crate) fn ran(scenario: &Scenario, seed: u64) -> Result<Option<Ran>, Error> 
     Ran::new(&setup(scenario, seed)).map(Some).map_err(unbuildable)
 }
 
-/// The radio network of a scenario.
+/// Describes the radio access network of a scenario.
 pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
     let cells = (0..).zip(scenario.masts()).flat_map(|(number, (place, [x, y]))| {
         let site = &scenario.site[place];
@@ -34,11 +34,11 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
     });
     //= exception slot-is-rnti
     let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
-        let ways = Stream::new(seed, "mobility").child(index as u64);
+        let paths = Stream::new(seed, "mobility").child(index as u64);
         (0..).zip(group.placement.places(index, group.count, seed)).map(move |(number, place)| UeSite {
             position: Position { x: place.x, y: place.y, z: group.height },
             mobility: group.mobility.clone(),
-            way: ways.child(number),
+            way: paths.child(number),
             noise_figure: group.noise_figure,
             cell: place.cell.map(CellId),
             srs_offset: place.srs_offset,

@@ -1,4 +1,4 @@
-//! What can be chosen, how a scenario is written, and what a run's tables hold.
+//! Catalogue of algorithms, scenario sections, TCP stacks and result tables.
 
 use crate::columns::{ColumnInfo, Row, columns};
 use crate::incidents::Event;
@@ -14,7 +14,7 @@ use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Settings, Stack, cc};
 
-/// Every family with its algorithms and their parameters.
+/// All families with their algorithms and parameters.
 pub fn catalogue() -> Vec<FamilyInfo> {
     vec![
         cc::Spec::catalogue(),
@@ -39,7 +39,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
     ]
 }
 
-/// The JSON Schema of a scenario, for editors.
+/// JSON Schema of a scenario, for editors.
 pub fn schema() -> serde_json::Value {
     let mut schema = Scenario::schema();
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
@@ -47,7 +47,7 @@ pub fn schema() -> serde_json::Value {
     schema
 }
 
-/// The sections of a scenario, each with its keys.
+/// Sections of a scenario, each with its keys.
 pub fn sections() -> Vec<SectionInfo> {
     vec![
         SectionInfo::of::<Scenario>(""),
@@ -70,34 +70,33 @@ pub fn sections() -> Vec<SectionInfo> {
     ]
 }
 
-/// A TCP stack: what `tcp.stack` chooses.
+/// A TCP stack, selected by `tcp.stack`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackInfo {
-    /// The word that selects it.
+    /// Name that selects it.
     pub name: &'static str,
-    /// The value of every other key of `[tcp]` with it.
+    /// Values of all other keys of `[tcp]` for this stack.
     pub values: Vec<(&'static str, serde_json::Value)>,
 }
 
-/// Every TCP stack.
+/// All TCP stacks.
 pub fn stacks() -> Vec<StackInfo> {
     let info = |stack: &Stack| StackInfo { name: stack.word(), values: stack.config().entries() };
     Stack::ALL.iter().map(info).collect()
 }
 
-/// A table of results: its name, what a row of it is, and its columns.
+/// A table of results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableInfo {
-    /// The name in JSON, Python and measures.
+    /// Name in JSON, Python and measures.
     pub name: &'static str,
-    /// What a row of it is.
+    /// Meaning of a row.
     pub meaning: &'static str,
-    /// The columns in their order.
+    /// Columns, in order.
     pub columns: Vec<ColumnInfo>,
 }
 
-/// The tables of a run: first those with one row, then those of its figures, then the long ones, which are kept by
-/// columns.
+/// Tables of a run: those with one row, then those of figures, then the long ones, which are stored by columns.
 pub fn tables() -> Vec<TableInfo> {
     fn of<R: Row>(name: &'static str) -> TableInfo {
         TableInfo { name, meaning: R::MEANING, columns: columns::<R>() }
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// A name says its unit: it is all that users of JSON see.
+    /// The unit is part of the name, because users of JSON see the name only.
     #[test]
     fn names_end_with_their_units() {
         let suffixes = [
@@ -159,10 +158,10 @@ mod tests {
         for table in tables() {
             let mut seen = BTreeSet::new();
             for column in &table.columns {
-                assert!(seen.insert(&column.name), "{}.{} stands twice", table.name, column.name);
+                assert!(seen.insert(&column.name), "{}.{} is duplicated", table.name, column.name);
                 assert!(column.meaning.ends_with('.'), "{}.{}", table.name, column.name);
                 let explained = |word: &&str| column.meaning.contains(&format!("`{word}`"));
-                // Those of causes are explained in the totals.
+                // Causes are explained in the totals.
                 let is_explained = column.name == "cause" || column.kind.words().iter().all(explained);
                 assert!(is_explained, "{}.{} does not explain its words", table.name, column.name);
             }

@@ -1,7 +1,7 @@
 //! Columns of results: name, unit, meaning and type, declared once on the field of a row.
 //!
-//! `#[derive(Columns)]` turns the fields of a struct into columns. From the declaration come the JSON of a run, the
-//! columns of its data frames, `airwnd explain` and the reference page of results.
+//! `#[derive(Columns)]` turns the fields of a struct into columns. The JSON of a run, the columns of its data frames,
+//! `airwnd explain` and the reference page of results are derived from the declaration.
 //!
 //! ```
 //! use airwnd_lab::columns::{Columns, Row, columns};
@@ -57,23 +57,23 @@ pub use airwnd_derive::Columns;
 /// A declared column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnInfo {
-    /// Its name, in JSON, data frames, measures and pages.
+    /// Name in JSON, data frames, measures and pages.
     pub name: String,
-    /// What it holds.
+    /// Type of the values.
     pub kind: Kind,
-    /// The unit, "1" for pure numbers and for text.
+    /// Unit; "1" for dimensionless numbers and text.
     pub unit: &'static str,
-    /// The least and the greatest value that is possible; infinite where there is no bound.
+    /// Minimum and maximum possible value; infinite where there is no bound.
     pub range: RangeInclusive<f64>,
-    /// What it means.
+    /// Meaning.
     pub meaning: String,
 }
 
-/// Every number.
+/// Range of all numbers.
 const ANY: RangeInclusive<f64> = f64::NEG_INFINITY..=f64::INFINITY;
 
-/// The numbers that are possible in a unit: amounts and delays are never negative. Times (`s`) and positions (`m`)
-/// count from an origin, and decibels from a reference.
+/// Possible values in a unit: amounts and delays are never negative. Times (`s`) and positions (`m`) are relative to an
+/// origin, decibels to a reference.
 fn possible(unit: &str) -> RangeInclusive<f64> {
     match unit {
         "bit/s/Hz" | "bytes" | "kbit/s" | "ms" | "packets" | "%" => 0.0..=f64::INFINITY,
@@ -81,7 +81,7 @@ fn possible(unit: &str) -> RangeInclusive<f64> {
     }
 }
 
-/// What a column holds.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Floating-point numbers.
@@ -92,12 +92,12 @@ pub enum Kind {
     Text,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// The id of a flow, by its number.
+    /// Id of a flow, stored as its number.
     Flow,
 }
 
 impl Kind {
-    /// The type in words: `number`, `integer` or `text`.
+    /// Name of the type: `number`, `integer` or `text`.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Number => "number",
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// The words that a text may be; none: any.
+    /// Allowed words of a text; empty: any text.
     pub fn words(self) -> &'static [&'static str] {
         match self {
             Kind::Word(words) => words,
@@ -126,27 +126,27 @@ pub enum Cell<'a> {
     Whole(u64),
     /// A text.
     Text(&'a str),
-    /// The word at this place in the column's list; of a [`Kind::Flow`] the flow's number.
+    /// Index of a word in the column's list; for [`Kind::Flow`] the number of the flow.
     Place(u32),
 }
 
-/// A type that stands for one column or several.
+/// A type with one or more columns.
 pub trait Columns {
-    /// Appends its columns. One column takes over what is declared of the field; several extend the field's name and
-    /// meaning.
+    /// Appends its columns. A single column has the declaration of the field; several columns extend the name and
+    /// meaning of the field.
     fn declare(under: &ColumnInfo, to: &mut Vec<ColumnInfo>);
 
-    /// Passes the value of each column on, in the order of their declaration; `None`: none of them has a value.
+    /// Passes the value of each column to `to`, in order of declaration; `None`: no column has a value.
     fn cells(this: Option<&Self>, to: &mut dyn FnMut(Cell<'_>));
 }
 
 /// A struct whose fields are the columns of a table.
 pub trait Row: Columns {
-    /// What a row of the table is.
+    /// Meaning of a row.
     const MEANING: &'static str;
 }
 
-/// The columns of a row in their order.
+/// Columns of a row, in order.
 pub fn columns<R: Row>() -> Vec<ColumnInfo> {
     let nothing =
         ColumnInfo { name: String::new(), kind: Kind::Number, unit: "1", range: ANY, meaning: String::new() };
@@ -155,15 +155,15 @@ pub fn columns<R: Row>() -> Vec<ColumnInfo> {
     columns
 }
 
-/// A row as an object.
+/// Converts a row to a JSON object.
 pub fn to_json<R: Row>(row: &R) -> Json {
     serde_json::to_value(Object(&columns::<R>(), row)).expect("columns are values of JSON")
 }
 
-/// A row, to be written as an object.
+/// A row that serializes as an object.
 pub(crate) struct Object<'a, R>(pub &'a [ColumnInfo], pub &'a R);
 
-/// Rows, to be written as an array of objects.
+/// Rows that serialize as an array of objects.
 pub(crate) struct Array<'a, R>(pub &'a [R]);
 
 impl<R: Row> Serialize for Object<'_, R> {
@@ -177,7 +177,7 @@ impl<R: Row> Serialize for Object<'_, R> {
             if written.is_ok() {
                 written = match (cell, kind) {
                     (Cell::Nothing, _) => object.serialize_entry(name, &()),
-                    // An empty sum of floats is -0.0.
+                    // An empty sum of floats is -0.0; adding 0.0 makes it 0.0.
                     (Cell::Number(value), _) => object.serialize_entry(name, &(value + 0.0)),
                     (Cell::Whole(value), _) => object.serialize_entry(name, &value),
                     (Cell::Text(text), _) => object.serialize_entry(name, text),
@@ -201,8 +201,8 @@ impl<R: Row> Serialize for Array<'_, R> {
 }
 
 impl ColumnInfo {
-    /// The declaration of a field of a row or of a group of columns; without a unit it has unit and range of the
-    /// group, and with one the range that the unit allows.
+    /// Declares a field of a row or of a group of columns. Without a unit it inherits unit and range of the group; with
+    /// a unit its default range follows from the unit.
     pub fn part(
         &self,
         name: &str,
@@ -218,7 +218,7 @@ impl ColumnInfo {
         ColumnInfo { name, kind: self.kind, unit: unit.unwrap_or(self.unit), range, meaning }
     }
 
-    /// `One-way delay.` and `Median.` make `One-way delay: median.`
+    /// Combines the meanings of group and field: `One-way delay.` and `Median.` give `One-way delay: median.`
     fn narrowed(&self, meaning: &str) -> String {
         let mut letters = meaning.chars();
         let first = letters.next();
@@ -246,7 +246,7 @@ impl<C: Columns> Columns for Option<C> {
     }
 }
 
-/// Implements [`Columns`] for a type that stands for one column: its kind, and the cell of a value.
+/// Implements [`Columns`] for a type with one column, given its kind and the conversion to a cell.
 macro_rules! one_column {
     ($type:ty, $kind:expr, $cell:expr) => {
         impl $crate::columns::Columns for $type {
@@ -262,7 +262,7 @@ macro_rules! one_column {
 }
 pub(crate) use one_column;
 
-// A sum of no numbers is -0.0; results have 0.0.
+// An empty sum is -0.0; results have 0.0.
 one_column!(f64, Kind::Number, |value| Cell::Number(*value + 0.0));
 one_column!(u64, Kind::Whole, |value| Cell::Whole(*value));
 one_column!(u32, Kind::Whole, |value| Cell::Whole((*value).into()));
@@ -272,7 +272,7 @@ one_column!(String, Kind::Text, |value| Cell::Text(value));
 one_column!(Reach, Kind::Word(Reach::WORDS), |value| Cell::Place(*value as u32));
 one_column!(Direction, Kind::Word(&["down", "up"]), |value| Cell::Place(*value as u32));
 
-/// The number of a flow; users see its id.
+/// Number of a flow; results show its id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FlowNumber(pub u32);
 
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_direction_stands_at_the_place_of_its_word() {
+    fn directions_and_words_have_the_same_order() {
         for direction in Direction::BOTH {
             assert_eq!(["down", "up"][direction as usize], direction.word());
         }
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_has_the_range_that_it_says_or_that_its_unit_allows() {
+    fn a_column_has_its_declared_range_or_that_of_its_unit() {
         /// A row.
         #[derive(airwnd_derive::Columns)]
         struct Row {

@@ -1,14 +1,14 @@
-//! The files that a scenario names.
+//! Files named by a scenario.
 
 use crate::recordings;
 use airwnd_catalog::{File, Files};
 use std::io::Read as _;
 use std::path::Path;
 
-/// The most bytes that a file may have.
+/// Maximum size of a file in bytes.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The folder that a scenario's files are relative to.
+/// Folder to which the file names of a scenario are relative.
 pub(crate) struct Folder<'a>(pub &'a Path);
 
 impl Files for Folder<'_> {
@@ -25,23 +25,24 @@ impl Files for Folder<'_> {
         if let Some(text) = recordings::shipped(name) {
             return Ok(File { origin: name.into(), text: text.into() });
         }
-        self.read(name).map_err(|why| format!("{why}; airwnd brings along {}", recordings::names()))
+        self.read(name).map_err(|why| format!("{why}; included link traces: {}", recordings::names()))
     }
 }
 
-/// The text of a regular file, without a byte order mark.
+/// Reads the text of a regular file, without a byte order mark.
 ///
-/// Devices and pipes have no end, or block; a file of the kernel's has one that its length does not say.
+/// Other files are rejected: devices may have no end, and pipes may block. The limit applies while reading, because the
+/// length of a kernel file (as in `/proc`) is not known in advance.
 fn text(path: &Path) -> Result<String, String> {
-    let told = |error: std::io::Error| error.to_string();
-    let about = std::fs::metadata(path).map_err(told)?;
+    let reason = |error: std::io::Error| error.to_string();
+    let about = std::fs::metadata(path).map_err(reason)?;
     if !about.is_file() {
         return Err(if about.is_dir() { "it is a folder".into() } else { "it is not a regular file".into() });
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path)
         .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(told)?;
+        .map_err(reason)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
     }

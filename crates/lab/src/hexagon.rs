@@ -2,12 +2,12 @@
 
 use airwnd_units::Metres;
 
-/// How many places a grid with this many rings has: 1, 7, 19, 37, ...
+/// Number of sites of a grid with this many rings: 1, 7, 19, 37, ...
 pub(crate) fn places(rings: u16) -> u32 {
     1 + 3 * u32::from(rings) * (u32::from(rings) + 1)
 }
 
-/// The places of a grid: the centre, and around it ring by ring, each from the east anticlockwise. Neighbours are
+/// Returns the positions of a grid: the centre, then ring by ring, each anticlockwise from east. Neighbours are
 /// `spacing` apart.
 pub(crate) fn grid(centre: [Metres; 2], rings: u16, spacing: Metres) -> Vec<[Metres; 2]> {
     let corner = |number: u16| {
@@ -47,7 +47,7 @@ mod tests {
                     links += usize::from(apart < 500.001);
                 }
             }
-            // each place has 6 neighbours, but for 12 r + 6 that the edge takes away
+            // Each site has 6 neighbours, minus the 12 r + 6 beyond the edge.
             let rings = usize::from(rings);
             assert_eq!(links, (6 * grid.len() - (12 * rings + 6)) / 2);
         }

@@ -1,4 +1,4 @@
-//! What befell the flows between two samples of their series: drops, timeouts, loss recovery, handover.
+//! Events of the flows: drops, timeouts, loss recoveries, handovers.
 
 use crate::columns::{Cell, Columns, FlowNumber, Kind, one_column};
 use crate::table::Rows;
@@ -6,24 +6,24 @@ use airwnd_network::Cause;
 use airwnd_units::{Bytes, Span};
 use std::sync::LazyLock;
 
-/// What befell a flow.
+/// An event of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Incident {
-    /// A packet of it was dropped, data or acknowledgment.
+    /// A packet of the flow was dropped, data or ACK.
     Drop(Cause, Bytes),
-    /// The retransmission timer of its sender expired.
+    /// The sender's retransmission timer expired.
     Timeout,
-    /// Its sender began to repair a loss.
+    /// The sender began a loss recovery.
     Recovery,
-    /// Its UE left its cell for this one.
+    /// The UE started a handover to this cell.
     HandoverStart(u16),
-    /// This cell serves its UE.
+    /// The UE completed a handover to this cell.
     HandoverEnd(u16),
-    /// This cell could not take its UE.
+    /// A handover of the UE to this cell failed.
     HandoverFailure(u16),
-    /// Its UE gave its cell up.
+    /// The UE declared radio link failure.
     LinkFailure,
-    /// This cell serves its UE after a failure.
+    /// The UE re-established its connection in this cell after a radio link failure.
     Reestablishment(u16),
 }
 
@@ -39,7 +39,7 @@ impl Incident {
         "reestablishment",
     ];
 
-    /// The place of its word in [`Incident::WORDS`].
+    /// Index of the word in [`Incident::WORDS`].
     fn word(self) -> u32 {
         match self {
             Incident::Drop(..) => 0,
@@ -80,7 +80,7 @@ impl Incident {
 
 one_column!(Incident, Kind::Word(&Incident::WORDS), |incident| Cell::Place(incident.word()));
 
-/// Names of the causes, each at the place of its cause.
+/// Names of the causes, in the order of [`Cause`].
 static CAUSES: LazyLock<Vec<&str>> = LazyLock::new(|| Cause::ALL.map(Cause::name).to_vec());
 
 one_column!(Cause, Kind::Word(CAUSES.as_slice()), |cause| Cell::Place(*cause as u32));
@@ -93,9 +93,9 @@ pub(crate) struct Event {
     pub time_s: f64,
     /// Id of the flow.
     pub flow: FlowNumber,
-    /// `drop` of a packet, data or ACK; `timeout` or `recovery` (the data's sender's retransmission timer expired, or it
-    /// began a loss recovery); for the flow's UE `handover_start`, `handover_end`, `handover_failure`,
-    /// `radio_link_failure` or `reestablishment`.
+    /// Type of the event: `drop` of a packet (data or ACK); at the sender of the data `timeout` (the retransmission
+    /// timer expired) or `recovery` (a loss recovery began); at the UE of the flow `handover_start`, `handover_end`,
+    /// `handover_failure`, `radio_link_failure` or `reestablishment`.
     pub event: Incident,
     /// Cause of a drop, as in the `drops_` columns of the totals; null for other events.
     pub cause: Option<Cause>,
@@ -107,7 +107,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// Of a flow, at this time from the end of the warm-up.
+    /// Creates an event of a flow at this time from the end of the warm-up.
     pub fn new(at: Span, flow: u32, event: Incident) -> Event {
         Event {
             time_s: at.as_secs(),
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_stands_at_its_place() {
+    fn events_and_words_have_the_same_order() {
         let drop = Incident::Drop(Cause::Radio, Bytes(1));
         let all = [
             (drop, "drop"),

@@ -1,8 +1,9 @@
-//! Scenarios, and the simulations that run them.
+//! Scenarios and their simulation.
 //!
-//! * [`Scenario`] is what a user writes: strict, with every default stated.
-//! * [`run`] simulates it: a network (`airwnd_network`, the newcomer's page) with TCP flows, applications and meters.
-//! * [`Outcome`] is what a run gives.
+//! * [`Scenario`]: the user's input, strictly checked, with every default stated.
+//! * [`run`]: simulates a scenario: a network (`airwnd_network`, the place to start reading) with TCP flows,
+//!   applications and meters.
+//! * [`Outcome`]: the results of a run.
 //!
 //! ```
 //! use airwnd_catalog::Node;
@@ -21,7 +22,7 @@
 //! assert!(outcome.flows()[0].goodput_kbps > 1000.0);
 //! ```
 
-// The derived code of `columns` names this crate as others do.
+// Derived code refers to this crate by its name, also within it.
 extern crate self as airwnd_lab;
 
 pub mod arrivals;

@@ -1,4 +1,4 @@
-//! The links of a scenario.
+//! Links of a scenario.
 
 use airwnd_catalog::{
     Choice, Defaults, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind,
@@ -8,29 +8,29 @@ use airwnd_links::{aqm, loss};
 use airwnd_units::{Bytes, Span};
 use serde_json::{Value as Json, json};
 
-/// Packets that may wait before a link that has no limit in bytes either.
+/// Default queue limit in packets of a link without a limit in bytes.
 const QUEUE: u64 = 100;
-/// The kind of a link that does not say.
+/// Default kind of a link.
 const KIND: &str = "wire";
 
-/// Who shares a link.
+/// Sharing of a link among UEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Sharing {
-    /// All UEs that are routed over it.
+    /// One link for all UEs that are routed over it.
     #[word = "all"]
     All,
-    /// The UEs of a group: each group has one of its own.
+    /// One link per group of UEs.
     #[word = "group"]
     Group,
-    /// Nobody: each UE has one of its own.
+    /// One link per UE.
     #[word = "terminal"]
     Ue,
 }
 
-/// A link between the gateway and the UEs, or the first cell: a queue, a service, a delay, and losses, each way.
+/// A link between the gateway and the UEs, or the first cell: queue, transmission, delay and losses per direction.
 ///
-/// Links are passed in the order of `via` of a group of UEs. Besides these keys a link has those of its
-/// [kind](link.md).
+/// `via` of a group of UEs sets the order in which packets pass links. In addition to these keys a link has those of
+/// its [kind](link.md).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference run S5", check)]
 pub struct LinkSettings {
@@ -41,51 +41,54 @@ pub struct LinkSettings {
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "the scenario")]
     pub delay: Span,
-    /// One-way delay towards the servers; none: `delay`.
+    /// One-way delay towards the server; `none`: equal to `delay`.
     #[param(default = None, range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
     pub delay_up: Option<Span>,
-    /// Packets that may wait, each way, besides the one in transmission; none: 100 without `queue_bytes`, else no
-    /// limit.
+    /// Queue limit in packets, per direction, excluding the packet in transmission; `none`: no limit with
+    /// `queue_bytes`, otherwise 100.
     #[param(default = None, range = 1..=100_000_000, unit = "packets", source = "ns-3 reference run S5")]
     pub queue: Option<u64>,
-    /// Bytes that may wait, each way, with their framing; none: no limit.
+    /// Queue limit in bytes, per direction, framing included; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000), unit = "B", source = "the scenario")]
     pub queue_bytes: Option<Bytes>,
-    /// A packet that can say so is marked (ECN) if more packets than this wait when it comes; none: no marks.
+    /// Marking threshold: an arriving ECN-capable packet is marked if more than this many packets are queued; `none`:
+    /// no marks.
     #[param(default = None, range = 0..=100_000_000, unit = "packets", source = "RFC 8257 §3.1, K")]
     pub mark_above: Option<u64>,
-    /// A packet that can say so is marked (ECN) if it will wait longer than this; none: no marks.
+    /// Marking threshold: an arriving ECN-capable packet is marked if its queueing delay will exceed this; `none`: no
+    /// marks.
     #[param(default = None, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "Linux sch_dualpi2, step_thresh")]
     pub mark_above_delay: Option<Span>,
-    /// Queue discipline before it, each way, in place of `queue`, `queue_bytes` and the marks; none: drop-tail by
-    /// these.
+    /// Queue discipline, per direction, instead of `queue`, `queue_bytes` and the marking thresholds; `none`: drop-tail
+    /// with these.
     #[param(default = None, unit = "1", source = "RFC 7567")]
     pub aqm: Option<aqm::Spec>,
-    /// Packets that the interface takes from `aqm` ahead of their transmission, each way.
+    /// Capacity of the transmit ring: packets that the interface takes from `aqm` ahead of their transmission, per
+    /// direction.
     #[param(default = 0, range = 0..=100_000)]
     #[param(
         unit = "packets",
         source = "ns-3 reference run S5: 1, the device's queue; Linux: the driver's ring, byte queue limits"
     )]
     pub ring: u64,
-    /// What it loses towards the UEs: the data of downloads.
+    /// Loss model towards the UEs (data of downloads).
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference run S5")]
     pub loss: loss::Spec,
-    /// What it loses towards the servers: the acknowledgments of downloads.
+    /// Loss model towards the server (ACKs of downloads).
     #[param(default = loss::Spec::NoLoss(Default::default()))]
     #[param(unit = "1", source = "ns-3 reference runs S4 and S5")]
     pub loss_up: loss::Spec,
-    /// Who shares one: all UEs, each group has one, or each UE.
+    /// Sharing of the link: one for all UEs, one per group, or one per UE.
     #[param(default = Sharing::All, unit = "1", source = "the scenario")]
     pub per: Sharing,
 }
 
 impl LinkSettings {
-    /// A discipline has its own limits and marks.
+    /// Checks that a queue discipline is not combined with the drop-tail limits and marking thresholds.
     fn check(&self) -> Result<(), (&'static str, String)> {
         let Some(discipline) = &self.aqm else {
-            let message = "packets wait in it behind a discipline; set `aqm`";
+            let message = "the ring takes packets from a queue discipline; set `aqm`";
             return if self.ring > 0 { Err(("ring", message.into())) } else { Ok(()) };
         };
         let others = [
@@ -97,7 +100,7 @@ impl LinkSettings {
         match others.into_iter().find(|(_, is_set)| *is_set) {
             Some((key, _)) => {
                 let kind = discipline.kind();
-                Err((key, format!("the queue is that of `aqm`, \"{kind}\"; set its own keys")))
+                Err((key, format!("not allowed with `aqm` = \"{kind}\"; set the parameters of \"{kind}\"")))
             }
             None => Ok(()),
         }
@@ -107,9 +110,9 @@ impl LinkSettings {
 /// A link of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
-    /// What all kinds have.
+    /// Keys common to all kinds.
     pub settings: LinkSettings,
-    /// How it serves.
+    /// Kind of the link and its parameters.
     pub kind: link::Spec,
 }
 
@@ -123,27 +126,25 @@ impl Link {
         }
     }
 
-    /// A shared medium has no delay, and does not know how long a packet will wait.
+    /// Checks that a shared medium has no keys that it does not support: a delay, a queue discipline, or a threshold on
+    /// a queueing delay that is not known in advance.
     fn check_medium(&self) -> Result<(), Fault> {
         let link::Spec::Wifi(_) = self.kind else { return Ok(()) };
         let settings = &self.settings;
-        let complain = |key: &str, message: &str| Err(Fault::new(key, message));
+        let fail = |key: &str, message: &str| Err(Fault::new(key, message));
         if settings.delay != Span::ZERO {
-            return complain("delay", "\"wifi\" has none; put a \"wire\" before it");
+            return fail("delay", "\"wifi\" has no propagation delay; add a \"wire\" link");
         }
         if settings.delay_up.is_some_and(|delay| delay != Span::ZERO) {
-            return complain("delay_up", "\"wifi\" has none; put a \"wire\" before it");
+            return fail("delay_up", "\"wifi\" has no propagation delay; add a \"wire\" link");
         }
         if settings.aqm.is_some() {
-            return complain(
-                "aqm",
-                "\"wifi\" has a drop-tail queue at each station; use queue and mark_above",
-            );
+            return fail("aqm", "\"wifi\" has a drop-tail queue at each station; use queue and mark_above");
         }
         if settings.mark_above_delay.is_some() {
-            return complain(
+            return fail(
                 "mark_above_delay",
-                "how long a packet will wait for \"wifi\" nobody knows; use mark_above",
+                "the queueing delay of \"wifi\" is not known in advance; use mark_above",
             );
         }
         Ok(())
@@ -180,7 +181,7 @@ impl Param for Link {
         let mut kinds = link::Spec::schema()["anyOf"].as_array().cloned().unwrap_or_default();
         let words = kinds.remove(0);
         for kind in &mut kinds {
-            // Which keys there may be is said once, below.
+            // The allowed keys are declared once, below.
             kind.as_object_mut().map(|kind| kind.remove("additionalProperties"));
             let by_default = kind["properties"]["kind"]["const"] == KIND;
             if let Some(required) = kind["required"].as_array_mut().filter(|_| by_default) {
@@ -188,7 +189,8 @@ impl Param for Link {
             }
         }
         schema["properties"]["kind"] = json!({
-            "anyOf": [words], "default": KIND, "description": "How it serves, and what keys it has besides. Source: airwnd.",
+            "anyOf": [words], "default": KIND,
+            "description": "Kind of the link; determines its additional keys. Source: airwnd.",
         });
         schema.as_object_mut().map(|schema| schema.remove("additionalProperties"));
         schema["anyOf"] = kinds.into();
@@ -216,7 +218,7 @@ impl Param for Link {
     }
 }
 
-/// The keys that are the kind's own, and the kind, said or not.
+/// Returns the keys specific to the kind, and the kind itself, also if it is the default.
 fn own_table(node: &Node, shared: &[&str]) -> Node {
     let mut own = node.entries(|key| !shared.contains(&key));
     if let Value::Table(entries) = &mut own.value

@@ -1,4 +1,4 @@
-//! A scenario seen from above: its cells, its UEs, and what is heard where.
+//! The map of a scenario: cells, UEs, and received signals.
 
 use crate::build;
 use crate::scenario::Scenario;
@@ -14,8 +14,8 @@ fn ues(ran: &Ran) -> impl Iterator<Item = UeId> {
 }
 
 impl Scenario {
-    /// What a UE of the first group would hear at the points that have one of these `x` (east) and one of these
-    /// `y` (north), at this height instead of its own; none without a site.
+    /// Computes a radio map: what a UE of the first group receives at the grid points `x` (east) by `y` (north).
+    /// `height` overrides the height of the UE. Returns `None` without a site.
     pub fn radio_map(&self, x: &[Metres], y: &[Metres], height: Option<Metres>) -> Option<RadioMap> {
         let group = &self.ue[0];
         let listener = Listener { height: height.unwrap_or(group.height), noise_figure: group.noise_figure };
@@ -23,8 +23,8 @@ impl Scenario {
         (!setup.cells.is_empty()).then(|| RadioMap::new(&setup, listener, x, y))
     }
 
-    /// The cells: `cell`, its `site`, place in metres, `boresight_deg`, anticlockwise from east,
-    /// and kind of `antenna`.
+    /// Table of the cells: `cell`, `site`, position in metres, `boresight_deg` (anticlockwise from east) and kind of
+    /// `antenna`.
     pub fn cells_table(&self) -> Table {
         let cells = build::setup(self, self.seed).cells;
         let antennas = antenna::Spec::kinds();
@@ -43,19 +43,19 @@ impl Scenario {
         ])
     }
 
-    /// Where the UEs that move are in a run with this seed, at the ends of so many equal parts of it: `ue`,
-    /// `time_s`, which counts from the end of the warm-up, and its place in metres; UE by UE.
+    /// Table of the trajectories of moving UEs in a run with this seed, sampled at the boundaries of `parts` equal
+    /// intervals: `ue`, `time_s` from the end of the warm-up, and position in metres; UE by UE.
     pub fn paths_table(&self, seed: u64, parts: u32) -> Table {
         let whole = self.warmup + self.duration;
         let (mut ues, mut times, mut places) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
         for (number, ue) in (0..).zip(build::setup(self, seed).ues) {
-            let mut way = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
-            if !way.moves() {
+            let mut path = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
+            if !path.moves() {
                 continue;
             }
             for part in 0..=parts {
                 let at = Span((u128::from(whole.0) * u128::from(part) / u128::from(parts)) as u64);
-                let place = way.position(Time::ZERO + at);
+                let place = path.position(Time::ZERO + at);
                 ues.push(number);
                 times.push(at.as_secs() - self.warmup.as_secs());
                 places.iter_mut().zip(place).for_each(|(column, at)| column.push(at.0));
@@ -65,8 +65,9 @@ impl Scenario {
         table([("ue", Column::U32(ues)), ("time_s", Column::F64(times)), ("x_m", x), ("y_m", y)])
     }
 
-    /// The UEs of a run with this seed as they begin, with the best that link adaptation can expect of their links:
-    /// `ue`, `group`, place in metres, serving `cell`, and for both directions SINR, CQI and reach. None without a site.
+    /// Table of the UEs at the beginning of a run with this seed, with their link budgets (the best case for link
+    /// adaptation): `ue`, `group`, position in metres, serving `cell`, and SINR, CQI and reach per direction. Returns
+    /// `None` without a site.
     ///
     /// # Errors
     /// Cells that cannot be built.
@@ -104,7 +105,7 @@ impl Scenario {
         ])))
     }
 
-    /// Where the UEs of a run with this seed begin: `ue`, its `group`, and its place in metres.
+    /// Table of the initial positions of the UEs in a run with this seed: `ue`, `group`, and position in metres.
     pub fn ues_table(&self, seed: u64) -> Table {
         let ues = build::setup(self, seed).ues;
         let groups = (0..).zip(&self.ue).flat_map(|(index, group)| (0..group.count).map(move |_| index));

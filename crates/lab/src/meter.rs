@@ -1,13 +1,14 @@
-//! What is measured of a flow while it runs.
+//! Measurement of flows during a run.
 
 use airwnd_units::{Bytes, Span, Time};
 use hdrhistogram::Histogram;
 use std::borrow::Cow;
 
-/// The longest span that is told apart, in microseconds: longer ones count as this long in percentiles.
+/// Maximum span of the histogram in microseconds; longer spans are recorded as this one.
 const LONGEST_MICROS: u64 = 600_000_000;
 
-/// Samples up to which each is kept: a histogram takes 12 kB, and there may be many short flows.
+/// Number of samples stored individually before a histogram is allocated: a histogram has 12 kB, and there may be many
+/// short flows.
 const FEW: usize = 64;
 
 /// Mean and percentiles of spans.
@@ -54,12 +55,12 @@ impl Samples {
 }
 
 impl Spread {
-    /// Without samples; it takes its memory as they come.
+    /// Creates a spread without samples that allocates memory as samples arrive.
     pub fn new() -> Self {
         Spread { samples: Samples::Few(Vec::new()), sum: 0, count: 0 }
     }
 
-    /// Without samples; it has its memory from the start.
+    /// Creates a spread without samples that allocates all memory at once.
     pub fn lasting() -> Self {
         let histogram = Spread::new().samples.histogram().into_owned();
         Spread { samples: Samples::Many(Box::new(histogram)), ..Spread::new() }
@@ -71,12 +72,12 @@ impl Spread {
         self.samples.record((span.0 / 1000).min(u32::MAX.into()) as u32);
     }
 
-    /// In milliseconds; none without samples.
+    /// Mean in milliseconds; `None` without samples.
     pub fn mean_ms(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e6)
     }
 
-    /// In milliseconds; none without samples.
+    /// Percentiles in milliseconds; `None` without samples.
     pub fn percentiles_ms<const N: usize>(&self, percents: [f64; N]) -> [Option<f64>; N] {
         if self.count == 0 {
             return [None; N];
@@ -85,7 +86,7 @@ impl Spread {
         percents.map(|percent| Some(histogram.value_at_percentile(percent) as f64 / 1e3))
     }
 
-    /// Takes the samples of another one in.
+    /// Adds the samples of another spread.
     pub fn add(&mut self, other: &Spread) {
         self.sum += other.sum;
         self.count += other.count;
@@ -95,45 +96,45 @@ impl Spread {
                 if let Samples::Few(_) = self.samples {
                     self.samples = Samples::Many(Box::new(self.samples.histogram().into_owned()));
                 }
-                let Samples::Many(histogram) = &mut self.samples else { unreachable!("made so above") };
+                let Samples::Many(histogram) = &mut self.samples else { unreachable!("converted above") };
                 histogram.add(&**more).expect("the bounds are the same");
             }
         }
     }
 
-    /// Mean of the samples since sum and number were `before`, in milliseconds; none without samples.
+    /// Mean in milliseconds of the samples since [`Spread::so_far`] returned `before`; `None` without samples.
     pub fn mean_ms_since(&self, before: (u128, u64)) -> Option<f64> {
         let count = self.count - before.1;
         (count > 0).then(|| (self.sum - before.0) as f64 / count as f64 / 1e6)
     }
 
-    /// Sum of all samples, and their number.
+    /// Sum and number of all samples.
     pub fn so_far(&self) -> (u128, u64) {
         (self.sum, self.count)
     }
 }
 
-/// What is measured of a flow's data direction: IP packets from the sender of the data to its receiver.
+/// Measurements in the data direction of a flow: IP packets from the sender of the data to its receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     pub sent: u64,
-    /// Whether any packet sent carried payload.
+    /// Set if any packet sent carried payload.
     pub has_sent_data: bool,
     pub received: u64,
-    /// Packets of the data's direction that were dropped anywhere on the way.
+    /// Packets in the data direction dropped anywhere on the path.
     pub dropped: u64,
     pub received_bytes: Bytes,
-    /// From the sender's IP to the receiver's IP.
+    /// One-way delay from the sender's IP layer to the receiver's.
     pub delay: Spread,
     pub rtt: Spread,
-    /// Payload that arrived in order (TCP) or at all (UDP).
+    /// Payload received, in order for TCP.
     pub payload: Bytes,
     pub started: Option<Time>,
     pub completed: Option<Time>,
 }
 
 impl Meter {
-    /// Of a flow with these delays and round-trip times.
+    /// Creates a meter with these spreads of one-way delay and RTT.
     pub fn new(delay: Spread, rtt: Spread) -> Self {
         Meter {
             sent: 0,
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_sum_of_spreads_is_the_spread_of_all_samples() {
-        // 2000 s are beyond what percentiles tell apart.
+        // 2000 s are beyond the maximum of the histogram.
         let many: Vec<u64> = (1..=100).collect();
         let parts = [&[10, 30][..], &[], &[20, 40, 2_000_000], &many, &[5]];
         let mut sum = Spread::new();
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_since_leaves_out_what_was_before() {
+    fn a_mean_since_excludes_earlier_samples() {
         let mut spread = spread(&[10, 30]);
         let before = spread.so_far();
         assert_eq!(spread.mean_ms_since(before), None);

@@ -1,4 +1,4 @@
-//! What a run gives.
+//! Results of a run.
 
 mod rows;
 
@@ -15,7 +15,7 @@ pub use rows::{
     LinkRow, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 
-/// The result of a run: plain figures, the same bytes for the same scenario and seed.
+/// Results of a run. The same scenario and seed give the same bytes.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(crate) name: String,
@@ -37,35 +37,35 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The flows.
+    /// Flows.
     pub fn flows(&self) -> &[FlowRow] {
         &self.flows
     }
-    /// The groups of flows.
+    /// Groups of flows.
     pub fn groups(&self) -> &[GroupRow] {
         &self.groups
     }
-    /// The UEs; none without cells.
+    /// UEs; empty without cells.
     pub fn ues(&self) -> &[UeRow] {
         &self.ues
     }
-    /// The cells; none without cells.
+    /// Cells.
     pub fn cells(&self) -> &[CellRow] {
         &self.cells
     }
-    /// The links, each way: that of the server, those of the scenario, those to the cells.
+    /// Links, per direction: the server link, those of the scenario, those to and between cells.
     pub fn links(&self) -> &[LinkRow] {
         &self.links
     }
-    /// Figures over all flows.
+    /// Totals over all flows and cells.
     pub fn totals(&self) -> Totals {
         self.totals
     }
-    /// How many happenings the event loop handled.
+    /// Number of events handled by the event loop.
     pub fn handled(&self) -> u64 {
         self.handled
     }
-    /// The transfers and pages that began; no columns if there were none.
+    /// Transfers and pages that began; no columns if there were none.
     pub fn completions(&self) -> &Table {
         &self.completions
     }
@@ -81,7 +81,7 @@ impl Outcome {
     pub fn allocations(&self) -> &Table {
         &self.allocations
     }
-    /// The tables by name, to keep.
+    /// Returns the tables by name.
     pub fn into_tables(self) -> [(&'static str, Table); 4] {
         [
             ("series", self.series),
@@ -91,14 +91,14 @@ impl Outcome {
         ]
     }
 
-    /// The whole but the tables as one object, as it is written.
+    /// Returns all results except the tables as a JSON object.
     pub fn to_json(&self) -> Json {
         serde_json::to_value(self).expect("figures are values of JSON")
     }
 }
 
-/// The whole but the tables as one object: the columns of the run, an object of totals and one of the ledger, and an
-/// array of rows for each table.
+/// Serializes all results except the long tables as one object: the columns of the run, an array of rows for each table
+/// of figures, an object of totals and one of the ledger.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut outcome = to.serialize_map(None)?;
@@ -128,11 +128,11 @@ impl Serialize for Outcome {
     }
 }
 
-/// Jain's index: (sum x)^2 / (n sum x^2), from 1/n (one takes all) to 1 (equal shares).
+/// Jain's fairness index: (sum x)^2 / (n sum x^2), from 1/n (one value takes all) to 1 (equal shares).
 pub(crate) fn jain(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let sum: f64 = values.clone().sum();
     let squares: f64 = values.clone().map(|value| value * value).sum();
-    // Equal values may give a little more than 1 by rounding.
+    // Rounding may give slightly more than 1 for equal values.
     (squares > 0.0).then(|| (sum * sum / (values.count() as f64 * squares)).min(1.0))
 }
 

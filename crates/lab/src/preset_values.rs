@@ -1,4 +1,4 @@
-//! What presets set, for the reference, `airwnd list` and `airwnd explain`.
+//! Values of presets, for the reference, `airwnd list` and `airwnd explain`.
 
 use crate::preset::Preset;
 use crate::{Scenario, catalogue};
@@ -6,33 +6,33 @@ use airwnd_catalog::{Node, Value};
 use airwnd_tcp::Settings;
 use serde_json::Value as Json;
 
-/// A preset and what it sets.
+/// A preset and its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PresetInfo {
-    /// The word that selects it.
+    /// Name that selects it.
     pub name: &'static str,
-    /// What it stands for: the comment at the head of its file.
+    /// Summary: the comment at the beginning of its file.
     pub summary: String,
-    /// What it sets, in the order of its file.
+    /// Values, in the order of the file.
     pub values: Vec<PresetValue>,
 }
 
-/// A value that a preset sets.
+/// A value of a preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PresetValue {
-    /// The section, as `tcp` or `ue`, or the member of a family, as `aqm/codel`.
+    /// Section, such as `tcp` or `ue`, or family member, such as `aqm/codel`.
     pub section: String,
-    /// The key there.
+    /// Key in the section.
     pub key: String,
-    /// The value.
+    /// Value.
     pub value: Json,
-    /// airwnd's own default; null for none.
+    /// Default of airwnd; null: no value.
     pub default: Json,
-    /// Where the value comes from.
+    /// Source of the value.
     pub source: String,
 }
 
-/// Every preset, what it sets, and airwnd's own defaults beside it.
+/// All presets with their values, next to the defaults of airwnd.
 pub fn presets() -> Vec<PresetInfo> {
     Preset::ALL.into_iter().map(info).collect()
 }
@@ -50,7 +50,7 @@ fn info(preset: Preset) -> PresetInfo {
 /// Lists a preset's values.
 struct Listing {
     lines: Vec<&'static str>,
-    /// airwnd's own defaults, shaped like a scenario.
+    /// Defaults of airwnd in the structure of a scenario.
     own: Json,
     values: Vec<PresetValue>,
 }
@@ -104,7 +104,7 @@ fn entries(node: &Node) -> &[(String, Node)] {
     }
 }
 
-/// A scenario without a preset, with the first entry of repeated sections in place of their lists.
+/// Resolves a scenario without a preset; each repeated section is replaced by its first entry.
 fn own_defaults() -> Json {
     let text = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[site]]\n[[ue]]\n[[flow]]\n";
     let scenario = Node::from_toml(text, "defaults").and_then(|node| Scenario::from_node(&node));
@@ -128,7 +128,8 @@ mod tests {
         Scenario::from_node(&node).map_err(|error| error.to_string())
     }
 
-    /// A scenario in which a member of a family is chosen, and where it has its parameters once resolved.
+    /// Returns a scenario that selects a family member, and the JSON pointer to its parameters in the resolved
+    /// scenario.
     fn choosing(preset: &str, family: &str, kind: &str) -> (String, String) {
         let (place, path) = match family {
             "cc" => (format!("flow.cc = \"{kind}\""), "/flow/0/cc".to_string()),
@@ -148,7 +149,7 @@ mod tests {
             "amc" | "propagation" | "fading" => {
                 (format!("radio.{family} = \"{kind}\""), format!("/radio/{family}"))
             }
-            other => panic!("where is a member of {other} chosen?"),
+            other => panic!("no scenario selects a member of {other}"),
         };
         let (mut flow, mut site, mut top) = (String::new(), String::new(), String::new());
         match place.split_once('.') {
@@ -163,20 +164,20 @@ mod tests {
         (text, path)
     }
 
-    /// Whether a resolved scenario has the value: a member with its parameters, none as nothing.
+    /// Returns whether a resolved value equals a preset's: a member by its `kind`, `none` as a missing value.
     fn agrees(resolved: &Json, value: &Json) -> bool {
         let is_none = resolved.is_null() && value == "none";
         is_none || resolved == value || resolved.get("kind").is_some_and(|kind| kind == value)
     }
 
     #[test]
-    fn every_value_of_a_preset_arrives_and_has_a_source() {
+    fn every_value_of_a_preset_takes_effect_and_has_a_source() {
         for PresetInfo { name, summary, values } in presets() {
             assert!(summary.ends_with('.'), "{name}: {summary}");
             for PresetValue { section, key, value, source, .. } in values {
                 assert!(
                     !source.is_empty(),
-                    "{name}: {section}.{key}: its source stands behind it, as in `1 # Class::Attribute`"
+                    "{name}: {section}.{key}: the source must follow the value, as in `1 # Class::Attribute`"
                 );
                 let (text, path) = match section.split_once('/') {
                     Some((family, kind)) => choosing(name, family, kind),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_with_all_values_written_is_the_preset() {
+    fn a_resolved_preset_reads_back_without_the_preset() {
         for PresetInfo { name, .. } in presets() {
             let text = format!(
                 "preset = \"{name}\"\nduration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\naqm = \"codel\"\n\
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_wins() {
+    fn keys_of_the_scenario_take_precedence() {
         let text = "preset = \"ns3.44\"\nduration = \"1s\"\nrlc.am = {poll_pdu = 7}\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n\
                     [[ue]]\nname = \"b\"\nnoise_figure = \"7dB\"\n[[flow]]\ncc = {kind = \"cubic\", beta = 0.5}\n\
                     [[flow]]\nid = \"b\"\ncc = {kind = \"cubic\", slow_start = \"standard\"}\n";
@@ -238,15 +239,15 @@ mod tests {
         assert_eq!(resolved["tcp"]["recount_at_exit"], true);
     }
 
-    /// What ns-3's TCP does says nothing about another stack.
+    /// The values of ns-3's TCP do not apply to another stack.
     #[test]
-    fn another_stack_takes_nothing_of_the_presets() {
+    fn another_stack_is_not_affected_by_the_preset() {
         let text = "preset = \"ns3.44\"\nduration = \"1s\"\ntcp.stack = \"linux\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
         assert_eq!(scenario(text).unwrap().to_json()["tcp"], serde_json::json!({"stack": "linux"}));
     }
 
     #[test]
-    fn an_unknown_preset_is_told_with_those_that_there_are() {
+    fn an_unknown_preset_is_rejected_with_the_known_ones() {
         let text = "duration = \"1s\"\npreset = \"ns3.45\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
         assert_eq!(
             scenario(text).unwrap_err(),

@@ -1,6 +1,6 @@
-//! The recordings that airwnd brings along.
+//! Link traces included in airwnd.
 
-/// Names and texts; `data/traces/README.md` says where each comes from and under which licence.
+/// Names and texts; `data/traces/README.md` states source and licence of each.
 macro_rules! shipped {
     ($($name:literal: $file:literal,)*) => {
         [$(($name, include_str!(concat!("../data/traces/", $file)))),*]
@@ -15,12 +15,12 @@ const SHIPPED: [(&str, &str); 6] = shipped! {
     "nyc-times": "nyc-times.mm",
 };
 
-/// The text of the recording of this name.
+/// Text of the link trace with this name.
 pub(crate) fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// The names of all, for messages.
+/// Names of all link traces, for messages.
 pub(crate) fn names() -> String {
     let names: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("`{name}`")).collect();
     names.join(", ")

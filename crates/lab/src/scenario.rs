@@ -1,4 +1,4 @@
-//! What a user writes.
+//! Scenarios: the sections and keys of the input, and their checks.
 
 use crate::files::Folder;
 use crate::links::Link;
@@ -15,35 +15,35 @@ use airwnd_tcp::{Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
-/// The most UEs that a scenario may have.
+/// Maximum number of UEs.
 const MOST_UES: u32 = 100_000;
-/// The most cells that a scenario may have: a UE keeps a gain to each of them.
+/// Maximum number of cells: a UE stores a gain for each of them.
 const MOST_CELLS: u32 = 1000;
-/// The most flows that a scenario may have.
+/// Maximum number of flows.
 const MOST_FLOWS: f64 = 1e6;
-/// The highest rate of a link of the core network.
+/// Maximum rate of a link of the core network.
 const FASTEST: BitRate = BitRate(1_000_000_000_000);
-/// The most times that the applications of a group of flows may write: each is an event, and 10^10 take an hour or more.
+/// Maximum number of writes by the applications of a group of flows. Each is an event, and 10^10 take an hour or more.
 const MOST_WRITES: f64 = 1e10;
-/// The link between server and gateway in results.
+/// Name of the link between server and gateway in results.
 pub(crate) const SERVER: &str = "server";
-/// The links between gateway and cells in results.
+/// Name of the links between gateway and cells in results.
 pub(crate) const S1U: &str = "s1u";
-/// The links from cells to other cells in results.
+/// Name of the links from cells to other cells in results.
 pub(crate) const X2: &str = "x2";
-/// The longest period of sounding signals in TTIs, and so the most users of a cell (TS 36.213 Table 8.2-1).
+/// Longest SRS period in TTIs, which limits the number of UEs of a cell (TS 36.213 Table 8.2-1).
 const MOST_SOUNDING_OFFSETS: u16 = 320;
-/// The least distance on the map between a UE and a mast: path-loss models end at the antenna.
+/// Minimum distance on the map between a UE and a mast, or between masts: path-loss models diverge at the antenna.
 const CLOSEST: Metres = Metres(1.0);
 
-/// The core network: server, gateway and base station.
+/// The core network: links between server, gateway and eNBs.
 ///
-/// Packets carry 2 bytes of framing on each link and on S1-U a GTP-U tunnel of 40 bytes (IP 20, UDP 8,
-/// GTP-U with sequence number 12; TS 29.281 §5.1).
+/// Packets carry 2 bytes of framing on each link. On S1-U they also carry a GTP-U tunnel header of 40 bytes (IP 20, UDP
+/// 8, GTP-U with sequence number 12; TS 29.281 §5.1).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 PointToPointEpcHelper and the reference runs", check)]
 pub struct Core {
-    /// Rate of the link between server and gateway, each way; 0bps for no serialisation.
+    /// Rate of the link between server and gateway, per direction; 0bps: no serialisation delay.
     #[param(default = BitRate(100_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ARWA 2019 §4.1")]
     pub server_rate: BitRate,
@@ -51,20 +51,21 @@ pub struct Core {
     #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "ns-3 reference runs")]
     pub server_delay: Span,
-    /// Packets that may wait before the server link, each way; none: no limit.
+    /// Queue limit of the server link, per direction; `none`: no limit.
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub server_queue: Option<u64>,
-    /// Queue discipline before the server link, each way, in place of `server_queue`; none: drop-tail by it.
+    /// Queue discipline of the server link, per direction, instead of `server_queue`; `none`: drop-tail with the limit
+    /// `server_queue`.
     #[param(default = None, unit = "1", source = "RFC 7567")]
     pub server_aqm: Option<aqm::Spec>,
-    /// What the link between server and gateway loses towards the UEs.
+    /// Loss model of the server link towards the UEs.
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub server_loss: loss::Spec,
-    /// What it loses towards the server.
+    /// Loss model of the server link towards the server.
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub server_loss_up: loss::Spec,
-    /// Rate of the S1-U link of each cell, each way; 0bps for no serialisation.
+    /// Rate of the S1-U link of each cell, per direction; 0bps: no serialisation delay.
     #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::S1uLinkDataRate")]
     pub s1u_rate: BitRate,
@@ -72,11 +73,11 @@ pub struct Core {
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::S1uLinkDelay")]
     pub s1u_delay: Span,
-    /// Packets that may wait before an S1-U link, each way; none: no limit.
+    /// Queue limit of an S1-U link, per direction; `none`: no limit.
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub s1u_queue: Option<u64>,
-    /// Rate of the X2 link from each cell to the others; 0bps for no serialisation.
+    /// Rate of the X2 link from each cell to the others; 0bps: no serialisation delay.
     #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
     pub x2_rate: BitRate,
@@ -84,7 +85,7 @@ pub struct Core {
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::X2LinkDelay")]
     pub x2_delay: Span,
-    /// Packets that may wait before an X2 link; none: no limit.
+    /// Queue limit of an X2 link; `none`: no limit.
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub x2_queue: Option<u64>,
@@ -94,15 +95,15 @@ pub struct Core {
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ARWA 2019 §4.1; ns-3 reference run S3")]
 pub struct Site {
-    /// Where the mast stands.
+    /// Position of the mast.
     #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "the origin")]
     pub position: [Metres; 2],
-    /// Rings of further sites around it, on a hexagonal grid: 0 for none, 1 for 7 sites in all, 2 for 19.
+    /// Rings of additional sites around it on a hexagonal grid: 0 for 1 site in all, 1 for 7, 2 for 19.
     #[param(default = 0, range = 0..=10)]
     #[param(unit = "rings", source = "one site; TR 36.814 Table A.2.1.1-1 has 19")]
     pub rings: u16,
-    /// Distance between neighbours on that grid.
+    /// Inter-site distance of the grid.
     #[param(default = Metres(500.0), range = Metres(1.0)..=Metres(1e5))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-1, case 1")]
     pub spacing: Metres,
@@ -110,10 +111,10 @@ pub struct Site {
     #[param(default = Metres(30.0), range = Metres(0.1)..=Metres(1000.0))]
     #[param(unit = "m", source = "ns-3 reference runs")]
     pub height: Metres,
-    /// Number of sectors, evenly around the mast.
+    /// Number of sectors, at equal angles around the mast.
     #[param(default = 1, range = 1..=12, unit = "sectors", source = "one cell")]
     pub sectors: u16,
-    /// Direction in which the first sector looks.
+    /// Boresight of the first sector, anticlockwise from east.
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
     pub azimuth: Degrees,
     /// Antenna pattern of each sector.
@@ -124,7 +125,7 @@ pub struct Site {
     //= exception one-isotropic-cell
     #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]
     pub power: Dbm,
-    /// Noise figure of the base station's receiver.
+    /// Noise figure of the eNB's receiver.
     #[param(default = Db(5.0), range = Db(0.0)..=Db(40.0))]
     #[param(unit = "dB", source = "ns-3 LteEnbPhy::NoiseFigure")]
     pub noise_figure: Db,
@@ -134,16 +135,16 @@ pub struct Site {
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference runs", check)]
 pub struct UeGroup {
-    /// Name of the group, for flows.
+    /// Name of the group, referenced by flows.
     #[param(default = "ue".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
-    /// How many UEs.
+    /// Number of UEs.
     #[param(default = 1, range = 1..=MOST_UES, unit = "UEs", source = "one UE")]
     pub count: u32,
-    /// Where they are.
+    /// Initial positions.
     #[param(default = placement::Spec::Disc(Default::default()), unit = "1", source = "ARWA 2019 §4.1")]
     pub placement: placement::Spec,
-    /// How they move from there.
+    /// Mobility model.
     #[param(default = mobility::Spec::Static(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub mobility: mobility::Spec,
     /// Height above ground.
@@ -154,41 +155,43 @@ pub struct UeGroup {
     #[param(default = Db(9.0), range = Db(0.0)..=Db(40.0))]
     #[param(unit = "dB", source = "ns-3 LteUePhy::NoiseFigure")]
     pub noise_figure: Db,
-    /// QoS class of the bearer; none: 9, or 4 with a guaranteed bit rate. Schedulers that heed delay take its budget.
+    /// QoS class identifier (QCI) of the bearer; `none`: 9, or 4 with a guaranteed bit rate. Delay-aware schedulers use
+    /// its packet delay budget.
     #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
     pub qci: Option<u8>,
-    /// Guaranteed bit rate of the bearer; none: best effort.
+    /// Guaranteed bit rate (GBR) of the bearer; `none`: best effort.
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
     #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
     pub gbr: Option<BitRate>,
-    /// Maximum bit rate of a bearer with a guaranteed one, for schedulers with tokens; none: the guaranteed one.
+    /// Maximum bit rate (MBR) of a GBR bearer, used by token-based schedulers; `none`: equal to `gbr`.
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
     #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
     pub mbr: Option<BitRate>,
-    /// Names of the links between the gateway and the group, in this order; none: all, in the order written.
+    /// Names of the links between the gateway and the group, in path order; `none`: all links, in the order of the
+    /// scenario.
     #[param(default = None, unit = "text", source = "the scenario")]
     pub via: Option<Vec<String>>,
 }
 
 /// Flows of each UE of a group.
 ///
-/// Each has its own connection and its own row in the results. By default a UE has one, which begins at
-/// `start`; `arrivals` makes new ones later, and `count` makes several at each arrival. The flows of a group are
-/// numbered in the order in which they begin.
+/// Each flow has its own connection and its own row in the results. By default a UE has one flow, which begins at
+/// `start`. `arrivals` adds flows later; `count` starts several flows per arrival. The flows of a group are numbered in
+/// the order of their start times.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference runs", check)]
 pub struct Flow {
-    /// Name of the group of flows; a flow is called by it and a number.
+    /// Name of the group of flows. The id of a flow is this name and a number.
     #[param(default = "flow".to_string(), unit = "text", source = "airwnd")]
     pub id: String,
-    /// Group of UEs; none: all.
+    /// Group of UEs; `none`: all UEs.
     #[param(default = None, unit = "text", source = "airwnd")]
     pub ue: Option<String>,
-    /// Which end sends.
+    /// Direction of the data.
     #[param(default = Direction::Down, unit = "1", source = "a download")]
     pub direction: Direction,
-    /// What the application sends.
-    #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "a download without end")]
+    /// Traffic model of the application.
+    #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "an unlimited download")]
     pub traffic: traffic::Spec,
     /// Congestion control at the sender.
     #[param(default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
@@ -197,48 +200,48 @@ pub struct Flow {
     #[param(default = rwnd::Spec::Autotuning(Default::default()))]
     #[param(unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
-    /// Rate at which the receiving application reads what TCP has for it; none: at once.
+    /// Rate at which the receiving application reads from TCP; `none`: it reads at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "an ordinary receiver")]
     pub read_rate: Option<BitRate>,
-    /// Flows that begin at each arrival, for each UE.
+    /// Flows per arrival and UE.
     #[param(default = 1, range = 1..=10_000, unit = "flows", source = "one application")]
     pub count: u32,
-    /// When flows begin, counted from `start`.
+    /// Arrival process of the flows, counted from `start`.
     #[param(default = arrivals::Spec::Once(Default::default()))]
     #[param(unit = "1", source = "an ordinary application")]
     pub arrivals: arrivals::Spec,
-    /// When the first flow starts, counted from the end of the warm-up.
+    /// Start of the first flow, counted from the end of the warm-up.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub start: Span,
-    /// Each further flow of an arrival, of a UE and then of the next one, starts this much later than the one
-    /// before.
+    /// Delay between the starts of successive flows of an arrival, counted over all flows of a UE and then of the next
+    /// UE.
     #[param(default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(3600))]
     #[param(unit = "time", source = "ns-3 reference run S3")]
     pub stagger: Span,
-    /// When the applications stop, counted from the end of the warm-up; none: at the end. With arrivals: when no more
-    /// come; transfers and pages that have begun go on.
+    /// Stop time of the applications, counted from the end of the warm-up; `none`: the end of the run. With arrivals:
+    /// end of the arrivals; transfers and web flows in progress continue.
     #[param(default = None, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub stop: Option<Span>,
 }
 
-/// A scenario: UEs, what connects them to a server, and what they download.
+/// A scenario: UEs, the network between them and a server, and flows.
 ///
-/// What connects them: links (`[[link]]`), sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or sites
-/// behind links.
+/// The network consists of links (`[[link]]`), of sites (`[[site]]`) with a carrier, a radio channel, MAC and RLC, or
+/// of sites behind links.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd", check)]
 pub struct Scenario {
     /// Title for reports.
     #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
-    /// Whose values hold for keys that the scenario does not write: airwnd's, or those of another simulator or an
-    /// earlier version ([presets](presets.md)).
+    /// Set of defaults for keys that the scenario omits: those of airwnd, of another simulator or of an earlier version
+    /// ([presets](presets.md)).
     #[param(default = Preset::None, unit = "word", source = "airwnd")]
     pub preset: Preset,
-    /// Length of the measurement, which begins after the warm-up.
+    /// Duration of the measurement, which begins after the warm-up.
     #[param(range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub duration: Span,
@@ -249,7 +252,7 @@ pub struct Scenario {
     /// Seed of all random streams.
     #[param(default = 1, range = 0..=9_223_372_036_854_775_807, unit = "1", source = "airwnd")]
     pub seed: u64,
-    /// TCP at both ends.
+    /// TCP settings of both endpoints.
     #[param(default = Settings::default(), unit = "1", source = "RFC 9293")]
     pub tcp: Settings,
     /// The core network.
@@ -258,7 +261,7 @@ pub struct Scenario {
     /// The carrier.
     #[param(default = Carrier::default(), unit = "1", source = "TS 36.101")]
     pub carrier: Carrier,
-    /// Between transmitter and receiver.
+    /// The radio channel.
     #[param(default = RadioSettings::default(), unit = "1", source = "TS 36.213")]
     pub radio: RadioSettings,
     /// Medium access control.
@@ -285,18 +288,18 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A checked scenario. The files that it names are read relative to the folder of the node's origin.
+    /// Reads and checks a scenario. File names are relative to the folder of the node's origin.
     ///
     /// # Errors
-    /// One message that names file, line, key and what is allowed.
+    /// An invalid scenario; the message names file, line, key and what is allowed.
     pub fn from_node(node: &Node) -> Result<Scenario, Error> {
         Scenario::with_plugins(node, &Plugins::default())
     }
 
-    /// A checked scenario, which may use these congestion controls besides the engine's own.
+    /// Reads and checks a scenario that may use these plug-ins in addition to the built-in congestion controls.
     ///
     /// # Errors
-    /// As [`Scenario::from_node`], and what a plug-in has against its settings.
+    /// As [`Scenario::from_node`], or settings that a plug-in rejects.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
         let node = &Preset::complete::<Scenario>(node)?;
         let mut scenario = Scenario::read(node)?;
@@ -306,17 +309,17 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The scenario with every value written out.
+    /// Returns the resolved scenario: every value, defaults included.
     pub fn to_json(&self) -> serde_json::Value {
         self.preset.without::<Scenario>(Param::to_json(self))
     }
 
-    /// Length of the measurement.
+    /// Duration of the measurement.
     pub fn duration(&self) -> Span {
         self.duration
     }
 
-    /// The places in `link` of the links that a group's packets pass, from the gateway on.
+    /// Indices in `link` of the links on a group's path, from the gateway on.
     pub(crate) fn route(&self, group: &UeGroup) -> Vec<usize> {
         let place = |name: &String| self.link.iter().position(|link| link.settings.name == *name);
         match &group.via {
@@ -333,17 +336,17 @@ impl Scenario {
         Ok(())
     }
 
-    /// What no section shows by itself.
+    /// Checks conditions between sections.
     fn check(&self) -> Result<(), Fault> {
-        let complain = |key: &str, message: &str| Err(Fault::new(key, message));
+        let fail = |key: &str, message: &str| Err(Fault::new(key, message));
         if self.link.is_empty() && self.site.is_empty() {
-            return complain("", "nothing connects the UEs: add [[site]] or [[link]]");
+            return fail("", "there are no sites and no links; add [[site]] or [[link]]");
         }
         if self.ue.is_empty() {
-            return complain("ue", "there are no UEs: add [[ue]]");
+            return fail("ue", "there are no UEs; add [[ue]]");
         }
         if self.flow.is_empty() {
-            return complain("flow", "there are no flows: add [[flow]]");
+            return fail("flow", "there are no flows; add [[flow]]");
         }
         self.check_sizes()?;
         self.check_masts()?;
@@ -355,8 +358,8 @@ impl Scenario {
         }
         for (index, link) in self.link.iter().enumerate() {
             if self.ue.iter().all(|group| !self.route(group).contains(&index)) {
-                let message = format!("no group is routed over `{}`", link.settings.name);
-                return complain(&format!("link[{index}].name"), &message);
+                let message = format!("no group of UEs is routed over link `{}`", link.settings.name);
+                return fail(&format!("link[{index}].name"), &message);
             }
         }
         for index in 0..self.flow.len() {
@@ -365,7 +368,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// How many UEs and cells there may be.
+    /// Checks the numbers of UEs and cells.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
         let total: u64 = self.ue.iter().map(|group| u64::from(group.count)).sum();
         if total > u64::from(MOST_UES) {
@@ -381,7 +384,7 @@ impl Scenario {
         };
         if cells > 0 && total > u64::from(cells) * u64::from(offsets) {
             let message = format!(
-                "{total} UEs in all; with {offsets} sounding offsets in each cell there is room for {}",
+                "{total} UEs in all; {offsets} sounding offsets per cell allow at most {}",
                 u64::from(cells) * u64::from(offsets)
             );
             return Err((key, message));
@@ -393,7 +396,7 @@ impl Scenario {
         self.site.iter().map(|site| u32::from(site.sectors) * hexagon::places(site.rings)).sum()
     }
 
-    /// The masts, each with the place of its entry in `site`.
+    /// Positions of the masts, each with the index of its entry in `site`.
     pub(crate) fn masts(&self) -> Vec<(usize, [Metres; 2])> {
         let of = |(place, site): (usize, &Site)| {
             let grid = hexagon::grid(site.position, site.rings, site.spacing);
@@ -405,11 +408,12 @@ impl Scenario {
     fn check_masts(&self) -> Result<(), Fault> {
         let masts = self.masts();
         for (number, (place, position)) in masts.iter().enumerate() {
-            let near = masts[..number].iter().find(|(_, other)| apart(*position, *other) < CLOSEST);
+            let near = masts[..number].iter().find(|(_, other)| distance(*position, *other) < CLOSEST);
             if let Some((other, _)) = near {
                 let [x, y] = position;
                 let message = format!(
-                    "a mast at ({x}, {y}), where site {other} has one; sites must be {CLOSEST} apart, one site has several sectors"
+                    "the mast at ({x}, {y}) is less than {CLOSEST} from a mast of site {other}; for several cells at \
+                     one place use `sectors`"
                 );
                 return Err(Fault::new(format!("site[{place}].position"), message));
             }
@@ -420,7 +424,7 @@ impl Scenario {
     fn check_group(&self, index: usize) -> Result<(), Fault> {
         let group = &self.ue[index];
         if self.ue[..index].iter().any(|other| other.name == group.name) {
-            let message = format!("a second group is called `{}`; names must differ", group.name);
+            let message = format!("another group is named `{}`; names must be unique", group.name);
             return Err(Fault::new("name", message));
         }
         self.check_placement(index, group)?;
@@ -430,19 +434,19 @@ impl Scenario {
     fn check_placement(&self, index: usize, group: &UeGroup) -> Result<(), Fault> {
         let placement = group.placement.build();
         if let Some(places) = placement.places().filter(|places| *places < group.count as usize) {
-            let message = format!("{} UEs, but the placement has {places} places", group.count);
+            let message = format!("{} UEs, but the placement has {places} points", group.count);
             return Err(Fault::new("count", message));
         }
         let (cells, masts) = (self.cells(), self.masts());
         for (number, place) in group.placement.places(index, group.count, self.seed).into_iter().enumerate() {
             if let Some(cell) = place.cell.filter(|cell| u32::from(*cell) >= cells) {
-                let message = format!("UE {number} wants cell {}, but there are {cells}", cell + 1);
+                let message = format!("UE {number} is assigned to cell {}; allowed: 1 to {cells}", cell + 1);
                 return Err(Fault::new("placement", message));
             }
             let start = [place.x, place.y];
-            if let Some((site, _)) = masts.iter().find(|(_, mast)| apart(*mast, start) < CLOSEST) {
+            if let Some((site, _)) = masts.iter().find(|(_, mast)| distance(*mast, start) < CLOSEST) {
                 let message = format!(
-                    "UE {number} at ({}, {}) stands on top of the antenna of site {site}; keep {CLOSEST} away",
+                    "UE {number} at ({}, {}) is less than {CLOSEST} from a mast of site {site}",
                     place.x, place.y
                 );
                 return Err(Fault::new("placement", message));
@@ -454,15 +458,15 @@ impl Scenario {
 
     fn check_link(&self, index: usize) -> Result<(), Fault> {
         let name = &self.link[index].settings.name;
-        let complain = |message: String| Err(Fault::new("name", message));
+        let fail = |message: String| Err(Fault::new("name", message));
         if name.is_empty() {
-            return complain("a link needs a name".into());
+            return fail("a link needs a name".into());
         }
         if [SERVER, S1U, X2].contains(&name.as_str()) {
-            return complain(format!("`{name}` is a link of [core]; choose another name"));
+            return fail(format!("`{name}` is a link of [core]; choose another name"));
         }
         if self.link[..index].iter().any(|other| other.settings.name == *name) {
-            return complain(format!("a second link is called `{name}`; names must differ"));
+            return fail(format!("another link is named `{name}`; names must be unique"));
         }
         Ok(())
     }
@@ -475,11 +479,11 @@ impl Scenario {
                 return Err(unknown_word("link", name, &known));
             }
             if via[..place].contains(name) {
-                return Err(format!("`{name}` stands there twice; a packet passes a link once"));
+                return Err(format!("link `{name}` is listed twice; a path passes each link at most once"));
             }
         }
         if via.is_empty() && self.site.is_empty() {
-            return Err("without a site a group needs a link".into());
+            return Err("the list is empty; without a [[site]] a group needs at least one link".into());
         }
         Ok(())
     }
@@ -492,13 +496,14 @@ impl Scenario {
         if arrivals.goes_on() && !flow.traffic.ends() {
             let kind = flow.arrivals.kind();
             let message = format!(
-                "`{kind}` brings flows for ever, and those of `{traffic}` do not end; take `transfer`, `web` with pages, \
-                 or arrivals `schedule`"
+                "`{kind}` arrivals continue until the end, and flows of `{traffic}` never complete; use `transfer`, \
+                 `web` with `pages`, or `schedule` arrivals"
             );
             return Err(Fault::new("arrivals", message));
         }
         if let Some(path) = arrivals.sizes().filter(|_| !flow.traffic.takes_size()) {
-            let message = format!("{path} gives sizes, which `{traffic}` does not have; take `transfer`");
+            let message =
+                format!("{path} has flow sizes, but flows of `{traffic}` have no size; use `transfer`");
             return Err(Fault::new("arrivals.path", message));
         }
         let (expected, flows) = (arrivals.expected(window), self.flows_of(flow));
@@ -512,15 +517,15 @@ impl Scenario {
         let writes = flow.traffic.writes_per_second() * window.as_secs() * flows;
         if writes > MOST_WRITES {
             let message = format!(
-                "`{traffic}` writes about {writes:.1e} times in all; at most {MOST_WRITES:.0e} are allowed: lower its rate, \
-                 write more at a time, or end it sooner"
+                "`{traffic}` makes about {writes:.1e} writes in all; at most {MOST_WRITES:.0e} are allowed: lower the \
+                 rate, write more bytes at a time, or stop earlier"
             );
             return Err(Fault::new("traffic", message));
         }
         Ok(())
     }
 
-    /// How many flows a group has, in the mean.
+    /// Expected number of flows of a group.
     pub(crate) fn flows_of(&self, flow: &Flow) -> f64 {
         let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
         let ues: u32 = self.ue.iter().filter(of_group).map(|group| group.count).sum();
@@ -530,45 +535,46 @@ impl Scenario {
 
     fn check_flow(&self, index: usize) -> Result<(), Fault> {
         let flow = &self.flow[index];
-        let complain = |key: &str, message: String| Err(Fault::new(key, message));
+        let fail = |key: &str, message: String| Err(Fault::new(key, message));
         if self.flow[..index].iter().any(|other| other.id == flow.id) {
-            return complain("id", format!("a second flow is called `{}`; ids must differ", flow.id));
+            return fail("id", format!("another flow has the id `{}`; ids must be unique", flow.id));
         }
         if let Some(name) = flow.ue.as_ref().filter(|name| self.ue.iter().all(|group| group.name != **name)) {
             let names: Vec<String> = self.ue.iter().map(|group| format!("`{}`", group.name)).collect();
-            return complain("ue", format!("there is no group `{name}`; groups: {}", names.join(", ")));
+            return fail("ue", format!("there is no group `{name}`; groups: {}", names.join(", ")));
         }
         if flow.start >= self.duration {
-            let message = format!("starts at {}, after the end at {}", flow.start, self.duration);
-            return complain("start", message);
+            let message = format!("the start at {} is not before the end at {}", flow.start, self.duration);
+            return fail("start", message);
         }
         if let Some(stop) = flow.stop.filter(|stop| *stop <= flow.start) {
-            return complain("stop", format!("stops at {stop}, not after its start at {}", flow.start));
+            return fail("stop", format!("the stop at {stop} is not after the start at {}", flow.start));
         }
         self.check_arrivals(flow)?;
         let capabilities = flow.rwnd.capabilities();
         if capabilities.needs_timestamps && !self.tcp.config().timestamps {
             let kind = flow.rwnd.kind();
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
-            return complain("rwnd", message);
+            return fail("rwnd", message);
         }
         if capabilities.wants.link {
-            self.check_link_knowledge(flow).or_else(|message| complain("rwnd", message))?;
+            self.check_link_rates(flow).or_else(|message| fail("rwnd", message))?;
         }
         Ok(())
     }
 
-    /// Whether what a receive-window control wants to know of the link can be known.
-    fn check_link_knowledge(&self, flow: &Flow) -> Result<(), String> {
+    /// Checks that the link rates that a receive-window control requires are defined.
+    fn check_link_rates(&self, flow: &Flow) -> Result<(), String> {
         let word = flow.rwnd.kind();
         if flow.traffic.transport() == Transport::Udp {
             return Err(format!(
-                "`{}` sends datagrams, which no window controls; leave out `{word}`",
+                "`{}` sends UDP datagrams, which have no receive window; remove `{word}`",
                 flow.traffic.kind()
             ));
         }
         if flow.direction == Direction::Up {
-            let message = "`{word}` is told of the links towards UEs only; set direction = \"down\"";
+            let message =
+                "`{word}` requires link rates, defined for downlink data only; set direction = \"down\"";
             return Err(message.replace("{word}", &word));
         }
         let takes_part = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
@@ -577,7 +583,7 @@ impl Scenario {
             passed.map(|place| &self.link[place]).find(|link| matches!(link.kind, link::Spec::Wifi(_)));
         shared.map_or(Ok(()), |link| {
             Err(format!(
-                "`{word}` must know the rates of all links, and nobody knows that of `{}`, a Wi-Fi that stations share",
+                "`{word}` requires the rates of all links, and the rate of `{}`, a shared Wi-Fi link, is not defined",
                 link.settings.name
             ))
         })
@@ -591,7 +597,7 @@ impl Core {
                 let kind = discipline.kind();
                 Err((
                     "server_queue",
-                    format!("the queue is that of `server_aqm`, \"{kind}\"; set its own keys"),
+                    format!("not allowed with `server_aqm` = \"{kind}\"; set the parameters of \"{kind}\""),
                 ))
             }
             None => Ok(()),
@@ -605,18 +611,18 @@ impl Flow {
             return Err(("id", "a flow needs a name".into()));
         }
         if self.read_rate.is_some() && self.traffic.transport() == Transport::Udp {
-            let message = format!("`{}` sends datagrams, which are read at once", self.traffic.kind());
+            let message = format!("`{}` sends UDP datagrams, which are read at once", self.traffic.kind());
             return Err(("read_rate", message));
         }
         Ok(())
     }
 
-    /// How long flows may arrive, counted from the first start.
+    /// Time window of the arrivals, counted from the first start.
     pub(crate) fn window(&self, duration: Span) -> Span {
         self.stop.map_or(duration, |stop| stop.min(duration)) - self.start
     }
 
-    /// Whether each of its UEs has the same flows from the start on.
+    /// Returns whether each UE has a fixed set of flows from the start.
     pub(crate) fn is_once(&self) -> bool {
         matches!(self.arrivals, arrivals::Spec::Once(_))
     }
@@ -630,7 +636,7 @@ impl UeGroup {
         self.check_bearer()
     }
 
-    /// The quality of service of its UEs' bearers.
+    /// QoS of the bearers of its UEs.
     pub(crate) fn bearer(&self) -> Bearer {
         let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
         let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: within the range"));
@@ -642,36 +648,30 @@ impl UeGroup {
         let bearer = self.bearer();
         match (self.qci, self.gbr) {
             (Some(qci), None) if bearer.qci.is_guaranteed() => {
-                return Err((
-                    "qci",
-                    format!("class {qci} has a guaranteed bit rate; set gbr, or take 5 to 9"),
-                ));
+                return Err(("qci", format!("QCI {qci} is a GBR class; set gbr, or use QCI 5 to 9")));
             }
             (Some(qci), Some(_)) if !bearer.qci.is_guaranteed() => {
-                return Err((
-                    "qci",
-                    format!("class {qci} has no guaranteed bit rate; leave out gbr, or take 1 to 4"),
-                ));
+                return Err(("qci", format!("QCI {qci} is a non-GBR class; remove gbr, or use QCI 1 to 4")));
             }
             _ => {}
         }
         match self.mbr {
             Some(_) if self.gbr.is_none() => {
-                Err(("mbr", "a maximum bit rate belongs to a guaranteed one; set gbr".into()))
+                Err(("mbr", "a maximum bit rate requires a guaranteed bit rate; set gbr".into()))
             }
             Some(mbr) if mbr < bearer.gbr => {
-                Err(("mbr", format!("the maximum bit rate {mbr} is below the guaranteed {}", bearer.gbr)))
+                Err(("mbr", format!("the maximum bit rate {mbr} is below gbr, {}", bearer.gbr)))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// The folder that the files of a scenario are relative to.
+/// Folder to which the file names of a scenario are relative.
 fn folder(node: &Node) -> &Path {
     Path::new(node.origin()).parent().unwrap_or(Path::new(""))
 }
 
-fn apart(a: [Metres; 2], b: [Metres; 2]) -> Metres {
+fn distance(a: [Metres; 2], b: [Metres; 2]) -> Metres {
     Metres(libm::hypot(a[0].0 - b[0].0, a[1].0 - b[1].0))
 }

@@ -1,10 +1,10 @@
-//! Time series, sampled at a constant period.
+//! Time series with a constant sampling period.
 
 use crate::columns::{Columns, FlowNumber};
 use crate::table::Rows;
 
-/// A row per sampling instant and flow; null where a quantity does not apply: windows and round-trip time of UDP, or
-/// before a connection opens and after its end; radio quantities without cells.
+/// A row per sampling instant and flow; null where a quantity does not apply: windows and RTT of UDP, or outside the
+/// lifetime of a connection; radio quantities without cells.
 #[derive(Clone, Copy, Debug, Default, Columns)]
 pub(crate) struct Sample {
     /// Time from the end of the warm-up.
@@ -12,61 +12,61 @@ pub(crate) struct Sample {
     pub time_s: f64,
     /// Id of the flow.
     pub flow: FlowNumber,
-    /// Congestion window of the data's sender.
+    /// Congestion window (cwnd) of the sender of the data.
     #[column(unit = "bytes")]
     pub cwnd_bytes: Option<f64>,
-    /// Slow-start threshold of the data's sender; null before it is set.
+    /// Slow-start threshold (ssthresh) of the sender of the data; null before it is set.
     #[column(unit = "bytes")]
     pub ssthresh_bytes: Option<f64>,
-    /// Receive window offered to the data's sender.
+    /// Receive window (rwnd) advertised to the sender of the data.
     #[column(unit = "bytes")]
     pub rwnd_bytes: Option<f64>,
-    /// Bytes in flight as the data's sender estimates them.
+    /// Bytes in flight, as estimated by the sender of the data.
     #[column(unit = "bytes")]
     pub in_flight_bytes: Option<f64>,
-    /// Smoothed round-trip time of the data's sender.
+    /// Smoothed RTT of the sender of the data.
     #[column(unit = "ms")]
     pub rtt_ms: Option<f64>,
     /// Mean one-way delay of the data packets received since the last sample.
     #[column(unit = "ms")]
     pub delay_ms: Option<f64>,
-    /// Bytes queued at the base station for the flow's UE; without cells, before the links of the downlink path.
+    /// Bytes queued at the eNB for the UE of the flow; without cells: in the link queues of the downlink path.
     #[column(unit = "bytes")]
     pub queue_bytes: Option<f64>,
-    /// Packets queued at the base station for the flow's UE; without cells, before the links of the downlink path.
+    /// Packets queued at the eNB for the UE of the flow; without cells: in the link queues of the downlink path.
     #[column(unit = "packets")]
     pub queue_packets: Option<f64>,
-    /// SINR in the UE's latest report, checked every 10 ms.
+    /// SINR of the latest report of the UE, updated every 10 ms.
     #[column(unit = "dB")]
     pub sinr_db: Option<f64>,
-    /// Mean MCS of the first downlink transmissions since the last sample.
+    /// Mean MCS of first downlink transmissions since the last sample.
     #[column(range = 0.0..=f64::INFINITY)]
     pub mcs: Option<f64>,
-    /// Goodput since the last sample: payload, in order for TCP. When the repair of a loss releases what waited behind it
-    /// in the receiver, a sample may exceed the rate of the path.
+    /// Goodput since the last sample: payload, in order for TCP. A sample may exceed the path rate when a
+    /// retransmission releases data buffered at the receiver.
     #[column(unit = "kbit/s")]
     pub rate_kbps: f64,
     /// Throughput since the last sample: IP packets received.
     #[column(unit = "kbit/s")]
     pub throughput_kbps: f64,
-    /// Air rate since the last sample: transport blocks decoded for the UE of the flow, in the direction of its data.
+    /// Air rate since the last sample: transport blocks of the UE of the flow, decoded in the direction of the data.
     #[column(unit = "kbit/s")]
     pub air_kbps: Option<f64>,
-    /// Reference signal received power of the serving cell at this instant, before measurement filters.
+    /// Reference signal received power (RSRP) of the serving cell at this instant, before measurement filtering.
     #[column(unit = "dBm")]
     pub rsrp_dbm: Option<f64>,
-    /// Reference signal received power of the best other cell at this instant, before measurement filters.
+    /// RSRP of the strongest other cell at this instant, before measurement filtering.
     #[column(unit = "dBm")]
     pub neighbour_rsrp_dbm: Option<f64>,
-    /// Position of a moving UE, east of the origin; null for others.
+    /// Position of a moving UE, east of the origin; null for a UE that does not move.
     #[column(unit = "m")]
     pub x_m: Option<f64>,
-    /// Position of a moving UE, north of the origin; null for others.
+    /// Position of a moving UE, north of the origin; null for a UE that does not move.
     #[column(unit = "m")]
     pub y_m: Option<f64>,
     /// Number of the serving cell.
     pub cell: Option<u16>,
-    /// Number of the best other cell.
+    /// Number of the strongest other cell.
     pub neighbour: Option<u16>,
 }
 

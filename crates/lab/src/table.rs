@@ -1,9 +1,9 @@
-//! Tables by columns: the form in which time series and events leave a run.
+//! Tables stored by columns, for time series and events.
 
 use crate::columns::{Cell, Kind, Row, columns};
 use std::marker::PhantomData;
 
-/// Columns with their names, all of one length; no columns if the table was not requested.
+/// Named columns of equal length; no columns if the table was not requested.
 pub type Table = Vec<(String, Column)>;
 
 /// A column of a table.
@@ -13,19 +13,19 @@ pub enum Column {
     F64(Vec<f64>),
     /// Whole numbers; [`NOTHING`] where there is no value.
     U32(Vec<u32>),
-    /// Words by their place in a list, so that a million rows repeat no text; [`NOTHING`] where there is none.
+    /// Words as indices into a list, to avoid repeated text in long tables; [`NOTHING`] where there is no value.
     Words(Vec<u32>, Vec<String>),
 }
 
-/// The entry of a column of whole numbers or words that stands for no value.
+/// Marks a missing value in a column of whole numbers or words.
 pub const NOTHING: u32 = u32::MAX;
 
-/// Puts names to columns.
+/// Creates a table from named columns.
 pub(crate) fn table<const N: usize>(columns: [(&str, Column); N]) -> Table {
     columns.into_iter().map(|(name, column)| (name.to_string(), column)).collect()
 }
 
-/// A table that grows row by row, and holds columns.
+/// A table that is filled row by row and stored by columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<R> {
     table: Vec<Growing>,
@@ -50,7 +50,7 @@ impl<R: Row> Default for Rows<R> {
         let growing = |kind| match kind {
             Kind::Number => Values::Numbers(Vec::new()),
             Kind::Whole | Kind::Word(_) | Kind::Flow => Values::Whole(Vec::new()),
-            Kind::Text => unreachable!("a long table has words instead of texts"),
+            Kind::Text => unreachable!("long tables have words instead of texts"),
         };
         let table = columns::<R>()
             .into_iter()
@@ -69,7 +69,7 @@ impl<R: Row> Rows<R> {
                 (Values::Numbers(values), Cell::Number(value)) => values.push(value),
                 (Values::Numbers(values), Cell::Nothing) => values.push(f64::NAN),
                 (Values::Whole(values), Cell::Whole(value)) => {
-                    values.push(u32::try_from(value).expect("whole numbers of long tables have 32 bits"));
+                    values.push(u32::try_from(value).expect("whole numbers of long tables fit into 32 bits"));
                 }
                 (Values::Whole(values), Cell::Place(place)) => values.push(place),
                 (Values::Whole(values), Cell::Nothing) => values.push(NOTHING),
@@ -78,7 +78,7 @@ impl<R: Row> Rows<R> {
         });
     }
 
-    /// What a row takes of the memory, in bytes: here and, while data frames are made of it, there.
+    /// Memory of a row in bytes, counted twice: in this table, and in the data frames built from it.
     pub fn row_bytes() -> usize {
         let bytes = |column: &Growing| match column.values {
             Values::Numbers(_) => size_of::<f64>(),
@@ -87,7 +87,7 @@ impl<R: Row> Rows<R> {
         2 * Rows::<R>::default().table.iter().map(bytes).sum::<usize>()
     }
 
-    /// How many rows it has.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.table.first().map_or(0, |column| match &column.values {
             Values::Numbers(values) => values.len(),
@@ -95,7 +95,7 @@ impl<R: Row> Rows<R> {
         })
     }
 
-    /// The table, given the ids of the flows by their numbers.
+    /// Converts to a table; `flows` are the ids of the flows by number.
     pub fn table(self, flows: &[String]) -> Table {
         let column = |values, kind| match (values, kind) {
             (Values::Numbers(values), _) => Column::F64(values),

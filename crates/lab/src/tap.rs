@@ -7,7 +7,7 @@ use airwnd_units::{Bytes, Span};
 
 pub use airwnd_network::{Crossing, Node};
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Carried {
     /// A TCP segment.
@@ -16,40 +16,40 @@ pub enum Carried {
     Datagram(Bytes),
 }
 
-/// A packet at a node.
+/// A packet observed at a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Sight {
-    /// Since the end of the warm-up.
+    /// Time from the end of the warm-up.
     pub at: Span,
-    /// Where.
+    /// Node.
     pub node: Node,
     /// In or out.
     pub crossing: Crossing,
-    /// Number of its flow.
+    /// Number of the flow.
     pub flow: u32,
-    /// Number of its flow's UE.
+    /// Number of the UE of the flow.
     pub ue: u32,
-    /// To the UE or to the server.
+    /// Direction: to the UE or to the server.
     pub direction: Direction,
-    /// Counts the packets that one end of a flow has sent, modulo 65536.
+    /// Number of the packet among those sent by its end of the flow, modulo 65536.
     pub identification: u16,
-    /// What it carries.
+    /// Payload.
     pub carried: Carried,
 }
 
-/// Sees every packet at every node.
+/// Observes every packet at every node.
 pub trait Tap {
-    /// A packet crosses a node's interface.
+    /// Called when a packet crosses an interface of a node.
     fn packet(&mut self, sight: &Sight);
 
-    /// Whether the tap needs more packets; if not, the run ends.
+    /// Returns whether the run should continue.
     fn goes_on(&self) -> bool {
         true
     }
 }
 
 impl Scenario {
-    /// UEs of all groups.
+    /// Number of UEs of all groups.
     pub fn ues(&self) -> u32 {
         self.ue.iter().map(|group| group.count).sum()
     }
@@ -64,10 +64,10 @@ impl Scenario {
             .collect()
     }
 
-    /// The node that a word names.
+    /// Returns the node with this name.
     ///
     /// # Errors
-    /// One line that says which words there are.
+    /// An unknown name; the message lists the known ones.
     pub fn node(&self, word: &str) -> Result<Node, String> {
         let nodes = self.nodes();
         nodes.iter().copied().find(|node| node.to_string() == word).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! From a scenario to the network that runs it.
+//! Construction of the network from a scenario.
 
 use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario, X2};
@@ -10,11 +10,11 @@ use airwnd_links::{aqm, loss};
 use airwnd_network::{Access, Duplex, Hop, LinkId, MediumId, OneWay, Topology};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-/// IPv4 20, UDP 8, GTP-U 12 (TS 29.281 §5.1, with sequence number).
+/// GTP-U tunnel header: IPv4 20, UDP 8, GTP-U 12 with sequence number (TS 29.281 §5.1).
 const TUNNEL: Bytes = Bytes(40);
 
-/// The network of a scenario: the server link, its own links, and behind them those between gateway and cells and between
-/// cells.
+/// Builds the network of a scenario: the server link, the links of the scenario, and the links between gateway and
+/// cells and between cells.
 pub(crate) fn topology(scenario: &Scenario, seed: u64, ran: Option<Ran>) -> Topology {
     let builder = Builder {
         scenario,
@@ -44,12 +44,12 @@ struct Builder<'a> {
     scenario: &'a Scenario,
     losses: Stream,
     queues: Stream,
-    /// The end of the warm-up.
+    /// End of the warm-up.
     start: Time,
     backoffs: Stream,
 }
 
-/// A link of the scenario in the network.
+/// An instance of a scenario's link in the network.
 #[derive(Clone, Copy)]
 enum Instance {
     Link(LinkId),
@@ -76,7 +76,7 @@ impl Builder<'_> {
         Duplex { name: SERVER.into(), of: None, down, up }
     }
 
-    /// The hop of each UE's packets over a link; `None` for UEs that are not routed over it.
+    /// Creates the instances of a link. Returns the hop of each UE; `None` for UEs that are not routed over the link.
     fn instances(&self, place: usize, topology: &mut Topology) -> Vec<Option<Hop>> {
         let mut of_ues = Vec::new();
         let mut of_all = None;
@@ -100,14 +100,14 @@ impl Builder<'_> {
         of_ues
     }
 
-    /// A UE gets access to an instance of a link.
+    /// Attaches a UE to an instance of a link.
     fn hop(&self, place: usize, instance: Instance, ue: usize, topology: &mut Topology) -> Hop {
         match instance {
             Instance::Link(link) => Hop::Link(link),
             Instance::Medium(medium) => {
                 let settings = &self.scenario.link[place].settings;
-                let loss = |way, loss: &loss::Spec| {
-                    loss.build(self.losses_of(place, way).child(ue as u64), self.start)
+                let loss = |direction, loss: &loss::Spec| {
+                    loss.build(self.losses_of(place, direction).child(ue as u64), self.start)
                 };
                 let (down, up) =
                     (loss(Direction::Down, &settings.loss), loss(Direction::Up, &settings.loss_up));
@@ -116,12 +116,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The stream of what a link of the scenario loses.
+    /// Random stream of the losses of a link.
     fn losses_of(&self, place: usize, direction: Direction) -> Stream {
         self.losses.child(link_stream(place, direction))
     }
 
-    /// An instance of a link; one that is not for all has a number among them.
+    /// Creates an instance of a link. `of` is the number and name of its owner; `None` for a link shared by all UEs.
     fn instance(&self, place: usize, of: Option<(usize, String)>, topology: &mut Topology) -> Instance {
         let link = &self.scenario.link[place];
         let settings = &link.settings;
@@ -130,10 +130,10 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |way, server, delay, loss| {
+                let one_way = |direction, server, delay, loss| {
                     let one_way = link::Link::new(server, delay, link.queue());
-                    let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, way)));
-                    let stream = numbered(self.queues.child(link_stream(place, way)));
+                    let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, direction)));
+                    let stream = numbered(self.queues.child(link_stream(place, direction)));
                     behind(settings.aqm.as_ref(), settings.ring, one_way, stream)
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
@@ -149,7 +149,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The cells, a link between the gateway and each of them, and one from each to the others if UEs change cells.
+    /// Creates the access network: cells, a link between the gateway and each cell, and, if handover is enabled, a link
+    /// from each cell to the others.
     fn access(&self, ran: Ran, topology: &mut Topology) -> Access {
         let Scenario { core, handover, .. } = self.scenario;
         let cells = ran.cell_figures().count();
@@ -170,19 +171,19 @@ impl Builder<'_> {
     }
 }
 
-/// The number of a direction of a link of the scenario; the server link's come first.
+/// Number of the random stream of a link and direction. Numbers 0 and 1 belong to the server link.
 fn link_stream(place: usize, direction: Direction) -> u64 {
     2 * (place as u64 + 1) + u64::from(direction == Direction::Up)
 }
 
-/// A link behind a discipline, if there is one, and a ring of so many packets.
+/// Adds a queue discipline and a transmit ring to a link, if there is a discipline.
 fn behind(discipline: Option<&aqm::Spec>, ring: u64, link: link::Link<Key>, stream: Stream) -> OneWay {
     let Some(discipline) = discipline else { return OneWay::Plain(link) };
     let queue = discipline.build(&QueueContext { stream, rate: link.rate() });
     OneWay::Managed(Managed::new(link, queue, ring as usize))
 }
 
-/// One direction of a link that loses nothing.
+/// Creates one direction of a lossless link.
 fn plain(rate: BitRate, framing: Bytes, delay: Span, packets: Option<u64>) -> link::Link<Key> {
     link::Link::new(Server::Wire(Wire::new(rate, framing)), delay, Queue { packets, ..Queue::default() })
 }

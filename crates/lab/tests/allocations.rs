@@ -1,11 +1,11 @@
-//! The downlink's transmissions, written down, are those that the figures count.
+//! Recorded downlink transmissions match the results.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, Outcome, Records, Scenario, Table, run, run_tapped};
 use airwnd_units::Span;
 use std::ops::Range;
 
-/// Two sites of three sectors with blocks that fail and assignments that are lost.
+/// Two sites of three sectors with failed blocks and lost downlink assignments.
 const SECTORS: &str = r#"
 preset = "airwnd-0.1"
 duration = "1s"
@@ -33,12 +33,12 @@ fn record(toml: &str, window: Range<Span>) -> Result<Outcome, String> {
     run_tapped(&scenario(toml), 1, &records, None, &mut |_| true).map_err(|error| error.to_string())
 }
 
-/// The TTI that begins with the end is a run's last.
+/// The last TTI of a run begins at its end.
 fn whole_run() -> Outcome {
     record(SECTORS, Span::ZERO..Span::from_secs(2)).unwrap()
 }
 
-/// A transmission: when, cell, UE, groups, its number, MCS, bytes, and what became of it.
+/// A transmission: time, cell, UE, RBGs, transmission number, MCS, bytes and reception.
 #[derive(Clone, Debug, PartialEq)]
 struct Row {
     time_s: f64,
@@ -72,25 +72,26 @@ fn rows(table: &Table) -> Vec<Row> {
 }
 
 #[test]
-fn transmissions_add_up_to_the_figures() {
+fn transmissions_add_up_to_the_results() {
     let outcome = whole_run();
     let rows = rows(outcome.allocations());
     for (number, ue) in (0..).zip(outcome.ues()) {
         let first = rows.iter().filter(|row| row.ue == number && row.transmission == 1);
-        // A block whose assignment is lost is no block to the UE.
-        let heard: Vec<&Row> = first.filter(|row| row.reception != "assignment-lost").collect();
-        assert_eq!(heard.len() as u64, ue.blocks, "UE {number}");
-        let part = |of: f64| of / heard.len() as f64;
-        let failed = heard.iter().filter(|row| row.reception == "failed").count();
+        // The UE does not count a block if it lost the assignment.
+        let assigned: Vec<&Row> = first.filter(|row| row.reception != "assignment-lost").collect();
+        assert_eq!(assigned.len() as u64, ue.blocks, "UE {number}");
+        let part = |of: f64| of / assigned.len() as f64;
+        let failed = assigned.iter().filter(|row| row.reception == "failed").count();
         assert!((ue.bler.unwrap() - part(failed as f64)).abs() < 1e-12, "UE {number}");
-        assert!((ue.mcs.unwrap() - part(heard.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);
+        assert!((ue.mcs.unwrap() - part(assigned.iter().map(|row| f64::from(row.mcs)).sum())).abs() < 1e-9);
         assert!(
-            (ue.block_bytes.unwrap() - part(heard.iter().map(|row| f64::from(row.bytes)).sum())).abs() < 1e-6
+            (ue.block_bytes.unwrap() - part(assigned.iter().map(|row| f64::from(row.bytes)).sum())).abs()
+                < 1e-6
         );
         assert!(rows.iter().filter(|row| row.ue == number).all(|row| row.cell == u32::from(ue.cell)));
     }
     for (number, cell) in (0..).zip(outcome.cells()) {
-        // groups of 3 PRBs on a carrier of 50, over 1000 TTIs
+        // RBGs of 3 PRBs on a carrier of 50 PRBs, over 1000 TTIs.
         let groups: u32 = rows.iter().filter(|row| row.cell == number).map(|row| row.rbgs.count_ones()).sum();
         assert!((cell.downlink_prb_use - f64::from(3 * groups) / 50_000.0).abs() < 1e-12, "cell {number}");
     }
@@ -100,7 +101,7 @@ fn transmissions_add_up_to_the_figures() {
 }
 
 #[test]
-fn a_group_is_used_once_in_a_tti() {
+fn an_rbg_is_used_once_per_tti() {
     let rows = rows(whole_run().allocations());
     let together = |a: &&Row, b: &&Row| a.time_s == b.time_s && a.cell == b.cell;
     let (mut used, mut before) = (0, None::<&Row>);
@@ -115,8 +116,8 @@ fn a_group_is_used_once_in_a_tti() {
 }
 
 #[test]
-fn who_is_served_again_has_failed_before() {
-    // A retransmission comes 7 ms behind a failure, or later if there is no room.
+fn retransmissions_follow_failures() {
+    // A retransmission follows a failure after 7 ms, or later if there is no free RBG.
     let rows = rows(whole_run().allocations());
     let again: Vec<&Row> = rows.iter().filter(|row| row.transmission > 1 && row.time_s > 0.1).collect();
     assert!(again.len() > 20);
@@ -131,7 +132,7 @@ fn who_is_served_again_has_failed_before() {
 }
 
 #[test]
-fn a_window_cuts_out_what_begins_in_it() {
+fn a_window_selects_transmissions_that_begin_in_it() {
     let window = Span::from_millis(250)..Span::from_millis(300);
     let part = rows(record(SECTORS, window).unwrap().allocations());
     let mut whole = rows(whole_run().allocations());
@@ -141,14 +142,14 @@ fn a_window_cuts_out_what_begins_in_it() {
 }
 
 #[test]
-fn to_write_down_is_not_to_interfere() {
+fn recording_does_not_change_results() {
     let plain = run(&scenario(SECTORS), 1, None, &mut |_| true).unwrap();
     assert!(plain.allocations().is_empty());
     assert_eq!(plain.to_json(), whole_run().to_json());
 }
 
 #[test]
-fn a_window_that_cannot_be_is_told() {
+fn invalid_windows_are_rejected() {
     let millis = Span::from_millis;
     for (toml, window, message) in [
         (SECTORS, millis(5)..millis(5), "the window begins at 5ms, not before its end at 5ms"),
@@ -156,10 +157,10 @@ fn a_window_that_cannot_be_is_told() {
         (
             "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n",
             millis(1)..millis(2),
-            "links have no resource blocks; they need a [[site]]",
+            "links have no resource blocks; add a [[site]]",
         ),
     ] {
-        let told = record(toml, window).unwrap_err();
-        assert!(told.contains(message), "{told}");
+        let error = record(toml, window).unwrap_err();
+        assert!(error.contains(message), "{error}");
     }
 }

@@ -1,9 +1,9 @@
-//! ARWA in a cell: what of it is left on hosts whose clocks do not agree.
+//! ARWA in a cell, also with hosts that have different clocks.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Scenario, run};
 
-/// Mean one-way delay in ms and goodput in Mbit/s of twelve users who share a narrow cell.
+/// Mean one-way delay in ms and goodput in Mbit/s of twelve UEs in a narrow cell.
 fn result(rwnd: &str) -> (f64, f64) {
     let toml = format!(
         r#"
@@ -25,9 +25,10 @@ fn result(rwnd: &str) -> (f64, f64) {
     (totals.delay_ms.unwrap(), totals.goodput_kbps / 1e3)
 }
 
-/// Codes do in an option what they do in the window, and a difference of delays survives clocks that are 100 ms apart.
+/// A TCP option carries the codes as well as the window field does, and differences of delays tolerate a clock offset
+/// of 100 ms.
 #[test]
-fn what_can_be_deployed_does_what_the_paper_says() {
+fn a_deployable_variant_performs_like_the_papers() {
     let (bloated, full) = result("\"fixed\"");
     let (paper, _) = result("\"arwa\"");
     assert!(paper < 0.35 * bloated, "{paper} ms, {bloated} without");

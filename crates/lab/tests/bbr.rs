@@ -1,9 +1,9 @@
-//! BBR beside another flow, and over a cell, whose uplink brings acknowledgments in bunches.
+//! BBR with a concurrent flow, and over a cell with ACK aggregation in the uplink.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 
-/// Downloads that share 10 Mbit/s and 25 ms, the second 2 s later than the first. A product is 60 packets.
+/// Two downloads that share a link of 10 Mbit/s and 25 ms; the second starts 2 s later. The BDP is 60 packets.
 const SHARED: &str = r#"
     preset = "airwnd-0.1"
     duration = "60s"
@@ -40,7 +40,7 @@ fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
     run(&Scenario::from_node(&node).unwrap(), 1, None, &mut |_| true).unwrap()
 }
 
-/// Goodput in kbit/s and the 95th percentile of the delay in ms.
+/// Goodput in kbit/s and 95th percentile of the delay in ms.
 fn over_a_cell(cc: &str, loss: &str) -> (f64, f64) {
     let outcome = simulate(CELL, &[("flow[0].cc", cc), ("core.server_loss", loss)]);
     let flow = outcome.to_json()["flows"][0].clone();
@@ -49,7 +49,8 @@ fn over_a_cell(cc: &str, loss: &str) -> (f64, f64) {
     figures
 }
 
-/// Two products are in flight at most, however deep the queue is; so it is not 1.6 products longer than one flow's.
+/// At most two BDPs are in flight, independent of the buffer size, so the queue exceeds that of one flow by less than
+/// 1.6 BDPs.
 #[test]
 fn two_flows_share() {
     for cc in ["bbr", "bbr3"] {
@@ -66,7 +67,7 @@ fn two_flows_share() {
 }
 
 #[test]
-fn bunches_of_acknowledgments_cost_no_rate() {
+fn ack_aggregation_costs_no_rate() {
     let (rate_of_cubic, delay_of_cubic) = over_a_cell("cubic", "none");
     for cc in ["bbr", "bbr3"] {
         let (rate, delay) = over_a_cell(cc, "none");
@@ -76,7 +77,7 @@ fn bunches_of_acknowledgments_cost_no_rate() {
 }
 
 #[test]
-fn losses_on_the_way_to_a_cell_cost_little() {
+fn losses_before_the_cell_cost_little() {
     let loss = "{kind = \"packet-error\", rate = 0.01}";
     let (cubic, _) = over_a_cell("cubic", loss);
     for (cc, part) in [("bbr", 0.9), ("bbr3", 0.4)] {

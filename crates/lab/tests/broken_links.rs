@@ -1,16 +1,16 @@
-//! Every mistake about links, ways and recordings has one message on one line.
+//! Errors in links, paths and link traces: each has one message on one line.
 
 use airwnd_catalog::Node;
 use airwnd_lab::Scenario;
 use std::fs;
 use std::path::PathBuf;
 
-fn complaint(text: &str, origin: &str) -> String {
+fn refusal(text: &str, origin: &str) -> String {
     let read = Node::from_toml(text, origin).and_then(|node| Scenario::from_node(&node));
     read.err().map_or("accepted".into(), |error| error.to_string())
 }
 
-/// Links that cannot be, and the message behind the file's name.
+/// Invalid links, and the message after the file name.
 const LINKS: &[(&str, &str)] = &[
     ("link = 3", ":1: link: expected a list, found 3"),
     ("link = [3]", ":1: link[0]: expected a table of settings, found 3"),
@@ -25,7 +25,7 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{rate = '1Mbps'}, {rate = '1Mbps'}]",
-        ":1: link[1].name: a second link is called `link`; names must differ",
+        ":1: link[1].name: another link is named `link`; names must be unique",
     ),
     (
         "link = [{kind = 'wyre'}]",
@@ -48,15 +48,15 @@ const LINKS: &[(&str, &str)] = &[
     ("link = [{kind = 'wifi', cw_max = 15}]", ":1: link[0].cw_max: 15 is below cw_min, 31"),
     (
         "link = [{kind = 'wifi', delay = '1ms'}]",
-        ":1: link[0].delay: \"wifi\" has none; put a \"wire\" before it",
+        ":1: link[0].delay: \"wifi\" has no propagation delay; add a \"wire\" link",
     ),
     (
         "link = [{kind = 'wifi', delay_up = '1ms'}]",
-        ":1: link[0].delay_up: \"wifi\" has none; put a \"wire\" before it",
+        ":1: link[0].delay_up: \"wifi\" has no propagation delay; add a \"wire\" link",
     ),
     (
         "link = [{kind = 'wifi', mark_above_delay = '1ms'}]",
-        ":1: link[0].mark_above_delay: how long a packet will wait for \"wifi\" nobody knows; use mark_above",
+        ":1: link[0].mark_above_delay: the queueing delay of \"wifi\" is not known in advance; use mark_above",
     ),
     (
         "link = [{kind = 'wifi', aqm = 'drop-tail'}]",
@@ -64,19 +64,19 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{rate = '1Mbps', aqm = 'drop-tail', queue = 5}]",
-        ":1: link[0].queue: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+        ":1: link[0].queue: not allowed with `aqm` = \"drop-tail\"; set the parameters of \"drop-tail\"",
     ),
     (
         "link = [{rate = '1Mbps', aqm = 'drop-tail', queue_bytes = '5kB'}]",
-        ":1: link[0].queue_bytes: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+        ":1: link[0].queue_bytes: not allowed with `aqm` = \"drop-tail\"; set the parameters of \"drop-tail\"",
     ),
     (
         "link = [{rate = '1Mbps', aqm = 'drop-tail', mark_above = 5}]",
-        ":1: link[0].mark_above: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+        ":1: link[0].mark_above: not allowed with `aqm` = \"drop-tail\"; set the parameters of \"drop-tail\"",
     ),
     (
         "link = [{rate = '1Mbps', aqm = 'drop-tail', mark_above_delay = '5ms'}]",
-        ":1: link[0].mark_above_delay: the queue is that of `aqm`, \"drop-tail\"; set its own keys",
+        ":1: link[0].mark_above_delay: not allowed with `aqm` = \"drop-tail\"; set the parameters of \"drop-tail\"",
     ),
     (
         "link = [{rate = '1Mbps', aqm = {kind = 'red', min_th = 30.0}}]",
@@ -89,7 +89,7 @@ const LINKS: &[(&str, &str)] = &[
     ("link = [{kind = 'trace'}]", ":1: link[0]: `down` is missing"),
     (
         "link = [{rate = '1Mbps', ring = 1}]",
-        ":1: link[0].ring: packets wait in it behind a discipline; set `aqm`",
+        ":1: link[0].ring: the ring takes packets from a queue discipline; set `aqm`",
     ),
     (
         "link = [{rate = '1Mbps', aqm = {kind = 'fq-codel', flows = 0}}]",
@@ -134,41 +134,44 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{kind = 'trace', down = 'nyc-subway', format = 'rate'}]",
-        // The file's own name: it is nowhere in the scenario's folder.
+        // The name of the included link trace: it is not in the scenario's folder.
         "nyc-subway:1: `` is not a number of Mbit/s",
     ),
 ];
 
 #[test]
-fn links_that_cannot_be_have_one_message() {
+fn invalid_links_have_one_message() {
     for (link, expected) in LINKS {
-        let found = complaint(&format!("{link}\nduration = '1s'\n[[ue]]\n[[flow]]"), "x");
+        let found = refusal(&format!("{link}\nduration = '1s'\n[[ue]]\n[[flow]]"), "x");
         let expected = if expected.starts_with(':') { format!("x{expected}") } else { expected.to_string() };
         assert_eq!(found, expected, "{link}");
     }
 }
 
-/// Ways over links `a` and `b`.
-const WAYS: &[(&str, &str)] = &[
+/// Paths over links `a` and `b`.
+const PATHS: &[(&str, &str)] = &[
     ("via = 'a'", "x:4: ue[0].via: expected a list, found \"a\""),
     ("via = [3]", "x:4: ue[0].via[0]: expected a text, found 3"),
-    ("via = []", "x:4: ue[0].via: without a site a group needs a link"),
+    ("via = []", "x:4: ue[0].via: the list is empty; without a [[site]] a group needs at least one link"),
     ("via = ['a', 'c']", "x:4: ue[0].via: unknown link `c`; allowed: `a`, `b`"),
-    ("via = ['a', 'b', 'a']", "x:4: ue[0].via: `a` stands there twice; a packet passes a link once"),
-    ("via = ['b']", "x:1: link[0].name: no group is routed over `a`"),
+    (
+        "via = ['a', 'b', 'a']",
+        "x:4: ue[0].via: link `a` is listed twice; a path passes each link at most once",
+    ),
+    ("via = ['b']", "x:1: link[0].name: no group of UEs is routed over link `a`"),
     ("via = ['b', 'a']", "accepted"),
 ];
 
 #[test]
-fn ways_that_cannot_be_gone_have_one_message() {
-    for (via, expected) in WAYS {
+fn invalid_paths_have_one_message() {
+    for (via, expected) in PATHS {
         let links = "link = [{name = 'a', rate = '1Mbps'}, {name = 'b', rate = '1Mbps'}]";
-        let found = complaint(&format!("{links}\nduration = '1s'\n[[ue]]\n{via}\n[[flow]]"), "x");
+        let found = refusal(&format!("{links}\nduration = '1s'\n[[ue]]\n{via}\n[[flow]]"), "x");
         assert_eq!(found, *expected, "{via}");
     }
 }
 
-/// Recordings with a mistake, by format, and the message behind the folder.
+/// Invalid recordings by format, and the message after the folder.
 const RECORDINGS: &[(&str, &[u8], &str)] = &[
     ("mahimahi", b"", "r.txt:1: the file is empty"),
     ("mahimahi", b"0\n0\n", "r.txt:1: all times are 0: a link trace needs a duration"),
@@ -189,7 +192,7 @@ const RECORDINGS: &[(&str, &[u8], &str)] = &[
 ];
 
 #[test]
-fn a_recording_is_read_as_strictly() {
+fn recordings_are_read_strictly() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("recordings");
     fs::create_dir_all(&folder).unwrap();
     let origin = folder.join("s.toml");
@@ -197,10 +200,8 @@ fn a_recording_is_read_as_strictly() {
     for (format, text, expected) in RECORDINGS {
         fs::write(folder.join("r.txt"), text).unwrap();
         let link = format!("{{kind = 'trace', down = 'r.txt', format = '{format}'}}");
-        let found = complaint(
-            &format!("duration = '1s'\nlink = [{link}]\n[[ue]]\n[[flow]]"),
-            origin.to_str().unwrap(),
-        );
+        let found =
+            refusal(&format!("duration = '1s'\nlink = [{link}]\n[[ue]]\n[[flow]]"), origin.to_str().unwrap());
         let expected = at(&expected.replace(": r.txt cannot", &format!(": {} cannot", at("r.txt"))));
         assert!(found.starts_with(&expected), "{text:?}\nexpected {expected}\n   found {found}");
         assert!(!found.contains('\n'));
@@ -208,26 +209,26 @@ fn a_recording_is_read_as_strictly() {
 }
 
 #[test]
-fn a_recording_that_is_not_there_is_named() {
-    let found = complaint(
+fn a_missing_recording_is_named() {
+    let found = refusal(
         "duration = '1s'\nlink = [{kind = 'trace', down = 'no.txt'}]\n[[ue]]\n[[flow]]",
         "/nowhere/s.toml",
     );
     let expected = "/nowhere/s.toml:2: link[0].down: /nowhere/no.txt cannot be read: No such file or directory \
-                    (os error 2); airwnd brings along `";
+                    (os error 2); included link traces: `";
     assert!(found.starts_with(expected), "{found}");
 }
 
 #[test]
-fn a_digest_is_compared() {
+fn a_digest_is_checked() {
     let link = |more: &str| {
         format!("duration = '1s'\nlink = [{{kind = 'trace', down = 'nyc-subway'{more}}}]\n[[ue]]\n[[flow]]")
     };
     let scenario = Scenario::from_node(&Node::from_toml(&link(""), "x").unwrap()).unwrap();
     let digest = scenario.to_json()["link"][0]["digest"].as_str().unwrap().to_string();
-    assert_eq!(complaint(&link(&format!(", digest = '{digest}'")), "x"), "accepted");
+    assert_eq!(refusal(&link(&format!(", digest = '{digest}'")), "x"), "accepted");
     assert_eq!(
-        complaint(&link(", digest = '0'"), "x"),
+        refusal(&link(", digest = '0'"), "x"),
         format!("x:2: link[0].digest: the link traces have changed: their digest is {digest}, not 0"),
     );
 }

@@ -1,4 +1,4 @@
-//! Every mistake has one message on one line: file, line, key, and what is allowed.
+//! Every error in a scenario has one message on one line: file, line, key, and what is allowed.
 
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::{Scenario, run};
@@ -37,9 +37,9 @@ id = "call"
 traffic = {kind = "cbr", rate = "64kbps"}
 "#;
 
-/// What is replaced in [`GOOD`], by what, and the message behind the file's name.
+/// Replaced text of [`GOOD`], its replacement, and the message after the file name.
 const BROKEN: &[(&str, &str, &str)] = &[
-    // Not TOML, or not twice the same.
+    // Invalid TOML and duplicate keys.
     ("seed = 1", "seed =", ":4: not valid TOML: string values must be quoted, expected literal string"),
     ("seed = 1", "seed = ", ":4: not valid TOML: string values must be quoted, expected literal string"),
     ("[[site]]", "[[site", ":10: not valid TOML: unclosed array table, expected `]]`"),
@@ -118,17 +118,17 @@ const BROKEN: &[(&str, &str, &str)] = &[
         r#""na\nme" = "good""#,
         r":2: unknown key `na\nme`; did you mean `name`?; allowed: ...",
     ),
-    // Texts that would act on a UE.
+    // Escape sequences that a terminal would interpret.
     (
         r#"name = "good""#,
         r#"name = "a\u001b[31mred""#,
-        r#":2: name: a text has no control characters, found "a\u{1b}[31mred""#,
+        r#":2: name: control characters are not allowed in a text, found "a\u{1b}[31mred""#,
     ),
-    // More events than a run may have.
+    // Too many events.
     (
         r#"rate = "64kbps""#,
         r#"rate = "1000Gbps", packet = "1B""#,
-        ":29: flow[1].traffic: `cbr` writes about 1.0e12 times in all; at most 1e10 are allowed: lower its rate, write more at a time, or end it sooner",
+        ":29: flow[1].traffic: `cbr` makes about 1.0e12 writes in all; at most 1e10 are allowed: lower the rate, write more bytes at a time, or stop earlier",
     ),
     (
         r#"rate = "64kbps""#,
@@ -259,7 +259,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         r#"traffic = {size = "1MB"}"#,
-        ":23: flow[0].traffic: `kind` is missing: which traffic? allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`",
+        ":23: flow[0].traffic: the `kind` of traffic is missing; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`",
     ),
     (
         "[[site]]\nposition",
@@ -295,7 +295,7 @@ position"#,
     ("lambda = 3.0", "lambda = 1e400", ":24: flow[0].rwnd.lambda: expected a finite number, found inf"),
     ("lambda = 3.0", "lambda = -3", ":24: flow[0].rwnd.lambda: -3.0 is outside 0.1..100.0"),
     ("target = 0.1", "target = 1.5", ":7: radio.amc.target: 1.5 is outside 1e-6..0.9"),
-    // Flows that come and go.
+    // Dynamic flows.
     (r#"start = "100ms""#, "count = 0", ":25: flow[0].count: 0 is outside 1..10000"),
     (
         r#"start = "100ms""#,
@@ -310,7 +310,7 @@ position"#,
     (
         r#"start = "100ms""#,
         r#"arrivals = {kind = "schedule", times = []}"#,
-        ":25: flow[0].arrivals.times: there is no time in it",
+        ":25: flow[0].arrivals.times: the list is empty; at least one time is required",
     ),
     (
         r#"start = "100ms""#,
@@ -320,19 +320,19 @@ position"#,
     (
         r#"start = "100ms""#,
         r#"arrivals = {kind = "schedule", times = ["200ms", "1s"]}"#,
-        ":25: flow[0].arrivals.times: 1s after the start is not before the end at 1s",
+        ":25: flow[0].arrivals.times: 1s is not before the end of the arrivals at 1s",
     ),
     (
         r#"rate = "64kbps"}"#,
         r#"rate = "64kbps"}
 arrivals = "poisson""#,
-        ":30: flow[1].arrivals: `poisson` brings flows for ever, and those of `cbr` do not end; take `transfer`, `web` with pages, or arrivals `schedule`",
+        ":30: flow[1].arrivals: `poisson` arrivals continue until the end, and flows of `cbr` never complete; use `transfer`, `web` with `pages`, or `schedule` arrivals",
     ),
     (
         r#"{kind = "transfer", size = "1MB"}"#,
         r#""web"
 arrivals = "periodic""#,
-        ":24: flow[0].arrivals: `periodic` brings flows for ever, and those of `web` do not end; take `transfer`, `web` with pages, or arrivals `schedule`",
+        ":24: flow[0].arrivals: `periodic` arrivals continue until the end, and flows of `web` never complete; use `transfer`, `web` with `pages`, or `schedule` arrivals",
     ),
     (
         r#"start = "100ms""#,
@@ -348,22 +348,22 @@ arrivals = "periodic""#,
         r#"rate = "64kbps"}"#,
         r#"rate = "64kbps"}
 arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
-        ":30: flow[1].arrivals.path: x.csv gives sizes, which `cbr` does not have; take `transfer`",
+        ":30: flow[1].arrivals.path: x.csv has flow sizes, but flows of `cbr` have no size; use `transfer`",
     ),
     (
         r#"size = "1MB""#,
         r#"size = {kind = "pareto", min = "2MB", max = "1MB"}"#,
-        ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 2MB",
+        ":23: flow[0].traffic.size.max: the maximum size 1MB is not above the minimum 2MB",
     ),
     (
         r#"size = "1MB""#,
         r#"size = {kind = "pareto", min = "1MB", max = "1MB"}"#,
-        ":23: flow[0].traffic.size.max: the largest size 1MB is not above the smallest 1MB",
+        ":23: flow[0].traffic.size.max: the maximum size 1MB is not above the minimum 1MB",
     ),
     (
         r#"size = "1MB""#,
         r#"size = {kind = "exponential", mean = "1kB", min = "1MB"}"#,
-        ":23: flow[0].traffic.size.min: next to nothing of the distribution lies between min and max",
+        ":23: flow[0].traffic.size.min: less than 1e-9 of the distribution lies between min and max",
     ),
     (
         r#"size = "1MB""#,
@@ -387,27 +387,23 @@ arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
     ),
     // Bearers.
     (r#"name = "far""#, "qci = 10", ":18: ue[1].qci: 10 is outside 1..9"),
-    (
-        r#"name = "far""#,
-        "qci = 2",
-        ":18: ue[1].qci: class 2 has a guaranteed bit rate; set gbr, or take 5 to 9",
-    ),
+    (r#"name = "far""#, "qci = 2", ":18: ue[1].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9"),
     (
         r#"name = "far""#,
         r#"qci = 9
 gbr = "1Mbps""#,
-        ":18: ue[1].qci: class 9 has no guaranteed bit rate; leave out gbr, or take 1 to 4",
+        ":18: ue[1].qci: QCI 9 is a non-GBR class; remove gbr, or use QCI 1 to 4",
     ),
     (
         r#"name = "far""#,
         r#"mbr = "1Mbps""#,
-        ":18: ue[1].mbr: a maximum bit rate belongs to a guaranteed one; set gbr",
+        ":18: ue[1].mbr: a maximum bit rate requires a guaranteed bit rate; set gbr",
     ),
     (
         r#"name = "far""#,
         r#"gbr = "2Mbps"
 mbr = "1Mbps""#,
-        ":19: ue[1].mbr: the maximum bit rate 1Mbps is below the guaranteed 2Mbps",
+        ":19: ue[1].mbr: the maximum bit rate 1Mbps is below gbr, 2Mbps",
     ),
     (
         r#"kind = "pss", multiplexed = 2"#,
@@ -464,7 +460,7 @@ mbr = "1Mbps""#,
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
         r#"core = {server_queue = 5, server_aqm = "red"}"#,
-        ":9: core.server_queue: the queue is that of `server_aqm`, \"red\"; set its own keys",
+        ":9: core.server_queue: not allowed with `server_aqm` = \"red\"; set the parameters of \"red\"",
     ),
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
@@ -548,7 +544,7 @@ mbr = "1Mbps""#,
         r#"rwnd = "autotunning""#,
         ":24: flow[0].rwnd: unknown rwnd `autotunning`; did you mean `autotuning`?; allowed: ...",
     ),
-    // What no single value shows.
+    // Conditions between values.
     (
         r#"duration = "2s"
 "#,
@@ -561,7 +557,7 @@ position = ["0m", "0m"]
 antenna = {kind = "parabolic", beamwidth = "70deg"}
 "#,
         "",
-        ":1: nothing connects the UEs: add [[site]] or [[link]]",
+        ":1: there are no sites and no links; add [[site]] or [[link]]",
     ),
     (
         r#"[[site]]
@@ -574,23 +570,19 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"name = "far""#,
         r#"name = "near""#,
-        ":18: ue[1].name: a second group is called `near`; names must differ",
+        ":18: ue[1].name: another group is named `near`; names must be unique",
     ),
     (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; none is allowed here"),
     (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
     (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 UEs in all; at most 100000 are allowed"),
-    (
-        "count = 3",
-        "count = 400",
-        ":13: ue: 401 UEs in all; with 320 sounding offsets in each cell there is room for 320",
-    ),
+    ("count = 3", "count = 400", ":13: ue: 401 UEs in all; 320 sounding offsets per cell allow at most 320"),
     (
         "mac.scheduler",
         "mac.srs_period = 2\nmac.scheduler",
-        ":8: mac.srs_period: 4 UEs in all; with 2 sounding offsets in each cell there is room for 2",
+        ":8: mac.srs_period: 4 UEs in all; 2 sounding offsets per cell allow at most 2",
     ),
     ("position", "sectors = 0\nposition", ":11: site[0].sectors: 0 is outside 1..12"),
-    (r#"id = "call""#, r#"id = "web""#, ":28: flow[1].id: a second flow is called `web`; ids must differ"),
+    (r#"id = "call""#, r#"id = "web""#, ":28: flow[1].id: another flow has the id `web`; ids must be unique"),
     (r#"id = "call""#, r#"id = """#, ":28: flow[1].id: a flow needs a name"),
     (
         r#"ue = "near""#,
@@ -600,18 +592,22 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
     (
         r#"ue = "near""#,
         r#"ue = "ne\nar""#,
-        r#":22: flow[0].ue: a text has no control characters, found "ne\nar""#,
+        r#":22: flow[0].ue: control characters are not allowed in a text, found "ne\nar""#,
     ),
     (
         r#"rate = "64kbps"}"#,
         "rate = \"64kbps\"}\nread_rate = \"1Mbps\"",
-        ":30: flow[1].read_rate: `cbr` sends datagrams, which are read at once",
+        ":30: flow[1].read_rate: `cbr` sends UDP datagrams, which are read at once",
     ),
-    (r#"start = "100ms""#, r#"start = "2s""#, ":25: flow[0].start: starts at 2s, after the end at 2s"),
+    (
+        r#"start = "100ms""#,
+        r#"start = "2s""#,
+        ":25: flow[0].start: the start at 2s is not before the end at 2s",
+    ),
     (
         r#"stop = "1s""#,
         r#"stop = "100ms""#,
-        ":26: flow[0].stop: stops at 100ms, not after its start at 100ms",
+        ":26: flow[0].stop: the stop at 100ms is not after the start at 100ms",
     ),
     (
         "mss = 1000",
@@ -729,27 +725,27 @@ carrier.bandwidth"#,
 carrier.bandwidth"#,
         ":6: core.server_loss: unknown loss `packet-eror`; did you mean `packet-error`?; allowed: ...",
     ),
-    // Places.
+    // Positions.
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["1m", "0m"], ["9m", "0m"]]}"#,
-        ":15: ue[0].count: 3 UEs, but the placement has 2 places",
+        ":15: ue[0].count: 3 UEs, but the placement has 2 points",
     ),
     (r#"{kind = "ring", radius = "300m"}"#, r#""list""#, ":16: ue[0].placement: `points` is missing"),
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "ring", radius = "0.5m"}"#,
-        ":16: ue[0].placement: UE 0 at (0.5m, 0m) stands on top of the antenna of site 0; keep 1m away",
+        ":16: ue[0].placement: UE 0 at (0.5m, 0m) is less than 1m from a mast of site 0",
     ),
     (
         r#"radius = "900m""#,
         r#"radius = "30m""#,
-        ":19: ue[1].placement.min_radius: the smallest radius 35m exceeds the radius 30m",
+        ":19: ue[1].placement.min_radius: the minimum radius 35m exceeds the radius 30m",
     ),
     (
         r#"{kind = "disc", radius = "900m"}"#,
         r#"{kind = "sector", radius = "3m", min_radius = "4m"}"#,
-        ":19: ue[1].placement.min_radius: the smallest radius 4m exceeds the radius 3m",
+        ":19: ue[1].placement.min_radius: the minimum radius 4m exceeds the radius 3m",
     ),
     (
         r#"{kind = "disc", radius = "900m"}"#,
@@ -760,21 +756,21 @@ carrier.bandwidth"#,
     (
         r#"{kind = "ring", radius = "300m"}"#,
         r#"{kind = "list", points = [["5m", "0m"], ["0.1m", "0.2m"], ["9m", "0m"]]}"#,
-        ":16: ue[0].placement: UE 1 at (0.1m, 0.2m) stands on top of the antenna of site 0; keep 1m away",
+        ":16: ue[0].placement: UE 1 at (0.1m, 0.2m) is less than 1m from a mast of site 0",
     ),
     (
         r#"position = ["0m", "0m"]"#,
         r#"position = ["0m", "0m"]
 [[site]]
 position = ["0.5m", "0m"]"#,
-        ":13: site[1].position: a mast at (0.5m, 0m), where site 0 has one; sites must be 1m apart, one site has several sectors",
+        ":13: site[1].position: the mast at (0.5m, 0m) is less than 1m from a mast of site 0; for several cells at one place use `sectors`",
     ),
     (
         r#"position = ["0m", "0m"]"#,
         r#"position = ["500m", "0m"]
 [[site]]
 rings = 1"#,
-        ":12: site[1].position: a mast at (500m, 0m), where site 0 has one; sites must be 1m apart, one site has several sectors",
+        ":12: site[1].position: the mast at (500m, 0m) is less than 1m from a mast of site 0; for several cells at one place use `sectors`",
     ),
     (r#"position = ["0m", "0m"]"#, r#"rings = 11"#, ":11: site[0].rings: 11 is outside 0..10"),
     (
@@ -784,7 +780,7 @@ rings = 10
 sectors = 4"#,
         ":10: site: 1324 cells in all; at most 1000 are allowed",
     ),
-    // Ways.
+    // Mobility.
     (
         "count = 3",
         r#"mobility = "walk""#,
@@ -836,16 +832,16 @@ mac.scheduler"#,
     ),
 ];
 
-/// Scenarios that lack something, and the whole message.
+/// Incomplete scenarios, and the whole message.
 const INCOMPLETE: &[(&str, &str)] = &[
     ("", "x:1: `duration` is missing"),
     ("duration = '1s'", "x:1: `ue` is missing"),
     ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
-    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no UEs: add [[ue]]"),
-    ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows: add [[flow]]"),
+    ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no UEs; add [[ue]]"),
+    ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows; add [[flow]]"),
     (
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
-        "x:3: ue: 321 UEs in all; with 320 sounding offsets in each cell there is room for 320",
+        "x:3: ue: 321 UEs in all; 320 sounding offsets per cell allow at most 320",
     ),
 ];
 
@@ -853,21 +849,21 @@ fn read(text: &str, origin: &str) -> Result<Scenario, Error> {
     Scenario::from_node(&Node::from_toml(text, origin)?)
 }
 
-fn complaint(text: &str, origin: &str) -> String {
+fn refusal(text: &str, origin: &str) -> String {
     read(text, origin).err().map_or("accepted".into(), |error| error.to_string())
 }
 
 #[test]
-fn the_good_one_is_good() {
+fn the_original_scenario_is_valid() {
     read(GOOD, "good.toml").unwrap();
 }
 
 #[test]
-fn every_mistake_has_its_message() {
+fn every_error_has_its_message() {
     assert!(BROKEN.len() >= 40);
     for (old, new, expected) in BROKEN {
         assert!(GOOD.contains(old), "{old} is in the good scenario");
-        let found = complaint(&GOOD.replacen(old, new, 1), "broken.toml");
+        let found = refusal(&GOOD.replacen(old, new, 1), "broken.toml");
         let agrees = match expected.strip_suffix("allowed: ...") {
             Some(begin) => found.starts_with(&format!("broken.toml{begin}allowed: `")),
             None => found == format!("broken.toml{expected}"),
@@ -878,16 +874,16 @@ fn every_mistake_has_its_message() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn missing_keys_are_named() {
     for (text, expected) in INCOMPLETE {
-        assert_eq!(complaint(text, "x"), *expected);
+        assert_eq!(refusal(text, "x"), *expected);
     }
     let sites = "[[site]]\nsectors = 12\n".repeat(84);
-    let found = complaint(&format!("duration = '1s'\n{sites}[[ue]]\n[[flow]]"), "x");
+    let found = refusal(&format!("duration = '1s'\n{sites}[[ue]]\n[[flow]]"), "x");
     assert_eq!(found, "x:2: site: 1008 cells in all; at most 1000 are allowed");
 }
 
-/// Positions files with a mistake, and the message behind the folder.
+/// Invalid position files, and the message after the folder.
 const TABLES: &[(&str, &str)] = &[
     ("", "t.csv:1: the file is empty"),
     ("x,y\n1,2\n", "t.csv:1: there is no column `x_m`"),
@@ -895,51 +891,54 @@ const TABLES: &[(&str, &str)] = &[
     ("x_m,y_m\n1,two\n", "t.csv:2: `two` in column `y_m` is not a number"),
     ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: 1 fields in a line, but 2 columns in line 1"),
     ("x_m,y_m\n50,1\n60,2,3\n", "t.csv:3: 3 fields in a line, but 2 columns in line 1"),
-    ("x_m,x_m,y_m\n1,2,3\n", "t.csv:1: there are two columns `x_m`"),
+    ("x_m,x_m,y_m\n1,2,3\n", "t.csv:1: duplicate column `x_m`"),
     ("x_m,y_m\n1,nan\n", "t.csv:2: `nan` in column `y_m` is not a number"),
     ("x_m,y_m\n1,1e9\n", "t.csv:2: 1000000000 in column `y_m` is outside -1000000..1000000"),
     ("x_m,y_m,cell\n50,1,0\n", "t.csv:2: 0 in column `cell` is outside 1..65535"),
     ("x_m,y_m,srs_offset\n50,1,0.5\n", "t.csv:2: 0.5 in column `srs_offset` is not a whole number"),
-    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 UEs, but the placement has 1 places"),
-    ("x_m,y_m,cell\n50,1,1\n9,9,2\n", "s.toml:5: ue[0].placement: UE 1 wants cell 2, but there are 1"),
+    ("x_m,y_m\n50,1\n", "s.toml:4: ue[0].count: 2 UEs, but the placement has 1 points"),
+    (
+        "x_m,y_m,cell\n50,1,1\n9,9,2\n",
+        "s.toml:5: ue[0].placement: UE 1 is assigned to cell 2; allowed: 1 to 1",
+    ),
 ];
 
 #[test]
-fn a_positions_file_is_read_as_strictly() {
+fn position_files_are_read_strictly() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let scenario = folder.join("s.toml");
     let text =
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 2\nplacement = {kind = 'file', path = 't.csv'}\n[[flow]]";
-    let complaint = || complaint(text, scenario.to_str().unwrap());
+    let refusal = || refusal(text, scenario.to_str().unwrap());
     for (table, expected) in TABLES {
         fs::write(folder.join("t.csv"), table).unwrap();
-        assert_eq!(complaint(), folder.join(expected).to_str().unwrap(), "{table}");
+        assert_eq!(refusal(), folder.join(expected).to_str().unwrap(), "{table}");
     }
     fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
-    assert!(complaint().ends_with("cannot be read: it is not a text in UTF-8"));
+    assert!(refusal().ends_with("cannot be read: it is not a text in UTF-8"));
     for text in ["x_m,y_m\n50,1\n60,2\n", "\u{feff}x_m,y_m\n50,1\n60,2\n"] {
         fs::write(folder.join("t.csv"), text).unwrap();
-        assert_eq!(complaint(), "accepted");
+        assert_eq!(refusal(), "accepted");
     }
 }
 
-/// A device has no end, and a pipe may have no writer.
+/// A device may have no end, and a pipe may have no writer.
 #[test]
 fn only_regular_files_are_read() {
-    let complaint = |path: &str| {
+    let refusal = |path: &str| {
         let text = format!(
             "duration = '1s'\n[[site]]\n[[ue]]\nplacement = {{kind = 'file', path = '{path}'}}\n[[flow]]"
         );
-        complaint(&text, "s.toml")
+        refusal(&text, "s.toml")
     };
     let why = |path: &str, why: &str| format!("s.toml:4: ue[0].placement.path: {path} cannot be read: {why}");
-    assert_eq!(complaint("/dev/zero"), why("/dev/zero", "it is not a regular file"));
-    assert_eq!(complaint("/"), why("/", "it is a folder"));
+    assert_eq!(refusal("/dev/zero"), why("/dev/zero", "it is not a regular file"));
+    assert_eq!(refusal("/"), why("/", "it is a folder"));
 }
 
-/// Which cell serves whom shows when the network is built.
+/// Serving cells are known only when the network is built.
 #[test]
-fn what_only_the_network_shows_is_said_when_it_is_built() {
+fn errors_of_the_network_are_reported_when_it_is_built() {
     let rows = |rows: &str| {
         format!(
             "name = 'n'\nduration = '1s'\nmac.srs_period = 2\n[[site]]\nsectors = 3\n[[ue]]\ncount = 3\n\

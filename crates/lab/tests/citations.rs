@@ -17,7 +17,7 @@ struct Source {
 /// A section, table, figure, equation or function of a document.
 struct Place {
     at: String,
-    /// Whether its number and title were checked against a text.
+    /// Set if its number and title were checked against a text.
     checked: bool,
 }
 
@@ -47,12 +47,12 @@ fn read_sources(text_of_file: &str) -> Vec<Source> {
     root["source"].as_array().expect("a list of sources").iter().map(source).collect()
 }
 
-/// Whether `text` is `word`, or begins with it and goes on after a space or comma.
+/// Returns whether `text` is `word`, or begins with it, followed by a space or comma.
 fn begins_with(text: &str, word: &str) -> bool {
     text.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ',']))
 }
 
-/// The documents and places that a citation names. The place is empty for a document that lists none.
+/// Documents and places of a citation. The place is empty for a document that lists none.
 fn resolve<'a>(citation: &str, sources: &'a [Source]) -> Result<Vec<(&'a str, &'a str)>, String> {
     let (cited, _) = citation.split_once(": ").unwrap_or((citation, ""));
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn every_citation_resolves_and_every_source_is_cited() {
         unchecked += source.places.iter().filter(|place| !place.checked).count();
     }
     let unused: Vec<_> = listed.difference(&cited).collect();
-    assert!(unused.is_empty(), "entries of specs/sources.toml that nothing cites: {unused:?}");
+    assert!(unused.is_empty(), "entries of specs/sources.toml that are not cited: {unused:?}");
     let places = listed.len();
     println!("{count} citations of {places} places, of which {unchecked} are not checked against a text");
 }

@@ -1,4 +1,4 @@
-//! The whole against formulas that can be worked out by hand.
+//! Simulations against closed-form results.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
@@ -26,17 +26,17 @@ fn saturated(users: u32, scheduler: &str, bandwidth: &str) -> Outcome {
     ))
 }
 
-/// What a user with a block of so many bytes in each TTI gets in kbit/s. A datagram of 1000 B takes 28 B of IP
-/// and UDP and 2 B of PDCP; a PDU takes 2 B and about 1.5 B for each boundary between packets.
+/// Goodput in kbit/s of a UE with a block of this many bytes in each TTI. A datagram of 1000 B has 28 B of IP and UDP
+/// and 2 B of PDCP headers; a PDU has 2 B and about 1.5 B for each boundary between packets.
 fn goodput(block: f64) -> f64 {
     let headers = 2.0 + 1.5 * block / 1030.0;
     (block - headers) * 8.0 * 1000.0 / 1030.0
 }
 
-/// T = S / tau: MCS 28 (I_TBS 26) over the carrier's whole resource block groups carries S per TTI (TS 36.213
-/// Tables 7.1.6.1-1 and 7.1.7.2.1-1). Two users under round robin get half of the groups each, rounded down.
+/// T = S / tau: MCS 28 (I_TBS 26) over the whole RBGs of the carrier carries S per TTI (TS 36.213 Tables 7.1.6.1-1 and
+/// 7.1.7.2.1-1). Under round robin each of two UEs gets half of the RBGs, rounded down.
 #[test]
-fn a_user_gets_the_transport_block_of_its_groups_in_each_tti() {
+fn a_ue_gets_the_tbs_of_its_rbgs_in_each_tti() {
     for (bandwidth, prbs, bits, prbs_of_two, bits_of_two) in [
         ("1.4MHz", 6, 4392, 3, 2216),
         ("3MHz", 14, 10296, 6, 4392),
@@ -53,18 +53,18 @@ fn a_user_gets_the_transport_block_of_its_groups_in_each_tti() {
                 assert_eq!(ue.mcs, Some(28.0), "{what}");
                 assert!((measured / expected - 1.0).abs() < 0.005, "{what}: {measured} / {expected}");
             }
-            // Only one user's datagrams arrive before the first TTI: it has the whole carrier for once.
+            // Only one UE's datagrams arrive before the first TTI, in which it has the whole carrier.
             let block = outcome.ues()[0].block_bytes.unwrap();
             assert!((block * 8.0 / f64::from(bits) - 1.0).abs() < 0.002, "{what}: blocks of {block} B");
         }
     }
 }
 
-/// Without a queue a packet waits for the next TTI, is scheduled two TTIs ahead and is on air for one: sent at
-/// t, it arrives 3 ms after the first TTI that begins when it has reached the base station. The server link of
-/// 100 Gbit/s and 10 ms takes 1030 B (28 B of UDP and IP, 2 B of framing), S1-U of 10 Gbit/s 40 B of tunnel more.
+/// Without a queue a packet waits for the next TTI, is scheduled two TTIs ahead and is on the air for one TTI: it
+/// arrives 3 ms after the beginning of the first TTI that follows its arrival at the eNB. The server link of 100 Gbit/s
+/// and 10 ms carries 1030 B (28 B of UDP and IP, 2 B of framing); S1-U of 10 Gbit/s adds 40 B of tunnel header.
 #[test]
-fn a_lone_packet_takes_the_wire_the_next_tti_and_three_milliseconds() {
+fn a_single_packet_arrives_three_milliseconds_after_the_next_tti() {
     let wire_ns = 10_000_000 + (1030 * 8_u64).div_ceil(100) + 1070 * 8 / 10;
     for sent_ns in [500_000_000, 500_500_000, 500_999_000_u64, 501_000_000 - 939, 501_000_000 - 938] {
         let outcome = simulate(&format!(
@@ -85,9 +85,9 @@ fn a_lone_packet_takes_the_wire_the_next_tti_and_three_milliseconds() {
     }
 }
 
-/// Equal users share the TTIs under proportional fair, and the groups under round robin.
+/// Equal UEs share the TTIs under proportional fair, and the RBGs under round robin.
 #[test]
-fn equal_users_get_equal_shares() {
+fn equal_ues_get_equal_shares() {
     let alone = saturated(1, "pf", "10MHz").totals().goodput_kbps;
     for (scheduler, users) in [("pf", 4), ("pss", 4), ("rr", 4), ("rr", 8)] {
         let outcome = saturated(users, scheduler, "10MHz");
@@ -121,7 +121,7 @@ fn over_a_wire(rwnd: &str, receive_buffer: &str) -> Outcome {
     ))
 }
 
-/// A full wire carries 1000 B of each 1000 + 52 (IP, TCP, timestamps) + 2 (framing).
+/// A saturated wire carries 1000 B of payload in each 1000 + 52 (IP, TCP, timestamps) + 2 (framing).
 #[test]
 fn a_wire_is_filled() {
     let capacity = 10_000.0 * 1000.0 / 1054.0;
@@ -129,30 +129,29 @@ fn a_wire_is_filled() {
     assert!((0.99..=1.0).contains(&(goodput / capacity)), "{goodput} / {capacity}");
 }
 
-/// A window below the bandwidth-delay product gives W / RTT. The window holds whole segments; the round trip is
-/// 2 x 25 ms, the wire's time for a segment (0.84 ms) and for an ACK (0.04 ms). The buffer is small enough for
-/// windows without scaling, which would round them down.
+/// A window below the BDP gives a throughput of W / RTT. The window is a whole number of segments. The RTT is 2 x 25 ms
+/// plus the transmission of a segment (0.84 ms) and of an ACK (0.04 ms). The buffer is small enough for an unscaled
+/// window; scaling would round it down.
 #[test]
-fn a_small_window_gives_itself_per_round_trip() {
+fn a_small_window_is_sent_once_per_rtt() {
     let goodput = over_a_wire("{kind = \"fixed\", limit = \"20kB\"}", "60kB").totals().goodput_kbps;
     let round_trip_ms = 50.0 + 1054.0 * 8.0 / 10_000.0 + 54.0 * 8.0 / 10_000.0;
     let expected = 20_000.0 * 8.0 / round_trip_ms;
-    // delayed ACKs cost up to one segment's time
+    // Delayed ACKs cost up to the transmission time of one segment.
     assert!((0.96..=1.0).contains(&(goodput / expected)), "{goodput} / {expected}");
 }
 
-/// DRWA settles at RTT = lambda RTTmin = 3 x 51 ms: one-way 25 ms and the queue's 102 ms.
+/// DRWA settles at RTT = lambda RTTmin = 3 x 51 ms, of which 102 ms are queueing delay.
 #[test]
-fn drwa_settles_at_three_times_the_least_round_trip() {
+fn drwa_settles_at_three_times_the_minimum_rtt() {
     let rtt = over_a_wire("\"drwa\"", "4MiB").flows()[0].rtt_ms.p50.unwrap();
     assert!((rtt / (3.0 * 51.0) - 1.0).abs() < 0.05, "{rtt} ms");
 }
 
-/// Slow start over a wire that never queues: windows of 10, 20, 40, ... segments, one a round trip. The last of
-/// n segments is in window k = ceil(log2(n / 10 + 1)), sent k round trips after the SYN and half of one on the
-/// way.
+/// Slow start over a wire without queueing: windows of 10, 20, 40, ... segments, one per RTT. The last of n segments is
+/// in window k = ceil(log2(n / 10 + 1)). It is sent k RTTs after the SYN and arrives half an RTT later.
 #[test]
-fn slow_start_doubles_each_round_trip() {
+fn slow_start_doubles_once_per_rtt() {
     for (segments, windows) in [(1, 1), (10, 1), (11, 2), (30, 2), (31, 3), (70, 3), (71, 4), (150, 4)] {
         let outcome = simulate(&format!(
             r#"

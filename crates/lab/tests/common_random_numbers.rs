@@ -1,5 +1,5 @@
-//! Swapping an algorithm leaves every user's channel as it was, so that algorithms are compared on common
-//! random numbers.
+//! A change of algorithm does not change the channels of the UEs, so that algorithms are compared on common random
+//! numbers.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, UeRow, run};
@@ -25,13 +25,13 @@ fn simulate(seed: u64, changes: &[(&str, &str)]) -> Outcome {
     run(&Scenario::from_node(&node).unwrap(), seed, None, &mut |_| true).unwrap()
 }
 
-/// What is the channel's in a UE's row. With one cell nobody interferes, so the SINR is a constant.
+/// Channel quantities in a UE's row. With one cell there is no interference, so the SINR is constant.
 fn channel(row: &UeRow) -> (f64, f64, u16, f64, Option<f64>) {
     (row.x_m, row.y_m, row.cell, row.rsrp_dbm, row.sinr_db.map(|sinr| (sinr * 1e9).round()))
 }
 
 #[test]
-fn the_channel_does_not_depend_on_who_sends_how() {
+fn the_channel_does_not_depend_on_the_algorithms() {
     let reference = simulate(1, &[]);
     for changes in [
         [("flow[0].cc", "{kind = \"fixed\"}")],
@@ -56,10 +56,10 @@ fn a_larger_group_begins_with_the_smaller_one() {
     }
 }
 
-/// A saturated user next to whom nothing changes: the other user's cell is 900 km away. Its blocks come in the
-/// same TTIs, and as each error is drawn by user and TTI, the same ones fail.
+/// A saturated UE whose surroundings do not change: the other UE's cell is 900 km away. Its blocks are sent in the same
+/// TTIs, and since errors are drawn per UE and TTI, the same blocks fail.
 #[test]
-fn block_errors_do_not_depend_on_what_others_draw() {
+fn block_errors_do_not_depend_on_draws_for_other_ues() {
     let blocks = |changes: &[(&str, &str)]| {
         let toml = r#"
             preset = "airwnd-0.1"

@@ -1,10 +1,10 @@
-//! A run is a function of scenario and seed, whatever else the machine does.
+//! Results are a function of scenario and seed only.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_units::Span;
 
-/// All traffic, all receive windows, both directions, interference, shadowing and lost control channels.
+/// All traffic models and receive-window controls, both directions, interference, shadowing and lost control channels.
 const SCENARIO: &str = r#"
 duration = "2s"
 tcp.timestamps = true
@@ -43,7 +43,7 @@ fn simulate(seed: u64) -> Outcome {
     run(&scenario, seed, Some(Span::from_millis(20)), &mut |_| true).unwrap()
 }
 
-/// Everything that a run gives. A series' gaps are NaN, which the text takes for equal.
+/// All results of a run, as text: missing values of a series are NaN, which compares equal as text only.
 fn all(outcome: &Outcome) -> (String, String) {
     (outcome.to_json().to_string(), format!("{:?}", outcome.series()))
 }
@@ -56,7 +56,7 @@ fn the_same_seed_gives_the_same_figures_and_series() {
 }
 
 #[test]
-fn runs_at_once_give_what_runs_in_turn_give() {
+fn concurrent_and_sequential_runs_agree() {
     let seeds = [1, 2, 3];
     let in_turn = seeds.map(|seed| all(&simulate(seed)));
     let at_once = std::thread::scope(|scope| {
@@ -65,9 +65,9 @@ fn runs_at_once_give_what_runs_in_turn_give() {
     assert_eq!(at_once, in_turn);
 }
 
-/// Time series are looked at, not touched: they change nothing but the number of events.
+/// Time series change the number of events only.
 #[test]
-fn watching_changes_nothing() {
+fn time_series_do_not_change_results() {
     let scenario = Scenario::from_node(&Node::from_toml(SCENARIO, "test").unwrap()).unwrap();
     let unwatched = run(&scenario, 1, None, &mut |_| true).unwrap();
     let watched = simulate(1);
@@ -76,7 +76,7 @@ fn watching_changes_nothing() {
 }
 
 #[test]
-fn another_seed_moves_every_user_and_every_channel() {
+fn another_seed_changes_every_position_and_channel() {
     let (one, two) = (simulate(1), simulate(2));
     for (first, second) in one.ues().iter().zip(two.ues()) {
         assert_ne!((first.x_m, first.y_m), (second.x_m, second.y_m));

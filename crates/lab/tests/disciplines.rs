@@ -1,4 +1,4 @@
-//! Queue disciplines on links, seen through whole runs.
+//! Queue disciplines on links, in complete runs.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
@@ -9,16 +9,16 @@ fn simulate(toml: &str) -> Outcome {
     run(&scenario, 1, Some(Span::from_millis(10)), &mut |_| true).unwrap()
 }
 
-/// What a run says, but for how many events it took.
-fn told(outcome: &Outcome) -> serde_json::Value {
-    let mut told = outcome.to_json();
-    told.as_object_mut().unwrap().remove("events");
-    told
+/// Results of a run except the number of events.
+fn results(outcome: &Outcome) -> serde_json::Value {
+    let mut results = outcome.to_json();
+    results.as_object_mut().unwrap().remove("events");
+    results
 }
 
-/// A drop-tail discipline, whose packets leave one by one, and the queue whose packets have their times when they come
-/// give the same run. Where packets of several links come to one at the same instant, which comes first may differ; so
-/// there is one UE with one flow where instants are whole milliseconds.
+/// The drop-tail discipline, which serves packet by packet, and the plain queue, which computes departure times at
+/// arrival, give the same results. The order of packets that arrive from several links at the same instant may differ;
+/// therefore scenarios with instants in whole milliseconds have one UE with one flow.
 #[test]
 fn drop_tail_is_drop_tail() {
     let wires = "name = \"wan\"\nrate = \"20Mbps\"\ndelay = \"10ms\"\nloss = {kind = \"packet-error\", rate = 0.001}\n";
@@ -35,13 +35,13 @@ fn drop_tail_is_drop_tail() {
         let plain = run("queue = 30");
         let managed = run("aqm = {kind = \"drop-tail\", buffer = \"1MB\", packets = 30}");
         assert!(plain.links().iter().any(|row| row.drops.link_queue_full > 20));
-        assert!(told(&plain) == told(&managed), "{}\n{}", told(&plain), told(&managed));
+        assert!(results(&plain) == results(&managed), "{}\n{}", results(&plain), results(&managed));
         let tables = |outcome: &Outcome| format!("{:?} {:?}", outcome.series(), outcome.events());
         assert!(tables(&plain) == tables(&managed), "the series and events of {links:?}");
     }
 }
 
-/// The server link may have a discipline, too: RED keeps 10 Mbit/s of wire shorter than drop-tail, and drops early.
+/// On the server link RED keeps the queue of a 10 Mbit/s wire shorter than drop-tail, and drops early.
 #[test]
 fn the_server_link_may_have_a_discipline() {
     let run = |queue: &str| {
@@ -63,7 +63,7 @@ fn the_server_link_may_have_a_discipline() {
     assert!(red.queue_packets.mean < 15.0 && tail.queue_packets.mean > 50.0, "{tail:?} {red:?}");
 }
 
-/// An overload of one user: what arrives has waited no longer than the timer, and all that does not is booked.
+/// Overload of one UE: delivered packets have waited no longer than the timer, and all discarded packets are counted.
 #[test]
 fn a_discard_timer_bounds_the_delay() {
     let overload = |timer: &str, mode: &str| {
@@ -74,15 +74,15 @@ fn a_discard_timer_bounds_the_delay() {
              [[flow]]\ntraffic = {{kind = \"cbr\", rate = \"60Mbps\", packet = \"1000B\"}}"
         ))
     };
-    // The cell carries 35.16 Mbit/s: 2 MB wait for 455 ms.
+    // The cell carries 35.16 Mbit/s: 2 MB are a queueing delay of 455 ms.
     for mode in ["um", "am"] {
         for (timer, ms) in [("50ms", 50.0), ("150ms", 150.0), ("infinity", 455.0)] {
             let outcome = overload(timer, mode);
             let drops = outcome.totals().drops;
             let (discarded, full) = (drops.pdcp_discard, drops.rlc_queue_full);
             assert_eq!((discarded > 1000, full > 1000), (ms < 200.0, ms > 200.0), "{mode} {timer}");
-            // 10 ms of wire and 3 ms of air; the last PDU of an SDU may follow the first by a TTI or two. Delays are
-            // kept to 1 %.
+            // 10 ms on the wire and 3 ms on the air; the last PDU of an SDU may follow the first by one or two TTIs.
+            // Delays are recorded with a precision of 1 %.
             let delay = outcome.flows()[0].delay_ms.p99.unwrap();
             assert!(
                 delay > 13.0 + 0.9 * ms && delay < 1.01 * (13.0 + ms + 3.0),

@@ -1,4 +1,4 @@
-//! Channels that fade: against ns-3, and what they do to link adaptation and scheduling.
+//! Fading channels: comparison with ns-3, and effects on link adaptation and scheduling.
 //!
 //! `cargo test -p airwnd-lab --test suite fading:: -- --nocapture` prints every comparison.
 
@@ -12,7 +12,7 @@ fn simulate(toml: &str, changes: &[(&str, &str)]) -> Outcome {
     run(&scenario, scenario.seed, None, &mut |_| true).unwrap()
 }
 
-/// One user at 500 m and 15 dB whose channel is that of a car at 60 km/h.
+/// One UE at 500 m and 15 dB with the channel of a car at 60 km/h.
 const CAR: &str = r#"
     preset = "airwnd-0.1"
     duration = "10s"
@@ -28,7 +28,7 @@ const CAR: &str = r#"
 
 #[test]
 fn the_channel_is_the_same_for_every_algorithm() {
-    // A saturated cell works in each TTI from the start of its traffic on, so the same ones are sampled.
+    // A saturated cell transmits in each TTI from the start of its traffic, so the same TTIs are sampled.
     let sinr = |changes: &[(&str, &str)]| simulate(CAR, changes).ues()[0].sinr_db.unwrap();
     let reference = sinr(&[]);
     for change in [
@@ -43,14 +43,14 @@ fn the_channel_is_the_same_for_every_algorithm() {
     assert_ne!(sinr(&[("radio.fading.speed", "61km/h")]), reference);
 }
 
-/// Throughput of one user over distance. Fades differ, so means are compared: of ns-3 over its traces, here over seeds,
-/// more of them at 3 km/h, where ten seconds see few fades.
+/// Throughput of one UE over distance. The fading processes differ, so means are compared: those of ns-3 over its
+/// traces, those here over seeds, with more seeds at 3 km/h, since ten seconds contain few fades.
 ///
-/// EVA at 60 km/h: within 7 % under RR and 9 % under PF. Most of the difference is which SINR each model takes for the
-/// beginning of a scheme: at 1000 m ns-3 sends 55 % of the blocks with MCS 14, and here 38 % are. At 3 km/h within 10 %,
-/// with standard errors of 2 to 3 % in ns-3's means.
+/// EVA at 60 km/h: within 7 % under RR and 9 % under PF. Most of the difference is due to the SINR thresholds of the
+/// MCS: at 1000 m ns-3 sends 55 % of the blocks with MCS 14, here 38 %. At 3 km/h: within 10 %, with standard errors of
+/// 2 to 3 % in ns-3's means.
 #[test]
-fn throughput_over_distance_is_that_of_ns3() {
+fn throughput_over_distance_agrees_with_ns3() {
     let mut lines = include_str!("data/fading.csv").lines().filter(|line| !line.starts_with('#')).skip(1);
     let mut compared = 0;
     for line in &mut lines {
@@ -93,10 +93,10 @@ fn throughput_over_distance_is_that_of_ns3() {
     assert_eq!(compared, 14);
 }
 
-/// Reports are 5 to 6 ms old, in which a car's channel becomes another one: the reports' own target of 10 % is
-/// missed by far. The outer loop brings it back.
+/// CQI reports are 5 to 6 ms old, longer than the coherence time of a car's channel, so the BLER far exceeds the 10 %
+/// target of the reports. The outer loop restores the target.
 #[test]
-fn the_outer_loop_keeps_its_target_where_reports_are_old() {
+fn the_outer_loop_meets_its_target_with_outdated_reports() {
     let share = |changes: &[(&str, &str)]| simulate(CAR, changes).ues()[0].bler.unwrap();
     let without = share(&[]);
     assert!(without > 0.2, "{without}");
@@ -107,10 +107,11 @@ fn the_outer_loop_keeps_its_target_where_reports_are_old() {
     }
 }
 
-/// Without a speed of its own fading goes with the UE: a car that drives past at 60 km/h, 500 m away, loses as many
-/// first transmissions to old reports as one whose fading is set to that speed, and one that stands as few as a walker.
+/// Without an explicit speed the Doppler spread of fading follows the UE's speed. A car at 60 km/h and 500 m loses as
+/// many first transmissions to outdated reports as a static UE with fading of that speed; a UE at rest loses as few as
+/// a pedestrian.
 #[test]
-fn fading_goes_with_the_terminal() {
+fn fading_follows_the_speed_of_the_ue() {
     let share = |changes: &[(&str, &str)]| simulate(CAR, changes).ues()[0].bler.unwrap();
     let (set, walker) = (share(&[]), share(&[("radio.fading.speed", "3km/h")]));
     let standing = share(&[("radio.fading", "eva")]);
@@ -124,10 +125,10 @@ fn fading_goes_with_the_terminal() {
     assert!((standing - walker).abs() < 0.01 && walker < 0.05, "{standing} {walker}");
 }
 
-/// Eight pedestrians at one distance. Round robin takes each channel as it is; proportional fair waits for the good ones,
-/// in time and in frequency.
+/// Eight pedestrians at equal distance. Round robin ignores the channel; proportional fair serves each UE at its
+/// channel peaks, in time and in frequency.
 #[test]
-fn proportional_fair_gains_from_users_who_fade_apart() {
+fn proportional_fair_exploits_multi_user_diversity() {
     let goodput = |scheduler: &str, fading: &str| {
         let toml = format!(
             r#"
@@ -153,10 +154,10 @@ fn proportional_fair_gains_from_users_who_fade_apart() {
     assert!(faded > 1.4 * flat, "{faded}");
 }
 
-/// A UE near the middle between two cells that both send all the time. Its mean SINR over the carrier is taken by
-/// TTI, and fading brings moments in which hardly anything disturbs.
+/// A UE near the middle between two cells that both transmit all the time. Its mean SINR over the carrier is computed
+/// per TTI, and fading causes periods of low interference.
 #[test]
-fn interference_fades_unless_told_otherwise() {
+fn interference_fades_by_default() {
     let sinr = |interference: bool| {
         let toml = format!(
             r#"
@@ -180,8 +181,8 @@ fn interference_fades_unless_told_otherwise() {
     };
     let (steady, faded) = (sinr(false), sinr(true));
     println!("steady interference {steady} dB, faded {faded} dB");
-    // 20 log10(550 / 450) = 1.74 dB; the mean over the PRBs in decibels is lower by at most 2.51 dB, which fading of
-    // the whole carrier alike would make of it (Euler's constant times 10 / ln 10).
+    // 20 log10(550 / 450) = 1.74 dB. The mean over the PRBs in decibels is lower by at most 2.51 dB, the value for flat
+    // fading of the carrier (Euler's constant times 10 / ln 10).
     assert!((1.74 - 2.51..1.74).contains(&steady), "{steady}");
     assert!(faded > steady + 1.0, "{steady} {faded}");
 }

@@ -1,4 +1,4 @@
-//! Flows that come and go: how many there are, when, of which size, and how long they take.
+//! Dynamic flows: number, arrival times, sizes and completion times.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, Outcome, Scenario, Table, run};
@@ -11,7 +11,7 @@ fn simulate(toml: &str) -> Outcome {
     run(&scenario, scenario.seed, None, &mut |_| true).unwrap()
 }
 
-/// An empty wire of 10 ms each way, besides the 10 ms to the server.
+/// An unloaded wire of 10 ms per direction, in addition to the 10 ms of the server link.
 fn wire(rest: &str) -> String {
     format!(
         "preset = \"airwnd-0.1\"\nduration = \"20s\"\ntcp = {{mss = 1000, initial_window = 10, initial_ssthresh = \"1GB\", timestamps = true}}\n\
@@ -27,7 +27,7 @@ fn numbers(outcome: &Outcome, name: &str) -> Vec<f64> {
 }
 
 #[test]
-fn a_ue_has_as_many_flows_as_it_is_said() {
+fn count_sets_the_number_of_flows_per_ue() {
     let outcome =
         simulate(&wire("[[ue]]\ncount = 2\n[[flow]]\ncount = 3\nstagger = \"5ms\"\ntraffic = \"transfer\""));
     let ues: Vec<(&str, u32)> = outcome.flows().iter().map(|row| (row.id.as_str(), row.ue)).collect();
@@ -37,7 +37,7 @@ fn a_ue_has_as_many_flows_as_it_is_said() {
 }
 
 #[test]
-fn flows_far_apart_take_as_long_as_one_alone() {
+fn widely_spaced_flows_complete_like_a_single_one() {
     let times = |arrivals: &str| {
         let outcome = simulate(&wire(&format!(
             "[[ue]]\n[[flow]]\ntraffic = {{kind = \"transfer\", size = \"300kB\"}}\n{arrivals}"
@@ -52,9 +52,9 @@ fn flows_far_apart_take_as_long_as_one_alone() {
     assert_eq!(listed, [alone[0]; 2]);
 }
 
-/// A flow that comes and goes is freed when it is over; one that was there from the start is not. Their rows agree.
+/// The connection of a dynamic flow is released when it is over; that of a static flow is kept. Their rows agree.
 #[test]
-fn nothing_is_lost_with_a_connection_that_is_given_up() {
+fn releasing_a_connection_keeps_its_results() {
     let rows = |flows: &str| {
         let outcome = simulate(
             &wire(&format!(
@@ -71,9 +71,9 @@ fn nothing_is_lost_with_a_connection_that_is_given_up() {
     assert_eq!(stay, go);
 }
 
-/// Over a link that loses everything the handshake fails; the application goes on writing, to nobody.
+/// Over a link with 100 % loss the handshake fails; further writes of the application are discarded.
 #[test]
-fn what_is_written_to_a_connection_that_failed_goes_nowhere() {
+fn writes_to_a_failed_connection_are_discarded() {
     let outcome = simulate(
         r#"
         preset = "airwnd-0.1"
@@ -93,7 +93,7 @@ fn what_is_written_to_a_connection_that_failed_goes_nowhere() {
 }
 
 #[test]
-fn another_algorithm_meets_the_same_flows() {
+fn flows_do_not_depend_on_the_algorithm() {
     let flows = |change: &str| {
         let outcome = simulate(&wire(&format!(
             "[[ue]]\ncount = 3\n[[flow]]\n{change}\nstop = \"8s\"\narrivals = {{kind = \"poisson\", rate = 5.0}}\n\
@@ -112,7 +112,7 @@ fn another_algorithm_meets_the_same_flows() {
 }
 
 #[test]
-fn arrivals_end_and_flows_go_on() {
+fn flows_continue_after_the_end_of_arrivals() {
     let outcome = simulate(&wire(
         "[[ue]]\n[[flow]]\nstart = \"2s\"\nstop = \"5s\"\narrivals = {kind = \"poisson\", rate = 20.0}\n\
          traffic = {kind = \"transfer\", size = \"1MB\"}",
@@ -125,7 +125,7 @@ fn arrivals_end_and_flows_go_on() {
 }
 
 #[test]
-fn what_is_not_completed_is_counted() {
+fn unfinished_transfers_are_counted() {
     let outcome = simulate(&wire(
         "[[ue]]\n[[flow]]\nstagger = \"19s\"\ncount = 3\ntraffic = {kind = \"transfer\", size = \"20MB\"}",
     ));
@@ -135,10 +135,10 @@ fn what_is_not_completed_is_counted() {
     assert_eq!(group.fct_s.p50, outcome.flows()[0].fct_s);
 }
 
-/// The first page takes a round trip to connect and one for the page, the later ones a round trip; each object in its
-/// turn takes one more, all together one. Four crossings of 10 ms are a round trip.
+/// The first page takes one RTT for the handshake and one for the main object, later pages one RTT. Sequential requests
+/// add one RTT per object, concurrent requests one RTT in all. The RTT is four times 10 ms.
 #[test]
-fn pages_take_round_trips() {
+fn pages_take_whole_rtts() {
     let pages = |more: &str, up: &str| {
         let outcome = simulate(&wire(&format!(
             "[[ue]]\n[[flow]]\n{up}\ntraffic = {{kind = \"web\", page = \"500B\", object = \"500B\", parsing = \"0s\", \
@@ -148,7 +148,7 @@ fn pages_take_round_trips() {
         numbers(&outcome, "fct_s")
     };
     let round_trips = |times: &[f64]| -> Vec<u32> {
-        // The rest is the time on the wires.
+        // The rest is transmission time.
         times.iter().map(|time| (time / 0.04) as u32).collect()
     };
     for up in ["", "direction = \"up\""] {
@@ -163,7 +163,7 @@ fn pages_take_round_trips() {
 }
 
 #[test]
-fn requests_travel_and_are_of_their_size() {
+fn requests_are_sent_with_their_size() {
     let outcome = simulate(&wire(
         "[[ue]]\n[[flow]]\ntraffic = {kind = \"web\", page = \"2MB\", most_objects = 0, request = \"30kB\", pages = 2, reading = \"1s\"}",
     ));
@@ -175,10 +175,10 @@ fn requests_travel_and_are_of_their_size() {
     assert!((goodput - 4e6 * 8.0 / 20.0 / 1e3).abs() < 1e-6, "requests are no goodput: {goodput}");
 }
 
-/// A UE is handed over once. Those of its sixty short flows that are there then have it in their records, and each
-/// is sampled while it is there.
+/// A UE performs one handover. It is recorded for those of its sixty short flows that are active at the time. Each flow
+/// is sampled while it is active.
 #[test]
-fn records_have_flows_while_they_are_there() {
+fn dynamic_flows_are_recorded_while_active() {
     let toml = r#"
         preset = "airwnd-0.1"
         duration = "12s"
@@ -209,9 +209,9 @@ fn records_have_flows_while_they_are_there() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// The books of packets are checked at the end of each run; here nothing else may get lost either.
+    /// The packet ledger is checked at the end of each run; this test checks the flows.
     #[test]
-    fn random_flows_leave_nothing_behind(
+    fn random_flows_are_all_accounted_for(
         seed in 1u64..1000,
         rate in 0.5..20.0f64,
         count in 1u32..4,

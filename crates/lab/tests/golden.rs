@@ -1,6 +1,7 @@
-//! Figures of small scenarios, to the last digit, each with the bound that physics sets it.
+//! Exact results of small scenarios, with their physical bounds.
 //!
-//! A change that means to change results replaces the figures with those that the failure prints; the bounds stay.
+//! A change that intentionally changes results replaces the expected values by those that the failure prints; the
+//! bounds remain.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
@@ -10,7 +11,7 @@ fn simulate(toml: &str) -> Outcome {
         .unwrap()
 }
 
-/// A line for each flow: goodput in kbit/s, delay and round-trip time in ms, packets sent, retransmissions.
+/// A line per flow: goodput in kbit/s, delay and RTT in ms, packets sent, retransmissions.
 fn figures(outcome: &Outcome) -> String {
     let show = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3}"));
     let line = |flow: &airwnd_lab::FlowRow| {
@@ -32,9 +33,9 @@ fn check(outcome: &Outcome, golden: &str) {
     assert!(found == golden, "expected\n{golden}\nfound\n{found}");
 }
 
-/// One download at 10 MHz. MCS 28 on 48 PRBs carries 35160 bit in each TTI (TS 36.213 Table 7.1.7.2.1-1), of
-/// which a segment of 1000 B takes 1054 B with TCP (32 B), IP and PDCP: at most 33359 kbit/s. A segment takes
-/// 10 ms to the base station and 3 ms across; its ACK 10 ms back and at least 4 ms across.
+/// One download at 10 MHz. MCS 28 on 48 PRBs carries 35160 bit per TTI (TS 36.213 Table 7.1.7.2.1-1). A segment of 1000
+/// B has 1054 B with TCP (32 B), IP and PDCP headers: at most 33359 kbit/s. A segment takes 10 ms to the eNB and 3 ms
+/// over the air; its ACK takes at least 4 ms over the air and 10 ms back.
 #[test]
 fn one_download() {
     let outcome = simulate(
@@ -54,12 +55,12 @@ fn one_download() {
     let flow = &outcome.flows()[0];
     assert!(flow.goodput_kbps < 35_160.0 * 1000.0 / 1054.0);
     assert!(flow.delay_ms.mean.unwrap() >= 13.0 && flow.rtt_ms.mean.unwrap() >= 27.0);
-    // The queue holds 150 kB, 35 TTIs of blocks.
+    // The buffer has 150 kB, 35 TTIs of blocks.
     assert!(flow.delay_ms.mean.unwrap() <= 13.0 + 1.0 + 150_000.0 * 8.0 / 35_160.0);
 }
 
-/// Four users of one sector share a TTI with a call each: the sum stays below the capacity, no call gets more
-/// than it sends, and nobody's packets are faster than the path.
+/// Four UEs of one sector with a download and a call each: the sum is below the capacity, no call receives more than it
+/// sends, and no packet is faster than the path.
 #[test]
 fn a_cell_with_calls_and_downloads() {
     let outcome = simulate(
@@ -96,19 +97,19 @@ fn a_cell_with_calls_and_downloads() {
          call-2 62.720 91.788 - 250 0\n\
          call-3 63.744 128.715 - 250 0",
     );
-    // MCS 28 on 24 PRBs: 17568 bit a TTI, in each of three cells
+    // MCS 28 on 24 PRBs: 17568 bit per TTI in each of three cells.
     assert!(outcome.totals().throughput_kbps < 3.0 * 17_568.0);
     let (downloads, calls) = outcome.flows().split_at(4);
-    // one packet more than 5 s hold, as the first is sent at once
+    // One packet more than the rate gives in 5 s, since the first is sent at once.
     assert!(calls.iter().all(|call| call.goodput_kbps <= 64.0 + 160.0 * 8.0 / 5e3));
     assert!(downloads.iter().chain(calls).all(|flow| flow.delay_ms.mean.unwrap() >= 13.0));
     for cell in outcome.cells() {
-        assert!(cell.downlink_prb_use <= 0.96, "24 of 25 PRBs make whole groups: {cell:?}");
+        assert!(cell.downlink_prb_use <= 0.96, "24 of 25 PRBs form whole RBGs: {cell:?}");
     }
 }
 
-/// Two downloads over a wire of 10 Mbit/s and 25 ms: each segment of 1000 B takes 1054 B. At most 100 packets
-/// and one on the wire wait 0.8432 ms each.
+/// Two downloads over a wire of 10 Mbit/s and 25 ms: each segment of 1000 B has 1054 B on the wire. At most 100 packets
+/// in the queue and one in transmission take 0.8432 ms each.
 #[test]
 fn two_downloads_over_a_wire() {
     let outcome = simulate(
@@ -139,8 +140,8 @@ fn two_downloads_over_a_wire() {
     }
 }
 
-/// Three downloads with everything at its default: Linux's CUBIC in a macro cell with shadowing and fading. MCS 28 on 48
-/// PRBs carries 35160 bit in each TTI; 1 MB for each waits for 3 x 8 x 10^6 / 35160 ms at most when all are full.
+/// Three downloads with all defaults: Linux's CUBIC in a macro cell with shadowing and fading. MCS 28 on 48 PRBs
+/// carries 35160 bit per TTI; with three full buffers of 1 MB the queueing delay is at most 3 x 8 x 10^6 / 35160 ms.
 #[test]
 fn three_downloads_by_default() {
     let outcome = simulate("duration = \"5s\"\n[[site]]\n[[ue]]\ncount = 3\n[[flow]]\n");

@@ -1,4 +1,4 @@
-//! UEs that change cells, beside ns-3 LENA 3.44, and what must hold whatever they do.
+//! Handover: comparison with ns-3 LENA 3.44, and invariants over random scenarios.
 //!
 //! `cargo test -p airwnd-lab --test suite handover:: -- --nocapture` prints every comparison.
 
@@ -29,7 +29,7 @@ fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
     values
 }
 
-/// When events of this kind happened, in seconds from the end of the warm-up, and the cell that they are about.
+/// Times of events of this kind in seconds from the end of the warm-up, with their cells.
 fn events(outcome: &Outcome, kind: &str) -> Vec<(f64, u32)> {
     let table = outcome.events();
     let (times, Column::Words(words, names)) = (numbers(table, "time_s"), column(table, "event")) else {
@@ -40,7 +40,7 @@ fn events(outcome: &Outcome, kind: &str) -> Vec<(f64, u32)> {
     (0..times.len()).filter(|row| words[*row] == word).map(|row| (times[row], cells[row])).collect()
 }
 
-/// The flow and the cause of each drop.
+/// Flow and cause of each drop.
 fn drops(outcome: &Outcome) -> Vec<(u32, &str)> {
     let table = outcome.events();
     let (Column::Words(flows, _), Column::Words(causes, names)) =
@@ -90,20 +90,20 @@ fn s6(tcp: &str, buffer: &str, loss: &str) -> String {
     )
 }
 
-/// ns-3's times count from the start of the simulation, ours from the end of the warm-up.
+/// Times of ns-3 count from the start of the simulation, those here from the end of the warm-up.
 const WARMUP_S: f64 = 0.5;
 const SEEDS: usize = 8;
 
-/// The seconds of a passage in which control channels are lost, and the sender recovers: chance decides.
+/// Seconds of a passage with lost control channels and loss recovery: results depend on random draws.
 const DISTURBED: [Range<usize>; 2] = [12..23, 37..47];
 
 fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
     values.clone().sum::<f64>() / values.count() as f64
 }
 
-/// S6: handovers start and end within a millisecond of ns-3's, to the same cells. In seconds without losses of control
-/// channels the throughput is within 10 %, as it is over the whole passage; in the others each of ns-3's seeds lies
-/// within the spread of ours.
+/// S6: handovers start and end within 1 ms of ns-3's, to the same cells. The throughput is within 10 % in each second
+/// without lost control channels, and over the whole passage. In the other seconds each seed of ns-3 lies within the
+/// range of the seeds here.
 #[test]
 fn one_user_past_three_sites() {
     let (throughput, handovers) =
@@ -159,8 +159,8 @@ fn one_user_past_three_sites() {
     }
 }
 
-/// Other passages of ns-3 3.44, with one seed each: by the quality of the serving cell, and faster with wider cells, a
-/// smaller hysteresis and a shorter time to trigger.
+/// Other passages of ns-3 3.44, with one seed each: handover by the quality of the serving cell; and faster UEs with
+/// larger cells, a smaller hysteresis and a shorter time to trigger.
 #[test]
 fn handovers_start_when_ns3s_do() {
     let base = s6("TcpCubic", "51200", "friis");
@@ -181,7 +181,7 @@ fn handovers_start_when_ns3s_do() {
     }
 }
 
-/// A UE that walks out of coverage, and comes back to where the other cell is better.
+/// A UE that leaves coverage and returns where the other cell is stronger.
 fn out_and_back(failure: &str, mode: &str) -> Outcome {
     let rows =
         "rows = [[0, 100, 0], [2, 100, 0], [4, 100, 8000], [6, 100, 8000], [8, 3900, 0], [20, 3900, 0]]";
@@ -208,12 +208,12 @@ fn out_and_back(failure: &str, mode: &str) -> Outcome {
 }
 
 #[test]
-fn a_link_that_fails_is_established_in_another_cell() {
+fn a_failed_radio_link_is_reestablished_in_another_cell() {
     let outcome = out_and_back("handover.link_failure = {}", "um");
     let (failed, again) = (events(&outcome, "radio_link_failure"), events(&outcome, "reestablishment"));
     println!("{failed:?} {again:?}");
     assert_eq!((failed.len(), again.len(), again[0].1), (1, 1, 1), "the other cell");
-    // out of sync for 6 x 200 ms from where the SINR falls below -5 dB, then T310 of 1 s
+    // Out of sync for 6 x 200 ms after the SINR falls below -5 dB, then T310 of 1 s.
     assert!(failed[0].0 > 1.5 + 2.2 && failed[0].0 < 4.0 + 2.2, "{failed:?}");
     assert!(again[0].0 > failed[0].0 && again[0].0 < 8.0, "{again:?}");
     let rates = numbers(outcome.series(), "rate_kbps");
@@ -232,13 +232,13 @@ fn a_link_that_fails_is_established_in_another_cell() {
 }
 
 #[test]
-fn without_failures_a_ue_waits_for_its_cell() {
+fn without_rlf_a_ue_stays_with_its_cell() {
     let outcome = out_and_back("", "um");
     assert_eq!(outcome.ues()[0].cell, 0);
     assert!(outcome.links().iter().all(|link| link.link != "x2"));
 }
 
-/// Packets that a handover costs, of a download that nothing else disturbs.
+/// Packets lost by the handovers of an otherwise undisturbed download.
 fn lost_by_handovers(mode: &str, forwarding: &str) -> usize {
     let toml = s6("TcpNewReno", "51200", "friis")
         .replace("handover.", &format!("handover.forwarding = \"{forwarding}\"\n        handover."))
@@ -252,7 +252,7 @@ fn lost_by_handovers(mode: &str, forwarding: &str) -> usize {
 }
 
 #[test]
-fn forwarding_decides_what_a_handover_costs() {
+fn losses_of_a_handover_depend_on_forwarding() {
     let lost = |mode, forwarding| {
         let lost = lost_by_handovers(mode, forwarding);
         println!("{mode} {forwarding}: {lost}");
@@ -263,9 +263,9 @@ fn forwarding_decides_what_a_handover_costs() {
     assert!(0 < waiting && waiting < arriving && arriving < nothing, "{waiting} {arriving} {nothing}");
 }
 
-// What must hold whatever UEs do.
+// Invariants.
 
-/// A network of a few cells in which UEs move at random, and everything that a handover can be set to.
+/// A network of a few cells with random movement of UEs and random handover settings.
 #[derive(Clone, Debug)]
 struct Case {
     seed: u64,
@@ -341,7 +341,7 @@ impl Case {
     }
 }
 
-/// Looks at the order in which datagrams leave and arrive.
+/// Records the order in which datagrams are sent and arrive.
 #[derive(Default)]
 struct Order {
     arrived: BTreeMap<(u32, Direction), Vec<u16>>,
@@ -384,7 +384,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Runs cases; how many handovers and failures there were in all.
+/// Runs random cases and prints the total numbers of handovers and failures.
 fn run_cases(number: u32) {
     let config = ProptestConfig {
         cases: number,

@@ -1,7 +1,7 @@
-//! What holds in every run, over random scenarios.
+//! Invariants of every run, over random scenarios.
 //!
-//! The run itself checks the books at its end: bytes offered are delivered, dropped by a named cause or still
-//! inside, and every packet inside is in exactly one place.
+//! The run itself checks the ledger at its end: bytes offered are delivered, dropped by a named cause or still inside,
+//! and every packet inside is in exactly one place.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, Outcome, Percentiles, Scenario, run};
@@ -12,18 +12,18 @@ use proptest::sample::select;
 use proptest::test_runner::RngSeed;
 use std::fmt;
 
-/// A random scenario, and of what it is made what the checks need. A failure prints it ready to paste.
+/// A random scenario, and the bounds that the checks need. A failure prints the scenario ready to paste.
 #[derive(Clone)]
 struct Case {
     toml: String,
-    /// Bytes that the queue of a UE may hold, if there is a cell.
+    /// Queue limit per UE in bytes, if there is a cell.
     buffer: Option<u64>,
-    /// SDUs that it may hold.
+    /// Queue limit per UE in SDUs.
     packets: Option<u64>,
-    /// Bytes of each transfer.
+    /// Size of each transfer in bytes.
     size: u64,
     duration_ms: u64,
-    /// No packet is faster.
+    /// Minimum one-way delay.
     least_delay_ms: f64,
 }
 
@@ -66,7 +66,7 @@ fn radio() -> impl Strategy<Value = String> {
     })
 }
 
-/// Both modes, acknowledged mode with both habits.
+/// Both RLC modes; acknowledged mode with both conducts.
 fn rlc() -> impl Strategy<Value = String> {
     let conduct = select(vec!["ns-3", "standard"]);
     let timers = (1u32..60, 0u32..60, 0u32..60, 1u32..60);
@@ -118,7 +118,7 @@ fn discipline() -> impl Strategy<Value = String> + Clone {
     select(aqm::Spec::kinds())
 }
 
-/// Queue (bytes and SDUs), radio, sites and users. Some queues hold less than a packet.
+/// Queue limits (bytes and SDUs), radio, sites and UEs. Some queues are smaller than a packet.
 fn cell() -> impl Strategy<Value = (Option<u64>, Option<u64>, String)> {
     let sites = (site("0m"), prop::option::of(site("1.2km")));
     let queue = (
@@ -141,7 +141,7 @@ fn cell() -> impl Strategy<Value = (Option<u64>, Option<u64>, String)> {
     })
 }
 
-/// What a link loses: more often nothing than all.
+/// Loss model of a link.
 fn loss() -> impl Strategy<Value = &'static str> + Clone {
     select(vec![
         "\"none\"",
@@ -155,7 +155,7 @@ fn loss() -> impl Strategy<Value = &'static str> + Clone {
     ])
 }
 
-/// The wire's delay in milliseconds, and the wire.
+/// Delay of a wire in milliseconds, and the wire.
 fn wire() -> impl Strategy<Value = (u64, String)> {
     let queue = (1u64..200, prop::option::of((discipline(), 0u64..3)));
     (100u64..20_000, 0u64..200, queue, loss(), loss()).prop_map(
@@ -221,9 +221,9 @@ fn tcp() -> impl Strategy<Value = String> {
     )
 }
 
-/// What lies between the gateway and the UEs; with it, what the checks need to know of it.
+/// The network between the gateway and the UEs, with its bounds: bytes, SDUs and minimum delay.
 fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
-    // Two TTIs between scheduling and air, and one on air.
+    // Two TTIs between scheduling and transmission, and one on the air.
     let cell = cell().prop_map(|(buffer, packets, toml)| (buffer, packets, 3.0, toml));
     let wire =
         (wire(), users("near")).prop_map(|((delay, wire), users)| (None, None, delay as f64, wire + &users));
@@ -285,7 +285,7 @@ fn check_flows(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
         check_percentiles(flow.rtt_ms)?;
         let (delay, rtt) = (flow.delay_ms.mean.unwrap_or(f64::MAX), flow.rtt_ms.mean.unwrap_or(f64::MAX));
         prop_assert!(delay >= case.least_delay_ms, "{delay} ms one way");
-        // A timestamp's clock ticks in milliseconds.
+        // Timestamps have a resolution of 1 ms.
         prop_assert!(rtt >= 2.0 * case.least_delay_ms - 1.0, "{rtt} ms there and back");
     }
     let totals = outcome.totals();
@@ -298,7 +298,7 @@ fn check_radio(outcome: &Outcome) -> Result<(), TestCaseError> {
     for cell in outcome.cells() {
         prop_assert!((0.0..=1.0).contains(&cell.downlink_prb_use), "{:?}", cell);
         prop_assert!((0.0..=1.0).contains(&cell.uplink_prb_use), "{:?}", cell);
-        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1)
+        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1).
         prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=4.19).contains(&bits)), "{:?}", cell);
     }
     for ue in outcome.ues() {
@@ -309,7 +309,7 @@ fn check_radio(outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A column's known values.
+/// Values of a column, without missing ones.
 fn column<'a>(outcome: &'a Outcome, name: &str) -> impl Iterator<Item = f64> + 'a {
     let column = outcome.series().iter().find(|(column, _)| column == name).map(|(_, column)| column);
     let values = match column {
@@ -334,12 +334,12 @@ proptest! {
         cases: 250,
         max_shrink_iters: 200,
         failure_persistence: None,
-        // The same cases on every machine; PROPTEST_RNG_SEED asks for others.
+        // The cases are the same on every machine; PROPTEST_RNG_SEED selects others.
         rng_seed: RngSeed::Fixed(std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)),
         ..ProptestConfig::default()
     })]
     #[test]
-    fn every_run_keeps_the_books_and_gives_sane_figures(case in scenario()) {
+    fn every_run_balances_its_ledger_and_has_possible_results(case in scenario()) {
         let outcome = simulate(&case);
         check_flows(&case, &outcome)?;
         check_radio(&outcome)?;

@@ -1,4 +1,4 @@
-//! Receive-window controls that are told of the link.
+//! Receive-window controls that use exact link state.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
@@ -22,8 +22,8 @@ fn result(duration: &str, network: &str, rwnd: &str) -> (f64, f64) {
     (totals.goodput_kbps / 1e3, totals.delay_ms_p95.unwrap())
 }
 
-/// What full buffers reach, nearly, and hardly a queue: on a wire, over a recording and in a cell with ten users whose
-/// channels fade.
+/// The oracle nearly reaches the rate of full buffers with almost no queue: on a wire, on a link trace, and in a cell with
+/// ten UEs with fading channels.
 #[test]
 fn an_oracle_gets_the_rate_without_the_queue() {
     let wire = "[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
@@ -39,9 +39,9 @@ fn an_oracle_gets_the_rate_without_the_queue() {
     }
 }
 
-/// Several connections of a device together offer no more than one, and other devices get their share.
+/// Several connections of a UE advertise together as much as one connection, and other UEs get their share.
 #[test]
-fn connections_and_devices_share() {
+fn connections_and_ues_share() {
     let network = "preset = \"airwnd-0.1\"\nduration = \"6s\"\n[[link]]\nrate = \"12Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n\
                    [[ue]]\nname = \"one\"\n[[ue]]\nname = \"other\"\n";
     let flows = "[[flow]]\nid = \"a\"\nue = \"one\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"b\"\nue = \"one\"\nrwnd = \"oracle\"\n\
@@ -52,9 +52,9 @@ fn connections_and_devices_share() {
     assert!(outcome.totals().delay_ms_p95.unwrap() < 50.0, "{:?}", outcome.totals().delay_ms_p95);
 }
 
-/// What datagrams take of a cell, half of its blocks here, padding and all, is left to them.
+/// The oracle leaves the capacity used by UDP traffic (half of the cell's blocks here, padding included) to it.
 #[test]
-fn what_others_take_is_left_to_them() {
+fn capacity_used_by_udp_is_left_to_it() {
     let cell = |rate: &str| {
         format!(
             "core.server_delay = \"20ms\"\nmac.buffer_reports = \"ideal\"\n\
@@ -78,9 +78,9 @@ fn what_others_take_is_left_to_them() {
     assert!(delay < 45.0, "{delay}");
 }
 
-/// Between two cells, and back: bytes go on, and the queue stays short.
+/// With handover between two cells data keeps flowing and the queue stays short.
 #[test]
-fn handovers_do_not_break_it() {
+fn handover_keeps_the_rate_and_a_short_queue() {
     let toml = format!(
         "preset = \"airwnd-0.1\"\nduration = \"14s\"\n{TCP}handover.algorithm = \"a3-rsrp\"\nrlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n\
          [[site]]\n[[site]]\nposition = [\"600m\", \"0m\"]\n\
@@ -93,10 +93,10 @@ fn handovers_do_not_break_it() {
     assert!(flow.goodput_kbps > 8000.0 && flow.delay_ms.p95.unwrap() < 40.0, "{flow:?}");
 }
 
-/// The reconstruction sheds a queue that another one left, if it takes the least round trip; with the mean the queue
-/// goes on standing.
+/// The reconstruction drains a queue left by another flow if it uses the minimum RTT; with the mean RTT a standing queue
+/// remains.
 #[test]
-fn rate_matching_needs_the_least_round_trip() {
+fn rate_matching_needs_the_minimum_rtt() {
     let usual_delay = |rwnd: &str| {
         let network = "[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
         let passing = "[[flow]]\nid = \"passing\"\nstart = \"1s\"\nstop = \"2s\"\n";
@@ -112,8 +112,8 @@ fn rate_matching_needs_the_least_round_trip() {
 }
 
 #[test]
-fn what_cannot_be_known_is_refused() {
-    let complaint = |network: &str, flow: &str| {
+fn undefined_link_rates_are_rejected() {
+    let refusal = |network: &str, flow: &str| {
         scenario(&format!(
             "preset = \"airwnd-0.1\"\nduration = \"1s\"\n{network}[[ue]]\nname = \"some\"\n[[flow]]\n{flow}\n"
         ))
@@ -124,26 +124,26 @@ fn what_cannot_be_known_is_refused() {
     for rwnd in ["oracle", "rtfc"] {
         let rwnd_is = format!("rwnd = \"{rwnd}\"");
         assert_eq!(
-            complaint(wifi, &rwnd_is),
+            refusal(wifi, &rwnd_is),
             format!(
-                "test:9: flow[0].rwnd: `{rwnd}` must know the rates of all links, and nobody knows that of `hall`, a \
-                 Wi-Fi that stations share"
+                "test:9: flow[0].rwnd: `{rwnd}` requires the rates of all links, and the rate of `hall`, a shared \
+                 Wi-Fi link, is not defined"
             )
         );
         assert_eq!(
-            complaint(wire, &format!("direction = \"up\"\n{rwnd_is}")),
+            refusal(wire, &format!("direction = \"up\"\n{rwnd_is}")),
             format!(
-                "test:9: flow[0].rwnd: `{rwnd}` is told of the links towards UEs only; set direction = \"down\""
+                "test:9: flow[0].rwnd: `{rwnd}` requires link rates, defined for downlink data only; set direction = \"down\""
             )
         );
         assert_eq!(
-            complaint(wire, &format!("traffic = \"cbr\"\n{rwnd_is}")),
+            refusal(wire, &format!("traffic = \"cbr\"\n{rwnd_is}")),
             format!(
-                "test:9: flow[0].rwnd: `cbr` sends datagrams, which no window controls; leave out `{rwnd}`"
+                "test:9: flow[0].rwnd: `cbr` sends UDP datagrams, which have no receive window; remove `{rwnd}`"
             )
         );
     }
-    // Wi-Fi that others are behind is no harm.
+    // A Wi-Fi link on the path of other UEs is allowed.
     let beside = format!(
         "{wire}name = \"w\"\n{wifi}[[ue]]\nname = \"home\"\nvia = [\"hall\"]\n[[ue]]\nvia = [\"w\"]\nname = \"some\"\n"
     );
@@ -151,6 +151,6 @@ fn what_cannot_be_known_is_refused() {
         "preset = \"airwnd-0.1\"\nduration = \"1s\"\n{beside}[[flow]]\nue = \"some\"\nrwnd = \"oracle\"\n[[flow]]\nid = \"h\"\nue = \"home\"\n"
     );
     run(&scenario(&toml).unwrap(), 1, None, &mut |_| true).unwrap();
-    let impossible = complaint(wire, "rwnd = {kind = \"oracle\", standing = \"-1ms\"}");
+    let impossible = refusal(wire, "rwnd = {kind = \"oracle\", standing = \"-1ms\"}");
     assert!(impossible.contains("flow[0].rwnd.standing"), "{impossible}");
 }

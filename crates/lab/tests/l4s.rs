@@ -24,23 +24,23 @@ fn link(aqm: &str) -> String {
     format!("{core}\n[[link]]\nrate = \"40Mbps\"\ndelay = \"12ms\"\naqm = \"{aqm}\"\n")
 }
 
-/// RFC 9332 §2.1: by the square, both have about the same rate; by the two queues, L4S packets hardly wait. In one queue,
-/// of which both hear the same, the L4S sender has much the most.
+/// RFC 9332 §2.1: with the squared probability both have about the same rate; with two queues L4S packets have little
+/// queueing delay. In a single queue with equal marking for both, the L4S sender takes most of the rate.
 #[test]
 fn a_coupled_queue_shares_between_l4s_and_classic() {
     let [(l4s, l4s_delay), (classic, classic_delay)] = side_by_side(&link("dualpi2"));
     println!("{l4s:.0} and {classic:.0} kbit/s, {l4s_delay:.2} and {classic_delay:.2} ms");
     assert!((0.5..2.0).contains(&(l4s / classic)), "{l4s} {classic} kbit/s");
     assert!(l4s + classic > 0.9 * 40_000.0, "{l4s} {classic} kbit/s");
-    // 12 ms, 0.3 ms for a packet, and half of the threshold
+    // 12 ms of propagation, 0.3 ms for a packet, and half of the threshold.
     assert!(l4s_delay < 13.0 && (24.0..30.0).contains(&classic_delay), "{l4s_delay} {classic_delay} ms");
     let [(l4s, _), (classic, _)] = side_by_side(&link("codel"));
     println!("one queue: {l4s:.0} and {classic:.0} kbit/s");
     assert!(l4s > 5.0 * classic, "{l4s} {classic} kbit/s");
 }
 
-/// In a bearer, whose rate the channel and the scheduler set. It is served once in a millisecond, so that the ramp must
-/// begin above what packets wait between two transport blocks.
+/// In a bearer the rate depends on the channel and the scheduler. It is served once per millisecond, so the ramp must
+/// begin above the waiting time between two transport blocks.
 #[test]
 fn a_bearer_has_two_coupled_queues() {
     let cell = "rlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\nradio.propagation = \"friis\"\n\
@@ -51,7 +51,7 @@ fn a_bearer_has_two_coupled_queues() {
     assert!(l4s_delay + 8.0 < classic_delay, "{l4s_delay} {classic_delay} ms");
 }
 
-/// Each discipline keeps a bearer's delay near what it is to hold; drop-tail keeps the buffer full.
+/// Each discipline keeps the delay of a bearer near its target; drop-tail keeps the buffer full.
 #[test]
 fn every_discipline_works_in_a_bearer() {
     let mean_delay = |queue: &str| {

@@ -1,4 +1,4 @@
-//! Links, ways and recordings, seen through whole runs.
+//! Links, paths and link traces, in complete runs.
 
 use airwnd_catalog::Node;
 use airwnd_kernel::Direction;
@@ -16,7 +16,7 @@ fn simulate(toml: &str) -> Outcome {
     simulate_at(toml, "test")
 }
 
-/// The rows of a link in a direction.
+/// Rows of a link in a direction.
 fn rows<'a>(outcome: &'a Outcome, link: &str, direction: Direction) -> Vec<&'a LinkRow> {
     outcome.links().iter().filter(|row| row.link == link && row.direction == direction).collect()
 }
@@ -65,7 +65,7 @@ const DUMBBELL: &str = r#"
 "#;
 
 #[test]
-fn a_dumbbell_has_a_round_trip_for_each_group() {
+fn each_group_of_a_dumbbell_has_its_base_rtt() {
     let outcome = simulate(&DUMBBELL.replace("    tcp\n", ""));
     let least = |flow: usize| {
         let series = outcome.series();
@@ -84,7 +84,7 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
     assert!(bottleneck.utilisation.unwrap() > 0.95, "{bottleneck:?}");
     assert_eq!(bottleneck.queue_packets.max, 60);
     assert!(bottleneck.drops.link_queue_full > 0);
-    // Each of the two near UEs has a link, the far ones share theirs.
+    // Each of the two near UEs has its own link; the far UEs share one.
     let of = |link| -> Vec<&str> {
         rows(&outcome, link, Direction::Down).iter().filter_map(|row| row.of.as_deref()).collect()
     };
@@ -93,22 +93,22 @@ fn a_dumbbell_has_a_round_trip_for_each_group() {
     assert_eq!(bottleneck.of, None);
 }
 
-/// What one link brings to its end enters the next, or is on its way.
+/// Packets delivered by one link enter the next one.
 #[test]
-fn links_in_a_row_hand_on_what_they_carry() {
+fn links_in_series_pass_packets_on() {
     let outcome = simulate(&DUMBBELL.replace("tcp\n", &format!("traffic = {}\n", datagrams("1Mbps"))));
     let carried =
         |link: &str| rows(&outcome, link, Direction::Down).iter().map(|row| row.packets).sum::<u64>();
     let behind = carried("near-access") + carried("far-access");
     assert_eq!(carried("server"), outcome.flows().iter().map(|flow| flow.packets_sent).sum::<u64>());
     assert_eq!(behind, outcome.flows().iter().map(|flow| flow.packets_received).sum::<u64>());
-    // 5 x 1 Mbit/s with headers; at most 45 ms of the far ones are under way behind it.
+    // 5 x 1 Mbit/s with headers; at most 45 ms of the far UEs' packets are in flight behind it.
     assert!((behind..=behind + 20).contains(&carried("bottleneck")), "{behind} {}", carried("bottleneck"));
     let utilisation = down(&outcome, "bottleneck").utilisation.unwrap();
     assert!((utilisation - 0.5 * 1502.0 / 1472.0).abs() < 0.002, "{utilisation}");
 }
 
-/// The books of the links and those of the run count the same drops.
+/// The results of the links and the totals of the run count the same drops.
 #[test]
 fn links_account_for_every_drop() {
     let lossy = "[[site]]\n[[link]]\nname = \"wan\"\nrate = \"5Mbps\"\nqueue_bytes = \"6kB\"\n\
@@ -136,9 +136,9 @@ fn links_account_for_every_drop() {
     );
 }
 
-/// A cell behind a link: 20 ms more each way, and its rate is the end of it.
+/// A cell behind a link: 20 ms more per direction, and the rate of the link is the limit.
 #[test]
-fn links_may_lie_before_a_cell() {
+fn a_link_may_precede_a_cell() {
     let cell = |link: &str| {
         simulate(&format!(
             "preset = \"airwnd-0.1\"\nduration = \"5s\"\n{link}\n[[site]]\n[[ue]]\nplacement = {{kind = \"ring\", radius = \"200m\"}}\n[[flow]]\n\
@@ -148,7 +148,7 @@ fn links_may_lie_before_a_cell() {
     };
     let (without, with) = (cell(""), cell("[[link]]\nrate = \"10Mbps\"\ndelay = \"20ms\""));
     let delay = |outcome: &Outcome| outcome.flows()[0].delay_ms.p50.unwrap();
-    // 20 ms, 1.2 ms of serialisation, and the wait for the next TTI
+    // 20 ms, 1.2 ms of serialisation, and the wait for the next TTI.
     assert!(
         (20.2..=22.3).contains(&(delay(&with) - delay(&without))),
         "{} {}",
@@ -160,9 +160,9 @@ fn links_may_lie_before_a_cell() {
     assert!((goodput / (1000.0 * 1472.0 / 1502.0) - 1.0).abs() < 0.01, "{goodput}");
 }
 
-/// A group may keep away from links that others pass.
+/// A group may bypass links that others use.
 #[test]
-fn an_empty_way_leads_straight_to_the_cell() {
+fn an_empty_path_leads_directly_to_the_cell() {
     let toml = "preset = \"airwnd-0.1\"\nduration = \"2s\"\nlink = [{rate = \"10Mbps\", delay = \"50ms\"}]\n[[site]]\n\
                 [[ue]]\nplacement = {kind = \"ring\", radius = \"200m\"}\n\
                 [[ue]]\nname = \"straight\"\nvia = []\nplacement = {kind = \"ring\", radius = \"250m\"}\n\
@@ -172,9 +172,9 @@ fn an_empty_way_leads_straight_to_the_cell() {
     assert!((delays[0] - delays[1] - 50.0).abs() < 2.0, "{delays:?}");
 }
 
-/// Without cells the queue in the time series is that of the links: the wire's never exceeds its limit, and has its mean.
+/// Without cells the time series contain the link queues: that of a wire never exceeds its limit, and the means agree.
 #[test]
-fn the_series_have_the_links_queue() {
+fn series_contain_the_link_queue() {
     let toml = "preset = \"airwnd-0.1\"\nduration = \"20s\"\ncore.server_rate = \"0bps\"\n[[link]]\nrate = \"5Mbps\"\nqueue = 30\n[[ue]]\n[[flow]]";
     let outcome = simulate(toml);
     let values = |name: &str| match &outcome.series().iter().find(|(column, _)| column == name).unwrap().1 {
@@ -192,7 +192,7 @@ fn the_series_have_the_links_queue() {
     assert!((mean / expected - 1.0).abs() < 0.05, "{mean} {expected}");
 }
 
-/// A folder with a file in it, and the origin of a scenario there.
+/// Writes a file to a folder, and returns the origin of a scenario in that folder.
 fn recording(name: &str, text: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("links");
     fs::create_dir_all(&folder).unwrap();
@@ -200,8 +200,8 @@ fn recording(name: &str, text: &str) -> String {
     folder.join("s.toml").to_str().unwrap().to_string()
 }
 
-/// One opportunity a millisecond is 12 Mbit/s. A packet waits for it at most 1 ms longer than for a wire, and TCP
-/// cannot tell.
+/// One delivery opportunity per millisecond is 12 Mbit/s. A packet waits at most 1 ms longer than on a wire, without an
+/// effect on TCP.
 #[test]
 fn a_constant_recording_is_a_wire() {
     let origin = recording("12Mbps", "1\n");
@@ -220,7 +220,7 @@ fn a_constant_recording_is_a_wire() {
     assert!((goodput(&trace) / goodput(&wire) - 1.0).abs() < 0.002, "{} {}", goodput(&trace), goodput(&wire));
     let delay = |outcome: &Outcome| outcome.flows()[0].delay_ms.mean.unwrap();
     assert!((delay(&trace) - delay(&wire)).abs() < 1.5, "{} {}", delay(&trace), delay(&wire));
-    // A rate is a rate: the same to the last digit.
+    // A trace of constant rate gives exactly the same results.
     assert_eq!(rates.flows(), wire.flows());
 }
 
@@ -239,11 +239,11 @@ fn mean_and_period(file: &str) -> (f64, f64) {
     }
 }
 
-/// A source that fills it gets the mean rate of a recording: lines x 12000 bit / period for mahimahi's, the rates' mean
-/// over time for the others. The run is as long as the recording; what is on the way at its end is missing. The means
-/// are those of docs/how-to/links-and-traces.md.
+/// A saturating source gets the mean rate of a recording: lines x 12000 bit / period for mahimahi traces, the mean over
+/// time of the rates for the others. The run is as long as the recording; packets in flight at its end are missing. The
+/// means are those of docs/how-to/links-and-traces.md.
 #[test]
-fn a_full_recording_carries_its_mean_rate() {
+fn a_saturated_recording_carries_its_mean_rate() {
     for (name, file, format, published, source) in [
         ("norway-bus-1", "norway-bus-1.txt", "rate", 2.91, "8Mbps"),
         ("norway-ferry-3", "norway-ferry-3.txt", "rate", 1.22, "8Mbps"),
@@ -266,9 +266,9 @@ fn a_full_recording_carries_its_mean_rate() {
     }
 }
 
-/// The second pass is as the first.
+/// The second pass equals the first.
 #[test]
-fn a_recording_begins_anew() {
+fn a_recording_repeats() {
     let received = |start: &str, duration: &str| {
         simulate(&format!(
             "preset = \"airwnd-0.1\"\nduration = \"{duration}\"\ncore = {{server_rate = \"0bps\", server_delay = \"0s\"}}\n\
@@ -280,11 +280,11 @@ fn a_recording_begins_anew() {
     };
     let (whole, later, both) = (received("0s", "30s"), received("120s", "30s"), received("100s", "50s"));
     assert_eq!(whole, later);
-    // The last 20 s of one pass and the first 30 s of the next; the queue is full from its beginning on.
+    // The last 20 s of one pass and the first 30 s of the next; the queue is full from the beginning.
     assert!(both.abs_diff(received("100s", "20s") + whole) <= 1, "{both} {whole}");
 }
 
-/// ECN-capable senders are told before the queue is full, others are not.
+/// ECN-capable senders receive marks before the queue is full.
 #[test]
 fn marks_keep_the_queue_short() {
     let toml = |ecn: &str, mark: &str| {
@@ -303,9 +303,9 @@ fn marks_keep_the_queue_short() {
     assert!(down(&deaf, "link").marks == 0 && down(&deaf, "link").drops.link_queue_full > 0);
 }
 
-/// What one UE's own link loses does not depend on how many others there are.
+/// Losses on the link of one UE do not depend on the number of UEs.
 #[test]
-fn each_terminal_s_link_has_draws_of_its_own() {
+fn each_ues_link_has_its_own_random_stream() {
     let received = |count: u32| {
         let toml = format!(
             "preset = \"airwnd-0.1\"\nduration = \"5s\"\n[[link]]\nrate = \"10Mbps\"\nper = \"terminal\"\n\

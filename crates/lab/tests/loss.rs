@@ -1,4 +1,4 @@
-//! Loss on links, seen through whole runs.
+//! Loss on links, in complete runs.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
@@ -17,7 +17,7 @@ const WIRE: &str = r#"
     [[flow]]
 "#;
 
-/// Datagrams of 1000 B, one each millisecond.
+/// Datagrams of 1000 B, one per millisecond.
 const DATAGRAMS: &str = "{kind = \"cbr\", rate = \"8Mbps\", packet = \"1000B\"}";
 
 fn simulate(toml: &str, seed: u64, changes: &[(&str, &str)]) -> Outcome {
@@ -32,21 +32,22 @@ fn dropped(outcome: &Outcome, cause: &str) -> u64 {
     outcome.to_json()["totals"][format!("drops_{cause}")].as_u64().unwrap()
 }
 
-/// Binomial: 20000 packets at p = 0.02 lose 400 with a deviation of 20; 80 are four of these.
+/// Binomial: of 20000 packets with p = 0.02, 400 are lost with a standard deviation of 20; the tolerance of 80 is four
+/// of these.
 #[test]
-fn datagrams_are_lost_at_the_rate_and_named_so() {
+fn datagrams_are_lost_at_the_rate_with_their_cause() {
     let lossy = ("link[0].loss", "{kind = \"packet-error\", rate = 0.02}");
     let outcome = simulate(WIRE, 1, &[lossy, ("flow[0].traffic", DATAGRAMS)]);
     let (flow, lost) = (&outcome.flows()[0], dropped(&outcome, "link_error"));
     assert!(lost.abs_diff(400) < 80, "{lost}");
-    // Those of the last 26 ms are under way.
+    // Packets of the last 26 ms are in flight.
     assert!((flow.packets_sent - flow.packets_received - lost) <= 26);
     assert_eq!(dropped(&outcome, "link_queue_full"), 0);
 }
 
-/// Data and acknowledgments have a direction each, whoever sends, and so have both links.
+/// Data and ACKs of downloads and uploads are subject to the loss of their direction, on both links.
 #[test]
-fn each_direction_has_a_loss_of_its_own() {
+fn each_direction_has_its_own_loss() {
     let all = "{kind = \"packet-error\", rate = 1.0}";
     for (key, direction, arrives) in [
         ("link[0].loss", "down", false),
@@ -65,16 +66,16 @@ fn each_direction_has_a_loss_of_its_own() {
     }
 }
 
-/// The server link lies before the cells too.
+/// The server link also precedes cells.
 #[test]
-fn the_server_link_loses_what_goes_to_a_cell() {
+fn the_server_link_loses_packets_to_a_cell() {
     let cell = "preset = 'airwnd-0.1'\nduration = '2s'\ncore.server_loss = {kind = 'scripted', packets = [0, 5]}\n\
                 [[site]]\n[[ue]]\n[[flow]]\ntraffic = 'cbr'";
     let outcome = simulate(cell, 1, &[]);
     assert_eq!(dropped(&outcome, "link_error"), 2);
 }
 
-/// The first packet is the SYN, which comes again after the initial timeout; packet 9 is repaired at once.
+/// The first packet is the SYN, which is retransmitted after the initial RTO; packet 9 is repaired by fast retransmit.
 #[test]
 fn a_scripted_loss_is_repaired() {
     let time = |size: &str, packets: &str| {
@@ -105,9 +106,9 @@ fn the_same_seed_loses_the_same_packets() {
     }
 }
 
-/// Packet n of the link has the same fate, whatever is in it and however large it is.
+/// The loss of packet n of a link does not depend on its content or size.
 #[test]
-fn what_is_sent_does_not_move_the_losses() {
+fn losses_do_not_depend_on_the_traffic() {
     let received = |rate: &str, packet: &str| {
         let traffic = format!("{{kind = \"cbr\", rate = \"{rate}\", packet = \"{packet}\"}}");
         let lossy = ("link[0].loss", "{kind = \"packet-error\", rate = 0.02}");
@@ -119,11 +120,11 @@ fn what_is_sent_does_not_move_the_losses() {
     assert_eq!(received("4Mbps", "500B"), large);
 }
 
-/// Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997: W = sqrt(3/2) / sqrt(p) segments a round trip with an ACK for
-/// each segment. The formula has losses at even distances; with independent ones the constant is 1.31 rather than
-/// 1.22, and the round trip that each recovery takes pulls the other way: 10 %.
+/// Mathis, Semke, Mahdavi and Ott, CCR 27(3), 1997: W = sqrt(3/2) / sqrt(p) segments per RTT with an ACK for each
+/// segment. The formula assumes losses at equal intervals. With independent losses the constant is 1.31 rather than
+/// 1.22, and the RTT taken by each recovery has the opposite effect: tolerance 10 %.
 #[test]
-fn newreno_obeys_the_square_root_law() {
+fn newreno_follows_the_square_root_law() {
     for p in [3e-4, 1e-3, 3e-3] {
         let rate = format!("{{kind = \"packet-error\", rate = {p:?}}}");
         let outcomes = (1..=4).map(|seed| {

@@ -1,7 +1,7 @@
-//! HARQ and RLC on a channel that loses blocks: nothing twice, nothing out of order, and TCP's bytes whole.
+//! HARQ and RLC on a channel with block errors: no duplicates, no reordering, and TCP delivers all bytes.
 //!
-//! One user 2 or 2.8 km from a 13 dBm cell has 3.5 or 0.5 dB. A link adaptation that takes 3 % bit errors for
-//! good enough makes about 5 % or 47 % of its first transmissions fail.
+//! One UE at 2 or 2.8 km from a 13 dBm cell has 3.5 or 0.5 dB. With link adaptation for a bit error rate of 3 % about 5
+//! % or 47 % of its first transmissions fail.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::mac::power_control;
@@ -59,50 +59,50 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
     }
 }
 
-/// What became of packets, by number.
+/// Packets by outcome.
 #[derive(Default)]
-struct Fates {
+struct Outcomes {
     sent: u32,
     arrived: Vec<u32>,
     dropped: BTreeSet<u32>,
     inside: BTreeSet<u32>,
-    /// Of the dropped, on air.
+    /// Dropped packets that were lost on the air.
     lost: u32,
-    /// How often RLC gave the link up.
+    /// Radio link failures by RLC maximum retransmissions.
     failures: u64,
 }
 
-/// Three packets a TTI and direction for three seconds; even numbers go down, odd ones up.
-fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Fates {
+/// Sends three packets per TTI and direction for three seconds; even numbers downlink, odd numbers uplink.
+fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Outcomes {
     let mut network = Ran::new(&setup(distance, transmissions, am)).unwrap();
-    let (mut fates, mut arrivals, mut drops) = (Fates::default(), Vec::new(), Vec::new());
+    let (mut outcomes, mut arrivals, mut drops) = (Outcomes::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
         network.receive_uplink(tti.start());
         network.receive(tti);
         network.take_arrivals(&mut arrivals);
-        fates.arrived.extend(arrivals.iter().map(|arrival| {
+        outcomes.arrived.extend(arrivals.iter().map(|arrival| {
             assert_eq!(arrival.direction == Direction::Up, arrival.packet.0 % 2 == 1);
             arrival.packet.0
         }));
         for _ in 0..3 {
             for direction in [Direction::Down, Direction::Up] {
-                let size = Bytes(40 + u64::from(fates.sent * 97 % 1461));
-                let (packet, arrived) = (Key(fates.sent), tti.start());
+                let size = Bytes(40 + u64::from(outcomes.sent * 97 % 1461));
+                let (packet, arrived) = (Key(outcomes.sent), tti.start());
                 let packet = Waiting { packet, size, arrived, flow: 0, ecn: Codepoint::NotEct };
                 network.send(UeId(0), direction, packet);
-                fates.sent += 1;
+                outcomes.sent += 1;
             }
         }
         network.transmit(tti);
         network.take_drops(&mut drops);
         for drop in &drops {
-            fates.lost += u32::from(drop.cause == DropCause::RadioLoss);
-            assert!(fates.dropped.insert(drop.packet.0), "packet {} is dropped twice", drop.packet.0);
+            outcomes.lost += u32::from(drop.cause == DropCause::RadioLoss);
+            assert!(outcomes.dropped.insert(drop.packet.0), "packet {} is dropped twice", drop.packet.0);
         }
     }
-    fates.failures = network.ue_figures(UeId(0)).failures;
-    fates.inside = network.inside().map(|packet| packet.0).collect();
-    fates
+    outcomes.failures = network.ue_figures(UeId(0)).failures;
+    outcomes.inside = network.inside().map(|packet| packet.0).collect();
+    outcomes
 }
 
 fn standard() -> am::Params {
@@ -121,24 +121,24 @@ fn packets_arrive_once_and_in_order_or_are_dropped() {
     for ((distance, transmissions), am) in
         channels.iter().flat_map(|channel| modes.iter().map(move |am| (*channel, am.clone())))
     {
-        let fates = exchange(distance, transmissions, am.clone());
+        let outcomes = exchange(distance, transmissions, am.clone());
         if let Some(am) = &am {
-            assert_eq!(fates.lost, 0, "acknowledged mode loses nothing on air");
-            let gives_up = am.max_retx.is_some() && transmissions == 1;
-            assert_eq!(fates.failures > 0, gives_up, "{} failures", fates.failures);
+            assert_eq!(outcomes.lost, 0, "acknowledged mode loses nothing on the air");
+            let exceeds_max_retx = am.max_retx.is_some() && transmissions == 1;
+            assert_eq!(outcomes.failures > 0, exceeds_max_retx, "{} failures", outcomes.failures);
         } else {
-            assert_eq!(fates.lost > 0, transmissions == 1);
+            assert_eq!(outcomes.lost > 0, transmissions == 1);
         }
         for direction in [0, 1] {
-            let of_one: Vec<u32> = fates.arrived.iter().copied().filter(|n| n % 2 == direction).collect();
+            let of_one: Vec<u32> = outcomes.arrived.iter().copied().filter(|n| n % 2 == direction).collect();
             assert!(of_one.len() > 300, "{} packets crossed", of_one.len());
             assert!(of_one.is_sorted_by(|earlier, later| earlier < later), "in order, none twice");
         }
-        let mut all: Vec<u32> = fates.arrived;
-        all.extend(&fates.dropped);
-        all.extend(&fates.inside);
+        let mut all: Vec<u32> = outcomes.arrived;
+        all.extend(&outcomes.dropped);
+        all.extend(&outcomes.inside);
         all.sort_unstable();
-        assert_eq!(all, (0..fates.sent).collect::<Vec<_>>(), "each packet has one fate");
+        assert_eq!(all, (0..outcomes.sent).collect::<Vec<_>>(), "each packet has one outcome");
     }
 }
 
@@ -168,7 +168,7 @@ fn simulate_with(distance: u32, transmissions: u8, rlc: &str, flow: &str) -> Out
         .unwrap()
 }
 
-/// An SDU of 1030 B (with UDP, IP and PDCP) lies in 1 + 1030 / B blocks of B bytes on average and is lost with
+/// An SDU of 1030 B (with UDP, IP and PDCP headers) is in 1 + 1030 / B blocks of B bytes on average and is lost with
 /// any of them: 1 - (1 - p)^(1 + 1030 / B).
 #[test]
 fn without_harq_a_lost_block_loses_its_packets() {
@@ -184,7 +184,8 @@ fn without_harq_a_lost_block_loses_its_packets() {
     }
 }
 
-/// Acknowledged mode delivers what unacknowledged mode loses: goodput is what was offered, but late.
+/// Acknowledged mode delivers packets that unacknowledged mode loses: goodput equals the offered load, at a higher
+/// delay.
 #[test]
 fn acknowledged_mode_trades_losses_for_delay() {
     for (mode, conduct) in [("um", "ns-3"), ("am", "ns-3"), ("am", "standard")] {
@@ -193,16 +194,16 @@ fn acknowledged_mode_trades_losses_for_delay() {
         let (flow, failed) = (&outcome.flows()[0], outcome.ues()[0].bler.unwrap());
         assert!(failed > 0.04, "{failed} of the blocks fail");
         let (goodput, latest) = (flow.goodput_kbps, flow.delay_ms.p99.unwrap());
-        // A packet of 1030 B lies in two or three blocks.
+        // A packet of 1030 B is in two or three blocks.
         assert_eq!(goodput > 995.0, mode == "am", "{mode}: {goodput} kbit/s");
         assert!((latest > 40.0) == (mode == "am") || mode == "um", "{mode}: {latest} ms");
     }
 }
 
-/// A saturated link of which a share p of the blocks is lost carries (1 - p) B bytes in each TTI, less 30 B of headers
-/// for 1000 B of payload and what RLC spends on its own.
+/// A saturated link with a block loss rate p carries (1 - p) B bytes per TTI, minus 30 B of headers per 1000 B of
+/// payload and the overhead of RLC.
 #[test]
-fn acknowledged_mode_delivers_what_the_channel_lets_through() {
+fn acknowledged_mode_delivers_the_capacity_of_the_channel() {
     for distance in [2000, 2800] {
         let rlc = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"";
         let outcome = simulate_with(distance, 1, rlc, "traffic = {kind = \"cbr\", rate = \"20Mbps\"}");
@@ -214,8 +215,8 @@ fn acknowledged_mode_delivers_what_the_channel_lets_through() {
     }
 }
 
-/// Four transmissions with soft combining leave nothing to TCP, nor does acknowledged mode; one transmission leaves
-/// the losses to it. Of an upload only ACKs are lost here, and the next one says as much.
+/// Four transmissions with soft combining, or acknowledged mode, leave no losses to TCP; a single transmission in
+/// unacknowledged mode does. In an upload only ACKs are lost here, and the next ACK covers them.
 #[test]
 fn tcp_gets_every_byte_once_with_and_without_harq() {
     for direction in ["down", "up"] {
@@ -236,8 +237,8 @@ fn tcp_gets_every_byte_once_with_and_without_harq() {
     }
 }
 
-/// The delays in TTIs of packets that a UE sends every second. Four cells that stand together, all equally
-/// strong, leave its control channels -4.8 dB: it loses some of its grants.
+/// Delays in TTIs of packets that a UE sends every second. With four co-located cells of equal strength its control
+/// channels have -4.8 dB, and it loses some of its grants.
 fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     let mut setup = setup(500.0, 4, None);
     setup.mac.buffer_reports = BufferReports::Ideal;
@@ -267,9 +268,9 @@ fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     delays
 }
 
-/// A lost grant costs retxBSR-Timer and a grant more if there is one, and the wait for the next packet otherwise.
+/// A lost grant delays the packet by retxBSR-Timer and another grant; without the timer, until the next packet.
 #[test]
-fn a_lost_grant_is_asked_for_again() {
+fn a_lost_grant_is_requested_again() {
     let idle = *lone_packets(None).iter().min().unwrap();
     let waited = |delays: &[u64], at_least: u64| delays.iter().filter(|delay| **delay >= at_least).count();
     let (without, with) = (lone_packets(None), lone_packets(Some(Span::from_millis(40))));

@@ -1,4 +1,4 @@
-//! A run takes the memory that it may take, or ends in one error; it never decides what comes out.
+//! The memory limit: a run stays below it or ends with an error; results do not depend on it.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Records, Scenario, run_tapped};
@@ -18,17 +18,15 @@ const FLOOD: &str =
 const LINK: &str = "duration = \"2s\"\n[[link]]\nrate = \"10Mbps\"\n[[ue]]\n[[flow]]\n";
 
 #[test]
-fn a_queue_without_a_limit_ends_the_run_before_the_memory_does() {
+fn an_unlimited_queue_ends_the_run_at_the_memory_limit() {
     let why = outcome(FLOOD, &within(20)).unwrap_err();
-    let parts = [
-        "unnamed: the memory that a run may take, 20.0 MB, was taken after 0.001 s: ",
-        " packets in the network, ",
-    ];
+    let parts =
+        ["unnamed: the memory limit of 20.0 MB was reached after 0.001 s: ", " packets in the network, "];
     assert!(parts.iter().all(|part| why.contains(part)), "{why}");
     let remedy =
-        "on link `server` (down): limit core.server_queue, lower the rate of what is sent, or allow more";
+        "on link `server` (down): limit core.server_queue, lower the sending rate, or raise the limit";
     assert!(why.contains(remedy), "{why}");
-    // A limit of that queue is the remedy.
+    // The suggested remedy works.
     let limited = FLOOD.replace("2s", "2ms").replace("[[site]]", "core.server_queue = 100\n[[site]]");
     assert!(outcome(&limited, &within(20)).is_ok());
 }
@@ -39,15 +37,15 @@ fn time_series_are_estimated() {
         |period, megabytes| outcome(LINK, &Records { series: Some(Span(period)), ..within(megabytes) });
     assert_eq!(
         sampled(1, 1000).unwrap_err(),
-        "unnamed: series: 2.0e9 rows, one every 1ns for each of 1 flows, about 624.0 GB, and a run may take 1.0 GB: \
-         sample every 1us or more seldom, or take fewer flows, or allow more (--max-memory)"
+        "unnamed: series: 2.0e9 rows (one every 1ns for each of 1 flows) need about 624.0 GB, above the memory limit of \
+         1.0 GB: sample at intervals of at least 1us, or use fewer flows, or raise the limit (--max-memory)"
     );
     assert!(sampled(1_000_000, 1000).is_ok());
 }
 
 #[test]
-fn tables_that_grow_are_watched() {
-    // How many flows are open at a time is not known beforehand.
+fn growing_tables_are_monitored() {
+    // The number of flows open at a time is not known in advance.
     let toml = LINK.replace("[[flow]]", "[[flow]]\ntraffic = \"transfer\"\narrivals = \"periodic\"");
     let records = Records { series: Some(Span(1000)), ..within(2) };
     let why = outcome(&toml, &records).unwrap_err();
@@ -55,25 +53,25 @@ fn tables_that_grow_are_watched() {
 }
 
 #[test]
-fn what_is_kept_is_estimated() {
+fn memory_of_flows_and_ues_is_estimated() {
     let many = LINK.replace("[[flow]]", "[[flow]]\ncount = 10_000").replace("[[ue]]", "[[ue]]\ncount = 100");
     assert_eq!(
         outcome(&many, &within(1000)).unwrap_err(),
-        "unnamed: flow[0]: 1.0e6 flows open from the start, about 40.0 GB, and a run may take 1.0 GB: take fewer, or \
-         allow more (--max-memory)"
+        "unnamed: flow[0]: 1.0e6 flows open from the start need about 40.0 GB, above the memory limit of 1.0 GB: use \
+         fewer flows, or raise the limit (--max-memory)"
     );
     let wide = "duration = \"1s\"\n[[site]]\nrings = 10\nsectors = 3\n[[ue]]\ncount = 100_000\n\
          placement = {kind = \"ring\", radius = \"333m\"}\n[[flow]]\ntraffic = \"transfer\"\narrivals = {kind = \"schedule\", times = [\"0s\"]}";
     let why = outcome(wide, &within(1000)).unwrap_err();
-    assert!(why.starts_with("unnamed: ue: 100000 UEs with 9.9e7 radio links to cells, about "), "{why}");
+    assert!(why.starts_with("unnamed: ue: 100000 UEs with 9.9e7 radio links to cells need about "), "{why}");
 }
 
 #[test]
-fn the_limit_decides_nothing_else() {
+fn results_do_not_depend_on_the_limit() {
     let records = |memory| Records { series: Some(Span::from_millis(10)), memory, ..Records::default() };
     let [free, limited] =
         [None, Some(Bytes(50_000_000))].map(|memory| outcome(LINK, &records(memory)).unwrap());
     assert_eq!(free.to_json(), limited.to_json());
-    // As text: no value is equal to NaN, which stands for null.
+    // Compared as text: NaN, which represents null, is not equal to itself.
     assert_eq!(format!("{:?}", free.series()), format!("{:?}", limited.series()));
 }

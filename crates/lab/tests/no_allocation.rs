@@ -1,4 +1,4 @@
-//! After warm-up the engine allocates nothing.
+//! The engine does not allocate memory after the warm-up.
 
 #[path = "support/counting.rs"]
 mod counting;
@@ -10,7 +10,7 @@ use airwnd_units::{Span, Time};
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting::new();
 
-/// Allocations of a run between `from` and its end.
+/// Number of allocations of a run between `from` and its end.
 fn allocations_after(from: Span, toml: &str) -> usize {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
     let mut at_start = None;
@@ -26,7 +26,7 @@ fn allocations_after(from: Span, toml: &str) -> usize {
     at_end - at_start.expect("the run is longer than its warm-up")
 }
 
-/// The small buffers of the preset are full before the count begins; those of the defaults grow for longer.
+/// The small buffers of the preset are full before counting begins; those of the defaults take longer to fill.
 #[test]
 fn steady_state_allocates_nothing() {
     let cell = |users: u32, rwnd: &str| {

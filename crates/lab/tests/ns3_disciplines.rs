@@ -1,8 +1,8 @@
-//! Four NewReno flows through queue disciplines as ns-3 3.44 ran them (S5): 10 Mbit/s, 25 ms one way, 60 s, flows 0.1 s
-//! apart, disciplines over a device queue of one packet.
+//! Four NewReno flows through queue disciplines, compared with runs of ns-3 3.44 (S5): 10 Mbit/s, 25 ms one-way delay,
+//! 60 s, flow starts 0.1 s apart, disciplines over a device queue of one packet.
 //!
-//! What waits is that of both queues. A discipline that draws is compared by the mean of some seeds.
-//! `cargo test -p airwnd-lab --test suite ns3_disciplines:: -- --nocapture` prints every comparison.
+//! Queue lengths include both queues. Randomized disciplines are compared by means over seeds. `cargo test -p
+//! airwnd-lab --test suite ns3_disciplines:: -- --nocapture` prints every comparison.
 
 use crate::support::csv::rows;
 use airwnd_catalog::Node;
@@ -39,7 +39,7 @@ fn simulate(aqm: &str, seed: u64) -> Figures {
     Figures { goodput_kbps: outcome.totals().goodput_kbps, mean_queue: link.queue_packets.mean }
 }
 
-/// How a discipline of the ns-3 runs is written here. ns-3's PIE counts two packets rather than their bytes.
+/// Parameters of a discipline of the ns-3 runs. ns-3's PIE has a threshold of two packets rather than in bytes.
 fn as_in_ns3(discipline: &str, packets: &str) -> String {
     let settings = match discipline {
         "DropTail" => "kind = \"drop-tail\", buffer = \"1GB\"",
@@ -81,7 +81,7 @@ fn four_flows_through_every_discipline() {
     }
 }
 
-/// ns-3's adaptive RED may lower max_p to 8 s / RTT for packets of s seconds.
+/// ns-3's adaptive RED can lower max_p to 8 s / RTT for a packet transmission time of s seconds.
 #[test]
 fn four_flows_through_red() {
     for row in rows(include_str!("data/s5_red.csv")) {

@@ -1,4 +1,4 @@
-//! Against ns-3 LENA 3.44, run by run.
+//! Comparison with ns-3 LENA 3.44, run by run.
 //!
 //! `cargo test -p airwnd-lab --test suite ns3_reference:: -- --nocapture` prints every comparison.
 
@@ -17,7 +17,7 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// |ours / theirs - 1|, and zero where both are nothing.
+/// |ours / theirs - 1|, and zero where both are zero.
 fn deviation(ours: f64, theirs: f64) -> f64 {
     if theirs == 0.0 { ours.abs() } else { (ours / theirs - 1.0).abs() }
 }
@@ -50,8 +50,8 @@ fn single_user(row: &impl Fn(&str) -> &'static str) -> Outcome {
     ))
 }
 
-/// S1: SINR within 0.1 dB everywhere; with the Piro AMC the same MCS and block everywhere and throughput
-/// within 1 %; with the error-target AMC the same but where the SINR lies within 0.5 dB of a switching point.
+/// S1: SINR within 0.1 dB at all distances. With the Piro AMC equal MCS and TBS at all distances, and throughput within
+/// 1 %. With the error-target AMC the same, except where the SINR is within 0.5 dB of a switching point.
 #[test]
 fn one_user_at_every_distance() {
     let rows = rows(include_str!("data/s1.csv"));
@@ -68,7 +68,7 @@ fn one_user_at_every_distance() {
             row("power_dbm")
         );
         assert!((ue.sinr_db.unwrap() - sinr).abs() < 0.1, "{name}: SINR {:?}", ue.sinr_db);
-        // A handful of blocks is what ns-3 sends at MCS 0 before the first channel report arrives.
+        // ns-3 sends a few blocks at MCS 0 before the first CQI report arrives.
         let reachable = blocks > 100.0;
         let (mcs, goodput) = (ue.mcs.unwrap_or(-1.0), flow.goodput_kbps);
         println!("{name}: MCS {mcs:.2} / {}, {goodput:.1} / {} kbit/s", row("mcs"), row("goodput_kbps"));
@@ -82,7 +82,7 @@ fn one_user_at_every_distance() {
             assert!((mcs - number(row("mcs"))).abs() < 2.1, "{name}: MCS {mcs}");
             continue;
         }
-        // Short runs near the edge of coverage lose a second of start-up to chance.
+        // In short runs near the edge of coverage the start-up of about a second depends on random draws.
         let tolerance = if row("duration_s") == "1" { 0.20 } else { 0.01 };
         if row("duration_s") != "1" || sinr > 0.0 {
             assert!(deviation(goodput, number(row("goodput_kbps"))) < tolerance, "{name}: {goodput}");
@@ -91,7 +91,7 @@ fn one_user_at_every_distance() {
     assert!(off_by_a_step.len() <= 2, "only next to a switching point: {off_by_a_step:?}");
 }
 
-/// How a scheduler of the ns-3 runs is written here.
+/// Name of a scheduler of the ns-3 runs.
 fn as_in_ns3(scheduler: &str) -> &'static str {
     match scheduler {
         "rr" => r#""rr""#,
@@ -109,7 +109,7 @@ fn as_in_ns3(scheduler: &str) -> &'static str {
     }
 }
 
-/// Ten users of S2, in the order of their RNTIs in ns-3, which decides on ties: goodput and mean delay of each.
+/// Ten UEs of S2, in the order of their RNTIs in ns-3, which breaks ties: goodput and mean delay of each.
 fn ten_users(power: &str, scheduler: &str, users: &[(u32, f64)], mbr: &str) -> Outcome {
     let points: Vec<String> = users.iter().map(|(_, x)| format!("[\"{x}m\", \"0m\"]")).collect();
     let rate = if mbr == "0" { String::new() } else { format!("gbr = \"{mbr}kbps\"") };
@@ -138,14 +138,14 @@ fn jain(rates: &[f64]) -> f64 {
     sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
 }
 
-/// S2: per-user throughput and delay within 3 %, Jain's index within 0.02, but for the third user at 13 dBm, where
-/// ns-3's wideband CQI is one step higher than ours (11.19 dB lies 0.04 dB from its switching point and 0.2 dB from
-/// ours), and for what signalling leaves under `tbfq`.
+/// S2: throughput and delay per UE within 3 %, Jain's index within 0.02. Exceptions: the third UE at 13 dBm, where
+/// ns-3's wideband CQI is one step higher than here (11.19 dB is 0.04 dB from its switching point and 0.2 dB from
+/// ours), and tokens of signalling bearers under `tbfq`.
 ///
-/// Bearers without rates have no tokens in ns-3. What is sent under `tbfq` all the same is paid by tokens of the
-/// signalling bearers, which have a rate until the attach is over: 30 kB for ten users, 24 kbit/s over 10 s.
+/// Bearers without rates have no tokens in ns-3. Transmissions under `tbfq` use tokens of the signalling bearers, which
+/// have a rate until the attach is complete: 30 kB for ten UEs, 24 kbit/s over 10 s.
 #[test]
-fn ten_users_under_every_scheduler() {
+fn ten_ues_under_every_scheduler() {
     let rows = rows(include_str!("data/s2.csv"));
     let mut cases: Vec<_> =
         rows.iter().map(|row| (row("power_dbm"), row("scheduler"), row("mbr_kbps"))).collect();
@@ -213,10 +213,10 @@ fn newreno_over_three_sectors() {
     }
 }
 
-/// One user whose window is small: with 16 KiB each round trip waits for an uplink grant, with 32 KiB none does.
-/// Goodput within 1 %, delay within 2 %.
+/// One UE with a small window: with 16 KiB the UE waits for an uplink grant in each RTT, with 32 KiB in none. Goodput
+/// within 1 %, delay within 2 %.
 #[test]
-fn a_window_decides_whether_a_ue_waits_for_grants() {
+fn waiting_for_grants_depends_on_the_window() {
     for row in rows(include_str!("data/s3_windows.csv")) {
         let window = row("receive_buffer");
         let toml = s3::scenario("a", "1", "20", "5", "40")
@@ -237,8 +237,8 @@ fn a_window_decides_whether_a_ue_waits_for_grants() {
     }
 }
 
-/// S3 in acknowledged mode, in which ns-3 carries two thirds of what it carries in the other: means over three seeds
-/// within 2 % of goodput, 10 % of delay and 0.01 of Jain's index.
+/// S3 in acknowledged mode, in which ns-3 has two thirds of the goodput of unacknowledged mode: means over three seeds
+/// within 2 % for goodput, 10 % for delay and 0.01 for Jain's index.
 #[test]
 fn newreno_over_three_sectors_in_acknowledged_mode() {
     for row in rows(include_str!("data/s3_am.csv")) {
@@ -269,12 +269,13 @@ fn newreno_over_three_sectors_in_acknowledged_mode() {
 /// (100 PRB, line of sight up to 1001 m, no cap on the UEs' power, RLC AM 51200 B, 10 s, RngRun 1 to 6 with the same
 /// positions; the file has their means and the standard error of the throughput).
 ///
-/// By ns-3's conduct total goodput is within 5 % and mean delay within 10 %. Users below 8 dB, whose PDUs are now and then
-/// made on a report without interference and then are too large for the channel, get within 10 % of what they get in
-/// ns-3, thanks to the wrap of its HARQ's sums; without that wrap some of them starve. By the standard such PDUs are sent
-/// again in segments, and each user gets more than in ns-3, with outer-loop link adaptation as without.
+/// With ns-3's conduct total goodput is within 5 % and mean delay within 10 %. For UEs below 8 dB some PDUs are sized
+/// by a report without interference and are too large for the channel. Their goodput is within 10 % of that in ns-3
+/// because of the integer overflow of its HARQ sums; without that overflow some of them starve. With the standard's
+/// conduct such PDUs are retransmitted in segments, and each UE gets more than in ns-3, with or without outer-loop link
+/// adaptation.
 #[test]
-fn users_at_the_edge_in_acknowledged_mode() {
+fn cell_edge_ues_in_acknowledged_mode() {
     let rows = rows(include_str!("data/s3b_30.csv"));
     let theirs = |of: &str| rows.iter().map(|row| number(row(of))).collect::<Vec<_>>();
     let (rates, delays) = (theirs("goodput_kbps"), theirs("delay_ms"));
@@ -318,9 +319,8 @@ fn users_at_the_edge_in_acknowledged_mode() {
     }
 }
 
-/// Twenty-two users under round robin on two PRB each: with ns-3's sizes of code blocks the same schemes but for the user
-/// nearest a switching point, first transmissions that fail as often within 0.10, and goodput within 2 %; without them
-/// three users have another scheme.
+/// Twenty-two UEs under round robin with two PRBs each. With ns-3's code block sizes: equal MCS except for the UE
+/// nearest to a switching point, BLER within 0.10, and goodput within 2 %. Without them three UEs have another MCS.
 #[test]
 fn small_blocks_under_round_robin() {
     let rows = rows(include_str!("data/rr_small_blocks.csv"));
@@ -367,9 +367,9 @@ fn small_blocks_under_round_robin() {
     }
 }
 
-/// Both modes of RLC under TCP. With a buffer that drops nothing goodput agrees within 0.1 % and delay within 0.2 %:
-/// STATUS PDUs that take whole blocks, padding that blocks HARQ processes, and early grants for acknowledgments are
-/// all there. With drops, when TCP recovers differs by a packet here and there.
+/// Both modes of RLC under TCP. With a buffer that drops nothing goodput agrees within 0.1 % and delay within 0.2 %,
+/// including STATUS PDUs that occupy whole blocks, padding that blocks HARQ processes, and early grants for ACKs. With
+/// drops the times of TCP's loss recoveries differ by single packets.
 #[test]
 fn tcp_over_both_modes_of_rlc() {
     for row in rows(include_str!("data/rlc_tcp.csv")) {
@@ -405,8 +405,8 @@ fn tcp_over_both_modes_of_rlc() {
     }
 }
 
-/// Both modes where blocks are lost for good. Our error model loses as many blocks a few metres nearer, and that
-/// is where the user stands; then the means over seeds agree within 3 % of goodput and 6 % of delay.
+/// Both modes with blocks lost after all HARQ transmissions. The error model here has the same loss a few metres nearer
+/// to the site, where the UE is placed; the means over seeds then agree within 3 % for goodput and 6 % for delay.
 #[test]
 fn both_modes_of_rlc_over_lost_blocks() {
     let rows = rows(include_str!("data/rlc_losses.csv"));
@@ -459,7 +459,7 @@ fn both_modes_of_rlc_over_lost_blocks() {
     }
 }
 
-/// Mean goodput and delay of one flow over ns-3's chain; its first two hops are the server link here.
+/// Mean goodput and delay of one flow over ns-3's chain topology; the server link replaces its first two hops.
 fn chain(cc: &str, per: f64, tcp: &str) -> (f64, f64) {
     let seeds = if per > 0.0 { 8 } else { 1 };
     let runs = (1..=seeds).map(|seed| {
@@ -510,9 +510,9 @@ fn senders_over_packet_errors() {
     }
 }
 
-/// What the exception `recount-at-recovery-end` is worth: a bandwidth estimate that hears of bytes twice.
+/// Effect of the exception `recount-at-recovery-end`: a bandwidth estimate that counts bytes twice.
 #[test]
-fn westwood_hears_of_each_byte_once() {
+fn westwood_counts_each_byte_once() {
     let (once, _) = chain("westwood", 0.01, ", recount_at_exit = false");
     let (twice, _) = chain("westwood", 0.01, "");
     println!("westwood 0.01: {once:.0} kbit/s, with bytes counted twice {twice:.0}");

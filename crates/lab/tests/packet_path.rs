@@ -1,4 +1,4 @@
-//! The newcomer's page: the functions that it names exist, and its packet passes the nodes when it says.
+//! The page `docs/path-of-a-packet.md`: its functions exist, and its packet passes the nodes at the stated times.
 
 use airwnd_catalog::Node;
 use airwnd_kernel::Direction;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 const PAGE: &str = include_str!("../../../docs/path-of-a-packet.md");
 
-/// The first data segment and the first acknowledgment of data, at each node.
+/// The first data segment and the first ACK of data, at each node.
 #[derive(Default)]
 struct FirstSegment {
     data: Option<u16>,
@@ -40,7 +40,7 @@ impl Tap for FirstSegment {
 }
 
 #[test]
-fn the_packet_passes_the_nodes_when_the_page_says() {
+fn the_packet_passes_the_nodes_at_the_stated_times() {
     let (_, rest) = PAGE.split_once("```toml\n").unwrap();
     let (toml, _) = rest.split_once("```").unwrap();
     let scenario = Scenario::from_node(&Node::from_toml(toml, "path-of-a-packet.md").unwrap()).unwrap();
@@ -53,13 +53,13 @@ fn the_packet_passes_the_nodes_when_the_page_says() {
         let at: f64 = row[1].parse().unwrap();
         let cell = format!("| {} | {:.3} |", row[0], at - start);
         let Some((_, behind)) = rest.split_once(&cell) else {
-            panic!("the page does not have `{cell}` in its place")
+            panic!("the page does not have `{cell}` at its place")
         };
         rest = behind;
     }
 }
 
-/// A row of the page's table ends in the file and the function of its step.
+/// The last cells of a row of the page's table are the file and the function of the step.
 #[test]
 fn the_functions_of_the_page_exist() {
     let mut steps = 0;

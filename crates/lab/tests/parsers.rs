@@ -1,4 +1,4 @@
-//! No input makes a parser panic, every complaint is one line, and what is accepted runs.
+//! No input makes a parser panic, every error message is one line, and accepted scenarios run.
 
 use airwnd_catalog::{Error, Node, Param};
 use airwnd_lab::{Scenario, placement, run};
@@ -55,7 +55,7 @@ start = "10ms"
 stop = "50ms"
 "#;
 
-/// What a mutation puts in: words, numbers and quantities that mean something somewhere, and some that do not.
+/// Replacements for mutations: words, numbers and quantities that are valid somewhere, and some that are not.
 const PIECES: [&str; 32] = [
     "\"\"",
     "\"pf\"",
@@ -134,7 +134,7 @@ const KEYS: [&str; 39] = [
     "ue[1].via",
 ];
 
-/// What is refused is refused in one line; what is accepted is run, or begun if it is long.
+/// Checks that an error is one line, and that an accepted scenario runs, or begins to run if it is long.
 fn check(scenario: Result<Scenario, Error>) -> Result<(), TestCaseError> {
     let begin = Time::ZERO + Span::from_millis(600);
     let done = scenario.and_then(|scenario| run(&scenario, 1, None, &mut |now| now < begin));
@@ -154,7 +154,7 @@ proptest! {
     #![proptest_config(ProptestConfig {
         cases: 2000,
         failure_persistence: None,
-        // The same cases on every machine; PROPTEST_RNG_SEED asks for others.
+        // The cases are the same on every machine; PROPTEST_RNG_SEED selects others.
         rng_seed: RngSeed::Fixed(std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)),
         ..ProptestConfig::default()
     })]
@@ -171,9 +171,9 @@ proptest! {
         }
     }
 
-    /// Tokens of a valid scenario are dropped, doubled or replaced.
+    /// Tokens of a valid scenario are removed, duplicated or replaced.
     #[test]
-    fn a_mutilated_scenario_is_read_or_refused(
+    fn a_mutated_scenario_is_read_or_refused(
         changes in prop::collection::vec((any::<Index>(), 0u8..3, select(PIECES.to_vec())), 1..4),
     ) {
         let mut tokens: Vec<&str> = VALID.split_inclusive([' ', '\n', '=', ',', '{', '}']).collect();
@@ -197,7 +197,7 @@ proptest! {
         check(node.set(&path, &value).and_then(|()| Scenario::from_node(&node)))?;
     }
 
-    /// Overrides of the keys that there are.
+    /// Overrides of existing keys.
     #[test]
     fn any_known_key_is_set_or_refused(
         key in select(KEYS.to_vec()),
@@ -242,6 +242,6 @@ proptest! {
 }
 
 #[test]
-fn the_unharmed_scenario_is_valid() {
+fn the_original_scenario_is_valid() {
     Scenario::from_node(&Node::from_toml(VALID, "valid.toml").unwrap()).unwrap();
 }

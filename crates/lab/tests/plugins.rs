@@ -1,4 +1,4 @@
-//! Congestion controls from outside: found by name, read strictly, and ended by an error when they fail.
+//! Congestion-control plug-ins: found by name, read strictly, and a failure ends the run with an error.
 
 use airwnd_catalog::{Error, Node, Params};
 use airwnd_lab::{Outcome, Plugins, Scenario, run};
@@ -8,29 +8,29 @@ use airwnd_units::Bytes;
 
 /// Settings of the plug-ins of these tests.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "nobody")]
+#[params(source = "test")]
 pub struct Params {
-    /// Part of the flight that is kept at a loss.
-    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "nobody")]
+    /// Fraction of the bytes in flight kept at a loss.
+    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "test")]
     pub keep: f64,
 }
 
-/// NewReno that goes wrong after some ACKs.
+/// NewReno that fails after some ACKs.
 #[derive(Debug)]
-struct Rotten {
+struct FailingReno {
     reno: Newreno,
     acks: u32,
     failure: Option<Error>,
     vanishes: bool,
 }
 
-impl CongestionControl for Rotten {
+impl CongestionControl for FailingReno {
     fn on_ack(&mut self, ack: &Ack) {
-        assert!(self.failure.is_none(), "nobody asks a failed controller");
+        assert!(self.failure.is_none(), "on_ack is not called after a failure");
         self.acks += 1;
         self.reno.on_ack(ack);
         if self.acks == 50 && !self.vanishes {
-            self.failure = Some(Error::new("rotten.rs", Some(7), "Rotten::on_ack: enough"));
+            self.failure = Some(Error::new("failing.rs", Some(7), "FailingReno::on_ack: enough"));
         }
     }
 
@@ -63,7 +63,7 @@ fn plugins() -> Plugins {
     plugins.add("reno", move |params: &Params, ctx| Ok(Box::new(reno(params, ctx))));
     for (name, vanishes) in [("failing", false), ("vanishing", true)] {
         plugins.add(name, move |params: &Params, ctx| {
-            Ok(Box::new(Rotten { reno: reno(params, ctx), acks: 0, failure: None, vanishes }))
+            Ok(Box::new(FailingReno { reno: reno(params, ctx), acks: 0, failure: None, vanishes }))
         });
     }
     plugins.add("unmade", |_: &Params, _| Err(Error::new("unmade", None, "there is none to be had")));
@@ -83,7 +83,7 @@ fn outcome(cc: &str) -> Result<Outcome, Error> {
 }
 
 #[test]
-fn a_plugin_runs_as_a_built_in_one() {
+fn a_plugin_behaves_like_a_built_in_algorithm() {
     let plugin = outcome(r#"{kind = "plugin", name = "reno", keep = 0.7}"#).unwrap().to_json().to_string();
     let own = outcome(r#"{kind = "newreno", beta = 0.7}"#).unwrap().to_json().to_string();
     assert!(own.contains("\"retransmissions\":") && plugin.contains("\"cc\":\"plugin\""));
@@ -91,41 +91,41 @@ fn a_plugin_runs_as_a_built_in_one() {
 }
 
 #[test]
-fn defaults_are_written_out() {
+fn a_resolved_scenario_contains_the_defaults_of_a_plugin() {
     let resolved = scenario(r#"{kind = "plugin", name = "reno"}"#).unwrap().to_json();
     let expected = serde_json::json!({"kind": "plugin", "name": "reno", "keep": 0.5});
     assert_eq!(resolved["flow"][1]["cc"], expected);
 }
 
 #[test]
-fn mistakes_are_told_when_the_scenario_is_read() {
-    let complaint = |cc: &str| scenario(cc).unwrap_err().to_string();
+fn errors_are_reported_when_the_scenario_is_read() {
+    let refusal = |cc: &str| scenario(cc).unwrap_err().to_string();
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "remo"}"#),
+        refusal(r#"{kind = "plugin", name = "remo"}"#),
         "s.toml:14: flow[1].cc.name: unknown plug-in `remo`; did you mean `reno`?; \
          allowed: `reno`, `failing`, `vanishing`, `unmade`"
     );
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "reno", keep = 2.0}"#),
+        refusal(r#"{kind = "plugin", name = "reno", keep = 2.0}"#),
         "s.toml:14: flow[1].cc.keep: 2.0 is outside 0.01..0.99"
     );
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "reno", kept = 0.5}"#),
+        refusal(r#"{kind = "plugin", name = "reno", kept = 0.5}"#),
         "s.toml:14: flow[1].cc: unknown key `kept`; did you mean `keep`?; allowed: `keep`"
     );
-    assert_eq!(complaint(r#"{kind = "plugin"}"#), "s.toml:14: flow[1].cc: `name` is missing");
+    assert_eq!(refusal(r#"{kind = "plugin"}"#), "s.toml:14: flow[1].cc: `name` is missing");
     assert_eq!(
-        complaint(r#"{kind = "python", class = "a.py:A"}"#),
+        refusal(r#"{kind = "python", class = "a.py:A"}"#),
         "s.toml:14: flow[1].cc: `python` needs Python: use `airwnd run` or the package `airwnd`"
     );
     assert_eq!(
-        complaint(r#"{kind = "plugin", name = "reno", keep = nan}"#),
+        refusal(r#"{kind = "plugin", name = "reno", keep = nan}"#),
         "s.toml:14: flow[1].cc.keep: expected a finite number, found NaN"
     );
 }
 
 #[test]
-fn without_plugins_none_is_found() {
+fn without_plugins_no_name_is_known() {
     let toml = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\ncc = {kind = \"plugin\", name = \"x\"}";
     let error = Scenario::from_node(&Node::from_toml(toml, "s.toml").unwrap()).unwrap_err();
     assert_eq!(
@@ -139,7 +139,7 @@ fn a_failure_ends_the_run() {
     let error = |name: &str| {
         outcome(&format!("{{kind = \"plugin\", name = \"{name}\"}}")).map(|_| ()).unwrap_err().to_string()
     };
-    assert_eq!(error("failing"), "rotten.rs:7: Rotten::on_ack: enough");
+    assert_eq!(error("failing"), "failing.rs:7: FailingReno::on_ack: enough");
     assert_eq!(
         error("vanishing"),
         "plug-in `vanishing`: cwnd is 999B after on_ack; it must be at least one segment (1kB)"
@@ -149,6 +149,6 @@ fn a_failure_ends_the_run() {
 
 #[test]
 #[should_panic(expected = "two plug-ins are called `reno`")]
-fn a_name_is_taken_once() {
+fn names_of_plugins_are_unique() {
     plugins().add("reno", |_: &Params, _| Err(Error::new("reno", None, "never made")));
 }

@@ -1,4 +1,4 @@
-//! The radio environment map: against ns-3's, and against the engine's own UEs.
+//! Radio environment map: comparison with ns-3, and with the UEs of a run.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, RadioMap, Scenario, Table, run};
@@ -41,7 +41,7 @@ fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
 }
 
 #[test]
-fn the_map_is_that_of_ns3() {
+fn the_map_agrees_with_ns3() {
     let town = [("radio.propagation", "{kind = \"hybrid-buildings\", los_to_nlos = \"200m\"}")];
     let (free, town) = (scenario(&[]), scenario(&town));
     let (mut compared, mut largest) = (0, 0f64);
@@ -54,14 +54,14 @@ fn the_map_is_that_of_ns3() {
         compared += 1;
     }
     assert_eq!(compared, 510);
-    // A decibel's thousandth is what ns-3's six printed digits of place and ratio leave.
+    // 0.001 dB is the precision of the six digits that ns-3 prints.
     assert!(largest < 1e-3, "{largest}");
 }
 
 #[test]
-fn a_ue_hears_what_the_map_says() {
-    // The strongest cell and its RSRP are those of the run; and the reported SINR, which has less interference
-    // whenever a neighbour is silent, is at least the map's.
+fn a_ue_receives_what_the_map_shows() {
+    // The strongest cell and its RSRP equal those of the run. The reported SINR is at least that of the map, since
+    // there is less interference when a neighbour does not transmit.
     let scenario = scenario(&[]);
     let outcome = run(&scenario, 1, None, &mut |_| true).unwrap();
     let places = scenario.ues_table(1);
@@ -76,7 +76,7 @@ fn a_ue_hears_what_the_map_says() {
 }
 
 #[test]
-fn points_lie_row_by_row() {
+fn points_are_ordered_row_by_row() {
     let scenario = scenario(&[]);
     let (x, y) = ([Metres(-50.0), Metres(300.0), Metres(700.0)], [Metres(10.0), Metres(400.0)]);
     let map = scenario.radio_map(&x, &y, Some(Metres(5.0))).unwrap();
@@ -86,25 +86,25 @@ fn points_lie_row_by_row() {
             assert_eq!(map.sinr_db[row * 3 + column], alone.sinr_db[0]);
         }
     }
-    // Height matters: 1.5 m is the default.
+    // The height has an effect: 1.5 m is the default.
     assert_ne!(at(&scenario, 300.0, 10.0).rsrp_dbm[0], map.rsrp_dbm[1]);
 }
 
 #[test]
-fn shadowing_moves_ues_not_places() {
+fn shadowing_applies_to_ues_and_not_to_the_map() {
     let shadowed = scenario(&[("radio.shadowing", "{sigma = \"8dB\"}")]);
     assert_eq!(at(&shadowed, 100.0, 70.0).sinr_db, at(&scenario(&[]), 100.0, 70.0).sinr_db);
 }
 
 #[test]
-fn cells_stand_where_the_scenario_says() {
+fn cells_have_the_positions_of_the_scenario() {
     let cells = scenario(&[]).cells_table();
     assert_eq!(numbers(&cells, "x_m"), [0.0, 0.0, 0.0, 600.0, 600.0, 600.0]);
     assert_eq!(numbers(&cells, "boresight_deg"), [0.0, 120.0, 240.0, 60.0, 180.0, 300.0]);
 }
 
 #[test]
-fn paths_are_those_that_a_run_takes() {
+fn paths_equal_the_trajectories_of_a_run() {
     let moving = scenario(&[
         ("ue[0].mobility", "{kind = \"random-waypoint\", max_speed = \"30m/s\"}"),
         ("ue[0].count", "3"),
@@ -118,7 +118,7 @@ fn paths_are_those_that_a_run_takes() {
     let (times, rsrp) = (numbers(series, "time_s"), numbers(series, "rsrp_dbm"));
     let mut compared = 0;
     for (row, time) in times.iter().enumerate() {
-        // Three flows at each sample; fifty parts of 100 ms for each path, five of them in the warm-up.
+        // Three flows per sample; fifty intervals of 100 ms per path, five of them in the warm-up.
         let (flow, part) = (row % 3, (time * 10.0).round() as usize + 5);
         let point = flow * 51 + part;
         assert!((numbers(&paths, "time_s")[point] - time).abs() < 1e-9);
@@ -133,12 +133,12 @@ fn paths_are_those_that_a_run_takes() {
 }
 
 #[test]
-fn who_stands_still_has_no_path() {
+fn static_ues_have_no_path() {
     assert!(numbers(&scenario(&[]).paths_table(1, 10), "x_m").is_empty());
 }
 
 #[test]
-fn links_have_no_radio() {
+fn there_is_no_map_without_a_site() {
     let text = "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[ue]]\n[[flow]]\n";
     let wire = Scenario::from_node(&Node::from_toml(text, "wire").unwrap()).unwrap();
     assert!(wire.radio_map(&[Metres(0.0)], &[Metres(0.0)], None).is_none());

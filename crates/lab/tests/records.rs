@@ -1,11 +1,11 @@
-//! Time series and events agree with the figures of the run.
+//! Time series and events agree with the results of the run.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Column, NOTHING, Outcome, Scenario, Table, run};
 use airwnd_units::Span;
 use serde_json::Value as Json;
 
-/// Drops of every cause: a full link to the cell, full bearers, and blocks that nobody sends again.
+/// Drops of several causes: a full link to the cell, full bearers, and blocks that are not retransmitted.
 const LOSSY: &str = r#"
 preset = "airwnd-0.1"
 duration = "4s"
@@ -30,8 +30,8 @@ id = "call"
 traffic = {kind = "cbr", rate = "1Mbps"}
 "#;
 
-/// Wi-Fi gives up in tests/links.rs; queue disciplines drop early, and PDCP discards, in tests of their own; handovers are in
-/// tests/handover.rs.
+/// Other causes are tested elsewhere: the Wi-Fi retry limit in tests/links.rs, handovers in tests/handover.rs, early
+/// drops and PDCP discards in separate tests.
 const SHOWN_ELSEWHERE: [&str; 6] =
     ["retry_limit", "rlc_queue_early", "link_queue_early", "pdcp_discard", "handover", "radio_link_failure"];
 
@@ -49,14 +49,14 @@ fn numbers<'a>(table: &'a Table, name: &str) -> &'a [f64] {
     values
 }
 
-/// A column's words; empty where there is none.
+/// Words of a column; empty where there is no value.
 fn words<'a>(table: &'a Table, name: &str) -> Vec<&'a str> {
     let Column::Words(places, words) = column(table, name) else { panic!("{name} holds no words") };
     places.iter().map(|place| if *place == NOTHING { "" } else { &words[*place as usize] }).collect()
 }
 
 #[test]
-fn events_are_those_that_the_figures_count() {
+fn events_match_the_counts_of_the_results() {
     let outcome = simulate(LOSSY, Some(Span::from_millis(10)));
     let events = outcome.events();
     let (kinds, causes, flows) = (words(events, "event"), words(events, "cause"), words(events, "flow"));
@@ -89,7 +89,7 @@ fn events_are_those_that_the_figures_count() {
 }
 
 #[test]
-fn to_record_is_not_to_interfere() {
+fn recording_does_not_change_results() {
     let figures = |series| {
         let mut json = simulate(LOSSY, series).to_json();
         json["events"].take();
@@ -100,7 +100,7 @@ fn to_record_is_not_to_interfere() {
 }
 
 #[test]
-fn samples_add_up_to_the_figures() {
+fn samples_add_up_to_the_results() {
     let outcome = simulate(LOSSY, Some(Span::from_millis(10)));
     let series = outcome.series();
     let flows = words(series, "flow");
@@ -119,7 +119,7 @@ fn samples_add_up_to_the_figures() {
         let in_flight = of_flow("in_flight_bytes");
         assert_eq!(in_flight.is_empty(), flow.cc.is_none(), "{}", flow.id);
         let ue = outcome.ues()[flow.ue as usize];
-        // Without fading a lone cell's report changes with what is on air only.
+        // Without fading the reports of a single cell depend only on its transmissions.
         assert!(
             of_flow("sinr_db").iter().all(|sinr| (sinr - ue.sinr_db.unwrap()).abs() < 1e-9),
             "{}",
@@ -131,9 +131,9 @@ fn samples_add_up_to_the_figures() {
 }
 
 #[test]
-fn a_sample_tells_the_delay_since_the_last_one() {
-    // 1500 bytes and 2 of framing take 12.016 ms at 1 Mbps, and the propagation 20 ms: a datagram every 100 ms
-    // meets no queue.
+fn a_sample_has_the_delay_since_the_previous_one() {
+    // 1500 bytes and 2 of framing take 12.016 ms at 1 Mbps, and the propagation 20 ms. A datagram every 100 ms has no
+    // queueing delay.
     let outcome = simulate(
         r#"
         duration = "1s"

@@ -1,11 +1,11 @@
-//! The reference pages say what the code says.
+//! The reference pages agree with the code.
 
 use crate::support::reference;
 use std::collections::BTreeSet;
 use std::fs;
 
 #[test]
-fn the_pages_are_those_of_the_code() {
+fn the_reference_pages_are_up_to_date() {
     let folder = reference::marks::root().join("docs/reference");
     let remedy = "run `cargo run -p airwnd-lab --example reference -- docs/reference`";
     let pages = reference::pages();

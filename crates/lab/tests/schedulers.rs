@@ -1,4 +1,4 @@
-//! What schedulers do for a user that cannot wait, seen from its application.
+//! Effect of schedulers on a delay-sensitive UE, measured at its application.
 
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
@@ -8,7 +8,7 @@ fn simulate(toml: &str) -> Outcome {
     run(&scenario, 1, None, &mut |_| true).unwrap()
 }
 
-/// Nine saturated users, and one behind them, 4.5 km from the site, with live video of 250 kbit/s.
+/// Nine saturated UEs, and a farther UE, 4.5 km from the site, with live video of 250 kbit/s.
 fn video_among_downloads(scheduler: &str, bearer: &str) -> Outcome {
     let toml = format!(
         r#"
@@ -40,10 +40,10 @@ fn video_among_downloads(scheduler: &str, bearer: &str) -> Outcome {
     simulate(&toml)
 }
 
-/// A tenth of the TTIs, which is what PF gives, carries 148 kbit/s there; 98 packets of 100 shall arrive within
-/// 80 ms (TS 23.203 Table 6.1.7-A, class 7, less 20 ms beyond the base station).
+/// One tenth of the TTIs, the share under PF, carries 148 kbit/s there. 98 of 100 packets shall arrive within 80 ms (TS
+/// 23.203 Table 6.1.7-A, QCI 7, minus 20 ms beyond the eNB).
 #[test]
-fn schedulers_that_heed_delay_keep_a_budget_where_proportional_fair_does_not() {
+fn delay_aware_schedulers_meet_a_delay_budget_that_proportional_fair_misses() {
     for (scheduler, keeps) in [("pf", false), ("bet", false), ("m-lwdf", true), ("exp-pf", true)] {
         let outcome = video_among_downloads(&format!("\"{scheduler}\""), "qci = 7");
         let video = &outcome.flows()[0];
@@ -58,8 +58,8 @@ fn schedulers_that_heed_delay_keep_a_budget_where_proportional_fair_does_not() {
     }
 }
 
-/// D / budget is the same for all who always wait: budgets of 80 and 280 ms, so delays of 1 to 3.5, and with equal
-/// buffers, which are delay times rate, throughputs of 3.5 to 1.
+/// D / budget is equal for all backlogged UEs. Budgets of 80 and 280 ms give delays of 1 to 3.5; with equal buffers,
+/// which are delay times rate, throughputs are 3.5 to 1.
 #[test]
 fn largest_weighted_delay_first_divides_by_budgets() {
     let group = |name: &str, qci: u8| {
@@ -81,7 +81,7 @@ fn largest_weighted_delay_first_divides_by_budgets() {
     assert!((throughputs / 3.5 - 1.0).abs() < 0.02, "{throughputs}");
 }
 
-/// A tenth of the TTIs carries 148 kbit/s; token banks put a bearer with a rate first, PSS weighs it up.
+/// One tenth of the TTIs carries 148 kbit/s. Token-bank schedulers serve a GBR bearer first; PSS raises its priority.
 #[test]
 fn a_guaranteed_rate_comes_before_best_effort() {
     for (scheduler, least) in [
@@ -98,11 +98,11 @@ fn a_guaranteed_rate_comes_before_best_effort() {
     }
 }
 
-/// Uploads from 0.5 to 2 km, and the acknowledgments of a download to the farthest UE. Of 50 PRBs, round robin
-/// gives 10 or 12 to each that waits, and leaves 2 of the latter empty; PF gives acknowledgments what they need, and
-/// the rest to one upload at a time. Shares of the PRBs are equal in both.
+/// Uploads from 0.5 to 2 km, and the ACKs of a download to the farthest UE. Of 50 PRBs, round robin grants 10 or 12 to
+/// each backlogged UE, of which the ACKs leave 2 empty. PF grants the ACKs what they need, and the rest to one upload
+/// at a time. The shares of the PRBs are equal in both.
 #[test]
-fn the_uplink_is_shared_out_equally_or_in_proportion() {
+fn the_uplink_is_shared_by_round_robin_and_proportional_fair() {
     let uploads = |scheduler: &str| {
         let outcome = simulate(&format!(
             r#"

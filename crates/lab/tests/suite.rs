@@ -1,5 +1,5 @@
-//! The tests of simulations as one program: linking one is faster than linking one for each file, and all cores are
-//! busy until the last test.
+//! All simulation tests as one binary: it links faster than one binary per file, and keeps all cores busy until the
+//! last test.
 
 mod support;
 
@@ -37,9 +37,9 @@ mod schedulers;
 mod uplink;
 mod wifi;
 
-/// A file that is missing above would be neither compiled nor run.
+/// A test file that is not listed above would be neither compiled nor run.
 #[test]
-fn every_file_of_tests_is_in_a_suite() {
+fn every_test_file_is_in_a_suite() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
     let (suite, manifest) = (include_str!("suite.rs"), include_str!("../Cargo.toml"));
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,10 +1,10 @@
-//! The uplink: as ns-3 LENA has it, and as the standard has it.
+//! The uplink with the settings of ns-3 LENA and with the defaults.
 
 use airwnd_catalog::Node;
 use airwnd_cell::Reach;
 use airwnd_lab::{Outcome, Scenario, run};
 
-/// A phone of 23 dBm behind houses, which hears its cell at -111 dBm.
+/// A UE of 23 dBm without line of sight, with an RSRP of -111 dBm.
 const PHONE: &str = r#"
 preset = "airwnd-0.1"
 duration = "10s"
@@ -32,9 +32,9 @@ fn with<'a>(changes: &[(&'a str, &'a str)], more: &[(&'a str, &'a str)]) -> Vec<
     changes.iter().chain(more).copied().collect()
 }
 
-/// The SINR of its soundings is -2.6 dB, just too little for CQI 1: log2(1 + 0.54 / 5.53) = 0.136 < 0.15.
+/// The SINR of its SRS is -2.6 dB, slightly too low for CQI 1: log2(1 + 0.54 / 5.53) = 0.136 < 0.15.
 #[test]
-fn a_phone_at_the_edge_is_out_of_reach_in_ns3() {
+fn a_cell_edge_ue_is_out_of_reach_in_ns3() {
     let outcome = simulate(PHONE, &AS_IN_NS3, 1);
     let (ue, flow) = (&outcome.ues()[0], &outcome.flows()[0]);
     assert!((ue.rsrp_dbm + 111.0).abs() < 0.5, "{}", ue.rsrp_dbm);
@@ -47,7 +47,7 @@ fn a_phone_at_the_edge_is_out_of_reach_in_ns3() {
 /// With 43 dBm its downlink has 12.5 dB, MCS 18 on 48 PRBs: 15.8 Mbit/s. Over 25 PRBs its uplink has
 /// -2.6 + 10 log10(50 / 25) = 0.4 dB, MCS 6: 2.6 Mbit/s.
 #[test]
-fn the_same_phone_works_by_default() {
+fn the_same_ue_works_by_default() {
     let down = simulate(PHONE, &[], 1);
     assert_eq!(down.ues()[0].uplink_reach, Reach::Reached);
     let goodput = down.flows()[0].goodput_kbps;
@@ -57,10 +57,10 @@ fn the_same_phone_works_by_default() {
     assert!((1_500.0..2_700.0).contains(&goodput), "{goodput} kbit/s");
 }
 
-/// Request at the next occasion, grant, block: 9 ms and between 0 and 10 ms of waiting (TR 36.881 Table 5.2.1-1: 17 ms,
-/// 3 ms of which go for decoding, 5 ms for waiting). The packets come at all phases of the period.
+/// Scheduling request at the next occasion, grant, block: 9 ms and a wait of 0 to 10 ms (TR 36.881 Table 5.2.1-1: 17
+/// ms, including 3 ms for decoding and 5 ms of waiting). The packets arrive at all phases of the period.
 #[test]
-fn a_small_packet_of_an_idle_terminal_waits_for_request_and_grant() {
+fn a_small_packet_of_an_idle_ue_waits_for_request_and_grant() {
     let sparse = [
         ("flow[0].traffic", r#"{kind = "cbr", rate = "3168bps", packet = "40B"}"#),
         ("flow[0].direction", "up"),
@@ -76,9 +76,10 @@ fn a_small_packet_of_an_idle_terminal_waits_for_request_and_grant() {
     }
 }
 
-/// Three sectors, whose users interfere: none starves, no PRB is used twice, and the books balance (or the run panics).
+/// Three sectors with interfering UEs: no UE starves, no PRB is used twice, and the ledger balances (otherwise the run
+/// panics).
 #[test]
-fn users_of_neighbouring_cells_share_the_uplink() {
+fn ues_of_neighbouring_cells_share_the_uplink() {
     let town = r#"
         preset = "airwnd-0.1"
         duration = "5s"
@@ -104,9 +105,9 @@ fn users_of_neighbouring_cells_share_the_uplink() {
     }
 }
 
-/// Near the mast the closed loop takes away what no scheme needs: 37 dB come down to 20 dB.
+/// Near the mast closed-loop power control removes the excess SINR: 37 dB are reduced to 20 dB.
 #[test]
-fn the_closed_loop_leads_to_its_target() {
+fn the_closed_loop_reaches_its_target() {
     for (target, expected) in [("20dB", 20.0), ("12dB", 12.0)] {
         let near = [("ue[0].placement.radius", "100m"), ("mac.power_control.target_sinr", target)];
         let outcome = simulate(PHONE, &near, 1);

@@ -8,7 +8,7 @@ fn outcome(toml: &str) -> Outcome {
     run(&scenario, 1, None, &mut |_| true).unwrap()
 }
 
-/// The rows of the channel, down and up, and what contention cost.
+/// Rows of the channel, downlink and uplink, with their contention.
 fn channel(outcome: &Outcome) -> [(&LinkRow, Contention); 2] {
     let rows: Vec<_> = outcome.links().iter().filter(|row| row.link == "wlan").collect();
     [rows[0], rows[1]].map(|row| (row, row.contention.unwrap()))
@@ -27,9 +27,9 @@ fn download(link: &str, ue: &str) -> String {
     )
 }
 
-/// ns-3.44 (802.11b, ConstantRateWifiManager, no QoS; one BulkSend from the access point to a station 1 m away, segments of
-/// 1000 bytes, an ACK for each, no SACK, no timestamps, receive window of 20 segments; 60 s): segments a second. Data
-/// and acknowledgments contend with each other.
+/// ns-3.44 (802.11b, ConstantRateWifiManager, no QoS; one BulkSend from the access point to a station 1 m away,
+/// segments of 1000 bytes, an ACK for each, no SACK, no timestamps, receive window of 20 segments; 60 s): segments per
+/// second. Data and ACKs contend with each other.
 #[test]
 fn a_download_is_as_fast_as_in_ns3() {
     for (rates, ns3) in [("rate = \"1Mbps\"", 89.45), ("rate = \"11Mbps\"\nbasic_rate = \"2Mbps\"", 442.617)]
@@ -38,7 +38,7 @@ fn a_download_is_as_fast_as_in_ns3() {
         let rate = outcome.totals().goodput_kbps / 8.0;
         assert!((rate / ns3 - 1.0).abs() < 0.01, "{rate}/s, ns-3 {ns3}/s");
         let [(_, down), (_, up)] = channel(&outcome);
-        // Two senders collide with each other.
+        // The two senders collide.
         assert_eq!(down.collisions, up.collisions);
         assert!(down.collisions > 0);
     }
@@ -51,7 +51,7 @@ fn drops_have_their_causes() {
     let lost = |outcome: &Outcome| channel(outcome).map(|(row, _)| row.drops.link_error);
     let repaired = outcome(&download(errors, ""));
     let [down, up] = given_up(&repaired);
-    // Acknowledgments meet no errors, but collisions.
+    // ACKs have no errors, but collisions.
     assert!(down > 10 * up);
     assert_eq!(dropped(&repaired, "retry_limit"), down + up);
     assert_eq!((dropped(&repaired, "link_error"), lost(&repaired)), (0, [0, 0]));
@@ -66,7 +66,7 @@ fn drops_have_their_causes() {
     assert_eq!(dropped(&full, "link_queue_full"), down.drops.link_queue_full + up.drops.link_queue_full);
 }
 
-/// Four channels carry four times what one does, but for the collisions on the shared one.
+/// Four channels carry four times as much as one, except for the collisions on the shared one.
 #[test]
 fn ues_share_a_channel_or_have_their_own() {
     let goodput = |link: &str| outcome(&download(link, "count = 4")).totals().goodput_kbps;
@@ -79,11 +79,11 @@ fn the_directions_share_the_air() {
     let outcome = outcome(&download("", "count = 10"));
     let [(down, _), (up, _)] = channel(&outcome);
     let use_of_air = down.utilisation.unwrap() + up.utilisation.unwrap();
-    // Overlapping attempts count for each sender; the spaces between attempts are nobody's.
+    // Overlapping attempts count for each sender; the gaps between attempts count for none.
     assert!((0.5..1.0).contains(&use_of_air), "{use_of_air}");
 }
 
-/// Frames that collide are on the air together, and packets wait at all stations.
+/// Colliding frames overlap on the air, and packets wait at all stations.
 #[test]
 fn means_and_shares_keep_their_bounds() {
     let stations = [

@@ -1,4 +1,4 @@
-//! Captures into files.
+//! Packet captures written to files.
 
 use airwnd_capture::{Capture, Format, Settings};
 use airwnd_lab::Scenario;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The file, the names of the nodes, and the snap length.
 pub type Wanted = (PathBuf, Vec<String>, Option<u32>);
 
-/// The nodes that words name; `all` is all.
+/// Returns the nodes with these names; `all` selects all nodes.
 pub fn nodes(scenario: &Scenario, words: &[String]) -> PyResult<Vec<Node>> {
     if words.iter().any(|word| word == "all") {
         return Ok(scenario.nodes());
@@ -27,14 +27,14 @@ pub fn nodes(scenario: &Scenario, words: &[String]) -> PyResult<Vec<Node>> {
     Ok(nodes)
 }
 
-/// A capture and the file that it goes to.
+/// A capture and its file.
 pub struct File {
     path: PathBuf,
     pub capture: Capture<BufWriter<fs::File>>,
 }
 
 impl File {
-    /// Begins the file; one that ends in `.pcap` has the older format.
+    /// Creates the file: pcap for the extension `.pcap`, otherwise pcapng.
     pub fn new(scenario: &Scenario, seed: u64, (path, words, snaplen): Wanted) -> PyResult<File> {
         let older = path.extension().is_some_and(|extension| extension == "pcap");
         let format = if older { Format::Pcap } else { Format::Pcapng };
@@ -47,13 +47,13 @@ impl File {
         }
     }
 
-    /// Writes what is still in memory.
+    /// Writes buffered data and closes the file.
     pub fn finish(self) -> PyResult<()> {
         self.capture.finish().map_err(|error| unwritten(&self.path, &error))
     }
 }
 
-/// The exception that Python has for it, with the file's name.
+/// Converts an I/O error to the corresponding Python exception, with the file name.
 fn unwritten(path: &Path, error: &io::Error) -> PyErr {
     let Some(number) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
     Python::attach(|py| {

@@ -1,4 +1,4 @@
-//! Congestion controls that are classes in Python: events go in, windows come out.
+//! Congestion controls implemented as Python classes: they receive events and set windows.
 
 use crate::watch::{self, Watch};
 use airwnd_catalog::{Error, Node};
@@ -13,17 +13,17 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The largest window in bytes: a float counts exactly up to here, and TCP offers less than 2^30.
+/// Maximum window in bytes: floats represent integers exactly up to this value, and TCP windows are below 2^30.
 const LARGEST: f64 = (1_u64 << 53) as f64;
-/// Characters of a wrong value that a message shows.
+/// Characters of an invalid value shown in a message.
 const SHOWN: usize = 40;
 
 thread_local! {
-    /// What a plug-in raised: errors of the engine are texts. A run stays on its thread.
+    /// Exception raised by a plug-in; errors of the engine contain text only. A run stays on one thread.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// What a plug-in raised on this thread, once.
+/// Returns the exception raised by a plug-in on this thread, and clears it.
 pub fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
@@ -33,35 +33,36 @@ pub fn take_raised() -> Option<PyErr> {
 /// Attributes
 /// ----------
 /// now_s
-///     When it arrived, in seconds from the beginning of the simulation.
+///     Time of arrival, in seconds from the beginning of the simulation.
 /// acked_bytes
-///     Bytes that it newly reports as arrived, cumulatively or by SACK. Zero is possible: an ACK may advance
-///     over bytes that SACKs reported before.
+///     Bytes newly acknowledged, cumulatively or by SACK. May be zero if the ACK advances over bytes that earlier SACKs
+///     reported.
 /// rtt_s
-///     The round-trip time that it measured, in seconds; ``None`` if it measured none.
+///     RTT sample in seconds; ``None``: no sample.
 /// srtt_s, min_rtt_s
-///     Smoothed and least round-trip time so far, in seconds; ``None`` before the first.
+///     Smoothed RTT and minimum RTT so far, in seconds; ``None`` before the first sample.
 /// one_way_delay_s
-///     How long the segment that it echoes was under way to the receiver, by timestamps, in seconds; ``None`` without
+///     One-way delay of the acknowledged segment to the receiver, from timestamps, in seconds; ``None`` without
 ///     timestamps.
 /// in_flight_bytes, prior_in_flight_bytes
-///     Bytes in the network after it, and before it.
+///     Bytes in flight after and before the ACK.
 /// lost_bytes
-///     Bytes given up on since the last ACK that made progress.
+///     Bytes declared lost since the last ACK that made progress.
 /// marked_bytes
-///     Of ``acked_bytes``, those that the receiver says met congestion (ECN); 0 if its feedback is not that accurate.
+///     Bytes of ``acked_bytes`` with a congestion mark (ECN CE), as reported by the receiver; 0 without accurate ECN
+///     feedback.
 /// delivered_bytes
 ///     Bytes delivered to the receiver so far.
 /// round
-///     Round trips so far: a new one begins when data is acknowledged that was sent after the last began.
+///     Number of round trips so far. A round trip ends when data sent after its beginning is acknowledged.
 /// cwnd_limited
-///     Whether the congestion window was what limited the sender.
+///     Whether cwnd limited the sender.
 /// recovering
-///     Whether a loss is being repaired.
+///     Whether the sender is in loss recovery.
 /// delivery_rate_bps
-///     The rate at which data was delivered in the last round trip, in bit/s; ``None`` if there is no sample.
+///     Delivery rate over the last round trip, in bit/s; ``None``: no sample.
 /// app_limited
-///     Whether the application had too little to send for that sample, so that the path may be faster.
+///     Whether the sample was limited by the application, so that the path may be faster.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Ack {
     now_s: f64,
@@ -157,18 +158,18 @@ impl From<&cc::Ack> for Ack {
     }
 }
 
-/// A sign of congestion.
+/// A congestion event.
 ///
 /// Attributes
 /// ----------
 /// now_s
-///     When it was noticed, in seconds from the beginning of the simulation.
+///     Time of detection, in seconds from the beginning of the simulation.
 /// signal
-///     ``"loss"``: duplicate ACKs or SACKs showed a loss, at most once for each window of data. ``"timeout"``: the
-///     retransmission timer expired. ``"repeated-timeout"``: once more for the same segment. ``"ecn"``: the receiver
-///     reports marked packets, at most once for each window of data.
+///     ``"loss"``: loss detected by duplicate ACKs or SACKs, at most once per window of data. ``"timeout"``: the
+///     retransmission timer expired. ``"repeated-timeout"``: it expired again for the same segment. ``"ecn"``: the
+///     receiver reported marked packets, at most once per window of data.
 /// in_flight_bytes
-///     The flight to compute a new threshold from.
+///     Bytes in flight, from which ssthresh is computed.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Congestion {
     now_s: f64,
@@ -215,16 +216,16 @@ impl From<&cc::Congestion> for Congestion {
     }
 }
 
-/// What a congestion control is told when its connection begins.
+/// Parameters of a connection, passed to a congestion control when the connection begins.
 ///
 /// Attributes
 /// ----------
 /// mss_bytes
-///     Payload of a full segment in bytes.
+///     Payload of a full segment (MSS) in bytes.
 /// initial_window_bytes
-///     The window to begin with.
+///     Initial cwnd.
 /// initial_ssthresh_bytes
-///     The slow-start threshold to begin with; ``math.inf`` for none.
+///     Initial ssthresh; ``math.inf``: no threshold.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Connection {
     mss_bytes: u64,
@@ -256,7 +257,7 @@ impl From<&SenderContext> for Connection {
     }
 }
 
-/// Finds a class, as `airwnd.plugins.find` does, and loads it if it may be; else the error says why it may not.
+/// Finds a class with `airwnd.plugins.find`. Loads it if permitted; otherwise returns an error with the reason.
 pub fn find(
     head: &python::Head,
     node: &Node,
@@ -291,13 +292,13 @@ pub fn find(
     })
 }
 
-/// Loads the class, in limited time.
+/// Loads the class within the time limit.
 fn load(py: Python<'_>, name: &str, plugin: &Bound<'_, PyAny>) -> PyResult<()> {
     let watch = watch::current(py, name)?;
     let (loaded, late) = watch::call(py, watch.as_deref(), || plugin.call_method0("load"));
     match watch {
         Some(watch) if late => {
-            // Where it was interrupted.
+            // Place of the interruption.
             let place = loaded.err().and_then(|raised| raised.value(py).getattr("place").ok());
             let place = place.filter(|place| !place.is_none()).map_or_else(|| plugin.getattr("place"), Ok)?;
             let message = format!("{}: {}", place.str()?, watch.message());
@@ -308,7 +309,7 @@ fn load(py: Python<'_>, name: &str, plugin: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-/// What `airwnd.plugins` has against what the user wrote, at the key that it names.
+/// Converts an error of `airwnd.plugins` to an error at the key that it names.
 fn refusal(py: Python<'_>, node: &Node, raised: PyErr) -> Error {
     let value = raised.value(py);
     let key = value.getattr("key").and_then(|key| key.extract::<String>());
@@ -325,7 +326,7 @@ fn refusal(py: Python<'_>, node: &Node, raised: PyErr) -> Error {
     error
 }
 
-/// A class that is found: an `airwnd.plugins.Plugin`.
+/// A plug-in class: an `airwnd.plugins.Plugin`.
 #[derive(Debug)]
 struct Plugin {
     object: Py<PyAny>,
@@ -374,7 +375,7 @@ impl Plugin {
         })
     }
 
-    /// Calls a method of the class; what it raises, what is wrong with its results, and that it takes too long are errors.
+    /// Calls a method of the class. Exceptions, invalid results and exceeding the time limit are errors.
     fn call<T>(
         &self,
         py: Python<'_>,
@@ -393,7 +394,7 @@ impl Plugin {
         }
     }
 
-    /// The error for what a method raised.
+    /// Error for an exception raised by a method.
     fn error(&self, py: Python<'_>, method: &str, raised: PyErr) -> Error {
         let value = raised.clone_ref(py).into_value(py);
         let explained = self.object.bind(py).call_method1("explain", (value,));
@@ -404,7 +405,7 @@ impl Plugin {
         Error::new(&self.place, line, format!("{}.{method}: {what}", self.class))
     }
 
-    /// The error for what a method left behind.
+    /// Error for an exception or an invalid value.
     fn wrong(&self, py: Python<'_>, method: &str, why: Wrong) -> Error {
         match why {
             Wrong::Raised(raised) => self.error(py, method, raised),
@@ -424,7 +425,7 @@ impl From<PyErr> for Wrong {
     }
 }
 
-/// What an object of the class says.
+/// Values set by a plug-in object.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     cwnd: Bytes,
@@ -448,23 +449,23 @@ struct Controller {
 }
 
 impl Controller {
-    fn tell<'py>(
+    fn notify<'py>(
         &mut self,
         py: Python<'py>,
         method: &str,
         call: impl FnOnce(&Controller) -> PyResult<Bound<'py, PyAny>>,
     ) {
-        let told = self.plugin.call(py, self.watch.as_deref(), method, || {
+        let state = self.plugin.call(py, self.watch.as_deref(), method, || {
             let returned = call(self)?;
             if returned.is_none() {
                 return self.read(py);
             }
             Err(Wrong::Value(format!(
-                "returns {}; it returns nothing, the window is set as self.cwnd_bytes",
+                "returns {}; it must return None and set the window as self.cwnd_bytes",
                 shown(&returned)
             )))
         });
-        match told {
+        match state {
             Ok(state) => self.state = state,
             Err(error) => self.failure = Some(error),
         }
@@ -509,7 +510,7 @@ impl Controller {
     }
 }
 
-/// A value as a message shows it.
+/// Formats a value for messages.
 fn shown(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr().map_or_else(|_| value.get_type().to_string(), |repr| repr.to_string());
     match text.char_indices().nth(SHOWN) {
@@ -520,12 +521,12 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 
 impl CongestionControl for Controller {
     fn on_ack(&mut self, ack: &cc::Ack) {
-        Python::attach(|py| self.tell(py, "on_ack", |this| this.on_ack.bind(py).call1((Ack::from(ack),))));
+        Python::attach(|py| self.notify(py, "on_ack", |this| this.on_ack.bind(py).call1((Ack::from(ack),))));
     }
 
     fn on_congestion(&mut self, event: &cc::Congestion) {
         Python::attach(|py| {
-            self.tell(py, "on_congestion", |this| {
+            self.notify(py, "on_congestion", |this| {
                 this.on_congestion.bind(py).call1((Congestion::from(event),))
             });
         });
@@ -536,7 +537,7 @@ impl CongestionControl for Controller {
             return;
         }
         Python::attach(|py| {
-            self.tell(py, "on_delivery", |this| {
+            self.notify(py, "on_delivery", |this| {
                 let method = this.on_delivery.as_ref().expect("checked above");
                 method.bind(py).call1((Ack::from(ack),))
             });
@@ -553,7 +554,7 @@ impl CongestionControl for Controller {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         Python::attach(|py| {
-            self.tell(py, "cwnd_bytes", |this| {
+            self.notify(py, "cwnd_bytes", |this| {
                 this.object.bind(py).setattr(intern!(py, "cwnd_bytes"), cwnd.0.max(this.mss as u64))?;
                 Ok(py.None().into_bound(py))
             });

@@ -1,4 +1,4 @@
-//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`, both ways.
+//! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`.
 
 mod capture;
 mod congestion;
@@ -20,28 +20,28 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 create_exception!(airwnd._native, Interrupted, PyKeyboardInterrupt, "Ctrl-C while a plug-in may be running.");
-create_exception!(airwnd._native, ScenarioError, PyValueError, "A mistake in a scenario, told in one line.");
+create_exception!(airwnd._native, ScenarioError, PyValueError, "An error in a scenario, in one line.");
 
-fn complaint(error: Error) -> PyErr {
+fn scenario_error(error: Error) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
-/// The result of a call that may have run a plug-in: what the plug-in raised is the cause of the complaint; Ctrl-C
-/// takes its place.
+/// Converts the result of a call that may have run a plug-in. An exception raised by the plug-in becomes the cause of
+/// the error; Ctrl-C replaces the error.
 fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
     let raised = congestion::take_raised();
     result.map_err(|error| match raised {
         Some(raised) if raised.is_instance_of::<Interrupted>(py) => raised,
         raised => {
-            let complaint = complaint(error);
-            complaint.set_cause(py, raised);
-            complaint
+            let error = scenario_error(error);
+            error.set_cause(py, raised);
+            error
         }
     })
 }
 
-/// SINR in dB and RSRP in dBm of the best cell, and its number.
-type Heard<'py> = (
+/// Downlink SINR in dB, RSRP in dBm, cell, uplink SINR in dB over the carrier and on the narrowest grant.
+type MapArrays<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<u32>>,
@@ -49,24 +49,24 @@ type Heard<'py> = (
     Bound<'py, PyArray1<f64>>,
 );
 
-/// A checked scenario, and what it was read from.
+/// A checked scenario, and its source.
 #[pyclass(frozen, module = "airwnd._native")]
 struct Scenario {
     checked: airwnd_lab::Scenario,
-    /// What it was read from.
+    /// Source of the scenario.
     node: Node,
-    /// The classes in Python that it names.
+    /// Python classes that it names.
     plugins: Vec<String>,
-    /// Why it cannot be run: it names Python code without the permission to execute it.
+    /// Set if it names Python code without permission to execute it: it cannot be run.
     refused: Option<Error>,
-    /// The time that a call of a plug-in may take; `None`: no limit.
+    /// Time limit of a plug-in call; `None`: no limit.
     call_limit: Option<Duration>,
 }
 
 #[pymethods]
 impl Scenario {
-    /// Reads and checks. The Python code that the scenario names is executed only with `allow_code`; each call of a
-    /// plug-in may take `call_limit_s`, in seconds.
+    /// Reads and checks a scenario. Python code that it names is executed only with `allow_code`. `call_limit_s` limits
+    /// each call of a plug-in, in seconds.
     #[new]
     fn new(
         py: Python<'_>,
@@ -77,16 +77,16 @@ impl Scenario {
         allow_code: bool,
         call_limit_s: f64,
     ) -> PyResult<Scenario> {
-        // Infinity, and what is as good as it.
+        // Values that do not fit into a duration, such as infinity, mean no limit.
         let call_limit = Duration::try_from_secs_f64(call_limit_s).ok();
         let node = match format {
             "toml" => Node::from_toml(text, origin),
             "json" => Node::from_json(text, origin),
             other => return Err(PyValueError::new_err(format!("format must be toml or json, not {other}"))),
         };
-        let mut node = node.map_err(complaint)?;
+        let mut node = node.map_err(scenario_error)?;
         for (key, value) in &overrides {
-            node.set(key, value).map_err(complaint)?;
+            node.set(key, value).map_err(scenario_error)?;
         }
         let mut plugins = Plugins::default();
         let found = Arc::new(Mutex::new((Vec::new(), None)));
@@ -104,61 +104,61 @@ impl Scenario {
         Ok(Scenario { checked, node, plugins, refused, call_limit })
     }
 
-    /// The classes in Python that it names.
+    /// Python classes that the scenario names.
     fn plugins(&self) -> Vec<String> {
         self.plugins.clone()
     }
 
-    /// Refuses Python code that a run would execute without permission.
+    /// Raises an error if a run would execute Python code without permission.
     fn check_code(&self) -> PyResult<()> {
-        self.refused.clone().map_or(Ok(()), |error| Err(complaint(error)))
+        self.refused.clone().map_or(Ok(()), |error| Err(scenario_error(error)))
     }
 
-    /// Everything that the scenario says, defaults written out, as JSON.
+    /// Returns the resolved scenario, defaults included, as JSON.
     fn to_json(&self) -> String {
         self.checked.to_json().to_string()
     }
 
-    /// Complains of the first word that names no node.
+    /// Raises an error for the first word that is not the name of a node.
     fn check_nodes(&self, words: Vec<String>) -> PyResult<()> {
         capture::nodes(&self.checked, &words).map(drop)
     }
 
-    /// Refuses what a run with this seed would refuse before it begins.
+    /// Performs the checks that precede a run with this seed.
     fn check_run(&self, seed: u64, max_memory: Option<u64>) -> PyResult<()> {
         let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
         self.checked
             .check_run(seed, &records)
-            .map_err(|error| complaint(error.located(&self.checked.name, &self.node)))
+            .map_err(|error| scenario_error(error.located(&self.checked.name, &self.node)))
     }
 
-    /// Where the UEs of a run with this seed begin, by columns.
+    /// Initial positions of the UEs in a run with this seed, by columns.
     fn ues<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.checked.ues_table(seed))
     }
 
-    /// Where the UEs that move are at the ends of equal parts of a run with this seed, by columns.
+    /// Trajectories of moving UEs in a run with this seed, at the boundaries of `parts` equal intervals, by columns.
     fn paths<'py>(&self, py: Python<'py>, seed: u64, parts: u32) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.checked.paths_table(seed, parts.max(1)))
     }
 
-    /// The UEs of a run with this seed with their links' budgets, by columns; `None` without a site.
+    /// Link budgets of the UEs in a run with this seed, by columns; `None` without a site.
     fn link_budgets<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Option<Bound<'py, PyDict>>> {
         let budgets = self
             .checked
             .link_budgets(seed)
-            .map_err(|error| complaint(error.located(&self.checked.name, &self.node)))?;
+            .map_err(|error| scenario_error(error.located(&self.checked.name, &self.node)))?;
         budgets.map(|table| columns(py, table)).transpose()
     }
 
-    /// The cells, by columns.
+    /// Cells, by columns.
     fn cells<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         columns(py, self.checked.cells_table())
     }
 
-    /// What is heard at the points with these coordinates, row by row of equal `y`: SINR in dB and RSRP in dBm of the
-    /// best cell, its number, and the SINR in dB at which it receives the uplink over the whole carrier and on the
-    /// narrowest grant; `None` without a site.
+    /// Radio map at the points with these coordinates, in rows of equal `y`: SINR in dB and RSRP in dBm of the best
+    /// cell, its number, and its uplink SINR in dB over the whole carrier and on the narrowest grant; `None` without a
+    /// site.
     #[pyo3(signature = (x_m, y_m, height_m=None))]
     fn radio_map<'py>(
         &self,
@@ -166,7 +166,7 @@ impl Scenario {
         x_m: Vec<f64>,
         y_m: Vec<f64>,
         height_m: Option<f64>,
-    ) -> Option<Heard<'py>> {
+    ) -> Option<MapArrays<'py>> {
         let metres = |values: Vec<f64>| values.into_iter().map(Metres).collect::<Vec<_>>();
         let (x, y) = (metres(x_m), metres(y_m));
         let map = py.detach(|| self.checked.radio_map(&x, &y, height_m.map(Metres)))?;
@@ -180,14 +180,14 @@ impl Scenario {
         ))
     }
 
-    /// Simulates; gives the outcome as JSON, and the tables by name and column.
+    /// Runs the scenario. Returns the results as JSON, and the tables by name and column.
     ///
-    /// Time series come with a sampling interval, allocations with a window of the measurement in nanoseconds.
-    /// `progress` is told the finished fraction; what it raises ends the run, as does a signal. `pcap` is a file's
-    /// path, the nodes that it captures, and the bytes kept of a packet; the file is whole however the run ends.
-    /// `max_memory` is the most that the run may take, in bytes.
+    /// `series_interval_ns` records time series with this sampling interval; `allocations_ns` records downlink
+    /// transmissions in this window of the measurement. `progress` is called with the completed fraction; an exception
+    /// that it raises ends the run, and so does a signal. `pcap` has the path of a capture, the captured nodes, and the
+    /// snap length in bytes; the file is complete even if the run fails. `max_memory` is the memory limit in bytes.
     #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None))]
-    #[allow(clippy::too_many_arguments, reason = "they are those of the method in Python")]
+    #[allow(clippy::too_many_arguments, reason = "arguments of the Python method")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -208,21 +208,21 @@ impl Scenario {
         let end = (self.checked.warmup.0 + self.checked.duration.0) as f64;
         let outcome = py.detach(|| {
             let mut raised = None;
-            let mut tell = |now: Time| {
-                let told = Python::attach(|py| {
+            let mut report = |now: Time| {
+                let reported = Python::attach(|py| {
                     py.check_signals()?;
                     match &progress {
                         Some(progress) => progress.call1(py, (now.0 as f64 / end,)).map(drop),
                         None => Ok(()),
                     }
                 });
-                raised = told.err();
+                raised = reported.err();
                 raised.is_none()
             };
             let mut capture =
                 pcap.map(|wanted| capture::File::new(&self.checked, seed, wanted)).transpose()?;
             let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
-            let outcome = airwnd_lab::run_tapped(&self.checked, seed, &records, tap, &mut tell);
+            let outcome = airwnd_lab::run_tapped(&self.checked, seed, &records, tap, &mut report);
             let written = capture.map_or(Ok(()), capture::File::finish);
             let outcome = outcome.map_err(|error| error.located(&self.checked.name, &self.node));
             let outcome = Python::attach(|py| settle(py, outcome));
@@ -237,7 +237,7 @@ impl Scenario {
     }
 }
 
-/// A table as a dictionary of arrays; words are their places and the list.
+/// Converts a table to a dictionary of arrays; a column of words becomes indices and the list of words.
 fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table {
@@ -250,7 +250,7 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
-/// The families of algorithms with their members and parameters, as JSON.
+/// Returns the families of algorithms with their members and parameters, as JSON.
 #[pyfunction]
 fn catalogue() -> String {
     airwnd_lab::catalogue().iter().map(family).collect::<Value>().to_string()
@@ -286,7 +286,7 @@ fn param(param: &ParamInfo) -> Value {
     })
 }
 
-/// The sections of a scenario with their keys, as JSON.
+/// Returns the sections of a scenario with their keys, as JSON.
 #[pyfunction]
 fn sections() -> String {
     airwnd_lab::sections().iter().map(section).collect::<Value>().to_string()
@@ -302,7 +302,7 @@ fn section(section: &SectionInfo) -> Value {
     })
 }
 
-/// The TCP stacks with the values that they set, as JSON.
+/// Returns the TCP stacks with their values, as JSON.
 #[pyfunction]
 fn stacks() -> String {
     let stack = |stack: &StackInfo| {
@@ -313,7 +313,7 @@ fn stacks() -> String {
     airwnd_lab::stacks().iter().map(stack).collect::<Value>().to_string()
 }
 
-/// The tables of a run with their columns, as JSON.
+/// Returns the tables of a run with their columns, as JSON.
 #[pyfunction]
 fn tables() -> String {
     airwnd_lab::tables().iter().map(results_table).collect::<Value>().to_string()
@@ -326,7 +326,7 @@ fn results_table(table: &TableInfo) -> Value {
             "type": column.kind.word(),
             "words": column.kind.words(),
             "unit": column.unit,
-            // JSON knows no infinity: null where there is no bound.
+            // JSON has no infinity: null where there is no bound.
             "range": [column.range.start(), column.range.end()],
             "meaning": column.meaning,
         })
@@ -338,7 +338,7 @@ fn results_table(table: &TableInfo) -> Value {
     })
 }
 
-/// The presets with the values that they set, as JSON.
+/// Returns the presets with their values, as JSON.
 #[pyfunction]
 fn presets() -> String {
     airwnd_lab::presets().iter().map(preset).collect::<Value>().to_string()
@@ -361,19 +361,19 @@ fn preset(preset: &PresetInfo) -> Value {
     })
 }
 
-/// The JSON Schema of a scenario.
+/// Returns the JSON Schema of a scenario.
 #[pyfunction]
 fn schema() -> String {
     airwnd_lab::schema().to_string()
 }
 
-/// A text such as "10ms" in nanoseconds.
+/// Parses a duration such as "10ms" to nanoseconds.
 #[pyfunction]
 fn parse_span(text: &str) -> PyResult<u64> {
     text.parse().map(|span: Span| span.0).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// A text such as "2GB" in bytes.
+/// Parses a size such as "2GB" to bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     text.parse().map(|bytes: Bytes| bytes.0).map_err(|error| ScenarioError::new_err(error.to_string()))
@@ -399,15 +399,15 @@ mod _native {
         stacks, tables,
     };
 
-    /// The project's version.
+    /// Version of the project.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-    /// The entry of an array of whole numbers that says nothing.
+    /// Missing value in an array of whole numbers.
     #[pymodule_export]
     const NOTHING: u32 = airwnd_lab::NOTHING;
 
-    /// Version and contents of the engine; results of different engines are never mixed.
+    /// Identifier of the engine: version and hash of its sources. Results of different engines are never mixed.
     #[pymodule_export]
     const ENGINE: &str = env!("AIRWND_ENGINE");
 

@@ -1,4 +1,4 @@
-//! Where the engine panicked. The message itself reaches Python as an exception, so nothing is printed.
+//! Place of a panic in the engine. The message reaches Python as an exception, so nothing is printed.
 
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Replaces the message that a panic prints by a note of its place.
+/// Suppresses the message of panics and stores their place instead.
 pub fn silence() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -22,13 +22,13 @@ pub fn silence() {
     }));
 }
 
-/// Prints panics on the standard error as well.
+/// Prints panics to standard error, too.
 #[pyfunction]
 pub fn show_panics() {
     SHOWN.store(true, Ordering::Relaxed);
 }
 
-/// File and line of the last panic of this thread, once.
+/// Returns file and line of the last panic of this thread, and clears them.
 #[pyfunction]
 pub fn panic_place() -> Option<String> {
     PLACE.take()

@@ -1,8 +1,8 @@
 //! A limit on the wall-clock time of each call of a plug-in.
 //!
-//! A call costs two stores to an atomic counter; only the watching thread reads a clock. It raises
-//! [`CallTimeout`] in the thread that hangs. Code that does not return to the interpreter cannot be interrupted that way;
-//! a process that belongs to airwnd (the command line, a worker) then ends.
+//! A call costs two stores to an atomic counter; only the watching thread reads a clock. It raises [`CallTimeout`] in
+//! the blocked thread. Code that does not return to the interpreter cannot be interrupted in this way; in that case a
+//! process that belongs to airwnd (the command line, a worker) ends.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyBaseException;
@@ -22,11 +22,12 @@ create_exception!(
     "Raised inside a call of a plug-in that exceeds its time limit."
 );
 
-/// How the process ends when a plug-in cannot be interrupted: its exit code, and whether it says why; `None`: it goes on.
+/// End of the process when a plug-in cannot be interrupted: exit code, and whether to print a message; `None`: the
+/// process continues.
 static ENDING: Mutex<Option<(i32, bool)>> = Mutex::new(None);
 
-/// Ends this process with an exit code when a plug-in can be interrupted in no other way, with one line on the standard
-/// error if `message` is set. For processes that belong to airwnd only.
+/// Enables the end of this process when a plug-in cannot be interrupted. `code` is the exit code; `message` prints a
+/// line to standard error. For processes that belong to airwnd only.
 #[pyfunction]
 pub fn end_when_stuck(code: i32, message: bool) {
     *ENDING.lock().expect("never poisoned") = Some((code, message));
@@ -36,35 +37,35 @@ thread_local! {
     static SCOPE: RefCell<State> = const { RefCell::new(State::Unlimited) };
 }
 
-/// What holds for calls by a thread.
+/// Time limit on calls by a thread.
 #[derive(Clone)]
 enum State {
-    /// They may take any time.
+    /// No limit.
     Unlimited,
-    /// They may take this long; none has been made yet.
+    /// A limit, before the first call.
     Limited(Duration),
-    /// They are watched.
+    /// A limit, watched since the first call.
     Watched(Arc<Watch>),
 }
 
-/// The calls that one thread makes within a scope.
+/// Monitor of the calls of one thread within a scope.
 #[derive(Debug)]
 pub struct Watch {
-    /// The time that a call may take.
+    /// Time limit of a call.
     pub limit: Duration,
-    /// The calling thread, as Python numbers threads.
+    /// Python identifier of the calling thread.
     thread: c_long,
     /// Calls begun plus calls ended: odd during a call. Changed with the GIL held.
     steps: AtomicU64,
-    /// Whether the current call has exceeded its limit. Changed with the GIL held.
+    /// Set if the current call has exceeded its limit. Changed with the GIL held.
     late: AtomicBool,
-    /// The plug-ins that are called, as messages name them.
+    /// Names of the called plug-ins, for messages.
     names: Mutex<Vec<String>>,
     closed: Mutex<bool>,
     close: Condvar,
 }
 
-/// A scope in which calls made by this thread have a limit; holds what was there before.
+/// A scope with a time limit on calls by this thread; stores the previous state.
 pub struct Scope(State);
 
 impl Scope {
@@ -83,7 +84,7 @@ impl Drop for Scope {
     }
 }
 
-/// The watch over calls by this thread, if they have a limit; `name` is the plug-in to be called.
+/// Returns the monitor of calls by this thread, if they have a limit; `name` is the plug-in to be called.
 pub fn current(py: Python<'_>, name: &str) -> PyResult<Option<Arc<Watch>>> {
     let watch = match SCOPE.with_borrow(Clone::clone) {
         State::Unlimited => return Ok(None),
@@ -102,7 +103,7 @@ pub fn current(py: Python<'_>, name: &str) -> PyResult<Option<Arc<Watch>>> {
     Ok(Some(watch))
 }
 
-/// Calls Python code; the flag says whether it exceeded the limit, in which case its result counts for nothing.
+/// Calls Python code. The flag is set if the call exceeded the limit; its result must then be ignored.
 pub fn call<T>(py: Python<'_>, watch: Option<&Watch>, code: impl FnOnce() -> T) -> (T, bool) {
     let Some(watch) = watch else { return (code(), false) };
     let step = watch.steps.load(Ordering::Relaxed);
@@ -119,7 +120,7 @@ pub fn call<T>(py: Python<'_>, watch: Option<&Watch>, code: impl FnOnce() -> T) 
 }
 
 impl Watch {
-    /// Starts the thread that watches calls by this one.
+    /// Starts the thread that monitors calls by this thread.
     fn start(py: Python<'_>, limit: Duration) -> PyResult<Arc<Watch>> {
         let watch = Arc::new(Watch {
             limit,
@@ -135,7 +136,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Looks at the counter now and then until the scope ends.
+    /// Polls the counter until the scope ends.
     fn watch(self: Arc<Self>) {
         let tick = (self.limit / 8).clamp(Duration::from_millis(1), Duration::from_millis(250));
         let mut seen = 0;
@@ -153,7 +154,7 @@ impl Watch {
                 (seen, waited, interruptions) = (steps, Duration::ZERO, 0);
                 continue;
             }
-            // A process that was stopped or starved has not been waiting for the call all that time.
+            // Time during which the process was stopped or starved does not count.
             waited += before.elapsed().min(2 * tick);
             if waited < self.limit {
                 continue;
@@ -162,13 +163,13 @@ impl Watch {
                 self.end_process();
             }
             (waited, interruptions) = (Duration::ZERO, interruptions + 1);
-            // In a thread of its own: a call that keeps the GIL would block this one.
+            // A separate thread: a call that holds the GIL would block this one.
             let watch = self.clone();
             thread::spawn(move || watch.interrupt(seen));
         }
     }
 
-    /// Interrupts the call that the counter stood at, unless it has ended.
+    /// Interrupts the call with this counter value, unless it has ended.
     fn interrupt(&self, seen: u64) {
         Python::attach(|py| {
             if self.steps.load(Ordering::Relaxed) == seen {
@@ -178,16 +179,16 @@ impl Watch {
         });
     }
 
-    /// Makes the interpreter raise an exception in the watched thread; `None` withdraws one that is pending.
+    /// Makes the interpreter raise an exception in the monitored thread; `None` cancels a pending exception.
     #[allow(unsafe_code, reason = "PyO3 has no safe function for it")]
     fn raise(&self, _: Python<'_>, exception: Option<&Bound<'_, PyAny>>) {
         let exception = exception.map_or(std::ptr::null_mut(), |class| class.as_ptr());
-        // SAFETY: the GIL is held, and the function takes a reference of its own to the class.
+        // SAFETY: the GIL is held, and the function takes its own reference to the class.
         unsafe { pyo3::ffi::PyThreadState_SetAsyncExc(self.thread, exception) };
     }
 
     /// Ends the process, if it belongs to airwnd.
-    #[allow(unsafe_code, reason = "the interpreter cannot be shut down while a thread keeps the GIL")]
+    #[allow(unsafe_code, reason = "the interpreter cannot be shut down while a thread holds the GIL")]
     fn end_process(&self) {
         let Some((code, message)) = *ENDING.lock().expect("never poisoned") else { return };
         if message {
@@ -201,11 +202,11 @@ impl Watch {
                 seconds(self.limit)
             );
         }
-        // SAFETY: ends the process without running any more code of it.
+        // SAFETY: ends the process without running any more of its code.
         unsafe { libc::_exit(code) }
     }
 
-    /// What a message says of a call that was interrupted.
+    /// Message for an interrupted call.
     pub fn message(&self) -> String {
         let limit = seconds(self.limit);
         format!(
@@ -214,7 +215,7 @@ impl Watch {
     }
 }
 
-/// A duration as messages show it.
+/// Formats a duration for messages.
 fn seconds(duration: Duration) -> String {
     format!("{} s", duration.as_secs_f64())
 }

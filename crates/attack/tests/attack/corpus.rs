@@ -1,11 +1,11 @@
-//! What the fuzzers have found and kept (`fuzz/corpus`), tried again.
+//! The stored corpus of the fuzzers (`fuzz/corpus`) as tests.
 
 use airwnd_attack::targets;
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn the_kept_corpus_breaks_nothing() {
+fn no_input_of_the_corpus_fails() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     for (name, target) in targets::ALL {
         let folder = corpus.join(name);

@@ -1,4 +1,4 @@
-//! Both ends of the range of every parameter run or are refused in one line; what lies beyond is refused.
+//! Values at both ends of the range of every parameter run or are rejected in one line; values beyond are rejected.
 
 use airwnd_attack::ends::{self, End, Places};
 use airwnd_attack::trial::{self, ORIGIN, Verdict};
@@ -6,12 +6,12 @@ use airwnd_catalog::Node;
 use airwnd_lab::Scenario;
 use std::panic::catch_unwind;
 
-/// Calls of `progress` before a run is stopped.
+/// Number of calls of `progress` before a run is stopped.
 const CALLS: u32 = 2;
-/// The most UEs, cells and flows of a run; of what is larger only the reading is tried.
+/// Maximum size of a run (UEs, cells and flows); larger scenarios are only read.
 const MOST: usize = 3000;
 
-/// A scenario that reads, but is too large to be run for each test.
+/// Returns whether a valid scenario is too large to run.
 fn is_large(scenario: &Scenario) -> bool {
     let flows = scenario.to_json()["flow"]
         .as_array()
@@ -63,7 +63,7 @@ fn the_ends_of_every_range() {
 }
 
 #[test]
-#[ignore = "nightly: each end at each place where its member may stand"]
+#[ignore = "nightly: each end at each place of its member"]
 fn the_ends_of_every_range_at_every_place() {
     attack(Places::All);
 }

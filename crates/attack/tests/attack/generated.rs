@@ -1,6 +1,6 @@
-//! Legal scenarios, generated: none panics, and the figures of every run can be.
+//! Generated valid scenarios: no panics, and the results of every run are possible.
 //!
-//! `ATTACK_CASES` and `ATTACK_FIRST` choose how many scenarios and which.
+//! `ATTACK_CASES` and `ATTACK_FIRST` set the number of scenarios and the first case.
 
 use airwnd_attack::arbitrary::Unstructured;
 use airwnd_attack::trial::{self, ORIGIN, Verdict};
@@ -10,19 +10,19 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 
-/// Bytes that a scenario is drawn from.
+/// Number of bytes from which a scenario is drawn.
 const LENGTH: usize = 4096;
-/// Calls of `progress` before a run is stopped.
+/// Number of calls of `progress` before a run is stopped.
 const CALLS: u32 = 8;
-/// Of so many scenarios one is run again.
+/// One of this many scenarios is run twice.
 const REPEATED: u64 = 8;
 
 fn scenario(number: u64) -> Result<Json, String> {
     let bytes = bytes(number, LENGTH);
-    trial::settled(legal::scenario(&mut Unstructured::new(&bytes)).expect("there are bytes enough"))
+    trial::settled(legal::scenario(&mut Unstructured::new(&bytes)).expect("there are enough bytes"))
 }
 
-/// What is wrong with a scenario, a panic included.
+/// Tries a scenario; a panic is an error.
 fn fault(scenario: &Json, is_repeated: bool) -> Result<Verdict, String> {
     let tried = catch_unwind(|| {
         let verdict = trial::scenario(scenario, CALLS)?;
@@ -38,7 +38,7 @@ fn fault(scenario: &Json, is_repeated: bool) -> Result<Verdict, String> {
     })
 }
 
-/// The words of all members in a scenario, with the keys that they are under.
+/// Collects the members in a scenario, with their keys.
 fn members(value: &Json, key: &str, to: &mut BTreeSet<String>) {
     match value {
         Json::Object(entries) => {
@@ -56,7 +56,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Tries scenarios; a failure prints the smallest part of the scenario that still fails, ready to paste.
+/// Tries scenarios; a failure prints a reduced scenario that still fails, ready to paste.
 fn attack(count: u64) -> BTreeSet<String> {
     let first = number("ATTACK_FIRST", 0);
     let count = number("ATTACK_CASES", count);
@@ -100,7 +100,7 @@ fn a_hundred_thousand_scenarios_with_every_member() {
     let ran = attack(100_000);
     for family in airwnd_lab::catalogue() {
         for member in family.members {
-            // The code of these comes from outside.
+            // These have external code.
             let is_outside = ["plugin", "python"].contains(&member.name.as_str());
             let is_there = ran.iter().any(|word| word.split(' ').nth(1) == Some(&member.name));
             assert!(is_there || is_outside, "no scenario with `{}` of {} ran", member.name, family.name);

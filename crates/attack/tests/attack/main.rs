@@ -1,4 +1,4 @@
-//! The tests as one program, which links faster than one for each file.
+//! All tests as one binary, which links faster than one binary per file.
 
 mod corpus;
 mod ends;

@@ -1,4 +1,4 @@
-//! Reads JSON into nodes. `serde_json::Value` would keep the last of several values under one key.
+//! Reads JSON into nodes and rejects duplicate keys: `serde_json::Value` would silently keep the last value.
 
 use super::{Node, Value};
 use crate::Error;
@@ -8,10 +8,10 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// The tree of a JSON text or value.
+/// Converts a JSON text or value to a node.
 ///
 /// # Errors
-/// What is no JSON or no value of a scenario, with its line, as far as there are lines, and its key.
+/// Invalid JSON, or a value that a scenario cannot hold, with its key and, for a text, its line.
 pub(super) fn read<'de, D>(from: D, origin: &str) -> Result<Node, Error>
 where
     D: Deserializer<'de, Error = serde_json::Error>,
@@ -31,12 +31,12 @@ where
 #[derive(Clone, Copy)]
 struct Tree<'a> {
     origin: &'a Arc<str>,
-    /// The key of a value that is refused, and why: an error of serde's is a text with a line.
+    /// Key of a rejected value and the reason: a serde error has only a text and a line.
     fault: &'a RefCell<Option<(String, &'static str)>>,
     path: &'a Path<'a>,
 }
 
-/// Where a value is, as a list from the inside out.
+/// Path of a value, linked from the innermost step outwards.
 enum Path<'a> {
     Root,
     Key(&'a Path<'a>, &'a str),

@@ -149,7 +149,7 @@ mod tests {
         let mistake = |text: &str| parse(text, Speed(30.0)).unwrap_err();
         assert_eq!(mistake(" \n"), (1, "the file is empty".into()));
         assert_eq!(mistake("t,x_m,y_m\n0,0,0"), (1, "there is no column `t_s`".into()));
-        assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "there is no point in it".into()));
+        assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "no rows; at least one point is required".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n"), (2, "a path needs at least two points".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n\n1,b,0"), (4, "`b` in column `x_m` is not a number".into()));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a receive-window control costs.
+//! Cost of receive-window controls.
 
 use airwnd_catalog::{Node, Param};
 use airwnd_rwnd::{self as rwnd, Device, DeviceLink};
@@ -7,11 +7,11 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 use cpu_time::ProcessTime;
 use std::hint::black_box;
 
-/// Data segments of a run.
+/// Data segments per run.
 const SEGMENTS: usize = 200_000;
 const RUNS: usize = 9;
 
-/// A table of all controls: the same download of segments that come each 100 us, and ACKs that take from 20 to 50 ms.
+/// Prints a table of all controls for the same download: a segment every 100 us, and ACKs delayed by 20 to 50 ms.
 pub fn table() {
     println!("\n{:<24} {:>12} {:>12}", "receive window", "ns/segment", "above fixed");
     let costs: Vec<(String, f64)> =
@@ -22,7 +22,7 @@ pub fn table() {
     }
 }
 
-/// The two ends of a connection: who receives, and who sends.
+/// Creates the ends of a connection: receiver and sender.
 fn ends(kind: &str) -> (Endpoint, Endpoint) {
     let read = |word: &str| Node::from_json(&format!("\"{word}\""), "bench").unwrap();
     let config = airwnd_tcp::Config {
@@ -45,7 +45,7 @@ fn ends(kind: &str) -> (Endpoint, Endpoint) {
     (receiver, sender)
 }
 
-/// A segment comes to the receiver, who answers.
+/// Passes a segment to the receiver, and its replies to `answer`.
 fn receive(receiver: &mut Endpoint, now: Time, segment: &Segment, mut answer: impl FnMut(Segment)) {
     if receiver.next_timeout().is_some_and(|due| due <= now) {
         receiver.on_timeout(now);
@@ -60,7 +60,7 @@ fn receive(receiver: &mut Endpoint, now: Time, segment: &Segment, mut answer: im
     }
 }
 
-/// What comes to a receiver with this control, and when.
+/// Returns the segments received with this control, and their arrival times.
 fn download(kind: &str) -> Vec<(Time, Segment)> {
     let (mut receiver, mut sender) = ends(kind);
     let mut came = Vec::with_capacity(SEGMENTS + 1000);
@@ -83,7 +83,7 @@ fn download(kind: &str) -> Vec<(Time, Segment)> {
     came
 }
 
-/// Nanoseconds for a segment, the least of several runs.
+/// Nanoseconds per segment, the minimum of several runs.
 fn cost(kind: &str) -> f64 {
     let came = download(kind);
     let run = || {

@@ -1,4 +1,4 @@
-//! As somebody has recorded them.
+//! Recorded arrivals.
 
 use super::{Arrival, Arrivals};
 use crate::size::MOST;
@@ -6,22 +6,22 @@ use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
-/// The longest recording in seconds: a year.
+/// Maximum length of a recording in seconds: one year.
 const LONGEST: f64 = 31_536_000.0;
 
-/// File: at the times of a CSV file, with the sizes that it may give.
+/// File: arrivals at the times of a CSV file, optionally with flow sizes.
 ///
-/// The file begins with a line of column names; others than these are ignored. `time_s` counts from the start of the
-/// group of flows and ascends; `size_bytes`, if it is there, takes the place of the transfer's size. Times behind the
-/// end are left out. The path is relative to the scenario's folder. When a scenario is loaded the rows take the place
-/// of the path.
+/// The file begins with a header line. `time_s` counts from the start of the group of flows and must ascend. The
+/// optional `size_bytes` replaces the size of the transfer. Other columns are ignored, and so are times after the end.
+/// The path is relative to the scenario's folder. A resolved scenario contains the rows and does not read the file
+/// again.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "a recording", check, files)]
 pub struct Params {
-    /// The file; once it has been read, `rows` holds what it said.
+    /// Path of the file; its contents are stored in `rows` when it is read.
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
-    /// The rows of the file: time in seconds, and size in bytes or -1.
+    /// Rows of the file: time in seconds, and size in bytes or -1 for none.
     #[param(default = Vec::new(), range = -1.0..=(1u64 << 40) as f64, unit = "s, B", source = "the file")]
     pub rows: Vec<[f64; 2]>,
 }
@@ -46,7 +46,7 @@ pub struct File {
 }
 
 impl File {
-    /// The arrivals of a file that has been read.
+    /// Creates the arrivals from the rows.
     pub fn new(params: Params) -> Self {
         let arrival = |[time, size]: &[f64; 2]| Arrival {
             at: Span::from_secs_f64(*time),
@@ -68,7 +68,7 @@ impl Arrivals for File {
     }
 }
 
-/// The first row that cannot be, and what is wrong with it.
+/// Returns the index of the first invalid row, and the error.
 fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
     rows.iter().enumerate().find_map(|(place, [at, size])| {
         let before = place.checked_sub(1).map_or(0.0, |before| rows[before][0]);
@@ -82,7 +82,10 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
     })
 }
 
-/// The rows of a CSV text, or what is wrong with it and in which line.
+/// Parses a CSV text.
+///
+/// # Errors
+/// The number of a line, and the error in it.
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (time, size) = (table.need("time_s")?, table.find("size_bytes"));
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_line() {
-        assert_eq!(parse("time_s\n"), Err((1, "there is no arrival in it".into())));
+        assert_eq!(parse("time_s\n"), Err((1, "no rows; at least one arrival is required".into())));
         assert_eq!(parse("at\n1"), Err((1, "there is no column `time_s`".into())));
         assert_eq!(parse("time_s\n1\n\n0.5"), Err((4, "0.5 s comes after 1 s; times must ascend".into())));
         assert_eq!(parse("time_s\n-1"), Err((2, "-1 in column `time_s` is outside 0..31536000".into())));

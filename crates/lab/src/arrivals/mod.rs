@@ -1,10 +1,10 @@
-//! When flows arrive.
+//! Arrival processes of flows.
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
 
-/// Arrivals: when the flows of a UE begin.
+/// Arrivals: start times of the flows of a UE.
 #[family(name = "arrivals", build = fn() -> Box<dyn Arrivals>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -15,44 +15,44 @@ pub enum Spec {
     File(file::Params),
 }
 
-/// Something that begins.
+/// An arrival of one or more flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When, counted from the start of its group of flows.
+    /// Time, counted from the start of the group of flows.
     pub at: Span,
-    /// The size that it brings along, in place of the traffic's own.
+    /// Flow size; `None`: the size parameter of the traffic applies.
     pub size: Option<Bytes>,
 }
 
 impl Arrival {
-    /// An arrival that says nothing of its size.
+    /// An arrival without a size.
     pub fn at(at: Span) -> Arrival {
         Arrival { at, size: None }
     }
 }
 
-/// A rule for arrivals.
+/// An arrival process.
 pub trait Arrivals {
-    /// The arrivals of one UE before `until`, in the order of time. `stream` is the UE's own.
+    /// Returns the arrivals of one UE before `until`, in chronological order. `stream` is the random stream of the UE.
     fn times(&self, until: Span, stream: Stream) -> Vec<Arrival>;
 
-    /// How many there are before `until` in the mean.
+    /// Expected number of arrivals before `until`.
     fn expected(&self, until: Span) -> f64;
 
-    /// Whether more arrive for as long as one waits.
+    /// Returns whether the process is unlimited.
     fn goes_on(&self) -> bool {
         false
     }
 
-    /// The file that brings sizes along, in place of the traffic's own.
+    /// Path of the file that gives flow sizes, if any.
     fn sizes(&self) -> Option<&str> {
         None
     }
 
-    /// Whether they fit in a flow that ends at `until`: the parameter at fault, and what is wrong with it.
+    /// Checks the arrivals against the end of the arrival window.
     ///
     /// # Errors
-    /// A time behind the end.
+    /// The parameter at fault and a message, for a time at or after `until`.
     fn check_end(&self, _until: Span) -> Result<(), (&'static str, String)> {
         Ok(())
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_ends_before_the_end() {
+    fn periodic_and_scheduled_arrivals_end_before_the_window() {
         let at = |millis: &[u64]| -> Vec<Arrival> {
             millis.iter().map(|at| Arrival::at(Span::from_millis(*at))).collect()
         };

@@ -1,11 +1,11 @@
-//! At the start.
+//! A single arrival.
 
 use super::{Arrival, Arrivals};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-/// Once: at the start, and never again.
+/// Once: a single arrival at the start.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "an ordinary application")]
 pub struct Params {}
@@ -14,7 +14,7 @@ pub struct Params {}
 pub struct Once;
 
 impl Once {
-    /// There is nothing to set.
+    /// Creates the process.
     pub fn new(_params: Params) -> Self {
         Once
     }

@@ -1,27 +1,27 @@
-//! Again and again.
+//! Periodic arrivals.
 
 use super::{Arrival, Arrivals};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-/// Periodic: a new flow at the start and after each period.
+/// Periodic: an arrival at the start and after each period.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd")]
 pub struct Params {
-    /// Time between two arrivals.
+    /// Time between arrivals.
     #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub period: Span,
 }
 
-/// Arrivals at even distances.
+/// Arrivals at equal intervals.
 pub struct Periodic {
     period: Span,
 }
 
 impl Periodic {
-    /// With this period.
+    /// Creates a process with this period.
     pub fn new(params: Params) -> Self {
         Periodic { period: params.period }
     }

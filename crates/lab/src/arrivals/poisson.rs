@@ -1,17 +1,17 @@
-//! At random.
+//! Poisson arrivals.
 
 use super::{Arrival, Arrivals};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-/// Poisson: flows that know nothing of each other: the times between arrivals are exponentially distributed.
+/// Poisson: independent arrivals at a constant mean rate, with exponentially distributed inter-arrival times.
 ///
-/// P(gap > t) = e^(-rate t). Each UE has a process of its own.
+/// P(T > t) = e^(-rate t) for the time T between arrivals. The processes of different UEs are independent.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Kingman, Poisson Processes, 1993, section 4.1")]
 pub struct Params {
-    /// Flows that arrive in a second, for each UE, on average.
+    /// Mean arrival rate per UE.
     #[param(default = 1.0, range = 1e-6..=1e6, unit = "1/s", source = "the scenario")]
     pub rate: f64,
 }
@@ -22,7 +22,7 @@ pub struct Poisson {
 }
 
 impl Poisson {
-    /// With this rate.
+    /// Creates a process with this rate.
     pub fn new(params: Params) -> Self {
         Poisson { rate: params.rate }
     }

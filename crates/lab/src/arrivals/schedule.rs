@@ -1,15 +1,15 @@
-//! At given times.
+//! Arrivals at given times.
 
 use super::{Arrival, Arrivals};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Span;
 
-/// Schedule: at the times that are written down, each a new flow.
+/// Schedule: an arrival at each listed time.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd", check)]
 pub struct Params {
-    /// The times in ascending order, counted from the start of the group of flows.
+    /// Times in ascending order, counted from the start of the group of flows.
     #[param(range = Span::ZERO..=Span::from_secs(31_536_000), unit = "time", source = "the scenario")]
     pub times: Vec<Span>,
 }
@@ -17,7 +17,7 @@ pub struct Params {
 impl Params {
     fn check(&self) -> Result<(), (&'static str, String)> {
         if self.times.is_empty() {
-            return Err(("times", "there is no time in it".into()));
+            return Err(("times", "the list is empty; at least one time is required".into()));
         }
         match self.times.windows(2).find(|pair| pair[1] < pair[0]) {
             Some(pair) => Err(("times", format!("{} comes after {}; times must ascend", pair[1], pair[0]))),
@@ -32,7 +32,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// At these times.
+    /// Creates a process with these times.
     pub fn new(params: Params) -> Self {
         Schedule { times: params.times }
     }
@@ -47,7 +47,7 @@ impl Arrivals for Schedule {
     }
     fn check_end(&self, until: Span) -> Result<(), (&'static str, String)> {
         match self.times.last().filter(|last| **last >= until) {
-            Some(last) => Err(("times", format!("{last} after the start is not before the end at {until}"))),
+            Some(last) => Err(("times", format!("{last} is not before the end of the arrivals at {until}"))),
             None => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! The rows of a run's tables of figures.
+//! Rows of the tables of figures of a run.
 
 use crate::columns::{Columns, FlowNumber};
 use airwnd_cell::Reach;
@@ -15,12 +15,11 @@ pub struct RunRow {
     /// Simulated time after the warm-up.
     #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub duration_s: f64,
-    /// Events that the event loop handled.
+    /// Events handled by the event loop.
     pub events: u64,
 }
 
-/// Mean and percentiles; none of them where nothing was measured. The mean is exact, percentiles have two significant
-/// digits.
+/// Mean and percentiles; `None` without samples. The mean is exact; percentiles have two significant digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Columns)]
 pub struct Percentiles {
     /// Mean.
@@ -33,11 +32,11 @@ pub struct Percentiles {
     pub p99: Option<f64>,
 }
 
-/// A row per flow. Packets, delay and throughput are those of the direction of the data, counted as IP packets with
+/// A row per flow. Packets, delay and throughput refer to the direction of the data and count IP packets, including the
 /// handshake and retransmissions.
 #[derive(Clone, Debug, PartialEq, Columns)]
 pub struct FlowRow {
-    /// Id of the flow: that of its group and a number.
+    /// Id of the flow: the id of its group and a number.
     pub id: String,
     /// Id of its group in the scenario.
     pub group: String,
@@ -49,27 +48,27 @@ pub struct FlowRow {
     pub cc: Option<String>,
     /// Receive-window control; null for UDP.
     pub rwnd: Option<String>,
-    /// Payload received over the measurement, in order for TCP.
+    /// Goodput: payload received per measurement time; for TCP, payload received in order.
     #[column(unit = "kbit/s")]
     pub goodput_kbps: f64,
-    /// IP packets received over the measurement.
+    /// Throughput: IP packets received per measurement time.
     #[column(unit = "kbit/s")]
     pub throughput_kbps: f64,
-    /// One-way delay from the sender's IP to the receiver's.
+    /// One-way delay between the IP layers of sender and receiver.
     #[column(unit = "ms")]
     pub delay_ms: Percentiles,
-    /// Round-trip time samples of the sender.
+    /// RTT samples of the sender.
     #[column(unit = "ms")]
     pub rtt_ms: Percentiles,
-    /// Packet delivery fraction: packets received of those sent. Null if nothing was sent, or nothing but a handshake:
-    /// a connection that was never established has delivered none of its data, however many of its SYNs arrived.
+    /// Packet delivery fraction (PDF): packets received divided by packets sent. Null if nothing or only a handshake
+    /// was sent: a connection that was never established has delivered no data, even if SYNs arrived.
     #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
     /// Packets sent.
     pub packets_sent: u64,
     /// Packets received.
     pub packets_received: u64,
-    /// Packets dropped on the way, for any cause.
+    /// Packets dropped on the path, for any cause.
     pub packets_dropped: u64,
     /// Segments sent that contained bytes sent before.
     pub retransmissions: u64,
@@ -79,22 +78,22 @@ pub struct FlowRow {
     pub fast_retransmits: u64,
     /// Duplicate ACKs received by the sender; with SACK, ACKs that reported new data above the cumulative ACK.
     pub duplicate_acks: u64,
-    /// Segments received by the sender that offered a window of zero.
+    /// Segments received by the sender that advertised a zero window.
     pub zero_windows: u64,
-    /// Time during which a TCP sender was kept from sending; null for UDP.
+    /// Time during which the TCP sender was limited (null for UDP).
     #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub limited_s: Option<Limited>,
-    /// Flow completion time; null for a flow without a size, or one that was not completed.
+    /// Flow completion time (FCT); null for a flow without a size, or one that did not complete.
     #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: Option<f64>,
 }
 
-/// Time by the limit of the sender.
+/// Time per limit of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Columns)]
 pub struct Limited {
-    /// By the application, which had no data.
+    /// By the application (no data to send).
     pub application: f64,
-    /// By the send buffer, which was full.
+    /// By a full send buffer.
     pub send_buffer: f64,
     /// By the congestion window.
     pub cwnd: f64,
@@ -116,7 +115,7 @@ impl From<airwnd_tcp::Limited> for Limited {
     }
 }
 
-/// A row per group of flows, which is a `[[flow]]` of the scenario.
+/// A row per group of flows (`[[flow]]` of the scenario).
 #[derive(Clone, Debug, PartialEq, Columns)]
 pub struct GroupRow {
     /// Id of the group in the scenario.
@@ -131,9 +130,9 @@ pub struct GroupRow {
     pub flows: u64,
     /// Flows that began before the end of the run.
     pub started: u64,
-    /// Transfers and pages that were completed.
+    /// Transfers and pages that completed.
     pub completed: u64,
-    /// Transfers and pages that began and were not completed.
+    /// Transfers and pages that began but did not complete.
     pub unfinished: u64,
     /// Sum of the flows' goodputs.
     #[column(unit = "kbit/s")]
@@ -146,19 +145,19 @@ pub struct GroupRow {
     pub delay_ms: Percentiles,
     /// Packets sent.
     pub packets_sent: u64,
-    /// Packets dropped on the way.
+    /// Packets dropped on the path.
     pub packets_dropped: u64,
     /// Segments sent that contained bytes sent before.
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
-    /// Completion times of the transfers and pages that were completed.
+    /// Completion times of the transfers and pages that completed.
     #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: CompletionTimes,
 }
 
-/// Mean and percentiles of completion times; none of them where nothing was completed. Percentiles are interpolated
-/// between the two nearest ranks.
+/// Mean and percentiles of completion times; `None` if nothing completed. Percentiles are interpolated between the two
+/// nearest ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Columns)]
 pub struct CompletionTimes {
     /// Mean.
@@ -169,12 +168,12 @@ pub struct CompletionTimes {
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
-    /// Longest.
+    /// Maximum.
     pub max: Option<f64>,
 }
 
 impl CompletionTimes {
-    /// Of these times in ascending order.
+    /// Computes the statistics of times in ascending order.
     pub(crate) fn of(times: &[f64]) -> CompletionTimes {
         let Some(last) = times.len().checked_sub(1) else { return CompletionTimes::default() };
         let at = |part: f64| {
@@ -192,7 +191,7 @@ impl CompletionTimes {
     }
 }
 
-/// A row per UE; none without cells.
+/// A row per UE; no rows without cells.
 #[derive(Clone, Copy, Debug, PartialEq, Columns)]
 pub struct UeRow {
     /// Number of the UE, from 0.
@@ -229,7 +228,8 @@ pub struct UeRow {
     pub uplink_blocks: u64,
     /// Mean MCS of first uplink transmissions.
     pub uplink_mcs: Option<f64>,
-    /// SINR of the last sounding signal, which covers the carrier; null if the run ended before the first one.
+    /// SINR of the last sounding reference signal, which covers the carrier; null if the run ended before the first
+    /// one.
     #[column(unit = "dB")]
     pub uplink_sinr_db: Option<f64>,
     /// SINR of the narrowest uplink grant at the end of the run, without interference.
@@ -238,23 +238,23 @@ pub struct UeRow {
     /// PRBs of the narrowest uplink grant.
     #[column(unit = "PRB")]
     pub uplink_narrow_prbs: u16,
-    /// `out of reach` if no downlink transmission was ever decoded, and link adaptation allowed none at the end of the
-    /// run or all of them failed; else `reached`.
+    /// `out of reach` if no downlink transmission was ever decoded and, at the end of the run, link adaptation allowed
+    /// none or all had failed; otherwise `reached`.
     pub downlink_reach: Reach,
-    /// The same of the uplink: `reached` or `out of reach`.
+    /// The same for the uplink: `reached` or `out of reach`.
     pub uplink_reach: Reach,
     /// Handovers, including those during the warm-up.
     pub handovers: u64,
-    /// Radio link failures, including those by RLC's maximum of retransmissions and those during the warm-up.
+    /// Radio link failures, including RLC maximum retransmissions and failures during the warm-up.
     pub link_failures: u64,
 }
 
-/// A row per cell; none without cells.
+/// A row per cell; no rows without cells.
 #[derive(Clone, Copy, Debug, PartialEq, Columns)]
 pub struct CellRow {
     /// Number of the cell, from 0.
     pub cell: u16,
-    /// UEs that the cell serves at the end of the run.
+    /// UEs served at the end of the run.
     pub users: u64,
     /// Fraction of the PRBs that carried downlink data, 0 to 1.
     #[column(range = 0.0..=1.0)]
@@ -262,20 +262,21 @@ pub struct CellRow {
     /// Fraction of the PRBs that carried uplink data, 0 to 1.
     #[column(range = 0.0..=1.0)]
     pub uplink_prb_use: f64,
-    /// Decoded downlink bits per second and hertz of the PRBs used.
+    /// Decoded downlink bits per second and hertz of the used PRBs.
     #[column(unit = "bit/s/Hz")]
     pub spectral_efficiency: Option<f64>,
 }
 
-/// A row per link and direction: that of the server, those of the scenario, and those to the cells (`s1u`). Bytes are
-/// those on the link, with its framing.
+/// A row per link and direction: the server link (`server`), the links of the scenario, the links to the cells (`s1u`)
+/// and between cells (`x2`, one direction). Bytes include the framing of the link.
 #[derive(Clone, Debug, PartialEq, Columns)]
 pub struct LinkRow {
-    /// Name of the link: that of the scenario, `server` or `s1u`.
+    /// Name of the link: as in the scenario, or `server`, `s1u` or `x2`.
     pub link: String,
-    /// Owner of the link: a group of UEs, the number of a UE or that of a cell; null for a shared link.
+    /// Owner of the link: name of a group of UEs, number of a UE or number of a cell; null for a link shared by all
+    /// UEs.
     pub of: Option<String>,
-    /// `down` (to the UEs) or `up`.
+    /// Direction: `down` (to the UEs) or `up`.
     pub direction: Direction,
     /// Packets delivered.
     pub packets: u64,
@@ -284,21 +285,21 @@ pub struct LinkRow {
     pub bytes: u64,
     /// Packets dropped.
     pub drops: LinkDrops,
-    /// Cost of contention on a shared medium; `None` for a link without contention.
+    /// Contention on a shared medium; `None` for other links.
     #[column(flatten)]
     pub contention: Option<Contention>,
     /// Packets marked (ECN).
     pub marks: u64,
-    /// Packets waiting in the queue, without the one in transmission; for a shared medium: in the queues of all senders
-    /// of this direction.
+    /// Packets in the queue, excluding the one in transmission; for a shared medium: in the queues of all senders of
+    /// this direction.
     #[column(unit = "packets")]
     pub queue_packets: Queued,
-    /// Bytes waiting in the queue, without the packet in transmission; for a shared medium: in the queues of all senders
-    /// of this direction.
+    /// Bytes in the queue, excluding the packet in transmission; for a shared medium: in the queues of all senders of
+    /// this direction.
     #[column(unit = "bytes")]
     pub queue_bytes: Queued,
-    /// Fraction of its capacity over the measurement that the link used, 0 to 1; null without a rate. For a shared
-    /// medium: fraction of the time with an attempt of this direction on the air; several that collide count once.
+    /// Used fraction of the link's capacity over the measurement, 0 to 1; null for a link without a rate. For a shared
+    /// medium: fraction of the time with an attempt of this direction on the air; colliding attempts count once.
     #[column(range = 0.0..=1.0)]
     pub utilisation: Option<f64>,
 }
@@ -306,24 +307,24 @@ pub struct LinkRow {
 /// Packets dropped by a link, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
 pub struct LinkDrops {
-    /// Its queue was full.
+    /// Queue full.
     pub link_queue_full: u64,
-    /// Its queue discipline dropped them before the queue was full.
+    /// Dropped by the queue discipline before the queue was full.
     pub link_queue_early: u64,
     /// Lost in transmission.
     pub link_error: u64,
-    /// Given up after the largest number of attempts on a shared medium.
+    /// Retry limit of a shared medium reached.
     pub retry_limit: u64,
 }
 
-/// Attempts to send on a shared medium.
+/// Transmission attempts on a shared medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
 pub struct Contention {
-    /// Attempts to send on a shared medium; null for other links.
+    /// Transmission attempts on a shared medium; null for other links.
     pub attempts: u64,
-    /// Attempts that collided with one of another station.
+    /// Attempts that collided with an attempt of another station; null for other links.
     pub collisions: u64,
-    /// Attempts that repeated a failed one.
+    /// Retries of failed attempts; null for other links.
     pub retries: u64,
 }
 
@@ -336,7 +337,7 @@ pub struct Queued {
     pub max: u64,
 }
 
-/// Totals over all flows and cells; null where nothing was measured.
+/// Totals over all flows and cells; null where there are no samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Columns)]
 pub struct Totals {
     /// Sum of the flows' goodputs (payload).
@@ -351,13 +352,13 @@ pub struct Totals {
     /// 95th percentile of the one-way delay of all packets.
     #[column(unit = "ms")]
     pub delay_ms_p95: Option<f64>,
-    /// Packet delivery fraction over the flows that have one: packets received of those sent.
+    /// Packet delivery fraction (PDF) over the flows that have one: packets received divided by packets sent.
     #[column(unit = "%", range = 0.0..=100.0)]
     pub pdf_percent: Option<f64>,
-    /// Packets dropped of those sent.
+    /// Packets dropped divided by packets sent.
     #[column(unit = "%", range = 0.0..=100.0)]
     pub loss_percent: Option<f64>,
-    /// Jain's index of the goodputs: from 1/n (one flow has all) to 1 (equal shares).
+    /// Jain's fairness index of the goodputs, from 1/n (one flow has all) to 1 (equal shares).
     #[column(range = 0.0..=1.0)]
     pub jain: Option<f64>,
     /// Segments sent that contained bytes sent before.
@@ -370,37 +371,37 @@ pub struct Totals {
     /// Mean over the cells of the fraction of PRBs that carried uplink data, 0 to 1; null without cells.
     #[column(range = 0.0..=1.0)]
     pub uplink_prb_use: Option<f64>,
-    /// Packets dropped, from the beginning of the warm-up.
+    /// Packets dropped since the beginning of the warm-up.
     pub drops: Drops,
 }
 
-/// An amount for each cause of a drop.
+/// Drops by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
 pub struct Drops {
-    /// The queue before a link was full.
+    /// Queue of a link full.
     pub link_queue_full: u64,
-    /// The queue discipline before a link dropped them before its queue was full.
+    /// Dropped by the queue discipline of a link before its queue was full.
     pub link_queue_early: u64,
     /// Lost on a link.
     pub link_error: u64,
-    /// Given up after the largest number of attempts on a shared medium.
+    /// Retry limit of a shared medium reached.
     pub retry_limit: u64,
-    /// The queue before RLC was full.
+    /// RLC queue full.
     pub rlc_queue_full: u64,
-    /// The queue discipline before RLC dropped them before its queue was full.
+    /// Dropped by the queue discipline of RLC before its queue was full.
     pub rlc_queue_early: u64,
-    /// PDCP's discard timer expired.
+    /// PDCP discard timer expired.
     pub pdcp_discard: u64,
-    /// HARQ gave up a transport block that contained a part of them.
+    /// HARQ transmissions exhausted for a transport block with a part of the packet.
     pub radio_loss: u64,
-    /// On air during a handover, or not forwarded.
+    /// In flight on the air during a handover, or not forwarded.
     pub handover: u64,
-    /// On air when the radio link failed.
+    /// In flight on the air at a radio link failure.
     pub radio_link_failure: u64,
 }
 
 impl Drops {
-    /// What is counted for each cause.
+    /// Collects the count of each cause.
     pub(crate) fn of(count: impl Fn(Cause) -> u64) -> Drops {
         Drops {
             link_queue_full: count(Cause::LinkQueue),
@@ -417,7 +418,8 @@ impl Drops {
     }
 }
 
-/// The ledger of all packets, from the beginning of the warm-up: bytes offered are delivered, dropped, or inside.
+/// Ledger of all packets since the beginning of the warm-up: offered bytes equal delivered plus dropped plus inside
+/// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
 pub struct Conservation {
     /// Bytes of the packets that entered the network.
@@ -426,7 +428,7 @@ pub struct Conservation {
     /// Bytes of the packets that reached their destination.
     #[column(unit = "bytes")]
     pub delivered_bytes: u64,
-    /// Bytes of the packets dropped.
+    /// Bytes of the dropped packets.
     #[column(unit = "bytes")]
     pub dropped_bytes: Drops,
     /// Bytes of the packets in the network at the end of the run.
@@ -434,7 +436,7 @@ pub struct Conservation {
     pub inside_bytes: u64,
 }
 
-/// A row per transfer and page that began, in the order of the flows and chronologically within a flow.
+/// A row per transfer or page that began, in the order of the flows and in chronological order within a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Columns)]
 pub(crate) struct CompletionRow {
     /// Time of the request, from the end of the warm-up.
@@ -445,7 +447,7 @@ pub(crate) struct CompletionRow {
     /// Size of the transfer or page.
     #[column(unit = "bytes")]
     pub size_bytes: f64,
-    /// Completion time; null if the run ended before.
+    /// Completion time; null if the transfer or page did not complete before the end of the run.
     #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub fct_s: Option<f64>,
 }
@@ -466,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_of_completion_times_lie_between_ranks() {
+    fn percentiles_of_completion_times_are_interpolated() {
         assert_eq!(CompletionTimes::of(&[]), CompletionTimes::default());
         let hundred: Vec<f64> = (0..=100).map(f64::from).collect();
         let found = CompletionTimes::of(&hundred);

@@ -1,4 +1,4 @@
-//! Uniform in a disc.
+//! Uniform placement in a disc.
 
 use super::{Place, Placement, check_radii, uniform_radius};
 use airwnd_catalog::Params;
@@ -13,7 +13,7 @@ pub struct Params {
     #[param(default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub radius: Metres,
-    /// No UE is nearer to the centre than this.
+    /// Minimum distance of a UE from the centre.
     #[param(default = Metres(35.0), range = Metres(0.0)..=Metres(1e6))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2: 35 m between macro site and UE")]
     pub min_radius: Metres,
@@ -29,13 +29,13 @@ impl Params {
     }
 }
 
-/// A disc of places.
+/// Uniform placement in a disc.
 pub struct Disc {
     params: Params,
 }
 
 impl Disc {
-    /// A disc.
+    /// Creates the placement.
     pub fn new(params: Params) -> Self {
         Disc { params }
     }

@@ -1,25 +1,25 @@
-//! At the points of a file.
+//! Placement at the points of a file.
 
 use super::{Place, Placement};
 use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-/// The greatest coordinate in metres.
+/// Maximum absolute coordinate in metres.
 const FARTHEST: f64 = 1e6;
 
-/// File: the points of a CSV file, in their order.
+/// File: the points of a CSV file, in order.
 ///
-/// The file begins with a line of column names. `x_m` and `y_m` are needed; `cell` (counted from 1) and
-/// `srs_offset` are optional; other columns are ignored. The path is relative to the scenario's folder. When a
-/// scenario is loaded the rows take the place of the path, so that a resolved scenario stands alone.
+/// The file begins with a header line. `x_m` and `y_m` are required; `cell` (the serving cell, counted from 1) and
+/// `srs_offset` are optional; other columns are ignored. The path is relative to the scenario's folder. A resolved
+/// scenario contains the rows and does not read the file again.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "the columns of the ns-3 reference runs", files)]
 pub struct Params {
-    /// The file; once it has been read, `rows` holds what it said.
+    /// Path of the file; its contents are stored in `rows` when it is read.
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
-    /// The rows of the file: x and y in metres, cell and sounding offset or -1.
+    /// Rows of the file: x and y in metres, cell (from 0) and SRS offset, each -1 if not given.
     #[param(default = Vec::new(), range = -FARTHEST..=FARTHEST, unit = "m", source = "the file")]
     pub rows: Vec<[f64; 4]>,
 }
@@ -30,13 +30,13 @@ impl Params {
     }
 }
 
-/// The places of a file.
+/// Placement at the points of a file.
 pub struct File {
     params: Params,
 }
 
 impl File {
-    /// The places of a file that has been read.
+    /// Creates the placement from the rows.
     pub fn new(params: Params) -> Self {
         File { params }
     }
@@ -57,7 +57,10 @@ impl Placement for File {
     }
 }
 
-/// The rows of a CSV text, or what is wrong with it and in which line.
+/// Parses a CSV text.
+///
+/// # Errors
+/// The number of a line, and the error in it.
 pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (x, y) = (table.need("x_m")?, table.need("y_m")?);
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_go_by_name() {
+    fn columns_are_found_by_name() {
         let rows = parse("ue,x_m,y_m,cell\n0,1.5,-2,1\n1,3,4,2\n").unwrap();
         assert_eq!(rows, [[1.5, -2.0, 0.0, -1.0], [3.0, 4.0, 1.0, -1.0]]);
     }

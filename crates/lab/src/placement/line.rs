@@ -1,4 +1,4 @@
-//! On a line.
+//! Placement on a line.
 
 use super::{Place, Placement};
 use airwnd_catalog::Params;
@@ -9,23 +9,23 @@ use airwnd_units::Metres;
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 reference run S2")]
 pub struct Params {
-    /// Place of the first UE.
+    /// Position of the first UE.
     #[param(default = [Metres(500.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S2")]
     pub from: [Metres; 2],
-    /// Place of the last UE.
+    /// Position of the last UE.
     #[param(default = [Metres(5000.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S2")]
     pub to: [Metres; 2],
 }
 
-/// A line of places.
+/// Placement on a line.
 pub struct Line {
     params: Params,
 }
 
 impl Line {
-    /// A line.
+    /// Creates the placement.
     pub fn new(params: Params) -> Self {
         Line { params }
     }

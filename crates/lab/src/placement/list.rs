@@ -1,26 +1,26 @@
-//! At given points.
+//! Placement at given points.
 
 use super::{Place, Placement};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-/// List: the points that are written down, in their order.
+/// List: the listed points, in order.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd")]
 pub struct Params {
-    /// The points, each as [x, y].
+    /// Points, each as [x, y].
     #[param(range = Metres(-1e6)..=Metres(1e6), unit = "m", source = "the scenario")]
     pub points: Vec<[Metres; 2]>,
 }
 
-/// A list of places.
+/// Placement at listed points.
 pub struct List {
     params: Params,
 }
 
 impl List {
-    /// A list.
+    /// Creates the placement.
     pub fn new(params: Params) -> Self {
         List { params }
     }

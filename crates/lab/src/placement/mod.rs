@@ -1,10 +1,10 @@
-//! Where UEs are.
+//! Initial positions of UEs.
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::Metres;
 
-/// Placement: where the UEs of a group stand.
+/// Placement: initial positions of the UEs of a group.
 #[family(name = "placement", build = fn() -> Box<dyn Placement>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -17,51 +17,51 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// The places of the UEs of a scenario's group, in a run with this seed. A larger group begins with the places of a
-    /// smaller one.
+    /// Returns the positions of the UEs of a group in a run with this seed. The positions of a smaller group are a
+    /// prefix of those of a larger one if the placement is random or a list.
     ///
     /// # Panics
-    /// If the rule has no place for each; [`Placement::places`] says how many it has.
+    /// If `count` exceeds [`Placement::places`].
     pub(crate) fn places(&self, group: usize, count: u32, seed: u64) -> Vec<Place> {
         let placement = self.build();
         let stream = Stream::new(seed, "placement").child(group as u64);
         let place = |number: usize| placement.place(number, count as usize, stream.child(number as u64));
-        (0..count as usize).map(|number| place(number).expect("there is a place for each")).collect()
+        (0..count as usize).map(|number| place(number).expect("there is a point for each UE")).collect()
     }
 }
 
-/// A place on the map, and what a list may say besides.
+/// A position on the map, with the optional columns of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Place {
     /// East of the origin.
     pub x: Metres,
     /// North of the origin.
     pub y: Metres,
-    /// The cell that must serve it; none: the strongest.
+    /// Serving cell; `None`: the strongest cell.
     pub cell: Option<u16>,
-    /// Offset of its sounding signal; none: its rank in the cell.
+    /// SRS offset; `None`: the rank of the UE in the cell.
     pub srs_offset: Option<u16>,
 }
 
 impl Place {
-    /// A place that says nothing besides.
+    /// A position without a cell and an SRS offset.
     pub fn at(x: f64, y: f64) -> Place {
         Place { x: Metres(x), y: Metres(y), cell: None, srs_offset: None }
     }
-    /// A place by distance and bearing (degrees anticlockwise from east) from a centre.
+    /// The position at a distance and bearing (degrees anticlockwise from east) from a centre.
     pub fn polar(centre: [Metres; 2], distance: f64, bearing: f64) -> Place {
         let angle = bearing.to_radians();
         Place::at(centre[0].0 + distance * libm::cos(angle), centre[1].0 + distance * libm::sin(angle))
     }
 }
 
-/// A rule that places UEs.
+/// A placement of UEs.
 pub trait Placement {
-    /// The place of UE `index` of `count`. `stream` is that UE's own, so that a larger group
-    /// begins with the places of a smaller one; none is returned if the rule has no place for it.
+    /// Returns the position of UE `index` of `count`, or `None` if the placement has no point for it. `stream` is the
+    /// random stream of this UE, so that a drawn position does not depend on `count`.
     fn place(&self, index: usize, count: usize, stream: Stream) -> Option<Place>;
 
-    /// How many places there are, if the rule limits them.
+    /// Maximum number of UEs; `None`: no limit.
     fn places(&self) -> Option<usize> {
         None
     }
@@ -69,12 +69,12 @@ pub trait Placement {
 
 fn check_radii(least: Metres, most: Metres) -> Result<(), (&'static str, String)> {
     if least > most {
-        return Err(("min_radius", format!("the smallest radius {least} exceeds the radius {most}")));
+        return Err(("min_radius", format!("the minimum radius {least} exceeds the radius {most}")));
     }
     Ok(())
 }
 
-/// A distance such that places are uniform over the area between two radii.
+/// Draws a distance such that positions are uniform over the area between two radii.
 fn uniform_radius(least: Metres, most: Metres, draw: f64) -> f64 {
     libm::sqrt(least.0 * least.0 + (most.0 * most.0 - least.0 * least.0) * draw)
 }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disc_is_filled_evenly() {
+    fn a_disc_is_filled_uniformly() {
         // a quarter of the area lies within half the radius
         let places = places("kind = \"disc\"\nradius = \"1km\"\nmin_radius = \"0m\"", 10_000);
         let inner = places.iter().filter(|place| distance(place) < 500.0).count();

@@ -1,4 +1,4 @@
-//! On a circle.
+//! Placement on a circle.
 
 use super::{Place, Placement};
 use airwnd_catalog::Params;
@@ -11,9 +11,9 @@ use airwnd_units::{Degrees, Metres};
 pub struct Params {
     /// Radius of the circle.
     #[param(default = Metres(500.0), range = Metres(0.1)..=Metres(1e6))]
-    #[param(unit = "m", source = "half a usual site distance")]
+    #[param(unit = "m", source = "half a typical inter-site distance")]
     pub radius: Metres,
-    /// Direction of the first UE.
+    /// Bearing of the first UE, anticlockwise from east.
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
     pub bearing: Degrees,
     /// Centre of the circle.
@@ -22,13 +22,13 @@ pub struct Params {
     pub centre: [Metres; 2],
 }
 
-/// A circle of places.
+/// Placement on a circle.
 pub struct Ring {
     params: Params,
 }
 
 impl Ring {
-    /// A circle.
+    /// Creates the placement.
     pub fn new(params: Params) -> Self {
         Ring { params }
     }

@@ -1,4 +1,4 @@
-//! Uniform in a sector of a disc.
+//! Uniform placement in a sector of a disc.
 
 use super::{Place, Placement, check_radii, uniform_radius};
 use airwnd_catalog::Params;
@@ -13,17 +13,17 @@ pub struct Params {
     #[param(default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub radius: Metres,
-    /// No UE is nearer to the centre than this.
+    /// Minimum distance of a UE from the centre.
     #[param(default = Metres(35.0), range = Metres(0.0)..=Metres(1e6))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2: 35 m between macro site and UE")]
     pub min_radius: Metres,
-    /// Direction of the middle of the sector.
+    /// Bearing of the centre line of the sector, anticlockwise from east.
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0))]
     #[param(unit = "deg", source = "the first sector")]
     pub bearing: Degrees,
-    /// Angle between the sector's sides.
+    /// Central angle of the sector.
     #[param(default = Degrees(120.0), range = Degrees(0.0)..=Degrees(360.0))]
-    #[param(unit = "deg", source = "three sectors a site")]
+    #[param(unit = "deg", source = "three sectors per site")]
     pub width: Degrees,
     /// Centre of the disc.
     #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
@@ -37,13 +37,13 @@ impl Params {
     }
 }
 
-/// A sector of places.
+/// Uniform placement in a sector.
 pub struct Sector {
     params: Params,
 }
 
 impl Sector {
-    /// A sector.
+    /// Creates the placement.
     pub fn new(params: Params) -> Self {
         Sector { params }
     }

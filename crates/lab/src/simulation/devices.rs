@@ -1,73 +1,74 @@
-//! What a device knows of its connections together.
+//! State shared by the connections of a UE.
 
 use super::Flow;
 use airwnd_kernel::Direction;
 use airwnd_rwnd::Device;
 use airwnd_units::{Bytes, Time};
 
-/// The connections of each UE that receive data, each way.
+/// Open connections of each UE, by direction of the data.
 pub(crate) struct Devices {
     /// Numbers of flows by UE: downloads, uploads.
     open: Vec<[Vec<u32>; 2]>,
-    /// What is known of the links to them; none if nobody wants to know.
+    /// State of the links to the UEs; `None` if no controller requires it.
     pub links: Option<Box<Links>>,
 }
 
-/// Who shares the links and the cells on the ways to the UEs, as far as an oracle has to know.
+/// Sharing of links and cells on the paths to the UEs, as required by an oracle.
 pub(crate) struct Links {
     /// IP bytes of a full segment, its payload, and IP bytes of its ACK.
     pub segment: Bytes,
     pub payload: Bytes,
     pub ack: Bytes,
-    /// Segments that an ACK waits for.
+    /// Segments per ACK (delayed ACK).
     pub acked: u64,
-    /// When was looked last.
-    pub seen: Option<Time>,
+    /// Time of the last update.
+    pub updated: Option<Time>,
     pub of_links: Vec<Share>,
     pub of_cells: Vec<Share>,
     pub ues: Vec<UeState>,
     pub flows: Vec<Taken>,
 }
 
-/// Who shares a link or a cell.
+/// Sharing of a link or cell.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Share {
-    /// Devices with a connection whose sender has more to send than it may: they take what they get.
+    /// UEs with a backlogged connection (its sender has more data than it may send). They share the remaining capacity.
     pub greedy: u32,
-    /// Other devices that receive something.
+    /// Other UEs that receive data.
     pub modest: u32,
-    /// What comes besides what the greedy connections take: bits in a second on a link, the part of the time in a cell.
+    /// Capacity used by other than backlogged connections: bit/s on a link, fraction of the time in a cell.
     pub taken: f64,
 }
 
 impl Share {
-    /// The part of a whole that is for one of the greedy, itself counted or not: an equal one of what the others leave,
-    /// but no less than an equal one among all.
+    /// Returns the share of a backlogged UE of the capacity `whole`: an equal share of the remaining capacity, but at
+    /// least an equal share among all UEs. `is_counted`: the UE is included in `greedy`.
     pub fn part(&self, whole: f64, is_counted: bool) -> f64 {
         let greedy = f64::from(self.greedy + u32::from(!is_counted));
         ((whole - self.taken) / greedy).max(whole / (greedy + f64::from(self.modest)))
     }
 }
 
-/// A UE at the last look.
+/// State of a UE at the last update.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct UeState {
     pub is_greedy: bool,
     pub receives: bool,
-    /// Bytes in a TTI that its cell would carry to it alone; none before the first look.
+    /// Bytes per TTI that its cell would carry if it served this UE alone; `None` before the first update.
     pub whole_cell: Option<f64>,
-    /// Bytes of its blocks, and how many of them its cell sends to it in a TTI.
+    /// Total bytes of its transport blocks.
     pub granted: Bytes,
+    /// Mean bytes of its transport blocks per TTI.
     pub grants: f64,
 }
 
-/// A flow at the last look.
+/// State of a flow at the last update.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Taken {
     pub received: Bytes,
-    /// Bits in a second.
+    /// Mean rate in bit/s.
     pub rate: f64,
-    /// It takes what it needs, not what it gets.
+    /// Set if the flow receives data but is not backlogged.
     pub counts: bool,
 }
 
@@ -76,17 +77,18 @@ impl Devices {
         Devices { open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(), links: None }
     }
 
-    /// A connection opens whose data goes in this direction.
+    /// Adds a connection with data in this direction.
     pub fn open(&mut self, ue: u32, direction: Direction, flow: u32) {
         self.open[ue as usize][direction as usize].push(flow);
     }
 
-    /// A connection whose data went in this direction is given up.
+    /// Removes a connection with data in this direction.
     pub fn close(&mut self, ue: u32, direction: Direction, flow: u32) {
         self.open[ue as usize][direction as usize].retain(|number| *number != flow);
     }
 
-    /// What is known to a connection that receives data in this direction; forgets connections that have ended.
+    /// Returns the device state for a connection that receives data in this direction. Removes connections that have
+    /// ended.
     pub fn view(&mut self, ue: u32, direction: Direction, flows: &[Flow]) -> Device {
         let mut device = Device::default();
         self.open[ue as usize][direction as usize].retain(|number| {

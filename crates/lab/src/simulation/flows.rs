@@ -1,4 +1,4 @@
-//! Flows, and the applications that write and read them.
+//! Flows and their applications.
 
 use super::{Happening, Simulation, UDP_HEADERS};
 use crate::meter::{Meter, Spread};
@@ -13,101 +13,102 @@ use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State};
 use airwnd_units::{BitRate, Bytes, Time};
 
-/// Flows that one entry of the scenario describes.
+/// Flows of one `[[flow]]` of the scenario.
 pub(crate) struct Group {
     pub(super) id: String,
     pub(super) kind: String,
-    /// None for UDP.
+    /// `None` for UDP.
     pub(super) cc: Option<String>,
-    /// None for UDP.
+    /// `None` for UDP.
     pub(super) rwnd: Option<String>,
-    /// The number of its first flow.
+    /// Number of its first flow.
     pub(super) first: u32,
-    /// The number of the first flow of the next group.
+    /// Number of the first flow of the next group.
     pub(super) end: u32,
-    /// Its flows come and go: each is connected when it begins, and given up when it is over.
-    pub(super) comes_and_goes: bool,
+    /// Set if flows are dynamic: each connection is created when the flow begins, and released when it is over.
+    pub(super) is_dynamic: bool,
     /// Delays of the flows that are over.
     pub(super) delay: Spread,
 }
 
 pub(crate) struct Flow {
-    /// The place of its group.
+    /// Index of its group.
     pub(super) group: u32,
     pub ue: u32,
     /// Direction of its data.
     pub(super) direction: Direction,
     pub(super) source: Box<dyn Source>,
-    /// What it transfers, if that is known.
+    /// Total size, if known.
     pub(super) size: Option<Bytes>,
-    /// The receiver of the data asks for it.
+    /// Set if the receiver of the data requests it.
     pub(super) is_asked: bool,
-    /// When it begins.
+    /// Start time.
     pub(super) start: Time,
     pub(super) connection: Option<Box<Connection>>,
     pub(super) stopped: bool,
-    /// The congestion control comes from outside and may fail.
+    /// Set if the congestion control is a plug-in, which may fail.
     pub(super) can_fail: bool,
-    /// Packets of it on their way.
+    /// Packets of the flow in the network.
     pub(super) on_way: u32,
     pub(super) meter: Meter,
     pub(super) sampled: Sampled,
-    /// Timeouts and loss recoveries of the sender that are on record.
+    /// Timeouts and loss recoveries of the sender recorded so far.
     pub(super) noted: (u64, u64),
-    /// Packets that each end has sent, modulo 65536: the server, the UE.
+    /// Packets sent by each end, modulo 65536: the server, the UE.
     pub(super) identifications: [u16; 2],
-    /// Its figures, once it is over and its connection given up.
+    /// Results, once the flow is over and its connection released.
     pub(super) row: Option<Box<FlowRow>>,
 }
 
-/// A page that was completed.
+/// A completed page.
 pub(super) struct Page {
     pub(super) flow: u32,
     pub(super) part: Part,
     pub(super) at: Time,
 }
 
-/// Sums at the last sample: the next one tells what has come since.
+/// Sums at the last sample, from which the next sample computes differences.
 #[derive(Default)]
 pub(super) struct Sampled {
     pub(super) payload: Bytes,
-    /// Of the IP packets received.
+    /// Bytes of IP packets received.
     pub(super) received: Bytes,
-    /// Of the transport blocks decoded for the UE in the direction of the data.
+    /// Bytes of transport blocks decoded for the UE in the direction of the data.
     pub(super) decoded: Bytes,
-    /// Of the one-way delays, and their number.
+    /// Sum and number of one-way delays.
     pub(super) delays: (u128, u64),
-    /// Of the MCS of first transmissions, and their number.
+    /// Sum and number of the MCS of first transmissions.
     pub(super) blocks: (u64, u64),
 }
 
 /// A TCP connection.
 pub(super) struct Connection {
-    /// The peer that sends downlink, the server, and the one that sends uplink, the UE.
+    /// The server, which sends downlink, and the UE, which sends uplink.
     peers: [Peer; 2],
     pub(super) reader: Option<Reader>,
-    /// What the receive-window control needs to know of the device.
+    /// Device state required by the receive-window control.
     pub(super) wants: rwnd::Wants,
 }
 
-/// One of the two ends of a connection, with its application.
+/// An end of a connection, with its application.
 pub(super) struct Peer {
     pub(super) endpoint: Endpoint,
-    /// When its timer is due, if an event is scheduled for it.
+    /// Due time of its timer, if an event is scheduled for it.
     pub(super) timer: Option<Time>,
-    /// What the application has for TCP as soon as the send buffer has room.
+    /// Application data not yet written, for lack of space in the send buffer.
     unwritten: Bytes,
-    /// The application will write no more: the connection closes once it is established and all is written.
+    /// Set if the application writes no more data: the connection closes once it is established and all data is
+    /// written.
     closing: bool,
 }
 
-/// An application that takes its time to read.
+/// A receiving application with a limited read rate.
 #[derive(Clone, Copy)]
 pub(super) struct Reader {
     pub(super) rate: BitRate,
-    /// The most that it reads at once.
+    /// Maximum bytes per read.
     pub(super) most: Bytes,
-    /// What it is reading.
+    /// Bytes of the current read.
     pub(super) piece: Bytes,
 }
 
@@ -117,7 +118,7 @@ impl Connection {
         &mut self.peers[direction as usize]
     }
 
-    /// The peer that receives what goes in a direction.
+    /// The peer that receives in a direction.
     pub(super) fn receiver(&mut self, direction: Direction) -> &mut Peer {
         self.sender(direction.reverse())
     }
@@ -126,17 +127,17 @@ impl Connection {
         &self.peers[direction as usize].endpoint
     }
 
-    /// Whether data may still come: at least one end has neither said nor heard that there is no more.
+    /// Returns whether data may still be transferred: at least one end has neither sent nor received a FIN.
     pub(super) fn is_open(&self) -> bool {
         self.peers.iter().any(|peer| peer.endpoint.state().is_open())
     }
 
-    /// Whether neither end will say anything more, unless it hears something.
+    /// Returns whether the connection has ended and neither end has a timer that could send another segment.
     fn is_over(&self) -> bool {
         let is_closed = |peer: &Peer| peer.endpoint.state() == State::Closed;
-        let is_silent = |peer: &Peer| peer.endpoint.next_timeout().is_none();
+        let has_no_timer = |peer: &Peer| peer.endpoint.next_timeout().is_none();
         let ends = !self.is_open() || self.peers.iter().any(is_closed);
-        ends && self.peers.iter().all(is_silent)
+        ends && self.peers.iter().all(has_no_timer)
     }
 }
 
@@ -174,7 +175,7 @@ impl Simulation<'_> {
                 rwnd: tcp.then(|| group.rwnd.kind()),
                 first,
                 end: first + flows.len() as u32,
-                comes_and_goes: !group.is_once(),
+                is_dynamic: !group.is_once(),
                 delay: Spread::new(),
             });
             for (start, ue, ctx) in flows {
@@ -218,7 +219,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Makes the two ends of a flow's connection.
+    /// Creates the endpoints of a flow's connection.
     fn prepare(&mut self, now: Time, number: u32) {
         if self.record.is_some() {
             self.observed.push(number);
@@ -236,7 +237,7 @@ impl Simulation<'_> {
         }
         let data = flow.direction;
         let plain = rwnd::Spec::Fixed(Default::default());
-        // The end without data needs a controller, but not one that a user has to see.
+        // The end without data needs a congestion control, too; its choice has no effect.
         let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
         let peer = |direction: Direction| {
             let (cc, rwnd, peer_rwnd) = if direction == data {
@@ -244,7 +245,7 @@ impl Simulation<'_> {
             } else {
                 (&idle, &group.rwnd, &plain)
             };
-            // Zero initial sequence numbers keep traces readable; there is no attacker to guess them.
+            // Initial sequence numbers of zero keep captures readable; there is no attacker to guess them.
             let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
             let setup = EndpointSetup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
             Peer { endpoint: Endpoint::new(&setup), timer: None, unwritten: Bytes::ZERO, closing: false }
@@ -271,10 +272,10 @@ impl Simulation<'_> {
         }
     }
 
-    /// A flow begins: its connection opens, and the next flow of its group is due.
+    /// Starts a flow: opens its connection, and schedules the next flow of its group.
     fn start_flow(&mut self, now: Time, number: u32) {
         let group = &self.groups[self.flows[number as usize].group as usize];
-        if group.comes_and_goes {
+        if group.is_dynamic {
             let next = number + 1;
             if next < group.end {
                 self.queue.schedule(self.flows[next as usize].start, Happening::Write(next));
@@ -290,33 +291,33 @@ impl Simulation<'_> {
             connection.sender(request).endpoint.connect();
             let data = flow.direction;
             self.devices.open(flow.ue, data, number);
-            self.tell_of_device(now, number, data);
+            self.report_device(now, number, data);
         }
     }
 
-    /// Whether a flow has begun and is not over, if it comes and goes; others are always there.
-    pub(crate) fn is_there(&self, number: u32) -> bool {
+    /// Returns whether a dynamic flow has begun and is not over; `true` for other flows.
+    pub(crate) fn is_active(&self, number: u32) -> bool {
         let flow = &self.flows[number as usize];
-        let comes_and_goes = self.groups[flow.group as usize].comes_and_goes;
-        !comes_and_goes || (flow.meter.started.is_some() && flow.row.is_none())
+        let is_dynamic = self.groups[flow.group as usize].is_dynamic;
+        !is_dynamic || (flow.meter.started.is_some() && flow.row.is_none())
     }
 
-    /// Gives up the connection of a flow that comes and goes, if both ends have nothing more to say.
-    pub(super) fn give_up(&mut self, number: u32) {
+    /// Releases the connection of a dynamic flow once it is over and has no packets in the network.
+    pub(super) fn release(&mut self, number: u32) {
         let flow = &self.flows[number as usize];
         if flow.on_way > 0 {
             return;
         }
         let group = &mut self.groups[flow.group as usize];
         let is_over = || flow.connection.as_ref().is_some_and(|connection| connection.is_over());
-        if !(group.comes_and_goes && is_over()) || flow.failure().is_some() {
+        if !(group.is_dynamic && is_over()) || flow.failure().is_some() {
             return;
         }
         let row = flow.row(group, number, self.begin, self.scenario.duration);
         group.delay.add(&flow.meter.delay);
         let flow = &mut self.flows[number as usize];
         flow.row = Some(Box::new(row));
-        // A source that is fed at a rate does not know that its connection is gone.
+        // A rate-driven source has further writes scheduled.
         flow.stopped = true;
         flow.connection = None;
         flow.meter.delay = Spread::new();
@@ -371,8 +372,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Data has come to one end of a flow that is asked: its application answers, or asks for more.
-    pub(super) fn converse(&mut self, now: Time, number: u32, direction: Direction) {
+    /// Handles data received at an end of a request-driven flow: the application responds, or sends the next request.
+    pub(super) fn on_data(&mut self, now: Time, number: u32, direction: Direction) {
         let flow = &mut self.flows[number as usize];
         let Some(connection) = &mut flow.connection else { return };
         let peer = connection.receiver(direction);
@@ -393,7 +394,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// A slow receiving application begins to read what there is, unless it is still reading.
+    /// Starts the next read of a rate-limited receiving application, unless a read is in progress.
     pub(super) fn start_reading(&mut self, now: Time, number: u32) {
         let flow = &mut self.flows[number as usize];
         let data = flow.direction;
@@ -429,7 +430,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The application writes what the send buffer has room for, and closes when there is no more.
+    /// Writes application data as far as the send buffer has space, and closes the connection after the last byte.
     pub(super) fn write_rest(&mut self, number: u32, direction: Direction) {
         let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is written to");
         let peer = connection.sender(direction);
@@ -444,7 +445,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Ends the run if the flow's congestion control has failed.
+    /// Schedules the end of the run if the flow's congestion control has failed.
     pub(super) fn watch(&mut self, now: Time, number: u32) {
         let flow = &mut self.flows[number as usize];
         if flow.can_fail && flow.failure().is_some() {
@@ -459,17 +460,17 @@ impl Simulation<'_> {
 }
 
 impl Flow {
-    /// The end of its connection that sends data.
+    /// Sender of the data.
     pub(super) fn sending(&self) -> Option<&Endpoint> {
         self.connection.as_ref().map(|connection| connection.endpoint(self.direction))
     }
 
-    /// The end of its connection that receives data.
+    /// Receiver of the data.
     pub fn receiving(&self) -> Option<&Endpoint> {
         self.connection.as_ref().map(|connection| connection.endpoint(self.direction.reverse()))
     }
 
-    /// Why its congestion control cannot go on, if it cannot.
+    /// Error of its congestion control, if it has failed.
     pub(super) fn failure(&self) -> Option<&Error> {
         self.sending()?.cc().failure()
     }

@@ -1,4 +1,4 @@
-//! What is written down on the way, and the figures at the end.
+//! Records during the run, and results at its end.
 
 use super::flows::Group;
 use super::{Flow, Happening, Record, Simulation};
@@ -26,7 +26,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// Notes what a sender's counters tell of timeouts and loss recovery.
+    /// Records timeouts and loss recoveries from the sender's counters.
     pub(super) fn note_repairs(&mut self, now: Time, number: u32) {
         if self.record.is_none() {
             return;
@@ -124,7 +124,7 @@ impl Simulation<'_> {
             ),
         };
         let media = self.network.media().iter().flat_map(|medium| medium_rows(medium, self.begin, duration));
-        // X2 leads from a cell to the others, one way.
+        // An X2 link has one direction, from a cell to the others.
         let links = self.network.links().flat_map(|(id, link)| {
             let directions = if self.network.is_x2(id) { 1 } else { 2 };
             link_rows(link, self.begin, duration).into_iter().take(directions)
@@ -180,7 +180,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The rows of all flows; their delays go over to their groups.
+    /// Returns the rows of all flows, and adds their delays to their groups.
     fn take_rows(&mut self) -> Vec<FlowRow> {
         let (begin, duration) = (self.begin, self.scenario.duration);
         let mut rows = Vec::with_capacity(self.flows.len());
@@ -195,7 +195,7 @@ impl Simulation<'_> {
         rows
     }
 
-    /// What was waited for, in the order of flows and then of time.
+    /// Returns all transfers and pages, ordered by flow and then by time.
     fn completions(&self) -> Vec<Completion> {
         let mut completions = Vec::new();
         for (number, flow) in (0..).zip(&self.flows) {
@@ -216,7 +216,7 @@ impl Simulation<'_> {
     }
 }
 
-/// The figures of a link over the measurement, downlink first.
+/// Figures of a link over the measurement, downlink first.
 fn link_rows(link: &Duplex, begin: Time, measured: Span) -> [LinkRow; 2] {
     let end = begin + measured;
     let row = |direction| {
@@ -233,7 +233,7 @@ fn link_rows(link: &Duplex, begin: Time, measured: Span) -> [LinkRow; 2] {
     Direction::BOTH.map(row)
 }
 
-/// The figures of a shared medium over the measurement, downlink first.
+/// Figures of a shared medium over the measurement, downlink first.
 fn medium_rows(shared: &SharedMedium, begin: Time, measured: Span) -> [LinkRow; 2] {
     let row = |direction| {
         let figures = shared.medium.figures(direction, begin + measured);
@@ -252,7 +252,7 @@ fn medium_rows(shared: &SharedMedium, begin: Time, measured: Span) -> [LinkRow; 
     Direction::BOTH.map(row)
 }
 
-/// What links and media have in common, under a name and of whom.
+/// Figures common to links and shared media; `name` and `of` are name and owner.
 fn link_row(
     (name, of): (&str, &Option<String>),
     direction: Direction,
@@ -280,12 +280,12 @@ fn link_row(
     }
 }
 
-/// A transfer or a page that somebody waits for.
+/// A transfer or page that began.
 struct Completion {
     flow: u32,
     began: Time,
     size: Bytes,
-    /// None: it was not completed.
+    /// Completion time; `None`: not completed.
     at: Option<Time>,
 }
 
@@ -409,7 +409,7 @@ fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, measured: Span) -> Ce
         users: figures.users as u64,
         downlink_prb_use: used / offered,
         uplink_prb_use: figures.uplink_prbs as f64 / offered,
-        // bits over PRBs of 180 kHz for 1 ms
+        // Bits per PRB of 180 kHz and 1 ms.
         spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
     }
 }

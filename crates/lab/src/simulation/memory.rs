@@ -1,7 +1,7 @@
-//! How much memory a run takes: what it needs from the start is estimated, what grows is watched.
+//! Memory of a run: the initial demand is estimated, growth is monitored.
 //!
-//! Packets and tables grow with what happens. What is kept besides, of flows, UEs and their radio links, is known from the
-//! scenario; its sizes were measured as resident memory per item (`docs/resources.md`).
+//! The memory of packets and tables depends on the course of the run. The memory of flows, UEs and their radio links
+//! follows from the scenario; the sizes below were measured as resident memory per item (`docs/resources.md`).
 
 use super::{Happening, Page, Simulation};
 use crate::incidents::Incidents;
@@ -14,40 +14,40 @@ use airwnd_catalog::Error;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Time};
 
-/// A flow that is connected from the start: two TCP endpoints and histograms.
+/// A flow whose connection exists from the start: two TCP endpoints and histograms.
 const OPEN_FLOW: f64 = 40e3;
-/// A flow that comes and goes: its row, and that in JSON and in data frames.
+/// A dynamic flow: its row, also in JSON and in data frames.
 const FLOW: f64 = 3.3e3;
 /// A UE: bearers, HARQ processes, measurements.
 const UE: f64 = 40e3;
 /// A UE's radio link to a cell: gains and fading.
 const RADIO_LINK: f64 = 100.0;
 
-/// What a run may take.
+/// Memory budget of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
-    /// `None`: no limit.
+    /// Limit; `None`: no limit.
     most: Option<Bytes>,
-    /// What does not grow.
+    /// Memory that does not grow.
     fixed: u64,
-    /// It has been taken: the run ends.
+    /// Set when the limit is reached: the run ends.
     exhausted: bool,
 }
 
-/// A part of what a run needs from the start.
+/// A part of the initial memory demand.
 struct Need {
     key: String,
-    /// What it is, and how much of it.
+    /// Kind and number of the items.
     what: String,
     remedy: String,
     bytes: f64,
 }
 
 impl Memory {
-    /// The memory of a run.
+    /// Estimates the memory of a run.
     ///
     /// # Errors
-    /// It needs more from the start than it may take.
+    /// An initial demand above the limit.
     pub fn of(scenario: &Scenario, records: &Records) -> Result<Memory, Error> {
         let fixed = fixed(scenario);
         let sum = |needs: &[Need]| needs.iter().map(|need| need.bytes).sum::<f64>();
@@ -61,7 +61,7 @@ impl Memory {
         let largest = needs.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes)).expect("the sum is above zero");
         let Need { key, what, remedy, bytes } = largest;
         let message = format!(
-            "{what}, about {}, and a run may take {}: {remedy}, or allow more (--max-memory)",
+            "{what} need about {}, above the memory limit of {}: {remedy}, or raise the limit (--max-memory)",
             size(*bytes),
             size(most.0 as f64)
         );
@@ -69,7 +69,7 @@ impl Memory {
     }
 }
 
-/// What is kept whatever happens.
+/// Memory of flows, UEs and radio links.
 fn fixed(scenario: &Scenario) -> Vec<Need> {
     let ues: f64 = scenario.ue.iter().map(|group| f64::from(group.count)).sum();
     let links = ues * f64::from(scenario.cells());
@@ -80,7 +80,7 @@ fn fixed(scenario: &Scenario) -> Vec<Need> {
         needs.push(Need {
             key: format!("flow[{place}]"),
             what: format!("{} flows {kind}", count(flows)),
-            remedy: "take fewer".into(),
+            remedy: "use fewer flows".into(),
             bytes: flows * each,
         });
     }
@@ -88,14 +88,14 @@ fn fixed(scenario: &Scenario) -> Vec<Need> {
         needs.push(Need {
             key: "ue".into(),
             what: format!("{} UEs with {} radio links to cells", count(ues), count(links)),
-            remedy: "take fewer UEs or cells".into(),
+            remedy: "use fewer UEs or cells".into(),
             bytes: ues * UE + links * RADIO_LINK,
         });
     }
     needs
 }
 
-/// The time series of the flows that are there from the start to the end.
+/// Memory of the time series of flows that exist during the whole run.
 fn series(scenario: &Scenario, records: &Records, left: f64) -> Option<Need> {
     let period = records.series?;
     let flows: f64 =
@@ -105,23 +105,23 @@ fn series(scenario: &Scenario, records: &Records, left: f64) -> Option<Need> {
     let fit = (left / row / flows).max(1.0);
     Some(Need {
         key: String::new(),
-        what: format!("series: {} rows, one every {period} for each of {} flows", count(rows), count(flows)),
+        what: format!("series: {} rows (one every {period} for each of {} flows)", count(rows), count(flows)),
         remedy: format!(
-            "sample every {} or more seldom, or take fewer flows",
+            "sample at intervals of at least {}, or use fewer flows",
             round(scenario.duration.0 as f64 / fit)
         ),
         bytes: rows * row,
     })
 }
 
-/// The next period of 1, 2 or 5 times a power of ten.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn round(nanos: f64) -> Span {
     let power = libm::pow(10.0, libm::floor(libm::log10(nanos.max(1.0))));
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= nanos).unwrap_or(10.0);
     Span((step * power) as u64)
 }
 
-/// A number as a person writes it.
+/// Formats a number for messages.
 fn count(number: f64) -> String {
     if number < 1e6 { format!("{number:.0}") } else { format!("{number:.1e}") }
 }
@@ -132,7 +132,7 @@ fn size(bytes: f64) -> String {
 }
 
 impl Simulation<'_> {
-    /// Ends the run if it takes too much; else there may be as many packets as what is left has room for.
+    /// Ends the run if it exceeds its memory limit; otherwise limits the number of packets to the remaining memory.
     pub(super) fn watch_memory(&mut self, now: Time) {
         let Some(most) = self.memory.most else { return };
         let each = self.network.packet_bytes() as u64;
@@ -144,7 +144,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// The run ends.
+    /// Schedules the end of the run.
     pub(super) fn exhaust(&mut self, now: Time) {
         if !self.memory.exhausted {
             self.memory.exhausted = true;
@@ -152,7 +152,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// What the tables take that grow.
+    /// Memory of the tables that grow.
     fn tables_bytes(&self) -> u64 {
         let series = self.record.as_ref().map_or(0, |record| {
             record.series.len() * Series::row_bytes() + record.incidents.len() * Incidents::row_bytes()
@@ -162,7 +162,7 @@ impl Simulation<'_> {
         (series + self.pages.len() * page + allocations) as u64
     }
 
-    /// Why the run has ended: what takes the most.
+    /// Error of a run that reached its limit; names the largest consumer of memory.
     pub(super) fn exhaustion(&self, now: Time) -> Error {
         let most = self.memory.most.expect("there is a limit").0 as f64;
         let packets = self.network.packets();
@@ -175,13 +175,13 @@ impl Simulation<'_> {
         };
         let at = now.since(self.begin).as_secs();
         let message = format!(
-            "the memory that a run may take, {}, was taken after {at:.3} s: {why}, or allow more (--max-memory)",
+            "the memory limit of {} was reached after {at:.3} s: {why}, or raise the limit (--max-memory)",
             size(most)
         );
         Error::new(&self.scenario.name, None, message)
     }
 
-    /// Where most packets are, whose they are, and what to do.
+    /// Names the flow with most packets in the network and the link with most packets, and a remedy.
     fn crowd(&self) -> String {
         let flow = (0..self.flows.len()).max_by_key(|number| self.flows[*number].on_way).map(|number| {
             let flow = &self.flows[number];
@@ -202,9 +202,9 @@ impl Simulation<'_> {
                 X2 => "core.x2_queue",
                 _ => "its `queue`",
             };
-            let way = if direction == Direction::Down { "down" } else { "up" };
-            format!(", {} of them on link `{name}` ({way}): limit {key}", count(packets as f64))
+            let word = if direction == Direction::Down { "down" } else { "up" };
+            format!(", {} of them on link `{name}` ({word}): limit {key}", count(packets as f64))
         });
-        format!("{}{}, lower the rate of what is sent", flow.unwrap_or_default(), place.unwrap_or_default())
+        format!("{}{}, lower the sending rate", flow.unwrap_or_default(), place.unwrap_or_default())
     }
 }

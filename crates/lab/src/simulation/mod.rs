@@ -1,8 +1,8 @@
 //! A simulation: the network, with TCP flows, applications and meters at its ends.
 //!
-//! What happens inside the network is `airwnd_network`'s; its page reads in the order in which a packet travels. Here
-//! applications write, TCP sends, and what the network delivers or drops comes back to TCP and to the meters. Both have
-//! an event queue of their own; [`Simulation::step`] says which goes first.
+//! `airwnd_network` simulates the network itself; its documentation follows the path of a packet. In this module
+//! applications write, TCP sends, and packets delivered or dropped by the network are passed to TCP and to the meters.
+//! Both have separate event queues; [`Simulation::step`] merges them.
 
 mod devices;
 mod flows;
@@ -33,34 +33,35 @@ use memory::Memory;
 const UDP_HEADERS: Bytes = Bytes(28);
 /// Period of the calls of `progress`.
 const PROGRESS_PERIOD: Span = Span::from_millis(100);
-/// Steps of the event loop after which `progress` is called within a period as well: an instant may hold any number.
+/// Steps of the event loop after which `progress` is also called within a period, since any number of events may share
+/// an instant.
 const PROGRESS_STEPS: u32 = 1 << 16;
 
-/// What happens at the ends of the network.
+/// An event at the ends of the network.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     /// A flow's application writes.
     Write(u32),
     /// A flow's application stops.
     Stop(u32),
-    /// A flow's receiving application has read a piece.
+    /// A flow's receiving application has completed a read.
     Read(u32),
-    /// The timer of the peer that sends in this direction.
+    /// The timer of the peer that sends in this direction expires.
     Timer(u32, Direction),
     /// Time series are sampled.
     Sample,
     /// `progress` is called.
     Progress,
-    /// `progress` is called out of turn, after [`PROGRESS_STEPS`]; never scheduled.
+    /// `progress` is called within a period, after [`PROGRESS_STEPS`]; never scheduled.
     Busy,
-    /// A flow's congestion control cannot go on.
+    /// A flow's congestion control has failed.
     Failure(u32),
-    /// The run takes more memory than it may.
+    /// The memory limit of the run is reached.
     Exhausted,
 }
 
 impl Event for Happening {
-    /// At equal instants timers of the past come first, then what applications do, then the network, then observation.
+    /// Order at equal instants: timers, applications, the network, observation.
     fn class(&self) -> u8 {
         match self {
             Happening::Timer(..) | Happening::Failure(_) | Happening::Exhausted => 0,
@@ -70,14 +71,14 @@ impl Event for Happening {
     }
 }
 
-/// The first class of events that follow the network's at equal instants.
+/// First class of events that follow those of the network at equal instants.
 const AFTER_THE_NETWORK: u8 = 2;
 
-/// What a packet of a simulation carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Content {
     sent_at: Time,
-    /// Counts the packets that this end of the flow has sent, modulo 65536 (RFC 791 §3.1, identification).
+    /// Number of the packet among those sent by this end of the flow, modulo 65536 (RFC 791 §3.1, identification).
     identification: u16,
     carried: Carried,
 }
@@ -85,7 +86,7 @@ struct Content {
 /// Passes packets to the tap, if there is one.
 struct Tapped<'t> {
     tap: Option<&'t mut dyn Tap>,
-    /// The end of the warm-up.
+    /// End of the warm-up.
     begin: Time,
 }
 
@@ -98,7 +99,7 @@ impl Observer<Content> for Tapped<'_> {
     }
 }
 
-/// Apart, so that a run without a tap pays a branch.
+/// A separate cold function, so that a run without a tap costs one branch only.
 #[cold]
 fn sight(at: Span, node: Node, crossing: Crossing, packet: &Packet<Content>) -> Sight {
     let mut packet = *packet;
@@ -108,14 +109,14 @@ fn sight(at: Span, node: Node, crossing: Crossing, packet: &Packet<Content>) -> 
     Sight { at, node, crossing, flow, ue: device, direction, identification, carried }
 }
 
-/// Gives a segment the ECN field that queues may have marked.
+/// Copies the ECN field of the packet, which queues may have marked, to its segment.
 fn set_ecn(packet: &mut Packet<Content>) {
     if let Carried::Segment(segment) = &mut packet.content.carried {
         segment.ecn = packet.ecn;
     }
 }
 
-/// What is written down while a run goes on, if it was asked for.
+/// Records requested for the run.
 struct Record {
     period: Span,
     series: Series,
@@ -125,32 +126,32 @@ struct Record {
 struct Simulation<'t> {
     queue: EventQueue<Happening>,
     network: Network<Content, Tapped<'t>>,
-    /// Steps since `progress` was called out of turn.
+    /// Steps since the last [`Happening::Busy`].
     steps: u32,
     flows: Vec<Flow>,
     groups: Vec<Group>,
-    /// Pages that were completed, in chronological order.
+    /// Completed pages, in chronological order.
     pages: Vec<Page>,
     devices: Devices,
     record: Option<Record>,
-    /// The flows that are sampled, if there is a record.
+    /// Flows that are sampled, if there is a record.
     observed: Vec<u32>,
     scenario: &'t Scenario,
     config: Config,
     seed: u64,
-    /// The end of the warm-up.
+    /// End of the warm-up.
     begin: Time,
     memory: Memory,
 }
 
 /// Runs a scenario with a seed.
 ///
-/// `series` asks for time series with this period. `progress` is called every simulated 100 ms, and more often where
-/// much happens in them; it stops the run by returning false.
+/// `series` is the period of the time series; `None`: not recorded. `progress` is called every 100 ms of simulated
+/// time, and more often if these contain many events; it stops the run by returning false.
 ///
 /// # Errors
-/// A scenario whose network cannot be built, series without a period, a run that was stopped, one that takes more memory
-/// than it may, or a congestion control from outside that failed.
+/// A scenario whose network cannot be built, a series period of zero, a stopped run, a run that exceeds its memory
+/// limit, or a failed congestion control of a plug-in.
 pub fn run(
     scenario: &Scenario,
     seed: u64,
@@ -160,11 +161,10 @@ pub fn run(
     run_tapped(scenario, seed, &Records { series, ..Records::default() }, None, progress)
 }
 
-/// Runs a scenario with a seed as [`run`] does, writes down what is asked for, and shows every packet at every node to
-/// the tap.
+/// Runs a scenario as [`run`] does, keeps the requested records, and passes every packet at every node to the tap.
 ///
 /// # Errors
-/// As [`run`]; records that the scenario cannot give; a tap that does not go on stops the run.
+/// As [`run`], also for records that the scenario cannot provide. A tap can stop the run, too.
 pub fn run_tapped<'t>(
     scenario: &'t Scenario,
     seed: u64,
@@ -200,10 +200,10 @@ pub fn run_tapped<'t>(
 }
 
 impl Scenario {
-    /// Checks what a run with this seed would refuse before it begins, besides what makes no valid scenario.
+    /// Performs the checks that precede a run with this seed.
     ///
     /// # Errors
-    /// Records that the scenario cannot give, too little memory, cells that cannot be built.
+    /// Records that the scenario cannot provide, a memory limit that is too low, or cells that cannot be built.
     pub fn check_run(&self, seed: u64, records: &Records) -> Result<(), Error> {
         records.check(self)?;
         Memory::of(self, records)?;
@@ -247,7 +247,7 @@ impl<'t> Simulation<'t> {
         };
         simulation.watch_memory(Time::ZERO);
         simulation.add_flows();
-        simulation.know_links();
+        simulation.track_links();
         simulation.queue.schedule(Time::ZERO + PROGRESS_PERIOD, Happening::Progress);
         if let Some(record) = &simulation.record {
             simulation.queue.schedule(simulation.begin + record.period, Happening::Sample);
@@ -255,12 +255,12 @@ impl<'t> Simulation<'t> {
         Ok(simulation)
     }
 
-    /// Lets the network go on until something happens at its ends; `None`: nothing more until `end`.
+    /// Advances the network to the next event at its ends and returns that event; `None`: no more events until `end`.
     fn step(&mut self, end: Time) -> Option<(Time, Happening)> {
         while let Some(limit) = self.network_goes_until(end)
             && let Some(now) = self.network.advance(limit)
         {
-            // An event of the network is finished before anything else happens at its instant.
+            // All outcomes of a network event are handled before other events at its instant.
             while let Some(outcome) = self.network.next_outcome() {
                 self.settle(now, outcome);
             }
@@ -274,7 +274,7 @@ impl<'t> Simulation<'t> {
         self.queue.pop_until(end)
     }
 
-    /// Counts a step; whether it is time to call `progress` out of turn.
+    /// Counts a step. Returns whether `progress` is due within the period.
     fn is_busy(&mut self) -> bool {
         self.steps += 1;
         let is_busy = self.steps == PROGRESS_STEPS;
@@ -284,7 +284,7 @@ impl<'t> Simulation<'t> {
         is_busy
     }
 
-    /// The last instant whose events of the network precede what happens next at its ends.
+    /// Returns the last instant at which network events precede the next event at the ends.
     fn network_goes_until(&self, end: Time) -> Option<Time> {
         let limit = match self.queue.peek() {
             Some((at, happening)) if happening.class() < AFTER_THE_NETWORK => Time(at.0.checked_sub(1)?),
@@ -296,7 +296,7 @@ impl<'t> Simulation<'t> {
 
     // TCP.
 
-    /// Sends what the peer that sends in this direction has, and arms its timer.
+    /// Transmits pending segments of the peer that sends in this direction, and arms its timer.
     fn pump(&mut self, now: Time, number: u32, direction: Direction) {
         if direction == self.flows[number as usize].direction {
             self.note_repairs(now, number);
@@ -317,8 +317,8 @@ impl<'t> Simulation<'t> {
         self.watch(now, number);
     }
 
-    /// A timer event that an earlier one has overtaken does nothing, nor does one of a flow that is over; one that comes
-    /// too early is armed anew.
+    /// Handles a timer event. An event superseded by an earlier one, or of a flow that is over, is ignored; a timer
+    /// that fires too early is armed again.
     fn timer(&mut self, now: Time, number: u32, direction: Direction) {
         let Some(connection) = &mut self.flows[number as usize].connection else { return };
         let peer = connection.sender(direction);
@@ -328,12 +328,12 @@ impl<'t> Simulation<'t> {
         peer.timer = None;
         peer.endpoint.on_timeout(now);
         self.pump(now, number, direction);
-        self.give_up(number);
+        self.release(number);
     }
 
     // The network.
 
-    /// A packet of a flow enters the network.
+    /// Sends a packet of a flow into the network.
     fn emit(&mut self, now: Time, number: u32, direction: Direction, size: Bytes, carried: Carried) {
         let flow = &mut self.flows[number as usize];
         flow.on_way += 1;
@@ -357,7 +357,7 @@ impl<'t> Simulation<'t> {
         }
     }
 
-    /// What the network gives back reaches the ends.
+    /// Handles an outcome of the network.
     fn settle(&mut self, now: Time, mut outcome: NetworkOutcome<Content>) {
         match &mut outcome {
             NetworkOutcome::Delivered(packet) => self.deliver(now, packet),
@@ -367,14 +367,14 @@ impl<'t> Simulation<'t> {
         }
     }
 
-    /// A packet has reached the end that it was sent to.
+    /// Delivers a packet to its destination.
     fn deliver(&mut self, now: Time, packet: &mut Packet<Content>) {
         let (number, direction) = (packet.flow, packet.direction);
         set_ecn(packet);
         if let Carried::Segment(segment) = &packet.content.carried
             && segment.len > 0
         {
-            self.tell_of_device(now, number, direction);
+            self.report_device(now, number, direction);
         }
         let flow = &mut self.flows[number as usize];
         let is_data = direction == flow.direction;
@@ -402,13 +402,13 @@ impl<'t> Simulation<'t> {
                 }
                 let is_read_slowly = connection.reader.is_some();
                 if flow.is_asked && segment.len > 0 {
-                    self.converse(now, number, direction);
+                    self.on_data(now, number, direction);
                 }
                 self.pump(now, number, direction.reverse());
                 if is_read_slowly {
                     self.start_reading(now, number);
                 }
-                self.give_up(number);
+                self.release(number);
             }
         }
     }
@@ -420,8 +420,7 @@ impl<'t> Simulation<'t> {
         self.note(now, packet.flow, Incident::Drop(cause, packet.size));
     }
 
-    /// Notes what happened to a UE with each of its flows, once they are measured; with flows that come and go while they
-    /// are there.
+    /// Records a mobility event of a UE for each of its flows that is active, after the warm-up.
     fn note_mobility(&mut self, now: Time, notice: Notice) {
         let (ue, incident) = match notice {
             Notice::HandoverStart(ue, cell) => (ue, Incident::HandoverStart(cell.0)),
@@ -432,14 +431,14 @@ impl<'t> Simulation<'t> {
             Notice::PathSwitch(..) => return,
         };
         for number in 0..self.flows.len() as u32 {
-            if UeId(self.flows[number as usize].ue) == ue && now >= self.begin && self.is_there(number) {
+            if UeId(self.flows[number as usize].ue) == ue && now >= self.begin && self.is_active(number) {
                 self.note(now, number, incident);
             }
         }
     }
 
-    /// Gives an end that is about to receive data what its receive-window control needs to know of the device.
-    fn tell_of_device(&mut self, now: Time, number: u32, direction: Direction) {
+    /// Passes the device state to a receiver before it receives data, if its receive-window control requires it.
+    fn report_device(&mut self, now: Time, number: u32, direction: Direction) {
         let flow = &self.flows[number as usize];
         let wants = flow.connection.as_ref().map_or(rwnd::Wants::default(), |connection| connection.wants);
         if direction != flow.direction || wants == rwnd::Wants::default() {
@@ -448,7 +447,7 @@ impl<'t> Simulation<'t> {
         let ue = flow.ue;
         let mut device = self.devices.view(ue, direction, &self.flows);
         device.link = wants.link.then(|| self.link_to(now, ue));
-        let connection = self.flows[number as usize].connection.as_mut().expect("it wants to know");
+        let connection = self.flows[number as usize].connection.as_mut().expect("TCP flows have connections");
         connection.receiver(direction).endpoint.tell_of_device(device);
     }
 }

@@ -1,4 +1,4 @@
-//! What an oracle knows of the link to a device.
+//! Exact state of the path to a UE, for oracle controllers.
 
 use super::Simulation;
 use super::devices::{Links, Share, Taken, UeState};
@@ -7,21 +7,21 @@ use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
-/// How often is looked who shares what.
-const LOOK: Span = Span::from_millis(10);
-/// Weight of a new look in what flows take: a packet each 20 ms is a stream, not a burst.
+/// Interval at which link shares are re-evaluated.
+const UPDATE: Span = Span::from_millis(10);
+/// Weight of a new sample in the mean rate of a flow: one packet per 20 ms counts as a stream, not as a burst.
 const TAKEN_GAIN: f64 = 0.1;
-/// Weight of a new look in what a cell carries to a UE: fading averages out over some 50 ms, as it does within a
-/// round trip.
+/// Weight of a new sample in the mean capacity of a cell for a UE: fading averages out over about 50 ms, as it does
+/// within an RTT.
 const CELL_GAIN: f64 = 0.2;
-/// What stands for no limit.
+/// Rate of an unlimited link in bit/s.
 const UNLIMITED: f64 = 1e12;
-/// Bytes in a TTI as bits in a second.
+/// Factor from bytes per TTI to bit/s.
 const PER_SECOND: f64 = 8.0 * 1000.0;
 
 impl Simulation<'_> {
-    /// Makes room for what is known of links, if any receive-window control wants to know it.
-    pub(super) fn know_links(&mut self) {
+    /// Allocates the state of the links, if a receive-window control requires it.
+    pub(super) fn track_links(&mut self) {
         let config = &self.config;
         if !self.scenario.flow.iter().any(|group| group.rwnd.capabilities().wants.link) {
             return;
@@ -35,7 +35,7 @@ impl Simulation<'_> {
             payload,
             ack: headers,
             acked: config.delayed_ack_count.into(),
-            seen: None,
+            updated: None,
             of_links: vec![Share::default(); self.network.links().count()],
             of_cells: vec![Share::default(); cells],
             ues: vec![UeState::default(); self.network.devices()],
@@ -43,19 +43,20 @@ impl Simulation<'_> {
         }));
     }
 
-    /// What a device can know of the links to it: the payload of full segments that can come to it now, all its
-    /// connections together, and the round trip through an empty network.
+    /// Returns the state of the path to a UE: the available payload rate of full segments for all its connections
+    /// together, and the base RTT.
     ///
-    /// The rate is the least on the way: of a wire its rate, of a recording what it carries to arrive in the next round
-    /// trip (an oracle knows the future), of a cell what the UE's newest report gives over the whole carrier,
-    /// each shared as by a fair scheduler.
+    /// The rate is the minimum over the path. For a wire it is the link rate. For a link trace it is the capacity that
+    /// arrives within the next RTT (the oracle knows the future). For a cell it is the rate of the latest CQI report
+    /// over the whole carrier. Each is shared as by a fair scheduler.
     ///
-    /// The round trip follows from the route: delays, the transmission of a full segment and of its ACK, and what an
-    /// idle cell adds. What some flow has seen as its least would contain the queues of all of them.
+    /// The base RTT is computed from the path: propagation delays, transmission of a full segment and of its ACK, and
+    /// the latency of an idle cell. The minimum RTT measured by a flow is not used, since it may include standing
+    /// queues.
     pub(super) fn link_to(&mut self, now: Time, ue: u32) -> DeviceLink {
-        let mut links = self.devices.links.take().expect("made for who wants to know");
-        if links.seen.is_none_or(|seen| now.since(seen) >= LOOK) {
-            self.look(now, &mut links);
+        let mut links = self.devices.links.take().expect("allocated if a controller requires it");
+        if links.updated.is_none_or(|updated| now.since(updated) >= UPDATE) {
+            self.update_links(now, &mut links);
         }
         let state = &mut links.ues[ue as usize];
         let mut cell = None;
@@ -67,7 +68,7 @@ impl Simulation<'_> {
         let payload =
             |step: f64, around: Bytes| step * links.payload.0 as f64 / (links.segment + around).0 as f64;
         let mut rate: f64 = UNLIMITED;
-        // From the end of a link to the device.
+        // Delay from the end of a link to the UE.
         let mut behind = Span::ZERO;
         if let Some(cell) = cell {
             let part = links.of_cells[usize::from(cell)].part(1.0, state.is_greedy);
@@ -89,13 +90,14 @@ impl Simulation<'_> {
         DeviceLink { rate: BitRate(rate as u64), base_rtt }
     }
 
-    /// Who shares what now.
-    fn look(&mut self, now: Time, links: &mut Links) {
-        let since = now.since(links.seen.unwrap_or(Time::ZERO)).max(Span::from_nanos(1));
-        // What was seen long ago counts for nothing.
-        let looks = if links.seen.is_some() { since.as_secs() / LOOK.as_secs() } else { f64::INFINITY };
-        let gain = |of_one: f64| (of_one * looks).min(1.0);
-        links.seen = Some(now);
+    /// Re-evaluates the sharing of links and cells.
+    fn update_links(&mut self, now: Time, links: &mut Links) {
+        let since = now.since(links.updated.unwrap_or(Time::ZERO)).max(Span::from_nanos(1));
+        // The weight of a sample grows with the time since the last update, so that old samples expire.
+        let intervals =
+            if links.updated.is_some() { since.as_secs() / UPDATE.as_secs() } else { f64::INFINITY };
+        let gain = |of_one: f64| (of_one * intervals).min(1.0);
+        links.updated = Some(now);
         links.of_links.fill(Share::default());
         links.of_cells.fill(Share::default());
         for state in &mut links.ues {
@@ -126,7 +128,7 @@ impl Simulation<'_> {
                     let former = state.whole_cell.unwrap_or(whole);
                     state.whole_cell = Some(former + gain(CELL_GAIN) * (whole - former));
                 }
-                // What those who do not want more cost are blocks, padding and all.
+                // The cost of UEs that are not backlogged is counted in transport blocks, padding included.
                 let granted = Bytes(ran.downlink_blocks(UeId(ue)).bytes_sum);
                 let before = std::mem::replace(&mut state.granted, granted);
                 let grants = (granted - before).0 as f64 * Tti::SPAN.as_secs() / since.as_secs();
@@ -155,7 +157,7 @@ impl Simulation<'_> {
         }
     }
 
-    /// How long it is until the segments can have come that the device acknowledges next, where recordings say so.
+    /// Returns the time until the segments covered by the next ACK can have arrived, as given by link traces.
     fn until_next_ack(&self, now: Time, ue: u32, mut behind: Span, links: &Links) -> Span {
         let mut wait = Span::ZERO;
         for number in self.network.links_of(ue, Direction::Down).rev() {
@@ -169,7 +171,7 @@ impl Simulation<'_> {
         wait
     }
 
-    /// The round trip through an empty network that begins with an ACK from the UE now and ends with a full segment.
+    /// Returns the RTT of an empty network, from the transmission of an ACK at the UE to the arrival of a full segment.
     fn base_rtt(&self, now: Time, ue: u32, links: &Links) -> Span {
         let ran = self.network.ran();
         let mut at = now + ran.map_or(Span::ZERO, Ran::uplink_crossing);
@@ -183,7 +185,7 @@ impl Simulation<'_> {
         if ran.is_none() {
             return wires;
         }
-        // A UE gets its segments at the starts of TTIs, so the round trip takes whole ones.
+        // Segments arrive at the UE at TTI boundaries, so the RTT is a whole number of TTIs.
         let whole = links.ues[ue as usize].whole_cell.unwrap_or(0.0);
         let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
         Span((wires.0.div_ceil(Tti::SPAN.0) + blocks - 1) * Tti::SPAN.0) + DOWNLINK_CROSSING
@@ -200,15 +202,15 @@ mod tests {
         Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap()
     }
 
-    /// What is known of the first UE's link before anybody sends.
+    /// Path state of the first UE before any transmission.
     fn known(toml: &str) -> DeviceLink {
         let scenario = scenario(toml);
         Simulation::new(&scenario, 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
     }
 
-    /// A flow that sends a segment now and then sees the round trip of an empty network, over all that there is of routes.
+    /// A sparse flow measures the base RTT, on each kind of path.
     #[test]
-    fn the_empty_round_trip_is_an_idle_users() {
+    fn the_base_rtt_equals_the_rtt_of_a_sparse_flow() {
         let flow = "[[ue]]\nplacement = {kind = \"ring\", radius = \"400m\"}\n\
                     [[flow]]\nrwnd = \"oracle\"\ntraffic = {kind = \"ftp\", rate = \"80kbps\", chunk = \"1000B\"}\n";
         let top = "preset = \"airwnd-0.1\"\nduration = \"3s\"\ntcp = {mss = 1000, delayed_ack_count = 1}\n";
@@ -219,7 +221,7 @@ mod tests {
             "[[link]]\nname = \"recorded\"\nkind = \"trace\"\ndown = \"nyc-times\"\nrate_up = \"9Mbps\"\n";
         let narrow =
             "carrier.bandwidth = \"1.4MHz\"\nmac.request_period = \"1ms\"\n[[site]]\npower = \"0dBm\"\n";
-        // A mean over phases is a single UE's wait if the period is one TTI.
+        // With a period of one TTI the mean over phases equals the delay of a single UE.
         let often = "mac.request_period = \"1ms\"\n[[site]]\n";
         let ideal = "mac.buffer_reports = \"ideal\"\n[[site]]\n";
         for route in [wire, often, ideal, &format!("{far}{wire}"), &format!("{far}{often}{wire}"), narrow] {
@@ -229,14 +231,14 @@ mod tests {
             let known = known(&toml).base_rtt.as_millis();
             assert!((seen - known).abs() <= 1.0, "{seen} ms seen, {known} ms known over\n{route}");
         }
-        // Over a recording also the wait for an opportunity counts.
+        // On a link trace the wait for the next delivery opportunity is included.
         let waits = known(&format!("{top}{rates}{flow}")).base_rtt;
         assert!(waits > Span::from_millis(20), "{waits}");
     }
 
-    /// The least of the way counts, as payload: 1000 of 1054 bytes on a wire with timestamps and framing.
+    /// The rate is payload: 1000 of 1054 bytes on a wire with timestamps and framing.
     #[test]
-    fn the_rate_is_the_least_on_the_way() {
+    fn the_rate_is_the_minimum_over_the_path() {
         let rest = "[[ue]]\nplacement = {kind = \"ring\", radius = \"400m\"}\n[[flow]]\nrwnd = \"oracle\"\n";
         let rate = |links: &str| {
             known(&format!("preset = \"airwnd-0.1\"\nduration = \"1s\"\ntcp.mss = 1000\n{links}{rest}"))
@@ -247,25 +249,25 @@ mod tests {
         let wire = |mbps: u32| format!("[[link]]\nname = \"l{mbps}\"\nrate = \"{mbps}Mbps\"\n");
         assert!((rate(&wire(5)) - 5.0 * 1000.0 / 1054.0).abs() < 1e-3);
         assert!((rate(&(wire(5) + &wire(3) + &wire(9))) - 3.0 * 1000.0 / 1054.0).abs() < 1e-3);
-        // MCS 28 over 50 PRBs, three in each of 16 whole groups and two beyond: a block of 4395 bytes in each TTI.
+        // MCS 28 over 50 PRBs (16 RBGs of three PRBs and one of two): a block of 4395 bytes in each TTI.
         let cell = rate("[[site]]\n");
         assert!((cell - 4395.0 * 8.0 / 1052.0).abs() < 1e-3, "{cell}");
         assert!(rate(&("[[site]]\n".to_string() + &wire(5))) < 5.0);
     }
 
-    /// Those who want more share what those leave who do not.
+    /// Backlogged UEs share the capacity that the other UEs leave.
     #[test]
-    fn a_share_is_a_fair_one() {
+    fn shares_are_max_min_fair() {
         let share = Share { greedy: 3, modest: 2, taken: 10.0 };
         assert_eq!(share.part(100.0, true), 30.0);
         assert_eq!(share.part(100.0, false), 22.5);
-        // However much comes otherwise, no less than an equal part among all.
+        // The share is at least an equal share among all UEs.
         assert_eq!(Share { taken: 80.0, ..share }.part(100.0, true), 20.0);
         assert_eq!(Share::default().part(100.0, false), 100.0);
     }
 
     #[test]
-    fn nobody_pays_for_what_nobody_wants_to_know() {
+    fn links_are_not_tracked_without_an_oracle() {
         let toml =
             "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
         let scenario = scenario(toml);

@@ -1,23 +1,23 @@
-//! As somebody has measured them.
+//! Measured sizes.
 
 use super::{MOST, Sizes, whole};
 use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-/// Empirical: sizes from a CSV file: a list of them, or their distribution function.
+/// Empirical: sizes from a CSV file, given as a list or as a cumulative distribution function (CDF).
 ///
-/// The file begins with a line of column names; others than these are ignored. `size_bytes` alone is a list: each
-/// size is as likely. With `cdf` beside it a line says which part of all sizes is as small as this or smaller; both
-/// columns ascend, `cdf` ends at 1, and between two lines sizes are evenly spread. The path is relative to the
-/// scenario's folder. When a scenario is loaded the rows take the place of the path.
+/// The file begins with a header line; other columns than `size_bytes` and `cdf` are ignored. `size_bytes` alone is a
+/// list of equally likely sizes. With the column `cdf`, each line is a point of the CDF: the fraction of sizes up to
+/// `size_bytes`. Both columns must ascend, and `cdf` must end at 1; sizes are uniform between two points. The path is
+/// relative to the scenario's folder. A resolved scenario contains the rows and does not read the file again.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "a recording", check, files)]
 pub struct Params {
-    /// The file; once it has been read, `rows` holds what it said.
+    /// Path of the file; its contents are stored in `rows` when it is read.
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
-    /// The rows of the file: size, and the part up to it or -1.
+    /// Rows of the file: size in bytes, and CDF or -1 for a list.
     #[param(default = Vec::new(), range = -1.0..=(1u64 << 40) as f64, unit = "B, 1", source = "the file")]
     pub rows: Vec<[f64; 2]>,
 }
@@ -35,13 +35,13 @@ impl Params {
     }
 }
 
-/// Sizes of a file.
+/// Sizes from a file.
 pub struct Empirical {
     rows: Vec<[f64; 2]>,
 }
 
 impl Empirical {
-    /// The sizes of a file that has been read.
+    /// Creates the distribution from the rows.
     pub fn new(params: Params) -> Self {
         Empirical { rows: params.rows }
     }
@@ -63,7 +63,7 @@ impl Sizes for Empirical {
     }
 }
 
-/// The first row that cannot be, and what is wrong with it.
+/// Returns the index of the first invalid row, and the error.
 fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
     let is_list = rows.iter().all(|[_, up_to]| *up_to == -1.0);
     for (place, [size, up_to]) in rows.iter().enumerate() {
@@ -79,10 +79,10 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
         }
         if let Some([before, part]) = place.checked_sub(1).map(|before| rows[before]) {
             if *size < before {
-                return found(format!("size {size} is below {before} before it"));
+                return found(format!("size {size} is below the previous size {before}"));
             }
             if *up_to <= part {
-                return found(format!("cdf {up_to} is not above {part} before it"));
+                return found(format!("cdf {up_to} is not above the previous {part}"));
             }
         }
     }
@@ -91,7 +91,10 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
     (!is_list && end < 1.0).then(|| (last, format!("cdf ends at {end}, not at 1")))
 }
 
-/// The rows of a CSV text, or what is wrong with it and in which line.
+/// Parses a CSV text.
+///
+/// # Errors
+/// The number of a line, and the error in it.
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text)?;
     let (size, cdf) = (table.need("size_bytes")?, table.find("cdf"));
@@ -115,16 +118,16 @@ mod tests {
 
     #[test]
     fn mistakes_name_the_line() {
-        let complaint = |text: &str| parse(text).unwrap_err();
-        assert_eq!(complaint(""), (1, "the file is empty".into()));
-        assert_eq!(complaint("size\n1"), (1, "there is no column `size_bytes`".into()));
-        assert_eq!(complaint("size_bytes\n"), (1, "there is no size in it".into()));
+        let refusal = |text: &str| parse(text).unwrap_err();
+        assert_eq!(refusal(""), (1, "the file is empty".into()));
+        assert_eq!(refusal("size\n1"), (1, "there is no column `size_bytes`".into()));
+        assert_eq!(refusal("size_bytes\n"), (1, "no rows; at least one size is required".into()));
         assert_eq!(
-            complaint("size_bytes\n0"),
+            refusal("size_bytes\n0"),
             (2, "0 in column `size_bytes` is outside 1..1099511627776".into())
         );
-        assert_eq!(complaint("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below 9 before it");
-        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.5").1, "cdf 0.5 is not above 0.5 before it");
-        assert_eq!(complaint("size_bytes,cdf\n8,0.5\n9,0.9"), (3, "cdf ends at 0.9, not at 1".into()));
+        assert_eq!(refusal("size_bytes,cdf\n9,0.5\n8,1").1, "size 8 is below the previous size 9");
+        assert_eq!(refusal("size_bytes,cdf\n8,0.5\n9,0.5").1, "cdf 0.5 is not above the previous 0.5");
+        assert_eq!(refusal("size_bytes,cdf\n8,0.5\n9,0.9"), (3, "cdf ends at 0.9, not at 1".into()));
     }
 }

@@ -1,24 +1,24 @@
-//! Exponentially distributed.
+//! Exponentially distributed sizes.
 
 use super::{MOST, Sizes, check_bounds, check_part, whole};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-/// Exponential: sizes of an exponential distribution, of which the part between `min` and `max` is taken.
+/// Exponential: exponentially distributed sizes, truncated to the range from `min` to `max`.
 ///
-/// P(X > x) = e^(-x / mean).
+/// P(X > x) = e^(-x / mean) before truncation.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Law, Simulation Modeling and Analysis, 5th ed., section 8.3.2", check)]
 pub struct Params {
-    /// Mean of the whole distribution.
+    /// Mean before truncation.
     #[param(default = Bytes(100_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
     pub mean: Bytes,
-    /// The smallest size.
+    /// Minimum size.
     #[param(default = Bytes(1), range = Bytes(1)..=MOST, unit = "B", source = "one byte")]
     pub min: Bytes,
-    /// The largest size.
-    #[param(default = MOST, range = Bytes(1)..=MOST, unit = "B", source = "no bound that matters")]
+    /// Maximum size.
+    #[param(default = MOST, range = Bytes(1)..=MOST, unit = "B", source = "effectively unbounded")]
     pub max: Bytes,
 }
 
@@ -33,7 +33,7 @@ impl Params {
         libm::exp(-(size.0 as f64) / self.mean.0 as f64)
     }
 
-    /// The part of the distribution that lies within the bounds.
+    /// Probability mass within the bounds.
     fn part_within(&self) -> f64 {
         self.tail(self.min) - self.tail(self.max)
     }
@@ -47,7 +47,7 @@ pub struct Exponential {
 }
 
 impl Exponential {
-    /// Sizes with this mean.
+    /// Creates the distribution.
     pub fn new(params: Params) -> Self {
         let tails = [params.tail(params.min), params.tail(params.max)];
         Exponential { params, tails }

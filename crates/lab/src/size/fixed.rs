@@ -1,4 +1,4 @@
-//! Always the same.
+//! A constant size.
 
 use super::{MOST, Sizes};
 use airwnd_catalog::Params;
@@ -6,25 +6,25 @@ use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use std::ops::RangeInclusive;
 
-/// What a size may be.
+/// Range of sizes.
 pub(super) const RANGE: RangeInclusive<Bytes> = Bytes(1)..=MOST;
 
-/// Fixed: always the same number of bytes; `size = "1MiB"` is short for it.
+/// Fixed: a constant size; `size = "1MiB"` is shorthand for it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "DFCSD 2019 §5.1: flows of 64 KB to 10 MB")]
 pub struct Params {
-    /// The size.
+    /// Size.
     #[param(default = Bytes(1 << 20), range = RANGE, unit = "B", source = "a typical object")]
     pub bytes: Bytes,
 }
 
-/// One size.
+/// A constant size.
 pub struct Fixed {
     bytes: Bytes,
 }
 
 impl Fixed {
-    /// This size.
+    /// Creates the distribution.
     pub fn new(params: Params) -> Self {
         Fixed { bytes: params.bytes }
     }

@@ -1,18 +1,18 @@
-//! Lognormally distributed.
+//! Lognormally distributed sizes.
 
 use super::{MOST, Sizes, check_bounds, check_part, whole};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-/// Halvings of an interval of 80 standard deviations until it is a part in 2^60 of it.
+/// Bisection steps: the initial interval of 80 standard deviations is divided by 2^60.
 const HALVINGS: u32 = 60;
-/// Beyond this many standard deviations there is nothing.
+/// Bound of the quantile search in standard deviations; the probability beyond it is negligible.
 const FARTHEST: f64 = 40.0;
 
-/// Lognormal: sizes whose logarithm is normally distributed, of which the part between `min` and `max` is taken.
+/// Lognormal: lognormally distributed sizes, truncated to the range from `min` to `max`.
 ///
-/// The defaults are those of a page's main object.
+/// The defaults are those of the main object of a web page.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "3GPP R1-070674, HTTP traffic model, main object", check)]
 pub struct Params {
@@ -23,11 +23,11 @@ pub struct Params {
     #[param(default = 1.37, range = 0.01..=10.0)]
     #[param(unit = "ln B", source = "3GPP R1-070674, HTTP traffic model")]
     pub sigma: f64,
-    /// The smallest size.
+    /// Minimum size.
     #[param(default = Bytes(100), range = Bytes(1)..=MOST)]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub min: Bytes,
-    /// The largest size.
+    /// Maximum size.
     #[param(default = Bytes(2_000_000), range = Bytes(1)..=MOST)]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub max: Bytes,
@@ -44,7 +44,7 @@ impl Params {
         standard_below((libm::log(size.0 as f64) - self.mu) / self.sigma)
     }
 
-    /// The part of the distribution that lies within the bounds.
+    /// Probability mass within the bounds.
     fn part_within(&self) -> f64 {
         self.below(self.max) - self.below(self.min)
     }
@@ -55,7 +55,7 @@ fn standard_below(z: f64) -> f64 {
     0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// The z with P(Z < z) = `part`, by bisection.
+/// Returns the z with P(Z < z) = `part`, by bisection.
 fn standard_quantile(part: f64) -> f64 {
     let (mut low, mut high) = (-FARTHEST, FARTHEST);
     for _ in 0..HALVINGS {
@@ -77,7 +77,7 @@ pub struct Lognormal {
 }
 
 impl Lognormal {
-    /// Sizes with these logarithms.
+    /// Creates the distribution.
     pub fn new(params: Params) -> Self {
         let below = [params.below(params.min), params.below(params.max)];
         Lognormal { params, below }

@@ -1,11 +1,11 @@
-//! How many bytes there are to transfer.
+//! Size distributions of transfers and objects.
 
 use airwnd_catalog::{Defaults, Error, Fault, Files, Node, Param, Value, family, range_text};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use serde_json::{Value as Json, json};
 
-/// Size: how many bytes a transfer or an object has.
+/// Size: distribution of the size of a transfer or object.
 #[family(name = "size", build = fn() -> Box<dyn Sizes>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -16,40 +16,43 @@ pub enum Spec {
     Empirical(empirical::Params),
 }
 
-/// The greatest size.
+/// Maximum size.
 pub const MOST: Bytes = Bytes(1 << 40);
 
-/// A rule for sizes.
+/// A distribution of sizes.
 pub trait Sizes: Send {
-    /// The next size, at least 1 byte. One number is drawn from the stream, or none.
+    /// Draws a size of at least 1 byte. Takes at most one number from the stream.
     fn draw(&self, stream: &mut Stream) -> Bytes;
 }
 
-/// The least part of a distribution that its bounds may leave: below, the inverse of the distribution function loses its
-/// digits.
+/// Minimum probability mass within the bounds of a truncated distribution: below it the inverse CDF loses its
+/// precision.
 const LEAST_PART: f64 = 1e-9;
 
 fn check_bounds(min: Bytes, max: Bytes) -> Result<(), (&'static str, String)> {
     if min >= max {
-        return Err(("max", format!("the largest size {max} is not above the smallest {min}")));
+        return Err(("max", format!("the maximum size {max} is not above the minimum {min}")));
     }
     Ok(())
 }
 
-/// `part` is what lies between a distribution's bounds.
+/// Checks the probability mass within the bounds of a distribution.
 fn check_part(part: f64) -> Result<(), (&'static str, String)> {
     if part < LEAST_PART {
-        return Err(("min", "next to nothing of the distribution lies between min and max".into()));
+        return Err((
+            "min",
+            format!("less than {LEAST_PART:e} of the distribution lies between min and max"),
+        ));
     }
     Ok(())
 }
 
-/// A size as it is written: a number of bytes, or a member of the family.
+/// A size parameter: a number of bytes, or a member of the family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size(pub Spec);
 
 impl Size {
-    /// Always this many bytes.
+    /// A constant size.
     pub const fn fixed(bytes: Bytes) -> Size {
         Size(Spec::Fixed(fixed::Params { bytes }))
     }
@@ -102,7 +105,7 @@ impl Param for Size {
     }
 }
 
-/// A number of bytes, at least one.
+/// Rounds to whole bytes, at least one.
 fn whole(size: f64) -> Bytes {
     Bytes((libm::round(size) as u64).max(1))
 }
@@ -125,7 +128,7 @@ mod tests {
         draws
     }
 
-    /// Mean and quantiles as they should be; the standard error of the mean of 5e4 draws is below 1 % here.
+    /// Checks mean and quantiles; the standard error of the mean of 5e4 draws is below 1 % here.
     fn agrees(spec: &Spec, mean: f64, quantiles: &[(f64, f64)]) {
         let draws = draws(spec);
         let found = draws.iter().sum::<f64>() / draws.len() as f64;
@@ -175,7 +178,7 @@ mod tests {
             Spec::Empirical(empirical::Params { path: String::new(), rows: rows.to_vec() })
         };
         agrees(&rows(&[[1000.0, -1.0], [3000.0, -1.0]]), 2000.0, &[(0.4, 1000.0), (0.6, 3000.0)]);
-        // A tenth has 1000 bytes, the rest lies evenly between 1000 and 3000.
+        // One tenth has 1000 bytes; the rest is uniform between 1000 and 3000.
         let points = rows(&[[1000.0, 0.1], [3000.0, 1.0]]);
         agrees(&points, 0.1 * 1000.0 + 0.9 * 2000.0, &[(0.05, 1000.0), (0.55, 2000.0)]);
     }
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_size_is_read_and_written_plainly() {
+    fn a_constant_size_is_written_as_a_number_of_bytes() {
         let read = |toml: &str| {
             let node = Node::from_toml(toml, "test").unwrap();
             let Value::Table(entries) = &node.value else { unreachable!() };
@@ -203,10 +206,10 @@ mod tests {
         assert_eq!((plain.clone(), plain.to_json()), (Size::fixed(Bytes(3000)), json!("3kB")));
         assert_eq!(read("size = {kind = \"fixed\", bytes = \"3kB\"}").unwrap(), plain);
         assert!(matches!(read("size = \"pareto\"").unwrap(), Size(Spec::Pareto(_))));
-        let complaint = |toml: &str| read(toml).unwrap_err().to_string();
-        assert_eq!(complaint("size = \"0B\""), "test:1: 0B is outside 1B..1024GiB");
+        let refusal = |toml: &str| read(toml).unwrap_err().to_string();
+        assert_eq!(refusal("size = \"0B\""), "test:1: 0B is outside 1B..1024GiB");
         assert_eq!(
-            complaint("size = \"parto\""),
+            refusal("size = \"parto\""),
             "test:1: unknown size `parto`; did you mean `pareto`?; allowed: `fixed`, `exponential`, `pareto`, `lognormal`, `empirical`"
         );
     }

@@ -1,24 +1,24 @@
-//! Pareto-distributed.
+//! Pareto-distributed sizes.
 
 use super::{MOST, Sizes, check_bounds, whole};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 
-/// Pareto: sizes of a bounded Pareto distribution: most are small, most bytes are in the few large ones.
+/// Pareto: heavy-tailed sizes of a bounded Pareto distribution; most are small, and a few large ones have most bytes.
 ///
 /// P(X > x) ~ x^(-shape) between `min` and `max`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Crovella and Bestavros, IEEE/ACM ToN 5(6), 1997: sizes of files in the Web", check)]
 pub struct Params {
-    /// The exponent; between 1 and 2 the untruncated variance is infinite.
+    /// Shape parameter (exponent); between 1 and 2 the variance before truncation is infinite.
     #[param(default = 1.2, range = 0.01..=20.0)]
     #[param(unit = "1", source = "Crovella and Bestavros 1997: between 1 and 2")]
     pub shape: f64,
-    /// The smallest size.
+    /// Minimum size.
     #[param(default = Bytes(10_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
     pub min: Bytes,
-    /// The largest size.
+    /// Maximum size.
     #[param(default = Bytes(10_000_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
     pub max: Bytes,
 }
@@ -32,12 +32,12 @@ impl Params {
 /// Pareto-distributed sizes.
 pub struct Pareto {
     params: Params,
-    /// The part of the unbounded distribution that lies within the bounds.
+    /// Probability mass of the unbounded distribution within the bounds.
     within: f64,
 }
 
 impl Pareto {
-    /// Sizes with this shape.
+    /// Creates the distribution.
     pub fn new(params: Params) -> Self {
         let within = 1.0 - libm::pow(params.min.0 as f64 / params.max.0 as f64, params.shape);
         Pareto { params, within }

@@ -1,4 +1,4 @@
-//! A download without end.
+//! An unlimited transfer.
 
 use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::Params;
@@ -9,11 +9,11 @@ use airwnd_units::Time;
 #[params(source = "ns-3 BulkSendApplication")]
 pub struct Params {}
 
-/// The endless source.
+/// An unlimited source.
 pub struct Bulk;
 
 impl Bulk {
-    /// There is nothing to set.
+    /// Creates the source.
     pub fn new(_params: Params, _ctx: &FlowContext) -> Self {
         Bulk
     }

@@ -4,15 +4,15 @@ use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-/// Constant bit rate: UDP datagrams of one size, evenly in time.
+/// Constant bit rate: UDP datagrams of one size at equal intervals.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 UdpClient")]
 pub struct Params {
-    /// Rate of the payload.
+    /// Payload rate.
     #[param(default = BitRate(1_000_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "ns-3 UdpClient: Interval and PacketSize")]
     pub rate: BitRate,
-    /// Payload of a datagram.
+    /// Payload per datagram.
     #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(65507))]
     #[param(unit = "B", source = "ns-3 reference runs S1 and S2")]
     pub packet: Bytes,
@@ -24,7 +24,7 @@ pub struct Cbr {
 }
 
 impl Cbr {
-    /// A source with this rate.
+    /// Creates a source with this rate.
     pub fn new(params: Params, _ctx: &FlowContext) -> Self {
         Cbr { params }
     }

@@ -1,24 +1,25 @@
-//! A download from a source of limited speed.
+//! A transfer from a rate-limited source.
 
 use super::on_off::{OnOff, Pieces};
 use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-/// FTP: one TCP connection fed at a constant rate, continuously or on and off in turn.
+/// FTP: one TCP connection fed at a constant rate, continuously or in on/off periods.
 ///
-/// The application writes pieces of `chunk` bytes evenly in time. With `off` above zero it does so in on times only: it
-/// starts with an off time, writes a piece when its last bit is produced, and keeps the part of a piece that an off time
-/// cuts short. ns-3's OnOffApplication is on and off for 1 s each by default. A piece for which TCP's send buffer has
-/// no room is not written, as ns-3's OnOffApplication of that time did.
+/// The application writes chunks of `chunk` bytes at equal intervals. With `off` above zero it produces data only
+/// during on periods: it starts with an off period, writes a chunk when its last bit is produced, and carries a chunk
+/// interrupted by an off period over to the next on period. The defaults of ns-3's OnOffApplication are 1 s on and 1 s
+/// off. A chunk that does not fit into TCP's send buffer is discarded, as in ns-3's OnOffApplication at the time of
+/// ARWA 2019.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 OnOffApplication; ARWA 2019 Table 1: FTP of 512 bytes")]
 pub struct Params {
-    /// Rate at which the application produces data.
+    /// Data rate of the application during on periods.
     #[param(default = BitRate(500_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "ns-3 OnOffApplication::DataRate")]
     pub rate: BitRate,
-    /// Bytes of one write.
+    /// Bytes per write.
     #[param(default = Bytes(512), range = Bytes(1)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "ns-3 OnOffApplication::PacketSize")]
     pub chunk: Bytes,
@@ -27,11 +28,11 @@ pub struct Params {
     pub on_off: OnOff,
 }
 
-/// A source that writes pieces at a constant rate.
+/// A source that writes chunks at a constant rate.
 pub struct Ftp(Pieces);
 
 impl Ftp {
-    /// A source with this rate.
+    /// Creates a source with this rate.
     pub fn new(params: Params, _ctx: &FlowContext) -> Self {
         Ftp(Pieces::new(params.chunk, params.rate, params.on_off))
     }

@@ -1,4 +1,4 @@
-//! What applications send.
+//! Traffic models of applications.
 
 pub mod on_off;
 
@@ -6,7 +6,7 @@ use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 
-/// Traffic: what an application sends, and over which transport.
+/// Traffic: traffic model of an application, and its transport.
 #[family(name = "traffic", build = fn(ctx: &FlowContext) -> Box<dyn Source>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
@@ -18,122 +18,122 @@ pub enum Spec {
     Web(web::Params),
 }
 
-/// What an application is made from besides its settings.
+/// Inputs of an application in addition to its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowContext {
-    /// What the flow draws its sizes and times from.
+    /// Random stream for the sizes and times of the flow.
     pub stream: Stream,
-    /// The size that the flow brings along, in place of the settings'.
+    /// Size of the flow, given by its arrival process; `None`: the size parameter applies.
     pub size: Option<Bytes>,
 }
 
-/// The transport that an application uses.
+/// Transport protocol of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A TCP connection, opened when the flow starts.
     Tcp,
-    /// Datagrams.
+    /// UDP datagrams.
     Udp,
 }
 
-/// What an application hands over at an instant.
+/// Result of a write by an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// As much as the transport ever takes.
+    /// Unlimited data.
     Endless,
-    /// All there is, and then the connection is closed.
+    /// All data of the flow; the connection is closed after it.
     Whole(Bytes),
-    /// A piece, and when the next one comes. What TCP has no room for is not written.
+    /// A chunk, and the time of the next write. Bytes that do not fit into TCP's send buffer are discarded.
     Piece(Bytes, Time),
-    /// Nothing yet, and when the first piece comes.
+    /// No data yet, and the time of the next write.
     Later(Time),
-    /// A request, which the end that receives the data sends to the other.
+    /// A request from the receiver of the data to its sender.
     Request(Bytes),
 }
 
-/// A part of what an application does, which a user waits for: a page.
+/// A unit of transfer with a completion time, such as a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// When it was asked for.
+    /// Time of the request.
     pub began: Time,
-    /// Bytes that belong to it.
+    /// Size in bytes.
     pub size: Bytes,
 }
 
-/// What follows from data that arrived.
+/// Reaction of an application to received data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reaction {
-    /// When the next request is to be written.
+    /// Time of the next request.
     pub write_at: Option<Time>,
-    /// What is complete by it.
+    /// Unit completed by the data.
     pub completed: Option<Part>,
-    /// It was the last.
+    /// Set if the completed unit is the last one.
     pub is_last: bool,
 }
 
-/// An application that sends.
+/// A traffic source.
 pub trait Source: Send {
-    /// The transport that it needs.
+    /// Transport protocol.
     fn transport(&self) -> Transport;
-    /// Called when the flow starts and then at each instant that a [`Write::Piece`], a
-    /// [`Write::Later`] or a [`Reaction`] named.
+    /// Writes data. Called when the flow starts, and then at each time given by a [`Write::Piece`], a [`Write::Later`]
+    /// or a [`Reaction`].
     fn write(&mut self, now: Time) -> Write;
-    /// How often it writes in a second, if it writes evenly, pauses left out.
+    /// Writes per second during on periods; 0 for a source without periodic writes.
     fn writes_per_second(&self) -> f64 {
         0.0
     }
-    /// Whether it ends by itself.
+    /// Returns whether the source ends by itself.
     fn ends(&self) -> bool {
         false
     }
-    /// Whether a size that the flow brings along takes the place of the settings'.
+    /// Returns whether [`FlowContext::size`] replaces the size parameter.
     fn takes_size(&self) -> bool {
         false
     }
-    /// The size of the whole, if it has one.
+    /// Total size, if there is one.
     fn size(&self) -> Option<Bytes> {
         None
     }
-    /// Whether it is asked: the end that receives the data opens the connection and sends requests.
+    /// Returns whether data is sent on request: the receiver of the data opens the connection and sends requests.
     fn is_asked(&self) -> bool {
         false
     }
-    /// The sender has so many bytes of requests in all: what it answers now.
+    /// Returns the bytes to send in response, given the total bytes of requests received so far.
     fn answer(&mut self, _requested: Bytes) -> Bytes {
         Bytes::ZERO
     }
-    /// The receiver has so many bytes in all: what follows.
+    /// Returns the reaction of the receiver, given the total bytes received so far.
     fn arrived(&mut self, _now: Time, _received: Bytes) -> Reaction {
         Reaction::default()
     }
-    /// What has been asked for and is not complete.
+    /// Requested unit that is not complete.
     fn unfinished(&self) -> Option<Part> {
         None
     }
 }
 
 impl Spec {
-    /// The transport that it needs.
+    /// Transport protocol.
     pub fn transport(&self) -> Transport {
         self.source().transport()
     }
 
-    /// Whether it ends by itself.
+    /// Returns whether the sources end by themselves.
     pub fn ends(&self) -> bool {
         self.source().ends()
     }
 
-    /// Whether a size that a flow brings along takes the place of the settings'.
+    /// Returns whether [`FlowContext::size`] replaces the size parameter.
     pub fn takes_size(&self) -> bool {
         self.source().takes_size()
     }
 
-    /// How often it writes in a second, if it writes evenly, pauses left out.
+    /// Writes per second during on periods; 0 for sources without periodic writes.
     pub fn writes_per_second(&self) -> f64 {
         self.source().writes_per_second()
     }
 
-    /// One of its applications, for what all of them have in common.
+    /// Creates a source to query properties that do not depend on the flow.
     fn source(&self) -> Box<dyn Source> {
         self.build(&FlowContext { stream: Stream::new(0, "nothing is drawn"), size: None })
     }

@@ -1,4 +1,4 @@
-//! Sources that produce data at a constant rate, on and off in turn.
+//! Sources that produce data at a constant rate, continuously or in on/off periods.
 
 use super::Write;
 use airwnd_catalog::Params;
@@ -6,27 +6,28 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 
 const BITS_TIMES_NANOSECONDS: u128 = 8 * 1_000_000_000;
 
-/// On and off times, as ns-3's OnOffApplication has them.
+/// On and off periods of constant length, as in ns-3's OnOffApplication.
 ///
-/// Its defaults there are 1 s each, so that `rate` is twice the mean; here a source pauses only if `off` says so.
+/// The defaults of ns-3 are 1 s each, so that `rate` is twice the mean rate. Here a source is continuous unless `off`
+/// is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Params)]
 #[params(source = "ns-3.44 OnOffApplication")]
 pub struct OnOff {
-    /// How long data is produced at a time. Has no effect while `off` is zero.
+    /// Length of an on period. No effect if `off` is zero.
     #[param(default = Span::from_secs(1), range = Span::from_micros(1)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "ns-3 OnOffApplication::OnTime")]
     pub on: Span,
-    /// Pause before each on time, the first included. Zero: continuous.
+    /// Length of the off period before each on period, including the first. Zero: continuous.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(3600))]
     #[param(unit = "time", source = "continuous; ns-3's OnOffApplication::OffTime is 1 s by default")]
     pub off: Span,
 }
 
-/// Pieces of one size, produced at a rate.
+/// Chunks of one size, produced at a constant rate.
 ///
-/// A continuous source writes its first piece when it starts. One with pauses conducts itself as ns-3's
-/// OnOffApplication: it starts with a pause, writes a piece when its last bit is produced, and keeps the part of a piece
-/// that an off time cuts short for the next on time.
+/// A continuous source writes its first chunk when it starts. A source with off periods behaves like ns-3's
+/// OnOffApplication: it starts with an off period, writes a chunk when its last bit is produced, and carries a chunk
+/// interrupted by an off period over to the next on period.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     size: Bytes,
@@ -37,17 +38,17 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// A source that has not started.
+    /// Creates a source that has not started.
     pub(super) fn new(size: Bytes, rate: BitRate, on_off: OnOff) -> Pieces {
         Pieces { size, rate, on_off, began: None, written: 0 }
     }
 
-    /// How often it writes in a second, pauses left out.
+    /// Writes per second during on periods.
     pub(super) fn per_second(&self) -> f64 {
         self.rate.0 as f64 / self.size.bits() as f64
     }
 
-    /// What is written when the flow starts, and then at each instant named.
+    /// Writes a chunk. Called when the flow starts, and then at each returned time.
     pub(super) fn write(&mut self, now: Time) -> Write {
         if self.on_off.off == Span::ZERO {
             return Write::Piece(self.size, now + self.rate.transmission_time(self.size));
@@ -60,13 +61,13 @@ impl Pieces {
         Write::Piece(self.size, self.produced(began, self.written + 1))
     }
 
-    /// When so many pieces have been produced.
-    // From the beginning, not from piece to piece: what is rounded does not add up.
+    /// Time at which this many chunks have been produced.
+    // Computed from the beginning, not from chunk to chunk, so that rounding errors do not accumulate.
     fn produced(&self, began: Time, pieces: u64) -> Time {
         let bytes = u128::from(pieces) * u128::from(self.size.0);
         let working = bytes.saturating_mul(BITS_TIMES_NANOSECONDS) / u128::from(self.rate.0);
         let working = Span(u64::try_from(working).unwrap_or(u64::MAX));
-        // What is produced at the very end of an on time belongs to it.
+        // A chunk completed exactly at the end of an on period belongs to that period.
         let pauses = working.0.div_ceil(self.on_off.on.0).max(1);
         began + working + Span(self.on_off.off.0.saturating_mul(pauses))
     }
@@ -84,7 +85,7 @@ mod tests {
         Pieces::new(Bytes(size), BitRate(rate), on_off)
     }
 
-    /// Instants of the first writes, from the start of the flow.
+    /// Times of the first writes, from the start of the flow.
     fn instants(mut pieces: Pieces, count: usize) -> Vec<Span> {
         let mut now = BEGAN;
         let mut instants = Vec::new();
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_takes_longer_than_all_time_is_never_written() {
+    fn a_chunk_beyond_the_range_of_time_is_never_written() {
         let on_off = OnOff { on: Span::from_micros(1), off: Span::from_secs(199) };
         let mut pieces = Pieces::new(Bytes(1 << 40), BitRate(1), on_off);
         assert!(matches!(pieces.write(BEGAN), Write::Later(Time::NEVER)));
@@ -111,7 +112,7 @@ mod tests {
         assert!(matches!(continuous.write(BEGAN), Write::Piece(_, Time::NEVER)));
     }
 
-    /// Instants agree to a bit for each off time so far: ns-3 keeps whole bits of what one cuts short.
+    /// Times agree to one bit time per off period so far: ns-3 carries whole bits of an interrupted chunk over.
     fn assert_as_ns3(pieces: Pieces, ns3: &[u64]) {
         let bit = 1_000_000_000 / pieces.rate.0 + 1;
         let cycle = pieces.on_off.on.0 + pieces.on_off.off.0;
@@ -121,10 +122,10 @@ mod tests {
         }
     }
 
-    // The instants of OnOffApplication's Tx trace in ns-3.44 with constant on and off times, from its start.
+    // Times of OnOffApplication's Tx trace in ns-3.44 with constant on and off periods, from its start.
 
     #[test]
-    fn it_starts_with_a_pause_and_the_first_piece_is_whole_an_interval_after_it() {
+    fn the_first_chunk_is_written_one_interval_after_the_initial_off_period() {
         let ns3 = [
             1_333_333_333,
             1_666_666_666,
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_off_time_keeps_the_part_of_a_piece_that_it_cuts_short() {
+    fn a_chunk_interrupted_by_an_off_period_is_carried_over() {
         let ns3 = [
             557_692_308,
             1_115_423_077,
@@ -152,32 +153,32 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_may_take_several_on_times() {
+    fn a_chunk_may_span_several_on_periods() {
         let ns3 = [1_943_285_714, 3_886_571_429, 5_830_000_000, 7_773_428_571, 9_716_714_286];
         assert_as_ns3(pieces(7000, 1000, 300, 200), &ns3);
     }
 
     #[test]
-    fn ns3s_defaults_give_122_pieces_in_each_second_second() {
+    fn ns3s_defaults_give_122_chunks_in_every_other_second() {
         let instants = instants(pieces(500_000, 512, 1000, 1000), 366);
         let in_second =
             |second: u64| instants.iter().filter(|instant| (instant.0 - 1) / 1_000_000_000 == second).count();
         assert_eq!((0..6).map(in_second).collect::<Vec<_>>(), [0, 122, 0, 122, 0, 122]);
-        // While it is on, the rate is the rate.
+        // During an on period chunks are written at `rate`.
         assert_eq!(instants[1] - instants[0], BitRate(500_000).transmission_time(Bytes(512)));
     }
 
     #[test]
-    fn a_source_without_pauses_writes_at_once_and_evenly() {
+    fn a_continuous_source_writes_at_once_and_at_equal_intervals() {
         let gap = BitRate(500_000).transmission_time(Bytes(512));
         let expected: Vec<Span> = (0..5).map(|number| Span(gap.0 * number)).collect();
         assert_eq!(instants(pieces(500_000, 512, 1000, 0), 5), expected);
     }
 
     proptest! {
-        /// After n whole cycles no more and no less has been written than n on times produce.
+        /// After n whole cycles exactly the data of n on periods has been written.
         #[test]
-        fn bytes_are_what_the_on_times_produce(
+        fn written_bytes_match_the_on_periods(
             rate in 1_000..10_000_000_u64, size in 1..1500_u64, on_ms in 1..2000_u64, off_ms in 1..2000_u64,
             cycles in 1..50_u64,
         ) {
@@ -192,7 +193,7 @@ mod tests {
             }
             for instant in instants {
                 let phase = instant.0 % ((on_ms + off_ms) * 1_000_000);
-                prop_assert!(phase == 0 || phase > off_ms * 1_000_000, "written in a pause: {:?}", instant);
+                prop_assert!(phase == 0 || phase > off_ms * 1_000_000, "written in an off period: {:?}", instant);
             }
         }
     }

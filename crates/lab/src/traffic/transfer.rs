@@ -1,28 +1,28 @@
-//! A file.
+//! Transfer of a given number of bytes.
 
 use super::{FlowContext, Source, Transport, Write};
 use crate::size::Size;
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
-/// Transfer: a number of bytes over one TCP connection, which is then closed.
+/// Transfer: a given number of bytes over one TCP connection, which is then closed.
 ///
-/// Its flow completion time runs from the first SYN to the arrival of the last byte in order.
+/// The flow completion time is measured from the first SYN to the in-order arrival of the last byte.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "DFCSD 2019 §5.1: flows of 64 KB to 10 MB")]
 pub struct Params {
-    /// Bytes to send: as `"1MiB"`, or a [rule](size.md) by which each flow draws its own.
+    /// Bytes to send: a constant such as `"1MiB"`, or a [distribution](size.md) from which each flow draws.
     #[param(default = Size::fixed(Bytes(1 << 20)), unit = "B", source = "a typical object")]
     pub size: Size,
 }
 
-/// A source of one object.
+/// A source of one transfer.
 pub struct Transfer {
     size: Bytes,
 }
 
 impl Transfer {
-    /// A source of an object of the size that is drawn, or that the flow brings along.
+    /// Creates a source with the size of the context, or with a drawn size.
     pub fn new(params: Params, ctx: &FlowContext) -> Self {
         let mut stream = ctx.stream;
         Transfer { size: ctx.size.unwrap_or_else(|| params.size.0.build().draw(&mut stream)) }

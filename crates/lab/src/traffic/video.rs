@@ -5,19 +5,19 @@ use super::{FlowContext, Source, Transport, Write};
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Bytes, Time};
 
-/// Video: H.264 over UDP at a constant 750 kbit/s in packets of 375 bytes, continuously or on and off in turn.
+/// Video: H.264 over UDP at a constant 750 kbit/s in packets of 375 bytes, continuously or in on/off periods.
 ///
-/// With `off` above zero datagrams are sent in on times only, as ns-3's OnOffApplication does, which is on and off for
-/// 1 s each by default: the source starts with an off time, sends a datagram when its last bit is produced, and keeps
-/// the part of one that an off time cuts short.
+/// With `off` above zero datagrams are produced only during on periods, as by ns-3's OnOffApplication (1 s on and 1 s
+/// off by default). The source starts with an off period, sends a datagram when its last bit is produced, and carries a
+/// datagram interrupted by an off period over to the next on period.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ARWA 2019 Table 1")]
 pub struct Params {
-    /// Rate of the payload.
+    /// Payload rate during on periods.
     #[param(default = BitRate(750_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "ARWA 2019 Table 1")]
     pub rate: BitRate,
-    /// Payload of a datagram.
+    /// Payload per datagram.
     #[param(default = Bytes(375), range = Bytes(1)..=Bytes(65507), unit = "B", source = "ARWA 2019 Table 1")]
     pub packet: Bytes,
     /// The parameters of [`OnOff`].
@@ -25,11 +25,11 @@ pub struct Params {
     pub on_off: OnOff,
 }
 
-/// A video stream.
+/// A video source.
 pub struct Video(Pieces);
 
 impl Video {
-    /// A stream with this rate.
+    /// Creates a source with this rate.
     pub fn new(params: Params, _ctx: &FlowContext) -> Self {
         Video(Pieces::new(params.packet, params.rate, params.on_off))
     }

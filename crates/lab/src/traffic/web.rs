@@ -1,4 +1,4 @@
-//! Somebody who looks at pages.
+//! Web browsing.
 
 use super::{FlowContext, Part, Reaction, Source, Transport, Write};
 use crate::size::{Size, Sizes, Spec, lognormal};
@@ -7,86 +7,87 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// Pareto's scale of the number of objects: what is drawn beyond it is the number.
+/// Scale of the Pareto distribution of the number of objects: the number is the draw minus the scale.
 const OBJECTS_SCALE: f64 = 2.0;
 /// Sizes of embedded objects.
 const OBJECT: lognormal::Params =
     lognormal::Params { mu: 6.17, sigma: 2.36, min: Bytes(50), max: Bytes(2_000_000) };
 
-/// How the requests for a page's objects follow each other.
+/// Order of the requests for a page's embedded objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Requests {
-    /// One at a time: the next one when the object before is there, as in HTTP/1.1.
+    /// Sequential: each object is requested when the previous one has arrived, as in HTTP/1.1.
     #[word = "in-turn"]
     InTurn,
-    /// All at once, as in HTTP/2.
+    /// Concurrent: all objects are requested at once, as in HTTP/2.
     #[word = "together"]
     Together,
 }
 
-/// Web: pages over one persistent TCP connection, each asked for by the end that receives the data.
+/// Web: pages over one persistent TCP connection, each requested by the receiver of the data.
 ///
-/// That end opens the connection and requests a page. The page's main object comes; after the time to parse it the
-/// objects that it embeds are requested; after the time to read it comes the next page. The number of embedded objects
-/// is Pareto-distributed from 2 on, cut at `most_objects` + 2, less 2. A page's completion time runs from its request,
-/// which for the first is the first SYN, to the arrival of the last byte in order.
+/// The receiver opens the connection and requests a page. After its main object has arrived and the parsing time has
+/// passed, it requests the embedded objects. After the last object and the reading time it requests the next page. The
+/// number of embedded objects is a Pareto draw with scale 2, minus 2, limited to `most_objects` and rounded down. The
+/// completion time of a page is measured from its request (for the first page: the first SYN) to the in-order arrival
+/// of its last byte.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "3GPP R1-070674, HTTP traffic model; ns-3 ThreeGppHttpClient")]
 pub struct Params {
-    /// Pages until the connection is closed; none: until the flow stops.
-    #[param(default = None, range = 1..=1_000_000, unit = "pages", source = "3GPP R1-070674: no end")]
+    /// Number of pages, after which the connection is closed; `none`: unlimited, until the flow stops.
+    #[param(default = None, range = 1..=1_000_000, unit = "pages", source = "3GPP R1-070674: unlimited")]
     pub pages: Option<u32>,
-    /// Bytes of a request.
+    /// Size of a request.
     #[param(default = Bytes(350), range = Bytes(1)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "ns-3 ThreeGppHttpVariables::RequestSize")]
     pub request: Bytes,
-    /// Bytes of a page's main object: as `"10kB"`, or a [rule](size.md).
+    /// Size of a page's main object: a constant such as `"10kB"`, or a [distribution](size.md).
     #[param(default = Size(Spec::Lognormal(lognormal::Params::default())))]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub page: Size,
-    /// Bytes of an embedded object: as `"10kB"`, or a [rule](size.md).
+    /// Size of an embedded object: a constant such as `"10kB"`, or a [distribution](size.md).
     #[param(default = Size(Spec::Lognormal(OBJECT)))]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub object: Size,
-    /// Exponent of the distribution of the number of embedded objects.
+    /// Shape parameter (exponent) of the Pareto-distributed number of embedded objects.
     #[param(default = 1.1, range = 0.1..=20.0, unit = "1", source = "3GPP R1-070674, HTTP traffic model")]
     pub objects_shape: f64,
-    /// The most embedded objects of a page.
+    /// Maximum number of embedded objects per page.
     #[param(default = 53, range = 0..=10_000)]
     #[param(unit = "objects", source = "3GPP R1-070674, HTTP traffic model")]
     pub most_objects: u32,
-    /// How their requests follow each other.
+    /// Order of the requests for embedded objects.
     #[param(default = Requests::InTurn, unit = "1", source = "ns-3 ThreeGppHttpClient")]
     pub requests: Requests,
-    /// Mean of the time to parse a main object, exponentially distributed.
+    /// Mean parsing time of a main object (exponentially distributed).
     #[param(default = Span::from_millis(130), range = Span::ZERO..=Span::from_secs(3600))]
     #[param(unit = "time", source = "3GPP R1-070674, HTTP traffic model")]
     pub parsing: Span,
-    /// Mean of the time to read a page, exponentially distributed.
+    /// Mean reading time of a page (exponentially distributed).
     #[param(default = Span::from_secs(30), range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "3GPP R1-070674, HTTP traffic model")]
     pub reading: Span,
 }
 
-/// What the browser waits for.
+/// State of the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing: the next page is not requested.
+    /// Idle: the next page is not requested yet.
     Reading,
-    /// The main object.
+    /// Waiting for the main object.
     Page,
-    /// Nothing: the main object is being parsed, or the next object is to be requested.
+    /// Parsing the main object, or about to request the next object.
     Parsed,
-    /// The objects that were requested.
+    /// Waiting for requested objects.
     Objects,
 }
 
-/// Something that was requested and is not answered.
+/// A request without a response.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
-    /// Bytes of all requests up to the end of this one.
+    /// Total bytes of requests up to the end of this one.
     requested: Bytes,
-    /// Bytes of the answer.
+    /// Size of the response.
     size: Bytes,
 }
 
@@ -99,19 +100,19 @@ pub struct Web {
     stream: Stream,
     phase: Phase,
     pages: u32,
-    /// Embedded objects that are not requested.
+    /// Embedded objects not requested yet.
     objects: u32,
-    /// Bytes of all requests.
+    /// Total bytes of requests.
     requested: Bytes,
     pending: VecDeque<Pending>,
-    /// Bytes of the answers to all requests.
+    /// Total bytes of the responses to all requests.
     expected: Bytes,
-    /// The page that was requested last.
+    /// Page requested last.
     part: Part,
 }
 
 impl Web {
-    /// A browser that has not begun.
+    /// Creates a browser that has not started.
     pub fn new(params: Params, ctx: &FlowContext) -> Self {
         Web {
             page: params.page.0.build(),
@@ -128,7 +129,7 @@ impl Web {
         }
     }
 
-    fn ask(&mut self, size: Bytes) {
+    fn request(&mut self, size: Bytes) {
         self.requested += self.params.request;
         self.expected += size;
         self.part.size += size;
@@ -167,7 +168,7 @@ impl Source for Web {
         if self.phase == Phase::Reading {
             self.part = Part { began: now, size: Bytes::ZERO };
             let size = self.page.draw(&mut self.stream);
-            self.ask(size);
+            self.request(size);
             self.phase = Phase::Page;
         } else {
             let together = match self.params.requests {
@@ -176,7 +177,7 @@ impl Source for Web {
             };
             for _ in 0..together {
                 let size = self.object.draw(&mut self.stream);
-                self.ask(size);
+                self.request(size);
             }
             self.objects -= together;
             self.phase = Phase::Objects;
@@ -188,7 +189,7 @@ impl Source for Web {
         true
     }
 
-    // Making an object takes no time, as in ns-3 by default; `core.server_delay` can hold a constant time.
+    // The server responds at once, as in ns-3 by default; `core.server_delay` can include a constant response time.
     fn answer(&mut self, requested: Bytes) -> Bytes {
         let mut answer = Bytes::ZERO;
         while let Some(next) = self.pending.front().filter(|next| next.requested <= requested) {
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_asked_for_answered_and_read() {
+    fn a_page_is_requested_sent_and_read() {
         let mut web = browser(Params {
             pages: Some(1),
             page: Size::fixed(Bytes(1000)),
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn all_objects_may_be_asked_for_at_once() {
+    fn all_objects_may_be_requested_at_once() {
         let mut web = browser(Params {
             page: Size::fixed(Bytes(1000)),
             object: Size::fixed(Bytes(200)),
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_number_of_objects_has_its_mean() {
-        // R1-070674 gives 5.64 for the distribution itself, which is continuous; whole objects are half of one fewer.
+        // R1-070674 gives 5.64 for the continuous distribution; rounding down to whole objects subtracts one half.
         let mut web = browser(Params::default());
         let mean = (0..200_000).map(|_| f64::from(web.draw_objects())).sum::<f64>() / 2e5;
         // E[floor] = sum over n = 1..53 of P(X >= n + 2) = (2 / (n + 2))^1.1

@@ -1,11 +1,11 @@
-//! An allocator that counts.
+//! An allocator with counters.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 thread_local! {
-    // The thread that runs tests allocates when it reports one that takes long.
+    // Counted per thread: the thread that runs tests allocates when it reports a slow test.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -24,12 +24,12 @@ impl Counting {
     pub fn allocations(&self) -> usize {
         ALLOCATIONS.get()
     }
-    /// Forgets the peak.
+    /// Resets the peak.
     #[allow(dead_code, reason = "the test counts allocations only")]
     pub fn reset_peak(&self) {
         self.peak.store(self.bytes.load(Relaxed), Relaxed);
     }
-    /// The most bytes held at once since the peak was forgotten.
+    /// Maximum bytes allocated at a time since the last reset.
     #[allow(dead_code, reason = "the test counts allocations only")]
     pub fn peak(&self) -> usize {
         self.peak.load(Relaxed)
@@ -41,7 +41,7 @@ impl Counting {
 }
 
 #[allow(unsafe_code, reason = "an allocator cannot be written without")]
-// SAFETY: every call is handed on to the system's allocator unchanged.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.add(layout.size());

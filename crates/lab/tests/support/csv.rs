@@ -1,6 +1,6 @@
-//! CSV as the tests keep it.
+//! CSV files of the tests.
 
-/// The rows of a CSV text with comment lines, as named columns.
+/// Rows of a CSV text with comment lines, as functions from a column name to the value.
 pub fn rows(csv: &'static str) -> Vec<impl Fn(&str) -> &'static str> {
     let mut lines = csv.lines().filter(|line| !line.starts_with('#'));
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();

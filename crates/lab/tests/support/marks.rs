@@ -1,4 +1,4 @@
-//! The marks in the sources: lines `//= ...` that cite a document or a deliberate deviation.
+//! Marks in the sources: lines `//= ...` that cite a document or a deliberate deviation.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A mark in a source file.
 #[derive(Debug)]
 pub struct Mark {
-    /// Path from the project's top folder, with slashes.
+    /// Path from the root folder of the project, with slashes.
     pub file: String,
     /// Line number, from 1.
     #[allow(dead_code, reason = "only citations report it")]
@@ -15,7 +15,7 @@ pub struct Mark {
     pub text: String,
 }
 
-/// The project's top folder.
+/// Root folder of the project.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

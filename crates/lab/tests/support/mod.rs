@@ -1,4 +1,4 @@
-//! What several files of tests share.
+//! Helpers shared by several test files.
 
 pub mod csv;
 pub mod reference;

@@ -1,8 +1,7 @@
-//! The site of the ns-3 reference run S3.
+//! Scenario of the ns-3 reference run S3.
 
-/// Three parabolic sectors, PSS, NewReno downloads of 512 B segments. Variant `a`: line of sight up to 200 m,
-/// no cap on the UEs' power; `b`: up to 1001 m, 23 dBm. The first `users` of the `placed` ones that the
-/// reference run has.
+/// Three parabolic sectors, PSS, NewReno downloads with segments of 512 B. Variant `a`: line of sight up to 200 m, no
+/// limit on UE power; `b`: up to 1001 m, 23 dBm. Uses the first `users` of the `placed` UEs of the reference run.
 pub fn scenario(variant: &str, users: &str, placed: &str, duration_s: &str, srs_period: &str) -> String {
     let (los, power) = if variant == "a" { ("200m", "90dBm") } else { ("1001m", "23dBm") };
     format!(
