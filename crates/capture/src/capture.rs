@@ -122,7 +122,7 @@ impl<W: Write> Tap for Capture<W> {
         }
     }
 
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         self.failure.is_none()
     }
 }

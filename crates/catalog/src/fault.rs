@@ -69,7 +69,7 @@ pub trait Files {
     ///
     /// # Errors
     /// The reason why the file cannot be read, and the names of the included link traces.
-    fn read_recording(&self, name: &str) -> Result<File, String>;
+    fn read_trace(&self, name: &str) -> Result<File, String>;
 }
 
 impl dyn Files + '_ {
@@ -106,7 +106,7 @@ mod tests {
                 _ => Err(format!("{name} cannot be read")),
             }
         }
-        fn read_recording(&self, name: &str) -> Result<File, String> {
+        fn read_trace(&self, name: &str) -> Result<File, String> {
             self.read(name)
         }
     }

@@ -21,7 +21,7 @@ impl Files for Folder<'_> {
         }
     }
 
-    fn read_recording(&self, name: &str) -> Result<File, String> {
+    fn read_trace(&self, name: &str) -> Result<File, String> {
         if let Some(text) = recordings::shipped(name) {
             return Ok(File { origin: name.into(), text: text.into() });
         }

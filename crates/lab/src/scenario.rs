@@ -493,7 +493,7 @@ impl Scenario {
         let arrivals = flow.arrivals.build();
         arrivals.check_end(window).map_err(|fault| Fault::from(fault).within("arrivals"))?;
         let traffic = flow.traffic.kind();
-        if arrivals.goes_on() && !flow.traffic.ends() {
+        if arrivals.continues() && !flow.traffic.ends() {
             let kind = flow.arrivals.kind();
             let message = format!(
                 "`{kind}` arrivals continue until the end, and flows of `{traffic}` never complete; use `transfer`, \
@@ -557,7 +557,7 @@ impl Scenario {
             let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
             return fail("rwnd", message);
         }
-        if capabilities.wants.link {
+        if capabilities.needs.link {
             self.check_link_rates(flow).or_else(|message| fail("rwnd", message))?;
         }
         Ok(())

@@ -43,7 +43,7 @@ pub trait Tap {
     fn packet(&mut self, sight: &Sight);
 
     /// Returns whether the run should continue.
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         true
     }
 }

@@ -121,7 +121,7 @@ impl<C, O> Network<C, O> {
     ///
     /// # Panics
     /// If conservation is violated.
-    pub fn books(&self) -> (Ledger, Count) {
+    pub fn balance(&self) -> (Ledger, Count) {
         let mut inside = Count::default();
         self.packets.iter().for_each(|in_flight| inside.add(in_flight.packet.size));
         assert!(self.delivered.is_none(), "the owner has taken the delivered packet");

@@ -183,7 +183,7 @@ fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Ve
     }
     let end = at + Span::from_secs(2);
     advance_to(&mut network, at, end, &mut outcomes);
-    let (ledger, inside) = network.books();
+    let (ledger, inside) = network.balance();
     let delivered = outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Delivered(_))).count();
     assert_eq!(ledger.delivered.packets, delivered as u64);
     assert!(

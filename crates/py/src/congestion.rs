@@ -569,7 +569,7 @@ impl CongestionControl for Controller {
         self.governs_recovery
     }
 
-    fn wants_rates(&self) -> bool {
+    fn needs_rate_samples(&self) -> bool {
         true
     }
 

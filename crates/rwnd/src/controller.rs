@@ -69,7 +69,7 @@ pub struct RecvView {
 /// State of a device: all its connections, and its link.
 ///
 /// Equal for all connections of the device that receive in the same direction. Filled in only for a controller that
-/// [wants](Capabilities::wants) it; other fields are as in [`Device::default`].
+/// [needs](Capabilities::needs) it; other fields are as in [`Device::default`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Device {
     /// Connections that receive data, from handshake to FIN, including this one.
@@ -93,7 +93,7 @@ pub struct DeviceLink {
 
 /// Device state that a controller uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
+pub struct DeviceNeeds {
     /// The connections of the device.
     pub connections: bool,
     /// The link to the device.
@@ -138,7 +138,7 @@ pub struct Capabilities {
     /// Carriage of codes to the [sender half](RwndController::sender_half); `None`: no sender half.
     pub sender_half: Option<Carriage>,
     /// Device state that the controller uses, up to date at each data segment.
-    pub wants: Wants,
+    pub needs: DeviceNeeds,
 }
 
 impl Default for Capabilities {
@@ -150,7 +150,7 @@ impl Default for Capabilities {
             may_shrink: false,
             max_window_scale: 14,
             sender_half: None,
-            wants: Wants::default(),
+            needs: DeviceNeeds::default(),
         }
     }
 }

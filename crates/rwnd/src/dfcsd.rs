@@ -2,7 +2,7 @@
 
 use super::parts::round::{HEADROOM, Round, Rounds};
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
+use super::{Advertisement, Arrival, Capabilities, DeviceNeeds, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -142,8 +142,8 @@ impl Dfcsd {
 
 impl RwndController for Dfcsd {
     fn capabilities(&self) -> Capabilities {
-        let wants = Wants { connections: true, ..Wants::default() };
-        Capabilities { max_window_scale: MAX_SHIFT, wants, ..Capabilities::default() }
+        let needs = DeviceNeeds { connections: true, ..DeviceNeeds::default() };
+        Capabilities { max_window_scale: MAX_SHIFT, needs, ..Capabilities::default() }
     }
 
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {

@@ -62,8 +62,8 @@ pub mod timestamps;
 
 pub use carriage::{Carriage, Decoded, Encoded};
 pub use controller::{
-    Advertisement, Arrival, Capabilities, Device, DeviceLink, Instruction, ReceiverContext, RecvView,
-    RwndController, SenderHalf, Wants,
+    Advertisement, Arrival, Capabilities, Device, DeviceLink, DeviceNeeds, Instruction, ReceiverContext,
+    RecvView, RwndController, SenderHalf,
 };
 pub use observer::{Incoming, Observed, Observer, Outgoing};
 pub use seq::{Seq, SeqRange};

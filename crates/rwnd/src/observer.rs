@@ -140,7 +140,7 @@ impl Observer {
 
     /// Returns the first part of `range` that was received before.
     #[inline]
-    pub fn already_here(&self, range: SeqRange) -> Option<SeqRange> {
+    pub fn already_received(&self, range: SeqRange) -> Option<SeqRange> {
         let taken = SeqRange { start: range.start, end: range.end.min(self.nxt) };
         if taken.start.is_before(taken.end) { Some(taken) } else { self.early.overlap(range) }
     }

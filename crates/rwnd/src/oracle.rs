@@ -1,7 +1,9 @@
 //! The BDP window of an ideal receiver that knows the link.
 
 use super::parts::small_windows::MIN_SEGMENTS;
-use super::{Advertisement, Capabilities, DeviceLink, ReceiverContext, RecvView, RwndController, Wants};
+use super::{
+    Advertisement, Capabilities, DeviceLink, DeviceNeeds, ReceiverContext, RecvView, RwndController,
+};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -69,7 +71,7 @@ impl Oracle {
 
 impl RwndController for Oracle {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { wants: Wants { connections: true, link: true }, ..Capabilities::default() }
+        Capabilities { needs: DeviceNeeds { connections: true, link: true }, ..Capabilities::default() }
     }
 
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {

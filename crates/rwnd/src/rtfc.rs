@@ -1,7 +1,7 @@
 //! Receiver-based flow control from the rate of the radio link (RTFC): a reconstruction.
 
 use super::parts::small_windows::MIN_SEGMENTS;
-use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController, Wants};
+use super::{Advertisement, Arrival, Capabilities, DeviceNeeds, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
@@ -71,7 +71,7 @@ impl Rtfc {
 
 impl RwndController for Rtfc {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { wants: Wants { connections: false, link: true }, ..Capabilities::default() }
+        Capabilities { needs: DeviceNeeds { connections: false, link: true }, ..Capabilities::default() }
     }
 
     fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {

@@ -93,7 +93,7 @@ pub struct Stats {
     /// Tail loss probes.
     pub tail_probes: u64,
     /// Window codes applied.
-    pub codes_obeyed: u64,
+    pub codes_applied: u64,
     /// Window codes sent.
     pub codes_sent: u64,
     /// Data segments received without new data.
@@ -268,12 +268,12 @@ impl Endpoint {
     }
 
     /// Returns the device information that the receive-window control needs. It does not change.
-    pub fn wants_of_device(&self) -> rwnd::Wants {
-        self.receiver.wants()
+    pub fn device_needs(&self) -> rwnd::DeviceNeeds {
+        self.receiver.needs()
     }
 
     /// Sets the device information for the receive-window control.
-    pub fn tell_of_device(&mut self, device: rwnd::Device) {
+    pub fn set_device(&mut self, device: rwnd::Device) {
         self.receiver.set_device(device);
     }
 
@@ -786,7 +786,7 @@ impl Endpoint {
             dsacks: sent.dsacks,
             reductions_undone: sent.undone,
             tail_probes: sent.tail_probes,
-            codes_obeyed: sent.codes,
+            codes_applied: sent.codes,
             ecn_reductions: sent.ecn_reductions,
             marked_received: self.receiver.marked(),
             ..self.stats

@@ -2,8 +2,8 @@
 
 use crate::ecn::Echo;
 use crate::rwnd::{
-    Advertisement, Capabilities, Carriage, Device, Encoded, Incoming, Observed, Observer, Outgoing,
-    ReceiverContext, RecvView, RwndController, TimestampClock, Wants,
+    Advertisement, Capabilities, Carriage, Device, DeviceNeeds, Encoded, Incoming, Observed, Observer,
+    Outgoing, ReceiverContext, RecvView, RwndController, TimestampClock,
 };
 use crate::segment::{Flags, SackBlock, SackBlocks, Segment};
 use crate::stack::Ecn;
@@ -170,8 +170,8 @@ impl Receiver {
         self.capabilities.max_window_scale
     }
 
-    pub fn wants(&self) -> Wants {
-        self.capabilities.wants
+    pub fn needs(&self) -> DeviceNeeds {
+        self.capabilities.needs
     }
 
     /// Returns true if window codes are carried in an option.
@@ -250,7 +250,7 @@ impl Receiver {
     fn note_duplicate(&mut self, segment: &Segment) {
         if self.reports_duplicates {
             let whole = SackBlock { start: segment.seq, end: segment.seq + u32::from(segment.len) };
-            self.duplicate = self.observer.already_here(whole).or(self.duplicate);
+            self.duplicate = self.observer.already_received(whole).or(self.duplicate);
         }
     }
 

@@ -173,7 +173,7 @@ fn arwa_lowers_the_delay_with_either_carriage() {
         let net = run(&rwnd::Spec::Arwa(rwnd::arwa::Params { carriage, ..Default::default() }));
         assert!(net.mean_delay_ms(1) < 60.0, "{} ms", net.mean_delay_ms(1));
         assert!(net.goodput_kbps(1) > 8000.0, "{} kbit/s", net.goodput_kbps(1));
-        let (applied, sent) = (net.ends[0].stats().codes_obeyed, net.ends[1].stats().codes_sent);
+        let (applied, sent) = (net.ends[0].stats().codes_applied, net.ends[1].stats().codes_sent);
         assert!(sent - applied < 10, "all codes except those in flight are applied: {applied} of {sent}");
         net.goodput_kbps(1)
     });
@@ -199,7 +199,7 @@ fn a_plain_sender_ignores_codes_in_an_option() {
     let carriage = Carriage::TcpOption;
     let (with_codes, without_codes) =
         (run(&rwnd::Spec::Arwa(rwnd::arwa::Params { carriage, ..Default::default() })), run(&plain));
-    assert!(with_codes.ends[1].stats().codes_sent > 100 && with_codes.ends[0].stats().codes_obeyed == 0);
+    assert!(with_codes.ends[1].stats().codes_sent > 100 && with_codes.ends[0].stats().codes_applied == 0);
     assert_eq!(with_codes.goodput_kbps(1), without_codes.goodput_kbps(1));
 }
 
@@ -218,6 +218,6 @@ fn arwa_raises_cwnd_to_at_most_the_window() {
         net.pump(0);
         net.run_until(Time(piece * 8_000_000));
     }
-    assert!(net.ends[0].stats().codes_obeyed > 100);
+    assert!(net.ends[0].stats().codes_applied > 100);
     assert_eq!(net.ends[0].cwnd(), window);
 }

@@ -40,7 +40,7 @@ pub trait Arrivals {
     fn expected(&self, until: Span) -> f64;
 
     /// Returns whether the process is unlimited.
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         false
     }
 

@@ -34,7 +34,7 @@ impl Arrivals for Periodic {
     fn expected(&self, until: Span) -> f64 {
         until.as_secs() / self.period.as_secs()
     }
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         true
     }
 }

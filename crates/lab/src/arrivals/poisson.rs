@@ -40,7 +40,7 @@ impl Arrivals for Poisson {
     fn expected(&self, until: Span) -> f64 {
         self.rate * until.as_secs()
     }
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         true
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Flow {
     /// Total size, if known.
     pub(super) size: Option<Bytes>,
     /// Set if the receiver of the data requests it.
-    pub(super) is_asked: bool,
+    pub(super) is_requested: bool,
     /// Start time.
     pub(super) start: Time,
     pub(super) connection: Option<Box<Connection>>,
@@ -87,7 +87,7 @@ pub(super) struct Connection {
     peers: [Peer; 2],
     pub(super) reader: Option<Reader>,
     /// Device state required by the receive-window control.
-    pub(super) wants: rwnd::Wants,
+    pub(super) needs: rwnd::DeviceNeeds,
 }
 
 /// An end of a connection, with its application.
@@ -195,7 +195,7 @@ impl Simulation<'_> {
             ue,
             direction: group.direction,
             size: source.size(),
-            is_asked: source.is_asked(),
+            is_requested: source.is_requested(),
             start,
             connection: None,
             stopped: false,
@@ -254,12 +254,12 @@ impl Simulation<'_> {
         let mut connection = Connection {
             peers: Direction::BOTH.map(peer),
             reader: group.read_rate.map(reader),
-            wants: rwnd::Wants::default(),
+            needs: rwnd::DeviceNeeds::default(),
         };
         let at_once = connection.reader.is_none();
         let receiver = &mut connection.receiver(data).endpoint;
         receiver.read_at_once(at_once);
-        connection.wants = receiver.wants_of_device();
+        connection.needs = receiver.device_needs();
         self.flows[number as usize].connection = Some(Box::new(connection));
         self.watch(now, number);
     }
@@ -285,7 +285,7 @@ impl Simulation<'_> {
         }
         let flow = &mut self.flows[number as usize];
         flow.meter.started = Some(now);
-        let request = if flow.is_asked { flow.direction.reverse() } else { flow.direction };
+        let request = if flow.is_requested { flow.direction.reverse() } else { flow.direction };
         if let Some(connection) = &mut flow.connection {
             connection.receiver(request).endpoint.listen();
             connection.sender(request).endpoint.connect();

@@ -100,7 +100,7 @@ impl Simulation<'_> {
     }
 
     pub(super) fn finish(mut self) -> Outcome {
-        let (ledger, inside) = self.network.books();
+        let (ledger, inside) = self.network.balance();
         let duration = self.scenario.duration;
         let rows = self.take_rows();
         let completions = self.completions();

@@ -184,7 +184,7 @@ pub fn run_tapped<'t>(
             Happening::Sample => simulation.sample(now),
             Happening::Progress | Happening::Busy => {
                 let tap = simulation.network.observer().tap.as_ref();
-                if !(progress(now) && tap.is_none_or(|tap| tap.goes_on())) {
+                if !(progress(now) && tap.is_none_or(|tap| tap.continues())) {
                     return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
                 }
                 if let Happening::Progress = happening {
@@ -401,7 +401,7 @@ impl<'t> Simulation<'t> {
                     flow.meter.rtt.record(sample);
                 }
                 let is_read_slowly = connection.reader.is_some();
-                if flow.is_asked && segment.len > 0 {
+                if flow.is_requested && segment.len > 0 {
                     self.on_data(now, number, direction);
                 }
                 self.pump(now, number, direction.reverse());
@@ -440,14 +440,15 @@ impl<'t> Simulation<'t> {
     /// Passes the device state to a receiver before it receives data, if its receive-window control requires it.
     fn report_device(&mut self, now: Time, number: u32, direction: Direction) {
         let flow = &self.flows[number as usize];
-        let wants = flow.connection.as_ref().map_or(rwnd::Wants::default(), |connection| connection.wants);
-        if direction != flow.direction || wants == rwnd::Wants::default() {
+        let needs =
+            flow.connection.as_ref().map_or(rwnd::DeviceNeeds::default(), |connection| connection.needs);
+        if direction != flow.direction || needs == rwnd::DeviceNeeds::default() {
             return;
         }
         let ue = flow.ue;
         let mut device = self.devices.view(ue, direction, &self.flows);
-        device.link = wants.link.then(|| self.link_to(now, ue));
+        device.link = needs.link.then(|| self.link_to(now, ue));
         let connection = self.flows[number as usize].connection.as_mut().expect("TCP flows have connections");
-        connection.receiver(direction).endpoint.tell_of_device(device);
+        connection.receiver(direction).endpoint.set_device(device);
     }
 }

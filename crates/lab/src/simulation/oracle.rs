@@ -23,7 +23,7 @@ impl Simulation<'_> {
     /// Allocates the state of the links, if a receive-window control requires it.
     pub(super) fn track_links(&mut self) {
         let config = &self.config;
-        if !self.scenario.flow.iter().any(|group| group.rwnd.capabilities().wants.link) {
+        if !self.scenario.flow.iter().any(|group| group.rwnd.capabilities().needs.link) {
             return;
         }
         // IPv4 and TCP, and timestamps with their padding (RFC 7323 appendix A).

@@ -95,7 +95,7 @@ pub trait Source: Send {
         None
     }
     /// Returns whether data is sent on request: the receiver of the data opens the connection and sends requests.
-    fn is_asked(&self) -> bool {
+    fn is_requested(&self) -> bool {
         false
     }
     /// Returns the bytes to send in response, given the total bytes of requests received so far.

@@ -185,7 +185,7 @@ impl Source for Web {
         Write::Request(self.requested - before)
     }
 
-    fn is_asked(&self) -> bool {
+    fn is_requested(&self) -> bool {
         true
     }
 

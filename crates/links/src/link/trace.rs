@@ -95,7 +95,7 @@ impl Params {
     fn files(&mut self, files: &dyn Files) -> Result<(), Fault> {
         let format = self.format;
         for (key, recording) in self.recordings() {
-            let file = files.read_recording(&recording.file).map_err(|message| Fault::new(key, message))?;
+            let file = files.read_trace(&recording.file).map_err(|message| Fault::new(key, message))?;
             let read = recording.read_text(&file.text, format);
             read.map_err(|(line, why)| Fault::in_file(&file.origin, line, why))?;
         }

@@ -663,7 +663,7 @@ impl CongestionControl for Bbr {
         3
     }
 
-    fn wants_rates(&self) -> bool {
+    fn needs_rate_samples(&self) -> bool {
         true
     }
 }

@@ -122,7 +122,7 @@ pub struct Ack {
     pub recovering: bool,
     /// Whether SACK is in use. Without SACK at most one loss per round trip can be detected.
     pub selective: bool,
-    /// Delivery-rate sample, if the controller [requests rates](CongestionControl::wants_rates) and a sample exists.
+    /// Delivery-rate sample, if the controller [requests rates](CongestionControl::needs_rate_samples) and a sample exists.
     pub rate: Option<RateSample>,
 }
 
@@ -259,10 +259,10 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// ([`SenderHalf`](crate::rwnd::SenderHalf)) and by the restart after an idle period.
     fn set_cwnd(&mut self, cwnd: Bytes);
     /// Handles the transmission of a data segment. Called only if the controller [requests
-    /// rates](CongestionControl::wants_rates).
+    /// rates](CongestionControl::needs_rate_samples).
     fn on_send(&mut self, _departure: &Departure) {}
     /// Handles a segment declared lost. Called before [`on_congestion`](CongestionControl::on_congestion) if that is
-    /// called for the same loss, and only if the controller [requests rates](CongestionControl::wants_rates).
+    /// called for the same loss, and only if the controller [requests rates](CongestionControl::needs_rate_samples).
     fn on_lost(&mut self, _loss: &Loss) {}
     /// Undoes the last reduction, which proved spurious: the segments declared lost had arrived (RFC 4015, RFC 5682).
     /// Controllers with a slow-start threshold restore it as well.
@@ -289,7 +289,7 @@ pub trait CongestionControl: Debug + Send + Sync {
     }
     /// Whether the controller needs [`Ack::rate`], [`on_send`](CongestionControl::on_send) and
     /// [`on_lost`](CongestionControl::on_lost). Read once, when the connection begins.
-    fn wants_rates(&self) -> bool {
+    fn needs_rate_samples(&self) -> bool {
         false
     }
     /// Whether packets are sent as ECT(1), the identifier of scalable (L4S) senders for low-latency queues (RFC 9331

@@ -196,8 +196,8 @@ impl CongestionControl for Guarded {
         self.inner.as_ref().map_or(2, |inner| inner.send_buffer_windows())
     }
 
-    fn wants_rates(&self) -> bool {
-        self.inner.as_ref().is_ok_and(|inner| inner.wants_rates())
+    fn needs_rate_samples(&self) -> bool {
+        self.inner.as_ref().is_ok_and(|inner| inner.needs_rate_samples())
     }
 
     fn is_l4s(&self) -> bool {

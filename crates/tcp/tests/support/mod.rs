@@ -223,9 +223,9 @@ impl Net {
                     self.free.push(slot);
                     let delay = &mut self.delay[to];
                     *delay = (delay.0 + (at - segment.sent_at), delay.1 + 1);
-                    if segment.len > 0 && self.ends[to].wants_of_device() != rwnd::Wants::default() {
+                    if segment.len > 0 && self.ends[to].device_needs() != rwnd::DeviceNeeds::default() {
                         let device = self.device_of(to);
-                        self.ends[to].tell_of_device(device);
+                        self.ends[to].set_device(device);
                     }
                     self.ends[to].on_segment(at, &segment);
                     self.pump(to);

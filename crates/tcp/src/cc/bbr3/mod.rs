@@ -722,7 +722,7 @@ impl CongestionControl for Bbr3 {
         3
     }
 
-    fn wants_rates(&self) -> bool {
+    fn needs_rate_samples(&self) -> bool {
         true
     }
 }
