@@ -376,12 +376,17 @@ fn limits() -> String {
          ## By importance\n\n",
     );
     for (importance, meaning) in IMPORTANCE {
-        write!(page, "{meaning}:\n\n| Entry | Affects |\n|---|---|\n").unwrap();
-        for exception in exceptions.iter().filter(|exception| exception.importance == importance) {
-            let Exception { id, affects, .. } = exception;
-            writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+        let entries = || exceptions.iter().filter(|exception| exception.importance == importance);
+        if importance == 1 {
+            write!(page, "{meaning}:\n\n| Entry | Affects |\n|---|---|\n").unwrap();
+            for Exception { id, affects, .. } in entries() {
+                writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+            }
+            page.push('\n');
+        } else {
+            let links: Vec<String> = entries().map(|Exception { id, .. }| format!("[{id}](#{id})")).collect();
+            write!(page, "{meaning}: {}.\n\n", links.join(", ")).unwrap();
         }
-        page.push('\n');
     }
     for (topic, heading) in TOPICS {
         write!(page, "## {heading}\n\n").unwrap();
