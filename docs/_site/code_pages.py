@@ -15,7 +15,7 @@ BEFORE_THE_COLLECTORS = 100  # which would copy the files for a download
 
 
 def _files(env: "BuildEnvironment") -> dict[str, set[str]]:
-    """Give the files that each page links to; kept with the environment, for pages that are not read anew."""
+    """Return the files that each page links to; kept with the environment, for pages that are not read anew."""
     if not hasattr(env, "airwnd_code_files"):
         env.airwnd_code_files = {}
     found: dict[str, set[str]] = env.airwnd_code_files

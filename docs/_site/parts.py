@@ -91,7 +91,7 @@ def names() -> str:
 
 
 def _module(of: type | FunctionType) -> str:
-    """Give the module below `airwnd` that is the public home of a helper."""
+    """Return the module below `airwnd` that is the public home of a helper."""
     module = of.__module__.removeprefix("airwnd.")
     return "batch" if module.startswith("batch.") else module
 
@@ -142,7 +142,7 @@ def _readable(
 
 
 def _scripts(app: "Sphinx", page: str, _template: str, _context: object, _tree: object) -> None:
-    """Give the page of limits its filter."""
+    """Return the page of limits its filter."""
     if page == "docs/reference/limits":
         app.add_js_file("filter.js", loading_method="defer")
 

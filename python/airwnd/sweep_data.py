@@ -104,7 +104,7 @@ class SweepData:
         return (*self.grid, *self.random)
 
     def number(self, key: str) -> tuple[str, str] | None:
-        """Give the column with a key's values as numbers, and their unit; ``None`` if they are no numbers."""
+        """Return the column with a key's values as numbers, and their unit; ``None`` if they are no numbers."""
         dtype = self.runs.schema[key]
         if dtype.is_numeric():
             return key, ""

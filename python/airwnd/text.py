@@ -34,7 +34,7 @@ def one_line(message: str) -> str:
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Give the cells of a row of CSV: a text that a spreadsheet would compute gets an apostrophe before it.
+    """Return the cells of a row of CSV: a text that a spreadsheet would compute gets an apostrophe before it.
 
     Examples
     --------

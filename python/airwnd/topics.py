@@ -65,14 +65,14 @@ def find(name: str) -> list[Topic]:
 
 
 def names() -> list[str]:
-    """Give each thing's usual name: an algorithm's own, the whole path of a key or a column."""
+    """Return each thing's usual name: an algorithm's own, the whole path of a key or a column."""
     things = (topic.short[0] if isinstance(topic.what, Algorithm) else topic.name for topic in _things())
     return [*things, *(topic.name for topic in _details())]
 
 
 @cache
 def _things() -> tuple[Topic, ...]:
-    """Give what has a name of its own: families and members, stacks, presets, tables and sections."""
+    """Return what has a name of its own: families and members, stacks, presets, tables and sections."""
     members = [member for family in catalogue() for member in family.members]
     return (
         *(Topic(preset.name, preset, ("preset", f"preset/{preset.name}")) for preset in presets()),
@@ -86,7 +86,7 @@ def _things() -> tuple[Topic, ...]:
 
 @cache
 def _details() -> tuple[Topic, ...]:
-    """Give keys of sections and columns of tables."""
+    """Return keys of sections and columns of tables."""
     keys = [
         Topic(f"{section.name}.{key.name}".strip("."), key, (key.name,))
         for section in sections().values()
@@ -101,7 +101,7 @@ def _details() -> tuple[Topic, ...]:
 
 
 def _stems(table: Table, column: Column) -> Iterator[str]:
-    """Give the beginnings of a column's name up to its unit, as ``delay`` of ``delay_ms_p95``."""
+    """Return the beginnings of a column's name up to its unit, as ``delay`` of ``delay_ms_p95``."""
     parts = column.name.split("_")
     for end in range(1, len(parts) + 1):
         stem = "_".join(parts[:end])

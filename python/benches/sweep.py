@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _alone_ms(tasks: Sequence[Task]) -> float:
-    """Give the processor time of a run in this process, which other programs disturb little."""
+    """Return the processor time of a run in this process, which other programs disturb little."""
     sample = tasks[:: max(1, len(tasks) // 100)]
     start = time.process_time()
     for task in sample:

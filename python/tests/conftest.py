@@ -61,7 +61,7 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 class Spread(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Give each core a test at a time, but all of one of the files above; these first."""
+    """Return each core a test at a time, but all of one of the files above; these first."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]

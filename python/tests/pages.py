@@ -33,7 +33,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Give a page's blocks in their order."""
+    """Return a page's blocks in their order."""
     text = page.read_text(encoding="utf-8")
     for found in _FENCE.finditer(text):
         before = text[: found.start()]
@@ -42,5 +42,5 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(block: str) -> list[str]:
-    """Give the commands of a shell block, those over several lines in one."""
+    """Return the commands of a shell block, those over several lines in one."""
     return [line for line in re.sub(r"\\\n\s*", "", block).splitlines() if line.split("#")[0].strip()]

@@ -193,7 +193,7 @@ def test_progress_rises_to_one(wire: Scenario, tmp_path: Path) -> None:
 
 def test_an_exception_arrives_as_itself_when_the_others_are_finished(wire: Scenario, tmp_path: Path) -> None:
     tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
-    with pytest.raises(InputError, match="series: `0ms` is no interval to sample at"):
+    with pytest.raises(InputError, match="series: `0ms` is not a sampling interval"):
         carry_out(tasks, Store(tmp_path), Processes(2))
     assert len(names(tmp_path)) == 20
 

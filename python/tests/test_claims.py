@@ -148,7 +148,7 @@ def test_a_verdict_never_contradicts_the_mean(values: list[float], bound: float)
 
 
 def at_users(**by_users: float) -> Seed:
-    """Give ARWA this much more delay than DRWA at numbers of users."""
+    """Return ARWA this much more delay than DRWA at numbers of users."""
     return lambda levels, _: by_users[f"at{levels['users']}"] * (levels["method"] == "arwa")
 
 

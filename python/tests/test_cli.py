@@ -94,7 +94,7 @@ def test_check_and_schema(cli: Cli) -> None:
         (("run", *SMALL, "--series", "10"), 'series: `10` needs a unit, as in "20ms"'),
         (("run", *SMALL, "--plugin-timeout", "10"), 'plugin timeout: `10` needs a unit, as in "20ms"'),
         (("run", *SMALL, "--plugin-timeout", "0s"), "plugin timeout: 0 s is not above zero"),
-        (("run", *SMALL, "--series", "0ms"), "series: `0ms` is no interval"),
+        (("run", *SMALL, "--series", "0ms"), "series: `0ms` is not a sampling interval"),
         (("run", *SMALL, "--out", "/dev/null/run"), "/dev/null: is a file; expected a folder"),
         (("list", "rwmd"), "unknown family `rwmd`; did you mean `rwnd`?"),
         (("explain", "drwaa"), "unknown name `drwaa`; did you mean `drwa`"),
@@ -140,7 +140,7 @@ def test_what_was_not_expected_is_one_line(
         assert line.startswith(f"airwnd: {shown}")
         assert bool(traceback) == bool(debug)
         if "airwnd " in shown:
-            assert line.endswith(f"engine {_native.ENGINE}); please report it, with what --debug adds")
+            assert line.endswith(f"engine {_native.ENGINE}); please report it with the output of --debug")
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])

@@ -14,7 +14,7 @@ BASH = shutil.which("bash") or "bash"
 
 
 def complete(*words: str, cwd: Path) -> list[str]:
-    """Give what bash offers for the last word."""
+    """Return what bash offers for the last word."""
     asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = subprocess.run(
         [sys.executable, "-m", "airwnd"],

@@ -642,7 +642,7 @@ def here(file: Path, wire: Scenario) -> Path:
             "notes: holds notes.txt, which is no file of a run; choose another folder",
         ),
         (("--out", "."), ".: holds damaged, which is no file of a run"),
-        (("--force",), "--force is for --out"),
+        (("--force",), "--force requires --out"),
         (("--pcap", "nowhere/run.pcapng"), "nowhere/run.pcapng: there is no folder nowhere; make it first"),
         (("--pcap", "notes"), "notes: is a folder; expected the name of a file"),
         (("--pcap", "/proc/x.pcapng"), "/proc: No such file or directory"),
@@ -719,7 +719,7 @@ def test_what_cannot_be_written_in_the_end_is_shown(here: Path, as_json: bool) -
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "airwnd: new: File too large; the tables were not kept, the figures are those above\n"
+        "airwnd: new: File too large; the tables were not saved, the results are printed above\n"
     )
     if as_json:
         assert json.loads(done.stdout)["seed"] == 1

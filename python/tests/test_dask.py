@@ -114,7 +114,7 @@ def test_the_permission_to_execute_code_travels(tmp_path: Path, cluster: Any) ->
 
 def test_an_exception_arrives_as_itself(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
     tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
-    with pytest.raises(InputError, match="`0ms` is no interval"):
+    with pytest.raises(InputError, match="`0ms` is not a sampling interval"):
         carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S))
     assert len(names(tmp_path)) == 20
 
@@ -266,7 +266,7 @@ def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
     assert kept > 10
     assert str(caught.value) == (
         f"{address}: no Dask scheduler answers within 1 s; {kept} runs are finished and kept, "
-        "and the same command goes on from there"
+        "and the same command continues from there"
     )
     assert carry_out(long_tasks(wire), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
 
@@ -318,6 +318,6 @@ def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     assert process.returncode == 130
     assert len(finished()) < 100, "it waits for no run"
     assert [line for line in errors.splitlines() if line] == [
-        "finished runs are kept in out/runs; the same command goes on from there",
+        "finished runs are kept in out/runs; the same command continues from there",
         "airwnd: interrupted",
     ]

@@ -121,7 +121,7 @@ def test_every_page_is_in_the_index(root: Path) -> None:
 
 
 def _documented() -> dict[str, Any]:
-    """Give the public functions and classes, and the public methods of these."""
+    """Return the public functions and classes, and the public methods of these."""
     found: dict[str, Any] = {}
     for name in PUBLIC:
         what = getattr(airwnd, name)
@@ -159,7 +159,7 @@ def test_public_names_are_explained(name: str) -> None:
 
 
 def _parameters(what: object) -> list[str]:
-    """Give the names of what a callable takes; properties and classes without a constructor take nothing."""
+    """Return the names of what a callable takes; properties and classes without a constructor take nothing."""
     if not callable(what) or (isinstance(what, type) and "__init__" not in vars(what)):
         return []
     return [name for name in inspect.signature(what).parameters if name != "self"]

@@ -85,7 +85,7 @@ def legend(axes: Axes) -> list[str]:
 
 
 def points(axes: Axes) -> list[tuple[str, Any, Any]]:
-    """Give the lines of error bars: label, places and heights."""
+    """Return the lines of error bars: label, places and heights."""
     return [(str(each.get_label()), each[0].get_xdata(), each[0].get_ydata()) for each in axes.containers]
 
 

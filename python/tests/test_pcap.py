@@ -391,7 +391,7 @@ def test_control_c(tmp_path: Path) -> None:
             ("--pcap", "a.pcap", "--pcap-node", "all"),
             "a.pcap: a .pcap holds one node; name one, or end the file in .pcapng",
         ),
-        (("--pcap-node", "ue-0"), "--pcap-node and --pcap-snaplen are for --pcap. See `airwnd run --help`."),
+        (("--pcap-node", "ue-0"), "--pcap-node and --pcap-snaplen require --pcap. See `airwnd run --help`."),
     ],
 )
 def test_mistakes(cli: Cli, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -195,8 +195,11 @@ def test_a_large_map_counts_in_kilometres(sites: Scenario) -> None:
     [
         ({"points": 1}, "points: 1 is not in the range 2..5000"),
         ({"points": 5001}, "points: 5001 is not in the range 2..5000"),
-        ({"extent": (5, 5, 0, 1)}, "extent: 5,5,0,1 is no area; expected WEST,EAST,SOUTH,NORTH in metres"),
-        ({"extent": (0, 1, 0, float("nan"))}, "extent: 0,1,0,nan is no area"),
+        (
+            {"extent": (5, 5, 0, 1)},
+            "extent: 5,5,0,1 is not an area; expected WEST,EAST,SOUTH,NORTH in metres",
+        ),
+        ({"extent": (0, 1, 0, float("nan"))}, "extent: 0,1,0,nan is not an area"),
         ({"height_m": 0.0}, "height: 0 m is not above ground"),
     ],
 )
@@ -219,7 +222,7 @@ def test_an_unknown_quantity_is_told(radio: RadioMap) -> None:
 
 
 def rectangles(axes: Axes, *, again: bool) -> list[tuple[float, float, float, str]]:
-    """Give begin in milliseconds, lowest and highest PRB, and colour of what is drawn."""
+    """Return begin in milliseconds, lowest and highest PRB, and colour of what is drawn."""
     (blocks,) = (
         each
         for each in axes.collections
@@ -443,13 +446,13 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
         (("plot", "map", "sites.toml", "--points", "0"), "points: 0 is not in the range 2..5000"),
         (
             ("plot", "map", "sites.toml", "--extent", "1,2,3"),
-            "extent: `1,2,3` is no area; expected WEST,EAST",
+            "extent: `1,2,3` is not an area; expected WEST,EAST",
         ),
         (("plot", "map", "sites.toml", "--height", "-1"), "height: -1 m is not above ground"),
         (("plot", "map", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("plot", "map", "link.toml"), "link.toml: there is no [[site]], so there is no radio to map"),
         (("plot", "prbs", "sites.toml"), "sites.toml: a scenario needs a window, as in --from 1s --to 1.1s"),
-        (("plot", "prbs", "sites.toml", "--from", "1s"), "--from and --to go together"),
+        (("plot", "prbs", "sites.toml", "--from", "1s"), "--from and --to must be given together"),
         (("plot", "prbs", "sites.toml", "--from", "1", "--to", "2s"), "allocations: `1` needs a unit"),
         (
             ("plot", "prbs", "sites.toml", "--from", "5s", "--to", "6s"),

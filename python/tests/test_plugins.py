@@ -798,7 +798,7 @@ def test_looking_at_a_scenario_executes_nothing(cli: Cli, hostile: Path, words: 
     assert not (hostile / "mark").exists()
     if words[0] == "check":
         told = done.stderr if "--json" in words else done.stdout.partition("\n")[2]
-        assert told == "not executed: mine.py:Mine; airwnd run does so with --allow-code\n"
+        assert told == "not executed: mine.py:Mine; airwnd run --allow-code executes it\n"
 
 
 RUNS = [

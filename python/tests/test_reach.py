@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airwnd import InputError, Scenario
-from airwnd.reach import complaints
+from airwnd.reach import reach_warnings
 
 from .conftest import Cli
 
@@ -52,7 +52,7 @@ def test_results_have_reach_as_columns() -> None:
 
 def test_many_are_counted() -> None:
     run = Scenario.from_toml(PHONE).with_({"ue[0].count": 14}).run()
-    lines = complaints(run.ues.to_dicts(), run.scenario)
+    lines = reach_warnings(run.ues.to_dicts(), run.scenario)
     assert len(lines) == 11
     assert lines[-1] == "and 4 more out of reach; see the table `ues`"
 

@@ -100,7 +100,7 @@ def test_the_page_has_everything_on_the_experiment(out: Path) -> None:
 
 
 def claims(page: Page, which: str = ".claims li") -> dict[str, str]:
-    """Give the claims on a page with their verdicts."""
+    """Return the claims on a page with their verdicts."""
     return {
         row.locator(".id").text_content() or "": row.locator(".verdict").text_content() or ""
         for row in page.locator(which).all()
@@ -402,7 +402,7 @@ def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: st
 
 
 def made_up(experiment: Experiment) -> Results:
-    """Give an experiment results without a run: numbers at random, series as long as they are."""
+    """Return an experiment results without a run: numbers at random, series as long as they are."""
     random = np.random.default_rng(1)
     keys = [axis.name for axis in experiment.axes]
     effort = Effort.of(experiment, LEAST_SEEDS, quick=False)

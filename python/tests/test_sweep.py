@@ -295,7 +295,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
         ),
         (("--random", "link[0].qeue=1..5:3"), "unknown key `qeue`"),
         (("--grid", "link[0].queue=1", "--seeds", "0"), "Invalid value for '--seeds'"),
-        (("--grid", "link[0].queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs is for this machine"),
+        (("--grid", "link[0].queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs applies to local runs"),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_run(

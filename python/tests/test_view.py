@@ -57,7 +57,7 @@ def crowd() -> Run:
 
 
 def opened(open_page: OpenPage, folder: Path, **size: int) -> Callable[..., Page]:
-    """Give a function that makes a page about runs and opens it."""
+    """Return a function that makes a page about runs and opens it."""
 
     def call(**runs: Run) -> Page:
         page = open_page(view.write(runs, folder / "page.html"), **size)

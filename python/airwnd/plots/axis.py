@@ -59,7 +59,7 @@ _LOG_FROM, _UNEVEN = 10, 1.5
 
 
 def name(table: str, column: str) -> tuple[str, str]:
-    """Give what a column is called on an axis, and its unit."""
+    """Return what a column is called on an axis, and its unit."""
     known = tables()[table].columns
     unit = known[column].shown_unit if column in known else ""
     words = _NAMES.get(column) or axis_label(table, column).removesuffix(f" ({unit})")

@@ -121,7 +121,7 @@ def plot_cdf(  # noqa: PLR0913
 
 
 def _table(runs: "Mapping[str, RunData]", quantity: str) -> str:
-    """Give the table that has the column."""
+    """Return the table that has the column."""
     for table in _ROWS:
         if any(quantity in _columns(run, table) for run in runs.values()):
             return table
@@ -150,7 +150,7 @@ def _rows(table: str, runs: "Mapping[str, RunData]") -> str:
 
 
 def _samples(run: "RunData", table: str, quantity: str) -> dict[str, _Sample]:
-    """Give the values of each group that has any; what has none counts for transfers and pages only."""
+    """Return the values of each group that has any; what has none counts for transfers and pages only."""
     if quantity not in _columns(run, table):
         return {}
     frame: pl.DataFrame = getattr(run, table)

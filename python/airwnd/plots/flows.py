@@ -12,7 +12,7 @@ _MOST_NAMED = 5
 
 
 def named(run: "RunData", wanted: Sequence[str], *, groups: bool = True) -> list[str]:
-    """Give the ids of flows: those named by id or, if `groups`, by group, or all.
+    """Return the ids of flows: those named by id or, if `groups`, by group, or all.
 
     Raises
     ------

@@ -57,7 +57,7 @@ def _longest(radio: "RadioData") -> float:
 
 
 def _ends(radio: "RadioData", unit_m: float) -> tuple[Any, ...]:
-    """Give west, east, south and north end of the pixels, whose centres are the points."""
+    """Return west, east, south and north end of the pixels, whose centres are the points."""
     x, y = radio.x_m / unit_m, radio.y_m / unit_m
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     return x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1]

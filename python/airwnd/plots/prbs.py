@@ -129,13 +129,13 @@ def _blocks(rows: pl.DataFrame, group: int, colours: dict[int, Any]) -> "PatchCo
 
 
 def _middle(row: dict[str, Any], group: int) -> tuple[float, float]:
-    """Give the middle of a block's longest stretch."""
+    """Return the middle of a block's longest stretch."""
     first, count = max(stretches(row["rbgs"]), key=lambda stretch: stretch[1])
     return row["ms"] + _TTI_MS / 2, (first + count / 2) * group
 
 
 def stretches(rbgs: int) -> "Iterator[tuple[int, int]]":
-    """Give first group and length of each stretch of neighbours in a set of groups.
+    """Return first group and length of each stretch of neighbours in a set of groups.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def means(data: pl.DataFrame, mean_s: float) -> pl.DataFrame:
 
 
 def _step(times: pl.Series) -> float | None:
-    """Give a window, of whole sampling intervals, such that a band has few steps; ``None``: one interval."""
+    """Return a window, of whole sampling intervals, such that a band has few steps; ``None``: one interval."""
     count = times.n_unique()
     samples = math.ceil(count / _MOST_STEPS)
     return None if samples == 1 else samples * float(times.max()) / count  # type: ignore[arg-type]

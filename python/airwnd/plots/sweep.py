@@ -108,13 +108,13 @@ class _Line:
 
 
 def _size(size: style.Size | None, columns: int, rows: int) -> style.Size:
-    """Give the size of a figure of several panels."""
+    """Return the size of a figure of several panels."""
     width, height = size or (min(_PANEL_IN[0] * columns, style.WIDTHS["page"]), None)
     return width, height or _PANEL_IN[1] * rows + _LEGEND_IN
 
 
 def _rows(sweep: "SweepData", y: str) -> tuple[str, pl.DataFrame]:
-    """Give the table that has the column, and a row per run with the column as ``value``."""
+    """Return the table that has the column, and a row per run with the column as ``value``."""
     numbers = (found[0] for found in map(sweep.number, sweep.keys) if found is not None)
     keys = list(dict.fromkeys((*sweep.keys, *numbers)))
     for table, frame in (("totals", sweep.runs), ("flows", sweep.flows)):
@@ -187,7 +187,7 @@ def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
 
 
 def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.DataFrame:
-    """Give mean, half-width of the confidence interval and number of seeds of each setting."""
+    """Return mean, half-width of the confidence interval and number of seeds of each setting."""
     from scipy import stats
 
     # Two random points may have the same value of one key.
@@ -205,14 +205,14 @@ def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.Dat
 
 
 def _places(rows: pl.DataFrame, x: str, numbers: tuple[str, str] | None) -> dict[object, float]:
-    """Give the place of each value along the axis: the number itself, or the rank of a word."""
+    """Return the place of each value along the axis: the number itself, or the rank of a word."""
     if numbers is None:
         return {value: float(rank) for rank, (value,) in enumerate(_in_order(rows, [x]))}
     return dict(zip(rows[x], rows[numbers[0]].cast(pl.Float64), strict=True))
 
 
 def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> list[tuple[object, ...]]:
-    """Give the combinations of keys' values in the order of the sweep; the last key changes fastest."""
+    """Return the combinations of keys' values in the order of the sweep; the last key changes fastest."""
     if not keys:
         return [()]
     ranks = [

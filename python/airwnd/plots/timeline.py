@@ -89,7 +89,7 @@ def plot_timeline(run: "RunData", flow: str | None = None) -> "Figure":
 
 
 def _known(series: pl.DataFrame, panel: _Panel) -> list[str]:
-    """Give the columns of a panel that have values."""
+    """Return the columns of a panel that have values."""
     if panel.without in series.columns and series[panel.without].null_count() < series.height:
         return []
     return [

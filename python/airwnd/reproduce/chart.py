@@ -191,7 +191,7 @@ def known(values: Iterable[float | None]) -> list[float]:
 
 
 def spread(middle: Numbers, low: Numbers, high: Numbers) -> tuple[list[float], list[float]]:
-    """Give the distances below and above; zero where nothing is known of the spread."""
+    """Return the distances below and above; zero where nothing is known of the spread."""
 
     def distances(ends: Numbers, sign: int) -> list[float]:
         pairs = zip(middle, ends, strict=True)
@@ -201,6 +201,6 @@ def spread(middle: Numbers, low: Numbers, high: Numbers) -> tuple[list[float], l
 
 
 def bar_place(lines: int, index: int) -> tuple[float, float]:
-    """Give the width of a bar, and how far it stands from the middle of its group, which is 1 wide."""
+    """Return the width of a bar, and how far it stands from the middle of its group, which is 1 wide."""
     share = 0.8 / lines
     return 0.92 * share, (index - (lines - 1) / 2) * share

@@ -213,7 +213,7 @@ class CheckResult:
         return found
 
     def at(self, setup: SetUp) -> list[Finding]:
-        """Give the findings that belong to a set-up."""
+        """Return the findings that belong to a set-up."""
         levels = setup.items()
         return [each for key, found in self.by_setup.items() if levels >= set(key) for each in found]
 
@@ -339,7 +339,7 @@ def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, B
 
 
 def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
-    """Give a claim's text and source: the paper's, or, without a paper, the entry's own."""
+    """Return a claim's text and source: the paper's, or, without a paper, the entry's own."""
     if not paper.claims:
         for key in ("text", "source"):
             if getattr(entry, key) is None:

@@ -168,7 +168,7 @@ class Experiment:
         return self.space.setting({**self.space.shown, **levels})
 
     def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
-        """Give the scenario of a setting, with `extra` changes below the setting's own."""
+        """Return the scenario of a setting, with `extra` changes below the setting's own."""
         changes = dict(extra)
         for level in self._levels(setting):
             changes.update(level.changes)
@@ -185,19 +185,19 @@ class Experiment:
         return chosen
 
     def paper_value(self, setting: Setting, measure: str) -> float | None:
-        """Give the paper's number: the same in all set-ups that the paper leaves open."""
+        """Return the paper's number: the same in all set-ups that the paper leaves open."""
         pairs = zip(self.axes, setting, strict=True)
         printed = tuple(level if axis.open is None else ABSENT for axis, level in pairs)
         return self.paper_values.get(printed, {}).get(measure)
 
     def _levels(self, setting: Setting) -> Iterator[Level]:
-        """Give the levels of the axes that exist in a setting."""
+        """Return the levels of the axes that exist in a setting."""
         for axis, name in zip(self.axes, setting, strict=True):
             if name != ABSENT:
                 yield axis.level(name)
 
     def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
-        """Give the scenario of every setting; a mistake in any of them shows here, before the first run."""
+        """Return the scenario of every setting; a mistake in any of them shows here, before the first run."""
         return {setting: self.scenario_for(setting, extra) for setting in self.settings()}
 
     @classmethod
@@ -310,7 +310,7 @@ def _columns(names: list[str], space: Space, measures: tuple[Measure, ...]) -> l
 
 
 def _setting(row: Mapping[str, str], space: Space) -> Setting:
-    """Give the setting that a row is about, without open axes."""
+    """Return the setting that a row is about, without open axes."""
     closed = {axis.name for axis in space.axes if axis.open is None}
     existing = space.existing({**space.shown, **{name: row.get(name, "") for name in closed}})
     printed = {name: level for name, level in existing.items() if name in closed}

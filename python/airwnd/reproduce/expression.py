@@ -124,7 +124,7 @@ class Expression:
         ]
 
     def bounds(self, measures: Mapping[str, Bounds]) -> Bounds:
-        """Give the values that are possible, from those of the measures."""
+        """Return the values that are possible, from those of the measures."""
         return self._bounds(self.tree, measures)
 
     def _bounds(self, node: ast.expr, measures: Mapping[str, Bounds]) -> Bounds:
@@ -162,7 +162,7 @@ class Expression:
         raise AssertionError("parse accepts nothing else")
 
     def _levels(self, call: ast.Call, place: Place) -> Place:
-        """Give the level of every axis at which a measure is looked up."""
+        """Return the level of every axis at which a measure is looked up."""
         at = dict(place)
         for keyword in call.keywords:
             axis = str(keyword.arg)

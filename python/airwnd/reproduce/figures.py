@@ -164,7 +164,7 @@ def _name_points(axes: "Axes", chart: Chart) -> None:
 
 
 def _strokes(chart: Chart) -> list[list[tuple[float, float]]]:
-    """Give both ends of what a name should not cover: intervals, and steps between optimal points."""
+    """Return both ends of what a name should not cover: intervals, and steps between optimal points."""
     strokes: list[list[tuple[float, float]]] = []
     for line in chart["lines"]:
         x, y = known(line["x"]), known(line["y"])

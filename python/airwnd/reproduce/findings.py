@@ -274,7 +274,7 @@ def _table(results: Results, measure: Measure, setup: SetUp) -> TableText:
 
 
 def _settings_elsewhere(results: Results) -> SettingsText | None:
-    """Give the settings that do not belong to the set-up that is shown; ``None`` if nothing is left open."""
+    """Return the settings that do not belong to the set-up that is shown; ``None`` if nothing is left open."""
     experiment, space = results.experiment, results.experiment.space
     if not space.open:
         return None
@@ -348,7 +348,7 @@ def _matrix(result: ClaimResult) -> MatrixText | None:
 
 
 def _spans(axis: Axis, index: int, columns: list[tuple[str, ...]]) -> list[tuple[str, int]]:
-    """Give the levels of an axis above the columns, each with how many it spans."""
+    """Return the levels of an axis above the columns, each with how many it spans."""
     groups = itertools.groupby(columns, key=lambda column: column[: index + 1])
     return [(_label(axis, key[index]), len(list(group))) for key, group in groups]
 

@@ -30,13 +30,13 @@ class Box:
         return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
     def overlap(self, other: "Box") -> float:
-        """Give the area that both cover."""
+        """Return the area that both cover."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
 
     def distance(self, point: tuple[float, float]) -> float:
-        """Give how far a point lies outside; 0 within."""
+        """Return how far a point lies outside; 0 within."""
         x, y = point
         return math.hypot(max(self.left - x, 0.0, x - self.right), max(self.bottom - y, 0.0, y - self.top))
 

@@ -171,7 +171,7 @@ class Measure(Entry, frozen=True):
 
 
 def rows_of(where: Where) -> Rows:
-    """Give the allowed values by column; one value stands for a list of one."""
+    """Return the allowed values by column; one value stands for a list of one."""
     return {
         column: allowed if isinstance(allowed, tuple) else (allowed,) for column, allowed in where.items()
     }

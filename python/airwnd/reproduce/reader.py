@@ -171,7 +171,7 @@ def shown(value: object) -> str:
 
 
 def schema(kind: type) -> dict[str, Any]:
-    """Give the JSON Schema of a file, of draft 2020-12."""
+    """Return the JSON Schema of a file, of draft 2020-12."""
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(kind)))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 

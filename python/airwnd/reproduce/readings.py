@@ -89,7 +89,7 @@ def select(selection: Selection, tables: Tables) -> pl.DataFrame:
 
 
 def known_values(selection: Selection, tables: Tables) -> pl.Series:
-    """Give the chosen rows' values as numbers; rows without one are left out."""
+    """Return the chosen rows' values as numbers; rows without one are left out."""
     return select(selection, tables)["value"].cast(pl.Float64).drop_nulls().drop_nans()
 
 
@@ -113,11 +113,11 @@ class Readings:
     samples: Mapping[str, pl.DataFrame]
 
     def of(self, setting: Setting, measure: str) -> pl.Series:
-        """Give a measure's value for each seed."""
+        """Return a measure's value for each seed."""
         return self._at(self.values, setting)[measure]
 
     def samples_of(self, setting: Setting, plot: str) -> pl.DataFrame:
-        """Give what a plot draws of the runs of a setting, seed by seed."""
+        """Return what a plot draws of the runs of a setting, seed by seed."""
         return self._at(self.samples[plot], setting)
 
     def _at(self, frame: pl.DataFrame, setting: Setting) -> pl.DataFrame:
@@ -157,7 +157,7 @@ class Gathering:
             self._samples[plot].append(keys.join(found, how="cross"))
 
     def readings(self) -> Readings:
-        """Give what was read, in the order of settings and seeds."""
+        """Return what was read, in the order of settings and seeds."""
         schema = self._keys | {measure.name: pl.Float64() for measure in self._experiment.measures}
         return Readings(
             axes=tuple(axis.name for axis in self._experiment.axes),

@@ -44,7 +44,7 @@ def _decisive(found: Verdict, claim: Verdict) -> bool:
 
 
 def _margin(check: CheckResult, finding: Finding) -> tuple[float, float]:
-    """Give how far inside its requirement a mean lies, in half intervals; negative outside.
+    """Return how far inside its requirement a mean lies, in half intervals; negative outside.
 
     Means without an interval, or with one of no width, compare by that distance as a share of mean or bound.
     """

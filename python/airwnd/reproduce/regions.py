@@ -78,7 +78,7 @@ def _level_text(label: str, unit: str) -> str:
 
 
 def _orders(axes: Sequence[Axis]) -> list[Sequence[Axis]]:
-    """Give the orders in which a box is tried to grow: all, or of many axes those that begin with each."""
+    """Return the orders in which a box is tried to grow: all, or of many axes those that begin with each."""
     if len(axes) <= _FEW:
         return list(itertools.permutations(axes))
     turned = [[*axes[index:], *axes[:index]] for index in range(len(axes))]

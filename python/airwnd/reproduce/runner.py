@@ -103,15 +103,15 @@ class Results:
         return f"<Results of {self.experiment.name}: {self.runs} runs with {self.effort.seeds} seeds>"
 
     def values(self, setting: Setting, measure: Measure) -> list[float]:
-        """Give a measure's value per seed."""
+        """Return a measure's value per seed."""
         return self.readings.of(setting, measure.name).to_list()
 
     def estimate(self, setting: Setting, measure: Measure) -> Interval:
-        """Give the mean over the seeds with its confidence interval."""
+        """Return the mean over the seeds with its confidence interval."""
         return interval(self.values(setting, measure), measure.bounds)
 
     def paper(self, setting: Setting, measure: Measure) -> float | None:
-        """Give the paper's number, if its table has it."""
+        """Return the paper's number, if its table has it."""
         return self.experiment.paper_value(setting, measure.name)
 
     def claims(self) -> list[ClaimResult]:

@@ -11,5 +11,5 @@ _FILES = {"experiment": ExperimentFile, "claims": ClaimsFile, "paper": PaperFile
 
 
 def schema(file: str) -> dict[str, Any]:
-    """Give the schema of ``experiment.toml``, ``claims.toml`` or ``paper.toml``, named by its stem."""
+    """Return the schema of ``experiment.toml``, ``claims.toml`` or ``paper.toml``, named by its stem."""
     return schema_of(_FILES[file])

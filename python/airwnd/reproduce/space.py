@@ -109,7 +109,7 @@ class Space:
         yield from dict.fromkeys(self.setting(dict(zip(names, levels, strict=True))) for levels in combined)
 
     def setups(self, among: Iterable[str]) -> list[dict[str, str]]:
-        """Give all combinations of levels of these open axes, each without the axes that do not exist there.
+        """Return all combinations of levels of these open axes, each without the axes that do not exist there.
 
         What hangs on axes that are not among them is taken to exist.
         """
@@ -135,7 +135,7 @@ class Space:
         )
 
     def order(self, axes: Iterable[Axis]) -> Callable[[Setting], tuple[int, ...]]:
-        """Give the key by which settings are sorted by levels of these axes, the last one fastest."""
+        """Return the key by which settings are sorted by levels of these axes, the last one fastest."""
         ranks = [
             (self.axes.index(axis), {name: rank for rank, name in enumerate((ABSENT, *axis.names))})
             for axis in axes

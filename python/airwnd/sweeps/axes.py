@@ -55,7 +55,7 @@ def grid_axis(key: str, values: Sequence[object]) -> Axis:
 
 
 def plain(text: str) -> object:
-    """Give the value that a text stands for: number, truth value or text; a table or list stays its text."""
+    """Return the value that a text stands for: number, truth value or text; a table or list stays its text."""
     try:
         read = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

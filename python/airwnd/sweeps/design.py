@@ -101,7 +101,7 @@ class Design:
                 yield (*combination, *point)
 
     def scenario_for(self, setting: Setting) -> Scenario:
-        """Give the scenario of a setting; a mistake is told as one in the option that it came from."""
+        """Return the scenario of a setting; a mistake is told as one in the option that it came from."""
         # What is set within a table must come after the table.
         order = sorted(zip(self.axes, setting, strict=True), key=lambda pair: len(pair[0].steps))
         try:
@@ -116,7 +116,7 @@ class Design:
 
 
 def _place(resolved: Mapping[str, Any], steps: Sequence[str]) -> tuple[str, ...]:
-    """Give the steps of a key with indices instead of the ids and names of entries: one spelling per key."""
+    """Return the steps of a key with indices instead of the ids and names of entries: one spelling per key."""
     section, *rest = steps
     entries = resolved.get(section)
     if not rest or not isinstance(entries, list):

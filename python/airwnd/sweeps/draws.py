@@ -66,7 +66,7 @@ def _logarithmic(chance: float, first: int, last: int) -> int:
 
 
 def _common(low: str, high: str, text: str) -> tuple[str, int, int]:
-    """Give the smaller of two units, and how many of it each of them is."""
+    """Return the smaller of two units, and how many of it each of them is."""
     if low == high:
         return low, 1, 1
     for units in _UNITS:

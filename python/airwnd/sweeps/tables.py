@@ -22,7 +22,7 @@ _HEAD = (_PLACE, "seed")
 
 
 def tables(design: Design, settings: Sequence[Setting], results: Results) -> dict[str, bytes]:
-    """Give the Parquet files by name; the rows are in the order of settings and seeds.
+    """Return the Parquet files by name; the rows are in the order of settings and seeds.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def tables(design: Design, settings: Sequence[Setting], results: Results) -> dic
 
 
 def setting_columns(axes: Sequence[Axis], settings: Sequence[Setting]) -> pl.DataFrame:
-    """Give a row per setting with a column per key, named by it: numbers, truth values, or texts as given.
+    """Return a row per setting with a column per key, named by it: numbers, truth values, or texts as given.
 
     Where all values of a key have the same unit, a column of numbers is there as well, named ``KEY [UNIT]``.
     """

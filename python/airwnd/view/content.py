@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import style
-from airwnd.reach import complaints
+from airwnd.reach import reach_warnings
 from airwnd.run_data import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
@@ -95,7 +95,7 @@ def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: st
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),
         "ues": run.ues.to_dicts(),
-        "outOfReach": complaints(run.ues.to_dicts(), run.scenario),
+        "outOfReach": reach_warnings(run.ues.to_dicts(), run.scenario),
         "sites": plan.sites(run.scenario),
         "columns": columns,
         "events": _events(run, ids, arrays, prefix),
@@ -111,7 +111,7 @@ def _filled(frame: pl.DataFrame) -> list[str]:
 
 
 def _drawn(run: RunData) -> pl.DataFrame:
-    """Give the flows that a page has room for: those with most samples, in their order."""
+    """Return the flows that a page has room for: those with most samples, in their order."""
     samples = run.series.group_by(pl.col("flow").cast(pl.String).alias("id")).len("samples")
     most = max(_MOST_VALUES // max(run.series["time_s"].n_unique(), 1), 1)
     flows = run.flows.with_row_index("place").join(samples, on="id", how="left", maintain_order="left")
@@ -124,7 +124,7 @@ def _of(frame: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
 
 
 def _groups(run: RunData) -> list[dict[str, Any]]:
-    """Give the groups in which somebody waited, each with a curve: times, and the parts up to them."""
+    """Return the groups in which somebody waited, each with a curve: times, and the parts up to them."""
     if run.completions.is_empty():
         return []
     of_group = dict(run.flows.select("id", "group").iter_rows())
@@ -143,7 +143,7 @@ def _groups(run: RunData) -> list[dict[str, Any]]:
 def _on_a_grid(
     series: pl.DataFrame, ids: list[str], columns: list[str]
 ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float32]]]:
-    """Give the sampling instants, and each column as a row of values for each flow."""
+    """Return the sampling instants, and each column as a row of values for each flow."""
     times, instant = np.unique(series["time_s"].to_numpy(), return_inverse=True)
     flow = _codes(series["flow"], ids)
     grid = {}
@@ -170,11 +170,11 @@ def _events(run: RunData, ids: list[str], arrays: dict[str, NDArray[Any]], prefi
 
 
 def _codes(words: pl.Series, known: list[str]) -> NDArray[np.uint32]:
-    """Give words as their places in a list; null is the largest number."""
+    """Return words as their places in a list; null is the largest number."""
     codes = words.cast(pl.String).cast(pl.Enum(known)).to_physical()
     return codes.cast(pl.UInt32).fill_null(_NOBODY).to_numpy()
 
 
 def _dashes(look: style.Line) -> list[float]:
-    """Give the lengths of a line's dashes and gaps, in line widths; none if it is solid."""
+    """Return the lengths of a line's dashes and gaps, in line widths; none if it is solid."""
     return [] if look.dashes == "solid" else list(look.dashes[1])

@@ -70,7 +70,7 @@ _PLACES = ("x_m", "y_m")
 
 
 def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
-    """Give the panels for a series' columns; those that are nowhere filled have none.
+    """Return the panels for a series' columns; those that are nowhere filled have none.
 
     Examples
     --------

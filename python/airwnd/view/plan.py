@@ -6,7 +6,7 @@ from typing import Any
 
 
 def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give each site's place in metres, and the directions in degrees, anticlockwise from east, of its cells.
+    """Return each site's place in metres, and the directions in degrees, anticlockwise from east, of its cells.
 
     Cells are numbered as the engine does, sector by sector and mast by mast. Links alone have none.
 
@@ -32,7 +32,7 @@ def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _grid(rings: int, spacing: str) -> list[tuple[float, float]]:
-    """Give the masts of a hexagonal grid: the centre, and ring by ring from the east anticlockwise."""
+    """Return the masts of a hexagonal grid: the centre, and ring by ring from the east anticlockwise."""
     (apart,) = _metres([spacing])
     corners = [(math.cos(math.radians(60 * side)), math.sin(math.radians(60 * side))) for side in range(7)]
     around = [

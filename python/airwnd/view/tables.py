@@ -73,17 +73,17 @@ _DROPS = Figure("drops", "drops", "", None, "Packets dropped, for any cause.")
 
 
 def group_figures() -> list[Figure]:
-    """Give the columns of the table of groups of flows."""
+    """Return the columns of the table of groups of flows."""
     return _figures("groups", _GROUPS)
 
 
 def flow_figures(filled: Collection[str]) -> list[Figure]:
-    """Give the columns of the table of flows, of those that have values."""
+    """Return the columns of the table of flows, of those that have values."""
     return [figure for figure in _figures("flows", _FLOWS) if figure.key in filled]
 
 
 def total_figures(totals: Mapping[str, Any]) -> list[Figure]:
-    """Give the columns of the table of runs: those of the totals, and the drops of all causes together."""
+    """Return the columns of the table of runs: those of the totals, and the drops of all causes together."""
     found = [figure for figure in _figures("totals", _TOTALS) if figure.key in totals]
     place = next(index for index, figure in enumerate(found) if figure.key == "retransmissions")
     return [*found[:place], _DROPS, *found[place:]]
