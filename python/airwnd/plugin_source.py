@@ -155,7 +155,7 @@ class Inspected:
 
     @property
     def plain(self) -> bool:
-        """Whether the class statement fully defines the class: no decorators, metaclasses or unknown bases."""
+        """Whether its text fully defines the class: no decorators, metaclasses or unknown bases."""
         return self.complete and not any(each.decorator_list or each.keywords for each in self.classes)
 
     def check(self, place: str) -> None:

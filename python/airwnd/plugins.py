@@ -1,9 +1,10 @@
 """Finds, checks and loads congestion controls written in Python.
 
 A scenario refers to a class by name, and the name is resolved where the run takes place. The same scenario
-thereby works from a file, on the command line, in worker processes and on other machines. Finding a class reads
-its text without executing it. Loading executes the text, and requires the user's permission. The digest of the
-text is part of the resolved scenario: a changed class makes a different scenario, without stored results.
+thereby works from a file, on the command line, in worker processes and on other machines. Finding a class
+reads its text without executing it. Loading executes the text, and requires the user's permission. The digest
+of the text is part of the resolved scenario: a changed class makes a different scenario, without stored
+results.
 """
 
 import copy

@@ -128,7 +128,7 @@ class RunData:
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """A row per link and direction: the server's link, the scenario's, and those to the cells (``s1u``)."""
+        """A row per link and direction: of the server, the scenario, and the cells (``s1u``)."""
         return frame_of("links", self.outcome["links"])
 
     @cached_property

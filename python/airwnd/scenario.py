@@ -313,7 +313,7 @@ class Scenario:
 
     @property
     def code(self) -> tuple[str, ...]:
-        """Python code that runs execute, without duplicates: ``"file.py:Class"``, ``"package.module:Class"``."""
+        """Python code that runs execute, as ``"file.py:Class"`` or ``"package.module:Class"``."""
         return tuple(dict.fromkeys(name for name in self._checked.plugins() if ":" in name))
 
     @property

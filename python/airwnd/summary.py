@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 _MOST_LINKS = 20
-# Links that exist in each scenario with cells, without being declared.
+# Links that exist without being declared in the scenario.
 _CORE = ("server", "s1u", "x2")
 _LEGEND = (
     "delay: one-way, from the sender's IP layer to the receiver's. PDF: packet delivery fraction, packets "

@@ -436,7 +436,7 @@ BROKEN = {
     "a short row": ("paper.csv", "2,auto,1000,", "2,auto,1000", "4: expected 4 fields, found 3"),
     "a long row": ("paper.csv", "2,auto,1000,", "2,auto,1000,,", "4: expected 4 fields, found 5"),
     "an empty row": ("paper.csv", "2,auto,1000,", "2,auto,,", "4: expected a number of at least one measure"),
-    "a row twice": ("paper.csv", "2,auto", "2,drwa", "4: the setting 2, drwa is there twice"),
+    "a row twice": ("paper.csv", "2,auto", "2,drwa", "4: the setting 2, drwa is listed twice"),
     "a column twice": ("paper.csv", "rate,rtt", "rate,rate", "2: two of the columns are called `rate`"),
     "no column of an axis": ("paper.csv", "users,method", "method,users,lambda", "2: `lambda` is left open"),
     "no column of a measure": (

@@ -383,7 +383,7 @@ def test_a_wrong_plot_is_refused(results: Results, old: str, new: str, message: 
         ("50KiB,arwa", "60KiB,arwa", "paper.csv:5: queue: `60KiB` is none of 10KiB, 50KiB"),
         ("rate,delay", "rate,dely", "paper.csv:2: `dely` is neither an axis nor a measure"),
         ("5,50", "nan,50", "paper.csv:3: rate: expected a number up to .*, found 'nan'"),
-        ("50KiB,drwa", "10KiB,drwa", "paper.csv:4: the setting 10KiB, drwa is there twice"),
+        ("50KiB,drwa", "10KiB,drwa", "paper.csv:4: the setting 10KiB, drwa is listed twice"),
         ("10KiB,drwa,5,50", ",,,", "paper.csv:3: queue: `` is none of 10KiB, 50KiB"),
         ("10KiB,drwa,5,50", "10KiB,drwa,5,50,500", "paper.csv:3: expected 4 fields, found 5"),
     ],

@@ -639,9 +639,9 @@ def here(file: Path, wire: Scenario) -> Path:
         (("--out", "swept", "--force"), "swept: the folder of a sweep; choose another"),
         (
             ("--out", "notes", "--force"),
-            "notes: holds notes.txt, which is no file of a run; choose another folder",
+            "notes: holds notes.txt, not a file of a run; choose another folder",
         ),
-        (("--out", "."), ".: holds damaged, which is no file of a run"),
+        (("--out", "."), ".: holds damaged, not a file of a run"),
         (("--force",), "--force requires --out"),
         (("--pcap", "nowhere/run.pcapng"), "nowhere/run.pcapng: there is no folder nowhere; make it first"),
         (("--pcap", "notes"), "notes: is a folder; expected the name of a file"),

@@ -77,7 +77,7 @@ def test_a_run_without_transfers_has_no_completions(small: Scenario, tmp_path: P
     assert plain.completions.is_empty()
     plain.save(tmp_path / "run")
     assert not (tmp_path / "run" / "completions.parquet").exists()
-    with pytest.raises(InputError, match="nothing was completed; groups in which something was: none"):
+    with pytest.raises(InputError, match="no transfer or page was completed; groups with completions: none"):
         plain.plot_fct()
 
 

@@ -354,7 +354,7 @@ def test_pictures_are_vectors_with_their_fonts(
             "--width wide: expected column, page, or inches between 1",
         ),
         (("series", "run", "--width", "nan"), "--width nan: expected column, page"),
-        (("cdf", "bare"), "nothing was completed; groups in which something was: none"),
+        (("cdf", "bare"), "no transfer or page was completed; groups with completions: none"),
         (("cdf", "bare", "--quantity", "rate_kbps"), "a run with time series has more"),
         (("compare", "run", "run"), "run: named twice"),
         (("compare", "nowhere"), "nowhere: No such file or directory"),
@@ -363,14 +363,17 @@ def test_pictures_are_vectors_with_their_fonts(
         (("sweep", "data", "--y", "delay"), "no column `delay`; did you mean `delay_ms`"),
         (("sweep", "data", "--x", "ue[0].cout"), "x ue[0].cout: not a swept key; there are flow[0].rwnd, "),
         (("sweep", "data", "--by", "seed"), "by seed: not a swept key"),
-        (("sweep", "data", "--x", "ue[0].count", "--by", "ue[0].count"), "the key has a place already"),
+        (("sweep", "data", "--x", "ue[0].count", "--by", "ue[0].count"), "the key is already used"),
         (
             ("sweep", "data", "--by", "flow[0].rwnd", "--x", "ue[0].count"),
             "rlc.queue.buffer has 3 values",
         ),
         (("sweep", "data", "--where", "ue[0].count"), "--where ue[0].count: expected KEY=VALUE"),
         (("sweep", "data", "--where", "ue[0].count=2"), "where ue[0].count=2: no such value; there are 1, 3"),
-        (("sweep", "data", "-o", "sweep.gif"), "sweep.gif: a picture's name ends in .svg, .pdf, .png"),
+        (
+            ("sweep", "data", "-o", "sweep.gif"),
+            "sweep.gif: the name of a picture must end in .svg, .pdf, .png",
+        ),
         (("sweep", "torn"), "torn: the tables of the sweep cannot be read"),
     ],
 )

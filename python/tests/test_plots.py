@@ -440,7 +440,7 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
     [
         (
             ("plot", "map", "sites.toml", "-o", "map.gif"),
-            "map.gif: a picture's name ends in .svg, .pdf, .png",
+            "map.gif: the name of a picture must end in .svg, .pdf, .png",
         ),
         (("plot", "map", "sites.toml", "--quantity", "rsrq"), "'rsrq' is not one of"),
         (("plot", "map", "sites.toml", "--points", "0"), "points: 0 is not in the range 2..5000"),

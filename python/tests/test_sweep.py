@@ -270,7 +270,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
         (("--grid", "link[0].queue"), "grid link[0].queue: expected KEY=VALUE,VALUE"),
         (("--grid", "link[0].queue="), "grid link[0].queue=: no values"),
         (("--grid", "link[0].queue=1,,2"), "grid link[0].queue=1,,2: an empty value between commas"),
-        (("--grid", "link[0].queue=10,10"), "the value 10 is there twice"),
+        (("--grid", "link[0].queue=10,10"), "the value 10 is listed twice"),
         (("--grid", "flow[0].rwnd={kind=1"), "a bracket or quote is not closed"),
         (
             ("--grid", "link[0].qeue=1"),
@@ -333,7 +333,7 @@ def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
     other = wire.with_({"ue[0].height": "2m"})
     assert message(out, other) == (
         f'{out}: holds a sweep of another scenario: ue[0].height is "1.5m" there and "2m" here; '
-        "choose another --out, or take this one with --force"
+        "choose another --out, or use this one with --force"
     )
     change(out, airwnd="9.9.9", engine="9.9.9+fade")
     assert "airwnd 9.9.9, engine 9.9.9+fade; this is airwnd" in message(out)
@@ -343,7 +343,7 @@ def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
     (out / "manifest.json").write_text("{", encoding="utf-8")
     assert "manifest.json: not the manifest of a sweep" in message(out)
     (out / "manifest.json").unlink()
-    assert "is not empty, and no sweep's folder" in message(out)
+    assert "is not empty, and not the folder of a sweep" in message(out)
     assert "is a file; expected a folder" in message(out / "runs.parquet")
 
 

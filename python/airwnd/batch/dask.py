@@ -201,7 +201,7 @@ class _Session:
         while (work.waiting or work.suspects) and len(self._submitted) < _QUEUED * threads:
             indices = work.take(threads)
             batch = _Batch([work.tasks[index] for index in indices])
-            # A worker without airwnd would die of unpickling a task of ours; this raises an exception instead.
+            # Where airwnd is missing, unpickling a task kills the worker; this raises an exception instead.
             future = self._client.submit(pickle.loads, pickle.dumps(batch), pure=False)
             self._submitted[future] = indices
             future.add_done_callback(self._results.put)  # type: ignore[no-untyped-call]  # Dask has no types
