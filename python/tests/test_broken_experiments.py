@@ -321,7 +321,7 @@ BROKEN = {
         "experiment.toml",
         "context = true",
         "where = { x = 1 }",
-        "axis[1].level[1].where: `x` is none of",
+        "axis[1].level[1].where: `x` is not one of",
     ),
     "deep arrays": (
         "experiment.toml",
@@ -451,7 +451,7 @@ BROKEN = {
         "users,rate\n2,1\n",
         "1: the column of the axis `method` is missing",
     ),
-    "an unknown level": ("paper.csv", "3,drwa", "4,drwa", "5: users: `4` is none of 2, 3"),
+    "an unknown level": ("paper.csv", "3,drwa", "4,drwa", "5: users: `4` is not one of 2, 3"),
     "not a number": ("paper.csv", "900", "nan", "3: rate: expected a number up to 1e+100, found 'nan'"),
     "too large": ("paper.csv", "900", "1e999", "3: rate: expected a number up to 1e+100, found '1e999'"),
     "underscores": ("paper.csv", "900", "9_00", "3: rate: expected a number up to 1e+100, found '9_00'"),

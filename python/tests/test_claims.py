@@ -158,25 +158,25 @@ def at_users(**by_users: float) -> Seed:
         (
             [(4.0, 1.0), (4.1, 1.1), (4.2, 1.2)],
             "above = 0",
-            "All 2 values are as required, this one by the least margin: x at users = 40: 1.1 [0.9, 1.3], "
+            "All 2 values meet their requirement; the one with the smallest margin: x at users = 40: 1.1 [0.9, 1.3], "
             "required > 0.",
         ),
         (
             [(4.0, 5.0)] * 3,
             "above = 3.9",
-            "All 2 values are as required, this one by the least margin: x at users = 20: 4.0 [4.0, 4.0], "
+            "All 2 values meet their requirement; the one with the smallest margin: x at users = 20: 4.0 [4.0, 4.0], "
             "required > 3.9.",
         ),
         (
             [(-4.0, 1.0), (-4.1, 1.1), (-4.2, 1.2)],
             "above = 0",
-            "1 of 2 values are outside what is required; the farthest: x at users = 20: -4.1 [-4.3, -3.9], "
+            "1 of 2 values do not meet their requirement; the farthest: x at users = 20: -4.1 [-4.3, -3.9], "
             "required > 0.",
         ),
         (
             [(4.0, 1.0), (4.1, -1.1), (4.2, 1.2)],
             "above = 0",
-            "1 of 2 values are not decided at this number of seeds, such as: x at users = 40: "
+            "1 of 2 values are not decided with this number of seeds; for example: x at users = 40: "
             "0.4 [-2.8, 3.5], required > 0.",
         ),
         (
@@ -197,7 +197,7 @@ def test_the_reason_is_the_value_that_decides(
 def test_the_reason_of_a_preview_has_no_interval(tmp_path: Path) -> None:
     found = claim(tmp_path, ABOVE, [at_users(at20=-2, at40=1)], preview=True)
     expected = (
-        "1 of 2 means are outside what is required so far, such as: x at users = 20: -2.0, required > 0."
+        "1 of 2 means do not meet their requirement so far; for example: x at users = 20: -2.0, required > 0."
     )
     assert reason(found) == expected
 

@@ -66,7 +66,7 @@ def test_a_division_by_zero_is_undefined() -> None:
         ("delay_ms(", "was never closed"),
         ("delay(users=20)", "`delay` takes levels"),
         ("delay_ms(users=30)", "the levels of `users` are 20, 40, 60, or previous"),
-        ("delay_ms(user=20)", "`user` is none of the axes users, method"),
+        ("delay_ms(user=20)", "`user` is not one of the axes users, method"),
         ("delay_ms", "is not allowed in an expression"),
         ("delay_ms(20)", "takes levels as axis=level"),
         ("delay_ms() ** 2", "is not allowed in an expression"),

@@ -124,7 +124,7 @@ def test_events_are_counted() -> None:
         ({"value": "flows"}, "value: expected TABLE.COLUMN, .*, found 'flows'"),
         (
             {"value": "flows.fct_s", "statistic": "average"},
-            "statistic: `average` is none of count, jain, max",
+            "statistic: `average` is not one of count, jain, max",
         ),
         ({"value": "totals.jain", "where": {"group": "web"}}, "where: totals have no rows"),
         ({"value": "flows.fct_s", "between": ["1s", "2s"]}, "between: only series and events have times"),
@@ -151,14 +151,14 @@ def test_a_wrong_measure_is_refused(description: dict[str, object], message: str
         ({"value": "flows.fct"}, "value: flows have no column `fct`; did you mean `fct_s`"),
         ({"value": "flows.delay_ms"}, "value: flows have no column `delay_ms`; did you mean `delay_ms_p"),
         ({"value": "totals.__class__"}, "value: totals have no column `__class__`; there are goodput_kbps,"),
-        ({"value": "flows.id"}, "value: `id` of flows is no number"),
-        ({"value": "flows.fct_s", "where": {"grp": "web"}}, "where: `grp` is none of id, group"),
+        ({"value": "flows.id"}, "value: `id` of flows is not a number"),
+        ({"value": "flows.fct_s", "where": {"grp": "web"}}, "where: `grp` is not one of id, group"),
         (
             {"value": "flows.fct_s", "where": {"ue": [1, 1]}},
             "where: two of the values of `ue` are called `1`",
         ),
         ({"value": "series.cwnd"}, "value: series have no column `cwnd`; there are time_s, "),
-        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "where: `eu` is none of time_s, .*, id, group"),
+        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "where: `eu` is not one of time_s, .*, id, group"),
     ],
 )
 def test_a_column_that_is_not_there_is_named(description: dict[str, object], message: str) -> None:

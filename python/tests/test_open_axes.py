@@ -319,11 +319,11 @@ def test_plots_may_draw_what_is_open(left_open: Path, tmp_path: Path) -> None:
         (
             "{ method =",
             "{ methd =",
-            r"axis\[3\]\.when: `methd` is none of the other axes users, method, buffer",
+            r"axis\[3\]\.when: `methd` is not one of the other axes users, method, buffer",
         ),
-        ("{ method =", "{ factor =", r"axis\[3\]\.when: `factor` is none of the other axes"),
-        ('["drwa"]', '["arwa"]', r"axis\[3\]\.when: `arwa` is no level of `method`: drwa, autotuning"),
-        ('shown = "20KiB"', 'shown = "30KiB"', r"axis\[2\].*shown: `30KiB` is none of 10KiB, 20KiB"),
+        ("{ method =", "{ factor =", r"axis\[3\]\.when: `factor` is not one of the other axes"),
+        ('["drwa"]', '["arwa"]', r"axis\[3\]\.when: `arwa` is not a level of `method`: drwa, autotuning"),
+        ('shown = "20KiB"', 'shown = "30KiB"', r"axis\[2\].*shown: `30KiB` is not one of 10KiB, 20KiB"),
         ('open = "Nobody says how large it is."\n', "", r"axis\[2\].*shown: only an axis with `open`"),
         ('shown = "20KiB"', "when = { factor = [1] }", None),
         ('name = "users"', 'name = "users"\nwhen = { method = ["drwa"] }', None),
@@ -348,7 +348,7 @@ def test_axes_do_not_depend_on_each_other_in_a_circle(left_open: Path) -> None:
         'name = "method"', 'name = "method"\nwhen = { factor = [1] }'
     )
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="axis: `when` leads round in a circle: method, factor"):
+    with pytest.raises(InputError, match="axis: `when` is circular: method, factor"):
         Experiment.load(left_open)
 
 

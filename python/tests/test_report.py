@@ -390,7 +390,7 @@ def test_results_that_are_none_are_refused(out: Path) -> None:
     ("old", "new", "message"),
     [
         ('id = "T1"', 'id = "T9"', "claims.toml: claim.0..id: the paper makes no claim T9; .* T1, T2, T3"),
-        ('id = "T1"\n', 'id = "T1"\ntext = "x"\n', "claim.0..text: paper.toml says it for claim T1"),
+        ('id = "T1"\n', 'id = "T1"\ntext = "x"\n', "claim.0..text: paper.toml has it for claim T1"),
     ],
 )
 def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: str, message: str) -> None:

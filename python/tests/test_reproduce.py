@@ -176,7 +176,7 @@ def test_experiments_are_found_by_name_from_a_folder_within(
         ("experiment.toml", "seeds = 3", "", "`seeds` is missing"),
         ("experiment.toml", "seeds = 3", 'seeds = "2"', "seeds: expected an integer, found '2'"),
         ("experiment.toml", 'title = "A', 'tile = "A', "unknown key `tile`; allowed: title, place, seeds, "),
-        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is none of users, method"),
+        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is not one of users, method"),
         (
             "experiment.toml",
             "values = [2, 3]",

@@ -172,7 +172,7 @@ def _samples(run: "RunData", table: str, quantity: str) -> dict[str, _Sample]:
 
 
 def _label(key: tuple[str, str], keys: Sequence[tuple[str, str]], sample: _Sample) -> str:
-    """Return the label of a line: the parts of its key that differ between lines, and the number of values."""
+    """Return the label of a line: the parts of its key that differ between lines, and the value count."""
     differing = [part for place, part in enumerate(key) if len({each[place] for each in keys}) > 1]
     done = sample.values.size
     count = f"{done:,}" if done == sample.rows else f"{done:,} of {sample.rows:,}"

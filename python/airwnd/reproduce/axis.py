@@ -111,9 +111,7 @@ class AxisEntry(Entry, frozen=True):
     level: Annotated[tuple[Level, ...], Meta(min_length=1, max_length=MOST_LEVELS)] | None = None
     open: Annotated[
         Text | None,
-        Meta(
-            description="Why the axis is varied although the paper does not vary it: what the paper leaves open."
-        ),
+        Meta(description="What the paper leaves open: the reason for varying the axis."),
     ] = None
     shown: Annotated[
         Word | None, Meta(description="Level of an open axis shown in plots and tables; default: the first.")

@@ -21,8 +21,8 @@ A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``. 
 compared on common random numbers, and at each level of the axes that it does not name (``only`` restricts
 these). A check holds at a point if the confidence interval of its mean lies inside the required range, fails
 if it lies outside, and is undecided otherwise. A claim holds if all its checks hold at all points, and fails
-if any check fails at any point. A check with ``decides = false`` is shown but does not affect the verdict, for
-statements that contradict the paper's own table.
+if any check fails at any point. A check with ``decides = false`` is shown but does not affect the verdict,
+for statements that contradict the paper's own table.
 
 This applies within one set-up: one level for each axis that the paper leaves ``open``
 (:mod:`airwnd.reproduce.axis`). A claim is judged in every set-up. Only axes on which its deciding checks

@@ -257,8 +257,8 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     ours = entry(chart["ours"], color=grey, marker="none" if bare else "o", linestyle="-" if bare else "none")
     sources = [paper, ours] if any(line["paper_y"] for line in chart["lines"]) else [ours]
     blank = entry("", linestyle="none")
-    # A legend is filled column by column, and each column is as wide as its widest entry. Lines take at most two
-    # columns; the long entries for paper and ours take the next one.
+    # A legend is filled column by column, and each column is as wide as its widest entry. Lines take at most
+    # two columns; the long entries for paper and ours take the next one.
     rows = max(2, -(-len(lines) // 2))
     handles = [*lines, *[blank] * (-len(lines) % rows), *sources, *[blank] * (-len(sources) % rows)]
     columns = len(handles) // rows

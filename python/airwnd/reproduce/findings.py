@@ -121,8 +121,8 @@ class ClaimText(TypedDict):
 class AxisText(TypedDict):
     """An axis: for each level its label and its changes of the scenario.
 
-    For an axis that the paper leaves open, `open` is the reason and `shown` the level of plots and tables. For
-    an axis that exists only for some levels of others, `when` names these.
+    For an axis that the paper leaves open, `open` is the reason and `shown` the level of plots and tables.
+    For an axis that exists only for some levels of others, `when` names these.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files that describe papers and experiments."""
+"""JSON Schemas of the files that describe papers and experiments."""
 
 from typing import Any
 
