@@ -365,7 +365,7 @@ def test_limits_never_hide_a_point(results: Results) -> None:
         ('x = "delay"', 'x = "queue"', "x: `queue` is not one of rate, delay"),
         ("series.cwnd_bytes", "flows.fct_s", "value: `flows` does not go with kind `time`"),
         ("flows.delay_ms_p95", "series.rtt_ms", "value: `series` does not go with kind `distribution`"),
-        ("limits = [0, 10]", "limits = [10, 0]", r"limits: expected \[least, greatest\], found \[10, 0\]"),
+        ("limits = [0, 10]", "limits = [10, 0]", r"limits: expected \[minimum, maximum\], found \[10, 0\]"),
         ('name = "bars"', 'name = "lines"', r"two of \[\[plot\]\] are called `lines`"),
     ],
 )

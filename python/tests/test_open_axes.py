@@ -315,7 +315,7 @@ def test_plots_may_draw_what_is_open(left_open: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("values = [1, 2]", "values = [1]", r"axis\[3\].*open: .*at least two levels, found 1 only"),
+        ("values = [1, 2]", "values = [1]", r"axis\[3\].*open: .*at least two levels, found only 1"),
         (
             "{ method =",
             "{ methd =",

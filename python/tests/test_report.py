@@ -373,7 +373,7 @@ def test_a_preview_shows_no_interval_and_no_verdict(folder: Path, tmp_path: Path
     (chart,) = found["charts"]
     assert all(end is None for line in chart["lines"] for end in (*line["low"], *line["high"]))
     page = (tmp_path / "nobody" / "index.html").read_text(encoding="utf-8")
-    assert "A preview decides nothing" in page
+    assert "A preview gives no verdict" in page
     assert "95 % interval</th>" not in page
     assert "1 experiment in preview" in (tmp_path / "index.html").read_text(encoding="utf-8")
 

@@ -386,7 +386,7 @@ def test_a_run_over_a_wire_has_no_map(show: Callable[..., Page], shoot: Shoot) -
         "flow": [{}],
     }
     page = show(wire=Scenario.from_dict(wire).run(series="10ms"))
-    assert "No cells: there is no map." in page.inner_text("#map")
+    assert "No map: the scenario has no cells." in page.inner_text("#map")
     assert page.locator("#map canvas").count() == 0
     assert page.locator(".panel[data-column=mcs]").count() == 0, "what is nowhere known has no panel"
     shoot(page, "wire")
@@ -581,7 +581,7 @@ def test_no_label_leaves_its_canvas(drive: Run, show: Callable[..., Page]) -> No
     widest = page.evaluate(
         "(() => { const context = document.createElement('canvas').getContext('2d');"
         ' context.font = \'11px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif\';'
-        " return context.measureText('handovers begin').width; })()"
+        " return context.measureText('handover starts').width; })()"
     )
     left = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--left'))")
     assert left - 6 >= widest
