@@ -30,15 +30,15 @@ exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**
 highlight_language = "text"
 smartquotes_action = "D"  # dashes; quotes stay as they are written
 nitpick_ignore_regex = [
-    # Nothing is fetched, so what other projects document is named and not linked to.
+    # Nothing is downloaded, so objects of other projects are named without links.
     ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
-    # Types of arguments that are no public names.
+    # Types of arguments that are not public names.
     ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(batch|code_policy|columns|plugins)\..*)"),
 ]
 
-myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
-nb_execution_mode = "off"  # notebooks are kept with their outputs (`make notebooks`)
+myst_heading_anchors = 4  # as in the repository: anchors are the words of headings
+nb_execution_mode = "off"  # notebooks are stored with their outputs (`make notebooks`)
 
 autosummary_generate = False
 autodoc_member_order = "bysource"
@@ -47,7 +47,7 @@ autodoc_typehints_format = "short"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
-napoleon_attr_annotations = False  # the signature has them
+napoleon_attr_annotations = False  # types are in the signature
 python_maximum_signature_line_length = 72
 
 html_theme = "furo"
@@ -56,5 +56,5 @@ html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
-html_show_search_summary = False  # which a browser may not fetch from a disk
+html_show_search_summary = False  # browsers cannot fetch it from disk
 html_theme_options = {"navigation_with_keys": True}

@@ -1,4 +1,4 @@
-"""What is read from a run, checked against the run's own tables."""
+"""Measures of a run, checked against the run's tables."""
 
 import math
 from typing import get_args
@@ -80,7 +80,7 @@ def test_a_measure_without_rows_is_undefined(run: Run) -> None:
     assert nothing.text(found) == "–"
 
 
-def test_numbers_and_words_are_chosen_alike(run: Run) -> None:
+def test_rows_are_selected_by_numbers_and_words(run: Run) -> None:
     first = run.flows.filter(pl.col("ue") == 0)["goodput_kbps"].sum()
     for where in (
         {"ue": 0},
@@ -92,7 +92,7 @@ def test_numbers_and_words_are_chosen_alike(run: Run) -> None:
     assert math.isnan(read(run, value="flows.goodput_kbps", where={"ue": "0"}))
 
 
-def test_jain_of_chosen_flows(run: Run) -> None:
+def test_jain_of_selected_flows(run: Run) -> None:
     rates = run.flows.filter(pl.col("group") == "call")["goodput_kbps"].to_numpy()
     expected = rates.sum() ** 2 / (rates.size * (rates**2).sum())
     found = read(run, value="flows.goodput_kbps", where={"group": ["call"]}, statistic="jain")
@@ -140,7 +140,7 @@ def test_events_are_counted() -> None:
         ({"value": "totals.jain", "name": "a b"}, "name: expected a name of letters, digits and _"),
     ],
 )
-def test_a_wrong_measure_is_refused(description: dict[str, object], message: str) -> None:
+def test_an_invalid_measure_is_rejected(description: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         measure(**description)
 
@@ -161,11 +161,11 @@ def test_a_wrong_measure_is_refused(description: dict[str, object], message: str
         ({"value": "series.rtt_ms", "where": {"eu": 1}}, "where: `eu` is not one of time_s, .*, id, group"),
     ],
 )
-def test_a_column_that_is_not_there_is_named(description: dict[str, object], message: str) -> None:
+def test_a_missing_column_is_named(description: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         measure(**description)
 
 
-def test_series_that_were_not_asked_for_are_asked_for(small: Scenario) -> None:
+def test_missing_series_give_a_hint(small: Scenario) -> None:
     with pytest.raises(InputError, match='there are none; the experiment needs series = "100ms"'):
         read(small.run(), value="series.rtt_ms")

@@ -220,7 +220,7 @@ class _Session:
         except KilledWorker as error:
             self._suspect(indices, error)
         except (ImportError, AttributeError) as error:
-            where = f"{self._cluster.address}: a Dask worker cannot run our tasks ({error})"
+            where = f"{self._cluster.address}: a Dask worker cannot run airwnd's tasks ({error})"
             raise InputError(f"{where}; install airwnd {_native.VERSION} there") from None
         except InputError:
             raise
@@ -255,7 +255,7 @@ class _Batch:
 def _carry_out(engine: str, batch: bytes) -> list[Result]:
     """Execute a batch on a worker; compares engines first, since another one may not read the scenarios."""
     if engine != _native.ENGINE:
-        both = f"a Dask worker has engine {_native.ENGINE}, we have {engine}"
+        both = f"a Dask worker has engine {_native.ENGINE}, this process has {engine}"
         raise InputError(f"{both}: install the same airwnd on both")
     tasks: list[Task] = pickle.loads(batch)  # noqa: S301
     return [_result(task) for task in tasks]

@@ -8,7 +8,7 @@ from airwnd.reproduce.words import finding_text, place_text
 
 _GOOD = (Verdict.HOLDS, Verdict.AGREES)
 _SENTENCES = {
-    Verdict.HOLDS: "All {every} values meet their requirement; the one with the smallest margin",
+    Verdict.HOLDS: "All {every} values meet their requirement; the smallest margin",
     Verdict.PART: "{some} of {every} values do not meet their requirement, or are not decided; the farthest",
     Verdict.FAILS: "{some} of {every} values do not meet their requirement; the farthest",
     Verdict.OPEN: "{some} of {every} values are not decided with this number of seeds; for example",

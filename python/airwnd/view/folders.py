@@ -8,7 +8,7 @@ from airwnd.run_data import RunData
 
 
 def load(folders: Sequence[Path]) -> dict[str, RunData]:
-    """Read runs with time series; each is named by its folder, with as much of the path as makes it unique."""
+    """Read runs with time series; each is named by its folder, with enough of the path to be unique."""
     labels = _labels([folder.resolve() for folder in folders])
     return {label: _load(folder) for label, folder in zip(labels, folders, strict=True)}
 

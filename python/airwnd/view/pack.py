@@ -23,9 +23,9 @@ class Packed:
 def pack(array: NDArray[Any]) -> Packed:
     """Pack an array of one or two dimensions.
 
-    Along the last axis each number is replaced by its difference from its predecessor, as integers of the same
-    size. The first bytes of all numbers precede all second bytes, and so on: slowly varying series become
-    zeros, which compress well. Nothing is rounded.
+    Along the last axis each number is replaced by its difference from its predecessor, as integers of the
+    same size. The first bytes of all numbers precede all second bytes, and so on: slowly varying series
+    become zeros, which compress well. Nothing is rounded.
     """
     array = np.ascontiguousarray(array)
     whole: NDArray[Any] = array.view(f"u{array.itemsize}")

@@ -1,4 +1,4 @@
-"""The path: carries packets between two TUN devices with a rate, a delay, a queue and losses."""
+"""The path: forwards packets between two TUN devices with a rate, a delay, a queue and losses."""
 
 import gc
 import heapq
@@ -23,7 +23,7 @@ _WORD = (1 << 32) - 1
 
 @dataclass(frozen=True)
 class Packet:
-    """A TCP packet that came to the path."""
+    """A TCP packet that entered the path."""
 
     at_ns: int
     forward: bool
@@ -45,7 +45,7 @@ class Packet:
 
 
 def is_hit(number: int, part: float) -> bool:
-    """Tell whether packet `number` belongs to a part of all: SplitMix64, as in the tests in Rust."""
+    """Return whether packet `number` is in a random fraction of all: SplitMix64, as in the tests in Rust."""
     z = (number * 0x9E3779B97F4A7C15) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -64,7 +64,7 @@ class _Link:
         self.shift = 0
 
     def take(self, at_ns: int, since_ns: int, ip: bytes) -> tuple[Packet, int, bytes]:
-        """Say what befalls a packet: its record, when it is to be handed over, and as what."""
+        """Return the record of a packet, its delivery time, and the packet to deliver."""
         head = (ip[0] & 15) * 4
         tcp = ip[head:]
         _, _, seq, ack, offset, flags, window = struct.unpack("!HHIIBBH", tcp[:16])
@@ -163,10 +163,10 @@ def _mark(ip: bytes, head: int) -> bytes:
 
 
 def carry(case: Case, sender: int, receiver: int) -> tuple[list[Packet], list[int]]:
-    """Carry packets until the run is over; return them and by how much each was handed over late, in ns.
+    """Forward packets until the run ends; return them with the lateness of each delivery, in ns.
 
-    Time begins with the first packet. Sequence numbers are relative to the SYN of their direction,
-    acknowledgments to the other one's.
+    Time starts with the first packet. Sequence numbers are relative to the SYN of their direction, ACK
+    numbers to that of the other direction.
     """
     links = {sender: _Link(case, receiver, forward=True), receiver: _Link(case, sender, forward=False)}
     waiting: list[tuple[int, int, int, bytes]] = []
