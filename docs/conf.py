@@ -1,7 +1,7 @@
-"""How the documentation becomes a site: ``make site``, which ends in ``out/site/index.html``.
+"""Configuration of the documentation site: ``make site`` writes ``out/site/index.html``.
 
-The source folder is the project's: pages link to each other, to the README and to the code in the same way on
-the site and in the repository.
+The source folder is the root of the project, so that links between pages, to the README and to the code work
+both on the site and in the repository.
 """
 
 import sys
@@ -13,7 +13,7 @@ import airwnd
 
 project = "airwnd"
 author = "The airwnd authors"
-copyright = author  # noqa: A001 (Sphinx wants the name)
+copyright = author  # noqa: A001 (name required by Sphinx)
 version = release = airwnd.__version__
 
 extensions = [

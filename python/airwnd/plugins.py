@@ -1,10 +1,9 @@
 """Finds, checks and loads congestion controls written in Python.
 
-A scenario refers to a class by name, and the name is resolved where the run takes place. The same scenario
-thereby works from a file, on the command line, in worker processes and on other machines. Finding a class
-reads its text without executing it. Loading executes the text, and requires the user's permission. The digest
-of the text is part of the resolved scenario: a changed class makes a different scenario, without stored
-results.
+A scenario refers to a class by name, and the name is resolved where the run is executed. The same scenario
+works from a file, on the command line, in worker processes and on other machines. Finding a class reads its
+text without executing it. Loading executes the text, and requires the user's permission. The digest of the
+text is part of the resolved scenario: a changed class makes a different scenario, without stored results.
 """
 
 import copy
@@ -84,7 +83,7 @@ class Plugin:
         if self._found.source is None:
             return None
         return (
-            f"{self._found.source.path} is Python code, which a run executes with your rights; "
+            f"{self._found.source.path} is Python code, which a run executes with your permissions; "
             "to allow that: --allow-code (in Python: allow_code=True)"
         )
 
@@ -352,9 +351,7 @@ def _read_text(kind: type) -> bytes:
         return Path(filename).read_bytes()
     lines = linecache.getlines(filename)
     if not lines:
-        message = (
-            f"the text of {kind.__name__} cannot be found; put the class into a file, which identifies it"
-        )
+        message = f"the text of {kind.__name__} cannot be found; put it into a file, whose text identifies it"
         raise RefusedError("class", message)
     return "".join(lines).encode()
 

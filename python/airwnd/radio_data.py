@@ -19,7 +19,7 @@ class RadioData:
     Returned by :meth:`airwnd.Scenario.radio_map`.
 
     Every cell transmits on all its PRBs. Shadowing and fading are left out: they are drawn per UE, not per
-    place. The map thus shows medians at full load.
+    place. The map shows medians at full load.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ RECORDED = ("series", "events", "allocations", "completions")
 
 _RUN = "run"
 _HOW = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
-_REMEDY = "make the run again"
+_REMEDY = "run the scenario again"
 _WAY_OUT = "choose another folder, or replace the run with --force"
 
 # Required columns. Earlier versions had fewer of the other columns.

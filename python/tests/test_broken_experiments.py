@@ -651,7 +651,7 @@ def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
         if run and experiment and len(list(experiment.settings())) * experiment.quick.seeds < 50:
             counts["run"] += 1
             effort = runner.Effort(
-                1, quick=True, changes={"duration": "20ms", "warmup": "0s"}, asked=experiment.seeds
+                1, quick=True, changes={"duration": "20ms", "warmup": "0s"}, specified=experiment.seeds
             )
             out = folder.parents[2] / "out"
             report.write(runner.reproduce(experiment, effort, out / experiment.name, Processes(1)), out)

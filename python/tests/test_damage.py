@@ -473,7 +473,7 @@ RUN_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "edited": (
         lambda run: replace(run / "manifest.json", '"goodput_kbps": ', '"goodput_kbps": 9'),
-        "run/manifest.json: does not match its digest: it is damaged, or was edited; make the run again",
+        "run/manifest.json: does not match its digest: it is damaged, or was edited; run the scenario again",
     ),
     "a sweep's": (
         lambda run: rewritten(run, lambda manifest: manifest.update(kind="sweep")),
@@ -497,7 +497,7 @@ RUN_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a missing table": (
         lambda run: stored(run, "series").unlink(),
-        "run/series.parquet: the table is missing; make the run again",
+        "run/series.parquet: the table is missing; run the scenario again",
     ),
     "a missing table of figures": (
         lambda run: stored(run, "flows").unlink(),

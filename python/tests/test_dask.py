@@ -132,7 +132,8 @@ def test_a_worker_with_another_engine_is_one_error(wire: Scenario, tmp_path: Pat
     finally:
         on_all_workers(cluster, become, _native.ENGINE)
     assert str(caught.value) == (
-        f"a Dask worker has engine 9.9.9+fade, this process has {_native.ENGINE}: install the same airwnd on both"
+        f"a Dask worker has engine 9.9.9+fade, this process has {_native.ENGINE}: "
+        "install the same airwnd on both"
     )
 
 

@@ -796,7 +796,7 @@ def test_reading_a_scenario_executes_nothing(cli: Cli, hostile: Path, words: tup
     assert not (hostile / "mark").exists()
     if words[0] == "check":
         output = done.stderr if "--json" in words else done.stdout.partition("\n")[2]
-        assert output == "not executed: mine.py:Mine; airwnd run --allow-code executes it\n"
+        assert output == "not executed: mine.py:Mine; airwnd run --allow-code executes this code\n"
 
 
 RUNS = [
@@ -813,7 +813,7 @@ def test_a_run_executes_nothing_without_permission(cli: Cli, hostile: Path, word
     done = cli(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.partition(": ")[2].partition(": ")[2] == (
-        f"{hostile}/mine.py is Python code, which a run executes with your rights; "
+        f"{hostile}/mine.py is Python code, which a run executes with your permissions; "
         "to allow that: --allow-code (in Python: allow_code=True)\n"
     )
     assert not (hostile / "mark").exists()
@@ -853,7 +853,9 @@ def test_a_module_is_not_imported_without_permission(
     scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": module}})
     assert scenario.code == (module,)
     for run in (scenario.run, scenario.check_code, lambda: scenario.run_many(range(2))):
-        with pytest.raises(ScenarioError, match=r"is Python code, which a run executes with your rights"):
+        with pytest.raises(
+            ScenarioError, match=r"is Python code, which a run executes with your permissions"
+        ):
             run()
     assert not (tmp_path / "mark").exists()
     assert module.partition(":")[0] not in sys.modules

@@ -74,7 +74,7 @@ class Store:
 
     A run is stored as ``KEY.json``, where KEY is :attr:`Task.key`. A run with time series also has
     ``KEY.series.parquet`` and further tables. The JSON file holds the key, the digests of the tables, and as
-    its last value the digest of all preceding bytes. Changed bytes and files of other runs are thus detected.
+    its last value the digest of all preceding bytes, so that changed bytes and files of other runs are found.
     The JSON file is written last: a run that has one is finished.
 
     Parameters

@@ -96,7 +96,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd list                              list algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     run many settings and seeds
     airwnd reproduce arwa-2019/table6        reproduce a table of a paper
-    """  # noqa: D301 (click wants the backspace)
+    """  # noqa: D301 (Click requires the backspace)
     options.debug = debug
     if debug:
         _native.show_panics()

@@ -97,7 +97,7 @@ def explain(name: str, as_json: bool) -> None:
     rlc, flow.cc            section or key of a scenario
     rlc.queue.buffer        parameter of the algorithms that a key selects
     pdf, flows.delay_ms_p95 columns of the results: unit, meaning
-    """  # noqa: D301 (click wants the backspace)
+    """  # noqa: D301 (Click requires the backspace)
     from airwnd.topics import find
 
     topics = find(name)

@@ -20,7 +20,7 @@ def completion(context: click.Context, shell: str) -> None:
     bash    eval "$(airwnd completion bash)"     in ~/.bashrc
     zsh     eval "$(airwnd completion zsh)"      in ~/.zshrc
     fish    airwnd completion fish | source      in ~/.config/fish/config.fish
-    """  # noqa: D301 (click wants the backspace)
+    """  # noqa: D301 (Click requires the backspace)
     root = context.find_root().command
     click.echo(SHELLS[shell](root, {}, "airwnd", VARIABLE).source())
 

@@ -164,7 +164,7 @@ def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
     if scenario.code:
         names = ", ".join(scenario.code)
-        click.echo(f"not executed: {names}; airwnd run --allow-code executes it", err=as_json)
+        click.echo(f"not executed: {names}; airwnd run --allow-code executes this code", err=as_json)
 
 
 @click.command()

@@ -107,7 +107,7 @@ def sweep(
 
 def _show(swept: "Swept", pool: "Workers", out: Path) -> None:
     results = swept.results
-    took = f"{seconds_text(results.elapsed_s)} {workers_text(pool)}" if results.fresh else "no time"
+    took = f"{seconds_text(results.elapsed_s)} {workers_text(pool)}" if results.fresh else "0 s"
     kept = f", {results.reused} of them finished earlier" if results.reused else ""
     same = len(results) - results.fresh - results.reused
     repeated = f", {same} identical to others" if same else ""

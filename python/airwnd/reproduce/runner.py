@@ -35,14 +35,14 @@ class Effort:
         Number of seeds, and whether ``--quick`` was given.
     changes
         Changes of the scenario by ``--quick``.
-    asked
+    specified
         Number of seeds specified by the experiment.
     """
 
     seeds: int
     quick: bool
     changes: Mapping[str, Any]
-    asked: int
+    specified: int
 
     @property
     def preview(self) -> bool:
@@ -56,7 +56,7 @@ class Effort:
     @property
     def full(self) -> bool:
         """Whether runs have full length and all seeds that the experiment specifies."""
-        return not self.preview and self.seeds >= self.asked
+        return not self.preview and self.seeds >= self.specified
 
     @classmethod
     def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
@@ -66,7 +66,7 @@ class Effort:
             seeds=usual if seeds is None else seeds,
             quick=quick,
             changes=experiment.quick.changes if quick else {},
-            asked=experiment.seeds,
+            specified=experiment.seeds,
         )
 
 

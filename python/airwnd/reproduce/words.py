@@ -17,8 +17,8 @@ def count_text(number: int, thing: str) -> str:
 
 def effort_text(effort: Effort) -> str:
     """Describe the effort: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``."""
-    seeds = f"{effort.seeds} of {effort.asked}" if effort.seeds < effort.asked else f"{effort.seeds}"
-    parts = ["full" * effort.full, "preview" * effort.preview, f"{seeds} seed{'s' * (effort.asked != 1)}"]
+    seeds = f"{effort.seeds} of {effort.specified}" if effort.seeds < effort.specified else f"{effort.seeds}"
+    parts = ["full" * effort.full, "preview" * effort.preview, f"{seeds} seed{'s' * (effort.specified != 1)}"]
     return ", ".join(part for part in (*parts, "shortened" * bool(effort.changes)) if part)
 
 

@@ -22,7 +22,7 @@ _TASK_BYTES = 300
 
 # Names of columns that are not settings.
 _TAKEN = {
-    "seed": "--seeds says how many seeds each setting is run with",
+    "seed": "--seeds sets the number of seeds of each setting",
     "ue": "name one of its settings, as in ue[0].count",
 }
 
