@@ -194,7 +194,7 @@ def _toml(text: str) -> str:
     return json.dumps(text)
 
 
-# What is replaced in which file, by what, and the message after the file's name.
+# File, replaced text, replacement, and the message after the file's name.
 BROKEN = {
     "out of the folder": (
         "experiment.toml",
@@ -566,7 +566,7 @@ def test_text_is_shown_literally(folder: Path, cli: Cli, tmp_path: Path) -> None
     assert all(re.match(r"_MEASURE(<br>| )&lt;/script&gt;", label) for label in labels)
 
 
-# What is hostile as a value of a file of this kind.
+# Hostile values for files of this kind.
 HOSTILE = [
     "nan",
     "-inf",

@@ -30,7 +30,7 @@ class Sample:
 
     at_ns: int
     state: int
-    """Of congestion control: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss."""
+    """State of congestion control: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss."""
     rto_us: int
     ssthresh: int
     """Segments."""
@@ -47,7 +47,7 @@ class Sample:
     rcv_rtt_us: int
     rcv_space: int
     pacing_rate: int
-    """Bytes a second."""
+    """Bytes per second."""
     bytes_received: int
 
 

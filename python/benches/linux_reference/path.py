@@ -28,19 +28,19 @@ class Packet:
     at_ns: int
     forward: bool
     number: int
-    """Of the data packets that the queue took, from 1; zero without data."""
+    """Index among the data packets accepted by the queue, from 1; 0: no data."""
     seq: int
-    """Of the flow: the SYN has 0 (forward) or is acknowledged by 1 (backward)."""
+    """Relative sequence number: the SYN has 0 (forward), and is acknowledged by 1 (backward)."""
     ack: int
     payload: int
     window: int
-    """Bytes offered."""
+    """Receive window in bytes."""
     flags: int
     tsval: int
     tsecr: int
     sack: tuple[tuple[int, int], ...]
     fate: str
-    """`sent`, `marked`, `dropped` (the queue was full) or `lost`."""
+    """`sent`, `marked`, `dropped` (full queue) or `lost`."""
     queued_ns: int
 
 
