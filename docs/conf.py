@@ -1,7 +1,7 @@
-"""How the documentation becomes a site: ``make site``, which ends in ``out/site/index.html``.
+"""Configuration of the documentation site: ``make site`` writes ``out/site/index.html``.
 
-The source folder is the project's: pages link to each other, to the README and to the code in the same way on
-the site and in the repository.
+The source folder is the root of the project, so that links between pages, to the README and to the code work
+both on the site and in the repository.
 """
 
 import sys
@@ -13,7 +13,7 @@ import airwnd
 
 project = "airwnd"
 author = "The airwnd authors"
-copyright = author  # noqa: A001 (Sphinx wants the name)
+copyright = author  # noqa: A001 (name required by Sphinx)
 version = release = airwnd.__version__
 
 extensions = [
@@ -31,17 +31,17 @@ exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**
 highlight_language = "text"
 smartquotes_action = "D"  # dashes; quotes stay as they are written
 nitpick_ignore_regex = [
-    # Nothing is fetched, so what other projects document is named and not linked to.
+    # Nothing is downloaded, so objects of other projects are named without links.
     ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
-    # Types of arguments that are no public names.
+    # Types of arguments that are not public names.
     ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(batch|code_policy|columns|plugins)\..*)"),
 ]
 
-myst_heading_anchors = 4  # as in the repository: a heading's words are its anchor
+myst_heading_anchors = 4  # as in the repository: anchors are the words of headings
 myst_fence_as_directive = ["math"]
 html_math_renderer = "mathml"
-nb_execution_mode = "off"  # notebooks are kept with their outputs (`make notebooks`)
+nb_execution_mode = "off"  # notebooks are stored with their outputs (`make notebooks`)
 
 autosummary_generate = False
 autodoc_member_order = "bysource"
@@ -50,7 +50,7 @@ autodoc_typehints_format = "short"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
-napoleon_attr_annotations = False  # the signature has them
+napoleon_attr_annotations = False  # types are in the signature
 python_maximum_signature_line_length = 72
 
 html_theme = "furo"
@@ -59,5 +59,5 @@ html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
-html_show_search_summary = False  # which a browser may not fetch from a disk
+html_show_search_summary = False  # browsers cannot fetch it from disk
 html_theme_options = {"navigation_with_keys": True}

@@ -1,4 +1,4 @@
-"""Links to files and folders that are no pages, such as the code, lead to a page that shows them."""
+"""Pages that show files and folders, such as code, to which other pages link."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-BEFORE_THE_COLLECTORS = 100  # which would copy the files for a download
+BEFORE_THE_COLLECTORS = 100  # otherwise the files would be copied for download
 
 
 def _files(env: "BuildEnvironment") -> dict[str, set[str]]:
-    """Give the files that each page links to; kept with the environment, for pages that are not read anew."""
+    """Return the files that each page links to; stored in the environment: unchanged pages are not reread."""
     if not hasattr(env, "airwnd_code_files"):
         env.airwnd_code_files = {}
     found: dict[str, set[str]] = env.airwnd_code_files
@@ -29,7 +29,7 @@ def _link(app: "Sphinx", doctree: nodes.document) -> None:
         path = app.env.relfn2path(node["reftarget"].rstrip("/"), page)[0]
         is_folder = isinstance(node, addnodes.pending_xref)
         if is_folder != (app.srcdir / path).is_dir() or not (app.srcdir / path).exists():
-            continue  # a page, or nothing: Sphinx knows what to do
+            continue  # a page, or a broken link: left to Sphinx
         linked.add(path)
         if is_folder:
             linked.update(each.relative_to(app.srcdir).as_posix() for each in _inside(app.srcdir / path))
@@ -38,7 +38,7 @@ def _link(app: "Sphinx", doctree: nodes.document) -> None:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """List the files below a folder, but for what programs leave there."""
+    """List the files below a folder, except generated ones."""
     return sorted(
         path
         for path in folder.rglob("*")
@@ -75,7 +75,7 @@ def _text(app: "Sphinx", path: str) -> str:
 
 
 def _door(app: "Sphinx", failure: Exception | None) -> None:
-    """Put the site's front door where people look for it."""
+    """Write an index.html that redirects to the root page."""
     if failure is None:
         onward = f'<meta http-equiv="refresh" content="0; url={app.config.root_doc}.html">'
         text = f"<!doctype html><title>{app.config.project}</title>{onward}\n"
@@ -83,7 +83,7 @@ def _door(app: "Sphinx", failure: Exception | None) -> None:
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
-    """Have Sphinx call these while it reads and when it writes pages."""
+    """Register the callbacks for reading and writing pages with Sphinx."""
     app.connect("doctree-read", _link, priority=BEFORE_THE_COLLECTORS)
     app.connect("env-merge-info", _merge)
     app.connect("env-purge-doc", _forget)

@@ -1,4 +1,4 @@
-"""Man pages from the tree of commands: ``make man`` writes ``docs/man``, which the wheel installs.
+"""Man pages generated from the tree of commands: ``make man`` writes ``docs/man``, which the wheel installs.
 
 ``python docs/_site/manual.py FOLDER`` writes them elsewhere.
 """
@@ -18,7 +18,7 @@ FOLDER = ROOT / "docs" / "man" / "data" / "share" / "man" / "man1"
 
 
 def pages() -> dict[str, str]:
-    """Write the page of each command, by file name."""
+    """Return the page of each command, by file name."""
     lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
     cited = dict(line.split(": ", 1) for line in lines if ": " in line)
     with click.Context(cli, info_name="airwnd", **cli.context_settings) as context:
@@ -36,7 +36,7 @@ def _pages(context: click.Context, version: str, date: str) -> Iterator[tuple[st
     page.options = [record for record in records if record and record[1]]
     children = sorted(command.commands.items()) if isinstance(command, click.Group) else []
     commands = [f".TP\n\\fB{name}-{child}\\fP(1)\n{_summary(each)}\n" for child, each in children]
-    # A command is typed with blanks, its page named with hyphens.
+    # Commands have spaces, the names of their pages hyphens.
     text = str(page).replace(f"\n.B {name}\n", f"\n.B {context.command_path}\n")
     yield f"{name}.1", text + (".SH COMMANDS\n" + "".join(commands) if commands else "")
     for child, each in children:
@@ -49,7 +49,7 @@ def _summary(command: click.Command) -> str:
 
 
 def _description(command: click.Command) -> str:
-    """Write click's paragraphs; those behind a backspace keep their lines."""
+    """Format Click's paragraphs; those after a backspace keep their lines."""
     paragraphs = cleandoc(command.help or "").split("\n\n")
     return "\n\n".join(
         ".nf\n" + part.removeprefix("\b\n") + "\n.fi" if part.startswith("\b") else part
@@ -58,7 +58,7 @@ def _description(command: click.Command) -> str:
 
 
 def main(folder: Path = FOLDER) -> None:
-    """Replace the pages in a folder by those of the commands of today."""
+    """Replace the pages in a folder by those of the current commands."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.1"):
         old.unlink()

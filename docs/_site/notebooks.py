@@ -1,4 +1,4 @@
-"""Notebooks are kept with their outputs: ``make notebooks`` runs them and writes what they print and draw."""
+"""Notebooks are stored with their outputs: ``make notebooks`` runs them and saves text and figures."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ FOLDER = HERE.parent / "notebooks"
 
 
 def run(path: Path) -> str:
-    """Run a notebook and write it; the same packages give the same bytes, at any time."""
+    """Run a notebook and write it; the same packages always give the same bytes."""
     notebook = nbformat.read(path, as_version=4)
     metadata = dict(notebook.metadata)
     # Names and dates within SVG.
@@ -23,7 +23,7 @@ def run(path: Path) -> str:
 
 
 def main() -> None:
-    """Run all and keep their outputs."""
+    """Run all notebooks and save their outputs."""
     for path in sorted(FOLDER.glob("*.ipynb")):
         path.write_text(run(path), encoding="utf-8")
 

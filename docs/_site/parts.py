@@ -1,4 +1,4 @@
-"""Ends of pages that are made while the site is built; the repository's readers do not see them."""
+"""Parts of pages that are generated while the site is built; they are not in the repository."""
 
 import re
 from functools import cached_property
@@ -28,12 +28,12 @@ BEHIND_NAPOLEON = 900
 
 
 def contents() -> str:
-    """Write the tree of pages: the side bar."""
+    """Return the tree of pages: the side bar."""
     return (HERE / "contents.md").read_text(encoding="utf-8")
 
 
 def families() -> str:
-    """Write the tree of the folder's pages below its README, except the limits, which `contents` has."""
+    """Place the pages of the folder below its README, except the limits, which are in the side bar."""
     found = {path.stem for path in (HERE.parent / "reference").glob("*.md")} - {"README", "limits"}
     first = ["scenario", "tcp", "presets", "results"]
     pages = "\n".join([*first, *sorted(found - set(first))])
@@ -41,7 +41,7 @@ def families() -> str:
 
 
 def commands() -> str:
-    """Write each command's usage, help, arguments and options."""
+    """Return usage, help, arguments and options of each command."""
     with click.Context(cli, info_name="airwnd") as context:
         return "\n".join(_command(cli.commands[name], context) for name in sorted(cli.commands))
 
@@ -62,7 +62,7 @@ def _command(command: click.Command, parent: click.Context) -> str:
 
 
 def _prose(text: str) -> str:
-    """Write click's paragraphs; those behind a backspace keep their lines."""
+    """Format Click's paragraphs; those after a backspace keep their lines."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(
         "```text\n" + part.removeprefix("\b\n") + "\n```" if part.startswith("\b") else part
@@ -71,17 +71,17 @@ def _prose(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Write a help text, the options that it names as code."""
+    """Format a help text, with the options that it names as code."""
     escaped = re.sub(r"([|*<])", r"\\\1", text)
     return re.sub(r"--[a-z-]+( \S+=\S*[^\s.,;])?", r"`\g<0>`", escaped)
 
 
-# What a public class inherits from is documented beside it.
+# Bases of public classes are documented next to them.
 DATA = (RunData, RadioData, SweepData)
 
 
 def names() -> str:
-    """Have every public name documented from its docstring."""
+    """Return directives that document every public name from its docstring."""
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
     helpers = (*DATA, batch.Processes, batch.Dask, interval, Interval, plot_cdf, plot_compare)
@@ -91,7 +91,7 @@ def names() -> str:
 
 
 def _module(of: type | FunctionType) -> str:
-    """Give the module below `airwnd` that is the public home of a helper."""
+    """Return the module below `airwnd` that is the public module of a helper."""
     module = of.__module__.removeprefix("airwnd.")
     return "batch" if module.startswith("batch.") else module
 
@@ -119,7 +119,7 @@ def _insert(_app: "Sphinx", page: str, source: list[str]) -> None:
 
 
 def _mend(_app: "Sphinx", _what: str, _name: str, of: object, _options: object, lines: list[str]) -> None:
-    """Undo two misreadings of napoleon's.
+    """Correct two misinterpretations by napoleon.
 
     It takes what is before a colon in a property's first line for a type, and the first of several attributes
     under one head as well.
@@ -135,20 +135,20 @@ def _mend(_app: "Sphinx", _what: str, _name: str, of: object, _options: object, 
 def _readable(
     _app: "Sphinx", _what: str, _name: str, _of: object, _options: object, signature: str | None, returns: str
 ) -> tuple[str, str] | None:
-    """Shorten a signature that no parser reads, that of a data class with a field made by a factory."""
+    """Shorten a signature that parsers cannot read: that of a data class with a default factory."""
     if signature is None or "<factory>" not in signature:
         return None
     return re.sub(r"~(\w+\.)+", "", signature).replace("<factory>", "..."), returns
 
 
 def _scripts(app: "Sphinx", page: str, _template: str, _context: object, _tree: object) -> None:
-    """Give the page of limits its filter."""
+    """Add the filter to the page of limits."""
     if page == "docs/reference/limits":
         app.add_js_file("filter.js", loading_method="defer")
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:
-    """Have Sphinx call this for every page that it reads."""
+    """Register the callback for every page that Sphinx reads."""
     app.connect("source-read", _insert)
     app.connect("html-page-context", _scripts)
     app.connect("autodoc-process-signature", _readable)

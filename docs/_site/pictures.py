@@ -1,4 +1,4 @@
-"""Draws the pictures of the how-tos again: ``python docs/_site/pictures.py``.
+"""Regenerates the pictures of the how-tos: ``python docs/_site/pictures.py``.
 
 The scenarios and commands of a page draw its pictures, so that readers get what they see.
 """
@@ -25,14 +25,14 @@ def main() -> None:
 
 
 def draw(text: str) -> None:
-    """Write each scenario of a page, run its commands, and keep the pictures that it shows."""
+    """Write each scenario of a page, run its commands, and save the pictures that it shows."""
     shown = re.findall(r"\]\(\.\./img/([\w.-]+)\)", text)
     with TemporaryDirectory() as folder:
         for name, scenario in _SCENARIO.findall(text):
             Path(folder, name).write_text(scenario, encoding="utf-8")
         for words in map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))):
             if words[0] in ("run", "sweep") or any(word in shown for word in words):
-                # The words are those of our own page.
+                # The commands come from our own page.
                 subprocess.run([sys.executable, "-m", "airwnd", *words], cwd=folder, check=True)  # noqa: S603
         for picture in shown:
             shutil.copy(Path(folder, picture), DOCS / "img" / picture)

@@ -1,4 +1,4 @@
-"""Draws the structure of the code: ``python docs/_site/structure.py`` renews ``docs/img/structure-*.svg``.
+"""Draws the structure of the code: ``python docs/_site/structure.py`` updates ``docs/img/structure-*.svg``.
 
 A graph is a mapping from each part to the parts that it uses, read from the code: crates from
 ``cargo metadata``, modules of a crate from the paths in its sources, Python modules from ``grimp``. A test
@@ -32,10 +32,10 @@ _PUBLIC_MODULE = re.compile(r"^pub mod (\w+);", re.MULTILINE)
 
 
 def crates() -> Graph:
-    """Read which of our crates uses which, without what only tests use."""
+    """Read the dependencies between our crates, without those of tests."""
     words = ("cargo", "metadata", "--format-version", "1", "--no-deps", "--offline", "--locked")
-    told = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
-    packages = json.loads(told.stdout)["packages"]
+    done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
+    packages = json.loads(done.stdout)["packages"]
     ours = {package["name"] for package in packages if package["name"].startswith("airwnd-")}
     uses = {
         package["name"]: {each["name"] for each in package["dependencies"] if each["kind"] is None} & ours
@@ -50,7 +50,7 @@ def crates() -> Graph:
 
 
 def modules(crate: str) -> Graph:
-    """Read which source file of a crate uses which, tests aside; handing names on is no use of them."""
+    """Read the dependencies between the source files of a crate, without tests and re-exports."""
     source = ROOT / "crates" / crate / "src"
     paths = {_module(path.relative_to(source)): path for path in sorted(source.rglob("*.rs"))}
     graph = {}
@@ -65,7 +65,7 @@ def modules(crate: str) -> Graph:
 
 
 def python() -> Graph:
-    """Read which module of the Python package imports which."""
+    """Read the imports between the modules of the Python package."""
     graph = grimp.build_graph("airwnd")
     short = {name: name.removeprefix("airwnd.") for name in graph.modules if name != "airwnd"}
     return {
@@ -84,7 +84,7 @@ def grouped(graph: Graph) -> Graph:
 
 
 def circles(graph: Graph) -> list[tuple[str, ...]]:
-    """Find the parts that use each other, directly or by others (Tarjan 1972)."""
+    """Find circular dependencies, direct or indirect (Tarjan 1972)."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -112,7 +112,7 @@ def circles(graph: Graph) -> list[tuple[str, ...]]:
 
 
 def written(graph: Graph) -> str:
-    """Write a graph as text, a line for each part."""
+    """Return a graph as text, with a line for each part."""
     return "\n".join(f"{name}: {' '.join(sorted(used)) or '-'}" for name, used in sorted(graph.items()))
 
 
@@ -123,7 +123,7 @@ def pictures() -> Mapping[str, Graph]:
 
 
 def draw(name: str, graph: Graph) -> None:
-    """Draw a graph without circles in layers: each part above all that it uses."""
+    """Draw an acyclic graph in layers: each part above all parts that it uses."""
     level: dict[str, int] = {}
 
     def depth(part: str) -> int:
@@ -186,7 +186,7 @@ def _joined(graph: Graph, name_of: Callable[[str], str]) -> Graph:
 
 
 def _without_detours(graph: Graph, part: str) -> Iterable[str]:
-    """Leave out what a used part uses as well: the drawing shows it by a longer way."""
+    """Drop direct dependencies that are also indirect (transitive reduction)."""
     reached: set[str] = set()
     waiting = [each for used in graph[part] for each in graph[used]]
     while waiting:
@@ -207,7 +207,7 @@ def _module(path: Path) -> tuple[str, ...]:
 
 
 def _expanded(body: str) -> list[str]:
-    """Write out the braces of a ``use``."""
+    """Expand the braces of a ``use``."""
     body = re.sub(r"\s+", "", body.replace(" as ", "#"))
     opening = body.find("{")
     if opening < 0:
@@ -232,7 +232,7 @@ def _absolute(path: str, module: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _owner(path: tuple[str, ...], paths: Mapping[tuple[str, ...], Path]) -> tuple[str, ...]:
-    """Find the file that a path leads into."""
+    """Find the file that contains a path."""
     while path not in paths:
         path = path[:-1]
     return path

@@ -1,6 +1,6 @@
-"""TCP over an LTE cell: a deterministic simulator with a Rust core and a Python face.
+"""TCP over LTE cells: a deterministic simulator with a Rust core and a Python interface.
 
-A scenario is a TOML file or a dictionary; a run of it gives data frames.
+A scenario is a TOML file or a dictionary. Running it returns data frames.
 
 >>> import airwnd
 >>> scenario = airwnd.Scenario.from_dict(
@@ -99,7 +99,7 @@ _HOME = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Import on first use: the command line must answer at once, and data frames load slowly."""
+        """Import on first use: the command line must start fast, and data frames load slowly."""
         if name == "__version__":
             return import_module("airwnd._native").VERSION
         if name in _HOME:

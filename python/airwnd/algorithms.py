@@ -1,4 +1,4 @@
-"""What the engine offers: families of algorithms, their members, and the members' parameters."""
+"""The engine's catalogue: families of algorithms, their members, and the members' parameters."""
 
 import difflib
 import json
@@ -14,7 +14,7 @@ from airwnd.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A setting of an algorithm.
+    """A parameter of an algorithm, or a key of a scenario.
 
     Attributes
     ----------
@@ -25,19 +25,19 @@ class Parameter:
     unit
         The unit, ``"1"`` for a pure number.
     default
-        As it would be written; ``None`` if a value is required or if the default is "none".
+        Default as a scenario would write it; ``None`` if a value is required or if the default is "none".
     required
-        Whether a scenario must give a value.
+        Whether a scenario must set a value.
     range
-        Least and greatest allowed value, both included.
+        Minimum and maximum allowed value, inclusive.
     source
-        Paper, RFC or specification with the place in it.
+        Paper, RFC or specification, with section, table or equation.
     words
-        The allowed words with their meanings; empty if it is no enumeration.
+        Allowed words with their meanings; empty if the value is not an enumeration.
     family
-        The family of algorithms that it chooses from; ``None``: it is a plain value.
+        Family of algorithms that the value selects from; ``None``: a plain value.
     example
-        A value as it would be written; ``None`` if there is none to show.
+        Example as a scenario would write it; ``None`` if there is no example.
     """
 
     name: str
@@ -61,15 +61,15 @@ class Algorithm:
     name
         The word that selects it in a scenario.
     family
-        The family's word.
+        Name of the family.
     summary
         One sentence.
     details
-        Equations, and choices where the source is ambiguous.
+        Equations, and choices made where the source is ambiguous.
     source
         Paper, RFC or specification that defines it.
     params
-        Its parameters in the order of their declaration.
+        Parameters in the order of their declaration.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Algorithm:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Algorithms that can stand in for each other.
+    """Interchangeable algorithms.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def family(name: str) -> Family:
     Raises
     ------
     InputError
-        If there is none; the message names the nearest.
+        If there is no such family; the message suggests the closest names.
     """
     families = {family.name: family for family in catalogue()}
     if name not in families:
@@ -150,7 +150,7 @@ def family(name: str) -> Family:
 
 
 def parameter(raw: Mapping[str, Any], described: Mapping[str, Any]) -> Parameter:
-    """Make a parameter of what the engine declares and of the JSON Schema of its value."""
+    """Build a parameter from the engine's declaration and the JSON Schema of its value."""
     words, family = _choice(described)
     default = raw["default"]
     return Parameter(
@@ -168,7 +168,7 @@ def parameter(raw: Mapping[str, Any], described: Mapping[str, Any]) -> Parameter
 
 
 def without_none(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the schema of a value, where there may be none as well."""
+    """Strip the alternative "none" from the schema of a value."""
     match schema:
         case {"anyOf": [value, {"const": "none"}, *_]}:
             return without_none(value)
@@ -177,7 +177,7 @@ def without_none(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @cache
 def _families() -> Mapping[tuple[str, ...], str]:
-    """Give the families by the names of their members."""
+    """Map the names of the members of each family to the name of the family."""
     return {
         tuple(member["name"] for member in family["members"]): family["name"]
         for family in json.loads(_native.catalogue())
@@ -185,7 +185,7 @@ def _families() -> Mapping[tuple[str, ...], str]:
 
 
 def _choice(schema: Mapping[str, Any]) -> tuple[Mapping[str, str], str | None]:
-    """Find the words that a value may be, or the family that it chooses from."""
+    """Find the allowed words of a value, or the family that it selects from."""
     match without_none(schema):
         case {"anyOf": [{"enum": kinds}, *_]}:
             return {}, _families().get(tuple(kinds))
@@ -196,7 +196,7 @@ def _choice(schema: Mapping[str, Any]) -> tuple[Mapping[str, str], str | None]:
 
 
 def _example(schema: Mapping[str, Any], raw: Mapping[str, Any]) -> Any:
-    """Give a value that a scenario may have; `raw` has the unit and the range."""
+    """Return an example value for a scenario; `raw` has the unit and the range."""
     match without_none(schema):
         case {"examples": [example, *_]}:
             return example

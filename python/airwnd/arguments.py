@@ -1,4 +1,4 @@
-"""Checks arguments of public functions: a wrong one raises an ``InputError`` of one line that names it."""
+"""Argument checks of public functions: a wrong argument raises a one-line ``InputError`` that names it."""
 
 import functools
 import inspect
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Values that an argument may have.
+    """Allowed values of an argument.
 
     Attributes
     ----------
     allowed
-        The values in words, for messages.
+        Description of the allowed values, for messages.
     fits
-        Whether a value is one of them.
+        Returns whether a value is allowed.
     """
 
     allowed: str
@@ -35,7 +35,7 @@ class Kind:
         return Kind(f"{self.allowed} or {other.allowed}", lambda value: self.fits(value) or other.fits(value))
 
     def check(self, name: str, value: object) -> None:
-        """Raise an ``InputError`` if the value of the argument `name` is not one of these."""
+        """Raise an ``InputError`` if the value of the argument `name` is not allowed."""
         if not self.fits(value):
             raise InputError(f"{name}: expected {self.allowed}, found {_shown(value)}")
 
@@ -55,12 +55,12 @@ def whole(least: int | None = None, most: int | None = None, shown: str = "a who
 
 
 def instances(allowed: str, *types: type) -> Kind:
-    """Allow the instances of some types."""
+    """Allow instances of the given types."""
     return Kind(allowed, lambda value: isinstance(value, types))
 
 
 def tuples_of(kind: Kind, length: int, allowed: str) -> Kind:
-    """Allow sequences of a length, of values of one kind."""
+    """Allow sequences of the given length whose items are of one kind."""
 
     def fits(value: object) -> bool:
         return (
@@ -95,12 +95,12 @@ SEVERAL = Kind(
 PAIR = tuples_of(TEXT, 2, "a pair of texts")
 SIZE = tuples_of(NUMBER | NONE, 2, "a pair of width and height in inches")
 SCALE = Kind("'linear' or 'log'", lambda value: value in ("linear", "log"))
-# Without an import of matplotlib, which takes longer than a short run.
+# Checked without importing matplotlib, which takes longer than a short run.
 AXES = Kind("matplotlib axes", lambda value: hasattr(value, "set_xlabel"))
 
 
 def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Check the named arguments of a function before each call; an argument left out is not checked.
+    """Check the named arguments of a function before each call; omitted arguments are not checked.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
             try:
                 given = signature.bind(*args, **kwargs).arguments
             except TypeError:
-                # The call itself says which argument is missing or unknown, and names the function.
+                # The call raises Python's own error, which names the function and the argument.
                 return function(*args, **kwargs)
             for name, kind in kinds.items():
                 if name in given:

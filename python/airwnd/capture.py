@@ -1,4 +1,4 @@
-"""What of a run is captured into a file for Wireshark."""
+"""Packet captures of a run, for Wireshark."""
 
 import os
 from collections.abc import Sequence
@@ -20,18 +20,17 @@ MOST_BYTES = 65_535
 
 @dataclass(frozen=True)
 class Capture:
-    """Packets of some nodes in a file, for ``run(pcap=...)``.
+    """Capture of packets at given nodes into a file, for ``run(pcap=...)``.
 
     Attributes
     ----------
     path
-        The file. One that ends in ``.pcap`` has the older format, which takes one node; all others are
-        pcapng, with an interface for each node.
+        The file. A name that ends in ``.pcap`` selects the older format, which holds a single node. Any other
+        name selects pcapng, with an interface for each node.
     nodes
-        ``server``, ``gateway``, ``enb-0`` and so on (a cell's base station), ``ue-0`` and so on, or
-        ``all``.
+        ``server``, ``gateway``, ``enb-0`` and so on (the eNB of a cell), ``ue-0`` and so on, or ``all``.
     snaplen
-        Bytes that are kept of a packet, 0 for all, at most 65535; its headers by default.
+        Bytes kept of each packet, at most 65535; 0: all; ``None``: headers only.
 
     Examples
     --------
@@ -52,7 +51,7 @@ class Capture:
 
 
 def wanted(scenario: _native.Scenario, pcap: "Capture | str | PathLike[str]") -> "Wanted":
-    """Check what is asked for; give it as the engine wants it."""
+    """Check a capture and convert it to the engine's arguments."""
     capture = pcap if isinstance(pcap, Capture) else Capture(pcap)
     path = Path(os.fspath(capture.path))
     nodes = [capture.nodes] if isinstance(capture.nodes, str) else list(capture.nodes)

@@ -1,4 +1,4 @@
-"""HTML cards that notebooks show: a scenario, a run, or a sweep, in a few lines and a small table."""
+"""HTML cards for notebooks: a scenario, a run or a sweep in a few lines and a small table."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -8,12 +8,12 @@ from airwnd.columns import tables
 from airwnd.headline import headline
 from airwnd.terminal import number
 
-# Kinds of traffic that no window controls.
+# Kinds of traffic without a congestion window.
 _DATAGRAMS = ("cbr", "video")
 _MOST_ROWS = 10
 _GROUP_KEYS = ("group", "flows", "cc", "rwnd", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "fct_s_mean")
 _DIGITS = 1
-# No colours but a transparent grey: the card looks right on light and on dark pages.
+# Only a transparent grey, so that the card works on light and dark pages.
 _LINE = "1px solid rgba(128,128,128,.4)"
 _BOX = f"max-width:60em;padding:.5em .8em;border:{_LINE};border-radius:4px;overflow-x:auto"
 _TABLE = "border-collapse:collapse;margin:.5em 0 0"
@@ -23,19 +23,18 @@ Row = Sequence[object]
 
 
 def card(title: str, lines: Sequence[str], heads: Sequence[str], rows: Sequence[Row]) -> str:
-    """Write a card; every text is escaped.
+    """Return the HTML of a card; all texts are escaped.
 
     Parameters
     ----------
     title
-        The first line.
+        Title line.
     lines
-        Paragraphs below it.
+        Paragraphs below the title.
     heads
         Headings of the table's columns.
     rows
-        The rows of the table: numbers with one digit after the point, ``None`` as a dash. The first ten are
-        shown.
+        Rows of the table: numbers with one decimal, ``None`` as a dash. Only the first ten are shown.
     """
     paragraphs = "".join(f'<div style="opacity:.8">{escape(line)}</div>' for line in lines)
     sides = [
@@ -55,7 +54,7 @@ def card(title: str, lines: Sequence[str], heads: Sequence[str], rows: Sequence[
 
 
 def scenario_card(scenario: Mapping[str, Any]) -> str:
-    """Write the card of a resolved scenario: what determines the figures, and a row per section of flows."""
+    """Return the card of a resolved scenario: its main settings, and a row per section of flows."""
     flows = [
         {
             "group": flow["id"],
@@ -81,13 +80,13 @@ def _controller(flow: Mapping[str, Any], key: str) -> str | None:
 
 
 def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
-    """Write the card of a run: what determines the figures, totals, and a row per group of flows."""
+    """Return the card of a run: main settings, totals, and a row per group of flows."""
     totals = outcome["totals"]
     line = (
         f"{outcome['duration_s']:g} s; throughput {number(totals['throughput_kbps'], 1)} kbit/s, "
         f"delay {number(totals['delay_ms'], 2)} ms, PDF {number(totals['pdf_percent'], 2)} %"
     )
-    # A folder that an earlier version wrote has no groups.
+    # Folders written by earlier versions have no groups.
     groups = outcome.get("groups", ())
     keys = [key for key in _GROUP_KEYS if any(group[key] is not None for group in groups)]
     return card(

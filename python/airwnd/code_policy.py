@@ -1,23 +1,23 @@
-"""Whether Python code that a scenario names may be executed."""
+"""Permission to execute Python code that a scenario names."""
 
 from dataclasses import dataclass
 
 from airwnd.errors import InputError
 
-#: Time that a call of a plug-in may take by default, in seconds.
+#: Default wall-clock limit of a plug-in call, in seconds.
 PLUGIN_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class CodePolicy:
-    """What a scenario may do with the Python code that it names.
+    """Permission and time limit for the Python code that a scenario names.
 
     Attributes
     ----------
     allow
         Whether files and modules with congestion controls may be executed.
     timeout_s
-        Wall-clock time that each call of such code may take, in seconds; infinity: no limit.
+        Wall-clock limit of each call into such code, in seconds; infinity: no limit.
     """
 
     allow: bool = False
@@ -28,5 +28,5 @@ class CodePolicy:
             raise InputError(f"plugin timeout: {self.timeout_s:g} s is not above zero")
 
 
-#: Code is checked, but not executed.
+#: Code is checked but not executed.
 NO_CODE = CodePolicy()

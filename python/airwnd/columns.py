@@ -20,15 +20,15 @@ class Column:
     Attributes
     ----------
     name
-        The name in JSON, data frames, Parquet files and measures.
+        Name in JSON, data frames, Parquet files and measures.
     type
         ``"number"``, ``"integer"`` or ``"text"``.
     words
-        The words that a text may be; empty if it may be any.
+        Allowed words of a text; empty: any text.
     unit
-        The unit, ``"1"`` for pure numbers and for text.
+        Unit; ``"1"`` for pure numbers and for text.
     range
-        The least and the greatest value that is possible; infinite where there is no bound.
+        Minimum and maximum possible value; infinite: no bound.
     meaning
         One sentence.
     """
@@ -42,7 +42,7 @@ class Column:
 
     @property
     def shown_unit(self) -> str:
-        """The unit as it stands in a heading: nothing for a pure number."""
+        """The unit as shown in headings; empty for a pure number."""
         return "" if self.unit == "1" else self.unit
 
 
@@ -55,9 +55,9 @@ class Table:
     name
         The attribute of :class:`airwnd.Run`; ``run`` is the top level of :attr:`airwnd.Run.outcome`.
     meaning
-        What a row is.
+        Meaning of a row.
     columns
-        The columns by name, in their order.
+        Columns by name, in order.
     """
 
     name: str
@@ -100,7 +100,7 @@ def find(path: str) -> Column:
     Raises
     ------
     InputError
-        If there is none; the message names the nearest.
+        If there is no such column; the message suggests the closest names.
     """
     name, _, column = path.partition(".")
     known = tables()

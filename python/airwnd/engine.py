@@ -1,4 +1,4 @@
-"""One call of the engine, without data frames: what a worker process loads must be little."""
+"""A call of the engine, without data frames: worker processes must load few modules."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
     from airwnd.capture import Capture
 
-    # Numbers, or words by their place in a list.
+    # Numbers, or words encoded as indices into a list.
     Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
     Columns = Mapping[str, Column]
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What the engine gave.
+    """Output of the engine.
 
     Attributes
     ----------
     outcome
-        The figures as one JSON object.
+        Results as one JSON object.
     tables
-        ``series``, ``events`` and ``allocations`` by column, empty if they were not asked for; and
+        ``series``, ``events`` and ``allocations`` by column, empty if they were not requested; and
         ``completions``, empty if there were none.
     wall_s
-        How long the simulation took, in seconds.
+        Wall-clock time of the simulation, in seconds.
     """
 
     outcome: str
@@ -45,7 +45,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What a run writes down besides its figures, and its memory; :meth:`airwnd.Scenario.run` says more."""
+    """Optional records of a run, and its memory limit; documented at :meth:`airwnd.Scenario.run`."""
 
     series: str | None = None
     pcap: "Capture | str | PathLike[str] | None" = None
@@ -56,7 +56,7 @@ class Records:
 def simulate(
     scenario: _native.Scenario, seed: int, progress: Callable[[float], object] | None, records: Records
 ) -> Raw:
-    """Run a checked scenario; :meth:`airwnd.Scenario.run` says what the arguments are."""
+    """Run a checked scenario; the arguments are documented at :meth:`airwnd.Scenario.run`."""
     interval = None if records.series is None else sampling_interval(records.series)
     watched = None if records.allocations is None else window(*records.allocations)
     captured = None if records.pcap is None else wanted(scenario, records.pcap)
@@ -71,20 +71,20 @@ def simulate(
 
 
 def sampling_interval(series: str) -> int:
-    """Read the sampling interval of time series; in nanoseconds."""
+    """Parse the sampling interval of time series; in nanoseconds."""
     interval = duration_ns("series", series)
     if interval == 0:
-        raise InputError(f"series: `{series}` is no interval to sample at")
+        raise InputError(f"series: `{series}` is not a sampling interval")
     return interval
 
 
 def window(begin: str, end: str) -> tuple[int, int]:
-    """Read the window in which allocations are written down; in nanoseconds."""
+    """Parse the time window in which allocations are recorded; in nanoseconds."""
     return duration_ns("allocations", begin), duration_ns("allocations", end)
 
 
 def duration_ns(what: str, text: str) -> int:
-    """Read a duration with a unit, in nanoseconds; `what` names it in messages."""
+    """Parse a duration with a unit; in nanoseconds. `what` names it in messages."""
     try:
         return _native.parse_span(text)
     except _native.ScenarioError as error:

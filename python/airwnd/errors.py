@@ -1,12 +1,12 @@
-"""What can go wrong outside a scenario."""
+"""Errors other than those of scenarios."""
 
 
 class InputError(ValueError):
-    """An input other than a scenario is wrong; the message is one line that says what and where.
+    """Invalid input other than a scenario; the message is one line that names the input and the problem.
 
-    :class:`airwnd.ScenarioError` is for scenarios; both are :class:`ValueError`.
+    :class:`airwnd.ScenarioError` reports errors in scenarios. Both are subclasses of :class:`ValueError`.
     """
 
 
 class EngineError(RuntimeError):
-    """An invariant of the engine was broken: a mistake of ours, not of the user."""
+    """A violated invariant of the engine: a bug in airwnd, not an error of the user."""

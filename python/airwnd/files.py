@@ -1,4 +1,4 @@
-"""Reading texts, writing files as a whole or not at all, and checks of where results go before long work."""
+"""Reading text files, writing files atomically, and checking output paths before long work."""
 
 import os
 import stat
@@ -7,23 +7,23 @@ from pathlib import Path
 
 from airwnd.errors import InputError
 
-# The largest text that is read, in MiB.
+# Maximum size of a text file, in MiB.
 _MOST_MIB = 256
-# Written and removed again where results are to go: a full disk takes an empty file.
+# Written to an output folder and removed again. It is not empty, because a full disk accepts empty files.
 _PROBE = bytes(4096)
 
 
 def read_text(path: Path, most_mib: int = _MOST_MIB) -> str:
-    """Read a regular file in UTF-8 without its byte order mark, lines ended by a line feed.
+    """Read a regular UTF-8 file; strip the byte order mark and convert line ends to a line feed.
 
-    Devices and pipes have no end, or block.
+    Devices and pipes are refused: they may be endless, or block.
 
     Raises
     ------
     InputError
-        If it is no regular file, larger than `most_mib`, or not in UTF-8; one line.
+        If the file is not regular, larger than `most_mib`, or not UTF-8; the message is one line.
     OSError
-        If it cannot be read.
+        If the file cannot be read.
     """
     about = path.stat()
     if stat.S_ISDIR(about.st_mode):
@@ -31,7 +31,7 @@ def read_text(path: Path, most_mib: int = _MOST_MIB) -> str:
     if not stat.S_ISREG(about.st_mode):
         raise InputError(f"{path}: not a regular file")
     with path.open("rb") as file:
-        # A file of the kernel's may have more than it says.
+        # A file in /proc may be longer than its size says.
         data = file.read((most_mib << 20) + 1)
     if len(data) > most_mib << 20:
         raise InputError(f"{path}: larger than {most_mib} MiB")
@@ -43,7 +43,7 @@ def read_text(path: Path, most_mib: int = _MOST_MIB) -> str:
 
 
 def write_atomically(path: Path, contents: str | bytes) -> None:
-    """Write a file so that it is there as a whole or not at all, whatever happens meanwhile."""
+    """Write a file atomically: after an interruption it is complete or absent."""
     data = contents.encode() if isinstance(contents, str) else contents
     partial = partial_path(path)
     try:
@@ -58,25 +58,25 @@ def write_atomically(path: Path, contents: str | bytes) -> None:
 
 
 def partial_path(path: Path) -> Path:
-    """Give a hidden path beside a file or folder that no other process uses, on this machine or another."""
+    """Return a hidden path next to a file or folder, unique across processes and machines."""
     return path.with_name(f".{path.name}.{os.urandom(8).hex()}.partial")
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what killed processes have left below a folder that no other process uses."""
+    """Remove partial files of killed processes below a folder that no other process uses."""
     for path in folder.rglob(".*.partial"):
         path.unlink(missing_ok=True)
 
 
 def check_folder(folder: Path) -> None:
-    """Make a folder, if it is missing, and check that files can be written in it.
+    """Create a folder if it is missing, and check that files can be written in it.
 
     Raises
     ------
     InputError
-        If it is a file.
+        If the path is a file.
     OSError
-        If it cannot be made or written; the error names it.
+        If the folder cannot be created or written; the error names it.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; expected a folder")
@@ -93,19 +93,19 @@ def check_folder(folder: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Check that a file can be written, before work is done for it; its folder is not made.
+    """Check, before long work, that a file can be written; its folder is not created.
 
     Raises
     ------
     InputError
-        If it is a folder, or its folder is missing.
+        If the path is a folder, or its parent folder is missing.
     OSError
-        If its folder cannot be written.
+        If the parent folder cannot be written.
     """
     if path.is_dir():
         raise InputError(f"{path}: is a folder; expected the name of a file")
     if path.exists() and not path.is_file():
-        # A device or a pipe takes what is written; there is no file beside it.
+        # A device or a pipe is written directly, without a partial file next to it.
         return
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")

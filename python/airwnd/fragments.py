@@ -1,4 +1,4 @@
-"""Pieces of a scenario in TOML, to copy."""
+"""Fragments of scenarios in TOML, for copying."""
 
 import json
 import re
@@ -8,9 +8,9 @@ from typing import Any
 from airwnd.algorithms import Algorithm, Parameter, catalogue
 from airwnd.sections import Section, sections
 
-# Parameters of an algorithm that are written out beside those that are required.
+# Maximum number of optional parameters of an algorithm that are written out.
 _MOST = 3
-# What a reader replaces, where neither default nor schema has a value that stands for itself.
+# Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
     "ue.qci": 9,
     "ue.via": ["link"],
@@ -23,7 +23,7 @@ _EXAMPLES: dict[str, Any] = {
     "placement/file.path": "places.csv",
     "mobility/path.path": "path.csv",
 }
-# What a choice or a key needs beside it, on lines before or behind.
+# Lines that a choice or a key requires before or after it.
 _BEFORE = {"ue.via": '[[link]]\nrate = "10Mbps"\n'}
 _BEHIND = {
     "arrivals/periodic": 'traffic = "transfer"',
@@ -34,7 +34,7 @@ _LINK = 'rate = "10Mbps"'
 
 
 def of_key(section: Section, key: Parameter) -> str:
-    """Write a key of a section with its default or an example.
+    """Return a fragment that sets a key of a section to its default or an example.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def of_key(section: Section, key: Parameter) -> str:
 
 
 def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
-    """Write the choice of an algorithm at a place that takes its family, with the first parameters or one.
+    """Return a fragment that selects an algorithm, with its first parameters or only `only`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
 
 
 def toml(value: object) -> str:
-    """Write a value of a scenario on one line of TOML.
+    """Format a value of a scenario as one line of TOML.
 
     Examples
     --------
@@ -104,11 +104,11 @@ def _lines(*lines: str) -> str:
 
 
 def _place(family: str) -> tuple[Section, str, list[tuple[str, str]]]:
-    """Find a key that takes a family, or one whose family has a member with such a parameter."""
+    """Find a key that selects from a family, directly or through a parameter of another algorithm."""
     keys = [(section, key) for section in sections().values() for key in section.keys.values()]
     places = [(section, key) for section, key in keys if key.family == family]
     if places:
-        # A key with a default is where most scenarios choose.
+        # Prefer a key with a default: most scenarios select there.
         section, key = max(places, key=lambda place: place[1].default is not None)
         return section, key.name, []
     for outer in catalogue():

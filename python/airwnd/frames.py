@@ -1,4 +1,4 @@
-"""Data frames of what the engine gives, and their files."""
+"""Data frames of the engine's tables, and their Parquet files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
@@ -18,19 +18,19 @@ _TYPES: dict[str, type[pl.DataType]] = {"number": pl.Float64, "integer": pl.Int6
 
 
 def recorded(raw: "Raw") -> dict[str, pl.DataFrame]:
-    """Make the frames of series, events, allocations and completions that :class:`airwnd.Run` describes."""
+    """Build the frames of series, events, allocations and completions; see :class:`airwnd.Run`."""
     return {name: table_of(columns) for name, columns in raw.tables.items()}
 
 
 def parquet(frame: pl.DataFrame) -> bytes:
-    """Write a frame as a Parquet file; the same frame gives the same bytes."""
+    """Return a frame as the bytes of a Parquet file; equal frames give equal bytes."""
     buffer = BytesIO()
     frame.write_parquet(buffer, compression="zstd")
     return buffer.getvalue()
 
 
 def table_of(columns: "Columns") -> pl.DataFrame:
-    """Make a frame of the engine's columns; null where it says nothing."""
+    """Build a frame from the engine's columns; null where the engine has no value."""
     return pl.DataFrame({name: _column(column) for name, column in columns.items()})
 
 
@@ -47,23 +47,23 @@ def _whole(numbers: NDArray[Any]) -> pl.Series:
 
 
 def frame_of(table: str, rows: Iterable[Mapping[str, Any]], before: Sequence[str] = ()) -> pl.DataFrame:
-    """Make a frame of JSON objects with the columns that the engine declares for a table.
+    """Build a frame from JSON objects, with the columns that the engine declares for a table.
 
     Parameters
     ----------
     table
-        The table's name.
+        Name of the table.
     rows
-        A value for each column; null where there is none.
+        A value for each column; null for a missing value.
     before
-        Columns of whole numbers that the rows have besides and that come first.
+        Additional integer columns, placed first.
     """
     columns = {name: _TYPES[column.type] for name, column in tables()[table].columns.items()}
     return pl.DataFrame(list(rows), schema={**dict.fromkeys(before, pl.Int64), **columns})
 
 
 def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the figures of nested objects the names of columns: ``delay_ms.p95`` is ``delay_ms_p95``."""
+    """Flatten nested objects to column names: ``delay_ms.p95`` becomes ``delay_ms_p95``."""
     flat: dict[str, Any] = {}
     for key, value in row.items():
         if isinstance(value, Mapping):

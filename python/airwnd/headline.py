@@ -1,4 +1,4 @@
-"""What a run simulated, in a few lines: stack, algorithms, carrier, scheduler, queues, links."""
+"""Summary of a run's configuration in a few lines: stack, algorithms, carrier, scheduler, queues, links."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,12 +8,12 @@ from airwnd.stacks import stack
 from airwnd.terminal import plain
 from airwnd.text import counted
 
-# Links and settings that are written out; the others are counted.
+# Maximum number of links and settings that are written out; the others are counted.
 _MOST = 4
 
 
 def headline(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Write what determines the figures of a run.
+    """Summarise the settings that determine the results of a run.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def headline(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -
     Returns
     -------
     list of str
-        Paragraphs: TCP; with cells their carrier, then schedulers and RLC; each of the first links.
+        Paragraphs: TCP; if there are cells, their carrier, then schedulers and RLC; each of the first links.
     """
     lines = [_tcp(scenario, groups)]
     if scenario["site"]:
@@ -38,7 +38,7 @@ def headline(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -
 
 
 def algorithms(groups: Iterable[Mapping[str, Any]], key: str) -> list[str]:
-    """Name the algorithms that the groups have under `key`, each once."""
+    """List the distinct algorithms of the groups under `key`."""
     return list(dict.fromkeys(group[key] for group in groups if group[key] is not None))
 
 
@@ -126,7 +126,7 @@ def _several(what: str, words: Sequence[str]) -> str:
 
 
 def _value(value: object) -> str:
-    """Write a value with a space before its unit, a member of a family by its name.
+    """Format a value with a space before its unit, and a member of a family as its name.
 
     Examples
     --------

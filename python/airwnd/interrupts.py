@@ -1,4 +1,4 @@
-"""Ctrl-C that cannot be lost."""
+"""Reliable handling of Ctrl-C."""
 
 import signal
 import threading
@@ -10,10 +10,10 @@ from typing import NoReturn
 
 @contextmanager
 def kept_interrupts() -> Iterator[Callable[[], None]]:
-    """Remember an interrupt that Python discards.
+    """Record interrupts that Python discards.
 
-    Python ignores exceptions that are raised in a finalizer or in a callback of the garbage collector, and
-    with them a ``KeyboardInterrupt`` that arrives there.
+    Python ignores exceptions raised in a finalizer or in a callback of the garbage collector, including a
+    ``KeyboardInterrupt`` that arrives there.
 
     Yields
     ------

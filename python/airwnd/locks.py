@@ -1,4 +1,4 @@
-"""Locks that keep two processes from writing into one folder."""
+"""Folder locks that prevent concurrent writes by several processes."""
 
 import errno
 import fcntl
@@ -17,14 +17,14 @@ _NAME = ".lock"
 
 @contextmanager
 def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
-    """Lock an existing folder; the kernel frees the lock of a process that ends, however it ends.
+    """Lock an existing folder; the kernel releases the lock when the process ends for any reason.
 
     Parameters
     ----------
     folder
-        What to lock. Other programs are not hindered: the lock is between processes that ask for it.
+        Folder to lock. The lock is advisory: other programs can still write.
     wait
-        Whether to wait until the folder is free.
+        Wait until the folder is free instead of raising an error.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
         file.flush()
         yield
     finally:
-        # Still locked: a process that has just opened this file finds that it is no longer there.
+        # Removed while still locked: a process that has just opened the file detects that it was removed.
         with suppress(OSError):
             (folder / _NAME).unlink()
         file.close()
@@ -73,7 +73,7 @@ def _acquired(path: Path, folder: Path, *, wait: bool) -> IO[bytes]:
 
 
 def _is_there(file: IO[bytes], path: Path) -> bool:
-    """Whether a path still leads to an open file."""
+    """Return whether a path still refers to an open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the manifests of result folders have in common."""
+"""Shared code for the manifests of result folders."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def parsed(data: bytes) -> dict[str, Any]:
 
 
 def differences(there: Any, here: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Give the settings in which two resolved scenarios differ: key, value there, value here.
+    """Yield the settings in which two resolved scenarios differ: key, value in `there`, value in `here`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How much memory runs may take on this machine."""
+"""Memory limits of runs on this machine."""
 
 import os
 from contextlib import suppress
@@ -7,9 +7,9 @@ from pathlib import Path
 from airwnd import _native
 from airwnd.errors import InputError
 
-# What is left of the free memory is for the tables that runs are made into, and for others.
+# Fraction of the free memory for runs. The rest is for the tables of their results, and for other programs.
 _SHARE = 0.8
-# Limits of a container, in the second and the first version of Linux' control groups, with what is taken.
+# Limit and current usage of a container, in versions 2 and 1 of Linux control groups.
 _GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
@@ -17,15 +17,15 @@ _GROUPS = (
 
 
 def share(runs: int = 1, most: int | str | None = None) -> int:
-    """Give the most bytes that each of several runs at the same time may take.
+    """Return the memory limit of each of several concurrent runs, in bytes.
 
     Parameters
     ----------
     runs
-        How many run at the same time.
+        Number of concurrent runs.
     most
-        What a run may take: bytes, or a text with a unit as in ``"2GB"``. By default all runs share 80 % of
-        the memory that is free now.
+        Limit of each run: bytes, or a text with a unit as in ``"2GB"``. ``None``: all runs share 80 % of the
+        memory that is free now.
     """
     if most is None:
         return int(_SHARE * free() / max(1, runs))
@@ -35,17 +35,17 @@ def share(runs: int = 1, most: int | str | None = None) -> int:
         except _native.ScenarioError as error:
             raise InputError(f"max_memory: {error}") from None
     if most < 1:
-        raise InputError(f"max_memory: {most} bytes hold nothing")
+        raise InputError(f"max_memory: {most} bytes; expected at least 1")
     return most
 
 
 def free() -> int:
-    """Count the bytes that this process may still take of the machine, its container and its own limits."""
+    """Return the bytes this process may still allocate, by the limits of machine, container and process."""
     import psutil
 
     amounts: list[int] = [psutil.virtual_memory().available]
     for limit, taken in _GROUPS:
-        # Without a limit the file is not there, or says "max".
+        # Without a limit the file is missing, or contains "max".
         with suppress(OSError, ValueError):
             amounts.append(int(Path(limit).read_text()) - int(Path(taken).read_text()))
     if os.name == "posix":

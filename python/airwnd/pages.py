@@ -1,4 +1,4 @@
-"""What all pages have in common: strict templates, and links to data that lies in the page itself."""
+"""Shared code of the HTML pages: strict templates and data URLs."""
 
 import base64
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def environment(package: str) -> "jinja2.Environment":
-    """Read the templates of a package; a name that they do not know is an error."""
+    """Return the template environment of a package; an undefined name in a template is an error."""
     import jinja2
 
     return jinja2.Environment(
@@ -21,5 +21,5 @@ def environment(package: str) -> "jinja2.Environment":
 
 
 def data_link(kind: str, content: bytes) -> str:
-    """Give contents of a media type as a link that needs no file."""
+    """Return content as a data URL of media type `kind`."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""Many scenarios and seeds, in parallel, with the runs in memory; :mod:`airwnd.batch` keeps them on disk."""
+"""Parallel runs of many scenarios and seeds, kept in memory; :mod:`airwnd.batch` keeps them on disk."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -28,21 +28,21 @@ def run_many(
     progress: Callable[[float], None] | None = None,
     max_memory: int | str | None = None,
 ) -> "list[Run]":
-    """Simulate scenarios with seeds in parallel; the runs come in the order of the tasks.
+    """Simulate scenarios with seeds in parallel; the runs are returned in the order of the tasks.
 
     Parameters
     ----------
     tasks
-        Scenarios with the seed of each, 0 to 2**64 - 1.
+        Pairs of a scenario and a seed, 0 to 2**64 - 1.
     jobs
-        Runs at the same time; as many as there are cores by default.
+        Number of concurrent runs; ``None``: the number of cores.
     series
-        Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
+        Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
     progress
-        Called now and then, in the calling thread, with the finished fraction of the whole, 0 to 1.
+        Called periodically, in the calling thread, with the finished fraction of all runs, 0 to 1.
     max_memory
-        The most memory that a run may take, as for :meth:`Scenario.run`; by default the runs at the same time
-        share 80 % of what is free.
+        Memory limit of each run, as for :meth:`Scenario.run`; ``None``: concurrent runs share 80 % of the
+        free memory.
 
     Returns
     -------
@@ -52,9 +52,9 @@ def run_many(
     Raises
     ------
     InputError
-        If `series` is no time with a unit.
+        If `series` is not a time with a unit.
     EngineError
-        If an invariant of the engine was broken.
+        If an invariant of the engine is violated.
 
     Examples
     --------

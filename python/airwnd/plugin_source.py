@@ -1,4 +1,4 @@
-"""What the text of a plug-in says about its class, without executing any of it."""
+"""Static analysis of plug-ins: finds a class in the source text without executing any of it."""
 
 import ast
 import hashlib
@@ -11,22 +11,22 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from types import CodeType
 
-#: The class that plug-ins extend, and its abstract methods.
+#: Base class of plug-ins, and its abstract methods.
 _BASE = "CongestionControl"
 _ABSTRACT = ("on_ack", "on_congestion")
-#: The tree of a text takes hundreds of times its size in memory.
+#: Maximum size of a text in bytes: its syntax tree takes hundreds of times as much memory.
 _LARGEST = 1 << 20
 
 
 class RefusedError(Exception):
-    """A plug-in is not found or does not fit.
+    """A plug-in was not found or is invalid.
 
     Attributes
     ----------
     key
-        The key of the scenario that is to blame.
+        Key of the scenario that caused the error.
     place
-        File and line of the plug-in where it failed; ``None`` if it was not executed.
+        File and line where the plug-in failed; ``None`` if it was not executed.
     """
 
     def __init__(self, key: str, message: str, place: str | None = None) -> None:
@@ -37,18 +37,18 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A Python text that parses.
+    """A parsed Python source text.
 
     Attributes
     ----------
     path
-        The file, absolute.
+        Absolute path of the file.
     text
-        Its content.
+        Content of the file.
     package
-        The package that its relative imports start from; empty for a file that is no module.
+        Package that relative imports start from; empty for a file that is not a module.
     tree, code
-        The text, parsed and compiled.
+        The parsed and the compiled text.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class Source:
 
     @classmethod
     def read(cls, path: Path, shown: str, package: str = "") -> "Source":
-        """Read and parse a file; `shown` is its name in messages about its content."""
+        """Read and parse a file; `shown` names it in messages about its content."""
         try:
             if path.exists() and not path.is_file():
                 raise RefusedError("class", f"{path} cannot be read: it is not a regular file")
@@ -74,7 +74,7 @@ class Source:
 
     @classmethod
     def of_module(cls, name: str) -> "Source":
-        """Read a module's text; neither it nor a package around it is imported."""
+        """Read the text of a module without importing it or its parent packages."""
         spec = _spec(name)
         if spec.origin is None or not spec.origin.endswith(".py"):
             raise RefusedError("class", f"{name}: it has no Python text that could be checked")
@@ -82,7 +82,7 @@ class Source:
 
     @cached_property
     def bindings(self) -> "dict[str, _Bound]":
-        """Names bound at top level; ``None``: something that only execution shows."""
+        """Names bound at top level; ``None``: the value is known only after execution."""
         found: dict[str, _Bound] = {}
         for statement in self.tree.body:
             if isinstance(statement, ast.ClassDef):
@@ -100,7 +100,7 @@ class Source:
         return found
 
     def _module(self, statement: ast.ImportFrom) -> str:
-        """Name the module that a statement imports from; empty for a relative import outside a package."""
+        """Return the module that a statement imports from; empty for a relative import outside a package."""
         if not statement.level:
             return statement.module or ""
         packages = self.package.split(".") if self.package else []
@@ -124,21 +124,21 @@ def _parse(path: Path, text: bytes, package: str, shown: str) -> Source:
 
 @dataclass(frozen=True)
 class Inspected:
-    """A class as its text describes it.
+    """Result of the static analysis of a class.
 
     Attributes
     ----------
     name
-        The class's name.
+        Name of the class.
     sources
-        The texts that define it and its bases, its own first, without those of the standard library and of
-        airwnd.
+        Texts that define the class (first) and its bases, except those of the standard library and airwnd.
     complete
-        Whether all bases were found. The result of a call, for example, is found only by executing code.
+        Whether all bases were found. A base that is the result of a call, for example, is not found without
+        executing code.
     is_control
-        Whether ``airwnd.CongestionControl`` is among the bases that were found.
+        Whether ``airwnd.CongestionControl`` is among the bases found.
     classes
-        The class and its bases, as they are written.
+        Class statements of the class and its bases.
     """
 
     name: str
@@ -149,17 +149,17 @@ class Inspected:
 
     @cached_property
     def sha256(self) -> str:
-        """Digest of the texts."""
+        """SHA-256 digest of the texts."""
         texts = dict.fromkeys(source.text for source in self.sources)
         return hashlib.sha256(b"".join(texts)).hexdigest()
 
     @property
     def plain(self) -> bool:
-        """Whether the class is what its statements say: no decorators, metaclasses or unknown bases."""
+        """Whether its text fully defines the class: no decorators, metaclasses or unknown bases."""
         return self.complete and not any(each.decorator_list or each.keywords for each in self.classes)
 
     def check(self, place: str) -> None:
-        """Refuse a class that is certainly not a congestion control; `place` names its file."""
+        """Raise an error for a class that is certainly not a congestion control; `place` names its file."""
         if self.complete and not self.is_control:
             raise RefusedError("class", f"{place}: {self.name} is not a subclass of airwnd.{_BASE}")
         if not self.plain:
@@ -170,9 +170,9 @@ class Inspected:
             raise RefusedError("class", f"{place}: {self.name} lacks {' and '.join(lacking)}")
 
     def signature(self) -> Signature | None:
-        """Read the constructor's arguments; ``None`` if only execution would show them.
+        """Return the constructor's signature; ``None`` if it is known only after execution.
 
-        A default that is not a literal becomes ``...``.
+        A default that is not a literal is shown as ``...``.
         """
         if not self.plain or any(len(each.bases) > 1 for each in self.classes):
             return None
@@ -189,14 +189,14 @@ class Inspected:
 
 
 def inspect_class(source: Source, name: str, place: str) -> Inspected:
-    """Find a class at the top level of a text, and refuse one that is certainly no congestion control.
+    """Find a class at the top level of a text; raise an error if it is certainly not a congestion control.
 
     Parameters
     ----------
     source, name
-        The text and the class's name in it.
+        Text, and name of the class in it.
     place
-        The file or module, as messages call it.
+        Name of the file or module in messages.
     """
     if source.bindings[name] is None:
         message = f"{place}: {name} must be a class statement or an import at the top level"
@@ -225,14 +225,14 @@ def class_names(source: Source) -> list[str]:
 
 
 def is_outside(module: str) -> bool:
-    """Whether a module belongs to airwnd or the standard library, whose texts are not part of a digest."""
+    """Return whether a module belongs to airwnd or the standard library, which digests leave out."""
     root = module.partition(".")[0]
     return root == "airwnd" or root in sys.stdlib_module_names
 
 
 @dataclass(frozen=True, slots=True)
 class _Imported:
-    """A module, or a name of it."""
+    """An imported module, or a name imported from it."""
 
     module: str
     name: str | None
@@ -242,7 +242,7 @@ _Bound = ast.ClassDef | _Imported | None
 
 
 class _Walk:
-    """Collects a class and its bases, in the order in which they are searched for a method."""
+    """Collects a class and its bases, in the order of method lookup."""
 
     def __init__(self) -> None:
         self.classes: list[tuple[Source, ast.ClassDef]] = []
@@ -254,7 +254,7 @@ class _Walk:
         return {source: None for source, _ in self.classes}
 
     def follow(self, source: Source, name: str) -> None:
-        """Collect the class that a name stands for, with its bases."""
+        """Collect the class bound to a name, with its bases."""
         bound = source.bindings.get(name)
         if isinstance(bound, ast.ClassDef):
             if all(bound is not known for _, known in self.classes):
@@ -262,7 +262,7 @@ class _Walk:
                 for base in bound.bases:
                     self._follow_base(source, base)
         elif isinstance(bound, _Imported):
-            if bound.name is not None:  # else a module, which is no class
+            if bound.name is not None:  # otherwise a module, not a class
                 self._follow_import(bound.module, bound.name)
         elif name != "object" or name in source.bindings:
             self.complete = False
@@ -294,7 +294,7 @@ class _Walk:
 
 
 def _bound_within(statement: ast.stmt) -> Iterator[str]:
-    """Names that a statement may bind."""
+    """Yield the names that a statement may bind."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             yield node.id
@@ -305,7 +305,7 @@ def _bound_within(statement: ast.stmt) -> Iterator[str]:
 
 
 def _members(cls: ast.ClassDef) -> dict[str, ast.stmt]:
-    """List what the statements of a class bind; ``*`` stands for statements that may bind anything."""
+    """Map the names bound in a class to their statements; ``*``: a statement that may bind any name."""
     found: dict[str, ast.stmt] = {}
     for statement in cls.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -318,7 +318,7 @@ def _members(cls: ast.ClassDef) -> dict[str, ast.stmt]:
 
 
 def _dotted(expression: ast.expr) -> list[str]:
-    """Split ``a.b.c`` into its words; other expressions have none."""
+    """Split ``a.b.c`` into its words; empty for any other expression."""
     if isinstance(expression, ast.Name):
         return [expression.id]
     if isinstance(expression, ast.Attribute) and (words := _dotted(expression.value)):
@@ -327,7 +327,7 @@ def _dotted(expression: ast.expr) -> list[str]:
 
 
 def _signature(arguments: ast.arguments) -> Signature | None:
-    """Read the arguments of a method after ``self``."""
+    """Return the signature of a method without ``self``."""
     positional = [*arguments.posonlyargs, *arguments.args]
     kinds = [
         Parameter.POSITIONAL_ONLY if each in arguments.posonlyargs else Parameter.POSITIONAL_OR_KEYWORD
@@ -360,7 +360,7 @@ def _default(expression: ast.expr | None) -> object:
 
 
 def _spec(name: str) -> ModuleSpec:
-    """Find a module as the import system would, without importing the packages around it."""
+    """Find a module as the import system would, without importing its parent packages."""
     around, _, last = name.rpartition(".")
     path = _spec(around).submodule_search_locations if around else None
     for finder in sys.meta_path if last and (path or not around) else ():

@@ -1,9 +1,9 @@
-"""Finds, checks and loads congestion controls that are written in Python.
+"""Finds, checks and loads congestion controls written in Python.
 
-A class is named, not handed over: the name is resolved where the run takes place, so that the same scenario
+A scenario refers to a class by name, and the name is resolved where the run is executed. The same scenario
 works from a file, on the command line, in worker processes and on other machines. Finding a class reads its
-text and executes none of it; loading executes it, and needs the user's permission. The digest of the text is
-part of the resolved scenario: a changed class is another scenario, and has none of its stored results.
+text without executing it. Loading executes the text, and requires the user's permission. The digest of the
+text is part of the resolved scenario: a changed class makes a different scenario, without stored results.
 """
 
 import copy
@@ -35,9 +35,9 @@ from airwnd.plugin_source import Inspected, RefusedError, Source, class_names, i
 Class = TypeVar("Class", bound=type[CongestionControl])
 
 _FORMS = '"file.py:Class", "package.module:Class" or the name of a class registered with airwnd.register'
-#: Characters of an exception's text that a message shows.
+#: Maximum number of characters of an exception shown in a message.
 _LONGEST = 500
-# Per process, because names have to mean something in texts; guarded, because scenarios are read in threads.
+# Global to the process, because texts refer to classes by name; locked, because threads read scenarios.
 _registered: dict[str, type[CongestionControl]] = {}
 _files: dict[Source, ModuleType] = {}
 _texts: dict[str, bytes] = {}
@@ -46,21 +46,21 @@ _lock = threading.RLock()
 
 
 class Plugin:
-    """A class that a scenario names, with the arguments of its constructor.
+    """A class named by a scenario, with the arguments of its constructor.
 
     Parameters
     ----------
     name
-        As the scenario has it.
+        Name of the class in the scenario.
     place
-        The class's file or module, as messages call it.
+        File or module of the class, for messages.
     settings
         Arguments of the constructor.
 
     Attributes
     ----------
     sha256
-        Digest of the text that defines the class and its bases.
+        Digest of the texts that define the class and its bases.
     """
 
     def __init__(self, name: str, place: str, settings: Mapping[str, Any], found: "_Found") -> None:
@@ -73,17 +73,17 @@ class Plugin:
 
     @property
     def kind(self) -> type[CongestionControl]:
-        """The class, which must have been loaded."""
+        """The loaded class."""
         if self._kind is None:
             raise RefusedError("class", str(self.refusal()))
         return self._kind
 
     def refusal(self) -> str | None:
-        """Say why the class may not be loaded without permission; ``None`` if this process defined it."""
+        """Explain why loading the class requires permission; ``None`` if this process defined it."""
         if self._found.source is None:
             return None
         return (
-            f"{self._found.source.path} is Python code, which a run executes with your rights; "
+            f"{self._found.source.path} is Python code, which a run executes with your permissions; "
             "to allow that: --allow-code (in Python: allow_code=True)"
         )
 
@@ -106,34 +106,34 @@ class Plugin:
         return self.kind.on_delivery is not CongestionControl.on_delivery
 
     def settings_json(self) -> str:
-        """Write the settings with the defaults that are literals and exist in JSON."""
+        """Return the settings as JSON, with those defaults that are literals and representable in JSON."""
         arguments = self._found.signature.parameters.values() if self._found.signature else ()
         defaults = {each.name: each.default for each in arguments if _is_plain(each.default)}
         return json.dumps({**defaults, **self.settings})
 
     def make(self, connection: Connection) -> CongestionControl:
-        """Make the controller of a connection, with its own copy of the settings."""
+        """Create the controller of a connection, with its own copy of the settings."""
         return self.kind(connection, **copy.deepcopy(dict(self.settings)))
 
     def explain(self, error: BaseException) -> tuple[int | None, str]:
-        """Describe in one line what was raised, and find the last line of the class's text that it passed."""
+        """Describe an exception in one line; return also the last line of the class in its traceback."""
         return _explain(error, {_filename(each) for each in _lineage(self.kind)})
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What is known of a class before it is loaded.
+    """A class before it is loaded.
 
     Attributes
     ----------
     sha256
-        Digest of the text that defines it and its bases.
+        Digest of the texts that define the class and its bases.
     signature
-        Arguments of the constructor; ``None`` if only execution would show them.
+        Signature of the constructor; ``None`` if it is known only after execution.
     registered
         The class itself, if this process has defined it.
     source, inspected
-        The text of the file or module that was named, and the class as that describes it.
+        Text of the named file or module, and the class found in it.
     """
 
     sha256: str
@@ -145,7 +145,7 @@ class _Found:
 
 @contextmanager
 def marked_interrupts() -> Iterator[None]:
-    """Make Ctrl-C raise ``Interrupted``, so that a plug-in's own ``KeyboardInterrupt`` is its mistake."""
+    """Make Ctrl-C raise ``Interrupted``, to tell it from a ``KeyboardInterrupt`` raised by a plug-in."""
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -162,10 +162,10 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def register(kind: Class) -> Class:
-    """Make a class known by its name in this process, for classes that are defined in a notebook.
+    """Register a class under its name in this process, for classes defined in a notebook.
 
-    Everywhere else, and for worker processes, put the class into a file and name this. Registering another
-    class of the same name replaces the first.
+    Elsewhere, and for worker processes, put the class into a file and name the file in the scenario.
+    Registering another class of the same name replaces the first.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def register(kind: Class) -> Class:
     Raises
     ------
     InputError
-        If it is no such class, or if its text cannot be found.
+        If `kind` is not such a subclass, or if its text cannot be found.
 
     Examples
     --------
@@ -208,18 +208,18 @@ def register(kind: Class) -> Class:
 
 
 def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Plugin:
-    """Find the class that a scenario names, and check the settings against its constructor.
+    """Find a class named by a scenario, and check the settings against its constructor.
 
     Parameters
     ----------
     name
-        As the scenario has it: ``"file.py:Class"``, ``"package.module:Class"`` or ``"Class"``.
+        Name in the scenario: ``"file.py:Class"``, ``"package.module:Class"`` or ``"Class"``.
     sha256
-        The digest that the class's text must have, if any.
+        Required digest of the class's texts; ``None``: any.
     settings
         Arguments of the constructor, as a JSON object.
     folder
-        What a file is relative to.
+        Folder that file names are relative to.
     """
     where, _, word = name.rpartition(":")
     if not word.isidentifier():
@@ -254,7 +254,7 @@ def _find_registered(word: str) -> _Found:
 
 
 def _execute(shown: str, source: Source) -> ModuleType:
-    """Run a file as a module of its own, once for each text that it has had."""
+    """Execute a file as a separate module, once for each version of its text."""
     if source not in _files:
         path = source.path
         module = ModuleType(f"airwnd_plugin_{path.stem}_{len(_files)}")
@@ -263,7 +263,7 @@ def _execute(shown: str, source: Source) -> ModuleType:
         _texts[module.__name__] = source.text
         linecache.checkcache(str(path))
         try:
-            # Not through the import system: its cache of compiled files goes by seconds.
+            # Not with the import system: its cache of compiled files compares times in whole seconds.
             exec(source.code, vars(module))  # noqa: S102
         except Interrupted:
             del sys.modules[module.__name__]
@@ -296,7 +296,7 @@ def _check(place: str, word: str, kind: object) -> type[CongestionControl]:
 
 
 def _check_texts(place: str, kind: type[CongestionControl], inspected: Inspected) -> None:
-    """Refuse a class whose texts are not those of the digest."""
+    """Raise an error for a class whose texts differ from those of the digest."""
     known = {source.text for source in inspected.sources}
     paths = {str(source.path) for source in inspected.sources}
     for each in _lineage(kind):
@@ -313,7 +313,7 @@ def _check_texts(place: str, kind: type[CongestionControl], inspected: Inspected
 
 
 def _unknown(word: str, known: Iterable[str], which: str) -> str:
-    """Name what is not there, the nearest that is, and all that are."""
+    """Return an unknown word with the closest known word and the list of known words."""
     known = list(known)
     near = difflib.get_close_matches(word, known, n=1)
     hint = f"; did you mean `{near[0]}`?" if near else ""
@@ -321,23 +321,23 @@ def _unknown(word: str, known: Iterable[str], which: str) -> str:
 
 
 def _lineage(kind: type[CongestionControl]) -> list[type]:
-    """List the class and its bases, without those of airwnd and the standard library."""
+    """List a class and its bases, except those of airwnd and the standard library."""
     return [kind, *(base for base in kind.__mro__[1:] if not is_outside(base.__module__))]
 
 
 def _filename(kind: type) -> str:
-    """Where a class was compiled: a file, or the name that a notebook gives to a cell."""
+    """Return the file that a class was compiled from, or a notebook's name of the cell."""
     for value in vars(kind).values():
         function = inspect.unwrap(getattr(value, "__func__", getattr(value, "fget", value)))
         if inspect.isfunction(function) and function.__module__ == kind.__module__:
             filename = function.__code__.co_filename
-            if filename != "<string>":  # what dataclasses and the like add
+            if filename != "<string>":  # generated, for example by dataclasses
                 return filename
     return str(getattr(sys.modules.get(kind.__module__), "__file__", ""))
 
 
 def _text(kind: type) -> bytes:
-    """Read the file or cell that defines a class when the class is first seen: files may change later."""
+    """Return the file or cell that defines a class, read when the class is first seen: files may change."""
     if kind not in _seen:
         _seen[kind] = _read_text(kind)
     return _seen[kind]
@@ -351,13 +351,13 @@ def _read_text(kind: type) -> bytes:
         return Path(filename).read_bytes()
     lines = linecache.getlines(filename)
     if not lines:
-        message = f"the text of {kind.__name__} cannot be found, which identifies it; put it into a file"
+        message = f"the text of {kind.__name__} cannot be found; put it into a file, whose text identifies it"
         raise RefusedError("class", message)
     return "".join(lines).encode()
 
 
 def _digest(kind: type[CongestionControl]) -> str:
-    """Digest of the texts that define a class."""
+    """Return the digest of the texts that define a class."""
     texts = dict.fromkeys(_text(each) for each in _lineage(kind))
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
@@ -381,7 +381,7 @@ def _check_arguments(word: str, signature: Signature, settings: Mapping[str, Any
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a scenario can hold a value."""
+    """Return whether a scenario can hold a value."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Presets: values of another simulator or of an earlier version for what a scenario does not write."""
+"""Presets: values of another simulator, or of an earlier version, for keys that a scenario does not set."""
 
 import json
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ class PresetValue:
     Attributes
     ----------
     section
-        The section, as ``"tcp"`` or ``"ue"``, or the member of a family, as ``"aqm/codel"``.
+        Section, as ``"tcp"`` or ``"ue"``, or member of a family, as ``"aqm/codel"``.
     key
-        The key there.
+        Key in the section.
     value
-        The value as it would be written.
+        Value as a scenario would write it.
     default
-        airwnd's own default; ``None`` for none.
+        airwnd's default; ``None``: no default.
     source
-        Where the value comes from: a class and an attribute or a function of the simulator.
+        Origin of the value: a class with an attribute or a function of the other simulator.
     """
 
     section: str
@@ -41,9 +41,9 @@ class Preset:
     name
         The word that selects it.
     summary
-        What it stands for.
+        One sentence.
     values
-        What it sets.
+        Values that the preset sets.
     """
 
     name: str
@@ -57,7 +57,7 @@ def presets() -> tuple[Preset, ...]:
     Returns
     -------
     tuple[Preset, ...]
-        The presets with their values, each with airwnd's own default.
+        The presets with their values, and airwnd's default of each.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is heard where, as data: the radio environment of a scenario over the plane."""
+"""Radio environment of a scenario over the plane, as data: SINR, RSRP and best cell."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,35 +14,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RadioData:
-    """What a UE of the first group hears at the points of a grid.
+    """Radio conditions of a UE of the first group at the points of a grid.
 
-    :meth:`airwnd.Scenario.radio_map` makes it.
+    Returned by :meth:`airwnd.Scenario.radio_map`.
 
-    Every cell sends on all its PRBs. Shadowing and fading are left out: they are drawn for UEs, not for
-    places. So it is a map of medians at full load.
+    Every cell transmits on all its PRBs. Shadowing and fading are left out: they are drawn per UE, not per
+    place. The map shows medians at full load.
 
     Attributes
     ----------
     x_m, y_m
-        The points' coordinates, east and north of the origin.
+        Coordinates of the points, east and north of the origin.
     sinr_db
-        SINR of the cell that is heard best, P_best / (N + sum of the other cells' P), by row (`y_m`) and
-        column (`x_m`).
+        SINR of the best cell, P_best / (N + sum of the other cells' P), by row (`y_m`) and column (`x_m`).
     rsrp_dbm
-        That cell's reference signal received power.
+        Reference signal received power of the best cell.
     cell
-        That cell's number.
+        Number of the best cell.
     uplink_sinr_db
-        SINR at which that cell receives a UE that sends over the whole carrier; no other one sends.
+        Uplink SINR at the best cell for a UE that transmits over the whole carrier; no other UE transmits.
     uplink_narrow_sinr_db
-        The same on each resource block of the narrowest grant.
+        The same for each PRB of the narrowest grant.
     cells
-        A row per cell: ``cell``, its ``site``, place ``x_m`` and ``y_m``, ``boresight_deg``, anticlockwise
-        from east, and kind of ``antenna``.
+        A row per cell: ``cell``, ``site``, position ``x_m`` and ``y_m``, ``boresight_deg`` (anticlockwise
+        from east), and ``antenna`` (kind).
     ues
-        A row per UE: ``ue``, its ``group``, and the place ``x_m``, ``y_m`` where it begins.
+        A row per UE: ``ue``, ``group``, and initial position ``x_m``, ``y_m``.
     paths
-        Where UEs that move are, at 201 instants from the begin of the warm-up to the end: ``ue``,
+        Positions of moving UEs at 201 instants, from the begin of the warm-up to the end of the run: ``ue``,
         ``time_s`` since the end of the warm-up, ``x_m`` and ``y_m``.
     """
 

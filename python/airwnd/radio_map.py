@@ -1,4 +1,4 @@
-"""What is heard where: the radio environment of a scenario over the plane."""
+"""Radio map of a scenario: SINR, RSRP and best cell over the plane, with plots."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FEWEST_POINTS, _MOST_POINTS = 2, 5000
 _PARTS = 200
 _MARGIN = 0.15
-# The shorter side is at least this part of the longer one, and no side is shorter than this many metres.
+# Minimum ratio of the shorter to the longer side, and minimum length of a side in metres.
 _SLIMMEST = 0.6
 _SMALLEST_M = 500.0
 
@@ -29,9 +29,9 @@ Extent = tuple[float, float, float, float]
 
 
 class RadioMap(RadioData):
-    """What is heard where, with a picture of it; :meth:`Scenario.radio_map` makes it.
+    """Radio map with plots, returned by :meth:`Scenario.radio_map`.
 
-    Its attributes are those of :class:`airwnd.radio_data.RadioData`.
+    The attributes are those of :class:`airwnd.radio_data.RadioData`.
     """
 
     @checked(quantity=TEXT, axes=AXES | NONE)
@@ -41,10 +41,10 @@ class RadioMap(RadioData):
         Parameters
         ----------
         quantity
-            ``sinr``, ``rsrp``, ``cell`` for the best cell; ``uplink`` for the uplink's SINR on the narrowest
-            grant, ``uplink-carrier`` for that over the whole carrier.
+            ``sinr``, ``rsrp``, ``cell`` (best cell), ``uplink`` (uplink SINR on the narrowest grant) or
+            ``uplink-carrier`` (uplink SINR over the whole carrier).
         axes
-            Where to draw; new axes by default.
+            Axes to draw on; ``None``: new axes.
 
         Returns
         -------
@@ -63,7 +63,7 @@ class RadioMap(RadioData):
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where to listen; :meth:`Scenario.radio_map` says what its parts are."""
+    """Grid of a radio map; its fields are documented at :meth:`Scenario.radio_map`."""
 
     points: int
     extent: Extent | None
@@ -77,11 +77,11 @@ class Grid:
         if self.extent is not None:
             west, east, south, north = self.extent
             if not all(map(isfinite, self.extent)) or west >= east or south >= north:
-                told = ",".join(f"{each:g}" for each in self.extent)
-                raise InputError(f"extent: {told} is no area; expected WEST,EAST,SOUTH,NORTH in metres")
+                given = ",".join(f"{each:g}" for each in self.extent)
+                raise InputError(f"extent: {given} is not an area; expected WEST,EAST,SOUTH,NORTH in metres")
 
     def axes(self, *places: pl.DataFrame) -> "tuple[NDArray[np.float64], NDArray[np.float64]]":
-        """Give the points' coordinates, around these places if no area is set."""
+        """Return the coordinates of the points; without an extent, of an area around the given places."""
         west, east, south, north = self.extent or _around(*places)
         step = max(east - west, north - south) / (self.points - 1)
         x_m, y_m = (
@@ -92,14 +92,14 @@ class Grid:
 
 
 def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> RadioMap:
-    """Compute the map of a scenario; `origin` is what it is called in messages."""
+    """Compute the map of a scenario; `origin` names the scenario in messages."""
     cells, ues = table_of(checked.cells()), table_of(checked.ues(seed))
     paths = table_of(checked.paths(seed, _PARTS))
     x_m, y_m = grid.axes(cells, ues, paths)
-    heard = checked.radio_map(x_m.tolist(), y_m.tolist(), grid.height_m)
-    if heard is None:
+    computed = checked.radio_map(x_m.tolist(), y_m.tolist(), grid.height_m)
+    if computed is None:
         raise InputError(f"{origin}: there is no [[site]], so there is no radio to map")
-    sinr_db, rsrp_dbm, cell, uplink, narrow = heard
+    sinr_db, rsrp_dbm, cell, uplink, narrow = computed
     shape = (len(y_m), len(x_m))
     return RadioMap(
         x_m,
@@ -116,7 +116,7 @@ def survey(checked: "_native.Scenario", origin: str, grid: Grid, seed: int) -> R
 
 
 def _around(*places: pl.DataFrame) -> Extent:
-    """Give an area in which all places lie, with a margin."""
+    """Return an area that contains all places, with a margin."""
     x, y = (np.concatenate([frame[name].to_numpy() for frame in places]) for name in ("x_m", "y_m"))
     longest = max(np.ptp(x), np.ptp(y))
     least = max(_SLIMMEST * longest, _SMALLEST_M)

@@ -1,4 +1,4 @@
-"""Which UEs are out of reach, and why, in words."""
+"""Messages about UEs that are out of reach, with the reason."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,12 @@ _MOST = 10
 
 
 def unreached_ways(ue: Mapping[str, Any]) -> list[str]:
-    """Name the directions of a UE, a row of ``ues`` or of its link budgets, that are out of reach."""
+    """List the directions in which a UE, a row of ``ues`` or of the link budgets, is out of reach."""
     return [way for way in ("downlink", "uplink") if ue[f"{way}_reach"] == OUT_OF_REACH]
 
 
-def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
-    """Name each UE of a run that is out of reach, with the reason and what helps.
+def reach_warnings(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) -> list[str]:
+    """Describe each UE of a run that is out of reach, with the reason and the relevant keys.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ def complaints(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]) ->
     Returns
     -------
     list of str
-        A line for each direction of a UE that is out of reach; beyond ten of them a line with their
-        number.
+        A line for each direction of a UE that is out of reach; after ten lines, a line with the number of
+        further ones.
     """
     explain = {"downlink": _downlink, "uplink": _uplink}
     lines = [

@@ -1,4 +1,4 @@
-"""A run as its users have it: its data with the pictures and the page that are made of them."""
+"""Runs with plots and a browser page; the data is in :mod:`airwnd.run_data`."""
 
 from collections.abc import Sequence
 from os import PathLike
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Run(RunData):
-    """What a simulation gave, with pictures of it; :meth:`airwnd.Scenario.run` makes it.
+    """Results of a simulation, with plots; returned by :meth:`airwnd.Scenario.run`.
 
-    Its attributes and tables are those of :class:`airwnd.run_data.RunData`.
+    The attributes and tables are those of :class:`airwnd.run_data.RunData`.
 
     Examples
     --------
@@ -42,21 +42,22 @@ class Run(RunData):
         mean_s: float | None = None,
         size: "Size | None" = None,
     ) -> "Axes":
-        """Draw a column of the series over time: a line per flow, or the spread over many flows.
+        """Draw a column of the series over time: a line per flow, or a band over many flows.
 
         Parameters
         ----------
         quantity
             A column of `series`.
         axes
-            Where to draw; new axes by default.
+            Axes to draw on; ``None``: new axes.
         flows
-            Ids of flows or of groups of flows, each with a line of its own. By default all flows: more than
-            twelve become a band, the median and the 5th to 95th percentile over the flows.
+            Ids of flows or of groups of flows, each drawn as a line. Empty: all flows; more than twelve are
+            drawn as a band, the median with the 5th to 95th percentile over the flows.
         mean_s
-            Draw means over windows of this length in seconds; a band has windows of its own by default.
+            Length in seconds of the windows over which values are averaged; ``None``: no averaging of lines,
+            an automatic length for a band.
         size
-            Width and height of a new figure in inches; a height of ``None`` suits the width.
+            Width and height of a new figure in inches; a height of ``None`` follows from the width.
 
         Returns
         -------
@@ -66,7 +67,7 @@ class Run(RunData):
         Raises
         ------
         InputError
-            If the run has no such series or flow; the message names those it has.
+            If the run has no such series or flow; the message names those that exist.
         """
         from airwnd.plots.series import plot_series
 
@@ -76,7 +77,7 @@ class Run(RunData):
     def plot_cdf(
         self, quantity: str = "fct_s", axes: "Axes | None" = None, *, groups: Sequence[str] = ()
     ) -> "Axes":
-        """Draw the cumulative distribution of a figure: a line per group of flows.
+        """Draw the cumulative distribution of a quantity: a line per group of flows.
 
         Parameters
         ----------
@@ -84,9 +85,9 @@ class Run(RunData):
             A column of `completions` (``"fct_s"``), of `flows` (``"goodput_kbps"``) or of `series`
             (``"delay_ms"``).
         axes
-            Where to draw; new axes by default.
+            Axes to draw on; ``None``: new axes.
         groups
-            Groups of flows; all that have values by default.
+            Groups of flows; empty: all groups that have values.
 
         Returns
         -------
@@ -96,7 +97,7 @@ class Run(RunData):
         Raises
         ------
         InputError
-            If there is no such column, or it has no values.
+            If there is no such column, or the column has no values.
         """
         from airwnd.plots.cdf import plot_cdf
 
@@ -104,23 +105,23 @@ class Run(RunData):
 
     @checked(axes=AXES | NONE)
     def plot_fct(self, axes: "Axes | None" = None) -> "Axes":
-        """Draw which part of the transfers and pages took how long: a line per group of flows.
+        """Draw the distribution of completion times of transfers and pages: a line per group of flows.
 
         Parameters
         ----------
         axes
-            Where to draw; new axes by default.
+            Axes to draw on; ``None``: new axes.
 
         Returns
         -------
         matplotlib.axes.Axes
-            The axes; ``run.plot_fct().figure.savefig("fct.png")`` writes a picture. Lines end below 1 where
-            some were not completed.
+            The axes; ``run.plot_fct().figure.savefig("fct.png")`` writes a picture. A line ends below 1 if
+            some transfers or pages were not completed.
 
         Raises
         ------
         InputError
-            If nothing was completed.
+            If no transfer or page was completed.
         """
         from airwnd.plots.cdf import plot_fct
 
@@ -130,16 +131,16 @@ class Run(RunData):
     def plot_prbs(
         self, cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
     ) -> "Axes":
-        """Draw who got which resource blocks of a cell, TTI by TTI: new data, retransmissions, failures.
+        """Draw the PRB allocation of a cell in each TTI: new data, retransmissions, failures.
 
         Parameters
         ----------
         cell
-            The cell's number.
+            Number of the cell.
         window_s
-            Begin and end in seconds; all `allocations` by default.
+            Begin and end in seconds; ``None``: all `allocations`.
         axes
-            Where to draw; new axes by default.
+            Axes to draw on; ``None``: new axes.
 
         Returns
         -------
@@ -149,7 +150,7 @@ class Run(RunData):
         Raises
         ------
         InputError
-            If the run was made without allocations, or has no such cell.
+            If the run has no allocations, or no such cell.
         """
         from airwnd.plots.prbs import plot_prbs
 
@@ -157,12 +158,12 @@ class Run(RunData):
 
     @checked(flow=TEXT | NONE)
     def plot_timeline(self, flow: str | None = None) -> "Figure":
-        """Draw a flow over time: its cell, SINR, queue, rate, delay and window, and where it changed cells.
+        """Draw a flow over time: cell, SINR, queue, air rate, delay and window, with handovers.
 
         Parameters
         ----------
         flow
-            Its id; the first by default.
+            Id of the flow; ``None``: the first.
 
         Returns
         -------
@@ -180,14 +181,14 @@ class Run(RunData):
 
     @checked(path=PATH | NONE, browse=FLAG)
     def view(self, path: str | PathLike[str] | None = None, *, browse: bool = True) -> Path:
-        """Write a page to look around in the run, open it in the browser, and give its path.
+        """Write a page for exploring the run, open it in the browser, and return its path.
 
         Parameters
         ----------
         path
-            The page's file; one for temporary files by default.
+            File of the page; ``None``: a temporary file.
         browse
-            Whether to open it.
+            Open the page in the browser.
 
         Returns
         -------

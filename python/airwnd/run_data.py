@@ -1,4 +1,4 @@
-"""One simulation's results as data: frames, totals, and the folder that keeps them."""
+"""Results of one simulation as data: frames, totals, and their folder on disk."""
 
 import json
 from collections.abc import Mapping
@@ -26,33 +26,33 @@ _TABLES = ("flows", "groups", "cells", "links", "ues")
 
 @dataclass(frozen=True)
 class RunData:
-    """What a simulation gave, as data; :meth:`airwnd.Scenario.run` makes it, :meth:`load` reads it from disk.
+    """Results of a simulation, as data; :meth:`airwnd.Scenario.run` returns them, :meth:`load` reads them.
 
-    :func:`airwnd.tables` has the columns of all tables with their units and meanings, as ``airwnd explain
-    flows.delay_ms_p95`` and the reference page of results show them.
+    :func:`airwnd.tables` returns the columns of all tables with units and meanings, as shown by ``airwnd
+    explain flows.delay_ms_p95`` and the reference page of results.
 
     Attributes
     ----------
     scenario
-        The resolved scenario: all defaults written out.
+        Resolved scenario, with all defaults filled in.
     outcome
-        The figures as ``airwnd run --json`` prints them, without the wall-clock time.
+        Results as printed by ``airwnd run --json``, without the wall-clock time.
     series
-        The time series: a row per sampling instant and flow. Empty if none were requested. The flow's id is
-        an enumeration of all ids in the order of `flows`; cast it to ``pl.String`` to join or stack tables
-        of different scenarios.
+        Time series: a row per sampling instant and flow; empty if none were requested. The column of flow
+        ids is an enumeration of all ids in the order of `flows`; cast it to ``pl.String`` to join or stack
+        tables of different scenarios.
     engine
-        Version and contents of the engine that ran it.
+        Version and digest of the engine that executed the run.
     events
-        The events of the flows in chronological order: drops, timeouts, loss recoveries, handovers. Empty if
-        no series were requested.
+        Events of the flows in chronological order: drops, timeouts, loss recoveries, handovers. Empty if no
+        series were requested.
     allocations
-        The downlink transmissions in the requested window, by TTI and cell; empty if none was requested.
+        Downlink transmissions in the requested window, by TTI and cell; empty if no window was requested.
     completions
-        A row for each transfer and each page that began, in the order of `flows` and then of time; empty if
-        there was none.
+        A row for each transfer and page that began, in the order of `flows` and then of time; empty if there
+        were none.
     wall_s
-        How long the simulation took, in seconds; ``None`` for a run read from disk.
+        Wall-clock time of the simulation, in seconds; ``None`` for a run read from disk.
     """
 
     scenario: Mapping[str, Any]
@@ -66,14 +66,14 @@ class RunData:
 
     @classmethod
     def of(cls, scenario: Mapping[str, Any], raw: "Raw") -> Self:
-        """Make data frames of what the engine gave.
+        """Build a run from the output of the engine.
 
         Parameters
         ----------
         scenario
             The resolved scenario that was run.
         raw
-            What :meth:`airwnd.Scenario.simulate` gave.
+            Output of :meth:`airwnd.Scenario.simulate`.
 
         Returns
         -------
@@ -90,7 +90,7 @@ class RunData:
 
     @property
     def seed(self) -> int:
-        """The seed it ran with."""
+        """Seed of the run."""
         return int(self.outcome["seed"])
 
     @property
@@ -100,13 +100,13 @@ class RunData:
 
     @property
     def totals(self) -> Mapping[str, Any]:
-        """Figures over all flows and cells by column; ``None`` where nothing was measured."""
+        """Results over all flows and cells, by column; ``None``: nothing was measured."""
         totals: Mapping[str, Any] = self.outcome["totals"]
         return totals
 
     @property
     def drops(self) -> Mapping[str, int]:
-        """The packets dropped by cause: what `totals` have as ``drops_CAUSE``."""
+        """Dropped packets by cause: the columns ``drops_CAUSE`` of `totals`."""
         found = ((name.partition("drops_"), value) for name, value in self.totals.items())
         return {cause: value for (start, mark, cause), value in found if mark and not start}
 
@@ -117,23 +117,23 @@ class RunData:
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """A row per group of flows, which is an entry ``[[flow]]`` of the scenario."""
-        # A folder that an earlier version wrote has none.
+        """A row per group of flows, that is, per entry ``[[flow]]`` of the scenario."""
+        # Folders written by earlier versions have no groups.
         return frame_of("groups", self.outcome.get("groups", ()))
 
     @cached_property
     def cells(self) -> pl.DataFrame:
-        """A row per cell; none if there are links alone."""
+        """A row per cell; empty for a scenario without cells."""
         return frame_of("cells", self.outcome["cells"])
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """A row per link and direction: the server's, the scenario's, those to the cells (``s1u``)."""
+        """A row per link and direction: of the server, the scenario, and the cells (``s1u``)."""
         return frame_of("links", self.outcome["links"])
 
     @cached_property
     def ues(self) -> pl.DataFrame:
-        """A row per UE; none if there are links alone."""
+        """A row per UE; empty for a scenario without cells."""
         return frame_of("ues", self.outcome["ues"])
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class RunData:
         return run_card(self.scenario, self.outcome)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the one object that ``airwnd run --json`` prints.
+        """Return the object that ``airwnd run --json`` prints.
 
         Returns
         -------
@@ -162,15 +162,15 @@ class RunData:
     def save(self, folder: str | PathLike[str], *, force: bool = False) -> Path:
         """Write ``manifest.json`` and Parquet tables; the same scenario and seed give the same bytes.
 
-        The folder is written beside its place and renamed: it is there as a whole or not at all, and what
-        interrupts it leaves the run that was there.
+        The folder is replaced atomically: it is written under a temporary name and renamed. An interruption
+        leaves the previous run in place.
 
         Parameters
         ----------
         folder
-            Made if it is not there; the same run that it holds is replaced.
+            Folder of the run, created if it is missing. The same run in it is replaced.
         force
-            Whether another run that it holds is replaced.
+            Replace a different run in the folder, too.
 
         Returns
         -------
@@ -180,9 +180,9 @@ class RunData:
         Raises
         ------
         InputError
-            If the folder holds another run, or anything else.
+            If the folder holds a different run, or other files.
         OSError
-            If it cannot be written.
+            If the folder cannot be written.
         """
         folder = Path(folder)
         manifest = {
@@ -200,7 +200,7 @@ class RunData:
     @classmethod
     @checked(folder=PATH)
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Read a folder that :meth:`save` wrote, in this version or an earlier one.
+        """Read a folder written by :meth:`save`, of this version or an earlier one.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class RunData:
         Raises
         ------
         InputError
-            If a file is missing or damaged, or the folder is not that of a run.
+            If a file is missing or damaged, or if the folder is not a run folder.
         OSError
             If a file cannot be read.
         """
@@ -240,7 +240,7 @@ class RunData:
 
 
 def _flattened(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename the figures of earlier versions, which nested them, as in ``"delay_ms": {"p95": 3.0}``."""
+    """Flatten the nested results of earlier versions, as in ``"delay_ms": {"p95": 3.0}``."""
     return {
         key: [flattened(row) for row in value]
         if isinstance(value, list)

@@ -1,7 +1,7 @@
-"""The folder of a run: ``manifest.json`` with the figures, and a Parquet file for each table.
+"""Run folders: ``manifest.json`` with the results, and a Parquet file for each table.
 
-The manifest holds a digest of each table, and ends in a digest of itself: damage is found when the folder is
-read. A folder is written beside its place and renamed, so that it is whole at any time.
+The manifest holds a digest of each table and ends with a digest of itself, so that reading detects damage. A
+folder is written under a temporary name and renamed, so that it is complete at any time.
 """
 
 import json
@@ -21,15 +21,15 @@ from airwnd.frames import parquet
 from airwnd.manifests import FILE, differences, parsed
 from airwnd.seal import digest, is_sealed, sealed
 
-#: Tables that are kept in Parquet files alone; the others are in the manifest as well.
+#: Tables stored only in Parquet files; the other tables are also in the manifest.
 RECORDED = ("series", "events", "allocations", "completions")
 
 _RUN = "run"
 _HOW = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
-_REMEDY = "make the run again"
+_REMEDY = "run the scenario again"
 _WAY_OUT = "choose another folder, or replace the run with --force"
 
-# Columns without which a table has no meaning. Earlier versions had fewer of the others.
+# Required columns. Earlier versions had fewer of the other columns.
 _NEEDED = {
     "series": ("time_s", "flow"),
     "events": ("time_s", "flow", "event"),
@@ -39,7 +39,7 @@ _NEEDED = {
 
 
 class _Outcome(msgspec.Struct):
-    """What every version has in its figures."""
+    """Keys that the results of every version have."""
 
     scenario: str
     seed: int
@@ -52,7 +52,7 @@ class _Outcome(msgspec.Struct):
 
 
 class _Manifest(msgspec.Struct):
-    """What every version has; earlier ones have the names of the tables without digests."""
+    """Keys that the manifest of every version has; earlier ones list the tables without digests."""
 
     engine: str
     seed: int
@@ -62,34 +62,34 @@ class _Manifest(msgspec.Struct):
 
 
 def check(folder: Path, scenario: Mapping[str, Any], seed: int, *, force: bool) -> None:
-    """Check that :func:`write` can write a run, before it is made.
+    """Check, before a run is executed, that :func:`write` will be able to write it.
 
     Parameters
     ----------
     folder
-        Where the run is to go.
+        Output folder of the run.
     scenario, seed
-        The resolved scenario and the seed of the run.
+        Resolved scenario and seed of the run.
     force
-        Whether another run may be replaced.
+        Allow replacing a different run.
 
     Raises
     ------
     InputError
-        If the folder holds another run or anything else, or cannot be replaced.
+        If the folder holds a different run or other files, or cannot be replaced.
     OSError
-        If its parent cannot be written.
+        If the parent folder cannot be written.
     """
     if folder.exists():
         if not folder.is_dir():
             raise InputError(f"{folder}: is a file; expected a folder for the run")
         if (folder / FILE).exists():
             _compare(folder, scenario, seed, force=force)
-        # Replacing the folder would remove them.
+        # Replacing the folder would remove other files.
         ours = {FILE, *(_file(folder, name).name for name in columns.tables())}
         others = sorted(entry.name for entry in folder.iterdir() if entry.name not in ours)
         if others:
-            raise InputError(f"{folder}: holds {others[0]}, which is no file of a run; choose another folder")
+            raise InputError(f"{folder}: holds {others[0]}, not a file of a run; choose another folder")
         if folder.is_mount() or Path.cwd().is_relative_to(folder.resolve()):
             raise InputError(
                 f"{folder}: is in use and cannot be replaced as a whole; choose a folder within it"
@@ -100,18 +100,18 @@ def check(folder: Path, scenario: Mapping[str, Any], seed: int, *, force: bool) 
 def write(
     folder: Path, manifest: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], *, force: bool
 ) -> None:
-    """Write a run, beside the folder first, so that the folder is whole at any time.
+    """Write a run under a temporary name and rename it, so that the folder is complete at any time.
 
     Parameters
     ----------
     folder
-        Where.
+        Output folder.
     manifest
-        What the manifest says, but for the tables.
+        Content of the manifest without the tables.
     tables
-        The tables by name.
+        Tables by name.
     force
-        Whether another run may be replaced.
+        Allow replacing a different run.
     """
     check(folder, manifest["scenario"], manifest["seed"], force=force)
     target = folder.resolve()
@@ -134,12 +134,12 @@ def write(
 
 
 def read(folder: Path) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
-    """Read a run's manifest and its recorded tables, and check all of its files.
+    """Read the manifest and the recorded tables of a run, and verify all of its files.
 
     Raises
     ------
     InputError
-        If a file is missing, damaged, or not that of a run.
+        If a file is missing, damaged, or not a file of a run.
     OSError
         If a file cannot be read.
     """
@@ -174,7 +174,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path}: damaged, or not the manifest of a run: {_one_line(error)}") from None
     if kind != _RUN:
         raise InputError(f"{folder}: the folder of a {kind}, not of a run; {_HOW}")
-    # The manifests of earlier versions have a list of tables, and no digests.
+    # Manifests of earlier versions have a list of tables, without digests.
     if not is_sealed(data) and not isinstance(manifest["tables"], list):
         raise InputError(f"{path}: does not match its digest: it is damaged, or was edited; {_REMEDY}")
     unknown = [name for name in manifest["tables"] if name not in columns.tables()]
@@ -200,7 +200,7 @@ def _table(path: Path, name: str, data: bytes) -> pl.DataFrame:
 
 
 def _compare(folder: Path, scenario: Mapping[str, Any], seed: int, *, force: bool) -> None:
-    """Raise :class:`InputError` if a folder with a manifest is not to be replaced by a run."""
+    """Raise :class:`InputError` if a run must not replace a folder with a manifest."""
     kind = _kind((folder / FILE).read_bytes())
     if kind != _RUN:
         raise InputError(f"{folder}: the folder of a {kind}; choose another")
@@ -220,7 +220,7 @@ def _compare(folder: Path, scenario: Mapping[str, Any], seed: int, *, force: boo
 
 
 def _kind(manifest: bytes) -> str:
-    """Give what a manifest says that it is of; one that is damaged may be that of a run."""
+    """Return the kind of folder that a manifest states; a damaged one is taken for that of a run."""
     try:
         return str(parsed(manifest).get("kind", _RUN))
     except ValueError:
@@ -228,7 +228,7 @@ def _kind(manifest: bytes) -> str:
 
 
 def _move(partial: Path, folder: Path) -> None:
-    """Put a new folder in the place of another."""
+    """Replace a folder by a new one."""
     if not folder.exists():
         partial.rename(folder)
         return

@@ -1,4 +1,4 @@
-"""A scenario: what is simulated, checked when it is made."""
+"""Scenarios, checked when they are created."""
 
 import json
 import os
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _FORMAT = Kind("'toml' or 'json'", lambda value: value in ("toml", "json"))
-# Ids of flows in `repr`.
+# Maximum number of flow ids shown in `repr`.
 _MOST_SHOWN = 4
 _RUN = {
     "seed": SEED | NONE,
@@ -58,28 +58,28 @@ _CODE = {"allow_code": FLAG, "plugin_timeout_s": REAL}
 
 
 class Scenario:
-    """A checked scenario; immutable, and equal to another that says the same.
+    """A checked, immutable scenario; scenarios with equal resolved values are equal.
 
-    Made by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; changed copies by :meth:`with_`. It travels
-    to other processes as its text and changes, and is checked again there.
+    Created by :meth:`load`, :meth:`from_toml` or :meth:`from_dict`; :meth:`with_` returns changed copies. A
+    scenario is pickled as its text and changes, and checked again where it is unpickled.
 
     Parameters
     ----------
     text
-        The scenario as a file has it.
+        Text of the scenario, as in a file.
     origin
-        What stands for the file's name in messages.
+        Name of the scenario's source in messages, in place of a file name.
     format
-        What `text` is written in.
+        Format of `text`.
     overrides
-        Changes as for :meth:`override`.
+        Changes, as for :meth:`override`.
     policy
         Whether Python code that the scenario names may be executed.
 
     Raises
     ------
     ScenarioError
-        If something is wrong with it: one line with file, line, key and what is allowed.
+        If the scenario is invalid: one line with file, line, key and the allowed values.
 
     Examples
     --------
@@ -139,26 +139,26 @@ class Scenario:
         Parameters
         ----------
         path
-            JSON if it is named ``*.json``, else TOML; a regular file in UTF-8, of 256 MiB at most.
+            JSON if the name ends in ``.json``, otherwise TOML; a regular UTF-8 file of at most 256 MiB.
         allow_code
             Execute the Python files and modules that the scenario names as congestion controls. They run with
-            your rights, when the scenario is read and in its runs. Without it they are only checked, and
-            :meth:`run` refuses. Classes of :func:`airwnd.register` need no permission. Changed copies, worker
-            processes and Dask workers have the same permission.
+            your user's permissions, both when the scenario is read and in its runs. If false, they are only
+            checked, and :meth:`run` raises an error. Classes registered with :func:`airwnd.register` need no
+            permission. Changed copies, worker processes and Dask workers inherit the permission.
         plugin_timeout_s
-            Wall-clock time that each call of a plug-in may take, in seconds; ``math.inf``: no limit.
+            Wall-clock limit of each call of a plug-in, in seconds; ``math.inf``: no limit.
 
         Returns
         -------
         Scenario
-            The file's scenario.
+            The scenario in the file.
 
         Raises
         ------
         ScenarioError
-            If something is wrong with it; the message names line, key and what is allowed.
+            If the scenario is invalid; the message names line, key and the allowed values.
         InputError
-            If the file is no such text.
+            If the file is not a regular UTF-8 file of this size.
         OSError
             If the file cannot be read.
         """
@@ -179,26 +179,26 @@ class Scenario:
         allow_code: bool = False,
         plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
     ) -> Self:
-        """Read a TOML text.
+        """Read a scenario from TOML text.
 
         Parameters
         ----------
         text
-            The scenario.
+            The scenario in TOML.
         origin
-            What stands for the file's name in messages.
+            Name of the scenario's source in messages, in place of a file name.
         allow_code, plugin_timeout_s
             As for :meth:`load`.
 
         Returns
         -------
         Scenario
-            The text's scenario.
+            The scenario in the text.
 
         Raises
         ------
         ScenarioError
-            If something is wrong with it.
+            If the scenario is invalid.
         """
         return cls(text, origin, "toml", policy=CodePolicy(allow_code, plugin_timeout_s))
 
@@ -211,38 +211,38 @@ class Scenario:
         allow_code: bool = False,
         plugin_timeout_s: float = PLUGIN_TIMEOUT_S,
     ) -> Self:
-        """Take a dictionary.
+        """Create a scenario from a dictionary.
 
         Parameters
         ----------
         settings
-            Shaped like the file: a section is a dictionary, a repeated one (``[[flow]]``) a list of them, a
-            quantity a text with its unit.
+            Dictionary with the structure of a scenario file: a section is a dictionary, a repeated section
+            (``[[flow]]``) a list of dictionaries, a quantity a text with its unit.
         allow_code, plugin_timeout_s
             As for :meth:`load`.
 
         Returns
         -------
         Scenario
-            What the dictionary says.
+            The scenario in the dictionary.
 
         Raises
         ------
         ScenarioError
-            If something is wrong with it.
+            If the scenario is invalid.
         """
         policy = CodePolicy(allow_code, plugin_timeout_s)
         return cls(_json("settings", settings), "scenario", "json", policy=policy)
 
     @checked(changes=MAPPING | NONE)
     def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
-        """Copy with some settings changed.
+        """Return a copy with changed values.
 
         Parameters
         ----------
         changes, **more
             Values by dotted key, such as ``"rlc.queue.buffer"``, ``"ue[0].count"`` or
-            ``"flow[download].cc"``: an entry of a list is named by its index, its ``id`` or its ``name``. A
+            ``"flow[download].cc"``. An entry of a list is selected by its index, ``id`` or ``name``. A
             quantity is a text with its unit: ``"10KiB"``.
 
         Returns
@@ -253,7 +253,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If there is no such key, or if it takes no such value.
+            If a key does not exist or a value is not allowed.
 
         Examples
         --------
@@ -270,12 +270,12 @@ class Scenario:
 
     @checked(settings=SEVERAL)
     def override(self, settings: Iterable[tuple[str, str]]) -> Self:
-        """Copy with settings changed as ``airwnd run --set key=value`` does.
+        """Return a copy with values changed as by ``airwnd run --set key=value``.
 
         Parameters
         ----------
         settings
-            Dotted keys with their values, which are TOML or bare text: ``("rlc.queue.buffer", "10KiB")``.
+            Pairs of a dotted key and a value, in TOML or as bare text: ``("rlc.queue.buffer", "10KiB")``.
 
         Returns
         -------
@@ -285,40 +285,40 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If there is no such key, or if it takes no such value.
+            If a key does not exist or a value is not allowed.
         """
         overrides = (*self._overrides, *settings)
         return type(self)(self._text, self._origin, self._format, overrides, self._policy)
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """Everything that the scenario says, all defaults written out."""
+        """The complete scenario, with all defaults filled in."""
         found: dict[str, Any] = json.loads(self._resolved)
         return found
 
     @property
     def canonical(self) -> str:
-        """:attr:`resolved` as one line of JSON: the same text for all scenarios that say the same."""
+        """:attr:`resolved` as one line of JSON: identical for equal scenarios."""
         return self._resolved
 
     @property
     def name(self) -> str:
-        """The scenario's name."""
+        """Name of the scenario."""
         return str(self.resolved["name"])
 
     @property
     def seed(self) -> int:
-        """The seed that the scenario runs with unless another is given."""
+        """Default seed of runs."""
         return int(self.resolved["seed"])
 
     @property
     def code(self) -> tuple[str, ...]:
-        """Python code that runs execute: ``"file.py:Class"`` or ``"package.module:Class"``, once each."""
+        """Python code that runs execute, as ``"file.py:Class"`` or ``"package.module:Class"``."""
         return tuple(dict.fromkeys(name for name in self._checked.plugins() if ":" in name))
 
     @property
     def plugin_timeout_s(self) -> float:
-        """Wall-clock time that each call of a plug-in may take, in seconds."""
+        """Wall-clock limit of each call of a plug-in, in seconds."""
         return self._policy.timeout_s
 
     def check_code(self) -> None:
@@ -327,7 +327,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If the scenario names such code and was made without ``allow_code=True``.
+            If the scenario names such code and was created without ``allow_code=True``.
         """
         self._checked.check_code()
 
@@ -342,43 +342,43 @@ class Scenario:
         *,
         max_memory: int | str | None = None,
     ) -> "Run":
-        """Simulate once. Other Python threads go on meanwhile; Ctrl-C ends it.
+        """Simulate the scenario once. The global interpreter lock is released; Ctrl-C ends the run.
 
         Parameters
         ----------
         seed
-            Another seed than the scenario's own, 0 to 2**64 - 1.
+            Seed from 0 to 2**64 - 1; ``None``: the scenario's seed.
         series
-            Sampling interval of the time series with its unit, as in ``"10ms"``; no series without it.
+            Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
         progress
-            Called now and then with the finished fraction, 0 to 1. What it raises ends the run.
+            Called periodically with the finished fraction, 0 to 1. An exception that it raises ends the run.
         pcap
-            A file that the packets at the server are captured into, for Wireshark; a :class:`Capture`
-            names other nodes. It can be read however the run ends.
+            Capture file for the packets at the server, for Wireshark; a :class:`Capture` selects other nodes.
+            The file is readable however the run ends.
         allocations
-            Begin and end of a window, counted from the end of the warm-up, as in ``("1s", "1.1s")``: who got
-            which resource-block groups in it goes to the run's `allocations`.
+            Begin and end of a window, relative to the end of the warm-up, as in ``("1s", "1.1s")``. The
+            allocations of resource-block groups in the window are recorded in the run's `allocations`.
         max_memory
-            The most memory that the run may take by its estimate: bytes, or a text as in ``"2GB"``; 80 % of
-            what is free by default. A run that needs more ends in one error; results do not depend on it.
+            Limit of the run's estimated memory: bytes, or a text as in ``"2GB"``; ``None``: 80 % of the free
+            memory. A run that needs more ends with an error. Results do not depend on the limit.
 
         Returns
         -------
         Run
-            The results; the same for the same seed, on any machine.
+            The results; identical for the same seed on any machine.
 
         Raises
         ------
         InputError
-            If `series` or `allocations` has no times with units, or `pcap` names a node that is not there.
+            If `series` or `allocations` are not times with units, or `pcap` names a node that does not exist.
         ScenarioError
-            If the window of `allocations` lies outside the run, or there are no cells; if the run takes more
-            memory than `max_memory`; if the scenario names Python code that it may not execute
+            If the window of `allocations` lies outside the run, or there are no cells; if the run needs more
+            memory than `max_memory`; if the scenario names Python code without permission to execute it
             (:meth:`load`), or if such code fails.
         OSError
             If the capture cannot be written.
         EngineError
-            If an invariant of the engine was broken.
+            If an invariant of the engine is violated.
         """
         from airwnd.run import Run
 
@@ -397,7 +397,7 @@ class Scenario:
         *,
         max_memory: int | str | None = None,
     ) -> "Raw":
-        """Simulate once and give what the engine gave, without data frames.
+        """Simulate the scenario once and return the engine's output, without building data frames.
 
         Parameters
         ----------
@@ -417,14 +417,14 @@ class Scenario:
         Returns
         -------
         airwnd.engine.Raw
-            The figures as a JSON text, the recorded tables by columns.
+            Results as JSON text, and the recorded tables by column.
 
         Raises
         ------
         InputError
-            If `series` is no time with a unit.
+            If `series` is not a time with a unit.
         EngineError
-            If an invariant of the engine was broken.
+            If an invariant of the engine is violated.
         """
         from airwnd.engine import Records, simulate
 
@@ -438,7 +438,7 @@ class Scenario:
 
     @checked(max_memory=MEMORY | NONE)
     def check_run(self, max_memory: int | str | None = None) -> None:
-        """Check what only a run would show before it begins: that cells have room, and that memory suffices.
+        """Check the conditions that a run checks at its start: capacity of the cells, and memory.
 
         Parameters
         ----------
@@ -448,7 +448,7 @@ class Scenario:
         Raises
         ------
         ScenarioError
-            If :meth:`run` with the scenario's own seed would be refused.
+            If :meth:`run` with the scenario's seed would fail at its start.
         """
         from airwnd.memory import share
 
@@ -456,22 +456,22 @@ class Scenario:
 
     @checked(seed=SEED | NONE)
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":
-        """Compute the best that link adaptation can expect of each UE's link where it begins.
+        """Compute each UE's link budget at its initial position: the best case for link adaptation.
 
-        No other UE or cell sends, but for ``downlink_full_load_sinr_db``.
+        No other UE or cell transmits, except for ``downlink_full_load_sinr_db``.
 
         Parameters
         ----------
         seed
-            Places the UEs and draws shadowing; the scenario's own by default.
+            Seed of placement and shadowing; ``None``: the scenario's seed.
 
         Returns
         -------
         polars.DataFrame
             A row per UE: ``ue``, ``group``, ``x_m``, ``y_m``, serving ``cell``, ``rsrp_dbm``;
-            SINR (dB), CQI and reach of both directions. The uplink's SINR is that over the whole carrier
+            SINR (dB), CQI and reach of both directions. Uplink SINR is given over the whole carrier
             (``uplink_sinr_db``) and on the narrowest grant (``uplink_narrow_sinr_db`` on
-            ``uplink_narrow_prbs`` PRBs); ``uplink_cqi`` and ``uplink_mcs`` are those of the narrowest grant,
+            ``uplink_narrow_prbs`` PRBs). ``uplink_cqi`` and ``uplink_mcs`` are those of the narrowest grant,
             and 0 if the UE is out of reach.
 
         Raises
@@ -508,18 +508,18 @@ class Scenario:
         height_m: float | None = None,
         seed: int | None = None,
     ) -> "RadioMap":
-        """Compute what is heard where: SINR, RSRP and best cell over the plane.
+        """Compute a radio map: SINR, RSRP and best cell over the plane.
 
         Parameters
         ----------
         points
-            How many points the longer side has, 2 to 5000; the distance between points is the same both ways.
+            Number of points along the longer side, 2 to 5000; the spacing is the same in both directions.
         extent
-            West, east, south and north end in metres; by default all sites and UEs lie inside.
+            West, east, south and north end in metres; ``None``: an area with all sites and UEs.
         height_m
-            Height of the points above ground, in metres; that of the first group's UEs by default.
+            Height of the points above ground, in metres; ``None``: that of the UEs in the first group.
         seed
-            Places the UEs that the map shows; the scenario's own by default.
+            Seed of the placement of the UEs shown on the map; ``None``: the scenario's seed.
 
         Returns
         -------
@@ -529,7 +529,7 @@ class Scenario:
         Raises
         ------
         InputError
-            If there are no sites, or if `points`, `extent` or `height_m` is no such number.
+            If there are no sites, or if `points`, `extent` or `height_m` is out of range.
 
         Examples
         --------
@@ -554,19 +554,19 @@ class Scenario:
         series: str | None = None,
         max_memory: int | str | None = None,
     ) -> "Sequence[Run]":
-        """Simulate once per seed, in parallel; the runs come in the order of the seeds.
+        """Simulate once per seed, in parallel; the runs are returned in the order of the seeds.
 
         Parameters
         ----------
         seeds
-            The seeds, each 0 to 2**64 - 1.
+            Seeds from 0 to 2**64 - 1.
         jobs
-            Runs at the same time; as many as there are cores by default.
+            Number of concurrent runs; ``None``: the number of cores.
         series
             As for :meth:`run`.
         max_memory
-            The most memory that a run may take, as for :meth:`run`; by default the runs at the same time
-            share 80 % of what is free.
+            Memory limit of each run, as for :meth:`run`; ``None``: concurrent runs share 80 % of the free
+            memory.
 
         Returns
         -------
@@ -576,9 +576,9 @@ class Scenario:
         Raises
         ------
         InputError
-            If `series` is no time with a unit.
+            If `series` is not a time with a unit.
         EngineError
-            If an invariant of the engine was broken.
+            If an invariant of the engine is violated.
         """
         from airwnd.memory import share
         from airwnd.threads import cores, side_by_side
@@ -588,7 +588,7 @@ class Scenario:
         return side_by_side([partial(self.run, seed, series, max_memory=each) for seed in seeds], jobs)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel as text; a class or a recording that is another one where it arrives is refused."""
+        """Pickle as text; unpickling fails where a class or a link trace differs from the one here."""
         classes = [
             (f"flow[{index}].cc.sha256", flow["cc"]["sha256"])
             for index, flow in enumerate(self.resolved["flow"])
@@ -630,7 +630,7 @@ class Scenario:
 
 
 def as_toml(value: object, name: str = "value") -> str:
-    """Write a value as ``--set`` reads it; `name` is its name in messages."""
+    """Format a value for ``--set``; `name` names it in messages."""
     if isinstance(value, Mapping):
         items = ", ".join(f"{_json(name, key)} = {as_toml(item, name)}" for key, item in value.items())
         return "{" + items + "}"
@@ -647,7 +647,7 @@ def _json(name: str, value: object) -> str:
 
 
 def _plain_number(value: object) -> int | float:
-    """Give a number of NumPy and the like as one of Python."""
+    """Convert a number, such as one of NumPy, to a Python number."""
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):

@@ -1,4 +1,4 @@
-"""Digests in files: what is read back is what was written, or the damage is found."""
+"""Digests embedded in files, for detecting damage."""
 
 import hashlib
 
@@ -7,17 +7,17 @@ _END = b'"}\n'
 
 
 def digest(data: "bytes | memoryview") -> str:
-    """Give the SHA-256 digest, as ``sha256sum`` prints it."""
+    """Return the SHA-256 digest in hexadecimal, as ``sha256sum`` prints it."""
     return hashlib.sha256(data).hexdigest()
 
 
 def sealed(text: str) -> bytes:
-    """Give the text of a JSON object a last key ``digest``: that of all the bytes before it."""
+    """Append a last key ``digest`` to the text of a JSON object: the digest of all preceding bytes."""
     body = text.rstrip().removesuffix("}").rstrip().encode()
     return body + _MARK + digest(body).encode() + _END
 
 
 def is_sealed(data: bytes) -> bool:
-    """Whether every byte is as :func:`sealed` gave it."""
+    """Return whether data is unchanged since :func:`sealed` returned it."""
     end = data.rfind(_MARK)
     return end >= 0 and data[end:] == _MARK + digest(memoryview(data)[:end]).encode() + _END

@@ -19,17 +19,17 @@ class Section:
     Attributes
     ----------
     name
-        Its path, as ``"mac.olla"``; empty for the top level.
+        Path, as ``"mac.olla"``; empty for the top level.
     heading
-        Its heading in TOML, as ``"[mac.olla]"`` or ``"[[site]]"``; empty for the top level.
+        Heading in TOML, as ``"[mac.olla]"`` or ``"[[site]]"``; empty for the top level.
     summary
         One sentence.
     details
-        What else there is to know.
+        Further explanation.
     source
         Paper, RFC or specification that defines it.
     keys
-        Its keys by name.
+        Keys by name.
     """
 
     name: str
@@ -57,7 +57,7 @@ def _section(raw: dict[str, Any], described: Mapping[str, Any]) -> Section:
         name: parameter(declared.get(name) or _inferred(name, each), each) for name, each in described.items()
     }
     if heading == "[tcp]":
-        # By default a key has the value of the stack: one that exists is the best example.
+        # The default of a key is the value of the stack, so a stack's value is the best example.
         for stack in stacks().values():
             for name, value in stack.values.items():
                 keys[name] = keys[name] if value is None else replace(keys[name], example=value)
@@ -72,7 +72,7 @@ def _section(raw: dict[str, Any], described: Mapping[str, Any]) -> Section:
 
 
 def _described(whole: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """Give the schemas of the keys at a path."""
+    """Return the schemas of the keys at a path."""
     found = whole
     for part in filter(None, path.split(".")):
         found = without_none(found["properties"][part])
@@ -82,7 +82,7 @@ def _described(whole: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 
 
 def _inferred(name: str, described: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a key that only the schema has, as `kind` of a link."""
+    """Describe a key that is declared only in the schema, such as `kind` of a link."""
     meaning, _, source = described["description"].partition(" Source: ")
     default = described.get("default")
     return {

@@ -1,4 +1,4 @@
-"""Figures over several seeds: means with confidence intervals."""
+"""Results over several seeds: means with confidence intervals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -13,15 +13,15 @@ from airwnd.run_data import RunData
 if TYPE_CHECKING:
     import polars as pl
 
-#: Tables with the column that names a row; the totals have one row.
+#: Tables with their key column; the totals have one row.
 _KEYS = {"totals": None, "groups": "group", "flows": "id"}
-# Numbers that name something.
+# Columns of numbers that are identifiers.
 _NAMES = ("ue",)
 
 
 @checked(runs=SEVERAL)
 def over_seeds(runs: Iterable[RunData]) -> "pl.DataFrame":
-    """Give the mean of each figure over runs that differ in the seed, with its 95 % confidence interval.
+    """Return the mean of each result over runs with different seeds, with its 95 % confidence interval.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ def over_seeds(runs: Iterable[RunData]) -> "pl.DataFrame":
     Returns
     -------
     polars.DataFrame
-        A row per figure: its ``table`` (``totals``, ``groups``, ``flows``), the ``id`` of the group or flow,
+        A row per result: its ``table`` (``totals``, ``groups``, ``flows``), the ``id`` of the group or flow,
         the ``column``, the ``mean``, the ends ``low`` and ``high`` of the interval (Student's t), and the
-        number ``n`` of runs that have the figure. Fewer than three have no interval.
+        number ``n`` of runs that have a value. With fewer than three values there is no interval.
 
     Raises
     ------
     InputError
-        If there are no runs, or they are of different scenarios, or two of them have the same seed.
+        If there are no runs, if their scenarios differ, or if two runs have the same seed.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def over_seeds(runs: Iterable[RunData]) -> "pl.DataFrame":
 
 
 def estimates(outcomes: Sequence[Mapping[str, Any]]) -> "pl.DataFrame":
-    """Give what :func:`over_seeds` gives for the outcomes of the runs."""
+    """Return the frame of :func:`over_seeds` for the outcomes of runs."""
     import polars as pl
 
     return pl.concat([_table(name, key, outcomes) for name, key in _KEYS.items()])
@@ -90,7 +90,7 @@ def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) ->
     found = long.group_by("id", "column", maintain_order=True).agg(
         mean=value.mean(), error=value.std() / value.count().sqrt(), n=value.count()
     )
-    # Where nothing beyond a bound is possible, the interval ends there.
+    # The interval is clipped to the range of possible values.
     limits = pl.DataFrame(
         [(name, *column.range) for name, column in columns.items()],
         schema={"column": pl.String, "least": pl.Float64, "greatest": pl.Float64},
@@ -116,7 +116,7 @@ def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) ->
 
 
 def _factors(numbers: "pl.Series") -> "pl.DataFrame":
-    """Give the half width of an interval in standard errors, by the number of values."""
+    """Return the half-width of the interval in standard errors, by the number of values."""
     import polars as pl
     from scipy import stats
 
@@ -128,7 +128,7 @@ def _factors(numbers: "pl.Series") -> "pl.DataFrame":
 
 
 def nested(found: "pl.DataFrame") -> dict[str, Any]:
-    """Give a frame of :func:`over_seeds` as JSON: figures by column, in lists by group and by flow."""
+    """Convert a frame of :func:`over_seeds` to JSON: results by column, in lists by group and by flow."""
     tree: dict[str, Any] = {"totals": {}, "groups": {}, "flows": {}}
     for row in found.iter_rows(named=True):
         figures = tree[row["table"]]
@@ -143,5 +143,5 @@ def nested(found: "pl.DataFrame") -> dict[str, Any]:
 
 
 def is_random(outcomes: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the seeds make a difference."""
+    """Return whether the results depend on the seed."""
     return any(each["flows"] != outcomes[0]["flows"] for each in outcomes[1:])

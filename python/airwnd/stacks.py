@@ -1,4 +1,4 @@
-"""TCP stacks: what ``tcp.stack`` chooses."""
+"""TCP stacks, selected by ``tcp.stack``."""
 
 import json
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ from airwnd import _native
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A TCP implementation's defaults.
+    """Defaults of a TCP implementation.
 
     Attributes
     ----------
     name
         The word that selects it.
     values
-        The value of every key of ``[tcp]``; ``None``: no value.
+        Value of each key of ``[tcp]``; ``None``: no value.
     """
 
     name: str

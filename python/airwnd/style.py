@@ -1,4 +1,4 @@
-"""How plots look: colours for the colour-blind, markers and dashes that survive black and white."""
+"""Style of plots: colour-blind safe colours, with markers and dashes that work in black and white."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Colour, marker and dashes of one line; any of the three tells it from the others."""
+    """Colour, marker and dashes of a line; each of the three distinguishes it from other lines."""
 
     colour: str
     marker: str
@@ -32,7 +32,7 @@ LINES = (
     Line("#000000", "X", _MIXED),
 )
 
-#: What takes the place of a colour on a dark ground: lighter where the contrast would be below 4.5 to 1.
+#: Replacement of each colour on a dark background: lighter, for a contrast of at least 4.5 to 1.
 DARK = {
     "#0072B2": "#4FA8E0",
     "#D55E00": "#EE7A2A",
@@ -43,14 +43,14 @@ DARK = {
     "#000000": "#E4E8EC",
 }
 
-#: Widths of figures in inches: a column and the page of a two-column journal (IEEE, ACM).
+#: Widths in inches of a column and of the page of a two-column journal (IEEE, ACM).
 WIDTHS = {"column": 3.5, "page": 7.16}
-#: Width of a picture by default, in inches.
+#: Default width of a picture, in inches.
 WIDTH = 4.6
 
-#: Width and height in inches; `None`: the height that suits the width.
+#: Width and height in inches; `None`: a height that follows from the width.
 Size = tuple[float, float | None]
-# Heights as parts of the width, of wide and of other figures.
+# Ratio of height to width, for figures wider than the default and for others.
 _FLAT, _STEEP = 0.5, 0.72
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
@@ -75,7 +75,7 @@ _SETTINGS: Any = {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
     "lines.markersize": 5.5,
-    # TrueType: text in a PDF stays text, and publishers take no Type 3 fonts.
+    # TrueType: text in a PDF remains text, and publishers reject Type 3 fonts.
     "pdf.fonttype": 42,
     "savefig.dpi": 300,
     "svg.fonttype": "path",
@@ -85,26 +85,26 @@ _SETTINGS: Any = {
 
 
 def line(index: int, count: int = 2) -> Line:
-    """Give the style of the line at a position; styles repeat after the last.
+    """Return the style of the line at a position; the styles repeat.
 
     Parameters
     ----------
     index
         The position, from 0.
     count
-        How many lines there are: one alone need not be told from others, and is drawn without gaps.
+        Number of lines; a single one is solid.
 
     Returns
     -------
     Line
-        Its ``colour``, ``marker`` and ``dashes``, as Matplotlib takes them.
+        ``colour``, ``marker`` and ``dashes`` for Matplotlib.
     """
     found = LINES[index % len(LINES)]
     return found if count > 1 else replace(found, dashes=_SOLID)
 
 
 def point(index: int) -> Line:
-    """Give the style of the point at a position: twice as many that differ as there are lines.
+    """Return the style of the point at a position: twice as many distinct styles as for lines.
 
     Parameters
     ----------
@@ -114,23 +114,23 @@ def point(index: int) -> Line:
     Returns
     -------
     Line
-        Its ``colour`` and ``marker``; it has no dashes.
+        ``colour`` and ``marker``, without dashes.
     """
     return Line(LINES[index % len(LINES)].colour, _MARKERS[index % len(_MARKERS)], "none")
 
 
 def literal(text: str) -> str:
-    r"""Keep Matplotlib from reading a text as a formula, or hiding it from legends.
+    r"""Escape a text so that Matplotlib neither reads it as a formula nor hides it from legends.
 
     Parameters
     ----------
     text
-        What an input calls something: a title, a label, the id of a flow.
+        A text from an input: a title, a label, the id of a flow.
 
     Returns
     -------
     str
-        What to pass to Matplotlib, so that exactly `text` is drawn.
+        Text for Matplotlib that is drawn exactly as `text`.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def literal(text: str) -> str:
 
 
 def series(index: int, count: int = 2) -> Line:
-    """Give the style of a line among up to 28 that all differ: a colour that repeats has other dashes.
+    """Return one of 28 distinct line styles; a repeated colour has different dashes.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def series(index: int, count: int = 2) -> Line:
     Returns
     -------
     Line
-        Its ``colour``, ``marker`` and ``dashes``, as Matplotlib takes them.
+        ``colour``, ``marker`` and ``dashes`` for Matplotlib.
     """
     dashes = (_SOLID, _LONG, _MIXED, _DOTS)
     kind = (index % len(LINES) + index // len(LINES)) % len(dashes)
@@ -169,7 +169,7 @@ def styled(salt: str = "airwnd") -> Iterator[None]:
     Parameters
     ----------
     salt
-        Keeps the identifiers of several SVGs on one page apart.
+        Makes the identifiers of several SVGs on one page distinct.
     """
     import matplotlib as mpl
 
@@ -178,15 +178,15 @@ def styled(salt: str = "airwnd") -> Iterator[None]:
 
 
 def figure_of(axes: "Axes") -> "Figure":
-    """Give the figure that axes stand in."""
+    """Return the figure of axes."""
     figure = axes.get_figure(root=True)
     if figure is None:
-        raise ValueError("axes that have left their figure")
+        raise ValueError("the axes have been removed from their figure")
     return figure
 
 
 def new_figure(size: Size | None = None) -> "Figure":
-    """Make a figure without a window or global state, of a size in inches."""
+    """Create a figure of a size in inches, without a window or global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""A run on the terminal."""
+"""Summary of a run for the terminal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd.columns import tables
 from airwnd.headline import algorithms, headline
-from airwnd.reach import OUT_OF_REACH, complaints, unreached_ways
+from airwnd.reach import OUT_OF_REACH, reach_warnings, unreached_ways
 from airwnd.run_data import RunData
 from airwnd.terminal import Column, console, number, plain, print_wrapped, sheet
 from airwnd.undelivered import reasons
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 _MOST_LINKS = 20
-# Links that a scenario has without writing them.
+# Links that exist without being declared in the scenario.
 _CORE = ("server", "s1u", "x2")
 _LEGEND = (
     "delay: one-way, from the sender's IP layer to the receiver's. PDF: packet delivery fraction, packets "
-    "received of those sent; packets still under way at the end count as not received."
+    "received of those sent; packets still in flight at the end count as not received."
 )
 
 _Row = Mapping[str, Any]
 
 
 def show(run: RunData) -> None:
-    """Print what was simulated, totals, groups of flows if they say more, the first flows and links."""
+    """Print configuration, totals, groups of flows if they add information, and the first flows and links."""
     out = console()
     totals, outcome = run.totals, run.outcome
     print_wrapped(f"{plain(outcome['scenario'])}, seed {run.seed}", out, "bold")
@@ -43,10 +43,10 @@ def show(run: RunData) -> None:
     )
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     print_wrapped(f"drops: {drops or 'none'}", out)
-    for line in (*complaints(outcome["ues"], run.scenario), *reasons(outcome, run.scenario)):
+    for line in (*reach_warnings(outcome["ues"], run.scenario), *reasons(outcome, run.scenario)):
         print_wrapped(line, out, "yellow")
     flows, groups = outcome["flows"], outcome["groups"]
-    if len(flows) > _MOST_FLOWS or any(_waits(group) for group in groups):
+    if len(flows) > _MOST_FLOWS or any(_completes(group) for group in groups):
         sheet(_groups(groups), out)
     if flows:
         sheet(_flows(flows[:_MOST_FLOWS], groups), out)
@@ -63,7 +63,7 @@ def show(run: RunData) -> None:
 
 
 def show_links(budgets: "pl.DataFrame") -> None:
-    """Print what the links of a scenario's terminals allow."""
+    """Print the link budgets of a scenario's UEs."""
     sheet(_budgets(budgets.to_dicts()), console())
 
 
@@ -76,30 +76,30 @@ def _effort(run: RunData) -> str:
     )
 
 
-def _waits(group: _Row) -> bool:
-    """Tell whether a group has transfers or pages, which complete."""
+def _completes(group: _Row) -> bool:
+    """Return whether a group has transfers or pages, which have completion times."""
     return bool(group["completed"] or group["unfinished"])
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows of a table of a run, of which columns are shown."""
+    """Rows of a table of a run, and the columns made of them."""
 
     table: str
     rows: Sequence[_Row]
 
     def words(self, key: str, head: str) -> Column:
-        """Make a column of words."""
+        """Build a column of words."""
         cells = ["–" if row[key] is None else plain(str(row[key])) for row in self.rows]
         return Column(head, cells, is_name=True)
 
     def numbers(self, key: str, head: str, *, digits: int = 0, rank: int = 0) -> Column:
-        """Make a column of numbers, with the unit that is declared for it."""
+        """Build a column of numbers with its declared unit."""
         unit = tables()[self.table].columns[key].shown_unit
         return Column(head, [number(row[key], digits) for row in self.rows], unit, rank=rank, key=key)
 
     def differing(self, groups: Sequence[_Row]) -> list[Column]:
-        """Make columns of the algorithms that differ between groups: the headline names the others."""
+        """Build columns of the algorithms that differ between groups; the headline names the others."""
         return [self.words(key, key) for key in ("cc", "rwnd") if len(algorithms(groups, key)) > 1]
 
 
@@ -113,12 +113,14 @@ def _groups(groups: Sequence[_Row]) -> list[Column]:
         every.numbers("delay_ms_mean", "delay", digits=2, rank=6),
         every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=5),
     ]
-    if any(_waits(group) for group in groups):
+    if any(_completes(group) for group in groups):
         without = {"completed": None, "unfinished": None}
-        waiting = _Rows("groups", [group if _waits(group) else {**group, **without} for group in groups])
+        completing = _Rows(
+            "groups", [group if _completes(group) else {**group, **without} for group in groups]
+        )
         columns += [
-            waiting.numbers("completed", "done"),
-            waiting.numbers("unfinished", "not\ndone", rank=2),
+            completing.numbers("completed", "done"),
+            completing.numbers("unfinished", "not\ndone", rank=2),
             every.numbers("fct_s_mean", "FCT", digits=3, rank=1),
             every.numbers("fct_s_p50", "FCT\np50", digits=3, rank=7),
             every.numbers("fct_s_p95", "FCT\np95", digits=3, rank=3),
@@ -146,7 +148,7 @@ def _links(links: Sequence[_Row]) -> list[Column]:
     every = _Rows("links", links)
     percents = [None if row["utilisation"] is None else 100 * row["utilisation"] for row in links]
     owners = [row["of"] for row in links]
-    seldom = [("drops_retry_limit", "retry\nlimit", 7), ("marks", "marks", 6)]
+    optional = [("drops_retry_limit", "retry\nlimit", 7), ("marks", "marks", 6)]
     return [
         every.words("link", "link"),
         *([Column("of", [plain(owner or "all") for owner in owners], is_name=True)] if any(owners) else []),
@@ -160,7 +162,7 @@ def _links(links: Sequence[_Row]) -> list[Column]:
         every.numbers("drops_link_error", "lost", rank=3),
         *(
             every.numbers(key, head, rank=rank)
-            for key, head, rank in seldom
+            for key, head, rank in optional
             if any(row[key] for row in links)
         ),
     ]

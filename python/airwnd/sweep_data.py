@@ -1,4 +1,4 @@
-"""The data set of a sweep: a row per run and per flow, and which keys were varied."""
+"""Data set of a sweep: a row per run and per flow, and the varied keys."""
 
 import json
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from airwnd.text import counted
 
 @dataclass(frozen=True, eq=False)
 class SweepData:
-    """The data set of a sweep; :meth:`load` reads the folder that :func:`airwnd.sweep` wrote.
+    """Data set of a sweep; :meth:`load` reads the folder written by :func:`airwnd.sweep`.
 
     Attributes
     ----------
     runs
         A row per run: the swept keys, ``seed``, and the totals of the run.
     flows
-        A row per flow and run: the swept keys, ``seed``, and the figures of the flow.
+        A row per flow and run: the swept keys, ``seed``, and the results of the flow.
     grid
-        The keys of the grid; every combination of their values was run.
+        Keys of the grid; every combination of their values was run.
     random
-        The keys that were drawn at random, together.
+        Keys with random values, drawn jointly.
     seeds
-        The number of seeds of each setting.
+        Number of seeds per setting.
     """
 
     runs: pl.DataFrame
@@ -46,7 +46,7 @@ class SweepData:
         Parameters
         ----------
         folder
-            The folder that ``airwnd sweep FILE --out FOLDER`` wrote.
+            Folder written by ``airwnd sweep FILE --out FOLDER``.
 
         Returns
         -------
@@ -56,7 +56,7 @@ class SweepData:
         Raises
         ------
         InputError
-            If the folder is not that of a sweep, or the sweep is not complete.
+            If the folder does not hold a sweep, or the sweep is incomplete.
         """
         folder = Path(folder)
         path = folder / "manifest.json"
@@ -100,11 +100,11 @@ class SweepData:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that were varied, those of the grid first."""
+        """The varied keys, those of the grid first."""
         return (*self.grid, *self.random)
 
     def number(self, key: str) -> tuple[str, str] | None:
-        """Give the column with a key's values as numbers, and their unit; ``None`` if they are no numbers."""
+        """Return the column with a key's values as numbers, and their unit; ``None``: not numbers."""
         dtype = self.runs.schema[key]
         if dtype.is_numeric():
             return key, ""

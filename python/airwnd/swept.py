@@ -1,4 +1,4 @@
-"""A sweep as its users have it: the data set with pictures of it."""
+"""Sweeps with plots; the data set is in :mod:`airwnd.sweep_data`."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Sweep(SweepData):
-    """The data set of a sweep, with pictures; ``Sweep.load`` reads a folder.
+    """Data set of a sweep, with plots; ``Sweep.load`` reads a folder.
 
-    Its attributes and tables are those of :class:`airwnd.sweep_data.SweepData`.
+    The attributes and tables are those of :class:`airwnd.sweep_data.SweepData`.
 
     Examples
     --------
@@ -51,37 +51,37 @@ class Sweep(SweepData):
         y_scale: Literal["linear", "log"] = "linear",
         size: "Size | None" = None,
     ) -> "Figure":
-        """Draw a figure of the runs over a swept key: mean and 95 % confidence interval over the seeds.
+        """Draw a result over a swept key: mean and 95 % confidence interval over the seeds.
 
         Parameters
         ----------
         y
-            A column of `runs`, or of `flows`: then the mean over the flows of each run.
+            A column of `runs`, or of `flows` (averaged over the flows of each run).
         x
-            The key along the horizontal axis; by default the one with the most values that are numbers.
+            Key on the horizontal axis; ``None``: the numeric key with the most values.
         by
-            Keys with a line for each combination of values; the first of the other keys by default.
+            Keys with a line for each combination of values; ``None``: the first of the remaining keys.
         facet
-            A key with a panel for each value; the second of the other keys by default.
+            Key with a panel for each value; ``None``: the second of the remaining keys.
         where
-            Values of keys: only these runs are drawn.
+            Values by key: only runs with these values are drawn.
         x_scale
             ``"auto"``: logarithmic if the values spread unevenly over a decade or more.
         y_scale
-            The scale of the vertical axis.
+            Scale of the vertical axis.
         size
-            Width and height in inches; a height of ``None`` suits the width.
+            Width and height in inches; a height of ``None`` follows from the width.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure; ``sweep.plot().savefig("delay.pdf")`` writes a picture. Fewer than three seeds have no
-            interval.
+            The figure; ``sweep.plot().savefig("delay.pdf")`` writes a picture. With fewer than three seeds
+            there is no interval.
 
         Raises
         ------
         InputError
-            If there is no such key, column or value, or a swept key has no place in the picture.
+            If a key, column or value does not exist, or if a swept key is not represented in the picture.
         """
         from airwnd.plots.sweep import Layout, plot_sweep
 

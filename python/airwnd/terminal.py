@@ -1,4 +1,4 @@
-"""The terminal: its width, texts without control characters, and tables that never cut a cell."""
+"""Output to the terminal: its width, texts without control characters, and tables without truncated cells."""
 
 import os
 import sys
@@ -11,18 +11,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Columns of an output that is no terminal, and the least that anything is laid out for.
+# Width of an output that is not a terminal, and minimum width of any layout.
 _WIDTH = 80
 _LEAST = 20
-# A column of names is not made narrower than this.
+# Minimum width of a column of names.
 _NAME = 10
 
 
 def width() -> int:
-    """Columns to lay the output out for: ``COLUMNS``, else the terminal's, else 80."""
-    wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdecimal() and int(wanted):
-        return max(int(wanted), _LEAST)
+    """Return the width of the output in columns: ``COLUMNS``, otherwise the terminal's, otherwise 80."""
+    requested = os.environ.get("COLUMNS", "")
+    if requested.isdecimal() and int(requested):
+        return max(int(requested), _LEAST)
     if sys.stdout.isatty():
         try:
             return max(os.get_terminal_size(sys.stdout.fileno()).columns, _LEAST)
@@ -32,12 +32,12 @@ def width() -> int:
 
 
 def console() -> Console:
-    """Return the standard output, :func:`width` columns wide."""
+    """Return a console on standard output, :func:`width` columns wide."""
     return Console(highlight=False, markup=False, emoji=False, width=width())
 
 
 def plain(text: str) -> str:
-    r"""Write characters that a terminal would obey as escapes.
+    r"""Escape the control characters of a text.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def plain(text: str) -> str:
 
 
 def wrapped(text: str, columns: int, indent: int = 0, hanging: int | None = None) -> str:
-    """Wrap a text at spaces, indented, lines after the first by `hanging`; words stay whole.
+    """Wrap a text at spaces and indent it, lines after the first by `hanging`; words are not broken.
 
     Examples
     --------
@@ -68,12 +68,12 @@ def wrapped(text: str, columns: int, indent: int = 0, hanging: int | None = None
 
 
 def print_wrapped(text: str, out: Console, style: str = "") -> None:
-    """Print a paragraph, its lines after the first indented."""
+    """Print a paragraph with a hanging indent."""
     out.print(Text(wrapped(text, out.width, hanging=2), style=style), soft_wrap=True)
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """Write a number with its thousands apart, ``–`` for none; what rounds to zero has no sign.
+    """Format a number with thousands separators; ``None`` as ``–``; a zero has no sign.
 
     Examples
     --------
@@ -90,19 +90,20 @@ class Column:
     Attributes
     ----------
     head
-        The heading, above the unit; it may have several lines.
+        Heading above the unit; it may have several lines.
     cells
-        The texts.
+        Texts of the cells.
     unit
-        The last line of the heading.
+        Unit, the last line of the heading.
     is_name
-        Whether the cells are words: these start on the left and may wrap; numbers never do.
+        Whether the cells are words, which are left-aligned and may wrap. Numbers are never wrapped.
     rank
-        The larger, the sooner the column gives way, with those of the same rank; one of rank 0 stays.
+        Order of omission in a narrow table: columns of the highest rank are omitted first, those of rank 0
+        never.
     key
         Name of the column in ``--json``.
     style
-        How the cells look.
+        Style of the cells.
     """
 
     head: str
@@ -115,31 +116,31 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """The lines above the cells."""
+        """Heading with the unit."""
         return f"{self.head}\n{self.unit}" if self.unit else self.head
 
     @property
     def width(self) -> int:
-        """Columns of the terminal that it takes where nothing wraps."""
+        """Width without wrapping, in columns of the terminal."""
         return max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
 
     @property
     def least(self) -> int:
-        """Columns of the terminal that it takes at the least."""
+        """Minimum width, in columns of the terminal."""
         return min(self.width, _NAME) if self.is_name else self.width
 
 
 def sheets(first: Sequence[Column], others: Sequence[Sequence[Column]], out: Console) -> None:
-    """Print a table in as many parts as the width of `out` makes necessary, each with the first columns.
+    """Print a table in as many parts as the width of `out` requires, each with the first columns.
 
     Parameters
     ----------
     first
-        The columns that each part begins with.
+        Columns at the start of each part.
     others
-        The other columns, in groups that stay together.
+        Other columns, in groups that are not split.
     out
-        Where to.
+        Output console.
     """
     part: list[Column] = []
     for group in others:
@@ -151,10 +152,10 @@ def sheets(first: Sequence[Column], others: Sequence[Sequence[Column]], out: Con
 
 
 def sheet(columns: Sequence[Column], out: Console) -> None:
-    """Print a table that fits into the width of `out`.
+    """Print a table that fits the width of `out`.
 
-    Columns give way by their rank, and a line says which of them did. Numbers are never cut or wrapped: if
-    those of rank 0 alone are too wide, so is the table.
+    Columns are omitted by rank, and a line below the table names them. Numbers are never truncated or
+    wrapped: if the columns of rank 0 alone are too wide, the table is too wide.
     """
     shown = list(columns)
     while _total(shown) > out.width and (last := max(column.rank for column in shown)):
@@ -183,17 +184,17 @@ def sheet(columns: Sequence[Column], out: Console) -> None:
 
 
 def _total(columns: Sequence[Column]) -> int:
-    """Columns of the terminal that they take at the least, with a space behind each and one before all."""
+    """Return the minimum width of a table, with a space after each column and padding between them."""
     return sum(column.least + 1 for column in columns) + len(columns)
 
 
 def _folded(cell: str, width: int) -> Text:
-    """Break a cell into lines, at spaces and hyphens where there are any."""
+    """Break a cell into lines, at spaces and hyphens if possible."""
     return Text("\n".join(textwrap.wrap(cell, width)))
 
 
 def _lines(table: Table, width: int) -> list[Text]:
-    """Render a table to lines without spaces at their ends."""
+    """Render a table as lines without trailing spaces."""
     drawing = Console(width=width, color_system="truecolor")
     options = drawing.options.update(width=width)
     lines = []

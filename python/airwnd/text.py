@@ -1,20 +1,20 @@
-"""Quantities in words, alike on the terminal, in pictures and on pages."""
+"""Formatting of quantities, shared by terminal, pictures and pages."""
 
 from collections.abc import Iterable
 
 from airwnd.columns import tables
 
-# Units that columns' names spell otherwise.
+# Units with a different spelling in the names of columns.
 _IN_NAMES = {"kbit/s": "kbps", "%": "percent"}
 
 
 def counted(number: int, what: str) -> str:
-    """Write a number of things: ``1 flow``, ``2 flows``."""
+    """Format a count with its noun: ``1 flow``, ``2 flows``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a length of time, ``1 min 23 s``."""
+    """Format a duration, as ``1 min 23 s``."""
     minutes, rest = divmod(round(seconds), 60)
     if minutes:
         return f"{minutes} min {rest} s"
@@ -22,7 +22,7 @@ def seconds_text(seconds: float) -> str:
 
 
 def one_line(message: str) -> str:
-    r"""Write a message in one line; what would act on a terminal is shown as its escape.
+    r"""Format a message as one line, with control characters escaped.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def one_line(message: str) -> str:
 
 
 def csv_cells(values: Iterable[object]) -> list[object]:
-    """Give the cells of a row of CSV: a text that a spreadsheet would compute gets an apostrophe before it.
+    """Return the cells of a CSV row; an apostrophe precedes texts that spreadsheets take for formulas.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _is_formula(text: str) -> bool:
 
 
 def axis_label(table: str, column: str) -> str:
-    """Write the name of a column of a table with its unit in brackets.
+    """Return the axis label of a column: its name, with the unit in parentheses.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Calls side by side: a run is one thread of native code, and threads share the process."""
+"""Concurrent calls in threads: a run executes native code, which releases the interpreter lock."""
 
 import os
 import threading
@@ -11,32 +11,32 @@ Progress = Callable[[float], None]
 
 
 class StoppedError(Exception):
-    """Another run failed or the user interrupted; this one ends early."""
+    """Ends a run early because another run failed or the user interrupted."""
 
 
 def cores() -> int:
-    """Processor cores that this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def side_by_side(
     calls: Sequence[Callable[[Progress], T]], jobs: int | None = None, progress: Progress | None = None
 ) -> list[T]:
-    """Call each with a function to be told its finished fraction; the results come in the calls' order.
+    """Call each with a callback for its finished fraction; return the results in the order of the calls.
 
-    `jobs` of them run at the same time, by default as many as there are cores. The first exception, Ctrl-C
-    included, ends the calls under way and drops those not begun.
+    At most `jobs` calls run concurrently; ``None``: the number of cores. The first exception, including
+    Ctrl-C, ends running calls and cancels pending ones.
     """
     stop = threading.Event()
     finished = [0.0] * len(calls)
 
     def call(index: int) -> T:
-        def tell(fraction: float) -> None:
+        def report(fraction: float) -> None:
             if stop.is_set():
                 raise StoppedError
             finished[index] = fraction
 
-        result = calls[index](tell)
+        result = calls[index](report)
         finished[index] = 1.0
         return result
 

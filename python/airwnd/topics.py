@@ -1,4 +1,4 @@
-"""Everything that ``airwnd explain`` knows, by name."""
+"""Topics of ``airwnd explain``, by name."""
 
 import difflib
 import re
@@ -20,18 +20,18 @@ Explained: TypeAlias = Algorithm | Family | Parameter | Column | Table | Preset 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A thing with a name.
+    """A named topic.
 
     Attributes
     ----------
     name
-        The whole name, as ``cc/newreno``, ``preset/ns3.44``, ``rlc.queue`` or ``flows.delay_ms_p95``.
+        Full name, as ``cc/newreno``, ``preset/ns3.44``, ``rlc.queue`` or ``flows.delay_ms_p95``.
     what
-        The thing.
+        Object that the topic explains.
     short
-        Names by which it is found as well.
+        Alternative names.
     holder
-        The algorithm that a parameter belongs to; ``None`` for other things.
+        Algorithm of a parameter; ``None`` for other topics.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Topic:
 
 
 def find(name: str) -> list[Topic]:
-    """Find what has a name; places in lists, as in ``flow[0].cc``, are left out of it.
+    """Find the topics of a name; indices, as in ``flow[0].cc``, are ignored.
 
     Raises
     ------
     InputError
-        If there is nothing; the message has the nearest names.
+        If there is no such topic; the message suggests the closest names.
     """
     wanted = re.sub(r"\[[^]]*\]", "", name).lower()
     things, details = _things(), _details()
@@ -69,14 +69,14 @@ def find(name: str) -> list[Topic]:
 
 
 def names() -> list[str]:
-    """Give each thing's usual name: an algorithm's own, the whole path of a key or a column."""
+    """Return the usual name of each topic: the name of an algorithm, the full path of a key or a column."""
     things = (topic.short[0] if isinstance(topic.what, Algorithm) else topic.name for topic in _things())
     return [*things, *(topic.name for topic in (*_details(), *_terms()))]
 
 
 @cache
 def _things() -> tuple[Topic, ...]:
-    """Give what has a name of its own: families and members, stacks, presets, tables and sections."""
+    """Return the top-level topics: families and members, stacks, presets, tables and sections."""
     members = [member for family in catalogue() for member in family.members]
     return (
         *(Topic(preset.name, preset, ("preset", f"preset/{preset.name}")) for preset in presets()),
@@ -90,7 +90,7 @@ def _things() -> tuple[Topic, ...]:
 
 @cache
 def _details() -> tuple[Topic, ...]:
-    """Give keys of sections and columns of tables."""
+    """Return the keys of sections and the columns of tables."""
     keys = [
         Topic(f"{section.name}.{key.name}".strip("."), key, (key.name,))
         for section in sections().values()
@@ -114,7 +114,7 @@ def _terms() -> tuple[Topic, ...]:
 
 
 def _stems(table: Table, column: Column) -> Iterator[str]:
-    """Give the beginnings of a column's name up to its unit, as ``delay`` of ``delay_ms_p95``."""
+    """Yield the prefixes of a column's name, as ``delay`` of ``delay_ms_p95``."""
     parts = column.name.split("_")
     for end in range(1, len(parts) + 1):
         stem = "_".join(parts[:end])

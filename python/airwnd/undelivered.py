@@ -1,4 +1,4 @@
-"""Why flows delivered nothing, in words."""
+"""Messages about flows that delivered nothing, with the reason."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,33 +9,33 @@ from typing import Any
 from airwnd.reach import unreached_ways
 from airwnd.terminal import plain
 
-# Flows that are named for a reason, and reasons that are written out; the others are counted.
+# Maximum number of flows named per reason, and of reasons written out; the others are counted.
 _MOST_FLOWS = 5
 _MOST_REASONS = 8
-# By direction: the blocks of a UE, the scheduler that grants them, and how it is called.
+# By direction: the UE's column of transport blocks, the scheduler's key, and the name of the direction.
 _GRANTS = {"down": ("blocks", "scheduler", "downlink"), "up": ("uplink_blocks", "uplink_scheduler", "uplink")}
 
 _Row = Mapping[str, Any]
 
 
 def reasons(outcome: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
-    """Say of the flows that delivered nothing why they did not.
+    """Explain why flows delivered nothing.
 
     Parameters
     ----------
     outcome
-        The figures of a run.
+        The results of a run.
     scenario
         The resolved scenario.
 
     Returns
     -------
     list of str
-        A line for each reason: the flows that it holds for, and what became of their packets.
+        A line for each reason: its flows, the reason, and the packets sent, received and dropped.
     """
     ues = {ue["ue"]: ue for ue in outcome["ues"]}
     settings = {each["id"]: each for each in scenario["flow"]}
-    # The flows of a group are numbered in the order in which they begin.
+    # The flows of a group are numbered in the order of their start.
     left = {group["group"]: group["started"] for group in outcome["groups"]}
     found: dict[str, list[_Row]] = defaultdict(list)
     for flow in outcome["flows"]:
@@ -65,7 +65,7 @@ def _timing(setting: _Row) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A flow that has begun, and what its packets pass."""
+    """A flow that has begun, and the path of its packets."""
 
     flow: _Row
     direction: str
@@ -74,7 +74,7 @@ class _Path:
     scenario: _Row
 
     def reason(self) -> str:
-        """Say why nothing was delivered."""
+        """Explain why nothing was delivered."""
         flow = self.flow
         if self.ue and (unreached := unreached_ways(self.ue)):
             return f"UE out of reach ({', '.join(unreached)})"
@@ -84,14 +84,14 @@ class _Path:
             return f"none of the data arrived{self._obstacle([self.direction])}"
         if flow["rtt_ms_mean"] is None:
             ways = [self.direction, "up" if self.direction == "down" else "down"]
-            # Where the receiver of the data opens the connection, its request goes first.
+            # If the receiver of the data opens the connection, its SYN is the first packet.
             return f"connection not established{self._obstacle(ways if flow['packets_sent'] else ways[::-1])}"
         if flow["zero_windows"] or flow["limited_s_rwnd"] > flow["limited_s_application"]:
             return "connected, but the receive window stayed too small to send"
         return "connected, but the application had no data to send"
 
     def _obstacle(self, ways: Sequence[str]) -> str:
-        """Name what no packet passed, in the first of these directions in which there is such a thing."""
+        """Name the link or scheduler that passed no packet, in the first of these directions that has one."""
         group = self._group()
         owners = (None, group["name"], str(self.flow["ue"]))
         via = group.get("via") or [link["name"] for link in self.scenario["link"]]
@@ -106,7 +106,7 @@ class _Path:
         return ""
 
     def _group(self) -> _Row:
-        """Find the group of the terminal."""
+        """Find the group of the UE."""
         groups: Sequence[_Row] = self.scenario["ue"]
         ends = accumulate(group["count"] for group in groups)
         return next(group for group, end in zip(groups, ends, strict=True) if self.flow["ue"] < end)
@@ -119,7 +119,7 @@ def _names(flows: Sequence[_Row]) -> str:
 
 
 def _packets(flows: Sequence[_Row]) -> str:
-    """Say what became of the packets of the direction of the data."""
+    """Format the numbers of sent, arrived and dropped packets in the direction of the data."""
     sent, received, dropped = (
         sum(flow[f"packets_{what}"] for flow in flows) for what in ("sent", "received", "dropped")
     )

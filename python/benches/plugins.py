@@ -1,7 +1,7 @@
-"""What a congestion control in Python costs: ``python python/benches/plugins.py``.
+"""Cost of a congestion control in Python: ``python python/benches/plugins.py``.
 
-One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with NewReno built in and in Python,
-and what the class's own code takes of the difference. Each figure is the least of nine.
+One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with built-in NewReno and NewReno in
+Python, and the share of the class's code in the difference. Each value is the minimum of nine.
 """
 
 import sys
@@ -29,7 +29,7 @@ queue = 100
 
 
 def least(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
-    """Take the time of a call in seconds, the least of nine."""
+    """Measure the time of a call in seconds, as the minimum of nine."""
     times = []
     for _ in range(9):
         start = clock()
@@ -39,7 +39,7 @@ def least(call: Callable[[], object], clock: Callable[[], float] = time.process_
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure and print the costs."""
     built_in = airwnd.Scenario.from_toml(WIRE, str(EXAMPLE / "wire.toml"), allow_code=True)
     python = built_in.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}})
     plugin = find("newreno.py:NewReno", None, "{}", EXAMPLE)

@@ -1,6 +1,6 @@
-"""What a sweep costs beside its runs: on one core and on two, with small and with tiny runs.
+"""Overhead of a sweep: on one core and on two, with small and with tiny runs.
 
-Run with ``python python/benches/sweep.py``; an idle machine with two cores gives figures worth keeping.
+Run with ``python python/benches/sweep.py``, on an idle machine with two cores for reliable results.
 """
 
 # ruff: noqa: T201
@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     runs: int = parser.parse_args().runs
-    print("simulated  jobs  elapsed s  busy %   processor ms a run: simulation  beside it")
+    print("simulated  jobs  elapsed s  busy %   processor ms per run: simulation  overhead")
     for duration in ("200ms", "2s", "40s"):
         base = Scenario.from_dict({**WIRE, "duration": duration})
         settings = [base.with_({"link[0].queue": 10 + place}) for place in range(runs // 10)]
@@ -39,14 +39,14 @@ def main() -> None:
             elapsed_s.append(results.elapsed_s)
             busy = 100 * results.simulation_s / (jobs * results.elapsed_s)
             print(
-                f"{duration:>9}  {jobs:4}  {results.elapsed_s:9.3f}  {busy:6.1f}  {alone_ms:30.3f}"
+                f"{duration:>9}  {jobs:4}  {results.elapsed_s:9.3f}  {busy:6.1f}  {alone_ms:32.3f}"
                 f"  {1e3 * processor_s / runs - alone_ms:9.3f}"
             )
         print(f"{'':9}  speed of 2 jobs: {elapsed_s[0] / elapsed_s[1]:.2f} times that of 1")
 
 
 def _alone_ms(tasks: Sequence[Task]) -> float:
-    """Give the processor time of a run in this process, which other programs disturb little."""
+    """Return the processor time of a run in this process, which depends little on other programs."""
     sample = tasks[:: max(1, len(tasks) // 100)]
     start = time.process_time()
     for task in sample:

@@ -1,4 +1,4 @@
-"""A browser that opens pages from disk and finds no network: what a page asks for outside fails the test."""
+"""A browser that opens pages from disk without network: any network request of a page fails the test."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 OpenPage = Callable[..., Page]
 Shoot = Callable[..., None]
 
-#: What takes longer hangs, on the slowest machine.
+#: Timeout, sufficient on the slowest machine.
 HANG_MS = 600_000
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -23,7 +23,7 @@ _OPTIONS = (
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium without a window: the system's, else Playwright's own."""
+    """Headless Chromium: the system's, otherwise Playwright's."""
     path = next(filter(None, map(shutil.which, _NAMES)), None)
     with sync_playwright() as playwright:
         try:
@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Open a file; at the end of the test complain about errors on the page and requests to a network."""
+    """Open a file; the test fails on errors of the page and on network requests."""
     problems: list[str] = []
     context = browser.new_context(offline=True)
 
@@ -65,7 +65,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
 @pytest.fixture
 def shoot(tmp_path: Path) -> Shoot:
-    """Keep a picture of what is in view, or of all; and another in the folder AIRWND_SCREENSHOTS if set."""
+    """Save a screenshot of the viewport or the whole page, also in the folder AIRWND_SCREENSHOTS if set."""
 
     def call(page: Page, name: str, *, whole: bool = False) -> None:
         page.screenshot(path=tmp_path / f"{name}.png", full_page=whole)

@@ -1,4 +1,4 @@
-"""What the tests share: a small cell, a small experiment, and the command line in a process of its own."""
+"""Shared fixtures: a small cell, a small experiment, and the command line in a separate process."""
 
 import importlib.util
 import os
@@ -18,16 +18,16 @@ from .browser import browser, open_page, shoot
 
 __all__ = ["browser", "open_page", "shoot"]
 
-# A busy machine is no mistake.
+# A busy machine must not fail a test.
 hypothesis.settings.register_profile(
     "airwnd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("airwnd")
 
-# On a busy machine a command may take long enough to print its progress.
+# On a busy machine, a command may take long enough to print its progress.
 os.environ["AIRWND_PROGRESS"] = "0"
 
-#: Files whose tests share what takes long to make: a package, a cluster, runs.
+#: Files whose tests share expensive fixtures: a package, a cluster, runs.
 TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_view"}
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ rwnd = "autotuning"
 
 
 def script(name: str) -> ModuleType:
-    """Import a script of ``docs/_site``, which is no package."""
+    """Import a script of ``docs/_site``, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "_site" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -61,7 +61,7 @@ Cli = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 class Spread(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Give each core a test at a time, but all of one of the files above; these first."""
+    """Gives each core one test at a time, except for the files above, which go first and stay together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
@@ -74,13 +74,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
 
 @pytest.fixture
 def root() -> Path:
-    """The project's folder."""
+    """Root folder of the project."""
     return ROOT
 
 
 @pytest.fixture(scope="session")
 def small() -> Scenario:
-    """Three users for a fifth of a second."""
+    """Three UEs for 0.2 s."""
     return Scenario.from_toml(SMALL).with_(duration="200ms")
 
 
@@ -171,7 +171,7 @@ users,method,throughput_kbps
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An experiment of four settings, a second long each."""
+    """An experiment with four settings of one second each."""
     folder = tmp_path / "experiments" / "nobody" / "table0"
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The documentation's pages, taken apart."""
+"""Parser for the code blocks of the documentation's pages."""
 
 import re
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ _MARK = re.compile(r"<!-- not run: .+ -->\s*$")
 class Block:
     """A fenced block of a page.
 
-    A text before it that ends in `` `name.ext`: `` names the file that it is. A comment before it, such as
-    ``<!-- not run: it needs a cluster -->``, says why it cannot be tried.
+    Text before the block that ends in `` `name.ext`: `` names the block's file. A comment before the block,
+    such as ``<!-- not run: it needs a cluster -->``, states why it is not executed.
     """
 
     language: str
@@ -33,7 +33,7 @@ class Block:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Give a page's blocks in their order."""
+    """Return the blocks of a page in order."""
     text = page.read_text(encoding="utf-8")
     for found in _FENCE.finditer(text):
         before = text[: found.start()]
@@ -42,5 +42,5 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(block: str) -> list[str]:
-    """Give the commands of a shell block, those over several lines in one."""
+    """Return the commands of a shell block, with continued lines joined."""
     return [line for line in re.sub(r"\\\n\s*", "", block).splitlines() if line.split("#")[0].strip()]

@@ -1,4 +1,4 @@
-"""What ``airwnd list`` and ``airwnd explain`` know of algorithms, stacks, keys and columns."""
+"""``airwnd list`` and ``airwnd explain`` for algorithms, stacks, keys and columns."""
 
 import json
 import shutil
@@ -50,7 +50,7 @@ def test_words_of_enumerations_have_meanings() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty folder with the files that fragments name."""
+    """A folder with only the files that fragments name."""
     monkeypatch.chdir(tmp_path)
     Path("arrivals.csv").write_text("time_s\n0.1\n", encoding="utf-8")
     Path("sizes.csv").write_text("size_bytes\n1000\n", encoding="utf-8")
@@ -60,7 +60,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _check(fragment: str) -> None:
-    """Check a fragment within the shortest scenario that it can be part of."""
+    """Check a fragment within a minimal scenario."""
     scenario = tomllib.loads(fragment)
     if "link" not in scenario:
         scenario.setdefault("site", [{}])
@@ -105,7 +105,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_everything_is_explained_within_the_width(columns: int) -> None:
+def test_every_explanation_fits_the_width(columns: int) -> None:
     for name in NAMES:
         out = _run("explain", name, columns=columns)
         assert "…" not in out
@@ -118,7 +118,7 @@ def test_everything_is_explained_within_the_width(columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_the_list_hangs_within_the_width(columns: int) -> None:
+def test_the_list_is_wrapped_with_a_hanging_indent(columns: int) -> None:
     out = _run("list", columns=columns)
     assert max(map(len, out.splitlines())) <= columns
     assert "…" not in out
@@ -154,7 +154,7 @@ def test_the_list_hangs_within_the_width(columns: int) -> None:
         ("tcp", ["tcp"]),
     ],
 )
-def test_a_name_is_found_in_all_its_forms(name: str, expected: list[str] | None) -> None:
+def test_a_topic_is_found_by_each_of_its_names(name: str, expected: list[str] | None) -> None:
     found = [topic.name for topic in find(name)]
     if expected is None:
         key = name.rpartition(".")[2]
@@ -184,7 +184,7 @@ def test_near_misses_are_suggested(name: str, near: str) -> None:
         find(name)
 
 
-def test_an_explanation_has_words_ranges_and_a_line_to_copy() -> None:
+def test_an_explanation_has_words_ranges_and_a_fragment() -> None:
     out = _run("explain", "cubic")
     for text in (
         "Source: RFC 9438",

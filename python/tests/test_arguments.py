@@ -1,4 +1,4 @@
-"""Wrong arguments of public functions: one line that names the argument, whatever the function."""
+"""Wrong arguments of all public functions give one line that names the argument."""
 
 # Wrong types are the subject.
 # mypy: disable-error-code="arg-type,list-item,dict-item"
@@ -94,9 +94,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
 }
-#: Without arguments, or with those of `CALLS`, or made by airwnd alone.
+#: Without arguments, with those of `CALLS`, or created only by airwnd.
 OTHERS = {
-    "Ack", "Congestion", "Connection", "CongestionControl",  # airwnd makes them, and PyO3 checks their types
+    "Ack", "Congestion", "Connection", "CongestionControl",  # created by airwnd, with types checked by PyO3
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
     "Run", "Run.of", "Sweep", "Sweep.number",
     "EngineError", "InputError", "ScenarioError",
@@ -105,7 +105,7 @@ OTHERS = {
 
 
 def public() -> Iterator[str]:
-    """Names of all functions, classes and methods that airwnd exports."""
+    """Return the names of all functions, classes and methods that airwnd exports."""
     for name in airwnd.__all__:
         thing = getattr(airwnd, name)
         if callable(thing):
@@ -117,7 +117,7 @@ def public() -> Iterator[str]:
             yield from (f"{name}.{member}" for member, _ in members if not member.startswith("_"))
 
 
-def test_every_public_function_is_here() -> None:
+def test_every_public_function_is_covered() -> None:
     assert set(public()) == set(CALLS) | OTHERS
     for name, (function, arguments) in CALLS.items():
         assert list(inspect.signature(function).parameters) == list(arguments), name
@@ -191,14 +191,14 @@ def test_a_wrong_value_is_one_line(call: Callable[[], object], message: str) -> 
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_or_unknown_argument_is_named_with_the_function() -> None:
+def test_a_missing_or_unknown_argument_names_the_function() -> None:
     with pytest.raises(TypeError, match=r"run\(\) got an unexpected keyword argument 'sed'"):
         SCENARIO.run(sed=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"run_many\(\) missing 1 required positional argument: 'seeds'"):
         SCENARIO.run_many()  # type: ignore[call-arg]
 
 
-def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+def test_numpy_numbers_are_accepted(tmp_path: Path) -> None:
     frame = airwnd.sweep(SCENARIO, grid={"link[0].queue": np.arange(5, 7)}, out=tmp_path)
     assert frame["link[0].queue"].to_list() == [5, 6]
     assert SCENARIO.run(seed=np.int64(3)).seed == 3

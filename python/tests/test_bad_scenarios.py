@@ -1,6 +1,6 @@
-"""What is wrong with a scenario reaches the user as one line, whichever way the scenario came in.
+"""Errors in scenarios are reported in one line, for each way of reading a scenario.
 
-Which mistakes there are, and what is said of each: `crates/lab/tests/broken_scenarios.rs`.
+The errors and their messages are tested in `crates/lab/tests/broken_scenarios.rs`.
 """
 
 import json
@@ -50,7 +50,7 @@ BROKEN = {
 
 
 def broken(case: str) -> tuple[str, str]:
-    """The scenario with a mistake, and what is said of it behind the file's name."""
+    """The scenario with an error, and the message after the file's name."""
     old, new, message = BROKEN[case]
     assert old in GOOD
     return GOOD.replace(old, new), message
@@ -62,12 +62,12 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-def test_the_good_one_is_good() -> None:
+def test_the_unbroken_scenario_is_valid() -> None:
     assert Scenario.from_toml(GOOD).run().totals["throughput_kbps"] > 0
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_scenario_has_one_message(case: str) -> None:
+def test_a_broken_scenario_gives_one_message(case: str) -> None:
     text, message = broken(case)
     found = refusal(text)
     assert len(found.splitlines()) == 1
@@ -75,7 +75,7 @@ def test_a_broken_scenario_has_one_message(case: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "check"])
-def test_the_command_line_says_the_same_in_one_line(cli: Cli, tmp_path: Path, command: str) -> None:
+def test_the_command_line_prints_the_same_message(cli: Cli, tmp_path: Path, command: str) -> None:
     text, _ = broken("a misspelt key")
     (tmp_path / "broken.toml").write_text(text, encoding="utf-8")
     done = cli(command, "broken.toml")

@@ -1,4 +1,4 @@
-"""Batches: nothing finished is lost, whoever runs and whatever dies."""
+"""Batches: no finished run is lost, for all kinds of workers and failures."""
 
 import errno
 import os
@@ -56,7 +56,7 @@ def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wire: Scenario) -> T
 
 
 def workers_of(pid: int) -> list[int]:
-    """Worker processes, not others that a test runner may have started."""
+    """Return the worker processes, without others that a test runner may have started."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [
         int(child)
@@ -76,7 +76,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_scenario_travels_as_its_text(wire: Scenario) -> None:
+def test_a_scenario_is_pickled_as_its_text(wire: Scenario) -> None:
     changed = wire.with_({"link[0].queue": 7, "flow[0].rwnd": "drwa"})
     packed = pickle.dumps(changed)
     unpacked = pickle.loads(packed)  # noqa: S301
@@ -85,14 +85,14 @@ def test_a_scenario_travels_as_its_text(wire: Scenario) -> None:
     assert str(unpacked) == 'wire with link[0].queue=7, flow[0].rwnd="drwa"'
 
 
-def test_a_key_says_what_decides_the_result(wire: Scenario) -> None:
+def test_a_key_covers_all_inputs_of_the_result(wire: Scenario) -> None:
     task = Task(wire, 1)
     assert task.key == Task(Scenario.from_dict(wire.resolved), 1).key
     others = [Task(wire.with_({"link[0].queue": 7}), 1), Task(wire, 2), Task(wire, 1, "100ms")]
     assert len({task.key, *(other.key for other in others)}) == 4
 
 
-def test_a_key_covers_what_a_recording_says(wire: Scenario, tmp_path: Path) -> None:
+def test_a_key_covers_the_content_of_a_link_trace(wire: Scenario, tmp_path: Path) -> None:
     file = tmp_path / "link.mm"
     settings = {"link": [{"kind": "trace", "down": str(file)}]}
     file.write_text("1\n", encoding="utf-8")
@@ -106,7 +106,7 @@ def test_a_key_covers_what_a_recording_says(wire: Scenario, tmp_path: Path) -> N
         pickle.loads(pickle.dumps(before))  # noqa: S301
 
 
-def test_results_come_in_the_order_of_the_tasks_and_as_from_a_run(wire: Scenario, tmp_path: Path) -> None:
+def test_results_have_the_order_of_the_tasks_and_equal_those_of_runs(wire: Scenario, tmp_path: Path) -> None:
     tasks = [Task(wire.with_({"link[0].queue": queue}), seed) for seed in (3, 1) for queue in (50, 5)]
     results = carry_out(tasks, Store(tmp_path), Processes(2))
     assert [run.outcome for run in results] == [task.scenario.run(task.seed).outcome for task in tasks]
@@ -127,7 +127,7 @@ def test_finished_runs_are_reused(wire: Scenario, tmp_path: Path) -> None:
     assert [run.outcome["seed"] for run in results] == [2, 1]
 
 
-def test_series_are_kept_beside_the_run(wire: Scenario, tmp_path: Path) -> None:
+def test_series_are_stored_with_the_run(wire: Scenario, tmp_path: Path) -> None:
     carry_out([Task(wire, 1, "100ms"), Task(wire, 1)], Store(tmp_path), Processes(1))
     results = carry_out([Task(wire, 1, "100ms"), Task(wire, 1)], Store(tmp_path), Processes(1))
     assert results.reused == 2
@@ -138,7 +138,7 @@ def test_series_are_kept_beside_the_run(wire: Scenario, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".json", ".series.parquet", ".events.parquet"])
-def test_a_file_that_was_cut_short_counts_as_none(wire: Scenario, tmp_path: Path, ending: str) -> None:
+def test_a_truncated_file_counts_as_missing(wire: Scenario, tmp_path: Path, ending: str) -> None:
     store, task = Store(tmp_path), Task(wire, 1, "100ms")
     store.put(task, task.carry_out())
     whole = store.get(task)
@@ -151,14 +151,14 @@ def test_a_file_that_was_cut_short_counts_as_none(wire: Scenario, tmp_path: Path
     assert again.outcome == whole.outcome
 
 
-def test_a_run_that_vanishes_is_missed_by_name(wire: Scenario, tmp_path: Path) -> None:
+def test_a_removed_run_is_named(wire: Scenario, tmp_path: Path) -> None:
     results = carry_out([Task(wire, 1)], Store(tmp_path), Processes(1))
     next(tmp_path.iterdir()).unlink()
     with pytest.raises(InputError, match="the finished run of wire, seed 1 has been removed"):
         results[0]
 
 
-def test_a_full_disk_is_one_error_and_leaves_nothing_half(
+def test_a_full_disk_is_one_error_and_leaves_no_partial_file(
     wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = [4]  # a probe, and three runs
@@ -182,29 +182,29 @@ def test_a_full_disk_is_one_error_and_leaves_nothing_half(
     assert carry_out(tasks, Store(tmp_path / "runs"), Processes(2)).reused == 3
 
 
-def test_progress_rises_to_one(wire: Scenario, tmp_path: Path) -> None:
-    told: list[float] = []
+def test_progress_increases_to_one(wire: Scenario, tmp_path: Path) -> None:
+    reported: list[float] = []
     tasks = [Task(wire.with_(duration="600s"), seed) for seed in range(3)]
-    carry_out(tasks, Store(tmp_path), Processes(2), told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
-    assert len(told) > 3, "runs under way count as well"
+    carry_out(tasks, Store(tmp_path), Processes(2), reported.append)
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0
+    assert len(reported) > 3, "running runs count, too"
 
 
-def test_an_exception_arrives_as_itself_when_the_others_are_finished(wire: Scenario, tmp_path: Path) -> None:
+def test_an_exception_is_raised_unchanged_after_the_other_runs(wire: Scenario, tmp_path: Path) -> None:
     tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
-    with pytest.raises(InputError, match="series: `0ms` is no interval to sample at"):
+    with pytest.raises(InputError, match="series: `0ms` is not a sampling interval"):
         carry_out(tasks, Store(tmp_path), Processes(2))
     assert len(names(tmp_path)) == 20
 
 
-def test_what_is_no_mistake_of_the_user_is_an_engine_error(deadly: Task, tmp_path: Path) -> None:
+def test_an_internal_error_is_an_engine_error(deadly: Task, tmp_path: Path) -> None:
     broken: Task = sys.modules["deadly"].Broken(deadly.scenario, 5)
     with pytest.raises(EngineError, match=r"wire with link.*, seed 5: OverflowError"):
         carry_out([broken], Store(tmp_path / "runs"), Processes(1))
 
 
-def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
+def test_a_task_that_kills_its_workers_is_named_after_the_other_runs(
     wire: Scenario, tmp_path: Path, deadly: Task
 ) -> None:
     tasks = [
@@ -221,11 +221,11 @@ def test_a_task_that_kills_its_workers_is_named_when_the_others_are_finished(
     assert len(names(tmp_path / "runs")) == 100
 
 
-def test_a_worker_that_is_killed_loses_nothing(wire: Scenario, tmp_path: Path) -> None:
+def test_a_killed_worker_loses_no_run(wire: Scenario, tmp_path: Path) -> None:
     tasks = [Task(wire.with_(duration="60s"), seed) for seed in range(20)]
     killed: list[int] = []
 
-    # Two and no more: a task whose process is killed a third time is given up.
+    # At most two: a task whose process is killed a third time fails.
     def kill(fraction: float) -> None:
         if fraction > 0.2 * (1 + len(killed)) and len(killed) < 2:
             killed.append(workers_of(os.getpid())[0])
@@ -245,13 +245,13 @@ def test_workers_that_cannot_start_are_one_error(
     assert "ModuleNotFoundError" in capfd.readouterr().err
 
 
-def test_no_process_is_left(wire: Scenario, tmp_path: Path) -> None:
+def test_no_process_remains(wire: Scenario, tmp_path: Path) -> None:
     before = workers_of(os.getpid())
     carry_out([Task(wire, 1)], Store(tmp_path), Processes(2))
     assert workers_of(os.getpid()) == before
 
 
-def test_what_progress_raises_ends_the_workers_at_once(wire: Scenario, tmp_path: Path) -> None:
+def test_an_exception_from_progress_ends_the_workers_at_once(wire: Scenario, tmp_path: Path) -> None:
     before = workers_of(os.getpid())
 
     def fail(_: float) -> None:
@@ -280,7 +280,7 @@ carry_out(
 
 
 class Finalized:
-    """Presses Ctrl-C where Python ignores exceptions."""
+    """Simulates Ctrl-C where Python ignores exceptions."""
 
     def __del__(self) -> None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -307,13 +307,13 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         wait_until(lambda: len(workers_of(parent.pid)) == 2, parent)
         workers = workers_of(parent.pid)
         assert parent.stdout
-        assert parent.stdout.readline(), "a run is under way"
+        assert parent.stdout.readline(), "a run is in progress"
         assert not any(map(is_gone, workers))
         parent.kill()
     wait_until(lambda: all(map(is_gone, workers)))
 
 
-def test_a_folder_that_cannot_be_made_is_named(wire: Scenario) -> None:
+def test_a_folder_that_cannot_be_created_is_named(wire: Scenario) -> None:
     with pytest.raises(NotADirectoryError) as caught:
         Store("/dev/null/runs").put(Task(wire, 1), Finished("{}", 0.0, {}))
     assert caught.value.filename == "/dev/null/runs"

@@ -1,4 +1,4 @@
-"""Broken and hostile files of an experiment: each ends in one line, before anything is run or written."""
+"""Broken and hostile files of an experiment: each gives one line, before anything is run or written."""
 
 import json
 import re
@@ -171,7 +171,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def accepted(folder: Path) -> Experiment:
-    """What `airwnd reproduce` does before it runs anything."""
+    """Perform the checks of `airwnd reproduce` before the first run."""
     experiment = Experiment.load(folder)
     runner.check(experiment, runner.Effort.of(experiment, None, quick=True))
     return experiment
@@ -184,7 +184,7 @@ def refusal(folder: Path) -> str:
     return str(caught.value)
 
 
-def test_the_good_one_is_accepted(folder: Path) -> None:
+def test_the_unbroken_experiment_is_accepted(folder: Path) -> None:
     experiment = accepted(folder)
     assert [plot.name for plot in experiment.plots] == ["lines", "bars-2", "bars-3", "frontier", "queue"]
     assert len(experiment.paper_values) == 3
@@ -194,7 +194,7 @@ def _toml(text: str) -> str:
     return json.dumps(text)
 
 
-# What is replaced in which file, by what, and the message after the file's name.
+# File, replaced text, replacement, and the message after the file's name.
 BROKEN = {
     "out of the folder": (
         "experiment.toml",
@@ -321,7 +321,7 @@ BROKEN = {
         "experiment.toml",
         "context = true",
         "where = { x = 1 }",
-        "axis[1].level[1].where: `x` is none of",
+        "axis[1].level[1].where: `x` is not one of",
     ),
     "deep arrays": (
         "experiment.toml",
@@ -436,7 +436,7 @@ BROKEN = {
     "a short row": ("paper.csv", "2,auto,1000,", "2,auto,1000", "4: expected 4 fields, found 3"),
     "a long row": ("paper.csv", "2,auto,1000,", "2,auto,1000,,", "4: expected 4 fields, found 5"),
     "an empty row": ("paper.csv", "2,auto,1000,", "2,auto,,", "4: expected a number of at least one measure"),
-    "a row twice": ("paper.csv", "2,auto", "2,drwa", "4: the setting 2, drwa is there twice"),
+    "a row twice": ("paper.csv", "2,auto", "2,drwa", "4: the setting 2, drwa is listed twice"),
     "a column twice": ("paper.csv", "rate,rtt", "rate,rate", "2: two of the columns are called `rate`"),
     "no column of an axis": ("paper.csv", "users,method", "method,users,lambda", "2: `lambda` is left open"),
     "no column of a measure": (
@@ -451,7 +451,7 @@ BROKEN = {
         "users,rate\n2,1\n",
         "1: the column of the axis `method` is missing",
     ),
-    "an unknown level": ("paper.csv", "3,drwa", "4,drwa", "5: users: `4` is none of 2, 3"),
+    "an unknown level": ("paper.csv", "3,drwa", "4,drwa", "5: users: `4` is not one of 2, 3"),
     "not a number": ("paper.csv", "900", "nan", "3: rate: expected a number up to 1e+100, found 'nan'"),
     "too large": ("paper.csv", "900", "1e999", "3: rate: expected a number up to 1e+100, found '1e999'"),
     "underscores": ("paper.csv", "900", "9_00", "3: rate: expected a number up to 1e+100, found '9_00'"),
@@ -469,7 +469,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_file_has_one_message(folder: Path, case: str) -> None:
+def test_a_broken_file_gives_one_message(folder: Path, case: str) -> None:
     name, old, new, message = BROKEN[case]
     assert old in FILES[name]
     path = (folder / name).resolve()
@@ -488,9 +488,7 @@ def test_a_broken_file_has_one_message(folder: Path, case: str) -> None:
         (None, ": is a folder; expected a file"),
     ],
 )
-def test_a_file_that_is_no_text_is_refused(
-    folder: Path, name: str, contents: bytes | None, message: str
-) -> None:
+def test_a_binary_file_is_rejected(folder: Path, name: str, contents: bytes | None, message: str) -> None:
     path = (folder / name).resolve()
     path.unlink()
     if contents is None:
@@ -511,7 +509,7 @@ def test_a_byte_order_mark_and_other_line_ends_are_accepted(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["fig 1", "fig<b>", "-fig", "figä", "f" * 101])
-def test_a_folder_is_a_place_on_the_page(folder: Path, name: str) -> None:
+def test_the_name_of_a_folder_is_an_anchor(folder: Path, name: str) -> None:
     found = refusal(folder.rename(folder.with_name(name)))
     assert ": the folder of an experiment: expected a name of letters, digits, _, - and ." in found
     folder.with_name(name).rename(folder)
@@ -519,16 +517,14 @@ def test_a_folder_is_a_place_on_the_page(folder: Path, name: str) -> None:
     assert ": a folder of experiments: expected a name of letters, digits, _, - and ." in found
 
 
-def test_too_many_runs_are_refused(folder: Path, cli: Cli) -> None:
+def test_too_many_runs_are_rejected(folder: Path, cli: Cli) -> None:
     done = cli("reproduce", folder, "--seeds", 10**18)
     assert done.returncode == 2
     message = f"airwnd: nobody/table0: 6 settings of {10**18} seeds each are over 1000000 runs\n"
     assert (done.stdout, done.stderr) == ("", message)
 
 
-def test_a_paper_that_was_not_asked_for_is_read_before_anything_runs(
-    folder: Path, cli: Cli, tmp_path: Path
-) -> None:
+def test_all_papers_are_read_before_anything_runs(folder: Path, cli: Cli, tmp_path: Path) -> None:
     other = folder.parents[1] / "other" / "paper.toml"
     other.parent.mkdir()
     other.write_text("title = 5", encoding="utf-8")
@@ -541,8 +537,8 @@ def test_a_paper_that_was_not_asked_for_is_read_before_anything_runs(
 MARKUP = r"</script><script>alert(1)</script><b>[/b] $\frac{ $ :smile: _"
 
 
-def test_text_is_shown_as_it_is(folder: Path, cli: Cli, tmp_path: Path) -> None:
-    """On the terminal, in pictures and on pages: as no markup, no formula and no HTML."""
+def test_text_is_shown_literally(folder: Path, cli: Cli, tmp_path: Path) -> None:
+    """On the terminal, in pictures and on pages, not as markup, formula or HTML."""
     for name in ("TITLE", "USERS", "LEVEL", "MEASURE", "PLOT", "UNIT"):
         path = folder / "experiment.toml"
         marked = name if name == "UNIT" else f"_{name} {MARKUP}"
@@ -570,7 +566,7 @@ def test_text_is_shown_as_it_is(folder: Path, cli: Cli, tmp_path: Path) -> None:
     assert all(re.match(r"_MEASURE(<br>| )&lt;/script&gt;", label) for label in labels)
 
 
-# What is hostile as a value of a file of this kind.
+# Hostile values for files of this kind.
 HOSTILE = [
     "nan",
     "-inf",
@@ -633,7 +629,7 @@ def _broken(data: st.DataObject, contents: bytes) -> bytes:
 
 
 def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
-    """Break a file or several, again and again: what is not refused in one line has to run to its end."""
+    """Break one or more files repeatedly: each experiment must be rejected in one line, or run to its end."""
     counts: Counter[str] = Counter()
 
     @hypothesis.settings(max_examples=inputs, database=None)
@@ -651,11 +647,11 @@ def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
             message = str(error)
         counts["accepted" if experiment else "refused"] += 1
         assert len(message.splitlines()) == 1
-        assert "nobody" in message, "it names the file"
+        assert "nobody" in message, "the message names the file"
         if run and experiment and len(list(experiment.settings())) * experiment.quick.seeds < 50:
             counts["run"] += 1
             effort = runner.Effort(
-                1, quick=True, changes={"duration": "20ms", "warmup": "0s"}, asked=experiment.seeds
+                1, quick=True, changes={"duration": "20ms", "warmup": "0s"}, specified=experiment.seeds
             )
             out = folder.parents[2] / "out"
             report.write(runner.reproduce(experiment, effort, out / experiment.name, Processes(1)), out)
@@ -665,13 +661,13 @@ def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
     return counts
 
 
-def test_whatever_a_file_holds_the_answer_is_one_line(folder: Path) -> None:
+def test_any_broken_file_gives_one_line(folder: Path) -> None:
     counts = attack(folder, 200)
     assert counts["refused"] > counts["accepted"] > 0
 
 
 @pytest.mark.nightly
-def test_many_broken_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_broken_files_give_one_line_each(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts = attack(folder, 10_000)
     with capsys.disabled():
         print(f"\nbroken experiments: {counts.total()} inputs, {dict(counts)}")  # noqa: T201
@@ -679,7 +675,7 @@ def test_many_broken_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Glyph .* missing from font")  # of random titles
-def test_what_is_accepted_runs_to_its_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_accepted_experiment_runs_to_its_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts = attack(folder, 300, run=True)
     with capsys.disabled():
         print(f"\nbroken experiments: {counts['run']} accepted ones run and drawn")  # noqa: T201

@@ -1,4 +1,4 @@
-"""Charts, from readings made up for the purpose: what is drawn where, by matplotlib and by plotly."""
+"""Charts from synthetic readings: positions and styles in Matplotlib and Plotly."""
 
 import itertools
 import re
@@ -156,7 +156,7 @@ def drawn(results: Results, name: str) -> Chart:
     return chart(results, plot)
 
 
-def test_lines_lie_at_the_levels_numbers(results: Results) -> None:
+def test_lines_are_at_the_numeric_levels(results: Results) -> None:
     found = drawn(results, "lines")
     drwa, arwa = found["lines"]
     assert (drwa["label"], drwa["x"], drwa["y"]) == ("DRWA", [10, 50], [2, 6])
@@ -170,7 +170,7 @@ def test_lines_lie_at_the_levels_numbers(results: Results) -> None:
     assert (found["x_label"], found["y_label"]) == ("Queue (KiB)", "Rate (kbit/s)")
 
 
-def test_bars_stand_at_words(results: Results) -> None:
+def test_bars_are_at_word_levels(results: Results) -> None:
     found = drawn(results, "bars")
     (line,) = found["lines"]
     assert found["categories"] == ["DRWA", "ARWA"]
@@ -178,7 +178,7 @@ def test_bars_stand_at_words(results: Results) -> None:
 
 
 @pytest.mark.parametrize("lines", range(1, 8))
-def test_bars_of_a_group_do_not_touch_the_next_group(lines: int) -> None:
+def test_groups_of_bars_do_not_touch(lines: int) -> None:
     edges = []
     for index in range(lines):
         width, shift = bar_place(lines, index)
@@ -188,7 +188,7 @@ def test_bars_of_a_group_do_not_touch_the_next_group(lines: int) -> None:
     assert all(left[1] < right[0] for left, right in itertools.pairwise(edges))
 
 
-def test_a_frontier_has_intervals_both_ways(results: Results) -> None:
+def test_a_frontier_has_intervals_in_both_directions(results: Results) -> None:
     drwa, arwa = drawn(results, "frontier-50KiB")["lines"]
     assert (drwa["x"], drwa["y"]) == ([60], [6])
     assert (arwa["paper_x"], arwa["paper_y"]) == ([80], [8])
@@ -206,7 +206,7 @@ def test_a_frontier_has_a_panel_for_each_level(results: Results) -> None:
 
 
 def frontier(*points: tuple[float | None, float | None]) -> Chart:
-    """Draw points under the names a, b, c and so on."""
+    """Draw points named a, b, c and so on."""
     lines = [
         Line(
             label=chr(ord("a") + index),
@@ -241,16 +241,16 @@ def frontier(*points: tuple[float | None, float | None]) -> Chart:
     )
 
 
-def test_the_line_of_a_frontier_joins_what_nothing_beats_in_both() -> None:
-    # The third has more delay and less rate than the second, the fourth as much delay as the first and less
-    # rate, the fifth as much rate as the second and more delay; the sixth's delay is not known.
+def test_the_line_of_a_frontier_joins_pareto_optimal_points() -> None:
+    # The third has more delay and less rate than the second. The fourth has the delay of the first and less
+    # rate. The fifth has the rate of the second and more delay. The delay of the sixth is unknown.
     found = frontier((10, 1), (20, 3), (30, 2), (10, 0.5), (40, 3), (None, 9), (50, 4))
     assert found["optimal"] == [(10, 1), (20, 3), (50, 4)]
     trace = interactive.figure(found)["data"][0]
     assert (trace["name"], trace["x"], trace["y"]) == ("Pareto-optimal", [10, 20, 50], [1, 3, 4])
 
 
-def test_the_same_runs_are_one_point_by_two_names() -> None:
+def test_identical_runs_are_one_point_with_two_names() -> None:
     found = frontier((10, 1), (20, 3), (10, 1), (None, None), (None, None))
     assert [line["label"] for line in found["lines"]] == ["a, c", "b", "d", "e"]
 
@@ -262,21 +262,21 @@ def test_a_frontier_without_points_is_drawn() -> None:
     assert found["optimal"] == []
 
 
-def test_what_is_for_comparison_is_hollow(results: Results) -> None:
+def test_points_for_comparison_are_hollow(results: Results) -> None:
     found = drawn(results, "frontier-50KiB")
     symbols = [trace["marker"]["symbol"] for trace in interactive.figure(found)["data"] if "marker" in trace]
     assert symbols[0] == "circle"
     assert "square-open" in symbols
 
 
-def test_points_of_a_frontier_look_different() -> None:
+def test_points_of_a_frontier_have_distinct_styles() -> None:
     looks = [style.point(index) for index in range(14)]
     assert len({look.marker for look in looks}) == 14
 
 
 @pytest.mark.parametrize("count", [1, 5, 13])
-def test_names_cover_neither_points_nor_each_other(count: int) -> None:
-    # All points lie within the size of one name.
+def test_labels_cover_neither_points_nor_each_other(count: int) -> None:
+    # All points are within the size of one label.
     points = [(500.0 + 9 * (7 * index % 13), 400.0 + 8 * (5 * index % 13)) for index in range(count)]
     sizes = [(90.0, 20.0)] * count
     inside = Box(0, 0, 1000, 800)
@@ -289,7 +289,7 @@ def test_names_cover_neither_points_nor_each_other(count: int) -> None:
         assert all(name.overlap(Box.around(x, y, 8, 8)) == 0 for x, y in points)
 
 
-def test_a_name_stands_nearer_to_its_point_than_to_another() -> None:
+def test_a_label_is_nearest_to_its_own_point() -> None:
     points = [(400.0, 400.0), (430.0, 400.0)]
     inside = Box(0, 0, 1000, 800)
     for point, other, found in zip(
@@ -299,12 +299,12 @@ def test_a_name_stands_nearer_to_its_point_than_to_another() -> None:
         assert name.distance(point) <= name.distance(other)
 
 
-def test_a_name_in_a_corner_stays_inside() -> None:
+def test_a_label_in_a_corner_stays_inside() -> None:
     (found,) = place([(995.0, 795.0)], [(90.0, 20.0)], Box(0, 0, 1000, 800), marker=8)
     assert Box.around(found.x, found.y, 90, 20).overlap(Box(0, 0, 1000, 800)) == pytest.approx(1800)
 
 
-def test_times_are_those_of_the_first_seed(results: Results) -> None:
+def test_plots_over_time_use_the_first_seed(results: Results) -> None:
     (arwa,) = drawn(results, "time")["lines"]
     assert (arwa["label"], arwa["x"], arwa["y"]) == ("ARWA", [0.1, 0.2, 0.3], [1000, None, 4])
 
@@ -317,7 +317,7 @@ def test_a_distribution_pools_the_seeds(results: Results) -> None:
 
 
 @pytest.mark.parametrize("name", ["lines", "bars", "frontier-50KiB", "time", "distribution"])
-def test_every_kind_is_drawn_twice_alike(results: Results, name: str) -> None:
+def test_both_drawings_of_each_kind_agree(results: Results, name: str) -> None:
     found = drawn(results, name)
     with style.styled():
         axes = figures.draw(found).axes[0]
@@ -332,7 +332,7 @@ def test_every_kind_is_drawn_twice_alike(results: Results, name: str) -> None:
         assert axes.get_ylim()[1] >= found["y_limits"][1]
 
 
-def test_limits_never_hide_a_point(results: Results) -> None:
+def test_limits_hide_no_point(results: Results) -> None:
     found = drawn(results, "lines")
     found["y_limits"] = [3, 5]
     with style.styled():
@@ -347,29 +347,29 @@ def test_limits_never_hide_a_point(results: Results) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('kind = "bars"', 'kind = "pie"', r"plot\[1\]\.kind: `pie` is none of .*lines"),
+        ('kind = "bars"', 'kind = "pie"', r"plot\[1\]\.kind: `pie` is not one of .*lines"),
         ('at = { queue = "10KiB" }', "", 'axis `queue` is left open: add at = { queue = "10KiB" }'),
         (
             'at = { queue = "10KiB" }',
             'at = { queue = "5KiB" }',
-            "`5KiB` is no level of `queue`: 10KiB, 50KiB",
+            "`5KiB` is not a level of `queue`: 10KiB, 50KiB",
         ),
-        ('at = { queue = "10KiB" }', 'at = { q = "50KiB" }', "`q` is no axis that is left; these are: queue"),
-        ('panels = "queue"', 'panels = "buffer"', "panels: `buffer` is none of queue, method"),
+        ('at = { queue = "10KiB" }', 'at = { q = "50KiB" }', "`q` is not a remaining axis; these are: queue"),
+        ('panels = "queue"', 'panels = "buffer"', "panels: `buffer` is not one of queue, method"),
         ('panels = "queue"', 'panels = "method"', "panels: the axis `method` is drawn already"),
         ('levels = ["arwa"]', "levels = []", r"levels: expected an array of length >= 1, found \[\]"),
-        ('levels = ["arwa"]', 'levels = ["arw"]', "levels: `arw` is no level of `method`: drwa, arwa"),
-        ('x = "method"', 'x = "method"\nlevels = ["drwa"]', "levels: they are those of `lines`"),
+        ('levels = ["arwa"]', 'levels = ["arw"]', "levels: `arw` is not a level of `method`: drwa, arwa"),
+        ('x = "method"', 'x = "method"\nlevels = ["drwa"]', "levels: they are levels of `lines`"),
         ("context = true", "context = 1", r"level\[1\]\.context: expected a boolean, found 1"),
-        ('x = "queue"', 'x = "method"', 'the levels of `method` are no numbers; use kind = "bars"'),
-        ('x = "delay"', 'x = "queue"', "x: `queue` is none of rate, delay"),
+        ('x = "queue"', 'x = "method"', 'the levels of `method` are not numbers; use kind = "bars"'),
+        ('x = "delay"', 'x = "queue"', "x: `queue` is not one of rate, delay"),
         ("series.cwnd_bytes", "flows.fct_s", "value: `flows` does not go with kind `time`"),
         ("flows.delay_ms_p95", "series.rtt_ms", "value: `series` does not go with kind `distribution`"),
-        ("limits = [0, 10]", "limits = [10, 0]", r"limits: expected \[least, greatest\], found \[10, 0\]"),
+        ("limits = [0, 10]", "limits = [10, 0]", r"limits: expected \[minimum, maximum\], found \[10, 0\]"),
         ('name = "bars"', 'name = "lines"', r"two of \[\[plot\]\] are called `lines`"),
     ],
 )
-def test_a_wrong_plot_is_refused(results: Results, old: str, new: str, message: str) -> None:
+def test_an_invalid_plot_is_rejected(results: Results, old: str, new: str, message: str) -> None:
     path = results.experiment.folder / "experiment.toml"
     assert old in EXPERIMENT
     path.write_text(EXPERIMENT.replace(old, new, 1), encoding="utf-8")
@@ -380,21 +380,21 @@ def test_a_wrong_plot_is_refused(results: Results, old: str, new: str, message: 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("50KiB,arwa", "60KiB,arwa", "paper.csv:5: queue: `60KiB` is none of 10KiB, 50KiB"),
+        ("50KiB,arwa", "60KiB,arwa", "paper.csv:5: queue: `60KiB` is not one of 10KiB, 50KiB"),
         ("rate,delay", "rate,dely", "paper.csv:2: `dely` is neither an axis nor a measure"),
         ("5,50", "nan,50", "paper.csv:3: rate: expected a number up to .*, found 'nan'"),
-        ("50KiB,drwa", "10KiB,drwa", "paper.csv:4: the setting 10KiB, drwa is there twice"),
-        ("10KiB,drwa,5,50", ",,,", "paper.csv:3: queue: `` is none of 10KiB, 50KiB"),
+        ("50KiB,drwa", "10KiB,drwa", "paper.csv:4: the setting 10KiB, drwa is listed twice"),
+        ("10KiB,drwa,5,50", ",,,", "paper.csv:3: queue: `` is not one of 10KiB, 50KiB"),
         ("10KiB,drwa,5,50", "10KiB,drwa,5,50,500", "paper.csv:3: expected 4 fields, found 5"),
     ],
 )
-def test_a_wrong_paper_table_is_refused(results: Results, old: str, new: str, message: str) -> None:
+def test_an_invalid_paper_table_is_rejected(results: Results, old: str, new: str, message: str) -> None:
     (results.experiment.folder / "paper.csv").write_text(PAPER.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         Experiment.load(results.experiment.folder)
 
 
-def test_an_axis_too_long_for_columns_is_rows(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_axis_too_long_for_columns_becomes_rows(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
     (measure,) = (each for each in results.experiment.measures if each.name == "rate")
 
     def layout() -> tuple[tuple[str, ...], tuple[str, ...], list[list[str]]]:

@@ -1,4 +1,4 @@
-"""Verdicts, on results made up for the purpose."""
+"""Verdicts on synthetic results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -68,28 +68,28 @@ def test_a_clear_difference_holds(tmp_path: Path) -> None:
     assert found.verdict is Verdict.HOLDS
 
 
-def test_a_claim_that_must_fail_does(tmp_path: Path) -> None:
+def test_a_false_claim_fails(tmp_path: Path) -> None:
     found = claim(tmp_path, ABOVE, [results(drwa=each, arwa=5) for each in (9, 9.1, 9.05)])
     assert found.verdict is Verdict.FAILS
 
 
-def test_noise_leaves_it_open(tmp_path: Path) -> None:
+def test_a_noisy_difference_is_not_decided(tmp_path: Path) -> None:
     found = claim(tmp_path, ABOVE, [results(drwa=5, arwa=each) for each in (6, 3, 6)])
     assert found.verdict is Verdict.OPEN
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
-def test_too_few_seeds_decide_nothing(tmp_path: Path, seeds: int) -> None:
+def test_too_few_seeds_give_no_verdict(tmp_path: Path, seeds: int) -> None:
     assert claim(tmp_path, ABOVE, [results(drwa=5, arwa=99)] * seeds).verdict is Verdict.OPEN
 
 
 def test_seeds_are_paired(tmp_path: Path) -> None:
-    # Between the seeds lies far more than between the methods: only pairs tell them apart.
+    # Seeds differ far more than methods, so that only pairs show the difference.
     by_seed = [results(drwa=base, arwa=base + 1 + base / 1e4) for base in (10, 500, 2000)]
     assert claim(tmp_path, ABOVE, by_seed).verdict is Verdict.HOLDS
 
 
-def test_one_place_fails_the_whole(tmp_path: Path) -> None:
+def test_one_failing_point_fails_the_claim(tmp_path: Path) -> None:
     def odd(levels: Mapping[str, str], _: str) -> float:
         return 1.0 if (levels["method"] == "arwa") == (levels["users"] == "20") else 0.0
 
@@ -99,11 +99,11 @@ def test_one_place_fails_the_whole(tmp_path: Path) -> None:
     assert claim(tmp_path, ABOVE + "only = { users = [20] }\n", [odd] * 3).verdict is Verdict.HOLDS
 
 
-def test_the_paper_may_contradict_itself(tmp_path: Path) -> None:
+def test_a_contradiction_within_the_paper_is_shown(tmp_path: Path) -> None:
     good = [results(drwa=5, arwa=9)] * 3
     found = claim(tmp_path, ABOVE, good, paper=results(drwa=1, arwa=0))
     assert found.checks[0].paper_agrees is False
-    assert found.verdict is Verdict.HOLDS, "the paper's numbers do not decide about ours"
+    assert found.verdict is Verdict.HOLDS, "the paper's numbers do not affect the verdict on ours"
 
     def missing(_: Mapping[str, str], measure: str) -> float:
         raise KeyError(measure)
@@ -111,7 +111,7 @@ def test_the_paper_may_contradict_itself(tmp_path: Path) -> None:
     assert claim(tmp_path, ABOVE, good, paper=missing).checks[0].paper_agrees is None
 
 
-def test_an_undefined_value_leaves_it_open(tmp_path: Path) -> None:
+def test_an_undefined_value_is_not_decided(tmp_path: Path) -> None:
     check = "expression = \"1 / (delay_ms(method='drwa', users=20) - 20)\"\nabove = 0\n"
     assert claim(tmp_path, check, [results(drwa=0, arwa=0)] * 3).verdict is Verdict.OPEN
 
@@ -148,7 +148,7 @@ def test_a_verdict_never_contradicts_the_mean(values: list[float], bound: float)
 
 
 def at_users(**by_users: float) -> Seed:
-    """Give ARWA this much more delay than DRWA at numbers of users."""
+    """Return results in which ARWA's delay exceeds DRWA's by these values at each number of UEs."""
     return lambda levels, _: by_users[f"at{levels['users']}"] * (levels["method"] == "arwa")
 
 
@@ -158,25 +158,25 @@ def at_users(**by_users: float) -> Seed:
         (
             [(4.0, 1.0), (4.1, 1.1), (4.2, 1.2)],
             "above = 0",
-            "All 2 values are as required, this one by the least margin: x at users = 40: 1.1 [0.9, 1.3], "
+            "All 2 values meet their requirement; the smallest margin: x at users = 40: 1.1 [0.9, 1.3], "
             "required > 0.",
         ),
         (
             [(4.0, 5.0)] * 3,
             "above = 3.9",
-            "All 2 values are as required, this one by the least margin: x at users = 20: 4.0 [4.0, 4.0], "
+            "All 2 values meet their requirement; the smallest margin: x at users = 20: 4.0 [4.0, 4.0], "
             "required > 3.9.",
         ),
         (
             [(-4.0, 1.0), (-4.1, 1.1), (-4.2, 1.2)],
             "above = 0",
-            "1 of 2 values are outside what is required; the farthest: x at users = 20: -4.1 [-4.3, -3.9], "
+            "1 of 2 values do not meet their requirement; the farthest: x at users = 20: -4.1 [-4.3, -3.9], "
             "required > 0.",
         ),
         (
             [(4.0, 1.0), (4.1, -1.1), (4.2, 1.2)],
             "above = 0",
-            "1 of 2 values are not decided at this number of seeds, such as: x at users = 40: "
+            "1 of 2 values are not decided with this number of seeds; for example: x at users = 40: "
             "0.4 [-2.8, 3.5], required > 0.",
         ),
         (
@@ -186,7 +186,7 @@ def at_users(**by_users: float) -> Seed:
         ),
     ],
 )
-def test_the_reason_is_the_value_that_decides(
+def test_the_reason_is_the_deciding_value(
     tmp_path: Path, seeds: list[tuple[float, float]], requirement: str, expected: str
 ) -> None:
     check = ABOVE.replace("above = 0", requirement)
@@ -197,12 +197,12 @@ def test_the_reason_is_the_value_that_decides(
 def test_the_reason_of_a_preview_has_no_interval(tmp_path: Path) -> None:
     found = claim(tmp_path, ABOVE, [at_users(at20=-2, at40=1)], preview=True)
     expected = (
-        "1 of 2 means are outside what is required so far, such as: x at users = 20: -2.0, required > 0."
+        "1 of 2 means do not meet their requirement so far; for example: x at users = 20: -2.0, required > 0."
     )
     assert reason(found) == expected
 
 
-def test_verdicts_together() -> None:
+def test_verdicts_are_combined() -> None:
     assert together([]) is Verdict.HOLDS
     assert together([Verdict.HOLDS, Verdict.OPEN]) is Verdict.OPEN
     assert together([Verdict.OPEN, Verdict.FAILS, Verdict.HOLDS]) is Verdict.FAILS
@@ -224,6 +224,6 @@ def test_verdicts_together() -> None:
         ('expression = "delay_ms()"\nabove = 0\ndecides = false', "needs a .* that decides"),
     ],
 )
-def test_mistakes_in_a_claims_file_name_their_place(tmp_path: Path, check: str, message: str) -> None:
+def test_an_error_in_a_claims_file_names_its_place(tmp_path: Path, check: str, message: str) -> None:
     with pytest.raises(InputError, match=rf"claims\.toml: claim\[0\].*{message}"):
         claim(tmp_path, check, [])

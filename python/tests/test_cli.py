@@ -35,7 +35,7 @@ def test_json_is_one_object(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "run" / "series.parquet").exists()
 
 
-def test_progress_goes_to_the_standard_error(cli: Cli) -> None:
+def test_progress_goes_to_standard_error(cli: Cli) -> None:
     done = cli("run", *SMALL, "--json", "--progress")
     json.loads(done.stdout)
     assert "100%" in done.stderr
@@ -94,7 +94,7 @@ def test_check_and_schema(cli: Cli) -> None:
         (("run", *SMALL, "--series", "10"), 'series: `10` needs a unit, as in "20ms"'),
         (("run", *SMALL, "--plugin-timeout", "10"), 'plugin timeout: `10` needs a unit, as in "20ms"'),
         (("run", *SMALL, "--plugin-timeout", "0s"), "plugin timeout: 0 s is not above zero"),
-        (("run", *SMALL, "--series", "0ms"), "series: `0ms` is no interval"),
+        (("run", *SMALL, "--series", "0ms"), "series: `0ms` is not a sampling interval"),
         (("run", *SMALL, "--out", "/dev/null/run"), "/dev/null: is a file; expected a folder"),
         (("list", "rwmd"), "unknown family `rwmd`; did you mean `rwnd`?"),
         (("explain", "drwaa"), "unknown name `drwaa`; did you mean `drwa`"),
@@ -106,7 +106,7 @@ def test_check_and_schema(cli: Cli) -> None:
         (("reproduce", TABLE6, "--seeds", "0"), "Invalid value for '--seeds'"),
     ],
 )
-def test_a_mistake_is_one_line(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+def test_an_error_is_one_line(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
     done = cli(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -123,7 +123,7 @@ def test_a_mistake_is_one_line(cli: Cli, arguments: tuple[str, ...], message: st
         (MemoryError(), "out of memory"),
     ],
 )
-def test_what_was_not_expected_is_one_line(
+def test_an_unexpected_exception_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raised: BaseException, shown: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -140,12 +140,12 @@ def test_what_was_not_expected_is_one_line(
         assert line.startswith(f"airwnd: {shown}")
         assert bool(traceback) == bool(debug)
         if "airwnd " in shown:
-            assert line.endswith(f"engine {_native.ENGINE}); please report it, with what --debug adds")
+            assert line.endswith(f"engine {_native.ENGINE}); please report it with the output of --debug")
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])
 def test_a_panic_is_one_line_with_its_place(cli: Cli, tmp_path: Path, debug: tuple[str, ...]) -> None:
-    # What airwnd hands to the engine is no JSON any more.
+    # airwnd passes invalid JSON to the engine.
     (tmp_path / "mine.py").write_text(
         "import airwnd, airwnd.plugins\nairwnd.plugins.Plugin.settings_json = lambda self: 'no JSON'\n"
         "class Mine(airwnd.CongestionControl):\n"
@@ -165,14 +165,14 @@ def test_a_panic_is_one_line_with_its_place(cli: Cli, tmp_path: Path, debug: tup
     assert bool(more) == bool(debug)
 
 
-def test_debug_adds_the_traceback_of_a_mistake(cli: Cli) -> None:
+def test_debug_adds_the_traceback(cli: Cli) -> None:
     done = cli("--debug", "check", "nowhere.toml")
     assert done.returncode == 2
     assert "FileNotFoundError" in done.stderr
     assert done.stderr.splitlines()[-1] == "airwnd: nowhere.toml: No such file or directory"
 
 
-def test_a_reader_who_has_enough_is_no_error() -> None:
+def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m airwnd schema | head -c 10; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)  # noqa: S607
     assert done.stdout.endswith("0\n")
@@ -191,7 +191,7 @@ def test_ctrl_c_ends_a_long_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("group", [[], ["plot"]])
-def test_help_cuts_no_summary_of_a_command(cli: Cli, group: list[str]) -> None:
+def test_help_shows_the_whole_summary_of_each_command(cli: Cli, group: list[str]) -> None:
     commands = cli(*group, "--help").stdout.partition("Commands:")[2]
     assert "map" in commands or "sweep" in commands
     assert "..." not in commands

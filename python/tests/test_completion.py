@@ -1,4 +1,4 @@
-"""Shell completion, as the scripts of ``airwnd completion`` ask for it."""
+"""Shell completion, as requested by the scripts of ``airwnd completion``."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ BASH = shutil.which("bash") or "bash"
 
 
 def complete(*words: str, cwd: Path) -> list[str]:
-    """Give what bash offers for the last word."""
+    """Return bash's completions of the last word."""
     asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = subprocess.run(
         [sys.executable, "-m", "airwnd"],
@@ -64,11 +64,11 @@ def test_bash_accepts_its_script_and_completes(cli: Cli, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("shell", "begins"), [("zsh", "#compdef airwnd"), ("fish", "function _airwnd")])
-def test_other_shells_have_theirs(shell: str, begins: str, cli: Cli) -> None:
+def test_other_shells_have_scripts(shell: str, begins: str, cli: Cli) -> None:
     assert cli("completion", shell).stdout.startswith(begins)
 
 
-def test_an_unknown_shell_is_a_mistake(cli: Cli) -> None:
+def test_an_unknown_shell_is_an_error(cli: Cli) -> None:
     done = cli("completion", "tcsh")
     assert done.returncode == 2
     assert "'bash', 'zsh', 'fish'" in done.stderr

@@ -1,4 +1,4 @@
-"""Damage, faults and kills: what is stored is proven when it is read, and no finished run is lost."""
+"""Damage, faults and kills: stored data is verified when it is read, and no finished run is lost."""
 
 import errno
 import itertools
@@ -33,7 +33,7 @@ from .test_run import without_digests
 from .test_sweep import contents
 from .waiting import wait_until
 
-# A run that never ends: what is found wrong is found before it begins.
+# A run that never ends: errors must be found before it starts.
 ENDLESS = ("--set", "duration=30000000s")
 Command = Callable[..., tuple[object, str, str]]
 
@@ -41,7 +41,7 @@ GRID = {"link[0].queue": [5, 10, 20]}
 
 
 class Here:
-    """Makes runs in this process."""
+    """Workers that execute runs in this process."""
 
     jobs = 1
 
@@ -51,7 +51,7 @@ class Here:
 
 
 class Nowhere:
-    """Makes no runs."""
+    """Workers that execute no runs."""
 
     jobs = 1
 
@@ -91,7 +91,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Call ``airwnd`` in this process: its exit code, output and errors."""
+    """Call ``airwnd`` in this process; return its exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> tuple[object, str, str]:
@@ -105,7 +105,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 @pytest.fixture
 def show(capsys: pytest.CaptureFixture[str]) -> Callable[[str], None]:
-    """Print what a nightly test has tried."""
+    """Print the extent of a nightly test."""
 
     def show(text: str) -> None:
         with capsys.disabled():
@@ -120,7 +120,7 @@ def flipped(data: bytes, draws: random.Random) -> bytes:
 
 
 def flips(folder: Path, each: int) -> Iterator[Path]:
-    """Flip a bit of each file, `each` times, and put the file right again after each."""
+    """Flip a bit of each file, `each` times, and restore the file after each flip."""
     draws = random.Random(14)  # noqa: S311
     for path in sorted(folder.iterdir()):
         whole = path.read_bytes()
@@ -131,7 +131,7 @@ def flips(folder: Path, each: int) -> Iterator[Path]:
 
 
 def found_in_store(store: Store, tasks: list[Task], each: int) -> tuple[int, int]:
-    """Count the flips, and how many of them were found."""
+    """Count the flips, and those that were detected."""
     tried = found = 0
     for path in flips(store.folder, each):
         tried += 1
@@ -153,13 +153,13 @@ def found_in_folder(folder: Path, each: int) -> tuple[int, int]:
     return tried, found
 
 
-def test_a_flipped_bit_of_a_stored_run_is_found(store: Store, tasks: list[Task]) -> None:
+def test_a_flipped_bit_of_a_stored_run_is_detected(store: Store, tasks: list[Task]) -> None:
     tried, found = found_in_store(store, tasks, each=12)
     assert tried == found == 6 * 12  # two runs of three files
     assert all(store.has(task) for task in tasks)
 
 
-def test_a_flipped_bit_of_a_run_folder_is_found(small: Scenario, tmp_path: Path) -> None:
+def test_a_flipped_bit_of_a_run_folder_is_detected(small: Scenario, tmp_path: Path) -> None:
     folder = small.run(series="50ms", allocations=("0ms", "20ms")).save(tmp_path / "run")
     tried, found = found_in_folder(folder, each=5)
     assert tried == found == 9 * 5
@@ -167,7 +167,7 @@ def test_a_flipped_bit_of_a_run_folder_is_found(small: Scenario, tmp_path: Path)
 
 
 @pytest.mark.nightly
-def test_a_thousand_flipped_bits_are_found(
+def test_a_thousand_flipped_bits_are_detected(
     store: Store, tasks: list[Task], small: Scenario, tmp_path: Path, show: Callable[[str], None]
 ) -> None:
     tried, found = found_in_store(store, tasks, each=170)
@@ -212,7 +212,9 @@ WAYS: dict[str, Callable[[Path, Path], object]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_no_stored_run_is_said_once_and_run_again(store: Store, tasks: list[Task], way: str) -> None:
+def test_damaged_stored_runs_give_one_warning_and_are_run_again(
+    store: Store, tasks: list[Task], way: str
+) -> None:
     whole = [(run.outcome, run.series) for run in carry_out(tasks, store, Nowhere())]
     paths = [store.folder / f"{task.key}.json" for task in tasks]
     WAYS[way](*paths)
@@ -227,7 +229,7 @@ def test_what_is_no_stored_run_is_said_once_and_run_again(store: Store, tasks: l
     assert all(one.equals(other) for (_, one), (_, other) in zip(again, whole, strict=True))
 
 
-def test_a_folder_with_files_in_the_place_of_a_run_is_not_removed(store: Store, tasks: list[Task]) -> None:
+def test_a_folder_with_files_in_place_of_a_run_is_not_removed(store: Store, tasks: list[Task]) -> None:
     path = store.folder / f"{tasks[0].key}.json"
     path.unlink()
     path.mkdir()
@@ -237,13 +239,13 @@ def test_a_folder_with_files_in_the_place_of_a_run_is_not_removed(store: Store, 
     assert (path / "mine").exists()
 
 
-def test_a_file_in_the_place_of_the_runs_is_named(tmp_path: Path, tasks: list[Task]) -> None:
+def test_a_file_in_place_of_the_runs_is_named(tmp_path: Path, tasks: list[Task]) -> None:
     (tmp_path / "runs").touch()
     with pytest.raises(InputError, match=r"/runs: is a file; expected a folder"):
         carry_out(tasks, Store(tmp_path / "runs"), Nowhere())
 
 
-def test_the_command_says_in_one_line_what_is_run_again(cli: Cli, file: Path, tmp_path: Path) -> None:
+def test_the_command_names_in_one_line_the_runs_to_repeat(cli: Cli, file: Path, tmp_path: Path) -> None:
     command = ("sweep", file, "--grid", "link[0].queue=5,10", "--seeds", "2", "--jobs", "1", "--out", "out")
     assert cli(*command).returncode == 0
     whole = contents(tmp_path / "out")
@@ -252,10 +254,10 @@ def test_the_command_says_in_one_line_what_is_run_again(cli: Cli, file: Path, tm
         path.write_bytes(path.read_bytes()[:-3])
     done = cli(*command)
     assert (done.returncode, done.stderr.count("\n")) == (0, 1)
-    told = (
+    pattern = (
         r"airwnd: out/runs: 3 stored runs failed verification and are run again; the first is (\w+\.json)\n"
     )
-    found = re.fullmatch(told, done.stderr)
+    found = re.fullmatch(pattern, done.stderr)
     assert found
     assert found[1] in [path.name for path in paths[:3]]
     assert "1 of them finished earlier" in done.stdout
@@ -263,7 +265,7 @@ def test_the_command_says_in_one_line_what_is_run_again(cli: Cli, file: Path, tm
 
 
 class Fault:
-    """Makes the `at`-th operation on files fail, and counts them."""
+    """Makes the `at`-th file operation fail, and counts file operations."""
 
     def __init__(self, at: int, number: int) -> None:
         self.count = 0
@@ -288,7 +290,7 @@ class Fault:
 
 
 def faulty_sweeps(wire: Scenario, folder: Path, numbers: Sequence[int], step: int) -> int:
-    """Let each `step`-th operation of a sweep fail; give the number of sweeps that failed."""
+    """Make each `step`-th operation of a sweep fail; return the number of failed sweeps."""
     airwnd.sweep(wire, grid=GRID, out=folder / "whole", workers=Here())
     whole = contents(folder / "whole")
     for failed, at in enumerate(itertools.count(1, step)):
@@ -314,12 +316,12 @@ def faulty_sweeps(wire: Scenario, folder: Path, numbers: Sequence[int], step: in
     raise AssertionError
 
 
-def test_a_sweep_whose_writing_fails_goes_on_to_the_same_bytes(wire: Scenario, tmp_path: Path) -> None:
+def test_a_sweep_continues_to_the_same_bytes_after_a_write_error(wire: Scenario, tmp_path: Path) -> None:
     assert faulty_sweeps(wire, tmp_path, (errno.ENOSPC, errno.EIO, errno.EACCES), step=3) >= 5
 
 
 @pytest.mark.nightly
-def test_a_sweep_may_fail_at_any_operation(
+def test_a_sweep_continues_after_an_error_in_any_operation(
     wire: Scenario, tmp_path: Path, show: Callable[[str], None]
 ) -> None:
     failed = sum(
@@ -330,7 +332,7 @@ def test_a_sweep_may_fail_at_any_operation(
     assert failed > 50
 
 
-# Ends itself at an operation on files, as a power cut would.
+# Kills itself at a file operation, like a power failure.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -361,7 +363,7 @@ airwnd.sweep(scenario, grid={"link[0].queue": [5, 10, 20]}, out=out, workers=Her
 
 
 def killed_sweeps(wire: Scenario, file: Path, folder: Path, places: Sequence[int]) -> int:
-    """Kill a sweep at some of its operations on files, one after the other, and let it end."""
+    """Kill a sweep at some of its file operations, one after the other, and let it finish."""
     airwnd.sweep(wire, grid=GRID, out=folder / "whole", workers=Here())
     whole, killed = contents(folder / "whole"), 0
     for at in places:
@@ -369,21 +371,21 @@ def killed_sweeps(wire: Scenario, file: Path, folder: Path, places: Sequence[int
         command = [sys.executable, "-c", KILLED, str(file), str(out), str(at)]
         killed += subprocess.run(command, check=False).returncode == -signal.SIGKILL
         kept = len(list(out.glob("runs/*.json")))
-        told: list[float] = []
-        airwnd.sweep(wire, grid=GRID, out=out, workers=Here(), progress=told.append)
+        reported: list[float] = []
+        airwnd.sweep(wire, grid=GRID, out=out, workers=Here(), progress=reported.append)
         assert contents(out) == whole
-        assert not list(out.rglob(".*")), "neither lock nor partial file is left"
-        assert kept == len(list(out.glob("runs/*.json"))) or told
+        assert not list(out.rglob(".*")), "neither lock nor partial file remains"
+        assert kept == len(list(out.glob("runs/*.json"))) or reported
     return killed
 
 
-def test_a_sweep_that_is_killed_goes_on_to_the_same_bytes(wire: Scenario, file: Path, tmp_path: Path) -> None:
-    # In the second run's file, between the two tables, before the manifest that calls them complete.
+def test_a_killed_sweep_continues_to_the_same_bytes(wire: Scenario, file: Path, tmp_path: Path) -> None:
+    # In the file of the second run, between the two tables, before the manifest that marks them complete.
     assert killed_sweeps(wire, file, tmp_path, (8, 14, 18)) == 3
 
 
 @pytest.mark.nightly
-def test_a_sweep_may_be_killed_at_any_operation(
+def test_a_sweep_continues_after_a_kill_at_any_operation(
     wire: Scenario, file: Path, tmp_path: Path, show: Callable[[str], None]
 ) -> None:
     places = range(1, 19)
@@ -393,7 +395,7 @@ def test_a_sweep_may_be_killed_at_any_operation(
 
 
 @pytest.mark.nightly
-def test_a_sweep_may_be_killed_at_random_moments(
+def test_a_sweep_continues_after_kills_at_random_times(
     cli: Cli, file: Path, tmp_path: Path, show: Callable[[str], None]
 ) -> None:
     varied = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "20", "--set", "duration=30s")
@@ -418,7 +420,7 @@ def test_a_sweep_may_be_killed_at_random_moments(
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
 
 
-def test_saving_that_fails_leaves_the_old_run_whole(wire: Scenario, tmp_path: Path) -> None:
+def test_a_failed_save_leaves_the_old_run_intact(wire: Scenario, tmp_path: Path) -> None:
     run, other = wire.run(series="100ms"), wire.run(seed=2, series="100ms")
     folder = run.save(tmp_path / "run")
     for at in itertools.count(1):
@@ -443,7 +445,7 @@ def stored(folder: Path, table: str) -> Path:
 
 
 def rewritten(folder: Path, change: Callable[[dict[str, Any]], object] = id) -> Path:
-    """Make the manifest one of an earlier version, without digests, and change it."""
+    """Convert the manifest to that of an earlier version, without digests, and change it."""
     path = folder / "manifest.json"
     manifest = without_digests(path)
     change(manifest)
@@ -471,7 +473,7 @@ RUN_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "edited": (
         lambda run: replace(run / "manifest.json", '"goodput_kbps": ', '"goodput_kbps": 9'),
-        "run/manifest.json: does not match its digest: it is damaged, or was edited; make the run again",
+        "run/manifest.json: does not match its digest: it is damaged, or was edited; run the scenario again",
     ),
     "a sweep's": (
         lambda run: rewritten(run, lambda manifest: manifest.update(kind="sweep")),
@@ -495,7 +497,7 @@ RUN_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a missing table": (
         lambda run: stored(run, "series").unlink(),
-        "run/series.parquet: the table is missing; make the run again",
+        "run/series.parquet: the table is missing; run the scenario again",
     ),
     "a missing table of figures": (
         lambda run: stored(run, "flows").unlink(),
@@ -539,9 +541,7 @@ def test_a_damaged_run_folder_is_one_line(wire: Scenario, tmp_path: Path, way: s
     assert "\n" not in str(caught.value)
 
 
-def test_the_commands_say_in_one_line_what_is_damaged(
-    command: Command, wire: Scenario, tmp_path: Path
-) -> None:
+def test_the_commands_name_the_damage_in_one_line(command: Command, wire: Scenario, tmp_path: Path) -> None:
     run = wire.run(series="200ms").save(tmp_path / "run")
     stored(run, "events").write_bytes(b"")
     for words in (("view",), ("plot", "timeline"), ("plot", "fct")):
@@ -569,7 +569,7 @@ def test_two_processes_do_not_share_a_folder(cli: Cli, file: Path, tmp_path: Pat
     assert not (tmp_path / "out" / ".lock").exists()
 
 
-def test_a_lock_is_for_one_until_it_is_free(tmp_path: Path) -> None:
+def test_a_lock_has_one_holder_at_a_time(tmp_path: Path) -> None:
     with locked(tmp_path):
         with pytest.raises(InputError, match=f"in use by process {os.getpid()} on "), locked(tmp_path):
             raise AssertionError
@@ -587,7 +587,7 @@ def test_a_lock_is_for_one_until_it_is_free(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_without_locks_gives_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(*_: object) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -596,9 +596,7 @@ def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest
         pass
 
 
-def test_a_reproduction_in_use_is_refused_and_another_is_not(
-    command: Command, folder: Path, tmp_path: Path
-) -> None:
+def test_only_the_reproduction_in_use_is_refused(command: Command, folder: Path, tmp_path: Path) -> None:
     words = ("reproduce", str(folder), "--quick", "--out", "out")
     table, other = (tmp_path / "out" / "nobody" / name for name in ("table0", "table1"))
     for used in (table, other):
@@ -613,7 +611,7 @@ def test_a_reproduction_in_use_is_refused_and_another_is_not(
 
 @pytest.fixture
 def here(file: Path, wire: Scenario) -> Path:
-    """A folder with things that `--out` may name by mistake."""
+    """A folder with entries that `--out` may name by mistake."""
     wire.run(seed=2).save(file.with_name("run"))
     wire.run(seed=2).save(file.with_name("damaged"))
     replace(file.with_name("damaged") / "manifest.json", '"seed": 2', '"seed": 3')
@@ -639,16 +637,16 @@ def here(file: Path, wire: Scenario) -> Path:
         (("--out", "swept", "--force"), "swept: the folder of a sweep; choose another"),
         (
             ("--out", "notes", "--force"),
-            "notes: holds notes.txt, which is no file of a run; choose another folder",
+            "notes: holds notes.txt, not a file of a run; choose another folder",
         ),
-        (("--out", "."), ".: holds damaged, which is no file of a run"),
-        (("--force",), "--force is for --out"),
+        (("--out", "."), ".: holds damaged, not a file of a run"),
+        (("--force",), "--force requires --out"),
         (("--pcap", "nowhere/run.pcapng"), "nowhere/run.pcapng: there is no folder nowhere; make it first"),
         (("--pcap", "notes"), "notes: is a folder; expected the name of a file"),
         (("--pcap", "/proc/x.pcapng"), "/proc: No such file or directory"),
     ],
 )
-def test_where_results_go_is_checked_before_the_run(
+def test_the_output_path_is_checked_before_the_run(
     command: Command, here: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     before = sorted(here.rglob("*"))
@@ -679,7 +677,7 @@ def test_where_results_go_is_checked_before_the_run(
         (("reproduce", "arwa-2019/table6", "--out", "wire.json"), "wire.json: is a file; expected a folder"),
     ],
 )
-def test_where_pictures_and_data_sets_go_is_checked_first(
+def test_output_paths_of_pictures_and_data_sets_are_checked_first(
     command: Command, arguments: tuple[str, ...], message: str
 ) -> None:
     code, output, errors = command(*arguments)
@@ -702,7 +700,7 @@ def test_the_same_run_and_an_empty_folder_need_no_force(command: Command, here: 
     assert Run.load(here / "damaged").seed == 1
 
 
-# The limit is on the size of a file: the probe is smaller, the series are not.
+# The limit is on the file size: the probe is smaller, the series are larger.
 SHORT_OF_SPACE = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
@@ -712,14 +710,14 @@ main()
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_what_cannot_be_written_in_the_end_is_shown(here: Path, as_json: bool) -> None:
+def test_results_that_cannot_be_written_are_printed(here: Path, as_json: bool) -> None:
     words = [sys.executable, "-c", SHORT_OF_SPACE, "run", "wire.json", "--series", "1ms", "--out", "new"]
     done = subprocess.run(
         [*words, *(["--json"] if as_json else [])], cwd=here, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "airwnd: new: File too large; the tables were not kept, the figures are those above\n"
+        "airwnd: new: File too large; the tables were not saved, the results are printed above\n"
     )
     if as_json:
         assert json.loads(done.stdout)["seed"] == 1

@@ -1,4 +1,4 @@
-"""A Dask cluster as workers: losses are repaired, or told in one line."""
+"""A Dask cluster as workers: losses are repaired, or reported in one line."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from .waiting import wait_until
 
 __all__ = ["deadly"]
 
-#: What takes longer hangs, on the slowest machine.
+#: Timeout, sufficient on the slowest machine.
 HANG_S = 600
 
 
@@ -49,7 +49,7 @@ def local_cluster(allowed_failures: int) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    # A task that kills its worker is given up at once: waiting for more deaths would take long.
+    # A task that kills its worker fails at once: waiting for more deaths would take long.
     with local_cluster(allowed_failures=0) as cluster:
         yield cluster
 
@@ -93,28 +93,28 @@ def test_the_command_line_uses_a_cluster(cli: Cli, tmp_path: Path, cluster: Any)
     assert "on the cluster" in done.stdout
 
 
-def test_series_travel(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
+def test_series_are_returned_from_the_cluster(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
     [run] = carry_out(
         [Task(wire, 1, "100ms")], Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S)
     )
     assert run.series.equals(wire.run(1, series="100ms").series)
 
 
-def test_the_permission_to_execute_code_travels(tmp_path: Path, cluster: Any) -> None:
+def test_the_permission_to_execute_code_is_passed_on(tmp_path: Path, cluster: Any) -> None:
     example = ROOT / "examples" / "python-plugin" / "scenario.toml"
     workers = Dask(cluster.scheduler_address, HANG_S, HANG_S)
     allowed = Scenario.load(example, allow_code=True).with_(duration="100ms")
     [run] = carry_out([Task(allowed, 1)], Store(tmp_path), workers)
     assert run.outcome["flows"] == allowed.run(1).outcome["flows"]
-    # A task that was made without permission is refused there, too.
+    # A task created without permission is refused there, too.
     refused = Task(Scenario.load(example).with_(duration="200ms"), 1)
     with _client(cluster.scheduler_address) as client, pytest.raises(ScenarioError, match="to allow that"):
         client.submit(Task.carry_out, refused).result()
 
 
-def test_an_exception_arrives_as_itself(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
+def test_an_exception_is_raised_unchanged(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
     tasks = [Task(wire, 1, "0ms"), *(Task(wire, seed) for seed in range(20))]
-    with pytest.raises(InputError, match="`0ms` is no interval"):
+    with pytest.raises(InputError, match="`0ms` is not a sampling interval"):
         carry_out(tasks, Store(tmp_path), Dask(cluster.scheduler_address, HANG_S, HANG_S))
     assert len(names(tmp_path)) == 20
 
@@ -132,11 +132,12 @@ def test_a_worker_with_another_engine_is_one_error(wire: Scenario, tmp_path: Pat
     finally:
         on_all_workers(cluster, become, _native.ENGINE)
     assert str(caught.value) == (
-        f"a Dask worker has engine 9.9.9+fade, we have {_native.ENGINE}: install the same airwnd on both"
+        f"a Dask worker has engine 9.9.9+fade, this process has {_native.ENGINE}: "
+        "install the same airwnd on both"
     )
 
 
-def test_a_worker_that_is_killed_changes_no_byte(wire: Scenario, tmp_path: Path) -> None:
+def test_a_killed_worker_changes_no_byte(wire: Scenario, tmp_path: Path) -> None:
     base = wire.with_(duration="30s")
     killed: list[int] = []
     with local_cluster(allowed_failures=3) as cluster:
@@ -153,7 +154,7 @@ def test_a_worker_that_is_killed_changes_no_byte(wire: Scenario, tmp_path: Path)
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
-def test_a_task_that_kills_its_workers_is_one_error_when_the_others_are_finished(
+def test_a_task_that_kills_its_workers_is_one_error_after_the_other_runs(
     wire: Scenario, tmp_path: Path, cluster: Any, deadly: Task
 ) -> None:
     def reach(folder: str) -> None:
@@ -163,7 +164,7 @@ def test_a_task_that_kills_its_workers_is_one_error_when_the_others_are_finished
     tasks = [*(Task(wire, seed) for seed in range(20)), deadly]
     with pytest.raises(EngineError, match=r"wire.*: 1 Dask workers that ran it died"):
         carry_out(tasks, Store(tmp_path / "runs"), Dask(cluster.scheduler_address, HANG_S, HANG_S))
-    # This cluster allows no failure: a task that reaches a worker just before it ends counts as its killer.
+    # This cluster allows no failure: a task that reaches a worker just before it ends counts as the cause.
     assert len(names(tmp_path / "runs")) >= 19
 
 
@@ -225,15 +226,15 @@ def scheduler(
 def once(fraction: float, act: Callable[[], object]) -> Callable[[float], None]:
     done: list[float] = []
 
-    def progress(told: float) -> None:
-        if told > fraction and not done:
-            done.append(told)
+    def progress(reported: float) -> None:
+        if reported > fraction and not done:
+            done.append(reported)
             act()
 
     return progress
 
 
-def test_a_scheduler_that_comes_back_is_given_what_is_missing(wire: Scenario, tmp_path: Path) -> None:
+def test_a_restarted_scheduler_gets_the_missing_runs(wire: Scenario, tmp_path: Path) -> None:
     port = free_port()
     with ExitStack() as stack:
         first = stack.enter_context(scheduler(port))
@@ -245,7 +246,7 @@ def test_a_scheduler_that_comes_back_is_given_what_is_missing(wire: Scenario, tm
             first.wait()
             second.start()
 
-        # Some time passes without any.
+        # Some time passes without a scheduler.
         second = threading.Timer(0.5, lambda: stack.enter_context(scheduler(port)))
         workers = Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S)
         results = carry_out(long_tasks(wire), Store(tmp_path), workers, once(0.3, restart))
@@ -254,19 +255,19 @@ def test_a_scheduler_that_comes_back_is_given_what_is_missing(wire: Scenario, tm
     assert [run.outcome["seed"] for run in results] == list(range(40))
 
 
-def test_a_scheduler_that_stays_away_is_one_error_and_keeps_what_is_finished(
+def test_a_lost_scheduler_is_one_error_and_keeps_finished_runs(
     wire: Scenario, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     with scheduler(port) as process, pytest.raises(InputError) as caught:
         carry_out(long_tasks(wire), Store(tmp_path), Dask(address, HANG_S, 1), once(0.3, process.kill))
-    assert capfd.readouterr().err == "", "the exception says it all"
+    assert capfd.readouterr().err == "", "the exception has the complete message"
     kept = len(names(tmp_path))
     assert kept > 10
     assert str(caught.value) == (
         f"{address}: no Dask scheduler answers within 1 s; {kept} runs are finished and kept, "
-        "and the same command goes on from there"
+        "and the same command continues from there"
     )
     assert carry_out(long_tasks(wire), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
 
@@ -286,7 +287,7 @@ def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) ->
     with (
         scheduler(port, environment={**os.environ, "PYTHONPATH": str(tmp_path)}),
         pytest.raises(
-            InputError, match=r"a Dask worker cannot run our tasks \(No module named 'airwnd\.batch'"
+            InputError, match=r"a Dask worker cannot run airwnd's tasks \(No module named 'airwnd\.batch'"
         ),
     ):
         carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S))
@@ -316,8 +317,8 @@ def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     process.send_signal(signal.SIGINT)
     errors = process.communicate()[1]
     assert process.returncode == 130
-    assert len(finished()) < 100, "it waits for no run"
+    assert len(finished()) < 100, "it does not wait for a run"
     assert [line for line in errors.splitlines() if line] == [
-        "finished runs are kept in out/runs; the same command goes on from there",
+        "finished runs are kept in out/runs; the same command continues from there",
         "airwnd: interrupted",
     ]

@@ -1,4 +1,4 @@
-"""What the documentation shows can be done, and every public name is explained."""
+"""The examples of the documentation work, and every public name is documented."""
 
 import doctest
 import importlib
@@ -26,7 +26,7 @@ from .pages import PAGES, Block, blocks, commands
 MODULES = sorted(module.name for module in pkgutil.walk_packages(airwnd.__path__, "airwnd."))
 PUBLIC = [name for name in airwnd.__all__ if not name.startswith("__")]
 CHEAP = ("run", "check", "list", "explain", "schema", "sweep", "plot")
-# How long it took is another every time.
+# Wall-clock times differ in each run.
 TIMES = re.compile(r"\bin \d|real time|of the time")
 
 
@@ -37,10 +37,10 @@ def test_docstrings(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_what_a_page_shows(
+def test_the_examples_of_a_page_work(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Follow the page in an empty folder, from its first block to its last."""
+    """Execute the page in an empty folder, from its first block to its last."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
     _bring_what_a_reader_has()
@@ -79,7 +79,7 @@ def test_the_tutorial_gives_the_results_of_its_scenario(key: str, value: str) ->
 
 
 def _bring_what_a_reader_has() -> None:
-    """Write the scenarios of the README and of the tutorial; other pages begin with them."""
+    """Write the scenarios of the README and of the tutorial, which other pages use."""
     for page, file in (("README.md", "scenario.toml"), ("docs/tutorial.md", "bufferbloat.toml")):
         first = next(block.text for block in blocks(ROOT / page) if block.language == "toml")
         Path(file).write_text(first, encoding="utf-8")
@@ -91,7 +91,7 @@ def _try(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Check a command, and run it if it is one of ours that takes no time."""
+    """Check a command, and run it if it is a fast one of ours."""
     program, *rest = words
     if program == "make":
         assert re.search(rf"^{rest[0]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE), (
@@ -113,17 +113,17 @@ def _try(
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as exit_:
         main()
-    out, told = capsys.readouterr()
+    out, errors = capsys.readouterr()
     shown = after.text if after and after.language == "text" else ""
     complaint = shown if shown.startswith("airwnd: ") else ""
-    assert (exit_.value.code or 0, told) == (2 if complaint else 0, complaint)
+    assert (exit_.value.code or 0, errors) == (2 if complaint else 0, complaint)
     if shown and not complaint:
         missing = [line for line in shown.splitlines() if line not in out and not TIMES.search(line)]
         assert not missing, words
 
 
 def _check_cargo(words: list[str]) -> None:
-    """See that the packages, tests and examples that a command names are there."""
+    """Check that the packages, tests and examples that a command names exist."""
     named = {option: word for option, word in itertools.pairwise(words) if option.startswith("-")}
     crate = ROOT / "crates" / named.get("-p", "airwnd-lab").removeprefix("airwnd-")
     assert crate.is_dir(), words
@@ -141,7 +141,7 @@ def test_every_page_is_in_the_index(root: Path) -> None:
 
 
 def _documented() -> dict[str, Any]:
-    """Give the public functions and classes, and the public methods of these."""
+    """Return the public functions and classes, and the public methods of these."""
     found: dict[str, Any] = {}
     for name in PUBLIC:
         what = getattr(airwnd, name)
@@ -162,7 +162,7 @@ DOCUMENTED = _documented()
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
-def test_public_names_are_explained(name: str) -> None:
+def test_public_names_are_documented(name: str) -> None:
     what = DOCUMENTED[name]
     text = inspect.getdoc(what)
     assert text, f"{name} has no docstring"
@@ -179,7 +179,7 @@ def test_public_names_are_explained(name: str) -> None:
 
 
 def _parameters(what: object) -> list[str]:
-    """Give the names of what a callable takes; properties and classes without a constructor take nothing."""
+    """Return the parameters of a callable; none for properties and classes without a constructor."""
     if not callable(what) or (isinstance(what, type) and "__init__" not in vars(what)):
         return []
     return [name for name in inspect.signature(what).parameters if name != "self"]

@@ -1,4 +1,4 @@
-"""The expressions of claims."""
+"""Expressions of claims."""
 
 import math
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ MEASURES = ("delay_ms", "fairness")
 
 
 def lookup(levels: Mapping[str, str], measure: str) -> Values:
-    """Two seeds. 20 users, DRWA: 20, 21; 20 users, ARWA: 120, 121; and so on; fairness is 0 and 1."""
+    """Two seeds. 20 users, DRWA: 20, 21; 20 users, ARWA: 120, 121; and so on. Fairness is 0 and 1."""
     if measure == "fairness":
         return np.array([0.0, 1.0])
     return float(levels["users"]) + 100 * (levels["method"] == "arwa") + np.array([0.0, 1.0])
@@ -31,14 +31,14 @@ def values(text: str, seed: int = 1) -> list[float]:
     return [expression.values(place, lookup).tolist()[seed - 1] for place in expression.places()]
 
 
-def test_an_open_axis_is_gone_through() -> None:
+def test_an_axis_not_named_is_iterated() -> None:
     assert values("delay_ms(method='arwa') - delay_ms(method='drwa')") == [100, 100, 100]
     assert values("delay_ms(users=20)") == [20, 120]
     assert values("delay_ms(users=40, method='drwa') / 4") == [10]
     assert len(values("delay_ms()")) == 6
 
 
-def test_the_previous_level_is_the_one_before() -> None:
+def test_previous_is_the_level_before() -> None:
     assert values("delay_ms(method='drwa') - delay_ms(method='drwa', users=previous)") == [20, 20]
 
 
@@ -48,7 +48,7 @@ def test_arithmetic_and_functions() -> None:
     assert values("max(delay_ms(users=20, method='drwa'), 20.5)") == [20.5]
 
 
-def test_seeds_are_evaluated_each_by_itself() -> None:
+def test_seeds_are_evaluated_separately() -> None:
     assert values("delay_ms(users=20)", seed=2) == [21, 121]
     assert values("max(delay_ms(users=20, method='drwa'), 20.5)", seed=2) == [21]
 
@@ -66,7 +66,7 @@ def test_a_division_by_zero_is_undefined() -> None:
         ("delay_ms(", "was never closed"),
         ("delay(users=20)", "`delay` takes levels"),
         ("delay_ms(users=30)", "the levels of `users` are 20, 40, 60, or previous"),
-        ("delay_ms(user=20)", "`user` is none of the axes users, method"),
+        ("delay_ms(user=20)", "`user` is not one of the axes users, method"),
         ("delay_ms", "is not allowed in an expression"),
         ("delay_ms(20)", "takes levels as axis=level"),
         ("delay_ms() ** 2", "is not allowed in an expression"),
@@ -77,12 +77,12 @@ def test_a_division_by_zero_is_undefined() -> None:
         ("max()", "takes levels as axis=level"),
     ],
 )
-def test_anything_else_is_refused(text: str, message: str) -> None:
+def test_anything_else_is_rejected(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message.replace("(", r"\(").replace("*", r"\*")):
         parse(text)
 
 
-# Thousandths: what is closer to zero has an infinite inverse.
+# Thousandths: numbers closer to zero have an infinite inverse.
 ENDS = st.integers(-(10**6), 10**6).map(lambda n: n / 1000) | st.sampled_from([-math.inf, math.inf])
 
 
@@ -91,10 +91,10 @@ ENDS = st.integers(-(10**6), 10**6).map(lambda n: n / 1000) | st.sampled_from([-
     ["A + B", "A - B", "A * B", "A / B", "abs(A) - 1", "-min(A, B)", "max(A, B) / 3", "100 * (1 - A / B)"],
 )
 @given(st.data())
-def test_no_value_lies_outside_the_bounds_of_an_expression(text: str, data: st.DataObject) -> None:
+def test_no_value_is_outside_the_bounds_of_an_expression(text: str, data: st.DataObject) -> None:
     bounds, values = {}, {}
     for measure in MEASURES:
-        low, high = sorted((data.draw(ENDS) + 0.0, data.draw(ENDS) + 0.0))  # no zero with a sign
+        low, high = sorted((data.draw(ENDS) + 0.0, data.draw(ENDS) + 0.0))  # no negative zero
         assume(low < math.inf and high > -math.inf)
         bounds[measure] = (low, high)
         least, most = round(max(low, -1e6) * 1000), round(min(high, 1e6) * 1000)

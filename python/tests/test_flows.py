@@ -1,4 +1,4 @@
-"""Flows that come and go: groups, completion times, their pictures; files of arrivals and sizes."""
+"""Flows that arrive and complete: groups, completion times, plots; files of arrivals and sizes."""
 
 from pathlib import Path
 
@@ -40,11 +40,11 @@ traffic = { kind = "web", reading = "500ms" }
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    """Downloads without end, short ones and pages over one wire."""
+    """Long downloads, short downloads and web pages over one wire."""
     return Scenario.from_toml(NETWORK + FLOWS).run()
 
 
-def test_groups_sum_up_their_flows(run: Run) -> None:
+def test_groups_summarise_their_flows(run: Run) -> None:
     groups = {row["group"]: row for row in run.groups.iter_rows(named=True)}
     assert list(groups) == ["long", "short", "pages"]
     flows = run.flows.group_by("group", maintain_order=True).agg(
@@ -65,7 +65,7 @@ def test_groups_sum_up_their_flows(run: Run) -> None:
     assert short["fct_s"].drop_nulls().len() == groups["short"]["completed"]
 
 
-def test_completions_are_kept_and_read_again(run: Run, tmp_path: Path) -> None:
+def test_completions_are_saved_and_read_back(run: Run, tmp_path: Path) -> None:
     again = Run.load(run.save(tmp_path / "run"))
     assert again.outcome == run.outcome
     assert again.completions.equals(run.completions)
@@ -77,7 +77,7 @@ def test_a_run_without_transfers_has_no_completions(small: Scenario, tmp_path: P
     assert plain.completions.is_empty()
     plain.save(tmp_path / "run")
     assert not (tmp_path / "run" / "completions.parquet").exists()
-    with pytest.raises(InputError, match="nothing was completed; groups in which something was: none"):
+    with pytest.raises(InputError, match="no transfer or page was completed; groups with completions: none"):
         plain.plot_fct()
 
 
@@ -95,7 +95,7 @@ def test_a_measure_of_a_group(run: Run) -> None:
     assert found == run.groups.filter(pl.col("group") == "short")["fct_s_p95"][0]
 
 
-def test_the_picture_shows_what_was_completed(run: Run) -> None:
+def test_the_picture_shows_the_completions(run: Run) -> None:
     axes = plot_fct({"a": run, "b": run}, groups=["short"])
     group = run.groups.filter(pl.col("group") == "short").row(0, named=True)
     for line in axes.get_lines():
@@ -139,7 +139,7 @@ arrivals = { kind = "periodic", period = "4s" }
     found = scenario.run().completions
     assert found["start_s"].to_list() == [0.5, 0.5, 3.0, 0.0, 4.0, 8.0]
     assert found["size_bytes"].to_list() == [1000, 2000, 50000, 700, 700, 700]
-    # A resolved scenario stands alone.
+    # A resolved scenario is self-contained.
     alone = Scenario.from_dict(dict(scenario.resolved)).run().completions
     assert alone.equals(found)
     (tmp_path / "sizes.csv").write_text("size_bytes\n0\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The experiment that docs/how-to/reproduce-a-paper.md writes does what the page says."""
+"""The experiment of docs/how-to/reproduce-a-paper.md gives the results shown there."""
 
 import re
 from io import StringIO

@@ -1,4 +1,4 @@
-"""What is read from a run, checked against the run's own tables."""
+"""Measures of a run, checked against the run's tables."""
 
 import math
 from typing import get_args
@@ -80,7 +80,7 @@ def test_a_measure_without_rows_is_undefined(run: Run) -> None:
     assert nothing.text(found) == "–"
 
 
-def test_numbers_and_words_are_chosen_alike(run: Run) -> None:
+def test_rows_are_selected_by_numbers_and_words(run: Run) -> None:
     first = run.flows.filter(pl.col("ue") == 0)["goodput_kbps"].sum()
     for where in (
         {"ue": 0},
@@ -92,7 +92,7 @@ def test_numbers_and_words_are_chosen_alike(run: Run) -> None:
     assert math.isnan(read(run, value="flows.goodput_kbps", where={"ue": "0"}))
 
 
-def test_jain_of_chosen_flows(run: Run) -> None:
+def test_jain_of_selected_flows(run: Run) -> None:
     rates = run.flows.filter(pl.col("group") == "call")["goodput_kbps"].to_numpy()
     expected = rates.sum() ** 2 / (rates.size * (rates**2).sum())
     found = read(run, value="flows.goodput_kbps", where={"group": ["call"]}, statistic="jain")
@@ -124,7 +124,7 @@ def test_events_are_counted() -> None:
         ({"value": "flows"}, "value: expected TABLE.COLUMN, .*, found 'flows'"),
         (
             {"value": "flows.fct_s", "statistic": "average"},
-            "statistic: `average` is none of count, jain, max",
+            "statistic: `average` is not one of count, jain, max",
         ),
         ({"value": "totals.jain", "where": {"group": "web"}}, "where: totals have no rows"),
         ({"value": "flows.fct_s", "between": ["1s", "2s"]}, "between: only series and events have times"),
@@ -140,7 +140,7 @@ def test_events_are_counted() -> None:
         ({"value": "totals.jain", "name": "a b"}, "name: expected a name of letters, digits and _"),
     ],
 )
-def test_a_wrong_measure_is_refused(description: dict[str, object], message: str) -> None:
+def test_an_invalid_measure_is_rejected(description: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         measure(**description)
 
@@ -151,21 +151,21 @@ def test_a_wrong_measure_is_refused(description: dict[str, object], message: str
         ({"value": "flows.fct"}, "value: flows have no column `fct`; did you mean `fct_s`"),
         ({"value": "flows.delay_ms"}, "value: flows have no column `delay_ms`; did you mean `delay_ms_p"),
         ({"value": "totals.__class__"}, "value: totals have no column `__class__`; there are goodput_kbps,"),
-        ({"value": "flows.id"}, "value: `id` of flows is no number"),
-        ({"value": "flows.fct_s", "where": {"grp": "web"}}, "where: `grp` is none of id, group"),
+        ({"value": "flows.id"}, "value: `id` of flows is not a number"),
+        ({"value": "flows.fct_s", "where": {"grp": "web"}}, "where: `grp` is not one of id, group"),
         (
             {"value": "flows.fct_s", "where": {"ue": [1, 1]}},
             "where: two of the values of `ue` are called `1`",
         ),
         ({"value": "series.cwnd"}, "value: series have no column `cwnd`; there are time_s, "),
-        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "where: `eu` is none of time_s, .*, id, group"),
+        ({"value": "series.rtt_ms", "where": {"eu": 1}}, "where: `eu` is not one of time_s, .*, id, group"),
     ],
 )
-def test_a_column_that_is_not_there_is_named(description: dict[str, object], message: str) -> None:
+def test_a_missing_column_is_named(description: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         measure(**description)
 
 
-def test_series_that_were_not_asked_for_are_asked_for(small: Scenario) -> None:
+def test_missing_series_give_a_hint(small: Scenario) -> None:
     with pytest.raises(InputError, match='there are none; the experiment needs series = "100ms"'):
         read(small.run(), value="series.rtt_ms")

@@ -1,6 +1,6 @@
-"""A new algorithm is one file and one line in its family's list; it then shows up everywhere.
+"""A new algorithm is one file and one line in the list of its family; it is then available everywhere.
 
-The algorithms are those of the how-to, so that what it shows compiles and runs.
+The algorithms are those of the how-to, so that its examples compile and run.
 """
 
 import json
@@ -33,7 +33,7 @@ PROFILE.append("profile.dev.incremental=false")
 
 
 def workspace() -> dict[Path, bytes]:
-    """The files of the project's crates, with an algorithm more in four families."""
+    """The files of the project's crates, with an additional algorithm in four families."""
     top = [ROOT / "Cargo.toml", ROOT / "Cargo.lock"]
     inner = [path for folder in ("crates", "examples") for path in (ROOT / folder).rglob("*")]
     files = {path.relative_to(ROOT): path.read_bytes() for path in top + inner if path.is_file()}
@@ -46,7 +46,7 @@ def workspace() -> dict[Path, bytes]:
 
 
 def mirror(files: dict[Path, bytes], folder: Path) -> None:
-    """Bring the folder to these files, touching none that is as it should be: cargo builds what is newer."""
+    """Make the folder contain these files; unchanged ones keep their times, which cargo compares."""
     for path, content in files.items():
         copy = folder / path
         if not copy.is_file() or copy.read_bytes() != content:
@@ -61,7 +61,7 @@ def mirror(files: dict[Path, bytes], folder: Path) -> None:
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package with the new algorithms, importable from the folder."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    # Always the same place, so that another session builds only what has changed.
+    # Always the same place, so that later sessions build only changes.
     copy = target / "extended"
     mirror(workspace(), copy)
     environment = {
@@ -95,7 +95,7 @@ def airwnd(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_how_to_has_one_for_each_of_four_families() -> None:
+def test_the_how_to_has_an_algorithm_for_each_of_four_families() -> None:
     assert NAMES == ["aimd", "paced", "head-drop", "max-rate"]
 
 

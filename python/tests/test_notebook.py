@@ -1,4 +1,4 @@
-"""What a notebook and an interactive session show of objects: a line, and a small card."""
+"""Representation of objects in notebooks and interactive sessions: a line, and a small card."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_the_card_of_a_sweep_has_its_settings_and_totals(tmp_path: Path) -> None
     assert "5\n1\n" in found.text
 
 
-def test_a_card_shows_the_first_rows_of_many() -> None:
+def test_a_card_shows_only_the_first_rows() -> None:
     scenario = Scenario.from_dict({**WIRE, "flow": [{"id": f"flow {index}"} for index in range(12)]})
     found = parsed(scenario._repr_html_())
     assert "flow 9\n" in found.text

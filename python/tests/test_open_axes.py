@@ -1,4 +1,4 @@
-"""Axes that a paper leaves open, and axes that exist for some levels of others only."""
+"""Axes that a paper leaves open, and axes that exist only for some levels of others."""
 
 import json
 import re
@@ -50,7 +50,7 @@ CHECK = '[[claim.check]]\ntext = "x"\nexpression = "delay_ms(method=\'{}\')"\nab
 def judged(
     tmp_path: Path, checks: str, values: Mapping[Setting, float], *, preview: bool = False
 ) -> ClaimResult:
-    """Judge on runs in which a setting has its value, or 1."""
+    """Judge synthetic runs in which a setting has its given value, or 1."""
     (tmp_path / "claims.toml").write_text(PREFIX + checks, encoding="utf-8")
     (claim,) = load_claims(tmp_path / "claims.toml", Paper.load(tmp_path), SPACE, {"delay_ms": ANY})
 
@@ -63,7 +63,7 @@ def judged(
     return judge(claim, ours, paper, preview=preview)
 
 
-def test_an_axis_exists_where_it_says() -> None:
+def test_an_axis_exists_for_its_levels_of_other_axes() -> None:
     assert list(SPACE.settings()) == [
         (radius, *rest)
         for radius in ("500m", "650m")
@@ -77,7 +77,7 @@ def test_an_axis_exists_where_it_says() -> None:
         SPACE.existing({"radius": "500m", "method": "drwa"})
 
 
-def test_an_axis_of_an_axis_that_does_not_exist_does_not_either() -> None:
+def test_an_axis_does_not_exist_without_the_axis_it_depends_on() -> None:
     floor = axis("floor", ("0", "2"), open="Not given.", when={"factor": ["2"]})
     space = Space.of([floor, *SPACE.axes], "here")
     settings = list(space.settings())
@@ -89,7 +89,7 @@ def test_an_axis_of_an_axis_that_does_not_exist_does_not_either() -> None:
     assert len(space.setups(["floor"])) == 2
 
 
-def test_a_claim_is_judged_in_the_set_ups_that_matter_to_it(tmp_path: Path) -> None:
+def test_a_claim_is_judged_in_the_set_ups_it_depends_on(tmp_path: Path) -> None:
     about_arwa = judged(tmp_path, CHECK.format("arwa"), {("650m", "arwa", ""): -1})
     assert [(dict(setup), verdict) for setup, verdict in about_arwa.setups] == [
         ({"radius": "500m"}, Verdict.HOLDS),
@@ -104,7 +104,7 @@ def test_a_claim_is_judged_in_the_set_ups_that_matter_to_it(tmp_path: Path) -> N
     assert both.checks[1].verdict is Verdict.PART
 
 
-def test_it_holds_everywhere_or_nowhere(tmp_path: Path) -> None:
+def test_a_claim_holds_in_all_some_or_no_set_ups(tmp_path: Path) -> None:
     everywhere = judged(tmp_path, CHECK.format("drwa"), {})
     assert (everywhere.verdict, everywhere.where) == (Verdict.HOLDS, "all")
     nowhere = judged(tmp_path, CHECK.format("drwa"), dict.fromkeys(SPACE.settings(), -1.0))
@@ -113,7 +113,7 @@ def test_it_holds_everywhere_or_nowhere(tmp_path: Path) -> None:
     assert judged(tmp_path, CHECK.format("drwa"), undecided).verdict is Verdict.OPEN
 
 
-def test_a_check_may_speak_of_some_set_ups_only(tmp_path: Path) -> None:
+def test_a_check_may_cover_only_some_set_ups(tmp_path: Path) -> None:
     only = CHECK.format("drwa") + 'only = { factor = ["2"] }\n'
     values: dict[Setting, float] = {("500m", "drwa", "1"): -1.0, ("650m", "drwa", "2"): -1.0}
     found = judged(tmp_path, only, values)
@@ -133,7 +133,7 @@ VERDICTS = st.sampled_from([Verdict.HOLDS, Verdict.FAILS, Verdict.OPEN])
 
 
 @given(st.lists(VERDICTS, min_size=1), VERDICTS)
-def test_a_further_set_up_never_turns_a_verdict_round(verdicts: list[Verdict], more: Verdict) -> None:
+def test_a_further_set_up_never_reverses_a_verdict(verdicts: list[Verdict], more: Verdict) -> None:
     before, after = over_setups(verdicts), over_setups([*verdicts, more])
     assert (before, after) not in [(Verdict.HOLDS, Verdict.FAILS), (Verdict.FAILS, Verdict.HOLDS)]
     assert (after is Verdict.HOLDS) == (set(verdicts) == {Verdict.HOLDS} and more is Verdict.HOLDS)
@@ -157,7 +157,7 @@ EVERY = [dict(zip("abc", levels, strict=True)) for levels in product("123", "xy"
 
 
 @given(st.lists(st.booleans(), min_size=len(EVERY), max_size=len(EVERY)))
-def test_boxes_cover_what_is_chosen_and_nothing_else(chosen: list[bool]) -> None:
+def test_boxes_cover_exactly_the_chosen_set_ups(chosen: list[bool]) -> None:
     wanted = [setup for setup, each in zip(EVERY, chosen, strict=True) if each]
     found = boxes(wanted, EVERY, AXES)
     assert [
@@ -176,7 +176,7 @@ def test_boxes_cover_what_is_chosen_and_nothing_else(chosen: list[bool]) -> None
         ([], "none"),
     ],
 )
-def test_set_ups_are_described_shortly(chosen: list[dict[str, str]], words: str) -> None:
+def test_set_ups_are_described_briefly(chosen: list[dict[str, str]], words: str) -> None:
     assert describe(chosen, EVERY, AXES) == words
 
 
@@ -201,7 +201,7 @@ values = [1, 2]
 
 @pytest.fixture
 def left_open(folder: Path) -> Path:
-    """The small experiment with two axes that its paper leaves open."""
+    """The small experiment, with two open axes."""
     text = EXPERIMENT.replace("\n[[measure]]", OPEN_AXES + "\n[[measure]]")
     (folder / "experiment.toml").write_text(text, encoding="utf-8")
     return folder
@@ -212,7 +212,7 @@ def run(folder: Path, out: Path, seeds: int = 3) -> Results:
     return reproduce(experiment, Effort.of(experiment, seeds, quick=False), out, Processes(2))
 
 
-def test_what_does_not_vary_is_run_once(left_open: Path, tmp_path: Path) -> None:
+def test_identical_settings_are_run_once(left_open: Path, tmp_path: Path) -> None:
     found = run(left_open, tmp_path / "out", seeds=1)
     assert found.runs == 2 * 2 * (2 + 1)
     assert found.paper(
@@ -299,7 +299,7 @@ panels = "buffer"
 """
 
 
-def test_plots_may_draw_what_is_open(left_open: Path, tmp_path: Path) -> None:
+def test_plots_may_draw_open_axes(left_open: Path, tmp_path: Path) -> None:
     path = left_open / "experiment.toml"
     path.write_text(path.read_text(encoding="utf-8") + PLOTS, encoding="utf-8")
     results = run(left_open, tmp_path / "out", seeds=1)
@@ -315,21 +315,21 @@ def test_plots_may_draw_what_is_open(left_open: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("values = [1, 2]", "values = [1]", r"axis\[3\].*open: .*at least two levels, found 1 only"),
+        ("values = [1, 2]", "values = [1]", r"axis\[3\].*open: .*at least two levels, found only 1"),
         (
             "{ method =",
             "{ methd =",
-            r"axis\[3\]\.when: `methd` is none of the other axes users, method, buffer",
+            r"axis\[3\]\.when: `methd` is not one of the other axes users, method, buffer",
         ),
-        ("{ method =", "{ factor =", r"axis\[3\]\.when: `factor` is none of the other axes"),
-        ('["drwa"]', '["arwa"]', r"axis\[3\]\.when: `arwa` is no level of `method`: drwa, autotuning"),
-        ('shown = "20KiB"', 'shown = "30KiB"', r"axis\[2\].*shown: `30KiB` is none of 10KiB, 20KiB"),
+        ("{ method =", "{ factor =", r"axis\[3\]\.when: `factor` is not one of the other axes"),
+        ('["drwa"]', '["arwa"]', r"axis\[3\]\.when: `arwa` is not a level of `method`: drwa, autotuning"),
+        ('shown = "20KiB"', 'shown = "30KiB"', r"axis\[2\].*shown: `30KiB` is not one of 10KiB, 20KiB"),
         ('open = "Nobody says how large it is."\n', "", r"axis\[2\].*shown: only an axis with `open`"),
         ('shown = "20KiB"', "when = { factor = [1] }", None),
         ('name = "users"', 'name = "users"\nwhen = { method = ["drwa"] }', None),
     ],
 )
-def test_a_mistake_in_an_axis_is_one_line(left_open: Path, old: str, new: str, message: str | None) -> None:
+def test_an_error_in_an_axis_is_one_line(left_open: Path, old: str, new: str, message: str | None) -> None:
     path = left_open / "experiment.toml"
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -342,17 +342,17 @@ def test_a_mistake_in_an_axis_is_one_line(left_open: Path, old: str, new: str, m
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_axes_do_not_depend_on_each_other_in_a_circle(left_open: Path) -> None:
+def test_circular_dependencies_of_axes_are_rejected(left_open: Path) -> None:
     path = left_open / "experiment.toml"
     text = path.read_text(encoding="utf-8").replace(
         'name = "method"', 'name = "method"\nwhen = { factor = [1] }'
     )
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="axis: `when` leads round in a circle: method, factor"):
+    with pytest.raises(InputError, match="axis: `when` is circular: method, factor"):
         Experiment.load(left_open)
 
 
-def test_the_papers_table_says_nothing_of_open_axes(left_open: Path) -> None:
+def test_the_papers_table_has_no_columns_of_open_axes(left_open: Path) -> None:
     table = left_open / "paper.csv"
     table.write_text(re.sub("users,", "users,buffer,", table.read_text()).replace("2,d", "2,10KiB,d"))
     with pytest.raises(InputError, match=r"paper.csv:2: `buffer` is left open by the paper"):

@@ -1,4 +1,4 @@
-"""Pictures of series, distributions, runs and sweeps: what is drawn is what is stored."""
+"""Plots of series, distributions, runs and sweeps agree with the stored data."""
 
 import sys
 from collections.abc import Callable
@@ -52,26 +52,26 @@ def crowd(users: int) -> Run:
 
 @pytest.fixture(scope="module")
 def many() -> Run:
-    """Sixty users for a second."""
+    """Sixty UEs for a second."""
     return crowd(60)
 
 
 @pytest.fixture(scope="module")
 def web() -> Run:
-    """Short transfers beside long ones; the group's name has dollar signs."""
+    """Short transfers concurrent with long ones; the name of the group has dollar signs."""
     return Scenario.from_toml(WEB).run(series="50ms")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sweep over buffers, windows and users, with four seeds."""
+    """A sweep over buffers, windows and UEs, with four seeds."""
     out = tmp_path_factory.mktemp("sweep") / "data"
     grid: dict[str, list[object]] = {
         "flow[0].rwnd": ["autotuning", "drwa"],
         "rlc.queue.buffer": ["10KiB", "50KiB", "200KiB"],
         "ue[0].count": [1, 3],
     }
-    # Without shadowing and fading every user at up to 6 km is in reach, with every seed.
+    # Without shadowing and fading, every UE at up to 6 km is in reach, with every seed.
     base = Scenario.from_toml('preset = "airwnd-0.1"\n' + SMALL).with_(
         {"ue[0].placement": {"kind": "disc", "radius": "6km"}}, duration="1s"
     )
@@ -85,16 +85,16 @@ def legend(axes: Axes) -> list[str]:
 
 
 def points(axes: Axes) -> list[tuple[str, Any, Any]]:
-    """Give the lines of error bars: label, places and heights."""
+    """Return the lines of error bars: label, positions and heights."""
     return [(str(each.get_label()), each[0].get_xdata(), each[0].get_ydata()) for each in axes.containers]
 
 
 # Time series.
 
 
-def test_the_air_serves_no_more_than_the_cell_has() -> None:
+def test_the_air_rate_does_not_exceed_the_capacity_of_the_cell() -> None:
     run = Scenario.from_toml(BURSTS).run(series="50ms")
-    # The repair of a loss releases what waited for it in the receiver: goodput comes in bursts.
+    # A retransmission releases the data queued behind it at the receiver, so that goodput is bursty.
     assert run.series["rate_kbps"].max() > 1.2 * CAPACITY_KBPS  # type: ignore[operator]
     assert run.series["air_kbps"].max() == CAPACITY_KBPS
     throughput = run.series["throughput_kbps"].mean()
@@ -105,7 +105,7 @@ def test_the_air_serves_no_more_than_the_cell_has() -> None:
     assert np.asarray(line.get_ydata()).max() == CAPACITY_KBPS / 1e3
 
 
-def test_a_later_flow_does_not_inherit_what_the_air_served_before() -> None:
+def test_the_air_rate_of_a_later_flow_starts_at_zero() -> None:
     later = '[[flow]]\nid = "later"\ntraffic = { kind = "transfer", size = "9kB" }\n'
     arrivals = 'arrivals = { kind = "poisson", rate = 3.0 }\n'
     run = Scenario.from_toml(BURSTS + later + arrivals).run(series="50ms")
@@ -130,7 +130,7 @@ def test_more_than_twelve_flows_are_a_band(users: int, lines: int) -> None:
         assert legend(axes) == ([] if users == 1 else [f"flow-{number}" for number in range(users)])
 
 
-def test_flows_are_chosen_by_id_or_group(many: Run, web: Run) -> None:
+def test_flows_are_selected_by_id_or_group(many: Run, web: Run) -> None:
     axes = many.plot("cwnd_bytes", flows=["flow-7", "flow-3"])
     assert legend(axes) == ["flow-7", "flow-3"]
     series = many.series.filter(pl.col("flow").cast(pl.String) == "flow-7").drop_nulls("cwnd_bytes")
@@ -154,12 +154,14 @@ def test_means_over_windows_keep_the_sum(many: Run) -> None:
         many.plot("rate_kbps", mean_s=0.0)
 
 
-def test_large_numbers_are_counted_in_larger_units() -> None:
+def test_large_numbers_have_larger_units() -> None:
     run = Scenario.from_toml(BURSTS).with_(duration="1s").run(series="50ms")
     axes = run.plot("air_kbps")
     assert axes.get_ylabel() == "Air rate (Mbit/s)"
     assert axes.yaxis.get_major_formatter()(20_000) == "20"
-    assert np.asarray(axes.lines[0].get_ydata()).max() == run.series["air_kbps"].max(), "the data stay"
+    assert np.asarray(axes.lines[0].get_ydata()).max() == run.series["air_kbps"].max(), (
+        "the data are unchanged"
+    )
 
 
 # Distributions and runs side by side.
@@ -192,7 +194,7 @@ def test_dollar_signs_are_drawn(web: Run) -> None:
     assert style.literal(r"a $ and \$") == r"a \$ and \\$"
 
 
-def test_runs_stand_side_by_side(many: Run, web: Run) -> None:
+def test_runs_are_compared_side_by_side(many: Run, web: Run) -> None:
     figure = plot_compare({"many": many, "web": web})
     throughput, delay, jain, delivered = figure.axes
     for axes, column, unit in ((throughput, "throughput_kbps", "Mbit/s"), (delay, "delay_ms", "ms")):
@@ -212,7 +214,7 @@ def test_runs_stand_side_by_side(many: Run, web: Run) -> None:
 # Sweeps.
 
 
-def test_a_sweep_is_drawn_without_being_told_how(folder: Path) -> None:
+def test_a_sweep_has_a_default_layout(folder: Path) -> None:
     data = Sweep.load(folder)
     figure = data.plot()
     # The longest numeric key is the axis, the other two are lines and panels.
@@ -233,7 +235,7 @@ def test_a_sweep_is_drawn_without_being_told_how(folder: Path) -> None:
                 assert mean == pytest.approx(runs["delay_ms"].mean())
 
 
-def test_intervals_are_those_of_student(folder: Path) -> None:
+def test_intervals_use_students_t(folder: Path) -> None:
     data = Sweep.load(folder)
     figure = data.plot("throughput_kbps", by=[], where={"flow[0].rwnd": "drwa", "ue[0].count": 3})
     ((_, _, bars),) = figure.axes[0].containers
@@ -248,7 +250,7 @@ def test_intervals_are_those_of_student(folder: Path) -> None:
         assert (low[1], high[1]) == pytest.approx(expected)
 
 
-def test_words_have_places_of_their_own(folder: Path) -> None:
+def test_words_have_separate_positions(folder: Path) -> None:
     figure = Sweep.load(folder).plot(
         "delay_ms_p95", x="flow[0].rwnd", by=["ue[0].count", "rlc.queue.buffer"], size=(3.5, None)
     )
@@ -261,7 +263,7 @@ def test_words_have_places_of_their_own(folder: Path) -> None:
     assert len({x for _, places, _ in found for x in places}) == 12, "no point covers another"
 
 
-def test_a_column_of_the_flows_is_their_mean(folder: Path) -> None:
+def test_a_column_of_the_flows_is_averaged(folder: Path) -> None:
     data = Sweep.load(folder)
     figure = data.plot(
         "rtt_ms_mean", x="ue[0].count", where={"flow[0].rwnd": "drwa", "rlc.queue.buffer": "10KiB"}
@@ -275,7 +277,7 @@ def test_a_column_of_the_flows_is_their_mean(folder: Path) -> None:
         assert mean == pytest.approx(of_run["rtt_ms_mean"].mean())
 
 
-def test_random_points_stay_apart(tmp_path: Path) -> None:
+def test_random_points_are_not_averaged(tmp_path: Path) -> None:
     base = Scenario.from_toml(SMALL).with_(duration="100ms")
     random = {"ue[0].count": "1..3:12", "rlc.queue.buffer": "log:5KiB..1MiB:12"}
     frame = sweep(base, random=random, seeds=2, out=tmp_path / "data")
@@ -286,16 +288,14 @@ def test_random_points_stay_apart(tmp_path: Path) -> None:
     assert figure.axes[0].lines[0].get_linestyle() == "None"
 
 
-def test_thirty_lines_are_named_in_part(tmp_path: Path) -> None:
+def test_of_thirty_lines_only_some_are_named(tmp_path: Path) -> None:
     base = Scenario.from_toml(SMALL).with_(duration="50ms")
     grid = {"tcp.mss": list(range(500, 530)), "ue[0].count": [1, 2]}
     sweep(base, grid=grid, out=tmp_path / "data")
     figure = Sweep.load(tmp_path / "data").plot("throughput_kbps", x="ue[0].count", by=["tcp.mss"])
     names = legend(figure.axes[0])
     assert (len(points(figure.axes[0])), len(names), names[-1]) == (30, 13, "and 18 more")
-    assert figure.get_figheight() > style.new_figure().get_figheight(), (
-        "the legend does not take the axes' room"
-    )
+    assert figure.get_figheight() > style.new_figure().get_figheight(), "the legend does not shrink the axes"
 
 
 # The command line.
@@ -305,7 +305,7 @@ Command = Callable[..., tuple[object, str, str]]
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run ``airwnd`` in this process and an empty folder: exit code, standard output, standard error."""
+    """Run ``airwnd`` in this process and an empty folder; return exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments: str) -> tuple[object, str, str]:
@@ -317,7 +317,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return call
 
 
-def test_pictures_are_vectors_with_their_fonts(
+def test_pictures_are_vector_graphics_with_embedded_fonts(
     command: Command, folder: Path, web: Run, tmp_path: Path
 ) -> None:
     web.save(tmp_path / "web")
@@ -354,7 +354,7 @@ def test_pictures_are_vectors_with_their_fonts(
             "--width wide: expected column, page, or inches between 1",
         ),
         (("series", "run", "--width", "nan"), "--width nan: expected column, page"),
-        (("cdf", "bare"), "nothing was completed; groups in which something was: none"),
+        (("cdf", "bare"), "no transfer or page was completed; groups with completions: none"),
         (("cdf", "bare", "--quantity", "rate_kbps"), "a run with time series has more"),
         (("compare", "run", "run"), "run: named twice"),
         (("compare", "nowhere"), "nowhere: No such file or directory"),
@@ -363,18 +363,21 @@ def test_pictures_are_vectors_with_their_fonts(
         (("sweep", "data", "--y", "delay"), "no column `delay`; did you mean `delay_ms`"),
         (("sweep", "data", "--x", "ue[0].cout"), "x ue[0].cout: not a swept key; there are flow[0].rwnd, "),
         (("sweep", "data", "--by", "seed"), "by seed: not a swept key"),
-        (("sweep", "data", "--x", "ue[0].count", "--by", "ue[0].count"), "the key has a place already"),
+        (("sweep", "data", "--x", "ue[0].count", "--by", "ue[0].count"), "the key is already used"),
         (
             ("sweep", "data", "--by", "flow[0].rwnd", "--x", "ue[0].count"),
             "rlc.queue.buffer has 3 values",
         ),
         (("sweep", "data", "--where", "ue[0].count"), "--where ue[0].count: expected KEY=VALUE"),
         (("sweep", "data", "--where", "ue[0].count=2"), "where ue[0].count=2: no such value; there are 1, 3"),
-        (("sweep", "data", "-o", "sweep.gif"), "sweep.gif: a picture's name ends in .svg, .pdf, .png"),
+        (
+            ("sweep", "data", "-o", "sweep.gif"),
+            "sweep.gif: the name of a picture must end in .svg, .pdf, .png",
+        ),
         (("sweep", "torn"), "torn: the tables of the sweep cannot be read"),
     ],
 )
-def test_a_mistake_is_one_line(
+def test_an_error_is_one_line(
     command: Command, folder: Path, tmp_path: Path, web: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     web.save(tmp_path / "run")

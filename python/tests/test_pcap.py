@@ -1,14 +1,14 @@
-"""Captures, as tshark sees them.
+"""Captures, as analysed by tshark.
 
-tshark reads a sequence of packets and knows neither end's mind. So where its words differ from TCP's, what it
-counts is compared with what our senders would count if they had these words:
+tshark sees only packets, not the state of the endpoints. Where its definitions differ from TCP's, its counts
+are compared with the counts of our senders by the same definition:
 
-* It takes a retransmission for a packet out of order if the first round trip has not passed since the newest
-  data, so only the two together are our retransmissions.
-* A duplicate ACK repeats the number of the last; with SACK ours says something new above (RFC 6675 §2),
-  also if it acknowledges something.
-* A fast retransmission is each that begins where at least two duplicate ACKs point to and comes within
-  20 ms of the last; ours are beginnings of recoveries.
+* tshark classifies a retransmission as out of order if the first RTT has not passed since the newest data, so
+  that only the sum of both equals our retransmissions.
+* A duplicate ACK in tshark repeats the number of the previous ACK. With SACK, ours reports new data above
+  (RFC 6675 §2), even if it also advances the ACK number.
+* A fast retransmission in tshark is any that starts at the number of at least two duplicate ACKs and follows
+  the last one within 20 ms. Ours are the first ones of a recovery.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ GOOD = "1"
 
 
 def tshark(file: Path, *fields: str) -> list[Frame]:
-    """What tshark says of each packet; values of a field that occurs more than once have commas."""
+    """Return tshark's fields of each packet; several values of a field are separated by commas."""
     program = shutil.which("tshark")
     assert program, "these tests need tshark: apt-get install tshark"
     command = [
@@ -73,7 +73,7 @@ def flagged(frames: Sequence[Frame], *words: str) -> list[Frame]:
 
 
 def wired(loss: float = 0.0, /, **changes: Any) -> Scenario:
-    """A download over 10 Mbit/s, 60 ms."""
+    """A download over 10 Mbit/s and 60 ms."""
     scenario = {
         "name": "wired",
         "preset": "airwnd-0.1",
@@ -124,7 +124,7 @@ Captured = Callable[..., tuple[Run, Path]]
 
 
 @pytest.mark.parametrize("scenario", [wired(0.02), Scenario.from_toml(CELL)], ids=["wired", "cell"])
-def test_tshark_has_nothing_to_complain_of(capture: Captured, scenario: Scenario) -> None:
+def test_tshark_finds_no_errors(capture: Captured, scenario: Scenario) -> None:
     _, file = capture(scenario, "all", snaplen=0)
     status = ("ip.checksum.status", "tcp.checksum.status", "udp.checksum.status")
     frames = tshark(file, "_ws.malformed", "_ws.expert.severity", "frame.protocols", *status)
@@ -133,7 +133,7 @@ def test_tshark_has_nothing_to_complain_of(capture: Captured, scenario: Scenario
     assert not [frame for frame in frames if ERROR in frame["_ws.expert.severity"].split(",")]
     checked = [value for frame in frames for key in status for value in frame[key].split(",") if value]
     assert set(checked) == {GOOD}
-    assert len(checked) >= 2 * len(frames), "an IP packet and what it carries"
+    assert len(checked) >= 2 * len(frames), "an IP packet and its payload"
     tunnelled = [frame for frame in frames if "gtp" in frame["frame.protocols"]]
     assert bool(tunnelled) == bool(scenario.resolved["site"])
     known = {"raw", "ip", "tcp", "udp", "data", "gtp"}
@@ -144,7 +144,7 @@ MSS = 536
 
 
 def newly_sacked(frames: Sequence[Frame]) -> list[int]:
-    """The places of ACKs that report a segment above that none before has (RFC 6675 §2)."""
+    """Return the indices of ACKs that newly SACK a segment (RFC 6675 §2)."""
     known: set[int] = set()
     places = []
     for place, frame in enumerate(frames):
@@ -159,7 +159,7 @@ def newly_sacked(frames: Sequence[Frame]) -> list[int]:
 
 @pytest.mark.parametrize("sack", [False, True])
 @pytest.mark.parametrize("loss", [0.0, 0.01, 0.05])
-def test_tshark_counts_as_we_do(capture: Captured, loss: float, sack: bool) -> None:
+def test_tshark_counts_as_the_sender_does(capture: Captured, loss: float, sack: bool) -> None:
     scenario = wired(loss, **{"tcp.sack": sack, "duration": "10s" if loss else "4s"})
     run, file = capture(scenario)
     ours = run.flows.row(0, named=True)
@@ -201,7 +201,7 @@ def test_closed_windows(capture: Captured) -> None:
     assert ours["goodput_kbps"] * 60e3 / 8 == pytest.approx(read_bytes + 40 * MSS, rel=0.03)
 
 
-def test_both_ways_through_a_cell(capture: Captured) -> None:
+def test_both_directions_through_a_cell(capture: Captured) -> None:
     scenario = Scenario.from_toml(CELL).with_({"ue[0].count": 1, "duration": "3s"})
     for node, address, row in (("server", "10.1.0.1", 0), ("ue-0", "7.0.0.2", 2)):
         run, file = capture(scenario, node)
@@ -245,7 +245,7 @@ def test_marks(capture: Captured) -> None:
     frames = tshark(
         file, "frame.interface_name", "ip.src", "ip.dsfield.ecn", "tcp.len", "tcp.flags.ece", "tcp.flags.cwr"
     )
-    assert frames[0]["tcp.flags.ece"] == frames[0]["tcp.flags.cwr"] == "1", "the SYN asks for ECN"
+    assert frames[0]["tcp.flags.ece"] == frames[0]["tcp.flags.cwr"] == "1", "the SYN requests ECN"
     data = [frame for frame in frames if int(frame["tcp.len"]) > 0]
     sent, received = (
         [frame["ip.dsfield.ecn"] for frame in data if frame["frame.interface_name"] == node]
@@ -257,7 +257,7 @@ def test_marks(capture: Captured) -> None:
     assert any(frame["tcp.flags.cwr"] == "1" and frame["ip.src"] == "10.1.0.1" for frame in frames[3:])
 
 
-def test_a_lost_packet_is_seen_before_the_loss_only(capture: Captured) -> None:
+def test_a_lost_packet_is_captured_only_before_the_loss(capture: Captured) -> None:
     run, file = capture(wired(0.05, **{"flow[0].stop": "8s"}), "all")
     frames = tshark(file, "frame.interface_name", "ip.src", "ip.id", "ip.ttl")
     seen = {
@@ -328,14 +328,14 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("a.pcapng", "b.pcapng")]
     outcomes = [scenario.run(pcap=Capture(file, "all", snaplen=0)).outcome for file in files]
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert outcomes[0] == scenario.run().outcome, "who looks on changes nothing"
+    assert outcomes[0] == scenario.run().outcome, "a capture does not change the run"
 
 
 def test_the_bytes_are_known(tmp_path: Path) -> None:
     file = tmp_path / "golden.pcapng"
     wired(0.05, duration="200ms").run(pcap=Capture(file, "all"))
     content = file.read_bytes()
-    # The file names its program twice; a release changes these bytes and no others.
+    # The file names the program twice; a release changes only these bytes.
     program = f"airwnd {airwnd.__version__}".encode()
     assert content.count(program) == 2
     assert hashlib.sha256(content.replace(program, b"airwnd 0.1.0")).hexdigest() == GOLDEN
@@ -344,7 +344,7 @@ def test_the_bytes_are_known(tmp_path: Path) -> None:
 GOLDEN = "483475b1a273aa5ca4eb9048cdbd9642771167844450d7b381f903c034677c91"
 
 
-def test_after_an_interruption_the_file_is_whole(tmp_path: Path) -> None:
+def test_the_file_is_complete_after_an_interruption(tmp_path: Path) -> None:
     file = tmp_path / "capture.pcapng"
 
     def interrupt(done: float) -> None:
@@ -357,7 +357,7 @@ def test_after_an_interruption_the_file_is_whole(tmp_path: Path) -> None:
     assert 4 < times[-1] < 7
 
 
-def test_control_c(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_a_complete_file(tmp_path: Path) -> None:
     file = tmp_path / "long.pcap"
     (tmp_path / "long.toml").write_text(CELL)
     command = [
@@ -391,17 +391,17 @@ def test_control_c(tmp_path: Path) -> None:
             ("--pcap", "a.pcap", "--pcap-node", "all"),
             "a.pcap: a .pcap holds one node; name one, or end the file in .pcapng",
         ),
-        (("--pcap-node", "ue-0"), "--pcap-node and --pcap-snaplen are for --pcap. See `airwnd run --help`."),
+        (("--pcap-node", "ue-0"), "--pcap-node and --pcap-snaplen require --pcap. See `airwnd run --help`."),
     ],
 )
-def test_mistakes(cli: Cli, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_errors(cli: Cli, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
     (tmp_path / "cell.toml").write_text(CELL)
     done = cli("run", "cell.toml", *arguments)
     assert (done.returncode, done.stderr) == (2, f"airwnd: {message}\n")
     assert done.stdout == ""
 
 
-def test_mistakes_in_python(tmp_path: Path) -> None:
+def test_errors_in_python(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no node to capture at"):
         wired().run(pcap=Capture(tmp_path / "a.pcapng", nodes=[]))
     with pytest.raises(InputError, match="a snap length of -1; 0 to 65535 bytes are allowed"):

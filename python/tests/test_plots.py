@@ -1,4 +1,4 @@
-"""Pictures: what is drawn is what is stored."""
+"""Plots agree with the stored data."""
 
 from io import BytesIO
 from pathlib import Path
@@ -54,25 +54,25 @@ LINK = 'duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n'
 
 @pytest.fixture(scope="module")
 def sites() -> Scenario:
-    """Two sites of three sectors, in which blocks fail."""
+    """Two sites of three sectors, with failed transport blocks."""
     return Scenario.from_toml(SITES)
 
 
 @pytest.fixture(scope="module")
 def radio(sites: Scenario) -> RadioMap:
-    """What is heard there, coarsely."""
+    """Its radio map, at a coarse resolution."""
     return sites.radio_map(points=41)
 
 
 @pytest.fixture(scope="module")
 def run(sites: Scenario) -> Run:
-    """A run of it with everything written down."""
+    """A run of it with all records."""
     return sites.run(series="10ms", allocations=("100ms", "300ms"))
 
 
 @pytest.fixture(scope="module")
 def drive() -> Run:
-    """A UE passes two sites, another stands."""
+    """A UE passes two sites, another one does not move."""
     return Scenario.from_toml(DRIVE).run(series="50ms")
 
 
@@ -84,7 +84,7 @@ def labels(axes: Axes) -> list[str]:
 # The map.
 
 
-def test_the_grid_is_square_and_holds_everything(radio: RadioMap) -> None:
+def test_the_grid_is_square_and_contains_everything(radio: RadioMap) -> None:
     steps = np.concatenate([np.diff(radio.x_m), np.diff(radio.y_m)])
     assert steps == pytest.approx(steps[0], rel=0.02)
     assert max(len(radio.x_m), len(radio.y_m)) == 41
@@ -94,8 +94,8 @@ def test_the_grid_is_square_and_holds_everything(radio: RadioMap) -> None:
         assert places["y_m"].is_between(radio.y_m[0], radio.y_m[-1]).all()
 
 
-def test_terminals_are_served_by_what_the_map_calls_best(sites: Scenario) -> None:
-    # Shadowing is drawn for each UE; the map has none.
+def test_ues_are_served_by_the_best_cell_on_the_map(sites: Scenario) -> None:
+    # Shadowing is drawn per UE; the map has none.
     clear = sites.with_({"radio.shadowing.sigma": "0dB"})
     for ue in clear.run().ues.iter_rows(named=True):
         x, y = ue["x_m"], ue["y_m"]
@@ -104,7 +104,7 @@ def test_terminals_are_served_by_what_the_map_calls_best(sites: Scenario) -> Non
         assert here.rsrp_dbm[0, 0] == pytest.approx(ue["rsrp_dbm"])
 
 
-def test_a_seed_moves_the_terminals_not_the_radio(sites: Scenario) -> None:
+def test_a_seed_moves_the_ues_not_the_radio(sites: Scenario) -> None:
     area = (-700.0, 700.0, -700.0, 700.0)
     one, other = (sites.radio_map(points=5, extent=area, seed=seed) for seed in (1, 2))
     assert np.array_equal(one.sinr_db, other.sinr_db)
@@ -119,7 +119,7 @@ def test_the_colours_are_the_values(radio: RadioMap, quantity: str) -> None:
     values = radio.sinr_db if quantity == "sinr" else radio.rsrp_dbm
     assert np.array_equal(np.asarray(image.get_array()), values)
     low, high = image.get_clim()
-    # at most a hundredth of the points lies beyond either end, and the ends are round
+    # at most 1 % of the points are beyond either end, and the ends are round numbers
     assert np.mean(values < low) <= 0.01
     assert np.mean(values > high) <= 0.01
     assert low % 5 == high % 5 == 0
@@ -136,7 +136,7 @@ def test_the_colours_are_the_values(radio: RadioMap, quantity: str) -> None:
     assert image.origin == "lower"
 
 
-def test_sites_boresights_and_terminals_stand_where_they_are(radio: RadioMap) -> None:
+def test_sites_boresights_and_ues_are_at_their_positions(radio: RadioMap) -> None:
     axes = radio.plot()
     ues, masts = (each for each in axes.collections if isinstance(each, PathCollection))
     assert np.asarray(masts.get_offsets()).tolist() == [[0, 0], [600, 200]]
@@ -155,15 +155,15 @@ def test_paths_are_those_of_a_run(drive: Run) -> None:
     axes = radio.plot()
     (line,) = axes.lines
     x, y = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    assert (x[0], y[0]) == (-20, 30), "it begins where the UE does"
+    assert (x[0], y[0]) == (-20, 30), "it starts at the initial position of the UE"
     moving = drive.series.drop_nulls("x_m")
-    assert moving["flow"].unique().to_list() == ["flow-0"], "who stands has no places over time"
+    assert moving["flow"].unique().to_list() == ["flow-0"], "a UE that does not move has no path"
     assert (x[-1], y[-1]) == pytest.approx((moving["x_m"][-1], moving["y_m"][-1]))
-    assert radio.x_m[0] < x.min() < x.max() < radio.x_m[-1], "the path lies on the map"
+    assert radio.x_m[0] < x.min() < x.max() < radio.x_m[-1], "the path is on the map"
     assert labels(axes) == ["paths", "UEs", "sites"]
 
 
-def test_an_antenna_that_looks_everywhere_has_no_boresight(small: Scenario) -> None:
+def test_an_omnidirectional_antenna_has_no_boresight(small: Scenario) -> None:
     assert not small.radio_map(points=5).plot().lines
 
 
@@ -176,7 +176,7 @@ def test_neighbours_have_different_colours(radio: RadioMap) -> None:
         (radio.cell[:, 1:], radio.cell[:, :-1], colours[:, 1:], colours[:, :-1]),
     ):
         assert np.array_equal(a != b, one != other)
-    # each number stands in its cell
+    # each number is in its cell
     for text in axes.texts:
         x, y = text.xy  # type: ignore[attr-defined]  # an Annotation, typed as Text
         at = np.argmin(abs(radio.y_m - y)), np.argmin(abs(radio.x_m - x))
@@ -184,7 +184,7 @@ def test_neighbours_have_different_colours(radio: RadioMap) -> None:
     assert {text.get_text() for text in axes.texts} == {str(cell) for cell in np.unique(radio.cell)}
 
 
-def test_a_large_map_counts_in_kilometres(sites: Scenario) -> None:
+def test_a_large_map_is_in_kilometres(sites: Scenario) -> None:
     axes = sites.radio_map(points=9, extent=(-4000, 4000, -3000, 3000)).plot()
     assert axes.get_xlabel() == "East (km)"
     assert axes.get_xlim()[1] == pytest.approx(4.5)
@@ -195,12 +195,17 @@ def test_a_large_map_counts_in_kilometres(sites: Scenario) -> None:
     [
         ({"points": 1}, "points: 1 is not in the range 2..5000"),
         ({"points": 5001}, "points: 5001 is not in the range 2..5000"),
-        ({"extent": (5, 5, 0, 1)}, "extent: 5,5,0,1 is no area; expected WEST,EAST,SOUTH,NORTH in metres"),
-        ({"extent": (0, 1, 0, float("nan"))}, "extent: 0,1,0,nan is no area"),
+        (
+            {"extent": (5, 5, 0, 1)},
+            "extent: 5,5,0,1 is not an area; expected WEST,EAST,SOUTH,NORTH in metres",
+        ),
+        ({"extent": (0, 1, 0, float("nan"))}, "extent: 0,1,0,nan is not an area"),
         ({"height_m": 0.0}, "height: 0 m is not above ground"),
     ],
 )
-def test_what_is_no_map_is_told(sites: Scenario, changes: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_of_a_map_are_one_line(
+    sites: Scenario, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InputError, match=message.replace(".", r"\.")):
         sites.radio_map(**changes)
 
@@ -210,7 +215,7 @@ def test_links_have_no_radio() -> None:
         Scenario.from_toml(LINK, "wire.toml").radio_map()
 
 
-def test_an_unknown_quantity_is_told(radio: RadioMap) -> None:
+def test_an_unknown_quantity_is_an_error(radio: RadioMap) -> None:
     with pytest.raises(InputError, match="no map of `rsrq`; there are sinr, rsrp, cell"):
         radio.plot("rsrq")
 
@@ -219,7 +224,7 @@ def test_an_unknown_quantity_is_told(radio: RadioMap) -> None:
 
 
 def rectangles(axes: Axes, *, again: bool) -> list[tuple[float, float, float, str]]:
-    """Give begin in milliseconds, lowest and highest PRB, and colour of what is drawn."""
+    """Return begin in milliseconds, lowest and highest PRB, and colour of each rectangle."""
     (blocks,) = (
         each
         for each in axes.collections
@@ -228,7 +233,7 @@ def rectangles(axes: Axes, *, again: bool) -> list[tuple[float, float, float, st
     found = []
     for path, face in zip(blocks.get_paths(), blocks.get_facecolor(), strict=True):
         box = path.get_extents()
-        assert box.width == pytest.approx(1.0), "a TTI has a millisecond"
+        assert box.width == pytest.approx(1.0), "a TTI is one millisecond"
         colour = to_hex(face).upper()  # type: ignore[arg-type]  # the stubs know no array of colours
         found.append((round(box.x0, 6), box.y0, box.y1, colour))
     return sorted(found)
@@ -253,7 +258,7 @@ def test_blocks_are_the_allocations(run: Run, again: bool) -> None:
     assert axes.get_ylim() == (0, 50)
 
 
-def test_what_was_not_decoded_is_marked(run: Run) -> None:
+def test_failed_receptions_are_marked(run: Run) -> None:
     rows = run.allocations.filter(pl.col("cell") == 1, pl.col("reception") == "failed")
     (marks,) = (
         each
@@ -272,7 +277,7 @@ def test_a_window_is_cut_out(run: Run) -> None:
     assert all(150 <= begin < 200 for begin in begins)
 
 
-def test_many_terminals_share_a_scale(run: Run) -> None:
+def test_many_ues_share_a_colour_bar(run: Run) -> None:
     axes = run.plot_prbs(1)
     ues = run.allocations.filter(pl.col("cell") == 1)["ue"].unique().sort().to_list()
     assert len(ues) > 7
@@ -293,9 +298,7 @@ def test_many_terminals_share_a_scale(run: Run) -> None:
         ("20MHz", 25, 100),
     ],
 )
-def test_groups_are_as_large_as_the_carrier_asks(
-    small: Scenario, bandwidth: str, groups: int, prbs: int
-) -> None:
+def test_rbgs_have_the_size_for_the_carrier(small: Scenario, bandwidth: str, groups: int, prbs: int) -> None:
     run = small.with_({"carrier.bandwidth": bandwidth}).run(allocations=("0ms", "201ms"))
     used = 0
     for rbgs in run.allocations["rbgs"].to_list():
@@ -303,21 +306,21 @@ def test_groups_are_as_large_as_the_carrier_asks(
     assert used == (1 << groups) - 1
     axes = run.plot_prbs()
     assert max(each[2] for each in rectangles(axes, again=False)) == prbs
-    # What is drawn adds up to what the run says was used; the TTI at its end is the last.
+    # The drawn area equals the utilisation of the run; the TTI at the end of the run is the last.
     drawn = [each for again in (False, True) for each in rectangles(axes, again=again)]
     area = sum(top - bottom for _, bottom, top, _ in drawn)
     whole = {"1.4MHz": 6, "3MHz": 15, "5MHz": 25, "10MHz": 50, "15MHz": 75, "20MHz": 100}[bandwidth]
     assert area / whole / 200 == pytest.approx(run.cells["downlink_prb_use"][0], rel=1e-9)
 
 
-def test_what_was_not_written_down_is_not_drawn(sites: Scenario, run: Run) -> None:
+def test_missing_allocations_are_an_error(sites: Scenario, run: Run) -> None:
     with pytest.raises(InputError, match="a run without allocations: run with allocations="):
         sites.run().plot_prbs()
     with pytest.raises(InputError, match="no cell 6; there are 6, counted from 0"):
         run.plot_prbs(6)
 
 
-def test_allocations_are_kept(run: Run, tmp_path: Path) -> None:
+def test_allocations_are_saved(run: Run, tmp_path: Path) -> None:
     back = Run.load(run.save(tmp_path))
     assert back.allocations.equals(run.allocations)
     assert back.allocations.schema == run.allocations.schema
@@ -358,7 +361,7 @@ def test_handovers_are_marked_when_they_end(drive: Run) -> None:
     for axes in drive.plot_timeline().axes:
         marks = [line for line in axes.lines if line.get_label() == "handover"]
         assert [float(np.asarray(line.get_xdata())[0]) for line in marks] == ends["time_s"].to_list()
-    # from there on the series has the other cell
+    # from then on, the series has the other cell
     series = drive.series.filter(pl.col("flow").cast(pl.String) == "flow-0")
     after = series.filter(pl.col("time_s") > ends["time_s"][0])
     assert after["cell"].unique().to_list() == [1]
@@ -407,7 +410,7 @@ def test_pictures_are_files_of_the_same_bytes(cli: Cli, file: Path, tmp_path: Pa
         assert first.read_text().startswith("<?xml")
 
 
-def test_a_run_is_drawn_without_running(cli: Cli, run: Run, tmp_path: Path) -> None:
+def test_a_stored_run_is_drawn_without_simulating(cli: Cli, run: Run, tmp_path: Path) -> None:
     folder = run.save(tmp_path / "run")
     for name in ("map", "prbs", "timeline"):
         done = cli("plot", name, folder, "-o", f"{name}.png")
@@ -437,19 +440,19 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
     [
         (
             ("plot", "map", "sites.toml", "-o", "map.gif"),
-            "map.gif: a picture's name ends in .svg, .pdf, .png",
+            "map.gif: the name of a picture must end in .svg, .pdf, .png",
         ),
         (("plot", "map", "sites.toml", "--quantity", "rsrq"), "'rsrq' is not one of"),
         (("plot", "map", "sites.toml", "--points", "0"), "points: 0 is not in the range 2..5000"),
         (
             ("plot", "map", "sites.toml", "--extent", "1,2,3"),
-            "extent: `1,2,3` is no area; expected WEST,EAST",
+            "extent: `1,2,3` is not an area; expected WEST,EAST",
         ),
         (("plot", "map", "sites.toml", "--height", "-1"), "height: -1 m is not above ground"),
         (("plot", "map", "nowhere.toml"), "nowhere.toml: No such file or directory"),
         (("plot", "map", "link.toml"), "link.toml: there is no [[site]], so there is no radio to map"),
         (("plot", "prbs", "sites.toml"), "sites.toml: a scenario needs a window, as in --from 1s --to 1.1s"),
-        (("plot", "prbs", "sites.toml", "--from", "1s"), "--from and --to go together"),
+        (("plot", "prbs", "sites.toml", "--from", "1s"), "--from and --to must be given together"),
         (("plot", "prbs", "sites.toml", "--from", "1", "--to", "2s"), "allocations: `1` needs a unit"),
         (
             ("plot", "prbs", "sites.toml", "--from", "5s", "--to", "6s"),
@@ -470,7 +473,7 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_line(cli: Cli, file: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_an_error_is_one_line(cli: Cli, file: Path, arguments: tuple[str, ...], message: str) -> None:
     file.with_name("link.toml").write_text(LINK, encoding="utf-8")
     done = cli(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -478,8 +481,8 @@ def test_a_mistake_is_one_line(cli: Cli, file: Path, arguments: tuple[str, ...],
     assert message in done.stderr
 
 
-def test_ids_of_flows_are_drawn_as_they_are() -> None:
-    """Neither as formulas, which these are not, nor hidden for an underscore."""
+def test_ids_of_flows_are_drawn_literally() -> None:
+    """Neither as formulas nor hidden because of an underscore."""
     flow = "[[flow]]\nid = '{}'\ntraffic = {{ kind = 'transfer', size = '1kB' }}\n"
     names = [r"$\frac{$", "_hidden", "US$ 5"]
     text = 'duration = "200ms"\n[[site]]\n[[ue]]\n' + "".join(map(flow.format, names))

@@ -1,4 +1,4 @@
-"""Congestion controls written in Python: found by name, checked, run, and ended by one clear line."""
+"""Congestion controls written in Python: found by name, checked and run; errors are one line."""
 
 import json
 import linecache
@@ -55,14 +55,14 @@ ON_CONGESTION = "    def on_congestion(self, event: airwnd.Congestion) -> None:\
 
 
 def write(folder: Path, *, ack: str = "pass", congestion: str = "pass", more: str = "") -> Path:
-    """A class with these bodies: the body of on_ack is line 7 of its file."""
+    """Write a class with these method bodies; the body of on_ack is line 7 of the file."""
     path = folder / "mine.py"
     path.write_text(HEAD + ON_ACK.format(ack) + ON_CONGESTION.format(congestion) + more, encoding="utf-8")
     return path
 
 
 def wire(folder: Path, **cc: object) -> Scenario:
-    """A flow with the class of this folder over a wire."""
+    """Return a scenario of one flow over a wire, with the class in this folder."""
     (folder / "wire.toml").write_text(WIRE, encoding="utf-8")
     return Scenario.load(folder / "wire.toml", allow_code=True).with_(
         {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine", **cc}}
@@ -70,14 +70,14 @@ def wire(folder: Path, **cc: object) -> Scenario:
 
 
 def loaded(folder: Path) -> Plugin:
-    """The class of this folder."""
+    """Load the class in this folder."""
     plugin = find("mine.py:Mine", None, "{}", folder)
     plugin.load()
     return plugin
 
 
 def complaint(folder: Path, **cc: object) -> str:
-    """What is said of a run, without the place of the setting."""
+    """Return the error message of a run, without the place of the setting."""
     return complaint_of(lambda: wire(folder, **cc))
 
 
@@ -87,7 +87,7 @@ def complaint_of(make: Callable[[], Scenario]) -> str:
     return str(caught.value).rpartition("}: ")[2].removeprefix("flow[0].cc")
 
 
-# What it does.
+# Behaviour.
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_windows_are_rounded_down_and_hold_a_segment(tmp_path: Path) -> None:
     assert series["ssthresh_bytes"][-1] is None
 
 
-def test_a_pace_is_kept(tmp_path: Path) -> None:
+def test_a_pacing_rate_is_respected(tmp_path: Path) -> None:
     write(tmp_path, ack="self.cwnd_bytes = 100_000; self.pacing_rate_bps = 2e6")
     paced = wire(tmp_path).with_(preset="airwnd-0.1")
     flow = paced.run().flows.filter(pl.col("group") == "flow")
@@ -188,7 +188,7 @@ def test_a_pace_is_kept(tmp_path: Path) -> None:
     assert hasty["goodput_kbps"][0] > 8000
 
 
-def test_deliveries_are_told_in_recovery_too(tmp_path: Path) -> None:
+def test_deliveries_are_reported_during_recovery(tmp_path: Path) -> None:
     record = (
         "    seen: list[object] = []\n"
         "    def on_delivery(self, ack: airwnd.Ack) -> None:\n        self.seen.append(ack)\n"
@@ -196,7 +196,7 @@ def test_deliveries_are_told_in_recovery_too(tmp_path: Path) -> None:
     halve = "self.cwnd_bytes = event.in_flight_bytes / 2 + 1000"
     grow = "self.cwnd_bytes += ack.acked_bytes / (1 if self.cwnd_bytes < 80_000 else 50)"
     write(tmp_path, ack=grow, congestion=halve, more=record)
-    # The upload would delay ACKs, and buffers the flight.
+    # The upload would delay ACKs, and buffers the segments in flight.
     buffers = {"tcp.send_buffer": "1MiB", "tcp.receive_buffer": "1MiB"}
     wire(tmp_path).with_({"flow[1].start": "19.9s", **buffers}).run()
     seen = vars(loaded(tmp_path).kind)["seen"]
@@ -222,12 +222,12 @@ def _flow(name: str) -> "pl.Expr":
     return pl.col("flow").cast(pl.String) == name
 
 
-def test_a_window_has_no_end(tmp_path: Path) -> None:
+def test_a_window_may_be_infinite(tmp_path: Path) -> None:
     write(tmp_path, ack="self.cwnd_bytes *= 1e6 if self.cwnd_bytes < 1e200 else 1")
     assert wire(tmp_path).run().totals["goodput_kbps"] > 100
 
 
-def test_events_can_be_made_for_tests() -> None:
+def test_events_can_be_created_in_tests() -> None:
     ack = airwnd.Ack(now_s=1.5, acked_bytes=1000, rtt_s=0.1)
     assert (ack.now_s, ack.acked_bytes, ack.rtt_s, ack.srtt_s, ack.round) == (1.5, 1000, 0.1, None, 0)
     event = airwnd.Congestion(signal="timeout", in_flight_bytes=7)
@@ -245,13 +245,13 @@ def test_events_can_be_made_for_tests() -> None:
         airwnd.Congestion(signal="lost")  # type: ignore[arg-type]  # wrong on purpose
 
 
-def test_runs_side_by_side_are_the_same_as_one_by_one() -> None:
+def test_parallel_runs_equal_sequential_runs() -> None:
     scenario = Scenario.load(EXAMPLE / "scenario.toml", allow_code=True).with_(duration="1s")
     alone = [scenario.run(seed=seed).outcome for seed in range(4)]
     assert [run.outcome for run in scenario.run_many(range(4), jobs=2)] == alone
 
 
-# Where it is found.
+# Lookup.
 
 
 def test_a_file_is_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_a_module_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert digests[0] == digests[1]
 
 
-def test_a_class_of_a_notebook_is_registered() -> None:
+def test_a_class_in_a_notebook_is_registered() -> None:
     @airwnd.register
     class Notebook(airwnd.CongestionControl):
         def on_ack(self, ack: airwnd.Ack) -> None:
@@ -306,7 +306,7 @@ def test_a_cell_that_is_run_again_replaces_its_class() -> None:
     for number, window in enumerate((5000, 9000)):
         text = HEAD + ON_ACK.format(f"self.cwnd_bytes = {window}") + ON_CONGESTION.format("pass")
         name = f"<cell {number}>"
-        # As notebooks make the text of a cell known to tracebacks.
+        # As notebooks register the text of a cell for tracebacks.
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
         names: dict[str, type[airwnd.CongestionControl]] = {"__name__": "__main__"}  # type: ignore[dict-item]  # as globals have it
         exec(compile(text, name, "exec"), names)  # noqa: S102
@@ -318,7 +318,7 @@ def test_a_cell_that_is_run_again_replaces_its_class() -> None:
     assert digests[0] != digests[1]
 
 
-def test_what_cannot_be_registered_is_refused() -> None:
+def test_an_unsuitable_class_is_not_registered() -> None:
     with pytest.raises(InputError, match=r"int is not a subclass of airwnd.CongestionControl"):
         airwnd.register(int)  # type: ignore[type-var]  # wrong on purpose
     text = HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
@@ -332,7 +332,7 @@ def test_what_cannot_be_registered_is_refused() -> None:
         airwnd.register(names["Mine"])
 
 
-# What identifies it.
+# Identity.
 
 
 def test_a_changed_class_is_another_scenario(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_a_changed_class_is_another_scenario(tmp_path: Path) -> None:
     changed = wire(tmp_path)
     assert changed != first
     assert Task(changed, 1).key != Task(first, 1).key
-    # A scenario goes on with the class that it was made with.
+    # A scenario keeps the class with which it was created.
     assert first.run(series="1s").series.filter(_flow("flow-0"))["cwnd_bytes"][-1] == 5000
     rates = [scenario.run().outcome["flows"][0]["goodput_kbps"] for scenario in (first, changed)]
     assert rates[1] > 1.5 * rates[0]
@@ -389,7 +389,7 @@ def test_a_resolved_scenario_refuses_a_changed_class(tmp_path: Path, monkeypatch
         Scenario.from_dict(resolved)
 
 
-def test_a_scenario_travels_with_the_digest_of_its_class(tmp_path: Path) -> None:
+def test_a_scenario_is_pickled_with_the_digest_of_its_class(tmp_path: Path) -> None:
     write(tmp_path)
     scenario = wire(tmp_path)
     parcel = pickle.dumps(scenario)
@@ -399,7 +399,7 @@ def test_a_scenario_travels_with_the_digest_of_its_class(tmp_path: Path) -> None
         pickle.loads(parcel)  # noqa: S301
 
 
-def test_worker_processes_find_it(tmp_path: Path) -> None:
+def test_worker_processes_find_the_class(tmp_path: Path) -> None:
     write(tmp_path, ack="self.cwnd_bytes += 10")
     scenario = wire(tmp_path)
     (found,) = carry_out([Task(scenario, scenario.seed)], Store(tmp_path / "runs"), Processes(1))
@@ -417,7 +417,7 @@ def test_defaults_are_written_out(tmp_path: Path) -> None:
     assert (cc["gain"], cc["word"]) == (2, "x")
 
 
-def test_what_a_class_does_to_its_arguments_stays_with_it(tmp_path: Path) -> None:
+def test_a_class_cannot_change_the_settings_of_others(tmp_path: Path) -> None:
     init = (
         "    def __init__(self, connection, steps):\n"
         "        super().__init__(connection)\n"
@@ -430,7 +430,7 @@ def test_what_a_class_does_to_its_arguments_stays_with_it(tmp_path: Path) -> Non
         assert series["cwnd_bytes"].unique().to_list() == [9000]
 
 
-# What can be wrong with it.
+# Errors.
 
 
 INIT = "    def __init__(self, connection, {}):\n        super().__init__(connection)\n"
@@ -495,14 +495,14 @@ INIT = "    def __init__(self, connection, {}):\n        super().__init__(connec
         ),
     ],
 )
-def test_a_class_that_does_not_fit(
+def test_an_unsuitable_class_is_rejected(
     tmp_path: Path, more: str, settings: dict[str, object], expected: str
 ) -> None:
     write(tmp_path, more=more)
     assert complaint(tmp_path, **settings).replace(str(tmp_path), "FOLDER") == expected
 
 
-def test_a_class_that_lacks_a_method(tmp_path: Path) -> None:
+def test_a_class_without_a_method_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(HEAD + "    pass\n", encoding="utf-8")
     assert complaint(tmp_path) == ".class: mine.py: Mine lacks on_ack and on_congestion"
 
@@ -544,7 +544,7 @@ def test_a_method_that_fails_ends_the_run(tmp_path: Path, body: str, expected: s
     assert complaint(tmp_path) == "mine.py" + expected.format("on_congestion").replace(":7:", ":9:")
 
 
-def test_the_command_line_says_it_in_one_line(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_line_prints_one_line(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, ack="1 / 0")
     wire(tmp_path)
     done = cli("run", "wire.toml", "--allow-code", "--set", MINE, "--out", "out")
@@ -553,12 +553,12 @@ def test_the_command_line_says_it_in_one_line(cli: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_cause_is_kept(tmp_path: Path) -> None:
+def test_the_cause_is_attached(tmp_path: Path) -> None:
     write(tmp_path, ack="1 / 0")
     with pytest.raises(ScenarioError) as caught:
         wire(tmp_path).run()
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-    # A later complaint has nothing to do with it.
+    # A later error is independent of it.
     with pytest.raises(ScenarioError) as caught:
         Scenario.from_toml("")
     assert caught.value.__cause__ is None
@@ -597,19 +597,19 @@ def test_a_failure_leaves_other_runs_alone(tmp_path: Path) -> None:
         ("MemoryError", "MemoryError"),
     ],
 )
-def test_whatever_a_class_raises_ends_in_one_line(tmp_path: Path, raised: str, shown: str) -> None:
+def test_any_exception_of_a_class_gives_one_line(tmp_path: Path, raised: str, shown: str) -> None:
     write(tmp_path, ack=f"raise {raised}")
     assert complaint(tmp_path) == f"mine.py:7: Mine.on_ack: {shown}"
     write(tmp_path, more=f"\nraise {raised}\n")
     assert complaint(tmp_path) == f".class: mine.py:11: {shown}"
 
 
-def test_an_endless_recursion_ends_in_one_line(tmp_path: Path) -> None:
+def test_an_endless_recursion_gives_one_line(tmp_path: Path) -> None:
     write(tmp_path, ack="self.on_ack(ack)")
     assert complaint(tmp_path).startswith("mine.py:7: Mine.on_ack: RecursionError: maximum recursion depth")
 
 
-def test_a_class_that_ends_the_program_ends_the_run_only(cli: Cli, tmp_path: Path) -> None:
+def test_a_class_that_exits_ends_only_the_run(cli: Cli, tmp_path: Path) -> None:
     write(tmp_path, ack="raise SystemExit(0)")
     wire(tmp_path)
     done = cli("run", "wire.toml", "--allow-code", "--set", MINE)
@@ -617,7 +617,7 @@ def test_a_class_that_ends_the_program_ends_the_run_only(cli: Cli, tmp_path: Pat
     assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: SystemExit: 0\n"
 
 
-def test_ctrl_c_is_no_mistake_of_the_class(tmp_path: Path) -> None:
+def test_ctrl_c_is_not_an_error_of_the_class(tmp_path: Path) -> None:
     write(tmp_path, ack="\n        open('begun', 'w').close()\n        while True: pass")
     wire(tmp_path)
     command = [sys.executable, "-m", "airwnd", "run", "wire.toml", "--allow-code", "--set", MINE]
@@ -634,14 +634,14 @@ def test_ctrl_c_is_no_mistake_of_the_class(tmp_path: Path) -> None:
     assert (process.returncode, output, errors.strip()) == (130, "", "airwnd: interrupted")
 
 
-# What takes too long.
+# Time limits.
 
 LATE = "did not return within 0.5 s; --plugin-timeout (in Python: plugin_timeout_s) sets the limit"
 ENDLESS = "\n        while True: pass"
 
 
 def late(folder: Path, **cc: object) -> Scenario:
-    """The wire, where each call of the class may take half a second."""
+    """The wire scenario, with a limit of 0.5 s for each call of the class."""
     (folder / "wire.toml").write_text(WIRE, encoding="utf-8")
     return Scenario.load(folder / "wire.toml", allow_code=True, plugin_timeout_s=0.5).with_(
         {"flow[0].cc": {"kind": "python", "class": "mine.py:Mine", **cc}}
@@ -681,14 +681,12 @@ def late(folder: Path, **cc: object) -> Scenario:
         ),
     ],
 )
-def test_a_call_that_never_returns_ends_in_one_line(
-    tmp_path: Path, parts: dict[str, str], place: str
-) -> None:
+def test_a_call_that_never_returns_gives_one_line(tmp_path: Path, parts: dict[str, str], place: str) -> None:
     write(tmp_path, **parts)
     assert complaint_of(lambda: late(tmp_path)) == place + LATE
 
 
-def test_threads_are_interrupted_each_for_itself(tmp_path: Path) -> None:
+def test_threads_are_interrupted_separately(tmp_path: Path) -> None:
     write(tmp_path, ack=ENDLESS)
     hanging = late(tmp_path)
     sound = Scenario.from_toml(WIRE).with_(duration="1s")
@@ -709,7 +707,7 @@ def test_threads_are_interrupted_each_for_itself(tmp_path: Path) -> None:
     assert sorted(found) == ["finished", *[f"mine.py:8: Mine.on_ack: {LATE}"] * 2]
 
 
-def test_worker_processes_have_the_limit_too(tmp_path: Path) -> None:
+def test_the_limit_applies_to_worker_processes(tmp_path: Path) -> None:
     write(tmp_path, ack=ENDLESS)
     scenario = late(tmp_path)
     with pytest.raises(ScenarioError, match=re.escape(f"mine.py:8: Mine.on_ack: {LATE}")):
@@ -747,12 +745,12 @@ def test_a_class_that_ends_its_process_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
-def test_a_limit_is_above_zero(limit: float) -> None:
+def test_the_limit_must_be_positive(limit: float) -> None:
     with pytest.raises(InputError, match=r"plugin timeout: .* s is not above zero"):
         Scenario.from_toml(WIRE, plugin_timeout_s=limit)
 
 
-def test_there_may_be_no_limit(tmp_path: Path) -> None:
+def test_the_limit_may_be_infinite(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "wire.toml").write_text(WIRE, encoding="utf-8")
     scenario = Scenario.load(tmp_path / "wire.toml", allow_code=True, plugin_timeout_s=math.inf)
@@ -760,7 +758,7 @@ def test_there_may_be_no_limit(tmp_path: Path) -> None:
     assert named.run().totals["goodput_kbps"] > 0
 
 
-# What may be executed.
+# Permission to execute code.
 
 MARK = "open({!r}, 'w').close()\n"
 
@@ -787,13 +785,13 @@ def hostile(tmp_path: Path) -> Path:
         ("plot", "map", "s.toml", "--points", "5"),
     ],
 )
-def test_looking_at_a_scenario_executes_nothing(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
+def test_reading_a_scenario_executes_nothing(cli: Cli, hostile: Path, words: tuple[str, ...]) -> None:
     done = cli(*words)
     assert done.returncode == 0, done.stderr
     assert not (hostile / "mark").exists()
     if words[0] == "check":
-        told = done.stderr if "--json" in words else done.stdout.partition("\n")[2]
-        assert told == "not executed: mine.py:Mine; airwnd run does so with --allow-code\n"
+        output = done.stderr if "--json" in words else done.stdout.partition("\n")[2]
+        assert output == "not executed: mine.py:Mine; airwnd run --allow-code executes this code\n"
 
 
 RUNS = [
@@ -810,7 +808,7 @@ def test_a_run_executes_nothing_without_permission(cli: Cli, hostile: Path, word
     done = cli(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.partition(": ")[2].partition(": ")[2] == (
-        f"{hostile}/mine.py is Python code, which a run executes with your rights; "
+        f"{hostile}/mine.py is Python code, which a run executes with your permissions; "
         "to allow that: --allow-code (in Python: allow_code=True)\n"
     )
     assert not (hostile / "mark").exists()
@@ -823,7 +821,7 @@ def test_a_run_executes_the_class_with_permission(cli: Cli, hostile: Path, words
     assert (hostile / "mark").exists()
 
 
-def test_a_reproduction_needs_permission_too(cli: Cli, folder: Path, tmp_path: Path) -> None:
+def test_a_reproduction_needs_permission(cli: Cli, folder: Path, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     text = MARK.format(str(mark)) + HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
     (folder / "mine.py").write_text(text, encoding="utf-8")
@@ -850,7 +848,9 @@ def test_a_module_is_not_imported_without_permission(
     scenario = Scenario.from_toml(WIRE).with_({"flow[0].cc": {"kind": "python", "class": module}})
     assert scenario.code == (module,)
     for run in (scenario.run, scenario.check_code, lambda: scenario.run_many(range(2))):
-        with pytest.raises(ScenarioError, match=r"is Python code, which a run executes with your rights"):
+        with pytest.raises(
+            ScenarioError, match=r"is Python code, which a run executes with your permissions"
+        ):
             run()
     assert not (tmp_path / "mark").exists()
     assert module.partition(":")[0] not in sys.modules
@@ -882,7 +882,7 @@ def test_finished_runs_need_no_permission(tmp_path: Path) -> None:
     assert carry_out([Task(looked_at, 1)], store, Processes(1)).reused == 1
 
 
-# What its text says without being executed.
+# Static analysis of the text.
 
 STATEMENT = "Mine must be a class statement or an import at the top level"
 
@@ -906,7 +906,7 @@ STATEMENT = "Mine must be a class statement or an import at the top level"
         (f"#{' ' * 2**20}\n", "FOLDER/mine.py cannot be read: it has more than 1048576 bytes"),
     ],
 )
-def test_a_text_that_does_not_fit_is_not_executed(
+def test_an_unsuitable_text_is_not_executed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: str
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -919,7 +919,7 @@ def test_a_text_that_does_not_fit_is_not_executed(
     assert "base" not in sys.modules
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+def test_only_regular_files_are_read_as_classes(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "mine.py")
     with pytest.raises(RefusedError, match=r"mine.py cannot be read: it is not a regular file"):
         find("mine.py:Mine", None, "{}", tmp_path)
@@ -947,7 +947,7 @@ def test_bases_are_found_through_imports(tmp_path: Path, monkeypatch: pytest.Mon
     plugin = find("nest.mine:Mine", None, "{}", tmp_path)
     plugin.load()
     assert plugin.kind.__mro__[1].__module__ == "nest.deep.base"
-    # Imported once: the text that is executed is not the one that is there now.
+    # Imported once: the executed text differs from the current one.
     (tmp_path / "nest/deep/base.py").write_text(PACKAGE["nest/deep/base.py"], encoding="utf-8")
     again = find("nest.mine:Mine", None, "{}", tmp_path)
     with pytest.raises(
@@ -956,7 +956,7 @@ def test_bases_are_found_through_imports(tmp_path: Path, monkeypatch: pytest.Mon
         again.load()
 
 
-def test_a_base_that_only_execution_shows_is_refused_elsewhere_only(
+def test_a_base_known_only_after_execution_must_be_in_the_same_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -975,7 +975,7 @@ def test_a_base_that_only_execution_shows_is_refused_elsewhere_only(
         find("mine.py:Mine", None, "{}", tmp_path).load()
 
 
-def test_a_constructor_that_only_execution_shows_is_checked_then(tmp_path: Path) -> None:
+def test_a_constructor_known_only_after_execution_is_checked_then(tmp_path: Path) -> None:
     text = HEAD.replace("class Mine", "def keep(kind): return kind\n\n\n@keep\nclass Mine")
     init = INIT.format("gain=1")
     whole = text + ON_ACK.format("pass") + ON_CONGESTION.format("pass") + init
@@ -986,7 +986,7 @@ def test_a_constructor_that_only_execution_shows_is_checked_then(tmp_path: Path)
     )
 
 
-# How it is shown.
+# Display.
 
 
 def test_it_is_listed_and_explained(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1001,7 +1001,7 @@ def test_it_is_listed_and_explained(cli: Cli, monkeypatch: pytest.MonkeyPatch) -
     assert re.search(r"^  sha256  Digest of .*\n +default none;", explained, re.MULTILINE)
 
 
-def test_the_schema_knows_it() -> None:
+def test_the_schema_contains_it() -> None:
     validator = jsonschema.Draft202012Validator(airwnd.schema())
     resolved = Scenario.load(EXAMPLE / "scenario.toml").resolved
     validator.validate(resolved)
@@ -1010,7 +1010,7 @@ def test_the_schema_knows_it() -> None:
     assert validator.is_valid({**resolved, "flow": [{"cc": {"kind": "plugin", "name": "x", "gain": 1.0}}]})
 
 
-# What the documentation says of it.
+# Documentation.
 
 
 def test_the_guide_shows_the_examples() -> None:
@@ -1021,7 +1021,7 @@ def test_the_guide_shows_the_examples() -> None:
         assert (ROOT / "examples" / "rust-plugin" / "src" / path).read_text(encoding="utf-8") in guide, path
 
 
-def test_the_guide_tells_the_truth(tmp_path: Path) -> None:
+def test_the_guide_is_correct(tmp_path: Path) -> None:
     guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
     for name in ("gentle.py", "scenario.toml"):
         shutil.copy(EXAMPLE / name, tmp_path)

@@ -1,4 +1,4 @@
-"""Presets, as Python and the command line see them."""
+"""Presets in Python and on the command line."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ SETTINGS = {
 }
 
 
-def test_what_a_preset_sets_is_in_the_resolved_scenario() -> None:
+def test_values_of_a_preset_are_in_the_resolved_scenario() -> None:
     resolved = airwnd.Scenario.from_dict(SETTINGS).resolved
     assert resolved["preset"] == "ns3.44"
     assert resolved["link"][0]["aqm"]["root"] == "newton"
@@ -23,7 +23,7 @@ def test_what_a_preset_sets_is_in_the_resolved_scenario() -> None:
     assert airwnd.Scenario.from_dict(resolved).resolved == resolved
 
 
-def test_a_preset_is_a_key_like_any_other() -> None:
+def test_a_preset_is_an_ordinary_key() -> None:
     scenario = airwnd.Scenario.from_dict(SETTINGS)
     own = scenario.with_(preset="none")
     assert own.resolved["link"][0]["aqm"]["root"] == "exact"
@@ -43,7 +43,7 @@ def test_every_value_has_a_source() -> None:
         assert all(value.source for value in preset.values)
 
 
-def test_the_default_congestion_control_is_the_presets(tmp_path: Path) -> None:
+def test_the_default_congestion_control_is_that_of_the_preset(tmp_path: Path) -> None:
     design = tmp_path / "scenario.toml"
     design.write_text('duration = "1s"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n')
     scenario = airwnd.Scenario.load(design)

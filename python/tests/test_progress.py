@@ -1,4 +1,4 @@
-"""Progress without a terminal: few lines, with the time left, only for what takes long."""
+"""Progress without a terminal: a few lines with the time left, only for long work."""
 
 import re
 
@@ -17,7 +17,7 @@ class Clock:
 
 
 def lines_of(duration_s: float, *, reports: int = 10_000) -> list[str]:
-    """The lines of work that advances evenly for so long."""
+    """Return the lines printed during work that advances evenly for `seconds`."""
     clock, lines = Clock(), list[str]()
     progress = ProgressLines("sweep", clock, lines.append)
     for number in range(reports + 1):
@@ -30,7 +30,7 @@ def test_short_work_prints_nothing() -> None:
     assert lines_of(9.9) == []
 
 
-def test_every_tenth_has_a_line_with_the_time_left() -> None:
+def test_each_step_of_10_percent_has_a_line_with_the_time_left() -> None:
     found = lines_of(100)
     assert found[0] == "sweep: 10 % done in 10 s, about 1 min 30 s left"
     assert [int(re.findall(r"(\d+) %", line)[0]) for line in found] == [10, 20, 30, 40, 50, 60, 70, 80, 90]

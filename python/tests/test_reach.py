@@ -1,4 +1,4 @@
-"""What is said of UEs out of reach, and of links before a run."""
+"""Messages about UEs out of reach, and link budgets before a run."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airwnd import InputError, Scenario
-from airwnd.reach import complaints
+from airwnd.reach import reach_warnings
 
 from .conftest import Cli
 
@@ -34,11 +34,11 @@ def phone(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_run_names_the_terminal_the_reason_and_the_remedy(cli: Cli, phone: Path) -> None:
-    told = " ".join(cli("run", str(phone)).stdout.split())
-    assert "ue 0: uplink out of reach: SINR -2.6 dB over the carrier, 9.6 dB at the narrowest grant" in told
-    assert "`mac.uplink_adaptation = " in told
-    assert "PDF – %" in told
+def test_a_run_names_the_ue_the_reason_and_the_remedy(cli: Cli, phone: Path) -> None:
+    output = " ".join(cli("run", str(phone)).stdout.split())
+    assert "ue 0: uplink out of reach: SINR -2.6 dB over the carrier, 9.6 dB at the narrowest grant" in output
+    assert "`mac.uplink_adaptation = " in output
+    assert "PDF – %" in output
     reached = cli("run", str(phone), "--set", "mac.uplink_adaptation=headroom").stdout
     assert "out of reach" not in reached
 
@@ -52,15 +52,15 @@ def test_results_have_reach_as_columns() -> None:
 
 def test_many_are_counted() -> None:
     run = Scenario.from_toml(PHONE).with_({"ue[0].count": 14}).run()
-    lines = complaints(run.ues.to_dicts(), run.scenario)
+    lines = reach_warnings(run.ues.to_dicts(), run.scenario)
     assert len(lines) == 11
     assert lines[-1] == "and 4 more out of reach; see the table `ues`"
 
 
 def test_links_are_listed_without_a_run(cli: Cli, phone: Path) -> None:
-    told = cli("ues", str(phone)).stdout
-    assert "uplink" in told
-    assert "-110.7" in told
+    output = cli("ues", str(phone)).stdout
+    assert "uplink" in output
+    assert "-110.7" in output
     (ue,) = json.loads(cli("ues", str(phone), "--json").stdout)
     assert (ue["uplink_reach"], ue["uplink_narrow_prbs"]) == ("out of reach", 3)
     narrow = Scenario.load(phone).with_(NARROW).link_budgets()
@@ -69,7 +69,7 @@ def test_links_are_listed_without_a_run(cli: Cli, phone: Path) -> None:
         Scenario.from_toml('duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n').link_budgets()
 
 
-def test_the_map_of_the_uplink_is_what_terminals_have(phone: Path) -> None:
+def test_the_map_of_the_uplink_equals_the_link_budgets(phone: Path) -> None:
     for changes in ({}, NARROW):
         scenario = Scenario.load(phone).with_(changes)
         (ue,) = scenario.link_budgets().iter_rows(named=True)

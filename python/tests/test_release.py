@@ -1,4 +1,4 @@
-"""What a release is made of: its version, its citation, its manual pages."""
+"""Parts of a release: version, citation, manual pages."""
 
 import re
 import subprocess
@@ -38,8 +38,8 @@ def manual() -> ModuleType:
     return script("manual")
 
 
-def test_manual_pages_are_those_of_the_commands(manual: ModuleType, tmp_path: Path) -> None:
-    """``make man`` writes them again, in a process that has done nothing else."""
+def test_manual_pages_are_up_to_date(manual: ModuleType, tmp_path: Path) -> None:
+    """``make man`` updates them, in a fresh process."""
     subprocess.run([sys.executable, str(manual.__file__), str(tmp_path)], check=True)
     kept = {path.name: path.read_text(encoding="utf-8") for path in manual.FOLDER.iterdir()}
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}

@@ -1,4 +1,4 @@
-"""The pages of a reproduction, in a browser: what they show, against the numbers that they were made of."""
+"""Pages of a reproduction in a browser, compared with the numbers that they show."""
 
 import csv
 import html
@@ -57,7 +57,7 @@ text = "Nobody has looked at this"
 
 @pytest.fixture
 def out(folder: Path, tmp_path: Path) -> Path:
-    """Pages of the small experiment, one of whose claims holds, one does not, and one is not judged."""
+    """Pages of the small experiment: one claim holds, one does not, and one is not judged."""
     (folder.parent / "paper.toml").write_text(PAPER, encoding="utf-8")
     claims = folder / "claims.toml"
     text = re.sub(r'(id = "T\d"\n)text = .*\nsource = .*\n', r"\1", claims.read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def stored(out: Path) -> Findings:
     return found
 
 
-def test_every_link_leads_somewhere(out: Path) -> None:
+def test_no_link_is_broken(out: Path) -> None:
     pages = [out / "index.html", out / "nobody" / "index.html"]
     texts = {page.resolve(): html.unescape(page.read_text(encoding="utf-8")) for page in pages}
     names = {page: re.findall(r'\bid="([^"]*)"', text) for page, text in texts.items()}
@@ -93,14 +93,14 @@ def test_every_link_leads_somewhere(out: Path) -> None:
     assert (pages[1].parent / json.loads(drawing[1])["plotly"]).is_file()
 
 
-def test_the_page_has_everything_on_the_experiment(out: Path) -> None:
+def test_the_page_is_complete(out: Path) -> None:
     text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
     for wanted in ("A paper that nobody wrote", "1900.0", "It does.", 'duration = "1s"'):
         assert wanted in html.unescape(text), wanted
 
 
 def claims(page: Page, which: str = ".claims li") -> dict[str, str]:
-    """Give the claims on a page with their verdicts."""
+    """Return the claims on a page with their verdicts."""
     return {
         row.locator(".id").text_content() or "": row.locator(".verdict").text_content() or ""
         for row in page.locator(which).all()
@@ -122,7 +122,7 @@ def test_the_index_leads_to_the_claim(out: Path, open_page: OpenPage, shoot: Sho
     assert "Something arrives" in page.locator("#table0-T1").inner_text()
 
 
-def test_a_search_unfolds_what_it_finds(out: Path, open_page: OpenPage) -> None:
+def test_a_search_expands_its_matches(out: Path, open_page: OpenPage) -> None:
     page = open_page(out / "index.html")
     page.locator("#search").fill("looked")
     assert list(claims(page, ".claims li:visible")) == ["T3"]
@@ -140,7 +140,7 @@ def test_claims_come_before_pictures(out: Path, open_page: OpenPage) -> None:
 
 @pytest.mark.parametrize("name", ["index.html", "nobody/index.html"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_a_telephone(
+def test_pages_fit_a_phone(
     out: Path, open_page: OpenPage, shoot: Shoot, name: str, scheme: Literal["light", "dark"]
 ) -> None:
     page = open_page(out / name, width=390)
@@ -177,10 +177,10 @@ def test_charts_follow_the_colours_of_the_system(out: Path, open_page: OpenPage)
         page.wait_for_function(f"{CHART}._fullLayout.paper_bgcolor === '{ground}'")
 
 
-def test_what_a_page_loads_first_is_small(out: Path, open_page: OpenPage) -> None:
+def test_the_initial_load_of_a_page_is_small(out: Path, open_page: OpenPage) -> None:
     page = open_page(out / "nobody" / "index.html", width=390, height=300)
     page.wait_for_load_state("networkidle")
-    assert page.evaluate("typeof Plotly") == "undefined", "no chart is near"
+    assert page.evaluate("typeof Plotly") == "undefined", "no chart is near the viewport"
     assert page.locator(".plot-container").count() == 0
     page.locator("#table0-throughput").scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .plot-container")
@@ -226,7 +226,7 @@ def test_a_chart_shows_the_numbers_of_the_table(out: Path, open_page: OpenPage, 
     assert [text for text in cells if text in shown] == shown
 
 
-def test_hover_tells_the_value_and_a_click_hides_the_line(out: Path, open_page: OpenPage) -> None:
+def test_hover_shows_the_value_and_a_click_hides_the_line(out: Path, open_page: OpenPage) -> None:
     page = open_page(out / "nobody" / "index.html")
     chart = page.locator("#table0-throughput .chart")
     chart.scroll_into_view_if_needed()
@@ -265,7 +265,7 @@ def test_a_drag_zooms_and_a_double_click_resets(out: Path, open_page: OpenPage) 
     page.wait_for_function(f"{RANGE}[0] !== {whole[0]}")
     low, high = page.evaluate(RANGE)
     assert high - low == pytest.approx((whole[1] - whole[0]) / 2, rel=0.02)
-    # Two clicks count as a double one however slowly they come, and the drag is none of them.
+    # Two clicks count as a double-click at any speed, but the drag does not count as a click.
     page.evaluate(f"{CHART}._context.doubleClickDelay = {HANG_MS}, {CHART}._mouseDownTime = 0")
     area.dblclick()
     page.wait_for_function(f"{RANGE}[0] !== {low}")
@@ -292,7 +292,7 @@ def test_without_the_library_there_are_still_pictures(out: Path, browser: Browse
     page.close()
 
 
-def test_a_page_gathers_experiments_run_one_at_a_time(folder: Path, out: Path) -> None:
+def test_a_page_combines_experiments_run_separately(folder: Path, out: Path) -> None:
     second = folder.parent / "table1"
     folder.rename(second)
     experiment = Experiment.load(second)
@@ -326,14 +326,14 @@ def test_verdicts_of_two_reproductions_compare_by_diff(out: Path) -> None:
         (4, True, True, False, "preview, 4 seeds, shortened"),
     ],
 )
-def test_only_runs_of_full_length_and_three_seeds_decide(
+def test_only_full_runs_with_three_seeds_give_verdicts(
     folder: Path, seeds: int | None, quick: bool, preview: bool, full: bool, said: str
 ) -> None:
     effort = Effort.of(Experiment.load(folder), seeds, quick=quick)
     assert (effort.preview, effort.full, effort_text(effort)) == (preview, full, said)
 
 
-def test_fewer_seeds_than_asked_decide_and_say_so(folder: Path) -> None:
+def test_verdicts_of_fewer_seeds_show_their_number(folder: Path) -> None:
     path = folder / "experiment.toml"
     path.write_text(path.read_text(encoding="utf-8").replace("seeds = 3", "seeds = 20"), encoding="utf-8")
     effort = Effort.of(Experiment.load(folder), 5, quick=False)
@@ -341,7 +341,7 @@ def test_fewer_seeds_than_asked_decide_and_say_so(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("seeds", "shown"), [(1, False), (3, True)])
-def test_notes_on_numbers_are_shown_beside_their_numbers_only(
+def test_notes_on_numbers_are_shown_only_with_a_full_run(
     folder: Path, tmp_path: Path, seeds: int, shown: bool
 ) -> None:
     path = folder / "experiment.toml"
@@ -373,12 +373,12 @@ def test_a_preview_shows_no_interval_and_no_verdict(folder: Path, tmp_path: Path
     (chart,) = found["charts"]
     assert all(end is None for line in chart["lines"] for end in (*line["low"], *line["high"]))
     page = (tmp_path / "nobody" / "index.html").read_text(encoding="utf-8")
-    assert "A preview decides nothing" in page
+    assert "A preview gives no verdict" in page
     assert "95 % interval</th>" not in page
     assert "1 experiment in preview" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
-def test_results_that_are_none_are_refused(out: Path) -> None:
+def test_invalid_results_are_rejected(out: Path) -> None:
     (out / NAME / "results.json").write_text("{}", encoding="utf-8")
     with pytest.raises(
         InputError, match=r"results\.json: not the results of a reproduction; remove the file"
@@ -390,10 +390,10 @@ def test_results_that_are_none_are_refused(out: Path) -> None:
     ("old", "new", "message"),
     [
         ('id = "T1"', 'id = "T9"', "claims.toml: claim.0..id: the paper makes no claim T9; .* T1, T2, T3"),
-        ('id = "T1"\n', 'id = "T1"\ntext = "x"\n', "claim.0..text: paper.toml says it for claim T1"),
+        ('id = "T1"\n', 'id = "T1"\ntext = "x"\n', "claim.0..text: paper.toml has it for claim T1"),
     ],
 )
-def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: str, message: str) -> None:
+def test_a_claim_must_be_in_the_paper(folder: Path, out: Path, old: str, new: str, message: str) -> None:
     assert out.is_dir()
     path = folder / "claims.toml"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
@@ -402,7 +402,7 @@ def test_a_claim_is_one_of_the_papers(folder: Path, out: Path, old: str, new: st
 
 
 def made_up(experiment: Experiment) -> Results:
-    """Give an experiment results without a run: numbers at random, series as long as they are."""
+    """Return synthetic results of an experiment: random numbers, and series of realistic length."""
     random = np.random.default_rng(1)
     keys = [axis.name for axis in experiment.axes]
     effort = Effort.of(experiment, LEAST_SEEDS, quick=False)
@@ -427,7 +427,7 @@ def made_up(experiment: Experiment) -> Results:
 
 @pytest.mark.nightly
 def test_no_page_of_a_paper_is_large(tmp_path: Path) -> None:
-    """With the script that all share, what a browser loads for a page is less than 2 MB."""
+    """Including the shared script, a page loads less than 2 MB."""
     for folder in runner.find_all():
         found = findings.gather(made_up(Experiment.load(folder)))
         (tmp_path / found["name"]).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Reproductions: what they leave, that they resume, that they do not depend on the jobs."""
+"""Reproductions: output, resumption, and independence of the number of jobs."""
 
 import json
 import os
@@ -74,7 +74,7 @@ def test_the_tables_on_the_terminal_are_not_cut(folder: Path, tmp_path: Path, wi
         assert measure.text(found.estimate(setting, measure).mean) in out
 
 
-def test_levels_that_choose_flows_share_a_run(folder: Path, tmp_path: Path) -> None:
+def test_levels_that_select_flows_share_a_run(folder: Path, tmp_path: Path) -> None:
     text = (folder / "experiment.toml").read_text(encoding="utf-8")
     for method, flow in (("drwa", 0), ("autotuning", 1)):
         setting = f'set = {{ "flow[0].rwnd" = "{method}" }}'
@@ -92,7 +92,7 @@ def test_levels_that_choose_flows_share_a_run(folder: Path, tmp_path: Path) -> N
                 assert measured[seed - 1] == run.flows["goodput_kbps"][flow]
 
 
-def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None:
+def test_finished_runs_are_not_repeated(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     first = results(folder, out)
     again = results(folder, out, seeds=3)
@@ -100,7 +100,7 @@ def test_what_is_finished_is_not_run_again(folder: Path, tmp_path: Path) -> None
     assert again.readings.values.filter(pl.col("seed") <= 2).equals(first.readings.values)
 
 
-def test_series_are_kept_with_the_figures(folder: Path, tmp_path: Path) -> None:
+def test_series_are_stored_with_the_results(folder: Path, tmp_path: Path) -> None:
     path, out = folder / "experiment.toml", tmp_path / "out"
     text = 'series = "50ms"\n' + path.read_text(encoding="utf-8")
     path.write_text(text.replace("totals.throughput_kbps", "series.cwnd_bytes"), encoding="utf-8")
@@ -116,14 +116,14 @@ def test_series_are_kept_with_the_figures(folder: Path, tmp_path: Path) -> None:
         assert results(folder, out).reused == 7
 
 
-def test_another_scenario_is_run_anew(folder: Path, tmp_path: Path) -> None:
+def test_a_changed_scenario_is_run_again(folder: Path, tmp_path: Path) -> None:
     results(folder, tmp_path / "out", seeds=1)
     path = folder / "scenario.toml"
     path.write_text(path.read_text().replace('duration = "1s"', 'duration = "900ms"'))
     assert results(folder, tmp_path / "out", seeds=1).reused == 0
 
 
-def test_a_file_cut_short_is_run_anew(folder: Path, tmp_path: Path) -> None:
+def test_a_truncated_file_is_run_again(folder: Path, tmp_path: Path) -> None:
     first = results(folder, tmp_path / "out", seeds=1)
     for index, path in enumerate((tmp_path / "out" / "runs").iterdir()):
         path.write_text(path.read_text()[: index * 100])
@@ -149,7 +149,7 @@ def test_an_svg_is_well_formed(folder: Path, tmp_path: Path) -> None:
     assert ET.parse(tmp_path / NAME / "throughput.svg").getroot().tag.endswith("svg")  # noqa: S314
 
 
-def test_quick_is_what_the_experiment_says(folder: Path, tmp_path: Path, cli: Cli) -> None:
+def test_quick_is_defined_by_the_experiment(folder: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("reproduce", folder, "--quick", "--out", tmp_path / "out")
     assert "4 runs" in done.stdout
     stored = json.loads(next((tmp_path / "out" / NAME / "runs").iterdir()).read_text())
@@ -160,7 +160,7 @@ def test_quick_is_what_the_experiment_says(folder: Path, tmp_path: Path, cli: Cl
     assert "95 %" not in done.stdout
 
 
-def test_experiments_are_found_by_name_from_a_folder_within(
+def test_experiments_are_found_by_name_from_a_subfolder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
@@ -176,7 +176,7 @@ def test_experiments_are_found_by_name_from_a_folder_within(
         ("experiment.toml", "seeds = 3", "", "`seeds` is missing"),
         ("experiment.toml", "seeds = 3", 'seeds = "2"', "seeds: expected an integer, found '2'"),
         ("experiment.toml", 'title = "A', 'tile = "A', "unknown key `tile`; allowed: title, place, seeds, "),
-        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is none of users, method"),
+        ("experiment.toml", 'x = "users"', 'x = "user"', r"plot\[0\]\.x: `user` is not one of users, method"),
         (
             "experiment.toml",
             "values = [2, 3]",
@@ -203,7 +203,7 @@ def test_experiments_are_found_by_name_from_a_folder_within(
         ("claims.toml", "above = 0", "above = 0\nbelow = 1", "a check needs one of"),
     ],
 )
-def test_a_mistake_in_an_experiment_is_one_line(
+def test_an_error_in_an_experiment_is_one_line(
     cli: Cli, folder: Path, file: str, old: str, new: str, message: str
 ) -> None:
     text = (folder / file).read_text(encoding="utf-8")
@@ -216,7 +216,7 @@ def test_a_mistake_in_an_experiment_is_one_line(
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_reproduction_goes_on_where_it_was_ended(
+def test_a_reproduction_continues_where_it_stopped(
     folder: Path, tmp_path: Path, cli: Cli, how: signal.Signals
 ) -> None:
     out, seeds = tmp_path / "out", "3"
@@ -241,7 +241,7 @@ def test_a_reproduction_goes_on_where_it_was_ended(
     if how is signal.SIGINT:
         assert "finished runs are kept" in errors
         assert "Traceback" not in errors
-    assert finished < 12, "it was ended in the middle"
+    assert finished < 12, "it was interrupted in the middle"
 
     again = cli(*arguments, out)
     assert again.returncode == 0, again.stderr

@@ -1,4 +1,4 @@
-"""What a run may take, and what is read, is limited: one line, never a full memory or a run without end."""
+"""Limits on memory and input: violations give one line, not exhausted memory or endless runs."""
 
 import os
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_the_command_line_refuses_what_does_not_fit(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_line_rejects_runs_that_exceed_the_memory(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", written(tmp_path, SHORT), "--series", "1ns", "--max-memory", "1GB")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "series: 1.0e8 rows (one every 1ns for each of 1 flows) need about 31.2 GB" in done.stderr
@@ -35,7 +35,7 @@ def test_the_command_line_refuses_what_does_not_fit(cli: Cli, tmp_path: Path) ->
 FULL = pytest.raises(ScenarioError, match=r"packets in the network, .* limit core\.server_queue")
 
 
-def test_a_flood_ends_before_the_memory_does() -> None:
+def test_unlimited_flows_end_before_memory_is_exhausted() -> None:
     scenario = Scenario.from_toml(FLOOD)
     with FULL:
         scenario.run(max_memory="20MB")
@@ -49,12 +49,12 @@ def test_a_limit_is_a_size(most: str | int) -> None:
         Scenario.from_toml(SHORT).run(max_memory=most)
 
 
-def test_runs_at_the_same_time_share_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_runs_share_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free", lambda: 10_000)
     assert (memory.share(), memory.share(4), memory.share(4, "3kB")) == (8000, 2000, 3000)
 
 
-def test_a_container_and_the_process_have_limits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_limits_of_container_and_process_apply(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     limit, taken = tmp_path / "max", tmp_path / "current"
     monkeypatch.setattr(memory, "_GROUPS", ((str(limit), str(taken)),))
     machine = memory.free()
@@ -67,14 +67,14 @@ def test_a_container_and_the_process_have_limits(monkeypatch: pytest.MonkeyPatch
     assert memory.free() == 0
 
 
-def test_check_refuses_what_run_does(cli: Cli, tmp_path: Path) -> None:
+def test_check_rejects_the_same_scenarios_as_run(cli: Cli, tmp_path: Path) -> None:
     path = written(tmp_path, CROWDED)
     said = [cli(command, path).stderr for command in ("check", "run")]
     assert said[0] == said[1]
     assert "s.toml:2: mac.srs_period: a sounding period of 2 TTI has offsets for 2 UEs" in said[0]
 
 
-def test_a_sweep_is_planned_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_too_large_to_list_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "free", lambda: 10**9)
     axes = tuple(Axis("grid", key, tuple(map(str, range(1000)))) for key in ("ue[0].count", "flow[0].count"))
     with pytest.raises(InputError, match=r"^1000000 settings with 1 seeds each would take about .* GB"):
@@ -104,7 +104,7 @@ def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:
         read_text(path)
 
 
-def test_texts_neither_act_on_a_terminal_nor_compute() -> None:
+def test_texts_are_safe_for_terminals_and_spreadsheets() -> None:
     with pytest.raises(
         ScenarioError, match=r'id: control characters are not allowed in a text, found ".u\{1b\}'
     ):

@@ -16,13 +16,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def without_digests(path: Path) -> dict[str, Any]:
-    """What earlier versions wrote: a list of tables, no digests."""
+    """Return the manifest of earlier versions: a list of tables, without digests."""
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     del manifest["digest"]
     return {**manifest, "tables": sorted(manifest["tables"])}
 
 
-def test_a_run_gives_frames(small: Scenario) -> None:
+def test_a_run_returns_frames(small: Scenario) -> None:
     run = small.run(seed=3, series="50ms")
     assert run.seed == 3
     assert run.duration_s == 0.2
@@ -45,14 +45,14 @@ def test_a_run_gives_frames(small: Scenario) -> None:
     assert run.wall_s is not None
 
 
-def test_without_a_wish_there_are_no_series_and_no_events(small: Scenario) -> None:
+def test_series_and_events_are_empty_unless_requested(small: Scenario) -> None:
     run = small.run()
     assert run.series.width == run.events.width == 0
 
 
 @pytest.fixture(scope="module")
 def lossy() -> Run:
-    """A wire with a short queue, on which a call keeps a download company."""
+    """A wire with a short queue, shared by a voice call and a download."""
     scenario = Scenario.from_dict(
         {
             "duration": "3s",
@@ -64,7 +64,7 @@ def lossy() -> Run:
     return scenario.run(series="10ms")
 
 
-def test_events_are_the_drops_of_the_books_and_the_repairs_of_the_flows(lossy: Run) -> None:
+def test_events_match_the_counted_drops_and_recoveries(lossy: Run) -> None:
     events = lossy.events
     assert events.columns == ["time_s", "flow", "event", "cause", "bytes", "cell"]
     assert events["time_s"].is_sorted()
@@ -81,11 +81,11 @@ def test_events_are_the_drops_of_the_books_and_the_repairs_of_the_flows(lossy: R
         assert of_flow.height == flow["timeouts"]
 
 
-def test_what_does_not_apply_is_null(lossy: Run) -> None:
+def test_inapplicable_values_are_null(lossy: Run) -> None:
     call = lossy.series.filter(pl.col("flow") == "call-0")
     for name in ("cwnd_bytes", "in_flight_bytes", "sinr_db", "mcs", "cell"):
         assert call[name].null_count() == call.height, name
-    # 1 ms of serialisation and 20 ms of delay at least; some intervals bring no packet
+    # at least 1 ms of serialisation and 20 ms of delay; some intervals have no packet
     assert call["delay_ms"].drop_nulls().to_numpy().min() >= 20.0
     assert 0 < call["delay_ms"].null_count() < call.height
 
@@ -115,7 +115,7 @@ def test_links_have_a_row_for_each_direction(lossy: Run) -> None:
     assert (lossy.series["queue_packets"] <= 10).all()
 
 
-def test_the_json_has_what_it_promises(small: Scenario) -> None:
+def test_the_json_has_the_declared_columns(small: Scenario) -> None:
     found = json.loads(json.dumps(small.run(seed=1).to_json(), allow_nan=False))
     head = ["scenario", "seed", "duration_s", "wall_s", "events", "flows", "groups", "cells", "links"]
     assert [key for key in found if key in head] == head
@@ -170,7 +170,7 @@ def test_the_same_scenario_and_seed_give_the_same_bytes(small: Scenario, tmp_pat
         *("manifest.json", "series.parquet", "ues.parquet"),
     ]
     assert first == again
-    assert first["ues.parquet"] != other["ues.parquet"], "another seed places the users elsewhere"
+    assert first["ues.parquet"] != other["ues.parquet"], "another seed places the UEs differently"
 
 
 def test_jobs_do_not_change_the_results(small: Scenario, tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_saved_run_is_read_back(small: Scenario, tmp_path: Path) -> None:
     assert back.events.schema == run.events.schema
 
 
-def test_saving_again_leaves_no_old_series(small: Scenario, tmp_path: Path) -> None:
+def test_saving_again_removes_old_series(small: Scenario, tmp_path: Path) -> None:
     small.run(series="50ms").save(tmp_path)
     small.run().save(tmp_path)
     assert not (tmp_path / "series.parquet").exists()
@@ -201,7 +201,7 @@ def test_saving_again_leaves_no_old_series(small: Scenario, tmp_path: Path) -> N
     assert Run.load(tmp_path).series.is_empty()
 
 
-def test_a_folder_from_before_there_were_events_is_read(small: Scenario, tmp_path: Path) -> None:
+def test_a_folder_without_events_is_read(small: Scenario, tmp_path: Path) -> None:
     small.run(series="50ms").save(tmp_path)
     (tmp_path / "events.parquet").unlink()
     manifest = without_digests(tmp_path / "manifest.json")
@@ -212,20 +212,20 @@ def test_a_folder_from_before_there_were_events_is_read(small: Scenario, tmp_pat
     assert not back.series.is_empty()
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match="not the manifest of a run"):
         Run.load(tmp_path)
 
 
-def test_progress_rises_to_one(small: Scenario) -> None:
-    told: list[float] = []
-    small.with_(duration="1s").run(progress=told.append)
-    assert told == sorted(told)
-    assert 0 < told[0] <= told[-1] <= 1.0
+def test_progress_increases_to_one(small: Scenario) -> None:
+    reported: list[float] = []
+    small.with_(duration="1s").run(progress=reported.append)
+    assert reported == sorted(reported)
+    assert 0 < reported[0] <= reported[-1] <= 1.0
 
 
-def test_what_progress_raises_ends_the_run(small: Scenario) -> None:
+def test_an_exception_from_progress_ends_the_run(small: Scenario) -> None:
     def stop(fraction: float) -> None:
         raise RuntimeError(f"enough at {fraction:.3f}")
 
@@ -233,22 +233,22 @@ def test_what_progress_raises_ends_the_run(small: Scenario) -> None:
         small.with_(duration="30000000s").run(progress=stop)
 
 
-def test_runs_in_parallel_come_in_order(small: Scenario) -> None:
+def test_parallel_runs_are_in_order(small: Scenario) -> None:
     tasks = [
         (small.with_({"flow[0].rwnd": word}), seed) for word in ("drwa", "autotuning") for seed in (2, 1)
     ]
-    told: list[float] = []
-    runs = run_many(tasks, jobs=2, progress=told.append)
+    reported: list[float] = []
+    runs = run_many(tasks, jobs=2, progress=reported.append)
     assert [run.seed for run in runs] == [2, 1, 2, 1]
     assert [run.scenario["flow"][0]["rwnd"]["kind"] for run in runs] == ["drwa"] * 2 + ["autotuning"] * 2
-    assert told[-1] == 1.0
+    assert reported[-1] == 1.0
 
 
 def test_a_failure_in_one_run_ends_the_others(small: Scenario) -> None:
     def fail(_: float) -> None:
         raise RuntimeError("enough")
 
-    # The progress of the whole is told in the calling thread; the endless run has to notice.
+    # Overall progress is reported in the calling thread; the endless run must be ended, too.
     with pytest.raises(RuntimeError, match="enough"):
         run_many([(small.with_(duration="30000000s"), 1), (small, 2)], jobs=2, progress=fail)
 
@@ -260,7 +260,7 @@ def test_a_plot_has_a_line_per_flow(small: Scenario) -> None:
     assert axes.get_ylim()[0] == 0
     in_decibels = run.plot("sinr_db")
     assert in_decibels.get_ylabel() == "SINR (dB)"
-    assert in_decibels.get_ylim()[0] > 0, "decibels have no zero to begin at"
+    assert in_decibels.get_ylim()[0] > 0, "axes in decibels do not start at zero"
     with pytest.raises(InputError, match="no series `cwmd_bytes`; there are"):
         run.plot("cwmd_bytes")
     with pytest.raises(InputError, match="none: run with series"):

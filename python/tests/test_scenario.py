@@ -1,4 +1,4 @@
-"""Scenarios from Python."""
+"""Scenarios in Python."""
 
 import json
 from pathlib import Path
@@ -33,13 +33,13 @@ def test_with_takes_an_algorithm_with_parameters(small: Scenario) -> None:
     assert (rwnd["kind"], rwnd["lambda"]) == ("drwa", 2.0)
 
 
-def test_texts_stay_texts_and_numbers_stay_numbers(small: Scenario) -> None:
+def test_texts_remain_texts_and_numbers_remain_numbers(small: Scenario) -> None:
     assert small.with_(name="5").name == "5"
     assert small.with_(name='quo"te\\').name == 'quo"te\\'
     assert small.override([("seed", "5")]).seed == 5
 
 
-def test_a_mistake_is_one_line_that_names_its_place() -> None:
+def test_an_error_is_one_line_that_names_its_place() -> None:
     text = (TABLE6 / "scenario.toml").read_text(encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
         Scenario.from_toml(f'durration = "2s"\n{text}', "file.toml")
@@ -47,7 +47,7 @@ def test_a_mistake_is_one_line_that_names_its_place() -> None:
     assert isinstance(caught.value, ValueError)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "binary.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"binary\.toml:1: byte 0xff is not UTF-8"):

@@ -1,4 +1,4 @@
-"""The JSON Schemas accept what is accepted when it is read, and what is shipped."""
+"""The JSON Schemas accept the same files as the readers, and the shipped files."""
 
 import json
 import tomllib
@@ -28,12 +28,12 @@ def test_it_is_a_schema() -> None:
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
-def test_it_accepts_what_is_shipped(path: Path) -> None:
+def test_it_accepts_the_shipped_scenarios(path: Path) -> None:
     VALIDATOR.validate(tomllib.loads(path.read_text(encoding="utf-8")))
     VALIDATOR.validate(Scenario.load(path).resolved)
 
 
-def test_it_refuses_a_misspelt_key(small: Scenario) -> None:
+def test_it_rejects_a_misspelt_key(small: Scenario) -> None:
     assert not VALIDATOR.is_valid({**small.resolved, "duraton": "1s"})
     assert not VALIDATOR.is_valid({**small.resolved, "duration": 1})
 
@@ -64,7 +64,7 @@ def test_the_schema_of_a_scenario_is_the_default(cli: Cli) -> None:
     assert json.loads(cli("schema").stdout) == json.loads(cli("schema", "scenario").stdout) == schema()
 
 
-def test_a_schema_of_nothing_known_is_refused_in_one_line(cli: Cli) -> None:
+def test_an_unknown_schema_is_one_line(cli: Cli) -> None:
     done = cli("schema", "paper.csv")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
@@ -72,7 +72,7 @@ def test_a_schema_of_nothing_known_is_refused_in_one_line(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("path", DESCRIPTIONS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_they_accept_what_is_shipped(path: Path) -> None:
+def test_they_accept_the_shipped_files(path: Path) -> None:
     of(path.stem).validate(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
@@ -117,17 +117,27 @@ def _changed(raw: Any, path: str, value: object) -> dict[str, Any]:
         ("experiment", "axis/1/level/0/context", 1, "axis[1].level[0].context: expected a boolean, found 1"),
         ("experiment", "axis/1/level/0/where", {"id": []}, "axis[1].level[0].where: expected an array of"),
         ("experiment", "measure/0/digits", -1, "measure[0].digits: expected an integer >= 0, found -1"),
-        ("experiment", "measure/0/statistic", "average", "measure[0].statistic: `average` is none of count,"),
+        (
+            "experiment",
+            "measure/0/statistic",
+            "average",
+            "measure[0].statistic: `average` is not one of count,",
+        ),
         ("experiment", "axis/0/open", "", "axis[0].open: expected a string of length >= 1, found ''"),
         ("experiment", "axis/0/when", {"method": []}, "axis[0].when: expected an array of length >= 1"),
-        ("experiment", "axis/0/shown", "2", "axis[0].shown: only an axis with `open` stands at one level"),
+        ("experiment", "axis/0/shown", "2", "axis[0].shown: only an axis with `open` can have `shown`"),
         ("experiment", "measure/0/range", [0], "measure[0].range: expected an array of length 2, found [0]"),
         ("experiment", "plot/0/kind", None, "plot[0]: `kind` is missing; one of lines, bars, frontier"),
-        ("experiment", "plot/0/kind", "pie", "plot[0].kind: `pie` is none of"),
+        ("experiment", "plot/0/kind", "pie", "plot[0].kind: `pie` is not one of"),
         ("experiment", "plot/0/value", "flows.fct_s", "plot[0]: unknown key `value`; allowed: kind, name,"),
         ("experiment", "plot/0/name", "../up", "plot[0].name: expected a name of letters, digits, _, - and"),
         ("experiment", "plot/0/limits", [1], "plot[0].limits: expected an array of length 2, found [1]"),
-        ("experiment", "plot/0/scale", "logarithmic", "plot[0].scale: `logarithmic` is none of linear, log"),
+        (
+            "experiment",
+            "plot/0/scale",
+            "logarithmic",
+            "plot[0].scale: `logarithmic` is not one of linear, log",
+        ),
         ("experiment", "quick/set", 1, "quick.set: expected a table, found 1"),
         ("claims", "claim", [], "claim: expected an array of length >= 1, found []"),
         ("claims", "claim/0/check/0/tolerance", -1, "claim[0].check[0].tolerance: expected a number >= 0"),
@@ -139,9 +149,7 @@ def _changed(raw: Any, path: str, value: object) -> dict[str, Any]:
         ("paper", "claim/0/where", None, "claim[0]: `where` is missing"),
     ],
 )
-def test_what_a_schema_refuses_is_refused_in_one_line(
-    name: str, path: str, value: object, message: str
-) -> None:
+def test_a_violation_of_the_schema_is_one_line(name: str, path: str, value: object, message: str) -> None:
     raw = tomllib.loads({"experiment": EXPERIMENT, "claims": CLAIMS, "paper": PAPER}[name])
     of(name).validate(raw)
     convert(raw, FILES[name], "here")
@@ -172,7 +180,7 @@ def test_what_a_schema_refuses_is_refused_in_one_line(
         ("claims", "above = 0", "between = [2, 1]", "claim[0].check[0].between: expected [low, high], found"),
     ],
 )
-def test_what_no_schema_can_say_is_refused_as_well(
+def test_conditions_beyond_the_schema_are_checked(
     cli: Cli, folder: Path, name: str, old: str, new: str, message: str
 ) -> None:
     path = folder / f"{name}.toml"
@@ -198,7 +206,7 @@ VALUES = st.recursive(
 
 
 @given(data=st.data())
-def test_whatever_a_file_says_the_message_names_it(data: st.DataObject) -> None:
+def test_the_message_of_any_file_names_it(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FILES)))
     raw = tomllib.loads({"experiment": EXPERIMENT, "claims": CLAIMS, "paper": PAPER}[name])
     *steps, last = data.draw(st.sampled_from(_places(raw)))

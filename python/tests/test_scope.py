@@ -1,4 +1,4 @@
-"""The scope page: it has every exception that is left out on purpose, and only names that are known."""
+"""The scope page: it lists every deliberate omission, and only known names."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""A scenario with several seeds: means, intervals, and the data set of seeds alone."""
+"""A scenario with several seeds: means, intervals, and a data set with only seeds."""
 
 import json
 import signal
@@ -79,7 +79,7 @@ def test_intervals_are_those_of_the_reproductions(lossy: Scenario) -> None:
     ]  # fmt: skip
 
 
-def test_an_interval_ends_where_nothing_is_possible(lossy: Scenario) -> None:
+def test_an_interval_is_clipped_to_possible_values(lossy: Scenario) -> None:
     outcome: Any = lossy.run().outcome
     values: dict[str, list[float]] = {"pdf_percent": [100.0, 100.0, 97.0], "timeouts": [0, 0, 3]}
     outcomes = [
@@ -94,7 +94,7 @@ def test_an_interval_ends_where_nothing_is_possible(lossy: Scenario) -> None:
     assert timeouts["high"] > 3
 
 
-def test_runs_without_flows_have_totals_only(lossy: Scenario) -> None:
+def test_runs_without_flows_have_only_totals(lossy: Scenario) -> None:
     outcome = {**lossy.run().outcome, "flows": [], "groups": []}
     assert estimates([outcome] * 3)["table"].unique().to_list() == ["totals"]
 
@@ -147,14 +147,16 @@ def test_out_is_the_data_set_of_a_sweep_of_seeds_alone(cli: Cli, file: Path, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--seeds", "3", "--seed", "1"), "--seed is for a single run, not for --seeds."),
-        (("--seeds", "3", "--series", "1ms"), "--series is for a single run, not for --seeds."),
-        (("--seeds", "3", "--pcap", "x.pcap"), "--pcap is for a single run, not for --seeds."),
-        (("--jobs", "3"), "--jobs is for --seeds."),
+        (("--seeds", "3", "--seed", "1"), "--seed applies to a single run, not to --seeds."),
+        (("--seeds", "3", "--series", "1ms"), "--series applies to a single run, not to --seeds."),
+        (("--seeds", "3", "--pcap", "x.pcap"), "--pcap applies to a single run, not to --seeds."),
+        (("--jobs", "3"), "--jobs requires --seeds."),
         (("--seeds", "0"), "Invalid value for '--seeds'"),
     ],
 )
-def test_what_seeds_do_not_take(cli: Cli, file: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_options_not_allowed_with_seeds(
+    cli: Cli, file: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = cli("run", file, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
@@ -182,9 +184,7 @@ def test_ctrl_c_keeps_finished_runs(
     assert len(list((out / "runs").glob("*.json"))) == 3
 
 
-def test_entries_are_named_by_id_or_name_everywhere(
-    lossy: Scenario, cli: Cli, file: Path, tmp_path: Path
-) -> None:
+def test_entries_are_selected_by_id_or_name(lossy: Scenario, cli: Cli, file: Path, tmp_path: Path) -> None:
     by_name = lossy.with_({"flow[download].cc": "cubic", "link[access].rate": "5Mbps", "ue[phones].count": 3})
     assert by_name == lossy.with_({"flow[0].cc": "cubic", "link[0].rate": "5Mbps", "ue[0].count": 3})
     renamed = lossy.with_({"flow[1].id": "v.2", "flow[v.2].start": "10ms"})

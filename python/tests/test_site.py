@@ -1,4 +1,4 @@
-"""The site: built without a warning, notebooks up to date, no link astray, nothing asked of a network."""
+"""The site: no warnings, notebooks up to date, no broken links, no network requests."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from .conftest import ROOT, script
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site as ``make site`` builds it."""
+    """The site, as built by ``make site``."""
     out = tmp_path_factory.mktemp("site")
     options = ["-E", "-W", "--keep-going", "-n", "-q", "-j", "2", "-c", "docs"]
     command = [sys.executable, "-m", "sphinx", *options, ".", str(out)]
@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @dataclass
 class Page(HTMLParser):
-    """Anchors of a page, where it leads, and what it loads."""
+    """Anchors, links and loaded resources of a page."""
 
     anchors: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    """Every page of the site, read."""
+    """Every page of the site, parsed."""
     found = {}
     for path in site.rglob("*.html"):
         page = found[path] = Page()
@@ -61,7 +61,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 
 @pytest.mark.nightly
-def test_every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
+def test_no_link_is_broken(pages: dict[Path, Page]) -> None:
     astray = []
     for path, page in pages.items():
         for link in page.links:
@@ -133,8 +133,8 @@ def test_notebooks_are_kept_with_outputs(path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_outputs_are_those_of_today(path: Path) -> None:
-    """``make notebooks`` writes them again."""
+def test_the_outputs_are_up_to_date(path: Path) -> None:
+    """``make notebooks`` updates them."""
     assert script("notebooks").run(path) == path.read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""No circles in the code, and the architecture page draws it as it is."""
+"""The code has no circular dependencies, and the pictures of its structure are up to date."""
 
 import re
 from types import ModuleType
@@ -30,12 +30,12 @@ def test_circles_are_found(structure: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("crate", CRATES)
-def test_no_file_of_a_crate_uses_one_that_uses_it(structure: ModuleType, crate: str) -> None:
+def test_no_files_of_a_crate_depend_on_each_other(structure: ModuleType, crate: str) -> None:
     assert structure.circles(structure.modules(crate)) == []
 
 
-def test_paths_lead_to_files(structure: ModuleType) -> None:
-    """The graph is read from the code: a few arrows that are known to be there."""
+def test_paths_resolve_to_files(structure: ModuleType) -> None:
+    """The graph read from the code contains some known edges."""
     network = structure.modules("network")
     assert {"wires", "legs", "topology"} <= network["air"] | network["network"]
     assert {"radio", "rlc", "settings"} <= structure.modules("cell")["ue"]
@@ -47,11 +47,11 @@ def test_crates_use_those_above_them_in_the_table(structure: ModuleType) -> None
     graph = structure.crates()
     assert sorted(order) == sorted(graph) == CRATES
     for place, crate in enumerate(order):
-        assert graph[crate] <= set(order[:place]), f"{crate} stands above what it uses"
+        assert graph[crate] <= set(order[:place]), f"{crate} is above a crate that it uses"
 
 
-def test_the_drawn_structure_is_that_of_the_code(structure: ModuleType) -> None:
-    """``python docs/_site/structure.py`` draws the pictures again."""
+def test_the_pictures_of_the_structure_are_up_to_date(structure: ModuleType) -> None:
+    """``python docs/_site/structure.py`` updates the pictures."""
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     for name, graph in structure.pictures().items():
         picture = ET.parse(ROOT / "docs" / "img" / f"{name}.svg")  # noqa: S314 (our own file)

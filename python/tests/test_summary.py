@@ -1,4 +1,4 @@
-"""What a run looks like on the terminal, at any width."""
+"""Summary of a run on the terminal, at any width."""
 
 import re
 from dataclasses import replace
@@ -70,19 +70,21 @@ mobility = { kind = "constant-velocity", speed = "50m/s" }
 
 @pytest.fixture
 def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """A width of the terminal."""
+    """Width of the terminal."""
     monkeypatch.setenv("COLUMNS", str(request.param))
     return int(request.param)
 
 
 def words_of(text: str) -> str:
-    """Undo line breaks, also those within names."""
+    """Undo line breaks, including those within names."""
     return "".join(text.split())
 
 
 @pytest.mark.parametrize("columns", WIDTHS, indirect=True)
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_nothing_is_cut_at_any_width(name: str, columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_truncated_at_any_width(
+    name: str, columns: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = Scenario.from_toml(SCENARIOS[name]).run()
     show(run)
     out = capsys.readouterr().out
@@ -95,7 +97,7 @@ def test_nothing_is_cut_at_any_width(name: str, columns: int, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("columns", WIDTHS, indirect=True)
-def test_links_before_a_run_are_not_cut(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_link_budgets_are_not_truncated(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     show_links(Scenario.from_toml(SCENARIOS["handover"]).link_budgets())
     out = capsys.readouterr().out
     assert "…" not in out
@@ -104,7 +106,7 @@ def test_links_before_a_run_are_not_cut(columns: int, capsys: pytest.CaptureFixt
         assert text in out
 
 
-def test_columns_give_way_by_rank_and_are_named(
+def test_columns_are_omitted_by_rank_and_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wide = [
@@ -121,7 +123,7 @@ def test_columns_give_way_by_rank_and_are_named(
         assert "3,000,000.00" in out
 
 
-def test_names_wrap_and_stay_whole(
+def test_names_wrap_without_losing_characters(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "a-name-with-hyphens-and_without_any_in_this_part"
@@ -136,7 +138,7 @@ def test_zero_has_no_sign() -> None:
     assert number(-0.06, 1) == "-0.1"
 
 
-def test_an_empty_run_says_so_without_negative_zeros(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_run_is_reported_without_negative_zeros(capsys: pytest.CaptureFixture[str]) -> None:
     run = Scenario.from_toml(
         SITE + '[[ue]]\n[[flow]]\ntraffic = "transfer"\narrivals = { kind = "poisson", rate = 1e-6 }\n'
     ).run()
@@ -182,7 +184,7 @@ def test_the_head_names_stack_mss_scheduler_carrier_and_queue() -> None:
     assert "link link: wifi, dsss" in head(SCENARIOS["wifi"])
 
 
-def test_control_characters_are_written_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     # The scenario reader refuses control characters, but not format characters and line separators.
     run = Scenario.from_dict(
         {
@@ -198,7 +200,7 @@ def test_control_characters_are_written_out(capsys: pytest.CaptureFixture[str]) 
     assert not set("\u202e\u2028\u2029\u2066") & set(out)
     for text in ("a\\u202e[red]\\u2028", "l\\u2066", "u\\u2029", "\\u202ex"):
         assert text in out
-    # Figures that were read from a file may have any text.
+    # Results read from a file may have any text.
     flows = [{**row, "id": "\x1b]0;x\x07"} for row in run.outcome["flows"]]
     show(replace(run, outcome={**run.outcome, "scenario": "a\x1b[31m[red]", "flows": flows}))
     out = capsys.readouterr().out
@@ -209,7 +211,7 @@ def test_control_characters_are_written_out(capsys: pytest.CaptureFixture[str]) 
 
 
 WIRE = 'duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n'
-# The first retransmission timeout is later than the end: a connection sends one SYN.
+# The first RTO is after the end of the run, so that a connection sends one SYN.
 ONE_SYN = f'tcp.initial_rto = "3s"\n{WIRE}'
 
 
@@ -242,18 +244,18 @@ ONE_SYN = f'tcp.initial_rto = "3s"\n{WIRE}'
         ),
     ],
 )
-def test_a_flow_that_got_nothing_says_why(text: str, reason: str) -> None:
+def test_a_flow_that_delivered_nothing_has_a_reason(text: str, reason: str) -> None:
     run = Scenario.from_toml(text).run()
     (line,) = reasons(run.outcome, run.scenario)
     assert reason in line
 
 
-def test_a_flow_that_got_something_needs_no_reason(small: Scenario) -> None:
+def test_a_flow_that_delivered_data_has_no_reason(small: Scenario) -> None:
     run = small.run()
     assert reasons(run.outcome, run.scenario) == []
 
 
-def test_many_flows_without_anything_are_summed_up() -> None:
+def test_many_flows_without_deliveries_are_summarised() -> None:
     run = Scenario.from_toml(WIRE + 'count = 1000\nstagger = "2ms"\n').run()
     lines = reasons(run.outcome, run.scenario)
     assert len(lines) <= 4

@@ -1,4 +1,4 @@
-"""Sweeps: one data set, the same bytes however it came about."""
+"""Sweeps: one data set with reproducible bytes."""
 
 import errno
 import json
@@ -60,7 +60,7 @@ def test_a_row_per_run_and_a_row_per_flow_and_run(wire: Scenario, tmp_path: Path
     assert flows.filter(where).drop("link[0].queue", "flow[0].rwnd", "seed").equals(run.flows)
 
 
-def test_the_manifest_says_what_the_data_set_is(wire: Scenario, tmp_path: Path) -> None:
+def test_the_manifest_describes_the_data_set(wire: Scenario, tmp_path: Path) -> None:
     airwnd.sweep(wire, grid={"link[0].queue": [10]}, random={"link[0].rate": "1Mbps..9Mbps:2"}, out=tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["scenario"] == wire.resolved
@@ -108,7 +108,7 @@ def test_commas_within_brackets_and_quotes_do_not_separate(text: str, values: tu
     assert grid(text).values == values
 
 
-def test_what_a_text_stands_for() -> None:
+def test_texts_are_parsed_as_values() -> None:
     found = [
         plain(text) for text in ("5", "5.0", "true", "10KiB", '"10KiB"', "{a=1}", "1979-05-27", "1\nb=2")
     ]
@@ -119,13 +119,13 @@ def numbers(text: str, unit: str = "", sample_seed: int = 1) -> list[float]:
     return [float(value.removesuffix(unit)) for value in draw(text, sample_seed).values]
 
 
-def test_draws_lie_between_the_bounds_and_reach_them() -> None:
+def test_draws_are_between_the_bounds_and_reach_them() -> None:
     assert set(numbers("k=1..5:200")) == {1, 2, 3, 4, 5}
     assert set(numbers("k=-1..1:200")) == {-1, 0, 1}
     assert set(numbers("k=log:1..5:400")) == {1, 2, 3, 4, 5}
 
 
-def test_whole_numbers_stay_whole_and_decimals_have_as_many_digits_as_the_bounds() -> None:
+def test_draws_have_as_many_digits_as_the_bounds() -> None:
     assert all(value.isdigit() for value in draw("k=1..1000:50", 1).values)
     assert all(len(value.partition(".")[2]) == 2 for value in draw("k=0.5..2.25:50", 1).values)
 
@@ -166,12 +166,12 @@ def test_units_have_the_engines_factors(wire: Scenario, key: str, one: str) -> N
     base = wire.with_({"rlc.queue": {"kind": "drop-tail"}, "ue[0].placement": {"kind": "disc"}})
     [units] = [units for units in _UNITS if one in units]
     for unit, factor in units.items():
-        # Large enough for every key; small enough for no limit.
+        # Within the limits of every key.
         times = 2 * max(units.values()) // factor
         assert base.with_({key: f"{times}{unit}"}) == base.with_({key: f"{times * factor}{one}"}), unit
 
 
-def test_random_points_are_drawn_together_and_combined_with_the_grid(wire: Scenario, tmp_path: Path) -> None:
+def test_random_points_are_drawn_jointly_and_combined_with_the_grid(wire: Scenario, tmp_path: Path) -> None:
     random = {"link[0].rate": "1Mbps..20Mbps:3", "link[0].queue": "5..100:3"}
     runs = airwnd.sweep(wire, grid={"flow[0].rwnd": ["drwa", "fixed"]}, random=random, out=tmp_path)
     points = runs.group_by("flow[0].rwnd", maintain_order=True).agg("link[0].rate", "link[0].queue")
@@ -180,7 +180,7 @@ def test_random_points_are_drawn_together_and_combined_with_the_grid(wire: Scena
     assert runs["link[0].rate [Mbps]"].dtype == pl.Int64
 
 
-def test_what_is_within_a_table_is_set_after_it(wire: Scenario, tmp_path: Path) -> None:
+def test_a_key_within_a_table_is_set_after_the_table(wire: Scenario, tmp_path: Path) -> None:
     axes: dict[str, list[object]] = {"flow[0].rwnd.lambda": [2.0, 5.0], "flow[0].rwnd": ["drwa"]}
     airwnd.sweep(wire, grid=axes, out=tmp_path)
     flows = pl.read_parquet(tmp_path / "flows.parquet")
@@ -215,7 +215,7 @@ def test_a_killed_worker_process_changes_no_byte(wire: Scenario, tmp_path: Path)
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
-def test_more_values_reuse_what_is_there(cli: Cli, file: Path, tmp_path: Path) -> None:
+def test_more_values_reuse_finished_runs(cli: Cli, file: Path, tmp_path: Path) -> None:
     cli("sweep", file, "--grid", "link[0].queue=10,50", "--seeds", "2", "--out", "out")
     more = cli("sweep", file, "--grid", "link[0].queue=10,30,50", "--seeds", "3", "--out", "out")
     assert "9 runs of 3 settings in" in more.stdout
@@ -237,7 +237,9 @@ def interrupted(file: Path, folder: Path, way: signal.Signals) -> tuple[int, str
 LONG = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "5", "--set", "duration=120s", "--jobs", "2")
 
 
-def test_a_sweep_without_chance_says_that_seeds_change_nothing(cli: Cli, file: Path, tmp_path: Path) -> None:
+def test_a_deterministic_sweep_reports_that_seeds_change_nothing(
+    cli: Cli, file: Path, tmp_path: Path
+) -> None:
     for place, (loss, seeds, said) in enumerate(
         (("none", 3, True), ("none", 1, False), ("packet-error", 3, False))
     ):
@@ -248,7 +250,7 @@ def test_a_sweep_without_chance_says_that_seeds_change_nothing(cli: Cli, file: P
 
 
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
+def test_an_interrupted_sweep_continues_to_the_same_bytes(
     cli: Cli, file: Path, tmp_path: Path, way: signal.Signals
 ) -> None:
     code, errors = interrupted(file, tmp_path / "out", way)
@@ -270,7 +272,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
         (("--grid", "link[0].queue"), "grid link[0].queue: expected KEY=VALUE,VALUE"),
         (("--grid", "link[0].queue="), "grid link[0].queue=: no values"),
         (("--grid", "link[0].queue=1,,2"), "grid link[0].queue=1,,2: an empty value between commas"),
-        (("--grid", "link[0].queue=10,10"), "the value 10 is there twice"),
+        (("--grid", "link[0].queue=10,10"), "the value 10 is listed twice"),
         (("--grid", "flow[0].rwnd={kind=1"), "a bracket or quote is not closed"),
         (
             ("--grid", "link[0].qeue=1"),
@@ -295,10 +297,10 @@ def test_an_interrupted_sweep_goes_on_to_the_same_bytes(
         ),
         (("--random", "link[0].qeue=1..5:3"), "unknown key `qeue`"),
         (("--grid", "link[0].queue=1", "--seeds", "0"), "Invalid value for '--seeds'"),
-        (("--grid", "link[0].queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs is for this machine"),
+        (("--grid", "link[0].queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs applies to local runs"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_run(
+def test_an_error_is_one_line_and_nothing_is_run(
     cli: Cli, file: Path, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = cli("sweep", file, *arguments, "--out", "out")
@@ -308,7 +310,7 @@ def test_a_mistake_is_one_line_and_nothing_is_run(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_text_for_a_list_of_values_is_refused(wire: Scenario, tmp_path: Path) -> None:
+def test_a_text_instead_of_a_list_of_values_is_rejected(wire: Scenario, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"grid link\[0\]\.queue: expected a list, found '10,20'"):
         airwnd.sweep(wire, grid={"link[0].queue": "10,20"}, out=tmp_path)
     with pytest.raises(InputError, match=r"grid link\[0\]\.queue: no values"):
@@ -322,7 +324,7 @@ def change(folder: Path, **settings: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}), encoding="utf-8")
 
 
-def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
+def test_folders_with_other_data_are_rejected(wire: Scenario, tmp_path: Path) -> None:
     def message(folder: Path, scenario: Scenario = wire) -> str:
         with pytest.raises(InputError) as caught:
             airwnd.sweep(scenario, grid={"link[0].queue": [1]}, out=folder)
@@ -333,7 +335,7 @@ def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
     other = wire.with_({"ue[0].height": "2m"})
     assert message(out, other) == (
         f'{out}: holds a sweep of another scenario: ue[0].height is "1.5m" there and "2m" here; '
-        "choose another --out, or take this one with --force"
+        "choose another --out, or use this one with --force"
     )
     change(out, airwnd="9.9.9", engine="9.9.9+fade")
     assert "airwnd 9.9.9, engine 9.9.9+fade; this is airwnd" in message(out)
@@ -343,11 +345,11 @@ def test_folders_of_others_are_refused(wire: Scenario, tmp_path: Path) -> None:
     (out / "manifest.json").write_text("{", encoding="utf-8")
     assert "manifest.json: not the manifest of a sweep" in message(out)
     (out / "manifest.json").unlink()
-    assert "is not empty, and no sweep's folder" in message(out)
+    assert "is not empty, and not the folder of a sweep" in message(out)
     assert "is a file; expected a folder" in message(out / "runs.parquet")
 
 
-def test_a_full_disk_while_the_tables_are_written_keeps_the_runs(
+def test_a_full_disk_during_writing_keeps_the_runs(
     wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = Path.write_bytes

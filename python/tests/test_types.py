@@ -1,4 +1,4 @@
-"""The stubs say what the native module has."""
+"""The stubs match the native module."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The page to look around in runs, in a browser: what it shows is what the tables hold."""
+"""The explorer page in a browser: it shows the data of the tables."""
 
 import base64
 import dataclasses
@@ -21,7 +21,7 @@ from airwnd.view.pack import Packed, pack
 from .browser import OpenPage, Shoot
 from .conftest import SMALL, Cli
 
-# The margins of all panels, as static/canvas.js has them.
+# The margins of all panels, as in static/canvas.js.
 LEFT, RIGHT = 72, 18
 
 
@@ -38,7 +38,7 @@ def with_events(run: Run, rows: list[tuple[float, str, str, str | None, int | No
 
 @pytest.fixture(scope="module")
 def cell() -> Run:
-    """Three users for a second, with events."""
+    """Three UEs for a second, with events."""
     run = Scenario.from_toml(SMALL).with_({"site[0].sectors": 3}).run(series="20ms")
     events: list[tuple[float, str, str, str | None, int | None]] = [
         (0.25, "flow-0", "drop", "rlc_queue_full", 552),
@@ -51,13 +51,13 @@ def cell() -> Run:
 
 @pytest.fixture(scope="module")
 def crowd() -> Run:
-    """Thirty users, too many for lines of their own."""
+    """Thirty UEs, too many for separate lines."""
     settings = {"ue[0].count": 30, "ue[0].placement": "disc", "flow[0].cc": "newreno"}
     return Scenario.from_toml(SMALL).with_(settings).run(series="10ms")
 
 
 def opened(open_page: OpenPage, folder: Path, **size: int) -> Callable[..., Page]:
-    """Give a function that makes a page about runs and opens it."""
+    """Return a function that writes a page about runs and opens it."""
 
     def call(**runs: Run) -> Page:
         page = open_page(view.write(runs, folder / "page.html"), **size)
@@ -79,12 +79,12 @@ def box(page: Page, selector: str) -> FloatRect:
 
 
 def settle(page: Page) -> None:
-    """Wait until what was asked for is drawn."""
+    """Wait until all requested drawing is done."""
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def ranges(page: Page) -> list[list[float]]:
-    """The ends of the time axis of each panel that is shown."""
+    """Return the ends of the time axis of each shown panel."""
     settle(page)
     found: list[list[float]] = page.eval_on_selector_all(
         ".panel:not([hidden])",
@@ -94,7 +94,7 @@ def ranges(page: Page) -> list[list[float]]:
 
 
 def place(page: Page, time: float, column: str = "cwnd_bytes", height: float = 0.6) -> tuple[float, float]:
-    """Where a time is in a panel."""
+    """Return the position of a time in a panel."""
     area = box(page, f".panel[data-column={column}] .plot")
     from_, to = ranges(page)[0]
     x = area["x"] + LEFT + (time - from_) / (to - from_) * (area["width"] - LEFT - RIGHT)
@@ -118,7 +118,9 @@ def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> No
     page.mouse.up()
 
 
-def test_the_cursor_tells_what_the_series_hold(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+def test_the_cursor_shows_the_values_of_the_series(
+    cell: Run, show: Callable[..., Page], shoot: Shoot
+) -> None:
     page = show(cell=cell)
     for time in (0.1, 0.46, 0.92):
         page.mouse.move(*place(page, time))
@@ -131,11 +133,11 @@ def test_the_cursor_tells_what_the_series_hold(cell: Run, show: Callable[..., Pa
                 assert shown[flow] == pytest.approx(np.nan if value is None else value, rel=1e-6, nan_ok=True)
     texts = [each["text"].strip() for each in values(page, "cwnd_bytes")]
     assert texts[0].startswith(f"{rows['cwnd_bytes'][0]:,.0f}")
-    assert sum("(ssthresh" in text for text in texts) == 1, "of the line that is looked at"
+    assert sum("(ssthresh" in text for text in texts) == 1, "of the hovered line"
     shoot(page, "cell")
 
 
-def test_the_table_has_the_flows_figures(cell: Run, show: Callable[..., Page]) -> None:
+def test_the_table_has_the_results_of_the_flows(cell: Run, show: Callable[..., Page]) -> None:
     page = show(cell=cell)
     heads = [text.split("\n")[0].strip() for text in page.locator("#flows th").all_inner_texts()[2:]]
     assert {"flow", "goodput", "delay", "p95", "RTT", "PDF", "rtx", "cc", "rwnd", "UE"} <= set(heads)
@@ -161,7 +163,7 @@ def test_short_flows_have_their_curves(show: Callable[..., Page], cell: Run) -> 
     row = page.locator("#groups tbody tr").inner_text().split()
     assert row[:4] == ["flow", *(str(group[key]) for key in ("flows", "completed", "unfinished"))]
     assert row[-1] == f"{group['fct_s_p99']:.3f}"
-    # A step for each of the few flows, up to the part that was completed; the axes' ends are at 8 and 112.
+    # A step for each of the few flows, up to the completed fraction; the axis ends are at 8 and 112.
     steps = page.locator("#groups path").get_attribute("d")
     assert steps is not None
     assert steps.count("V") == group["completed"]
@@ -170,7 +172,7 @@ def test_short_flows_have_their_curves(show: Callable[..., Page], cell: Run) -> 
     assert not show(cell=cell).locator("#groups").is_visible()
 
 
-def test_a_page_leaves_out_what_it_has_no_room_for(cell: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_omits_flows_that_do_not_fit(cell: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("airwnd.view.content._MOST_VALUES", 2 * cell.series["time_s"].n_unique())
     facts = content({"cell": cell}).facts["runs"][0]
     assert ([flow["id"] for flow in facts["flows"]], facts["leftOut"]) == (["flow-0", "flow-1"], 1)
@@ -249,9 +251,7 @@ def test_panels_and_flows_are_switched(cell: Run, show: Callable[..., Page]) -> 
     assert "flow-1" not in page.inner_text("#legend")
 
 
-def test_events_stand_in_lanes_and_tell_their_cause(
-    cell: Run, show: Callable[..., Page], shoot: Shoot
-) -> None:
+def test_events_are_in_lanes_with_their_causes(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
     page = show(cell=cell)
     settle(page)
     data = page.eval_on_selector("#lanes", "lanes => ({...lanes.dataset})")
@@ -264,7 +264,7 @@ def test_events_stand_in_lanes_and_tell_their_cause(
     page.click("#flows tr[data-flow=flow-1] td:nth-child(4)")
     page.uncheck("#flows tr[data-flow=flow-0] input")
     settle(page)
-    assert page.get_attribute("#lanes", "data-drop") == "1", "events of flows that are not shown are not"
+    assert page.get_attribute("#lanes", "data-drop") == "1", "events of hidden flows are hidden"
     page.uncheck("#event-switches input[value=drop]")
     settle(page)
     page.mouse.move(place(page, 0.75)[0], lanes["y"] + 9 + 18)
@@ -276,7 +276,7 @@ def test_a_run_without_events_has_no_lanes(crowd: Run, show: Callable[..., Page]
     assert not page.is_visible("#lanes")
 
 
-def test_a_terminal_on_the_map_selects_its_flows(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+def test_a_ue_on_the_map_selects_its_flows(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
     page = show(cell=cell)
     area = box(page, "#map canvas")
     places = json.loads(page.get_attribute("#map canvas", "data-places") or "[]")
@@ -289,7 +289,7 @@ def test_a_terminal_on_the_map_selects_its_flows(cell: Run, show: Callable[..., 
         assert f"UE {ue}" in page.inner_text("#tip")
     shoot(page, "map")
     page.mouse.click(area["x"] + x, area["y"] + y)
-    assert page.locator(selected).count() == 0, "a second click takes it back"
+    assert page.locator(selected).count() == 0, "a second click deselects"
 
 
 def test_a_line_is_selected_by_a_click(cell: Run, show: Callable[..., Page]) -> None:
@@ -301,7 +301,7 @@ def test_a_line_is_selected_by_a_click(cell: Run, show: Callable[..., Page]) -> 
     )
     row = cell.series.filter(pl.col("time_s") == time).sort("cwnd_bytes").row(-1, named=True)
     area = box(page, ".panel[data-column=cwnd_bytes] .plot")
-    # Above the title's margin of 19 pixels and below another one of 5 there is nothing.
+    # The margins of 19 pixels above and 5 pixels below are empty.
     part = (high - row["cwnd_bytes"]) / (high - low)
     y = area["y"] + 19 + part * (area["height"] - 24)
     page.mouse.move(place(page, time)[0], y)
@@ -316,7 +316,7 @@ def test_many_flows_are_a_band(crowd: Run, show: Callable[..., Page], shoot: Sho
     page = show(crowd=crowd)
     assert "5th to 95th percentile of 30 flows" in page.inner_text("#legend")
     time = 0.5
-    # So near that each step of the band is one sample.
+    # Zoomed in so far that each step of the band is one sample.
     drag(page, place(page, 0.4), place(page, 0.6))
     page.mouse.move(*place(page, time))
     for column in ("cwnd_bytes", "rtt_ms", "throughput_kbps"):
@@ -339,7 +339,7 @@ def test_many_flows_are_a_band(crowd: Run, show: Callable[..., Page], shoot: Sho
 
 
 def inked(page: Page, column: str) -> int:
-    """How many pixels of a panel are not white."""
+    """Return the number of non-white pixels of a panel."""
     settle(page)
     count: int = page.eval_on_selector(
         f".panel[data-column={column}] canvas",
@@ -361,7 +361,7 @@ def test_all_lines_are_drawn(crowd: Run, show: Callable[..., Page]) -> None:
     assert none < some < every
 
 
-def test_a_hundred_users_are_no_burden(show: Callable[..., Page]) -> None:
+def test_a_page_with_a_hundred_ues_is_fast(show: Callable[..., Page]) -> None:
     settings = {"ue[0].count": 100, "ue[0].placement": "disc", "site[0].sectors": 3}
     page = show(many=Scenario.from_toml(SMALL).with_(settings, duration="20s").run(series="10ms"))
     durations = "name => performance.getEntriesByName(name).map(entry => entry.duration)"
@@ -373,11 +373,11 @@ def test_a_hundred_users_are_no_burden(show: Callable[..., Page]) -> None:
         for key in ("+", "+", "ArrowRight", "-", "0"):
             page.keyboard.press(key)
             settle(page)
-        # Several times what it takes: the tests share the machine with others.
+        # Several times the usual time: the tests share the machine.
         assert np.median(page.evaluate(durations, "airwnd redraw")) < 500
 
 
-def test_a_run_over_a_wire_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:
+def test_a_run_without_cells_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:
     wire = {
         "name": "wire",
         "duration": "2s",
@@ -386,9 +386,9 @@ def test_a_run_over_a_wire_has_no_map(show: Callable[..., Page], shoot: Shoot) -
         "flow": [{}],
     }
     page = show(wire=Scenario.from_dict(wire).run(series="10ms"))
-    assert "No cells: there is no map." in page.inner_text("#map")
+    assert "No map: the scenario has no cells." in page.inner_text("#map")
     assert page.locator("#map canvas").count() == 0
-    assert page.locator(".panel[data-column=mcs]").count() == 0, "what is nowhere known has no panel"
+    assert page.locator(".panel[data-column=mcs]").count() == 0, "a quantity without values has no panel"
     shoot(page, "wire")
 
 
@@ -417,7 +417,7 @@ def test_runs_are_compared_flow_by_flow(cell: Run, show: Callable[..., Page], sh
     assert "drwa" not in page.inner_text("#legend")
 
 
-def test_names_stay_text(show: Callable[..., Page]) -> None:
+def test_names_are_shown_as_text(show: Callable[..., Page]) -> None:
     name = "</script><b>bold</b>"
     run = (
         Scenario.from_toml(SMALL)
@@ -431,20 +431,20 @@ def test_names_stay_text(show: Callable[..., Page]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "u4"])
-def test_packing_rounds_nothing(dtype: str) -> None:
+def test_packing_is_lossless(dtype: str) -> None:
     values = np.random.default_rng(1).normal(1e6, 1e6, (3, 50)).astype(dtype)
     assert np.array_equal(unpack(pack(values)), values)
 
 
 def unpack(packed: Packed) -> NDArray[Any]:
-    """Undo the packing, as static/data.js does."""
+    """Unpack an array, like static/data.js."""
     size = int(packed.kind[1:])
     planes = np.frombuffer(zlib.decompress(base64.b64decode(packed.text)), np.uint8).reshape(size, -1)
     steps = np.ascontiguousarray(planes.T).view(f"u{size}").reshape(packed.shape)
     return np.cumsum(steps, axis=-1, dtype=f"u{size}").view(packed.kind)
 
 
-def test_the_command_writes_beside_the_first_run(cli: Cli, small: Scenario, tmp_path: Path) -> None:
+def test_the_command_writes_next_to_the_first_run(cli: Cli, small: Scenario, tmp_path: Path) -> None:
     for name in ("one", "two"):
         small.run(series="20ms").save(tmp_path / name)
     done = cli("view", "one", "two", "--no-open")
@@ -471,7 +471,7 @@ def test_the_browser_is_opened_if_there_is_one(
     assert seen.read_text(encoding="utf-8").strip() == (tmp_path / "run.html").as_uri()
 
 
-def test_what_cannot_be_viewed_is_one_line(cli: Cli, small: Scenario, tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_viewed_is_one_line(cli: Cli, small: Scenario, tmp_path: Path) -> None:
     small.run().save(tmp_path / "bare")
     small.run(series="20ms").save(tmp_path / "full")
     small.run(series="20ms").save(tmp_path / "broken")
@@ -497,7 +497,7 @@ def test_what_cannot_be_viewed_is_one_line(cli: Cli, small: Scenario, tmp_path: 
         assert message in done.stderr
 
 
-def test_a_run_shows_itself(small: Scenario, tmp_path: Path) -> None:
+def test_a_run_has_a_view_method(small: Scenario, tmp_path: Path) -> None:
     run = small.run(series="20ms")
     page = run.view(tmp_path / "page.html", browse=False)
     assert page == tmp_path / "page.html"
@@ -507,7 +507,7 @@ def test_a_run_shows_itself(small: Scenario, tmp_path: Path) -> None:
         small.run().view()
 
 
-def test_runs_are_called_as_short_as_tells_them_apart(small: Scenario, tmp_path: Path) -> None:
+def test_runs_have_the_shortest_unique_names(small: Scenario, tmp_path: Path) -> None:
     for name in ("a/run", "b/run", "b/other"):
         small.run(series="50ms").save(tmp_path / name)
     assert list(view.load([tmp_path / "a/run", tmp_path / "b/other"])) == ["run", "other"]
@@ -532,12 +532,12 @@ mobility = { kind = "constant-velocity", speed = "20m/s" }
 
 @pytest.fixture(scope="module")
 def drive() -> Run:
-    """A UE that changes the cell."""
+    """A UE with a handover."""
     return Scenario.from_toml(DRIVE).run(series="50ms")
 
 
 def pixel(page: Page, selector: str, x: float, y: float) -> list[int]:
-    """Red, green, blue and alpha of a canvas at a place in CSS pixels."""
+    """Return red, green, blue and alpha of a canvas at a position in CSS pixels."""
     found: list[int] = page.eval_on_selector(
         selector,
         "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data]",  # noqa: E501
@@ -546,20 +546,20 @@ def pixel(page: Page, selector: str, x: float, y: float) -> list[int]:
     return found
 
 
-def test_handovers_and_the_path_are_there_from_the_beginning(
+def test_handovers_and_the_path_are_shown_initially(
     drive: Run, show: Callable[..., Page], shoot: Shoot
 ) -> None:
     page = show(drive=drive)
     settle(page)
     (time,) = drive.events.filter(pl.col("event") == "handover_end")["time_s"]
     assert page.get_attribute(".panel[data-column=rtt_ms]", "data-changes") == "1"
-    assert "handovers end" in page.inner_text("#legend")
+    assert "handover ends" in page.inner_text("#legend")
     left = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--left'))")
     width = box(page, "#axis canvas")["width"] - left - RIGHT
     at = round(left + time / 12 * width) + 0.5
     column = [pixel(page, ".panel[data-column=rtt_ms] canvas", at, y)[3] for y in range(30, 50)]
     assert max(column) > 100, "a line in every panel"
-    # The path begins where the UE does, and the UE is where the cursor's instant has it.
+    # The path starts at the UE's initial position, and the UE is at its position at the time of the cursor.
     assert page.get_attribute("#map canvas", "data-paths") == "1"
     ends = []
     for cursor in (0.05, 11.95):
@@ -575,13 +575,13 @@ def test_handovers_and_the_path_are_there_from_the_beginning(
     shoot(page, "drive")
 
 
-def test_no_label_leaves_its_canvas(drive: Run, show: Callable[..., Page]) -> None:
+def test_no_label_exceeds_its_canvas(drive: Run, show: Callable[..., Page]) -> None:
     page = show(drive=drive)
     settle(page)
     widest = page.evaluate(
         "(() => { const context = document.createElement('canvas').getContext('2d');"
         ' context.font = \'11px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif\';'
-        " return context.measureText('handovers begin').width; })()"
+        " return context.measureText('handover starts').width; })()"
     )
     left = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--left'))")
     assert left - 6 >= widest
@@ -611,7 +611,7 @@ def test_the_page_is_as_wide_as_the_screen(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_follow_the_system_and_the_button(
+def test_the_theme_follows_the_system_and_the_button(
     cell: Run, show: Callable[..., Page], shoot: Shoot, scheme: Any
 ) -> None:
     page = show(cell=cell)
@@ -627,7 +627,7 @@ def test_colours_follow_the_system_and_the_button(
         paper, ink = brightness("body", "backgroundColor"), brightness("body", "color")
         assert abs(paper - ink) > 150
         grid = pixel(page, ".panel[data-column=rtt_ms] canvas", 72.5, 60)
-        assert (float(np.mean(grid[:3])) < 120) == (paper < 128), "the canvases have the same ground"
+        assert (float(np.mean(grid[:3])) < 120) == (paper < 128), "the canvases have the same background"
         return paper < 128
 
     assert is_dark() == (scheme == "dark")
@@ -639,7 +639,9 @@ def test_colours_follow_the_system_and_the_button(
     assert page.inner_text("#theme") == scheme
 
 
-def test_two_runs_have_one_scale_or_two(cell: Run, show: Callable[..., Page], shoot: Shoot) -> None:
+def test_two_runs_have_a_shared_or_two_separate_scales(
+    cell: Run, show: Callable[..., Page], shoot: Shoot
+) -> None:
     bloated = Scenario.from_toml(SMALL).with_({"rlc.queue.buffer": "500KiB"}).run(series="20ms")
     page = show(cell=cell, bloated=bloated)
     column = ".panel[data-column=queue_bytes]"

@@ -1,4 +1,4 @@
-"""The package as users get it: with all experiments inside, and complete without a clone of the project."""
+"""The package as installed by users: with all experiments, and complete without a clone of the project."""
 
 import os
 import platform
@@ -39,7 +39,7 @@ TAGS = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """The variables of a shell that knows nothing of this environment's Python, but its build tools."""
+    """Environment variables without this environment's Python, but with its build tools."""
     here = Path(sysconfig.get_path("scripts"))
     found = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
@@ -47,7 +47,7 @@ def environment() -> dict[str, str]:
     return found | {"PATH": f"{here}:{found['PATH']}", "PYO3_PYTHON": sys.executable}
 
 
-# What the installed package finds by itself: reading all experiments needs every file that they consist of.
+# Checks of the installed package: reading all experiments requires each of their files.
 READ_ALL = """
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import find_all
@@ -57,7 +57,7 @@ print(len(names))
 """
 
 
-# The README's first lines of Python, at a small scale.
+# The first Python example of the README, at a small scale.
 FROM_PYTHON = """
 import airwnd
 
@@ -71,7 +71,7 @@ print(run.flows.select("id", "goodput_kbps").height)
 def test_the_release_works_in_an_empty_environment_and_folder(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    """``make dist`` builds a wheel from the source distribution alone; the wheel brings all that it needs."""
+    """``make dist`` builds a wheel from only the source distribution; the wheel is self-contained."""
 
     def call(*command: str | Path, cwd: Path) -> str:
         done = subprocess.run(
@@ -111,6 +111,6 @@ def test_the_release_works_in_an_empty_environment_and_folder(
     assert (empty / "run" / "manifest.json").is_file()
     assert (empty / "run.html").is_file()
     assert (empty / "swept" / "runs.parquet").is_file()
-    # A claim's text is the paper's: it comes from the file beside the experiments.
+    # The text of a claim comes from the paper's file, next to the experiments.
     assert "A01" in (empty / "out" / "arwa-2019" / "index.html").read_text(encoding="utf-8")
     assert (empty / "out" / "verdicts.csv").is_file()

@@ -1,6 +1,6 @@
-"""Waiting for events. No test depends on how fast the machine is, so a wait has no end of its own.
+"""Waiting for events. No test depends on the speed of the machine, so waits have no timeout.
 
-What hangs for good is ended by `faulthandler_timeout` in pyproject.toml.
+A test that hangs is ended by `faulthandler_timeout` in pyproject.toml.
 """
 
 import time
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def wait_until(condition: Callable[[], bool], process: "Popen[str] | None" = None) -> None:
-    """Wait for what others do; for what a process does, as long as it lives."""
+    """Wait until a condition holds; if a process must fulfil it, as long as the process lives."""
     while True:
         alive = process is None or process.poll() is None
         if condition():
             return
-        assert alive, "the process ended before what was waited for"
+        assert alive, "the process ended before the condition held"
         time.sleep(0.01)

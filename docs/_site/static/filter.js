@@ -1,4 +1,4 @@
-// A box that filters the entries of a page: those remain whose text has all the words typed.
+// A search box that filters the entries of a page: only entries that contain all typed words remain.
 "use strict";
 
 const article = document.querySelector("article");
@@ -16,7 +16,7 @@ box.innerHTML = '<input type="search" placeholder="Filter entries: words such as
 article.querySelector("h1").after(box);
 const [input, output] = box.children;
 
-// A link may bring a filter along: limits.html?filter=uplink.
+// A link may set the filter: limits.html?filter=uplink.
 input.value = new URLSearchParams(location.search).get("filter") ?? "";
 input.addEventListener("input", filter);
 window.addEventListener("hashchange", reveal);
@@ -40,7 +40,7 @@ function show(element, visible) {
   if (item) item.hidden = !visible;
 }
 
-// A link to an entry that is filtered out ends the filter.
+// A link to a hidden entry clears the filter.
 function reveal() {
   if (document.getElementById(location.hash.slice(1))?.hidden) {
     input.value = "";

@@ -1,7 +1,7 @@
-"""Many runs, here or on a cluster, of which no finished one is ever lost.
+"""Batches of runs, local or on a cluster, in which finished runs are never lost.
 
-:func:`carry_out` looks up in a :class:`Store` what is finished, has :class:`Processes` or :class:`Dask` run
-the rest, and stores each run as soon as it is finished.
+:func:`carry_out` looks up finished runs in a :class:`Store`, executes the missing ones with
+:class:`Processes` or :class:`Dask`, and stores each run as soon as it is finished.
 
 >>> import airwnd, tempfile
 >>> from airwnd.batch import Processes, Store, Task, carry_out
@@ -55,7 +55,7 @@ _HOME = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Import on first use: a worker process must start at once, and needs little of this."""
+        """Import on first use: a worker process must start fast and needs few of these modules."""
         if name in _HOME:
             return getattr(import_module(_HOME[name]), name)
         raise AttributeError(f"module 'airwnd.batch' has no attribute {name!r}")

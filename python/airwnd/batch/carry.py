@@ -1,4 +1,4 @@
-"""Carries out tasks: finished ones are looked up, the others are run and stored one by one."""
+"""Execution of tasks: finished runs are read from the store, missing ones are executed and stored."""
 
 import time
 import warnings
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], object]
 
-_TELLING_S = 0.1
+_REPORT_INTERVAL_S = 0.1
 
 
 @dataclass(frozen=True)
 class Results(Sequence[Stored]):
-    """The runs in the order of their tasks; each is read from the store when it is looked at.
+    """Runs in the order of their tasks; each is read from the store on access.
 
     Attributes
     ----------
     tasks, store
-        What was to be done, and where it is kept.
+        The tasks, and the store of their runs.
     fresh
-        How many runs were made now; the same task is run once.
+        Number of runs executed by this call; identical tasks are run once.
     reused
-        How many had been finished earlier.
+        Number of runs finished earlier.
     simulation_s
-        Wall-clock time of the runs made now, added up.
+        Total wall-clock time of the fresh runs, in seconds.
     elapsed_s
-        Wall-clock time from the first to the last of them.
+        Wall-clock time from the start of the first fresh run to the end of the last, in seconds.
     """
 
     tasks: Sequence[Task]
@@ -71,7 +71,7 @@ class Results(Sequence[Stored]):
         stored = self.store.get(task)
         if stored is None:
             raise InputError(
-                f"{self.store.folder}: the finished run of {task} has been removed or changed meanwhile"
+                f"{self.store.folder}: the finished run of {task} has since been removed or changed"
             )
         return stored
 
@@ -79,21 +79,21 @@ class Results(Sequence[Stored]):
 def carry_out(
     tasks: Sequence[Task], store: Store, workers: Workers, progress: Progress | None = None
 ) -> Results:
-    """Make the runs that the store does not have; each is stored as soon as it is finished.
+    """Execute the runs that the store does not have; each is stored as soon as it is finished.
 
-    A stored run that does not match its digests is made again, and a warning says so. The first exception of
-    a run, in the order of the tasks, is raised when all others are finished.
+    A stored run that does not match its digests is executed again, with a warning. If runs fail, the first
+    exception in the order of the tasks is raised after all other runs have finished.
 
     Parameters
     ----------
     tasks
-        What to run; the same task is run once however often it is there.
+        Tasks to run; identical tasks are run once.
     store
-        Where finished runs are looked up and kept.
+        Store of finished runs.
     workers
-        Who runs: :class:`Processes` or :class:`Dask`.
+        :class:`Processes` or :class:`Dask`.
     progress
-        Told now and then the finished fraction, 0 to 1, of the runs to be made.
+        Called periodically with the finished fraction, 0 to 1, of the runs to execute.
     """
     unique = {task.key: task for task in tasks}
     missing = _missing(unique.values(), store)
@@ -115,7 +115,7 @@ def carry_out(
 
 
 def _missing(tasks: Iterable[Task], store: Store) -> list[Task]:
-    """Give the tasks whose runs the store does not have; warn of damaged ones."""
+    """Return the tasks without a stored run; warn about damaged runs."""
     missing: list[Task] = []
     damaged: list[Path] = []
     for task in tasks:
@@ -126,21 +126,21 @@ def _missing(tasks: Iterable[Task], store: Store) -> list[Task]:
             missing.append(task)
             damaged.append(error.path)
             if error.path.is_dir():
-                # A file takes the place of another, but not of a folder; one that is not empty is an error.
+                # A file can replace a file, but not a folder. A folder that is not empty is an error.
                 error.path.rmdir()
     if damaged:
-        told = (
+        message = (
             f"1 stored run failed verification and is run again: {damaged[0].name}"
             if len(damaged) == 1
             else f"{len(damaged)} stored runs failed verification and are run again; "
             f"the first is {damaged[0].name}"
         )
-        warnings.warn(f"{store.folder}: {told}", stacklevel=3)
+        warnings.warn(f"{store.folder}: {message}", stacklevel=3)
     return missing
 
 
 class _Ledger:
-    """Stores what is finished, and keeps the tally."""
+    """Stores finished runs and counts them."""
 
     def __init__(
         self, tasks: Sequence[Task], store: Store, progress: Progress | None, check: Callable[[], None]
@@ -152,8 +152,8 @@ class _Ledger:
         self._store = store
         self._progress = progress
         self._done = 0
-        self._under_way: dict[int, float] = {}
-        self._next_telling = 0.0
+        self._running: dict[int, float] = {}
+        self._next_report = 0.0
 
     def finished(self, index: int, result: Finished) -> None:
         self._store.put(self._tasks[index], result)
@@ -165,16 +165,16 @@ class _Ledger:
         self._end(index)
 
     def reached(self, index: int, fraction: float) -> None:
-        self._under_way[index] = fraction
-        self._tell()
+        self._running[index] = fraction
+        self._report_progress()
 
     def _end(self, index: int) -> None:
         self._done += 1
-        self._under_way.pop(index, None)
-        self._tell()
+        self._running.pop(index, None)
+        self._report_progress()
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         now = time.monotonic()
-        if self._progress and now >= self._next_telling:
-            self._next_telling = now + _TELLING_S
-            self._progress((self._done + sum(self._under_way.values())) / len(self._tasks))
+        if self._progress and now >= self._next_report:
+            self._next_report = now + _REPORT_INTERVAL_S
+            self._progress((self._done + sum(self._running.values())) / len(self._tasks))

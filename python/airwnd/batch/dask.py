@@ -1,4 +1,4 @@
-"""A Dask cluster as workers; results travel to us, no file system is shared."""
+"""Workers of a Dask cluster; results return over the network, without a shared file system."""
 
 import logging
 import pickle
@@ -19,33 +19,33 @@ from airwnd.memory import share
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-# Short enough to lose little with a worker, long beside the scheduler's milliseconds for a task.
+# Short enough to lose little with a worker, long compared with the scheduler's milliseconds per task.
 _BATCH_S = 0.5
 _BATCH_RUNS = 200
 
-# Batches under way for each thread of the cluster: nobody waits for the next, and the scheduler holds few.
+# Batches submitted per thread of the cluster: enough to keep the threads busy, few for the scheduler to hold.
 _QUEUED = 3
 
-_LISTENING_S = 0.5
+_POLL_INTERVAL_S = 0.5
 
-#: A run made on the cluster, or the exception that it ended with.
+#: A run executed on the cluster, or the exception that ended it.
 Result = Finished | Exception
 
 
 class Dask:
     """The workers of a Dask cluster.
 
-    Dask makes the runs of a lost worker again elsewhere. A scheduler that is lost, or has no workers, is
-    given some time to come back; then what is missing is handed in again.
+    Dask repeats the runs of a lost worker on another one. If the scheduler is lost, or has no workers left,
+    the missing runs are submitted again when it is back within `grace_s`.
 
     Parameters
     ----------
     address
-        The scheduler's address, as in ``"tcp://head:8786"``.
+        Address of the scheduler, as in ``"tcp://head:8786"``.
     timeout_s
-        How long to wait for the scheduler's first answer, in seconds.
+        Maximum wait for the scheduler's first answer, in seconds.
     grace_s
-        How long a scheduler, or the last worker, may be away, in seconds.
+        Maximum absence of the scheduler, or of all workers, in seconds.
     """
 
     @checked(address=TEXT, timeout_s=NUMBER, grace_s=NUMBER)
@@ -56,18 +56,18 @@ class Dask:
 
     @property
     def jobs(self) -> None:
-        """Not known: workers come and go."""
+        """``None``: the number is unknown, because workers join and leave."""
 
     def carry_out(self, tasks: Sequence[Task], report: Report) -> None:
-        """Make every run once and report each at once."""
+        """Execute each run once and report it as soon as it is finished."""
         self._check()
         work = _Work(tasks, report)
-        patience = self.timeout_s
+        timeout_s = self.timeout_s
         with _quiet():
             while work.outstanding:
-                with self._connected(patience, work) as client:
+                with self._connected(timeout_s, work) as client:
                     _Session(client, work, self).serve()
-                patience = self.grace_s
+                timeout_s = self.grace_s
 
     def _check(self) -> None:
         try:
@@ -80,10 +80,10 @@ class Dask:
             raise InputError(f"{self.address}: {error}; expected as in tcp://head:8786") from None
 
     @contextmanager
-    def _connected(self, patience_s: float, work: "_Work") -> "Iterator[Client]":
+    def _connected(self, timeout_s: float, work: "_Work") -> "Iterator[Client]":
         from distributed import Client
 
-        deadline = time.monotonic() + patience_s
+        deadline = time.monotonic() + timeout_s
         while True:
             left = max(deadline - time.monotonic(), 0.1)
             try:
@@ -93,8 +93,8 @@ class Dask:
                     work.report.check()
                     time.sleep(0.2)
                     continue
-                away = f"{self.address}: no Dask scheduler answers within {patience_s:g} s"
-                raise InputError(away + work.kept()) from None
+                message = f"{self.address}: no Dask scheduler answers within {timeout_s:g} s"
+                raise InputError(message + work.kept()) from None
             break
         try:
             yield client
@@ -104,20 +104,20 @@ class Dask:
 
 
 class _Work:
-    """What is left to do, whatever becomes of schedulers."""
+    """Outstanding tasks; they outlive the connection to a scheduler."""
 
     def __init__(self, tasks: Sequence[Task], report: Report) -> None:
         self.tasks = tasks
         self.report = report
         self.waiting = deque(range(len(tasks)))
-        #: Runs whose batch killed its workers; which of them did shows when each runs alone.
+        #: Runs whose batch killed its workers; each is run alone to find the one at fault.
         self.suspects: deque[int] = deque()
         self.outstanding = len(tasks)
         self._runs = 0
         self._runs_s = 0.0
 
     def take(self, threads: int) -> list[int]:
-        """Take the next batch; smaller ones the nearer the end is, so that all end together."""
+        """Take the next batch; batches shrink towards the end, so that all threads finish together."""
         if self.suspects:
             return [self.suspects.popleft()]
         if not self._runs:
@@ -142,74 +142,76 @@ class _Work:
 
     def kept(self) -> str:
         done = len(self.tasks) - self.outstanding
-        return f"; {done} runs are finished and kept, and the same command goes on from there" if done else ""
+        return (
+            f"; {done} runs are finished and kept, and the same command continues from there" if done else ""
+        )
 
 
 class _Session:
-    """The time with one scheduler, from connection to loss."""
+    """Connection to one scheduler, until it is lost."""
 
     def __init__(self, client: "Client", work: _Work, cluster: Dask) -> None:
         self._client = client
         self._work = work
         self._cluster = cluster
-        self._under_way: dict[Future[list[Result]], list[int]] = {}
-        self._answers: SimpleQueue[Future[list[Result]]] = SimpleQueue()
+        self._submitted: dict[Future[list[Result]], list[int]] = {}
+        self._results: SimpleQueue[Future[list[Result]]] = SimpleQueue()
         self._threads = 0
-        self._next_look = 0.0
-        self._deserted_since: float | None = None
+        self._next_poll = 0.0
+        self._empty_since: float | None = None
 
     def serve(self) -> None:
-        """Go on until all is done or the scheduler is lost; then what was under way waits again."""
+        """Run until all tasks are done or the scheduler is lost; return unfinished tasks to the queue."""
         try:
             while self._work.outstanding and self._client.status == "running":
                 self._work.report.check()
-                self._look()
-                self._hand_in()
+                self._poll_cluster()
+                self._submit()
                 with suppress(Empty):
-                    if not self._take_in(self._answers.get(timeout=_LISTENING_S)):
+                    if not self._collect(self._results.get(timeout=_POLL_INTERVAL_S)):
                         break
         finally:
-            for indices in self._under_way.values():
+            for indices in self._submitted.values():
                 self._work.give_back(indices)
 
-    def _look(self) -> None:
-        """See now and then how large the cluster is, and that there is one."""
+    def _poll_cluster(self) -> None:
+        """Update the size of the cluster periodically; raise an error if it stays without workers."""
         now = time.monotonic()
-        if now < self._next_look:
+        if now < self._next_poll:
             return
-        self._next_look = now + _LISTENING_S
+        self._next_poll = now + _POLL_INTERVAL_S
         try:
             self._threads = sum(self._client.nthreads().values())  # type: ignore[no-untyped-call]  # Dask has no types
         except (OSError, RuntimeError):
-            # The scheduler is going; the client's status will tell.
+            # The scheduler is disappearing; the client's status will show it.
             return
         if self._threads:
-            self._deserted_since = None
-        elif self._deserted_since is None:
-            self._deserted_since = now
-        elif now > self._deserted_since + self._cluster.grace_s:
-            away = (
+            self._empty_since = None
+        elif self._empty_since is None:
+            self._empty_since = now
+        elif now > self._empty_since + self._cluster.grace_s:
+            message = (
                 f"{self._cluster.address}: the Dask scheduler has no workers for {self._cluster.grace_s:g} s"
             )
-            raise InputError(away + self._work.kept())
+            raise InputError(message + self._work.kept())
 
-    def _hand_in(self) -> None:
+    def _submit(self) -> None:
         work = self._work
         threads = max(self._threads, 1)
-        while (work.waiting or work.suspects) and len(self._under_way) < _QUEUED * threads:
+        while (work.waiting or work.suspects) and len(self._submitted) < _QUEUED * threads:
             indices = work.take(threads)
             batch = _Batch([work.tasks[index] for index in indices])
-            # A worker that lacks airwnd could not even read a task of our own, and would die of it.
+            # Where airwnd is missing, unpickling a task kills the worker; this raises an exception instead.
             future = self._client.submit(pickle.loads, pickle.dumps(batch), pure=False)
-            self._under_way[future] = indices
-            future.add_done_callback(self._answers.put)  # type: ignore[no-untyped-call]  # Dask has no types
+            self._submitted[future] = indices
+            future.add_done_callback(self._results.put)  # type: ignore[no-untyped-call]  # Dask has no types
 
-    def _take_in(self, future: "Future[list[Result]]") -> bool:
-        """Take an answer; False if the scheduler was lost instead."""
+    def _collect(self, future: "Future[list[Result]]") -> bool:
+        """Take the result of a batch; return ``False`` if the scheduler was lost instead."""
         from distributed import CancelledError
         from distributed.scheduler import KilledWorker
 
-        indices = self._under_way.pop(future)
+        indices = self._submitted.pop(future)
         try:
             results: list[Result] = future.result()
         except (CancelledError, OSError):
@@ -218,7 +220,7 @@ class _Session:
         except KilledWorker as error:
             self._suspect(indices, error)
         except (ImportError, AttributeError) as error:
-            where = f"{self._cluster.address}: a Dask worker cannot run our tasks ({error})"
+            where = f"{self._cluster.address}: a Dask worker cannot run airwnd's tasks ({error})"
             raise InputError(f"{where}; install airwnd {_native.VERSION} there") from None
         except InputError:
             raise
@@ -241,7 +243,7 @@ class _Session:
 
 
 class _Batch:
-    """Tasks that turn into their results where they are unpickled."""
+    """Tasks that are executed when they are unpickled, and become their results."""
 
     def __init__(self, tasks: list[Task]) -> None:
         self._tasks = tasks
@@ -251,9 +253,9 @@ class _Batch:
 
 
 def _carry_out(engine: str, batch: bytes) -> list[Result]:
-    """Make the runs of a batch, on a worker; another engine might not even read the scenarios."""
+    """Execute a batch on a worker; compares engines first, since another one may not read the scenarios."""
     if engine != _native.ENGINE:
-        both = f"a Dask worker has engine {_native.ENGINE}, we have {engine}"
+        both = f"a Dask worker has engine {_native.ENGINE}, this process has {engine}"
         raise InputError(f"{both}: install the same airwnd on both")
     tasks: list[Task] = pickle.loads(batch)  # noqa: S301
     return [_result(task) for task in tasks]
@@ -270,14 +272,14 @@ def _result(task: Task) -> Result:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from logging what is told in one line, or repaired."""
-    theirs = {"distributed", "tornado"}
-    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in theirs]
-    talking = [logger for logger in map(logging.getLogger, names) if not logger.disabled]
-    for logger in talking:
+    """Silence Dask's loggers: errors are reported in one line, or handled."""
+    packages = {"distributed", "tornado"}
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in packages]
+    enabled = [logger for logger in map(logging.getLogger, names) if not logger.disabled]
+    for logger in enabled:
         logger.disabled = True
     try:
         yield
     finally:
-        for logger in talking:
+        for logger in enabled:
             logger.disabled = False

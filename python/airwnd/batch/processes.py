@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from airwnd.arguments import MEMORY, NONE, POSITIVE, checked
 from airwnd.batch.task import Finished, Task
-from airwnd.batch.worker import READY, STUCK, Word
+from airwnd.batch.worker import READY, STUCK, Message
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
 from airwnd.memory import share
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 
-# How soon an interrupt that Python has discarded is noticed.
-_LISTENING_S = 0.5
+# Maximum delay until an interrupt that Python has discarded is noticed.
+_POLL_INTERVAL_S = 0.5
 
-# Tasks that a worker has in hand at most, so that it need not wait for the next.
-_IN_HAND = 32
+# Maximum number of tasks queued at a worker, so that it does not idle between runs.
+_MOST_QUEUED = 32
 
 
 class Processes:
     """Worker processes on this machine.
 
-    A process that dies costs nothing but time: another takes its task. The processes end with the one that
-    started them, even if it is killed.
+    If a process dies, another one takes its task. The processes end with the process that started them, even
+    if that is killed.
 
     Parameters
     ----------
     jobs
-        Runs at the same time; as many as there are cores by default.
+        Number of concurrent runs; default: the number of cores.
     max_memory
-        The most memory that a run may take, as for :meth:`airwnd.Scenario.run`; by default the runs at the
-        same time share 80 % of what is free.
+        Memory limit of each run, as for :meth:`airwnd.Scenario.run`; default: concurrent runs share 80 % of
+        the free memory.
     """
 
     @checked(jobs=POSITIVE | NONE, max_memory=MEMORY | NONE)
@@ -51,19 +51,19 @@ class Processes:
 
     @property
     def jobs(self) -> int:
-        """Runs at the same time."""
+        """Number of concurrent runs."""
         return self._jobs
 
     def carry_out(self, tasks: Sequence[Task], report: Report) -> None:
-        """Make every run once and report each at once."""
-        crew = _Crew(self._jobs, self._max_memory, tasks, report)
+        """Execute each run once and report it as soon as it is finished."""
+        pool = _Pool(self._jobs, self._max_memory, tasks, report)
         try:
-            crew.work()
+            pool.work()
         finally:
-            crew.dismiss()
+            pool.stop()
 
 
-class _Crew:
+class _Pool:
     def __init__(self, jobs: int, max_memory: int, tasks: Sequence[Task], report: Report) -> None:
         self._jobs = jobs
         self._max_memory = max_memory
@@ -81,74 +81,75 @@ class _Crew:
                 worker = _Worker(self._max_memory)
                 self._workers[worker.connection] = worker
             self._report.check()
-            for connection in wait(list(self._workers), timeout=_LISTENING_S):
+            for connection in wait(list(self._workers), timeout=_POLL_INTERVAL_S):
                 worker = self._workers[connection]  # type: ignore[index]  # they are the keys
                 try:
-                    word = worker.connection.recv()
+                    message = worker.connection.recv()
                 except (EOFError, OSError):
-                    self._bury(worker)
+                    self._replace(worker)
                 else:
-                    self._hear(worker, word)
+                    self._handle(worker, message)
 
-    def dismiss(self) -> None:
+    def stop(self) -> None:
         for worker in self._workers.values():
             worker.end()
 
-    def _hear(self, worker: "_Worker", word: Word) -> None:
-        index, what = word
+    def _handle(self, worker: "_Worker", message: Message) -> None:
+        index, what = message
         if isinstance(what, float):
-            if word == READY:
+            if message == READY:
                 worker.ready = True
                 self._false_starts = 0
-                self._feed(worker)
+                self._refill(worker)
             else:
                 self._report.reached(index, what)
             return
-        worker.in_hand.remove(index)
+        worker.queued.remove(index)
         self._outstanding -= 1
-        self._feed(worker)
+        self._refill(worker)
         if isinstance(what, Finished):
             self._report.finished(index, what)
         else:
             self._report.failed(index, what)
 
-    def _feed(self, worker: "_Worker") -> None:
-        """Hand out more if little is left; fewer the nearer the end is, so that all end together."""
-        fair = max(1, min(_IN_HAND, len(self._waiting) // (4 * self._jobs)))
-        if not self._waiting or len(worker.in_hand) > fair // 2:
+    def _refill(self, worker: "_Worker") -> None:
+        """Send more tasks if few are queued; fewer towards the end, so that all workers finish together."""
+        fair = max(1, min(_MOST_QUEUED, len(self._waiting) // (4 * self._jobs)))
+        if not self._waiting or len(worker.queued) > fair // 2:
             return
-        more = min(len(self._waiting), fair - len(worker.in_hand))
+        more = min(len(self._waiting), fair - len(worker.queued))
         indices = [self._waiting.popleft() for _ in range(more)]
-        worker.in_hand.extend(indices)
-        # A worker that has just died is found dead when it is listened to.
+        worker.queued.extend(indices)
+        # If the worker has just died, the next receive from it fails.
         with suppress(OSError):
             worker.connection.send([(index, self._tasks[index]) for index in indices])
 
-    def _bury(self, worker: "_Worker") -> None:
+    def _replace(self, worker: "_Worker") -> None:
+        """Return the tasks of a dead worker to the queue, except one that it failed on too often."""
         del self._workers[worker.connection]
         how = worker.end()
         if not worker.ready:
             self._false_starts += 1
             if self._false_starts == _ATTEMPTS:
                 raise EngineError(f"worker processes end as soon as they are started, with {how}")
-        if not worker.in_hand:
+        if not worker.queued:
             return
-        # Tasks are taken in order: the first in hand is the one that was under way.
-        suspect = worker.in_hand[0]
+        # Tasks are executed in order: the first queued one was running.
+        suspect = worker.queued[0]
         self._deaths[suspect] += 1
-        error = self._verdict(suspect, how)
+        error = self._error(suspect, how)
         if error:
-            worker.in_hand.popleft()
+            worker.queued.popleft()
             self._outstanding -= 1
             self._report.failed(suspect, error)
-        self._waiting.extendleft(reversed(worker.in_hand))
-        # Nobody would hear of an idle one again.
+        self._waiting.extendleft(reversed(worker.queued))
+        # Idle workers send no further messages, so they must be given tasks here.
         for other in self._workers.values():
             if other.ready:
-                self._feed(other)
+                self._refill(other)
 
-    def _verdict(self, suspect: int, how: str) -> Exception | None:
-        """Decide whether a task is given up whose process has ended; ``None``: another process takes it."""
+    def _error(self, suspect: int, how: str) -> Exception | None:
+        """Return the error of a task whose process died; ``None``: another process retries it."""
         task = self._tasks[suspect]
         code = ", ".join(task.scenario.code)
         if code and how == f"exit code {STUCK}":
@@ -165,13 +166,13 @@ class _Crew:
 
 
 class _Worker:
-    """A process and the socket to it."""
+    """A worker process and the socket connected to it."""
 
     def __init__(self, max_memory: int) -> None:
         self.ready = False
-        self.in_hand: deque[int] = deque()
+        self.queued: deque[int] = deque()
         self.connection, other = Pipe()
-        # Not by `multiprocessing`, which runs the user's script again in each process it starts.
+        # Not with `multiprocessing`, which runs the user's script again in each process that it starts.
         code = f"import sys; sys.path[:] = {sys.path!r}; from airwnd.batch.worker import main"
         with other:
             self._process = subprocess.Popen(  # noqa: S603
@@ -179,12 +180,12 @@ class _Worker:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],
-                # Ctrl-C is for the process at the terminal alone, which then ends its workers.
+                # Ctrl-C must reach only the foreground process, which then ends its workers.
                 process_group=0,
             )
 
     def end(self) -> str:
-        """End the process, if it has not ended, and say how it did."""
+        """End the process if it still runs, and return its signal or exit code."""
         self.connection.close()
         self._process.kill()
         code = self._process.wait()

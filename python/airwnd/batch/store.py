@@ -1,4 +1,4 @@
-"""Finished runs on disk, each in a file of its own: an interrupted batch goes on where it stopped."""
+"""Finished runs on disk, each in its own file, so that an interrupted batch can be continued."""
 
 import errno
 import json
@@ -27,9 +27,9 @@ class Stored:
     Attributes
     ----------
     outcome
-        The figures, as of :attr:`airwnd.Run.outcome`.
+        Results, as :attr:`airwnd.Run.outcome`.
     wall_s
-        How long the simulation took, in seconds, whenever it was made.
+        Wall-clock time of the simulation, in seconds.
     """
 
     outcome: dict[str, Any]
@@ -38,12 +38,12 @@ class Stored:
 
     @property
     def series(self) -> "pl.DataFrame":
-        """The time series, as of :attr:`airwnd.Run.series`; empty if none were asked for."""
+        """The time series, as :attr:`airwnd.Run.series`; empty if none were requested."""
         return self._table("series")
 
     @property
     def events(self) -> "pl.DataFrame":
-        """What befell the flows, as of :attr:`airwnd.Run.events`; empty if no series were asked for."""
+        """Events of the flows, as :attr:`airwnd.Run.events`; empty if no series were requested."""
         return self._table("events")
 
     def _table(self, name: str) -> "pl.DataFrame":
@@ -53,15 +53,15 @@ class Stored:
 
 
 class DamageError(Exception):
-    """A stored run is not what was written; `path` is the file in which that shows."""
+    """A stored run differs from what was written; `path` is the damaged file."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path}: not what was written")
+        super().__init__(f"{path}: differs from what was written")
         self.path = path
 
 
 class _Contents(msgspec.Struct, frozen=True):
-    """The JSON file of a run; the outcome is decoded where it is needed."""
+    """The JSON file of a run; the outcome is decoded on demand."""
 
     key: str
     wall_s: float
@@ -72,15 +72,15 @@ class _Contents(msgspec.Struct, frozen=True):
 class Store:
     """A folder of finished runs.
 
-    A run is ``KEY.json``, with :attr:`Task.key`, and ``KEY.series.parquet`` and the like beside it if it has
-    time series. The JSON file holds its key, the digests of the tables, and as its last value the digest of
-    everything before, so a changed byte and a file of another run are found. It is written last: a run that
-    has one is finished.
+    A run is stored as ``KEY.json``, where KEY is :attr:`Task.key`. A run with time series also has
+    ``KEY.series.parquet`` and further tables. The JSON file holds the key, the digests of the tables, and as
+    its last value the digest of all preceding bytes, so that changed bytes and files of other runs are found.
+    The JSON file is written last: a run that has one is finished.
 
     Parameters
     ----------
     folder
-        Where; it is made when the first run is stored.
+        The folder; it is created when the first run is stored.
     """
 
     @checked(folder=PATH)
@@ -88,24 +88,24 @@ class Store:
         self.folder = Path(folder)
 
     def prepare(self) -> None:
-        """Check that runs can be stored, before they are made."""
+        """Check that runs can be stored, before they are executed."""
         try:
             check_folder(self.folder)
         except OSError as error:
             raise explained(error, self.folder) from None
 
     def has(self, task: Task) -> bool:
-        """Whether a run is finished, and proven to be as it was written.
+        """Return whether a run is finished and matches its digests.
 
         Raises
         ------
         DamageError
-            If there is something in its place that is not.
+            If the stored run is damaged.
         """
         return self._verified(task) is not None
 
     def get(self, task: Task) -> Stored | None:
-        """Find a finished run; one that is damaged counts as none."""
+        """Read a finished run; ``None`` if it is missing or damaged."""
         try:
             found = self._verified(task)
         except DamageError:
@@ -116,9 +116,9 @@ class Store:
         return Stored(json.loads(bytes(found.outcome)), found.wall_s, tables)
 
     def put(self, task: Task, finished: Finished) -> None:
-        """Store a finished run at once and as a whole."""
+        """Store a finished run atomically."""
         digests = json.dumps({name: digest(table) for name, table in finished.tables.items()})
-        # The outcome is JSON already; reading it only to write it again would cost more than a short run.
+        # The outcome is already JSON. Parsing and serializing it again would cost more than a short run.
         text = (
             f'{{"key": "{task.key}", "wall_s": {finished.wall_s!r}, "tables": {digests},\n'
             f'"outcome": {finished.outcome}}}'
@@ -136,7 +136,7 @@ class Store:
         data = _bytes_of(path)
         if data is None:
             return None
-        # A file of an earlier version has no digest: what it holds cannot be proven, so it counts as damaged.
+        # A file of an earlier version has no digest and cannot be verified: it counts as damaged.
         if not is_sealed(data):
             raise DamageError(path)
         try:
@@ -157,7 +157,7 @@ class Store:
 
 
 def _bytes_of(path: Path) -> bytes | None:
-    """Read a file; ``None`` if there is nothing. A folder, a pipe or a dangling link is damage."""
+    """Read a file; ``None`` if it does not exist. A folder, a pipe or a dangling link counts as damage."""
     if path.is_file():
         return path.read_bytes()
     if os.path.lexists(path):
@@ -166,8 +166,8 @@ def _bytes_of(path: Path) -> bytes | None:
 
 
 def explained(error: OSError, folder: Path) -> OSError:
-    """Say that finished runs are kept; where a disk is full, name the folder, not a file in it."""
+    """Add to an error that finished runs are kept; for a full disk, name the folder, not a file in it."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT}
     on = "once there is room" if full else "from there"
-    why = f"{error.strerror or error}; finished runs are kept, and the same command goes on {on}"
+    why = f"{error.strerror or error}; finished runs are kept, and the same command continues {on}"
     return OSError(error.errno, why, str(folder if full else error.filename or folder))

@@ -1,4 +1,4 @@
-"""A run to be made, and what comes back from whoever made it."""
+"""A run to execute, and the result that a worker returns."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -11,16 +11,16 @@ from airwnd.scenario import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a worker hands back: small, and ready to be stored.
+    """Result of a worker: small, and ready to be stored.
 
     Attributes
     ----------
     outcome
-        The figures as one JSON object.
+        Results as one JSON object.
     wall_s
-        How long the simulation took, in seconds.
+        Wall-clock time of the simulation, in seconds.
     tables
-        ``series``, ``events`` and ``completions`` as Parquet files, if series were asked for.
+        ``series``, ``events`` and ``completions`` as Parquet files, if series were requested.
     """
 
     outcome: str
@@ -30,14 +30,14 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A run to be made.
+    """A run to execute.
 
     Attributes
     ----------
     scenario, seed
-        What to run.
+        The scenario and its seed.
     series
-        Sampling interval of the time series with its unit, as in ``"100ms"``; no series without it.
+        Sampling interval of the time series with its unit, as in ``"100ms"``; ``None``: no series.
     """
 
     scenario: Scenario
@@ -51,14 +51,14 @@ class Task:
 
     @property
     def key(self) -> str:
-        """32 hexadecimal digits, from all that decides the result: engine, scenario, seed and series."""
+        """32 hexadecimal digits: digest of all inputs of the result (engine, scenario, seed, series)."""
         what = f"{_native.ENGINE}\n{self.scenario.canonical}\n{self.seed}\n{self.series}"
         return hashlib.sha256(what.encode()).hexdigest()[:32]
 
     def carry_out(
         self, progress: Callable[[float], object] | None = None, max_memory: int | None = None
     ) -> Finished:
-        """Make the run, in this thread; it may take `max_memory` bytes, or 80 % of what is free."""
+        """Execute the run in this thread, within `max_memory` bytes; ``None``: 80 % of the free memory."""
         raw = self.scenario.simulate(self.seed, self.series, progress, max_memory=max_memory)
         tables = {}
         if self.series is not None:

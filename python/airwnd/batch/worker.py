@@ -1,4 +1,4 @@
-"""A worker process: takes tasks, sends back runs, and ends with the process that started it."""
+"""A worker process: receives tasks, sends back runs, and ends with the process that started it."""
 
 import os
 import time
@@ -10,19 +10,19 @@ from airwnd._native import end_when_stuck
 from airwnd.batch.task import Finished, Task
 from airwnd.errors import EngineError
 
-#: What a worker says: the place of a task with its finished fraction, its run, or its exception.
-Word = tuple[int, float | Finished | Exception]
+#: Message of a worker: the index of a task with its finished fraction, its run, or its exception.
+Message = tuple[int, float | Finished | Exception]
 
-READY: Word = (-1, 0.0)
+READY: Message = (-1, 0.0)
 
-#: Exit code of a worker in which a call of a plug-in cannot be interrupted.
+#: Exit code of a worker whose call of a plug-in cannot be interrupted.
 STUCK = 124
 
-_TELLING_S = 0.25
+_REPORT_INTERVAL_S = 0.25
 
 
 def main(descriptor: int, max_memory: int) -> None:
-    """Serve the process at the other end of the socket until it closes it, or dies."""
+    """Serve the process at the other end of the socket until that closes the socket or dies."""
     end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
     inbox: SimpleQueue[tuple[int, Task]] = SimpleQueue()
@@ -42,24 +42,24 @@ def _listen(connection: Connection, inbox: "SimpleQueue[tuple[int, Task]]") -> N
             for item in connection.recv():
                 inbox.put(item)
     except (EOFError, OSError):
-        # The other end is gone, perhaps killed, and nobody waits for the run under way.
+        # The process at the other end has exited, so the result of the current run is not needed.
         os._exit(0)
 
 
 def _carry_out(connection: Connection, index: int, task: Task, max_memory: int) -> Finished | Exception:
-    next_telling = time.monotonic() + _TELLING_S
+    next_report = time.monotonic() + _REPORT_INTERVAL_S
 
-    def tell(fraction: float) -> None:
-        nonlocal next_telling
+    def report(fraction: float) -> None:
+        nonlocal next_report
         now = time.monotonic()
-        if now >= next_telling:
-            next_telling = now + _TELLING_S
+        if now >= next_report:
+            next_report = now + _REPORT_INTERVAL_S
             connection.send((index, fraction))
 
     try:
-        return task.carry_out(tell, max_memory)
+        return task.carry_out(report, max_memory)
     except (ValueError, EngineError, MemoryError) as error:
         return error
     except Exception as error:
-        # Whatever else it is may not survive the way.
+        # Any other exception may fail to pickle or unpickle.
         return EngineError(f"{task}: {error!r}")

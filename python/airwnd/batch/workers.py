@@ -1,4 +1,4 @@
-"""What it takes to make runs: the one thing that local processes and a cluster have in common."""
+"""Interface of workers, shared by local processes and clusters."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,19 +7,19 @@ from airwnd.batch.task import Finished, Task
 
 
 class Report(Protocol):
-    """Hears of each run, named by its place among the tasks, in the thread that called the workers."""
+    """Callbacks for each run, given by the index of its task, in the thread that called the workers."""
 
     def finished(self, index: int, result: Finished) -> None:
-        """Take a finished run."""
+        """Receive a finished run."""
 
     def failed(self, index: int, error: Exception) -> None:
-        """Take the exception that a run ended with; the others go on."""
+        """Receive the exception that ended a run; the other runs continue."""
 
     def reached(self, index: int, fraction: float) -> None:
-        """Take the finished fraction, 0 to 1, of a run under way."""
+        """Receive the finished fraction, 0 to 1, of a running task."""
 
     def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` if the user has pressed Ctrl-C; to be called at least once a second."""
+        """Raise ``KeyboardInterrupt`` if the user has pressed Ctrl-C; call it at least once a second."""
 
 
 class Workers(Protocol):
@@ -27,7 +27,7 @@ class Workers(Protocol):
 
     @property
     def jobs(self) -> int | None:
-        """Runs at the same time, where that is known."""
+        """Number of concurrent runs; ``None``: unknown."""
 
     def carry_out(self, tasks: Sequence[Task], report: Report) -> None:
-        """Make every run once and report each at once; what the report raises ends the whole."""
+        """Execute each run once and report it when finished; an exception of the report ends the batch."""

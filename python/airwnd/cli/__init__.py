@@ -1,6 +1,6 @@
 """The command line: one file for each group of commands.
 
-A command imports what it needs when it runs, so that ``airwnd --help`` answers at once.
+Each command imports its dependencies when it runs, so that ``airwnd --help`` starts fast.
 """
 
 import sys
@@ -22,19 +22,19 @@ INTERRUPTED = 130
 
 @dataclass
 class Options:
-    """What the options before the command say.
+    """Global options, given before the command.
 
     Attributes
     ----------
     debug
-        Whether to print tracebacks.
+        Print tracebacks.
     """
 
     debug: bool = False
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong is one line on the standard error and an exit code."""
+    """Run the command line; report any error as one line on standard error and an exit code."""
     options = Options()
     _native.end_when_stuck(BAD_INPUT, message=True)
     try:
@@ -47,56 +47,56 @@ def main() -> None:
 
 
 def _end(error: BaseException) -> int:  # noqa: PLR0911
-    """Report an exception in one line, and choose the exit code."""
+    """Report an exception in one line and return the exit code."""
     match error:
         case click.exceptions.Exit():
             return error.exit_code
         case click.UsageError():
             where = error.ctx.command_path if error.ctx else "airwnd"
-            return _complain(f"{error.format_message()} See `{where} --help`.")
+            return _report(f"{error.format_message()} See `{where} --help`.")
         case click.ClickException():
-            return _complain(error.format_message())
+            return _report(error.format_message())
         case _native.ScenarioError() | InputError():
-            return _complain(str(error))
+            return _report(str(error))
         case EngineError():
-            return _complain(str(error), ENGINE_BROKEN)
+            return _report(str(error), ENGINE_BROKEN)
         case BrokenPipeError() | SystemExit():
-            # The reader, such as `head`, has ended: Python's own message at exit is suppressed.
+            # The reader of a pipe, such as `head`, has exited: this suppresses Python's own message at exit.
             sys.stdout = None
             return 0
         case OSError():
-            return _complain(f"{error.filename or 'airwnd'}: {error.strerror or error}")
+            return _report(f"{error.filename or 'airwnd'}: {error.strerror or error}")
         case KeyboardInterrupt() | click.Abort():
-            return _complain("interrupted", INTERRUPTED)
+            return _report("interrupted", INTERRUPTED)
         case MemoryError():
-            return _complain("out of memory", ENGINE_BROKEN)
+            return _report("out of memory", ENGINE_BROKEN)
     place = _native.panic_place() if isinstance(error, _native.PanicException) else None
     what = ": ".join(filter(None, [type(error).__name__, str(error)]))
     known = ", ".join(filter(None, [place, f"airwnd {_native.VERSION}", f"engine {_native.ENGINE}"]))
-    return _complain(f"{what} ({known}); please report it, with what --debug adds", ENGINE_BROKEN)
+    return _report(f"{what} ({known}); please report it with the output of --debug", ENGINE_BROKEN)
 
 
-def _complain(message: str, code: int = BAD_INPUT) -> int:
+def _report(message: str, code: int = BAD_INPUT) -> int:
     click.echo(f"airwnd: {one_line(message)}", err=True)
     return code
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(_native.VERSION, prog_name="airwnd")
-@click.option("--debug", is_flag=True, help="Print the traceback of an error; stands before the command.")
+@click.option("--debug", is_flag=True, help="Print the traceback of an error; goes before the command.")
 @click.make_pass_decorator(Options, ensure=True)
 def cli(options: Options, debug: bool) -> None:
-    """TCP over an LTE cell, simulated.
+    """Simulate TCP over LTE cells.
 
     \b
-    airwnd run scenario.toml                 simulate
-    airwnd view RUN                          look around in a run
-    airwnd ues scenario.toml                 which UEs are in reach
-    airwnd plot map scenario.toml            what is heard where
-    airwnd list                              algorithms, TCP stacks, presets
-    airwnd sweep scenario.toml --out out     many settings and seeds, one data set
-    airwnd reproduce arwa-2019/table6        a paper's figure beside ours
-    """  # noqa: D301 (click wants the backspace)
+    airwnd run scenario.toml                 simulate a scenario
+    airwnd view RUN                          explore a run in the browser
+    airwnd ues scenario.toml                 list UEs and their link budgets
+    airwnd plot map scenario.toml            draw a radio map
+    airwnd list                              list algorithms, TCP stacks, presets
+    airwnd sweep scenario.toml --out out     run many settings and seeds
+    airwnd reproduce arwa-2019/table6        reproduce a table of a paper
+    """  # noqa: D301 (Click requires the backspace)
     options.debug = debug
     if debug:
         _native.show_panics()

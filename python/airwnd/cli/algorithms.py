@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airwnd.stacks import Stack
     from airwnd.topics import Topic
 
-# The words for presets and stacks beside the names of families.
+# Listed next to the families of algorithms.
 PRESET = "preset"
 STACK = "stack"
 
@@ -28,7 +28,10 @@ STACK = "stack"
 @click.argument("family", required=False, shell_complete=completion.families)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per family.")
 def list_(family: str | None, as_json: bool) -> None:
-    """List algorithms, TCP stacks and presets, or those of one FAMILY with their sources."""
+    """List available algorithms, TCP stacks and presets.
+
+    With FAMILY, list the members of that family with their sources.
+    """
     from airwnd import algorithms
 
     others = {STACK: _stacks, PRESET: _presets}
@@ -70,7 +73,7 @@ def _stacks() -> "Family":
 
     key = sections()["tcp"].keys[STACK]
     members = [Algorithm(name, STACK, key.words[name], "", "", ()) for name in stacks()]
-    return Family(STACK, "TCP stack: the defaults of both ends' TCP (`tcp.stack`).", tuple(members))
+    return Family(STACK, "TCP stack: defaults of TCP at both endpoints (`tcp.stack`).", tuple(members))
 
 
 def _presets() -> "Family":
@@ -79,24 +82,25 @@ def _presets() -> "Family":
     from airwnd.preset import presets
 
     members = [Algorithm(each.name, PRESET, each.summary, "", "", ()) for each in presets()]
-    return Family(PRESET, "Another simulator's values for what a scenario does not write.", tuple(members))
+    return Family(PRESET, "Another simulator's values for keys that a scenario does not set.", tuple(members))
 
 
 @click.command()
 @click.argument("name", nargs=-1, required=True, metavar="NAME", shell_complete=completion.topics)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per match.")
 def explain(name: tuple[str, ...], as_json: bool) -> None:
-    """Explain what NAME stands for.
+    """Explain an algorithm, a scenario key, a TCP stack, a preset, a results column or a term.
 
     \b
-    drwa, rwnd/drwa         an algorithm: equations, parameters, sources
-    linux, ns3.44, preset   a TCP stack or a preset: what it sets
-    cc                      a family of algorithms
-    rlc, flow.cc            a section or a key of a scenario
-    rlc.queue.buffer        a parameter of the algorithms that a key takes
+    NAME
+    drwa, rwnd/drwa         algorithm: equations, parameters, sources
+    linux, ns3.44, preset   TCP stack or preset: the values that it sets
+    cc                      family of algorithms
+    rlc, flow.cc            section or key of a scenario
+    rlc.queue.buffer        parameter of the algorithms that a key selects
     pdf, flows.delay_ms_p95 columns of the results: unit, meaning
-    cwnd, standing queue    a term of the glossary: meaning, unit, source
-    """  # noqa: D301 (click wants the backspace)
+    cwnd, standing queue    term of the glossary: meaning, unit, source
+    """  # noqa: D301 (Click requires the backspace)
     from airwnd.topics import find
 
     topics = find(" ".join(name))
@@ -116,7 +120,7 @@ def _as_json(topic: "Topic") -> dict[str, Any]:
 
 
 def _inner(value: Any) -> Any:
-    """Give what JSON has for a declaration, and for a mapping that cannot be changed."""
+    """Convert a declaration, or a read-only mapping, to a JSON object."""
     if not hasattr(value, "__dataclass_fields__"):
         return dict(value)
     found = {key: getattr(value, key) for key in value.__dataclass_fields__}
@@ -126,7 +130,7 @@ def _inner(value: Any) -> Any:
 
 
 def _merged(topics: Iterable["Topic"]) -> Iterator["Topic"]:
-    """Join the parameters that several algorithms have alike."""
+    """Merge identical parameters of several algorithms into one entry."""
     alike: dict[str, Topic] = {}
     for topic in topics:
         key = repr(topic.what) if topic.holder else f"{type(topic.what)} {topic.name}"
@@ -168,7 +172,7 @@ def _explain(topic: "Topic") -> None:
 
 
 def _toml(topic: "Topic") -> str:
-    """Write a piece of a scenario that uses it."""
+    """Return a fragment of a scenario that uses the topic."""
     from airwnd import fragments
     from airwnd.algorithms import Algorithm, Parameter
     from airwnd.preset import Preset
@@ -237,9 +241,9 @@ def _explain_preset(preset: "Preset") -> None:
             click.echo(f"\n{section}")
         default = value.default
         if isinstance(default, dict):
-            # A member of a family goes by its name, a section by its values.
+            # A member of a family is shown by its name, a section by its values.
             default = default.get("kind", default)
-        same = "airwnd's default, too" if default == value.value else f"airwnd's default {_value(default)}"
+        same = "same as airwnd" if default == value.value else f"airwnd's default {_value(default)}"
         _heading(value.key, f" = {json.dumps(value.value)}", 2, 6)
         _paragraph(f"{same}; {value.source}", 6, 8)
 
@@ -283,7 +287,7 @@ def _explain_term(term: "Term") -> None:
 
 
 def _details(text: str) -> None:
-    """Print paragraphs and equations behind an empty line each."""
+    """Print each paragraph and each equation after an empty line."""
     from airwnd.equations import plain
 
     for index, part in enumerate(re.split(r"^```math\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
@@ -303,7 +307,7 @@ def _value(value: object) -> str:
 
 
 def _heading(name: str, rest: str, indent: int = 0, hanging: int = 2) -> None:
-    """Print a paragraph that begins with a name in bold."""
+    """Print a paragraph that starts with a name in bold."""
     from airwnd.terminal import width, wrapped
 
     text = wrapped(name + rest, width(), indent, hanging)

@@ -14,19 +14,19 @@ SCENARIO_SUFFIXES = (".toml", ".json")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script of SHELL.
+    """Print the shell completion script for SHELL.
 
     \b
     bash    eval "$(airwnd completion bash)"     in ~/.bashrc
     zsh     eval "$(airwnd completion zsh)"      in ~/.zshrc
     fish    airwnd completion fish | source      in ~/.config/fish/config.fish
-    """  # noqa: D301 (click wants the backspace)
+    """  # noqa: D301 (Click requires the backspace)
     root = context.find_root().command
     click.echo(SHELLS[shell](root, {}, "airwnd", VARIABLE).source())
 
 
 def scenarios(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete scenario files of the folder begun; any file if it has none."""
+    """Complete scenario files in the folder typed so far; complete any file if it has none."""
     folder, slash, start = begun.rpartition("/")
     found = sorted(
         path.name
@@ -39,7 +39,7 @@ def scenarios(_context: click.Context, _param: click.Parameter, begun: str) -> l
 
 
 def families(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete what `airwnd list` lists by itself."""
+    """Complete the arguments of `airwnd list`."""
     from airwnd.algorithms import catalogue
 
     return _items([*(family.name for family in catalogue()), "preset", "stack"], begun)

@@ -1,4 +1,4 @@
-"""What several commands share: options, reading a scenario, the progress bar."""
+"""Shared code of the commands: options, reading a scenario, the progress bar."""
 
 import functools
 import sys
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Commands(click.Group):
-    """Commands whose help has the whole first sentence of each, wrapped; Click cuts it at the width."""
+    """Group whose help wraps the first sentence of each command; Click truncates it at the line width."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
@@ -38,42 +38,42 @@ SET = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change a setting, as in --set rlc.queue.buffer=10KiB or --set 'flow[download].cc=cubic'; entries "
-    "of a list have an index, an id or a name.",
+    help="Override a key, as in --set rlc.queue.buffer=10KiB or --set 'flow[download].cc=cubic'; an entry of "
+    "a list is selected by index, id or name. May be repeated.",
 )
 PROGRESS = click.option(
     "--progress/--no-progress",
     default=None,
     envvar="AIRWND_PROGRESS",
     show_envvar=True,
-    help="Show a progress bar; default: a bar on a terminal, elsewhere a line now and then if it takes long.",
+    help="Show a progress bar; default: a bar if attached to a terminal, otherwise occasional lines during "
+    "long work.",
 )
 JOBS = click.option(
-    "--jobs", type=click.IntRange(1), help="Runs at the same time; as many as there are cores by default."
+    "--jobs", type=click.IntRange(1), help="Number of concurrent runs; default: the number of cores."
 )
 MAX_MEMORY = click.option(
     "--max-memory",
     metavar="SIZE",
-    help="Most memory that a run may take, as in 2GB; by default the runs at the same time share 80 % of "
-    "what is free.",
+    help="Memory limit of each run, as in 2GB; default: concurrent runs share 80 % of the free memory.",
 )
 DASK = click.option("--dask", metavar="ADDRESS", help="Run on a Dask cluster, as in --dask tcp://head:8786.")
 
 
 def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
-    """Add the options for Python code in scenarios; the command takes them as the argument `policy`."""
+    """Add the options for Python code in scenarios; the command receives them as the argument `policy`."""
 
     @click.option(
         "--allow-code",
         is_flag=True,
-        help="Execute the Python files and modules that a scenario names; they run with your rights.",
+        help="Execute the Python files and modules that a scenario names, with your user's permissions.",
     )
     @click.option(
         "--plugin-timeout",
         metavar="TIME",
         default=f"{PLUGIN_TIMEOUT_S:g}s",
         show_default=True,
-        help="Wall-clock time that a call of such code may take.",
+        help="Wall-clock limit for each call into such code.",
     )
     @functools.wraps(command)
     def call(*, allow_code: bool, plugin_timeout: str, **rest: object) -> None:
@@ -86,25 +86,25 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
 
 
 def workers(jobs: int | None, dask: str | None, max_memory: str | None) -> "Workers":
-    """Give those who run: a cluster's, or this machine's."""
+    """Return the workers that execute the runs: those of a Dask cluster or local processes."""
     from airwnd.batch import Dask, Processes
 
     if dask and jobs:
-        raise click.UsageError("--jobs is for this machine, not for --dask.", click.get_current_context())
+        raise click.UsageError("--jobs applies to local runs, not to --dask.", click.get_current_context())
     if dask and max_memory:
         raise click.UsageError(
-            "--max-memory is for this machine, not for --dask.", click.get_current_context()
+            "--max-memory applies to local runs, not to --dask.", click.get_current_context()
         )
     return Dask(dask) if dask else Processes(jobs, max_memory)
 
 
-def workers_text(crew: "Workers") -> str:
-    """Write who ran."""
-    return f"with {crew.jobs} jobs" if crew.jobs else "on the cluster"
+def workers_text(pool: "Workers") -> str:
+    """Describe the workers that executed the runs."""
+    return f"with {pool.jobs} jobs" if pool.jobs else "on the cluster"
 
 
 def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) -> "Scenario":
-    """Read a scenario and change the settings that ``--set`` names."""
+    """Read a scenario and apply the ``--set`` options."""
     from airwnd.scenario import Scenario
 
     scenario = Scenario.load(file, allow_code=policy.allow, plugin_timeout_s=policy.timeout_s)
@@ -119,7 +119,7 @@ def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) ->
 
 @contextmanager
 def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
-    """Show a progress bar on the standard error; lines if it is not a terminal, unless a bar is wanted."""
+    """Show a progress bar on standard error, or lines if that is not a terminal and no bar is requested."""
     if wanted is False:
         yield None
         return
@@ -156,13 +156,13 @@ def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | 
 
 @contextmanager
 def batch_bar(title: str, runs: Path, wanted: bool | None) -> "Iterator[Callable[[float], None] | None]":
-    """Show a progress bar as :func:`bar` does, warnings in one line each, and where runs are after Ctrl-C."""
+    """Show progress like :func:`bar`, one line per warning, and on Ctrl-C the folder of finished runs."""
     try:
-        with warnings.catch_warnings(), bar(title, wanted) as tell:
+        with warnings.catch_warnings(), bar(title, wanted) as update:
             warnings.showwarning = _show_warning
-            yield tell
+            yield update
     except KeyboardInterrupt:
-        click.echo(f"finished runs are kept in {runs}; the same command goes on from there", err=True)
+        click.echo(f"finished runs are kept in {runs}; the same command continues from there", err=True)
         raise
 
 

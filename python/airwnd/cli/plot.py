@@ -1,4 +1,4 @@
-"""``airwnd plot``: pictures for papers."""
+"""``airwnd plot``: figures for papers."""
 
 import math
 from pathlib import Path
@@ -23,21 +23,21 @@ SOURCE = click.argument("source", metavar="FILE|RUN", type=click.Path(path_type=
 SOURCES = click.argument(
     "sources", metavar="FILE|RUN...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the seed of the scenario.")
+SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
 
 SERIES = click.option(
     "--series",
     metavar="TIME",
     default="100ms",
     show_default=True,
-    help="Sampling interval for the run of a scenario.",
+    help="Sampling interval of the time series when a scenario is run.",
 )
 GROUPS = click.option(
     "--group",
     "groups",
     metavar="ID",
     multiple=True,
-    help="Group of flows to draw; may be repeated. All that have values by default.",
+    help="Group of flows to draw; may be repeated. Default: all groups that have values.",
 )
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
@@ -55,7 +55,7 @@ def size_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
         "--height",
         type=click.FloatRange(_LEAST_IN, _MOST_IN),
         metavar="INCHES",
-        help="Height of the picture.",
+        help="Height of the picture; default: set by its kind.",
     )
     return width(height(command))
 
@@ -68,13 +68,13 @@ def _out(default: str) -> "Callable[[Any], Any]":
         metavar="PICTURE",
         default=default,
         show_default=True,
-        help="Name of the picture; .svg, .pdf or .png says the format.",
+        help="Output file; .svg, .pdf or .png selects the format.",
     )
 
 
 @click.group(cls=Commands)
 def plot() -> None:
-    """Draw a picture of a scenario or a run."""
+    """Plot scenarios, runs and sweeps."""
 
 
 @plot.command("map")
@@ -86,17 +86,17 @@ def plot() -> None:
     type=click.Choice(["sinr", "rsrp", "cell", "uplink", "uplink-carrier"]),
     default="sinr",
     show_default=True,
-    help="What the colours show: SINR with all cells at full load, RSRP of the best cell, or which it is; "
-    "SINR of the uplink at its narrowest grant or over the whole carrier, without interference.",
+    help="sinr: SINR with all cells at full load. rsrp: RSRP of the best cell. cell: the best cell. uplink, "
+    "uplink-carrier: uplink SINR without interference, at the narrowest grant or over the whole carrier.",
 )
 @click.option("--points", type=int, default=300, show_default=True, help="Points along the longer side.")
 @click.option(
     "--extent",
     metavar="W,E,S,N",
-    help="The area in metres, as in --extent=-500,500,-400,400; sites and UEs lie inside by default.",
+    help="Area in metres, as in --extent=-500,500,-400,400; default: an area with all sites and UEs.",
 )
 @click.option(
-    "--height", type=float, metavar="METRES", help="Height above ground; that of the first group by default."
+    "--height", type=float, metavar="METRES", help="Height above ground; default: that of the first UE group."
 )
 @_out("map.svg")
 def map_(
@@ -111,7 +111,7 @@ def map_(
 ) -> None:
     """Draw a radio map with sites, UEs and their paths.
 
-    FILE is a scenario; RUN a run's folder, of which scenario and seed are taken.
+    FILE is a scenario. RUN is the folder of a run, which provides scenario and seed.
     """
     from airwnd.plots.save import check
 
@@ -149,23 +149,23 @@ def prbs(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw the allocation of PRBs in each TTI of a window.
+    """Draw the PRB allocation of each TTI in a time window.
 
-    FILE is a scenario, which is run; RUN the folder of a run that was made with --allocations.
+    FILE is a scenario to run. RUN is the folder of a run recorded with --allocations.
     """
     from airwnd.engine import window
     from airwnd.plots.save import check
 
     check(out)
     if (begin is None) != (end is None):
-        raise click.UsageError("--from and --to go together.", click.get_current_context())
-    asked = None if begin is None or end is None else (begin, end)
-    if asked is None and not source.is_dir():
+        raise click.UsageError("--from and --to must be given together.", click.get_current_context())
+    requested = None if begin is None or end is None else (begin, end)
+    if requested is None and not source.is_dir():
         raise InputError(f"{source}: a scenario needs a window, as in --from 1s --to 1.1s")
-    run = _run(source, settings, seed, policy, progress, allocations=asked)
+    run = _run(source, settings, seed, policy, progress, allocations=requested)
     window_s = None
-    if asked is not None:
-        begin_ns, end_ns = window(*asked)
+    if requested is not None:
+        begin_ns, end_ns = window(*requested)
         window_s = begin_ns / 1e9, end_ns / 1e9
     _save(figure_of(run.plot_prbs(cell, window_s)), out)
 
@@ -174,7 +174,7 @@ def prbs(
 @SOURCE
 @SET
 @SEED
-@click.option("--flow", metavar="ID", help="Flow to plot, as in flow-0; the first by default.")
+@click.option("--flow", metavar="ID", help="Flow to plot, as in flow-0; default: the first.")
 @SERIES
 @_out("timeline.svg")
 @code_options
@@ -189,9 +189,9 @@ def timeline(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw the cell, radio, queue, air rate, delay and window of a flow over time.
+    """Draw cell, radio, queue, air rate, delay and window of a flow over time.
 
-    FILE is a scenario, which is run; RUN the folder of a run that was made with --series.
+    FILE is a scenario to run. RUN is the folder of a run recorded with --series.
     """
     from airwnd.plots.save import check
 
@@ -216,9 +216,9 @@ def timeline(
     "flows",
     metavar="ID",
     multiple=True,
-    help="Flow or group of flows to draw; may be repeated. All by default: more than 12 become a band.",
+    help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band.",
 )
-@click.option("--mean", metavar="TIME", help="Draw means over windows of this length, as in 1s.")
+@click.option("--mean", metavar="TIME", help="Average over windows of this length before drawing, as in 1s.")
 @SERIES
 @size_options
 @_out("series.svg")
@@ -238,9 +238,9 @@ def series(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw a column of the time series: a line per flow, or the spread over many flows.
+    """Draw a column of the time series: a line per flow, or a band over many flows.
 
-    FILE is a scenario, which is run; RUN the folder of a run that was made with --series.
+    FILE is a scenario to run. RUN is the folder of a run recorded with --series.
     """
     from airwnd.engine import duration_ns
     from airwnd.plots.save import check
@@ -261,7 +261,7 @@ def series(
     metavar="COLUMN",
     default="fct_s",
     show_default=True,
-    help="Column of the completions (fct_s), of the flows (goodput_kbps) or of the time series (delay_ms).",
+    help="Column of completions (as fct_s), flows (as goodput_kbps) or the time series (as delay_ms).",
 )
 @GROUPS
 @LOG
@@ -284,9 +284,9 @@ def cdf(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw cumulative distributions: a line per run and group of flows.
+    """Draw cumulative distributions (CDFs): a line per run and group of flows.
 
-    FILE is a scenario, which is run; RUN the folder of a run.
+    FILE is a scenario to run. RUN is the folder of a run.
     """
     from airwnd.plots.cdf import plot_cdf
     from airwnd.plots.save import check
@@ -316,9 +316,9 @@ def fct(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw the distribution of completion times of transfers and pages.
+    """Draw the distribution of completion times (FCT) of transfers and pages.
 
-    FILE is a scenario, which is run; RUN the folder of a run. Several are drawn into one picture.
+    FILE is a scenario to run. RUN is the folder of a run. Several are drawn into one picture.
     """
     from airwnd.plots.cdf import plot_fct
     from airwnd.plots.save import check
@@ -346,9 +346,9 @@ def compare(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw throughput, delay, fairness and packet delivery of runs side by side.
+    """Compare throughput, delay, fairness and packet delivery of runs side by side.
 
-    FILE is a scenario, which is run; RUN the folder of a run.
+    FILE is a scenario to run. RUN is the folder of a run.
     """
     from airwnd.plots.compare import plot_compare
     from airwnd.plots.save import check
@@ -360,27 +360,31 @@ def compare(
 
 @plot.command()
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--x", metavar="KEY", help="Swept key along the horizontal axis; the longest by default.")
+@click.option(
+    "--x",
+    metavar="KEY",
+    help="Swept key on the horizontal axis; default: the numeric one with the most values.",
+)
 @click.option(
     "--y",
     metavar="COLUMN",
     default="delay_ms",
     show_default=True,
-    help="Column of runs.parquet, or of flows.parquet: then the mean over the flows of each run.",
+    help="Column of runs.parquet, or of flows.parquet (averaged over the flows of each run).",
 )
 @click.option(
     "--by",
     metavar="KEY",
     multiple=True,
-    help="Draw a line for each value of a swept key; may be repeated. The first other key by default.",
+    help="Draw a line for each value of this swept key; may be repeated. Default: the first remaining key.",
 )
 @click.option(
     "--facet",
     metavar="KEY",
-    help="Draw a panel for each value of a swept key; the second other key by default.",
+    help="Draw a panel for each value of this swept key; default: the second remaining key.",
 )
 @click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only the runs with this value; may be repeated."
+    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
 )
 @click.option(
     "--x-scale",
@@ -411,9 +415,9 @@ def sweep(
     height: float | None,
     out: Path,
 ) -> None:
-    """Draw a figure over a swept key: mean and 95 % confidence interval over the seeds.
+    """Draw a result over a swept key: mean and 95 % confidence interval over the seeds.
 
-    FOLDER is the data set that `airwnd sweep FILE --out FOLDER` wrote.
+    FOLDER is a data set written by `airwnd sweep FILE --out FOLDER`.
     """
     from airwnd.plots.save import check
     from airwnd.swept import Sweep
@@ -433,7 +437,7 @@ def sweep(
 
 
 def _size(width: str | None, height: float | None) -> Size | None:
-    """Give width and height in inches; ``None``: the default of the kind of picture."""
+    """Return width and height in inches; ``None``: the default of the kind of picture."""
     if width is None and height is None:
         return None
     try:
@@ -454,7 +458,7 @@ def _runs(
     progress: bool | None,
     **records: "Any",
 ) -> "dict[str, Run]":
-    """Read or run several, each named by its path."""
+    """Read run folders and run scenarios; each run is keyed by its path."""
     twice = next((source for place, source in enumerate(sources) if source in sources[:place]), None)
     if twice is not None:
         raise InputError(f"{twice}: named twice")
@@ -469,18 +473,18 @@ def _run(
     progress: bool | None,
     **records: "Any",
 ) -> "Run":
-    """Read a run's folder, or run a scenario with what the picture needs."""
+    """Read a run folder, or run a scenario with the records that the picture needs."""
     if source.is_dir():
         return _stored(source, settings, seed)
     scenario = load(source, settings, policy)
-    with bar(scenario.name, progress) as tell:
-        return scenario.run(seed, progress=tell, **records)
+    with bar(scenario.name, progress) as update:
+        return scenario.run(seed, progress=update, **records)
 
 
 def _stored(folder: Path, settings: tuple[str, ...], seed: int | None) -> "Run":
     if settings or seed is not None:
-        told = "--set and --seed are for scenarios; a run's folder has been run."
-        raise click.UsageError(told, click.get_current_context())
+        message = "--set and --seed apply to scenarios, not to the folder of a finished run."
+        raise click.UsageError(message, click.get_current_context())
     from airwnd.run import Run
 
     return Run.load(folder)
@@ -491,7 +495,8 @@ def _area(text: str) -> tuple[float, float, float, float]:
         west, east, south, north = (float(part) for part in text.split(","))
     except ValueError:
         raise InputError(
-            f"extent: `{text}` is no area; expected WEST,EAST,SOUTH,NORTH in metres, as in -500,500,-400,400"
+            f"extent: `{text}` is not an area; expected WEST,EAST,SOUTH,NORTH in metres, "
+            "as in -500,500,-400,400"
         ) from None
     return west, east, south, north
 

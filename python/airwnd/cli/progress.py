@@ -1,4 +1,4 @@
-"""Progress in lines, for a standard error that is not a terminal: a log file, a batch system, a notebook."""
+"""Progress as lines, for a standard error that is not a terminal: a log file, a batch system, a notebook."""
 
 import time
 from collections.abc import Callable
@@ -8,25 +8,25 @@ import click
 from airwnd.terminal import plain
 from airwnd.text import seconds_text
 
-# Short work prints nothing.
+# Work shorter than this prints nothing.
 _QUIET_S = 10.0
 _PARTS, _ROUNDING = 10, 1e-9
-# Without a step of progress a line is printed after this time; each such pause is longer than the one before:
-# even a week gives some tens of lines.
+# Between steps of 10 % a line is printed after this pause. Each pause is longer than the one before, so that
+# even a week of work prints only some tens of lines.
 _PAUSE_S, _LONGER = 30.0, 1.5
 
 
 class ProgressLines:
-    """Prints the finished fraction and the estimated time left at every 10 %, and now and then between.
+    """Prints the finished fraction and the estimated time left at every 10 %, and occasionally in between.
 
     Parameters
     ----------
     title
-        The first words of each line.
+        First words of each line.
     clock
-        Gives the time in seconds.
+        Returns the time in seconds.
     write
-        Prints a line; on the standard error by default.
+        Prints a line; default: to standard error.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ProgressLines:
         self._next_part = 1
 
     def __call__(self, fraction: float) -> None:
-        """Take the finished fraction, 0 to 1."""
+        """Report the finished fraction, 0 to 1."""
         elapsed = self._clock() - self._begin
         if elapsed < _QUIET_S or fraction >= 1:
             return

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", metavar="PAPER[/FIGURE]...", nargs=-1, shell_complete=completion.experiments)
-@click.option("--all", "every", is_flag=True, help="All experiments of all papers.")
+@click.option("--all", "every", is_flag=True, help="Reproduce all experiments of all papers.")
 @click.option(
-    "--seeds", type=click.IntRange(1), help="Seeds 1 to this; each experiment says how many by default."
+    "--seeds", type=click.IntRange(1), metavar="N", help="Use seeds 1 to N; default: set by each experiment."
 )
 @JOBS
 @DASK
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     default=Path("out"),
     show_default=True,
-    help="Where the pages go, and in PAPER/FIGURE plots, numbers and finished runs.",
+    help="Folder for the pages; its PAPER/FIGURE folders hold plots, numbers and finished runs.",
 )
-@click.option("--quick", is_flag=True, help="Shorter runs and fewer seeds, for a first look.")
+@click.option("--quick", is_flag=True, help="Use shorter runs and fewer seeds, for a first look.")
 @code_options
 @PROGRESS
 def reproduce(
@@ -57,17 +57,17 @@ def reproduce(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Run papers' experiments and show them beside the papers.
+    """Reproduce published experiments and compare the results with the papers.
 
-    A name is a paper, one of its figures, or the path of an experiment's folder. An interrupted reproduction
-    goes on where it stopped when it is started again.
+    A name is a paper, one of its figures or tables, or the path of an experiment's folder. The same command
+    continues an interrupted reproduction.
     """
     from airwnd.reproduce import report, runner
     from airwnd.reproduce.design import Experiment
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
-    crew = workers(jobs, dask, max_memory)
+    pool = workers(jobs, dask, max_memory)
     folders = (
         runner.find_all()
         if every
@@ -84,17 +84,17 @@ def reproduce(
         title = f"{number}/{len(experiments)} {experiment.name}" if len(experiments) > 1 else experiment.name
         folder = out / experiment.name
         check_folder(folder)
-        with batch_bar(title, folder / "runs", progress) as tell, locked(folder):
+        with batch_bar(title, folder / "runs", progress) as update, locked(folder):
             remove_partial_files(folder)
-            done.append(runner.reproduce(experiment, effort, folder, crew, tell))
+            done.append(runner.reproduce(experiment, effort, folder, pool, update))
             report.write(done[-1], out)
     # Reproductions of other experiments may write into the same folder; the last of them has all results.
     with locked(out, wait=True):
         index = report.write_pages(out, papers)
-    _summarise(done, crew, out, index)
+    _summarise(done, pool, out, index)
 
 
-def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -> None:
+def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -> None:
     from airwnd.reproduce import terminal
     from airwnd.reproduce.report import PAGE, VERDICTS
     from airwnd.reproduce.words import count_text
@@ -109,7 +109,7 @@ def _summarise(done: "list[Results]", crew: "Workers", out: Path, index: Path) -
     kept = f", {reused} of them finished earlier" if reused else ""
     click.echo()
     click.echo(
-        f"{runs} runs of {count_text(len(done), 'experiment')} in {elapsed} {workers_text(crew)}{kept}"
+        f"{runs} runs of {count_text(len(done), 'experiment')} in {elapsed} {workers_text(pool)}{kept}"
     )
     terminal.show_counts(done, console())
     click.echo(f"verdicts: {out / VERDICTS}")

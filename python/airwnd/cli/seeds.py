@@ -1,4 +1,4 @@
-"""``airwnd run --seeds``: a scenario with several seeds, summarised."""
+"""``airwnd run --seeds``: summary of a scenario over several seeds."""
 
 import json
 import time
@@ -31,7 +31,7 @@ _TOTALS = {
     "jain": 4,
 }
 _COUNTS = ("retransmissions", "timeouts")
-# Columns of groups and flows with heading, digits, and how soon they are left out.
+# Columns of groups and flows: heading, digits, and rank (a narrow terminal drops the highest rank first).
 _ROWS = (
     ("goodput_kbps", "goodput", 1, 0),
     ("delay_ms_mean", "delay", 2, 1),
@@ -54,7 +54,7 @@ def run_seeds(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Run a scenario with seeds 1 to `seeds` and print means with intervals; `out` becomes a data set."""
+    """Run a scenario with seeds 1 to `seeds`, print means with intervals, and write a data set to `out`."""
     outcomes: Sequence[Mapping[str, Any]]
     start = time.perf_counter()
     if out:
@@ -62,15 +62,18 @@ def run_seeds(
         from airwnd.sweeps import Design, carry_out
 
         design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1)
-        with batch_bar(scenario.name, out / "runs", progress) as tell:
-            swept = carry_out(design, out, Processes(jobs, max_memory), tell, force=force)
+        with batch_bar(scenario.name, out / "runs", progress) as update:
+            swept = carry_out(design, out, Processes(jobs, max_memory), update, force=force)
         outcomes = [stored.outcome for stored in swept.results]
     else:
         from airwnd.parallel import run_many
 
-        with bar(scenario.name, progress) as tell:
+        with bar(scenario.name, progress) as update:
             runs = run_many(
-                [(scenario, seed) for seed in range(1, seeds + 1)], jobs, progress=tell, max_memory=max_memory
+                [(scenario, seed) for seed in range(1, seeds + 1)],
+                jobs,
+                progress=update,
+                max_memory=max_memory,
             )
         outcomes = [run.outcome for run in runs]
     elapsed_s = time.perf_counter() - start

@@ -18,37 +18,39 @@ if TYPE_CHECKING:
 @click.command()
 @FILE
 @SET
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Another seed than the scenario's.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
 @click.option(
     "--seeds",
     type=click.IntRange(1),
     metavar="N",
     help="Run with seeds 1 to N in parallel; print means and 95 % confidence intervals.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Write manifest.json and Parquet tables there.")
-@click.option("--force", is_flag=True, help="Replace another run in the folder of --out.")
-@click.option("--series", metavar="TIME", help="Keep time series sampled this often, as in 10ms.")
 @click.option(
-    "--pcap", type=click.Path(path_type=Path), help="Capture packets there: .pcapng, or .pcap of one node."
+    "--out", type=click.Path(path_type=Path), help="Folder for manifest.json and the Parquet tables."
+)
+@click.option("--force", is_flag=True, help="Replace a different run in the --out folder.")
+@click.option("--series", metavar="TIME", help="Record time series at this interval, as in 10ms.")
+@click.option(
+    "--pcap", type=click.Path(path_type=Path), help="Capture file: .pcapng, or .pcap for a single node."
 )
 @click.option(
     "--pcap-node",
     "nodes",
     multiple=True,
     metavar="NODE",
-    help="Where: server (the default), gateway, enb-0, ue-0 and so on, or all; may be repeated.",
+    help="Node to capture at: server (the default), gateway, enb-0, ue-0 and so on, or all; may be repeated.",
 )
 @click.option(
     "--pcap-snaplen",
     "snaplen",
     type=click.IntRange(0, MOST_BYTES),
     metavar="BYTES",
-    help="Bytes kept of a packet, 0 for all; its headers by default.",
+    help="Bytes kept of each packet, 0 for all; default: headers only.",
 )
 @click.option(
     "--allocations",
     metavar="FROM..TO",
-    help="Keep who got which PRBs in this window, as in 1s..1.1s.",
+    help="Record PRB allocations in this time window, as in 1s..1.1s.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @JOBS
@@ -73,19 +75,19 @@ def run(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Simulate the scenario in FILE."""
+    """Simulate the scenario in FILE and print a summary."""
     if seeds is not None:
         single = {"--seed": seed, "--series": series, "--pcap": pcap, "--allocations": allocations}
         if given := [option for option, value in single.items() if value is not None]:
             raise click.UsageError(
-                f"{given[0]} is for a single run, not for --seeds.", click.get_current_context()
+                f"{given[0]} applies to a single run, not to --seeds.", click.get_current_context()
             )
     elif jobs is not None:
-        raise click.UsageError("--jobs is for --seeds.", click.get_current_context())
+        raise click.UsageError("--jobs requires --seeds.", click.get_current_context())
     if force and out is None:
-        raise click.UsageError("--force is for --out.", click.get_current_context())
+        raise click.UsageError("--force requires --out.", click.get_current_context())
     if pcap is None and (nodes or snaplen is not None):
-        raise click.UsageError("--pcap-node and --pcap-snaplen are for --pcap.", click.get_current_context())
+        raise click.UsageError("--pcap-node and --pcap-snaplen require --pcap.", click.get_current_context())
     window = None if allocations is None else _window(allocations)
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings, policy)
@@ -98,8 +100,8 @@ def run(
         from airwnd import run_folder
 
         run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
-    with bar(f"{scenario.name}", progress) as tell:
-        result = scenario.run(seed, series, tell, capture, window, max_memory=max_memory)
+    with bar(f"{scenario.name}", progress) as update:
+        result = scenario.run(seed, series, update, capture, window, max_memory=max_memory)
     failure = _saved(result, out, force=force) if out else None
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))
@@ -114,14 +116,14 @@ def run(
 
 
 def _saved(result: "Run", out: Path, *, force: bool) -> Exception | None:
-    """Save a run; give what went wrong, so that the figures are shown first."""
+    """Save a run; return the error instead of raising it, so that the summary is printed first."""
     try:
         result.save(out, force=force)
     except OSError as error:
-        why = f"{error.strerror or error}; the tables were not kept, the figures are those above"
+        why = f"{error.strerror or error}; the tables were not saved, the results are printed above"
         return OSError(error.errno, why, str(out))
     except InputError as error:
-        return InputError(f"{error}; the tables were not kept, the figures are those above")
+        return InputError(f"{error}; the tables were not saved, the results are printed above")
     return None
 
 
@@ -136,9 +138,9 @@ def _window(text: str) -> tuple[str, str]:
 @FILE
 @SET
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per UE.")
 def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) -> None:
-    """List the UEs of the scenario in FILE with what their links allow, without running it."""
+    """List the UEs of the scenario in FILE with their link budgets, without running it."""
     budgets = load(file, settings).link_budgets(seed)
     if as_json:
         click.echo(json.dumps(budgets.to_dicts()))
@@ -153,19 +155,25 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 @SET
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with all defaults written out.")
 def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
-    """Check the scenario in FILE without running it; Python code that it names is not executed."""
+    """Validate the scenario in FILE without running it.
+
+    Python code that the scenario names is not executed.
+    """
     scenario = load(file, settings)
     scenario.check_run()
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
     if scenario.code:
         names = ", ".join(scenario.code)
-        click.echo(f"not executed: {names}; airwnd run does so with --allow-code", err=as_json)
+        click.echo(f"not executed: {names}; airwnd run --allow-code executes this code", err=as_json)
 
 
 @click.command()
 @click.argument("file", type=click.Choice(["scenario", "experiment", "claims", "paper"]), default="scenario")
 def schema(file: str) -> None:
-    """Print the JSON Schema of a kind of FILE, for editors: of scenarios, or of a reproduction's files."""
+    """Print the JSON Schema of a kind of FILE, for editor support.
+
+    The kinds are scenario (the default) and the files of a reproduction: experiment, claims and paper.
+    """
     if file == "scenario":
         from airwnd import algorithms
 

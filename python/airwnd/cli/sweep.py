@@ -34,29 +34,35 @@ if TYPE_CHECKING:
     "grids",
     multiple=True,
     metavar="KEY=A,B,C",
-    help="Vary a setting, as in --grid rlc.queue.buffer=10KiB,50KiB; several give all combinations.",
+    help="Vary a key, as in --grid rlc.queue.buffer=10KiB,50KiB. May be repeated: all combinations are run.",
 )
 @click.option(
     "--random",
     "randoms",
     multiple=True,
     metavar="KEY=[log:]LOW..HIGH:N",
-    help="Draw N values of a setting, as in --random rlc.queue.buffer=log:10KiB..1MiB:20; several are drawn "
-    "together, and each point is combined with the whole grid.",
+    help="Draw N random values of a key, as in --random rlc.queue.buffer=log:10KiB..1MiB:20. May be "
+    "repeated: the keys are drawn jointly, and each point is combined with the whole grid.",
 )
-@click.option("--seeds", type=click.IntRange(1), default=1, help="Run each setting with seeds 1 to this.")
 @click.option(
-    "--sample-seed", type=click.IntRange(0), default=1, help="Decides the random draws; 1 by default."
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Run each setting with seeds 1 to N; 1 by default.",
+)
+@click.option(
+    "--sample-seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random draws."
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
     metavar="FOLDER",
-    help="Where the data set and the finished runs go.",
+    help="Folder for the data set and the finished runs.",
 )
 @click.option(
-    "--force", is_flag=True, help="Use FOLDER even if it holds something else; its tables are replaced."
+    "--force", is_flag=True, help="Use FOLDER even if it holds other data; its tables are replaced."
 )
 @JOBS
 @DASK
@@ -78,16 +84,15 @@ def sweep(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Run the scenario in FILE over many settings and seeds, and write one data set.
+    """Run the scenario in FILE with many settings and seeds, and write one data set.
 
-    An interrupted sweep goes on where it stopped when it is started again; one with more values or seeds
-    reuses what is there.
+    The same command continues an interrupted sweep. A sweep with more values or seeds reuses finished runs.
     """
     from airwnd.sweeps import Design, carry_out
     from airwnd.sweeps.axes import grid
     from airwnd.sweeps.draws import draw
 
-    crew = workers(jobs, dask, max_memory)
+    pool = workers(jobs, dask, max_memory)
     design = Design(
         scenario=load(file, settings, policy),
         grid=tuple(grid(text) for text in grids),
@@ -95,23 +100,23 @@ def sweep(
         seeds=seeds,
         sample_seed=sample_seed,
     )
-    with batch_bar(design.scenario.name, out / "runs", progress) as tell:
-        swept = carry_out(design, out, crew, tell, force=force)
-    _show(swept, crew, out)
+    with batch_bar(design.scenario.name, out / "runs", progress) as update:
+        swept = carry_out(design, out, pool, update, force=force)
+    _show(swept, pool, out)
 
 
-def _show(swept: "Swept", crew: "Workers", out: Path) -> None:
+def _show(swept: "Swept", pool: "Workers", out: Path) -> None:
     results = swept.results
-    took = f"{seconds_text(results.elapsed_s)} {workers_text(crew)}" if results.fresh else "no time"
+    took = f"{seconds_text(results.elapsed_s)} {workers_text(pool)}" if results.fresh else "0 s"
     kept = f", {results.reused} of them finished earlier" if results.reused else ""
     same = len(results) - results.fresh - results.reused
-    repeated = f", {same} the same as others" if same else ""
+    repeated = f", {same} identical to others" if same else ""
     click.echo(f"{len(results)} runs of {counted(swept.settings, 'setting')} in {took}{kept}{repeated}")
-    if results.fresh and crew.jobs:
-        capacity_s = results.elapsed_s * crew.jobs
+    if results.fresh and pool.jobs:
+        capacity_s = results.elapsed_s * pool.jobs
         overhead_ms = 1e3 * (capacity_s - results.simulation_s) / results.fresh
         busy = 100 * results.simulation_s / capacity_s
-        click.echo(f"{busy:.1f} % of the time spent in simulations, {overhead_ms:.2f} ms a run beside it")
+        click.echo(f"{busy:.1f} % of the time spent in simulations, {overhead_ms:.2f} ms overhead per run")
     if swept.seeds_alike:
         click.echo("every seed gave the same run: nothing in the scenario is random")
     click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")

@@ -11,14 +11,16 @@ import click
     "--out",
     type=click.Path(path_type=Path),
     metavar="PAGE.html",
-    help="Where the page goes; beside the first run by default.",
+    help="Output file; default: next to the first run, with its name.",
 )
-@click.option("--open/--no-open", "wanted", default=True, help="Open it in the browser, if there is one.")
+@click.option(
+    "--open/--no-open", "wanted", default=True, help="Open the page in a browser, if available (the default)."
+)
 def view(runs: tuple[Path, ...], out: Path | None, wanted: bool) -> None:
-    """Make a page to look around in run folders: series, events, map and flows.
+    """Explore one or more runs in the browser: series, events, map and flows.
 
-    RUN is a folder that `airwnd run FILE --series 10ms --out RUN` wrote; several are compared. The page is
-    one file that needs no network.
+    RUN is a folder written by `airwnd run FILE --series 10ms --out RUN`; several runs are compared. The page
+    is a single file that needs no network.
     """
     from airwnd import view as viewer
 

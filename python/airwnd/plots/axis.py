@@ -1,4 +1,4 @@
-"""Axes of the pictures: names with units, scales, legends; text from scenarios is drawn letter by letter."""
+"""Axes of the plots: labels with units, scales, legends. Text from scenarios is drawn literally."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-#: More lines than this become a band, or are named in part only.
+#: Maximum number of lines. More lines are drawn as a band, or not all named in the legend.
 MOST_LINES = 12
 
-# Names of columns on an axis, where the column's own name does not say enough.
+# Axis labels of columns whose name is not descriptive enough.
 _NAMES = {
     "rate_kbps": "Goodput",
     "air_kbps": "Air rate",
@@ -38,20 +38,20 @@ _NAMES = {
 }
 _LOWER_CASE = ("cwnd", "rwnd", "ssthresh")
 
-# Larger units of a column's unit, and how many of the column's they are.
+# Larger units for each unit of a column, with their factors.
 _LARGER = {
     "kbit/s": ((1e6, "Gbit/s"), (1e3, "Mbit/s")),
     "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
     "ms": ((1e3, "s"),),
     "m": ((1e3, "km"),),
 }
-# A scale changes to the larger unit from so many of it on.
+# Minimum largest value, in the larger unit, for an axis to use that unit.
 _FROM = 10
 
 _LETTER_IN = 0.062
 _SWATCH_IN = 0.45
 _TICKS_IN = 0.8
-# Lines of a legend that a figure has room for, and the height of one.
+# Number of legend lines that fit a figure, and the height of a line.
 _LEGEND_LINES, _LINE_IN = 2, 0.165
 _MOST_TICKS = 8
 _DECADES_WITH_STEPS = 2.5
@@ -59,7 +59,7 @@ _LOG_FROM, _UNEVEN = 10, 1.5
 
 
 def name(table: str, column: str) -> tuple[str, str]:
-    """Give what a column is called on an axis, and its unit."""
+    """Return the label and the unit of a column on an axis."""
     known = tables()[table].columns
     unit = known[column].shown_unit if column in known else ""
     words = _NAMES.get(column) or axis_label(table, column).removesuffix(f" ({unit})")
@@ -67,20 +67,20 @@ def name(table: str, column: str) -> tuple[str, str]:
 
 
 def quantity(axis: "Axis", words: str, unit: str, largest: float, note: str = "") -> None:
-    """Name an axis with its unit, and count in a larger unit where numbers would be long.
+    """Label an axis with its unit, and use a larger unit where numbers would be long.
 
     Parameters
     ----------
     axis
-        Of Matplotlib.
+        Matplotlib axis.
     words
-        What is drawn.
+        Name of the quantity.
     unit
-        The unit of the data; empty for a pure number.
+        Unit of the data; empty for a pure number.
     largest
-        The largest value.
+        Largest value.
     note
-        More about it, below or beside the name.
+        Additional text after the name.
     """
     from matplotlib.ticker import FuncFormatter
 
@@ -88,21 +88,21 @@ def quantity(axis: "Axis", words: str, unit: str, largest: float, note: str = ""
     factor, shown = next(fits, (1.0, unit))
     label = f"{words} ({shown})" if shown else words
     axis.set_label_text(style.literal(label + (f",\n{note}" if note else "")))
-    # Matplotlib's own logarithmic labels are formulas in another typeface.
+    # Matplotlib's logarithmic labels are formulas in a different typeface.
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / factor:.10g}"))
 
 
 def scale(axes: "Axes", which: str, values: "ArrayLike", wanted: str = "auto") -> None:
-    """Make an axis linear or logarithmic, with marks at few values themselves.
+    """Make an axis linear or logarithmic; a logarithmic axis has ticks at the values if they are few.
 
     Parameters
     ----------
     axes
-        Of Matplotlib.
+        Matplotlib axes.
     which
         ``"x"`` or ``"y"``.
     values
-        What is drawn along it.
+        Values drawn along the axis.
     wanted
         ``"linear"``, ``"log"``, or ``"auto"``: logarithmic if the values spread unevenly over a decade.
     """
@@ -126,7 +126,7 @@ def scale(axes: "Axes", which: str, values: "ArrayLike", wanted: str = "auto") -
 
 
 def _grows(distinct: "np.typing.NDArray[np.float64]") -> bool:
-    """Whether distinct values grow by factors rather than by steps."""
+    """Return whether distinct values grow by factors rather than by constant steps."""
     if distinct.size <= 2 or distinct[0] <= 0 or distinct[-1] < _LOG_FROM * distinct[0]:  # noqa: PLR2004
         return False
     steps = np.diff(distinct)
@@ -136,20 +136,20 @@ def _grows(distinct: "np.typing.NDArray[np.float64]") -> bool:
 def legend(
     axes: "Axes", title: str = "", *, panels: int = 1, above_all: bool = False, grow: bool = False
 ) -> None:
-    """Name the lines above the axes, in as many columns as fit; of very many the first.
+    """Draw a legend above the axes, in as many columns as fit; of very many lines, only the first are named.
 
     Parameters
     ----------
     axes
-        Of Matplotlib.
+        Matplotlib axes.
     title
-        What the lines differ in.
+        Key in which the lines differ.
     panels
-        Number of axes side by side in the figure, each with a legend of its own.
+        Number of axes side by side in the figure, each with its own legend.
     above_all
-        Whether the legend is that of the whole figure.
+        Place the legend above the whole figure.
     grow
-        Whether the figure becomes higher with a long legend.
+        Increase the height of the figure for a long legend.
     """
     from matplotlib.lines import Line2D
 

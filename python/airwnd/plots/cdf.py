@@ -1,4 +1,4 @@
-"""Distributions over transfers and pages, flows, or samples."""
+"""Cumulative distributions over transfers and pages, flows, or samples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from airwnd.run_data import RunData
 
-# Tables in the order in which a column is looked for, and what their rows are.
+# Tables in the order of search for a column, with the name of their rows.
 _ROWS = {"completions": "transfers and pages begun", "flows": "flows", "series": "samples"}
 _NOT_DRAWN = ("flow", "time_s", "start_s", "ue", "cell", "neighbour")
 
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """Sorted values, and the number of rows, which may be larger: some transfers are not completed."""
+    """Sorted values, and the number of rows; it is larger if some transfers are not completed."""
 
     values: "np.typing.NDArray[np.float64]"
     rows: int
@@ -36,9 +36,9 @@ def plot_fct(
     *,
     logarithmic: bool = False,
 ) -> "Axes":
-    """Draw completion times: a line per run, which is given by name, and group of flows."""
+    """Draw completion times: a line per run and group of flows; `runs` maps names to runs."""
     if not any(run.completions.height for run in runs.values()):
-        raise InputError("nothing was completed; groups in which something was: none")
+        raise InputError("no transfer or page was completed; groups with completions: none")
     return plot_cdf(runs, "fct_s", axes, groups=groups, logarithmic=logarithmic)
 
 
@@ -56,23 +56,23 @@ def plot_cdf(  # noqa: PLR0913
     Parameters
     ----------
     runs
-        The runs by name.
+        Runs by name.
     quantity
-        A column of `completions`, of `flows` or of `series`, looked for in this order: ``"fct_s"``,
-        ``"goodput_kbps"``, ``"delay_ms"``.
+        A column of `completions`, `flows` or `series`, searched in this order, such as ``"fct_s"``,
+        ``"goodput_kbps"`` or ``"delay_ms"``.
     axes
-        Where to draw; new axes by default.
+        Axes to draw on; ``None``: new axes.
     groups
-        Groups of flows; all that have values by default.
+        Groups of flows; empty: all groups that have values.
     logarithmic
-        Whether the axis of the quantity is logarithmic.
+        Make the axis of the quantity logarithmic.
     size
-        Width and height of a new figure in inches; a height of ``None`` suits the width.
+        Width and height of a new figure in inches; a height of ``None`` follows from the width.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes. Lines of completion times end below 1 where transfers were not completed.
+        The axes. A line of completion times ends below 1 if some transfers were not completed.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def plot_cdf(  # noqa: PLR0913
         there = dict.fromkeys(group for run in runs.values() for group in _samples(run, table, quantity))
         wanted = f" of {', '.join(groups)}" if groups else ""
         if quantity == "fct_s":
-            found = f"nothing{wanted} was completed; groups in which something was"
+            found = f"no transfer or page{wanted} was completed; groups with completions"
         else:
             found = f"no values of {quantity}{wanted}; groups that have values"
         raise InputError(f"{found}: {', '.join(there) or 'none'}")
@@ -121,7 +121,7 @@ def plot_cdf(  # noqa: PLR0913
 
 
 def _table(runs: "Mapping[str, RunData]", quantity: str) -> str:
-    """Give the table that has the column."""
+    """Return the table that has the column."""
     for table in _ROWS:
         if any(quantity in _columns(run, table) for run in runs.values()):
             return table
@@ -138,7 +138,7 @@ def _columns(run: "RunData", table: str) -> list[str]:
 
 
 def _rows(table: str, runs: "Mapping[str, RunData]") -> str:
-    """Say what the values are of; a sample of a series stands for an interval."""
+    """Return the name of the rows; for samples of a series, with the sampling interval."""
     if table != "series":
         return _ROWS[table]
     intervals = {
@@ -150,7 +150,7 @@ def _rows(table: str, runs: "Mapping[str, RunData]") -> str:
 
 
 def _samples(run: "RunData", table: str, quantity: str) -> dict[str, _Sample]:
-    """Give the values of each group that has any; what has none counts for transfers and pages only."""
+    """Return the values of each group that has any; for transfers and pages, null values count as rows."""
     if quantity not in _columns(run, table):
         return {}
     frame: pl.DataFrame = getattr(run, table)
@@ -172,8 +172,8 @@ def _samples(run: "RunData", table: str, quantity: str) -> dict[str, _Sample]:
 
 
 def _label(key: tuple[str, str], keys: Sequence[tuple[str, str]], sample: _Sample) -> str:
-    """Name what tells a line from the others, and the number of its values."""
-    telling = [part for place, part in enumerate(key) if len({each[place] for each in keys}) > 1]
+    """Return the label of a line: the parts of its key that differ between lines, and the value count."""
+    differing = [part for place, part in enumerate(key) if len({each[place] for each in keys}) > 1]
     done = sample.values.size
     count = f"{done:,}" if done == sample.rows else f"{done:,} of {sample.rows:,}"
-    return f"{': '.join(telling or key[1:])} ({count})"
+    return f"{': '.join(differing or key[1:])} ({count})"

@@ -1,4 +1,4 @@
-"""Runs side by side: a row for each run, a panel for each figure."""
+"""Comparison of runs: a row for each run, a panel for each quantity."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Columns of the totals with their names in the legend, and the axis's name."""
+    """Columns of the totals with their names in the legend, and the label of the axis."""
 
     columns: dict[str, str]
     name: str
@@ -29,7 +29,7 @@ _PANELS = (
     _Panel({"throughput_kbps": ""}, "Throughput"),
     _Panel({"delay_ms": "mean", "delay_ms_p95": "95th percentile"}, "One-way delay"),
     _Panel({"jain": ""}, "Jain's index", (0.0, 1.05)),
-    _Panel({"pdf_percent": ""}, "Delivered packets", (0.0, 105.0)),
+    _Panel({"pdf_percent": ""}, "Delivery fraction", (0.0, 105.0)),
 )
 _ROW_IN, _REST_IN = 0.24, 0.85
 _LONGEST_NAME = 32
@@ -41,15 +41,15 @@ def plot_compare(runs: "Mapping[str, RunData]", *, size: style.Size | None = Non
     Parameters
     ----------
     runs
-        The runs by name, from top to bottom.
+        Runs by name, from top to bottom.
     size
-        Width and height in inches; by default the width of a page, and a height that suits
-        the number of runs.
+        Width and height in inches; ``None``: the width of a page, and a height that follows from the number
+        of runs.
 
     Returns
     -------
     matplotlib.figure.Figure
-        The figure: a panel for each figure of the totals. A figure that does not exist leaves its row empty.
+        The figure, with a panel for each quantity. A missing value leaves its row empty.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Choice of flows by id or by group."""
+"""Selection of flows by id or group."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ _MOST_NAMED = 5
 
 
 def named(run: "RunData", wanted: Sequence[str], *, groups: bool = True) -> list[str]:
-    """Give the ids of flows: those named by id or, if `groups`, by group, or all.
+    """Return the ids of the flows named by id or, if `groups`, by group; of all flows if none is named.
 
     Raises
     ------

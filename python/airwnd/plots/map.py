@@ -1,4 +1,4 @@
-"""The radio environment over the plane, with sites and UEs."""
+"""Radio map over the plane, with sites and UEs."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,9 @@ _LABELS = {
     "uplink": "Uplink SINR, narrowest grant (dB)",
     "uplink-carrier": "Uplink SINR, whole carrier (dB)",
 }
-# A colour map from dark to bright that the colour-blind read as well, and that survives black and white.
+# A colour map from dark to bright, suitable for colour-blind readers and for black and white.
 _COLOURS = "viridis"
-# The colours end at multiples of these decibels, and leave out the extremes close to masts.
+# The colour scale ends at multiples of this step and leaves out the extremes close to sites.
 _STEP_DB = 5
 _WITHIN = (1, 99)
 _KILOMETRES_FROM_M = 3000
@@ -32,7 +32,7 @@ _BEST_CELL_ALPHA = 0.55
 
 
 def plot_map(radio: "RadioData", quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
-    """Draw a map; :meth:`airwnd.RadioMap.plot` says what the arguments are."""
+    """Draw a map; :meth:`airwnd.RadioMap.plot` documents the arguments."""
     if quantity not in _LABELS:
         raise InputError(f"no map of `{quantity}`; there are {', '.join(_LABELS)}")
     with style.styled():
@@ -43,7 +43,7 @@ def plot_map(radio: "RadioData", quantity: str = "sinr", axes: "Axes | None" = N
             _draw_cells(axes, radio, unit_m)
         else:
             _draw_levels(axes, radio, quantity, unit_m)
-        _draw_terminals(axes, radio, unit_m)
+        _draw_ues(axes, radio, unit_m)
         _draw_sites(axes, radio, unit_m)
         axes.set_aspect("equal")
         west, east, south, north = (float(end) for end in _ends(radio, unit_m))
@@ -57,7 +57,7 @@ def _longest(radio: "RadioData") -> float:
 
 
 def _ends(radio: "RadioData", unit_m: float) -> tuple[Any, ...]:
-    """Give west, east, south and north end of the pixels, whose centres are the points."""
+    """Return west, east, south and north end of the pixels; the points are the centres of pixels."""
     x, y = radio.x_m / unit_m, radio.y_m / unit_m
     half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
     return x[0] - half[0], x[-1] + half[0], y[0] - half[1], y[-1] + half[1]
@@ -87,7 +87,7 @@ def _draw_levels(axes: "Axes", radio: "RadioData", quantity: str, unit_m: float)
 
 
 def _draw_cells(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
-    """Paint each cell's area, no two neighbours alike, and write its number into the middle."""
+    """Paint the area of each cell, neighbours in different colours, with the cell's number in the middle."""
     from matplotlib.colors import ListedColormap
 
     chosen = _apart(radio.cell)
@@ -117,7 +117,7 @@ def _draw_cells(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
 
 
 def _apart(cell: "NDArray[np.uint32]") -> dict[int, int]:
-    """Choose a place in the list of colours for each cell that is best somewhere, unlike its neighbours'."""
+    """Choose a colour index for each cell on the map, different from those of its neighbours."""
     neighbours: dict[int, set[int]] = {int(each): set() for each in np.unique(cell)}
     for a, b in ((cell[1:], cell[:-1]), (cell[:, 1:], cell[:, :-1])):
         for one, other in np.unique(np.stack([a[a != b], b[a != b]], axis=1), axis=0).tolist():
@@ -145,8 +145,8 @@ def _outline() -> "AbstractPathEffect":
     return withStroke(linewidth=2.2, foreground="black")
 
 
-def _draw_terminals(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
-    """Draw a line for each path, and a dot where each UE begins."""
+def _draw_ues(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
+    """Draw a line for each path, and a dot at the initial position of each UE."""
     crowded = radio.ues.height > _CROWD
     for number, path in enumerate(radio.paths.partition_by("ue", maintain_order=True)):
         axes.plot(
@@ -170,7 +170,7 @@ def _draw_terminals(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
 
 
 def _draw_sites(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
-    """Draw a triangle for each mast, and for each antenna that looks somewhere a line that way."""
+    """Draw a triangle for each site, and a line along the boresight of each directional antenna."""
     length = 0.06 * _longest(radio) / unit_m
     for cell in radio.cells.filter(radio.cells["antenna"] != "isotropic").iter_rows(named=True):
         x, y, angle = cell["x_m"] / unit_m, cell["y_m"] / unit_m, np.radians(cell["boresight_deg"])
@@ -183,15 +183,15 @@ def _draw_sites(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
             path_effects=[_halo(3.0)],
             label="_boresight",
         )
-    masts = radio.cells.unique("site", keep="first", maintain_order=True)
+    sites = radio.cells.unique("site", keep="first", maintain_order=True)
     axes.scatter(
-        masts["x_m"].to_numpy() / unit_m,
-        masts["y_m"].to_numpy() / unit_m,
+        sites["x_m"].to_numpy() / unit_m,
+        sites["y_m"].to_numpy() / unit_m,
         s=34,
         marker="^",
         c="black",
         edgecolors="white",
         linewidths=0.8,
         zorder=3,
-        label="site" if masts.height == 1 else "sites",
+        label="site" if sites.height == 1 else "sites",
     )

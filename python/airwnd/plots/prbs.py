@@ -1,4 +1,4 @@
-"""Who got which resource blocks, TTI by TTI."""
+"""PRB allocations in each TTI."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # TS 36.101 Table 5.6-1.
 _PRBS = {"1.4MHz": 6, "3MHz": 15, "5MHz": 25, "10MHz": 50, "15MHz": 75, "20MHz": 100}
-# TS 36.213 Table 7.1.6.1-1: up to so many PRBs, a group has so many.
+# TS 36.213 Table 7.1.6.1-1: maximum number of PRBs of the carrier, and PRBs per RBG.
 _GROUPS = ((10, 1), (26, 2), (63, 3), (110, 4))
 
 _TTI_MS = 1.0
@@ -27,13 +27,13 @@ _MOST_TTIS_WITH_GAPS = 200
 _MOST_VECTORS = 5000
 _COLOURS_OF_MANY, _MOST_NUMBERS = "viridis", 30
 _RETRANSMISSION = "///////"
-_UNHEARD = {"failed": ("o", "not decoded"), "assignment-lost": ("X", "assignment lost")}
+_NOT_RECEIVED = {"failed": ("o", "not decoded"), "assignment-lost": ("X", "assignment lost")}
 
 
 def plot_prbs(
     run: "RunData", cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
 ) -> "Axes":
-    """Draw a cell's downlink allocations; :meth:`airwnd.Run.plot_prbs` says what the arguments are."""
+    """Draw the downlink allocations of a cell; :meth:`airwnd.Run.plot_prbs` documents the arguments."""
     if not run.allocations.width:
         raise InputError('a run without allocations: run with allocations=("1s", "1.1s") or the like')
     if cell not in run.cells["cell"]:
@@ -63,7 +63,7 @@ def plot_prbs(
 
 def _window(times_s: pl.Series) -> tuple[float, float]:
     if times_s.is_empty():
-        raise InputError("nothing was sent in the window of the allocations")
+        raise InputError("nothing was transmitted in the window of the allocations")
     return float(times_s.to_numpy().min()), float(times_s.to_numpy().max()) + _TTI_MS / 1e3
 
 
@@ -77,7 +77,7 @@ def _draw(axes: "Axes", rows: pl.DataFrame, group: int, gap: float) -> None:
         blocks = _blocks(part, group, colours)
         blocks.set(linewidth=gap, hatch=_RETRANSMISSION if again else None)
         axes.add_collection(blocks, autolim=False)
-    for reception, (marker, label) in _UNHEARD.items():
+    for reception, (marker, label) in _NOT_RECEIVED.items():
         part = rows.filter(pl.col("reception") == reception)
         if part.height:
             x, y = zip(*(_middle(row, group) for row in part.iter_rows(named=True)), strict=True)
@@ -99,7 +99,7 @@ def _few(ues: list[int]) -> bool:
 
 
 def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
-    """Choose a colour for each UE: by legend for a few, by a scale for more."""
+    """Choose a colour for each UE; a few are listed in the legend, more get a colour bar."""
     if _few(ues):
         return {ue: style.LINES[index].colour for index, ue in enumerate(ues)}
     from matplotlib.cm import ScalarMappable
@@ -115,7 +115,7 @@ def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
 
 
 def _blocks(rows: pl.DataFrame, group: int, colours: dict[int, Any]) -> "PatchCollection":
-    """Make a rectangle for each stretch of neighbouring groups."""
+    """Create a rectangle for each stretch of contiguous RBGs."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
@@ -129,13 +129,13 @@ def _blocks(rows: pl.DataFrame, group: int, colours: dict[int, Any]) -> "PatchCo
 
 
 def _middle(row: dict[str, Any], group: int) -> tuple[float, float]:
-    """Give the middle of a block's longest stretch."""
+    """Return the centre of the longest stretch of an allocation."""
     first, count = max(stretches(row["rbgs"]), key=lambda stretch: stretch[1])
     return row["ms"] + _TTI_MS / 2, (first + count / 2) * group
 
 
 def stretches(rbgs: int) -> "Iterator[tuple[int, int]]":
-    """Give first group and length of each stretch of neighbours in a set of groups.
+    """Yield first RBG and length of each contiguous stretch in a bit mask of RBGs.
 
     Examples
     --------

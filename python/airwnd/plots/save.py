@@ -1,4 +1,4 @@
-"""Figures as files."""
+"""Writing figures to files."""
 
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +11,7 @@ from airwnd.files import check_file, write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Without a date, the same picture has the same bytes.
+# Without a date, equal pictures have equal bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": None},
     ".pdf": {"CreationDate": None},
@@ -20,14 +20,14 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 def check(path: Path) -> None:
-    """Check that a picture can be written, before anything is computed for it."""
+    """Check, before computing anything, that a picture can be written."""
     if path.suffix not in _METADATA:
-        raise InputError(f"{path}: a picture's name ends in {', '.join(_METADATA)}")
+        raise InputError(f"{path}: the name of a picture must end in {', '.join(_METADATA)}")
     check_file(path)
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """Write a figure in the format that the file's name asks for; the same each time."""
+    """Write a figure in the format given by the suffix; equal figures give equal bytes."""
     check(path)
     stream = BytesIO()
     with style.styled():

@@ -1,4 +1,4 @@
-"""Plots of a run's time series: a line per flow, or the spread over many."""
+"""Plots of a run's time series: a line per flow, or a band over many flows."""
 
 import math
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from airwnd.run_data import RunData
 
-# Decibels and places have no zero to begin at.
+# Columns whose axis does not start at zero: levels in decibels, positions, and cell numbers.
 _WITHOUT_ZERO = ("_db", "_dbm", "_m", "cell", "neighbour")
-# Steps of a band over the time.
+# Maximum number of time steps of a band.
 _MOST_STEPS = 300
 _BAND = (0.05, 0.5, 0.95)
 _NOW = 1e-9
@@ -71,9 +71,9 @@ def plot_series(  # noqa: PLR0913
 
 
 def means(data: pl.DataFrame, mean_s: float) -> pl.DataFrame:
-    """Average each flow's values over windows of time, at the middles of the windows.
+    """Average the values of each flow over time windows, placed at the middle of each window.
 
-    A sample belongs to the window in which it ends the sampling interval.
+    A sample belongs to the window that contains the end of its sampling interval.
     """
     window = ((pl.col("time_s") - _NOW) / mean_s).floor()
     found = data.group_by("flow", window.alias("window"), maintain_order=True).agg(pl.col("value").mean())
@@ -81,7 +81,7 @@ def means(data: pl.DataFrame, mean_s: float) -> pl.DataFrame:
 
 
 def _step(times: pl.Series) -> float | None:
-    """Give a window, of whole sampling intervals, such that a band has few steps; ``None``: one interval."""
+    """Return the averaging window of a band, in whole sampling intervals; ``None``: no averaging."""
     count = times.n_unique()
     samples = math.ceil(count / _MOST_STEPS)
     return None if samples == 1 else samples * float(times.max()) / count  # type: ignore[arg-type]

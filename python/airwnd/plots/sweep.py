@@ -1,4 +1,4 @@
-"""A figure over a swept key: a line per value of another key, means and confidence intervals over seeds."""
+"""Plot over a swept key: a line per value of another key, with means and confidence intervals over seeds."""
 
 import difflib
 import math
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
     from airwnd.sweep_data import SweepData
 
-# As in the reproductions: Student's t of two values is so wide that it says nothing.
+# As in the reproductions: with two values, Student's t is too wide to be informative.
 _CONFIDENCE, _LEAST_SEEDS = 0.95, 3
 _PANELS_IN_A_ROW = 4
-# Panels in inches, and the legend above them.
+# Size of a panel, and height of the legend above the panels, in inches.
 _PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
 # Width of a character of tick labels; longer labels are tilted.
 _CHARACTER_IN = 0.075
-# The part of the distance between two words on the axis that their points share.
+# Fraction of the distance between two categories over which the points of a category are spread.
 _DODGE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the swept keys stand in the picture; :meth:`airwnd.Sweep.plot` documents the parts."""
+    """Assignment of the swept keys to the plot; :meth:`airwnd.Sweep.plot` documents the fields."""
 
     x: str | None = None
     by: tuple[str, ...] | None = None
@@ -98,7 +98,7 @@ def plot_sweep(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The place of a line among the lines, its values, and how its points are drawn."""
+    """Index of a line, its values, and the style of its points."""
 
     index: int
     count: int
@@ -108,13 +108,13 @@ class _Line:
 
 
 def _size(size: style.Size | None, columns: int, rows: int) -> style.Size:
-    """Give the size of a figure of several panels."""
+    """Return the size of a figure of several panels."""
     width, height = size or (min(_PANEL_IN[0] * columns, style.WIDTHS["page"]), None)
     return width, height or _PANEL_IN[1] * rows + _LEGEND_IN
 
 
 def _rows(sweep: "SweepData", y: str) -> tuple[str, pl.DataFrame]:
-    """Give the table that has the column, and a row per run with the column as ``value``."""
+    """Return the table with the column, and a frame with a row per run and the column as ``value``."""
     numbers = (found[0] for found in map(sweep.number, sweep.keys) if found is not None)
     keys = list(dict.fromkeys((*sweep.keys, *numbers)))
     for table, frame in (("totals", sweep.runs), ("flows", sweep.flows)):
@@ -156,7 +156,7 @@ def _check(sweep: "SweepData", key: str, option: str) -> None:
 
 
 def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
-    """Place the other keys: the longest numeric one along the axis, then lines, then panels."""
+    """Assign the remaining keys: the longest numeric one to the axis, then to lines, then to panels."""
     given = [(layout.x, "x"), *((key, "by") for key in layout.by or ()), (layout.facet, "facet")]
     used: list[str] = []
     for key, option in given:
@@ -164,10 +164,10 @@ def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
             continue
         _check(sweep, key, option)
         if key in used:
-            raise InputError(f"{option} {key}: the key has a place already")
+            raise InputError(f"{option} {key}: the key is already used")
         used.append(key)
     count = {key: rows[key].n_unique() for key in sweep.keys}
-    # Random keys are drawn together: one of them shows all points.
+    # Random keys are drawn jointly: one of them shows all points.
     free = [key for key in sweep.keys if key not in used and key not in layout.where]
     if layout.x is None and free:
         best = max(free, key=lambda key: (count[key] > 1, sweep.number(key) is not None, count[key]))
@@ -180,21 +180,21 @@ def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
             layout, rest = replace(layout, facet=rest[0]), rest[1:]
     if rest:
         raise InputError(
-            f"{rest[0]} has {count[rest[0]]} values and no place in the picture: name it as x, by or facet, "
-            "or choose one value by where"
+            f"{rest[0]} has {count[rest[0]]} values but is not in the picture: name it as x, by or facet, "
+            "or select one value by where"
         )
     return layout
 
 
 def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.DataFrame:
-    """Give mean, half-width of the confidence interval and number of seeds of each setting."""
+    """Return mean, half-width of the confidence interval and number of seeds of each setting."""
     from scipy import stats
 
     # Two random points may have the same value of one key.
     placed = (layout.x, *(layout.by or ()), layout.facet, *random)
     keys = list(dict.fromkeys(key for key in placed if key is not None))
     value = pl.col("value")
-    # Two draws may be the same setting: their runs are the same as well.
+    # Two draws may give the same setting, and then the same runs.
     rows = rows.unique([*keys, "seed"], keep="first", maintain_order=True)
     found = rows.group_by(keys, maintain_order=True).agg(mean=value.mean(), spread=value.std(), n=value.len())
     counts = found["n"].to_numpy()
@@ -205,14 +205,14 @@ def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.Dat
 
 
 def _places(rows: pl.DataFrame, x: str, numbers: tuple[str, str] | None) -> dict[object, float]:
-    """Give the place of each value along the axis: the number itself, or the rank of a word."""
+    """Return the position of each value on the axis: the number itself, or the rank of a word."""
     if numbers is None:
         return {value: float(rank) for rank, (value,) in enumerate(_in_order(rows, [x]))}
     return dict(zip(rows[x], rows[numbers[0]].cast(pl.Float64), strict=True))
 
 
 def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> list[tuple[object, ...]]:
-    """Give the combinations of keys' values in the order of the sweep; the last key changes fastest."""
+    """Return the combinations of keys' values in the order of the sweep; the last key changes fastest."""
     if not keys:
         return [()]
     ranks = [
@@ -250,7 +250,7 @@ def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[objec
 
 
 def _tilt(axes: "Axes", longest: int, count: int) -> None:
-    """Tilt labels that would touch each other: `count` of at most `longest` characters."""
+    """Tilt labels that would overlap: `count` labels of at most `longest` characters."""
     axes.grid(visible=False, axis="x")
     width_in = axes.figure.get_size_inches()[0] * axes.get_position().width  # type: ignore[union-attr]
     if (longest + 1) * count * _CHARACTER_IN > width_in:
@@ -281,7 +281,7 @@ def _largest(points: pl.DataFrame) -> float:
 
 
 def _note(least: int, most: int) -> str:
-    """Say what a point is."""
+    """Describe the points: number of seeds, and confidence level."""
     if most == 1:
         return ""
     seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"

@@ -1,4 +1,4 @@
-"""A flow over time: its cell and radio, and with them queue, air rate, delay and window."""
+"""Timeline of a flow: cell, radio conditions, queue, air rate, delay and window."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,15 +23,15 @@ class _Panel:
     Attributes
     ----------
     columns
-        The names by column; empty where there is nothing to tell apart.
+        Names by column; empty for a single column.
     label
-        The axis's name.
+        Label of the axis.
     unit
-        How many of the columns' units the axis's unit is.
+        Unit of the axis, as a multiple of the columns' unit.
     from_zero
-        Whether the axis begins at zero.
+        Whether the axis starts at zero.
     without
-        A column that, where it has values, takes the place of this panel.
+        Column whose panel replaces this one if it has values; ``None``: the panel is always drawn.
     """
 
     columns: dict[str, str]
@@ -52,17 +52,17 @@ _PANELS = (
     _Panel({"cwnd_bytes": ""}, "cwnd\n(kB)", 1e3),
 )
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
-# What the events are called that concern a flow's cell, and how they are drawn.
+# Events about the cell of a flow: name, colour and dashes.
 _CHANGES = {
     "handover_end": ("handover", "#555555", (0, (4, 2))),
     "handover_failure": ("handover failure", "#D55E00", (0, (1, 1))),
-    "radio_link_failure": ("radio-link failure", "#D55E00", "solid"),
+    "radio_link_failure": ("radio link failure", "#D55E00", "solid"),
     "reestablishment": ("re-establishment", "#009E73", (0, (4, 2))),
 }
 
 
 def plot_timeline(run: "RunData", flow: str | None = None) -> "Figure":
-    """Draw a flow's timeline; :meth:`airwnd.Run.plot_timeline` says what the arguments are."""
+    """Draw the timeline of a flow; :meth:`airwnd.Run.plot_timeline` documents the arguments."""
     if run.series.is_empty():
         raise InputError('a run without time series: run with series="100ms" or the like')
     flow = named(run, [] if flow is None else [flow], groups=False)[0]
@@ -89,7 +89,7 @@ def plot_timeline(run: "RunData", flow: str | None = None) -> "Figure":
 
 
 def _known(series: pl.DataFrame, panel: _Panel) -> list[str]:
-    """Give the columns of a panel that have values."""
+    """Return the columns of a panel that have values."""
     if panel.without in series.columns and series[panel.without].null_count() < series.height:
         return []
     return [
@@ -121,7 +121,7 @@ def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
 
 
 def _explain(axes: "Axes") -> None:
-    """Put one legend for all panels above the first."""
+    """Draw one legend for all panels above the first."""
     handles, names = axes.get_legend_handles_labels()
     known = dict(zip(names, handles, strict=True))
     if known:

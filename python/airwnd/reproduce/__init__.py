@@ -1,5 +1,5 @@
-"""Reproduction of a paper's figure: settings x seeds, the paper's numbers beside ours, claims judged.
+"""Reproduction of published figures: settings x seeds, the paper's numbers next to ours, verdicts on claims.
 
-An experiment is a folder (:mod:`airwnd.reproduce.design`); :func:`airwnd.reproduce.runner.reproduce` runs
-it and :mod:`airwnd.reproduce.report` writes what came out.
+An experiment is a folder (:mod:`airwnd.reproduce.design`). :func:`airwnd.reproduce.runner.reproduce` runs it,
+and :mod:`airwnd.reproduce.report` writes the results.
 """

@@ -1,6 +1,6 @@
-"""What an experiment varies.
+"""Axes of an experiment: what it varies.
 
-A list of values of one key::
+An axis is a list of values of one key::
 
     [[axis]]
     name = "users"
@@ -8,7 +8,7 @@ A list of values of one key::
     key = "ue[0].count"
     values = [20, 40, 60]
 
-or levels that each set what they like::
+or a list of levels, each of which sets any keys::
 
     [[axis]]
     name = "method"
@@ -18,14 +18,14 @@ or levels that each set what they like::
     label = "ARWA"
     set = { "flow[0].rwnd" = "arwa" }
 
-A level may also choose rows of what a run gives, for flows that are compared within one run: with
-``where = { group = "arwa" }`` it stands for these flows in all measures and plots of flows, samples and
-events. Settings that differ in such levels only share their runs.
+A level may also select rows of a run's tables, for flows that are compared within one run: with
+``where = { group = "arwa" }`` it represents these flows in all measures and plots of flows, samples and
+events. Settings that differ only in such levels share their runs.
 
-With ``context = true`` a level is shown for comparison: a frontier (:mod:`airwnd.reproduce.plot`) draws it
-hollow.
+A level with ``context = true`` is shown for comparison only: a frontier (:mod:`airwnd.reproduce.plot`) draws
+it as a hollow point.
 
-What the paper leaves open is an axis with ``open``, the reason::
+Values that the paper leaves open are an axis with ``open``, which states the reason::
 
     [[axis]]
     name = "radius"
@@ -35,12 +35,12 @@ What the paper leaves open is an axis with ``open``, the reason::
     values = ["500m", "650m"]
     shown = "650m"
 
-A claim is judged at each of its levels by itself (:mod:`airwnd.reproduce.claims`); plots and tables stand at
-the level ``shown``, the first one without it.
+A claim is judged separately at each of its levels (:mod:`airwnd.reproduce.claims`). Plots and tables show the
+level ``shown``; default: the first level.
 
-An axis may exist for some levels of other axes only: with ``when = { method = ["drwa"] }`` it varies the
-runs of DRWA, and those of other methods are the same whatever its level (:mod:`airwnd.reproduce.space`). What
-levels set is applied in the order of the axes in the file.
+An axis may exist only for some levels of other axes: with ``when = { method = ["drwa"] }`` it varies only the
+runs of DRWA (:mod:`airwnd.reproduce.space`). The changes of levels are applied in the order of the axes in
+the file.
 """
 
 import re
@@ -76,11 +76,11 @@ class Level(Entry, frozen=True):
     Attributes
     ----------
     changes
-        What it sets in the scenario; ``set`` in the file.
+        Changes of the scenario; ``set`` in the file.
     """
 
-    name: Annotated[Text, Meta(description="In data and expressions.", max_length=LONGEST_NAME)]
-    label: Annotated[Heading, Meta(description="In plots and tables.")]
+    name: Annotated[Text, Meta(description="Name in data and expressions.", max_length=LONGEST_NAME)]
+    label: Annotated[Heading, Meta(description="Label in plots and tables.")]
     changes: Settings = field(name="set", default_factory=dict)
     where: Where = field(default_factory=dict)
     context: Annotated[bool, Meta(description="Shown for comparison only.")] = False
@@ -90,11 +90,11 @@ class Level(Entry, frozen=True):
 
     @property
     def rows(self) -> Rows:
-        """Which flows of a run it stands for; empty for all."""
+        """Selection of the flows of a run; empty: all flows."""
         return rows_of(self.where)
 
 
-# An axis is one key with values, or levels.
+# An axis has either a key with values, or levels.
 _ONE_FORM: dict[str, Any] = {
     "oneOf": [{"required": ["key"]}, {"required": ["level"]}],
     "dependentRequired": {"key": ["values"], "values": ["key"], "shown": ["open"]},
@@ -105,19 +105,19 @@ class AxisEntry(Entry, frozen=True):
     """An ``[[axis]]``."""
 
     name: Name
-    label: Annotated[Heading, Meta(description="In plots and tables, with the unit.")]
-    key: Annotated[Text | None, Meta(description="The scenario's key that takes the values.")] = None
+    label: Annotated[Heading, Meta(description="Label in plots and tables, with the unit.")]
+    key: Annotated[Text | None, Meta(description="Key of the scenario that is varied.")] = None
     values: Annotated[Words | None, Meta(extra_json_schema={"uniqueItems": True})] = None
     level: Annotated[tuple[Level, ...], Meta(min_length=1, max_length=MOST_LEVELS)] | None = None
     open: Annotated[
         Text | None,
-        Meta(description="Why it is varied though the paper does not: what the paper leaves open."),
+        Meta(description="What the paper leaves open: the reason for varying the axis."),
     ] = None
     shown: Annotated[
-        Word | None, Meta(description="The level of an open axis that plots and tables show; else the first.")
+        Word | None, Meta(description="Level of an open axis shown in plots and tables; default: the first.")
     ] = None
     when: Annotated[
-        dict[str, Words], Meta(description="Levels of other axes for which it exists; for all without it.")
+        dict[str, Words], Meta(description="Levels of other axes for which the axis exists; default: all.")
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,9 +128,9 @@ class AxisEntry(Entry, frozen=True):
         if "" in names:
             raise Mistake("", "a level needs a name")
         if self.open is None and self.shown is not None:
-            raise Mistake("shown", "only an axis with `open` stands at one level")
+            raise Mistake("shown", "only an axis with `open` can have `shown`")
         if self.open is not None and len(names) == 1:
-            raise Mistake("open", f"what is open needs at least two levels, found {names[0]} only")
+            raise Mistake("open", f"an open axis needs at least two levels, found only {names[0]}")
         if self.shown is not None:
             one_of("shown", str(self.shown), names)
         for axis, chosen in self.when.items():
@@ -138,7 +138,7 @@ class AxisEntry(Entry, frozen=True):
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """The levels, as the file lists them or one for each value."""
+        """The listed levels, or one level for each value."""
         if self.key is None:
             return self.level or ()
         return tuple(
@@ -151,16 +151,16 @@ AxisShape = Annotated[AxisEntry, Meta(extra_json_schema=_ONE_FORM)]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What is varied.
+    """A checked axis.
 
     Attributes
     ----------
     open
-        Why, if the paper leaves it open; ``None`` if the paper varies it itself.
+        Why the axis is varied, if the paper leaves it open; ``None``: the paper varies it.
     shown
-        The level of an open axis at which plots and tables stand.
+        Level of an open axis that plots and tables show.
     when
-        For which levels of other axes it exists: all must match.
+        Levels of other axes for which the axis exists: all must match.
     """
 
     name: str
@@ -172,7 +172,7 @@ class Axis:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The levels' names."""
+        """Names of the levels."""
         return tuple(level.name for level in self.levels)
 
     def level(self, name: str) -> Level:
@@ -181,9 +181,9 @@ class Axis:
 
     @property
     def positions(self) -> tuple[float, ...] | None:
-        """Where the levels lie on a numeric axis: ``10240``, or ``10KiB`` if all have the same unit.
+        """Positions of the levels on a numeric axis: ``10240``, or ``10KiB`` if all have the same unit.
 
-        ``None`` if they are words.
+        ``None``: the levels are words.
         """
         matches = [_NUMBER.fullmatch(level.name) for level in self.levels]
         found = [match for match in matches if match]
@@ -194,7 +194,7 @@ class Axis:
 
     @classmethod
     def of(cls, entry: AxisEntry) -> Self:
-        """Take an ``[[axis]]``."""
+        """Create an axis from an ``[[axis]]``."""
         return cls(
             name=entry.name,
             label=entry.label,

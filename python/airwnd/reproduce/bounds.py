@@ -1,6 +1,6 @@
-"""Which values are possible: of a column, and of arithmetic over such.
+"""Interval arithmetic: the range of possible values of a column, and of expressions over columns.
 
-A confidence interval that reaches beyond, to a negative delay or a fairness above 1, is cut there
+A confidence interval is clipped to this range, for example at a delay of 0 or a fairness index of 1
 (:func:`airwnd.reproduce.statistics.interval`).
 """
 
@@ -8,7 +8,7 @@ import itertools
 import math
 
 Bounds = tuple[float, float]
-"""The least and the greatest possible value; infinite where there is none."""
+"""Minimum and maximum possible value; infinite: no bound."""
 
 ANY: Bounds = (-math.inf, math.inf)
 
@@ -29,23 +29,23 @@ def negative(of: Bounds) -> Bounds:
 
 
 def times(left: Bounds, right: Bounds) -> Bounds:
-    """Multiply; nothing times however much is nothing."""
+    """Multiply; zero times infinity is zero."""
     found = [a * b if a and b else 0.0 for a, b in itertools.product(left, right)]
     return min(found), max(found)
 
 
 def over(left: Bounds, right: Bounds) -> Bounds:
-    """Divide; a quotient by what may be of either sign may be anything."""
+    """Divide; the quotient is unbounded if the divisor may have either sign."""
     low, high = right
     if low < 0 < high or low == high == 0:
         return ANY
-    # Towards zero the inverse grows without a bound, on the side on which the divisor lies.
+    # As the divisor approaches zero, its inverse is unbounded, with the sign of the divisor.
     inverse = (1 / high if high else -math.inf, 1 / low if low else math.inf)
     return times(left, inverse)
 
 
 def absolute(of: Bounds) -> Bounds:
-    """Leave out the sign."""
+    """Take the absolute value."""
     low, high = of
     if low < 0 < high:
         return 0.0, max(-low, high)
@@ -53,10 +53,10 @@ def absolute(of: Bounds) -> Bounds:
 
 
 def least(*of: Bounds) -> Bounds:
-    """Take the least of several."""
+    """Take the minimum."""
     return min(low for low, _ in of), min(high for _, high in of)
 
 
 def greatest(*of: Bounds) -> Bounds:
-    """Take the greatest of several."""
+    """Take the maximum."""
     return max(low for low, _ in of), max(high for _, high in of)

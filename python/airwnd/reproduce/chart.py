@@ -1,4 +1,4 @@
-"""A plot's contents as plain data: drawn by matplotlib for paper and by plotly for the page, alike."""
+"""Contents of a plot as plain data, drawn by Matplotlib for print and by Plotly for the page."""
 
 import math
 from collections.abc import Iterable
@@ -14,12 +14,11 @@ Numbers = list[float | None]
 
 
 class Line(TypedDict):
-    """One line, group of bars or point; ``look`` is its place among all, by which it is styled.
+    """One line, series of bars or point; ``look`` is its index, which selects its style.
 
-    ``context`` says that it is shown for comparison only.
-
-    ``low`` and ``high`` are the ends of the confidence intervals, where there are any; ``x_low`` and
-    ``x_high`` those of a frontier's other direction. ``paper_x`` and ``paper_y`` are the paper's points.
+    ``context``: it is shown for comparison only. ``low`` and ``high`` are the ends of the confidence
+    intervals, if there are any; ``x_low`` and ``x_high`` those of a frontier in the horizontal direction.
+    ``paper_x`` and ``paper_y`` are the paper's points.
     """
 
     label: str
@@ -36,9 +35,9 @@ class Line(TypedDict):
 
 
 class Chart(TypedDict):
-    """A figure. ``categories`` are the words below groups of bars, whose x are 0, 1, 2, ...
+    """A figure. ``categories`` are the labels of groups of bars, whose x are 0, 1, 2, ...
 
-    ``optimal`` are a frontier's Pareto-optimal points, from the left.
+    ``optimal`` are the Pareto-optimal points of a frontier, from left to right.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Chart(TypedDict):
 
 
 def chart(results: Results, plot: Plot) -> Chart:
-    """Gather what a plot shows."""
+    """Collect the contents of a plot."""
     ticks: Numbers = []
     categories: list[str] = []
     if isinstance(plot.contents, Over):
@@ -100,7 +99,7 @@ def _ours(results: Results, plot: Plot) -> str:
 
 
 def without_twins(points: list[Line]) -> list[Line]:
-    """Make one of points whose numbers are the same, to the last digit: the same runs by two names."""
+    """Merge points with identical numbers: the same runs under two names."""
     found: list[Line] = []
     for point in points:
         twin = next((each for each in found if (each["x"], each["y"]) == (point["x"], point["y"])), None)
@@ -112,7 +111,7 @@ def without_twins(points: list[Line]) -> list[Line]:
 
 
 def optimal(points: list[Line]) -> list[tuple[float, float]]:
-    """Choose the points for which no other has less x and at least as much y, or as much x and more y."""
+    """Return the Pareto-optimal points: no other has less x and at least as much y, or equal x and more y."""
     both = [(x, y) for point in points for x, y in zip(point["x"], point["y"], strict=True)]
     found: list[tuple[float, float]] = []
     for x, y in sorted(
@@ -186,12 +185,12 @@ def _finite(value: float) -> float | None:
 
 
 def known(values: Iterable[float | None]) -> list[float]:
-    """Leave out what is missing."""
+    """Drop missing values."""
     return [value for value in values if value is not None]
 
 
 def spread(middle: Numbers, low: Numbers, high: Numbers) -> tuple[list[float], list[float]]:
-    """Give the distances below and above; zero where nothing is known of the spread."""
+    """Return the distances below and above the middle; zero where the spread is unknown."""
 
     def distances(ends: Numbers, sign: int) -> list[float]:
         pairs = zip(middle, ends, strict=True)
@@ -201,6 +200,6 @@ def spread(middle: Numbers, low: Numbers, high: Numbers) -> tuple[list[float], l
 
 
 def bar_place(lines: int, index: int) -> tuple[float, float]:
-    """Give the width of a bar, and how far it stands from the middle of its group, which is 1 wide."""
+    """Return the width of a bar and its offset from the middle of its group, which has width 1."""
     share = 0.8 / lines
     return 0.92 * share, (index - (lines - 1) / 2) * share

@@ -1,6 +1,6 @@
-"""What a paper claims, as data, and whether it holds here.
+"""Claims of a paper as data, and verdicts on whether they hold here.
 
-``claims.toml`` lists claims; each has checks, and a check is an expression with a requirement::
+``claims.toml`` lists claims. Each claim has checks, and a check is an expression with a requirement::
 
     [[claim]]
     id = "A09"
@@ -11,25 +11,25 @@
     above = 0
     unit = "kbit/s"
 
-What A09 says and where stands in the paper's ``paper.toml`` (:mod:`airwnd.reproduce.paper`); without such a
-file a claim has a ``text`` and a ``source`` of its own, and with it neither. Its ``note`` is about the paper,
-such as where it contradicts itself; a ``note_full`` is about our numbers and is shown with those of a full
-run (:attr:`airwnd.reproduce.runner.Effort.full`) only.
+The text and the source of A09 are in the paper's ``paper.toml`` (:mod:`airwnd.reproduce.paper`). Without such
+a file, the claim has its own ``text`` and ``source``; with it, neither. A ``note`` is about the paper, for
+example where it contradicts itself. A ``note_full`` is about our numbers, and is shown only with those of a
+full run (:attr:`airwnd.reproduce.runner.Effort.full`).
 
-A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``; ``tolerance`` widens it and
-``because`` says why that much. An expression is evaluated seed by seed, so that settings are compared on
-common random numbers, and at each level of the axes that it does not name (``only`` restricts these). A check
-holds at a place if the confidence interval of its mean lies inside what is required, fails if it lies
-outside, and is not decided otherwise; a claim holds if all its checks hold everywhere and does not if any
-fails anywhere. ``decides = false`` shows a check without letting it decide, for what a paper says against
-its own table.
+A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``. ``tolerance`` widens it, and
+``because`` gives the reason for its size. An expression is evaluated seed by seed, so that settings are
+compared on common random numbers, and at each level of the axes that it does not name (``only`` restricts
+these). A check holds at a point if the confidence interval of its mean lies inside the required range, fails
+if it lies outside, and is undecided otherwise. A claim holds if all its checks hold at all points, and fails
+if any check fails at any point. A check with ``decides = false`` is shown but does not affect the verdict,
+for statements that contradict the paper's own table.
 
-All of this is so within one set-up: a level for each axis that the paper leaves ``open``
-(:mod:`airwnd.reproduce.axis`). A claim is judged in every set-up, but only axes on which its deciding checks
-depend make set-ups for it, and a set-up of which none of them speaks, because of ``only``, does not count.
-:func:`airwnd.reproduce.verdict.over_setups` says what follows from the verdicts in all of them.
+This applies within one set-up: one level for each axis that the paper leaves ``open``
+(:mod:`airwnd.reproduce.axis`). A claim is judged in every set-up. Only axes on which its deciding checks
+depend form set-ups for it, and a set-up that no deciding check covers, because of ``only``, does not count.
+:func:`airwnd.reproduce.verdict.over_setups` combines the verdicts of all set-ups.
 
-A preview compares means alone, and never fails.
+A preview compares only means, and never fails.
 """
 
 import math
@@ -62,17 +62,17 @@ class CheckEntry(Entry, frozen=True):
     expression: Annotated[Text, Meta(description="Arithmetic over measures at levels of the axes.")]
     above: float | None = None
     below: float | None = None
-    between: Annotated[tuple[float, float] | None, Meta(description="Least and greatest value.")] = None
+    between: Annotated[tuple[float, float] | None, Meta(description="Minimum and maximum value.")] = None
     equals: float | None = None
     tolerance: Annotated[float, Meta(description="Widens the requirement.", ge=0)] = 0.0
-    because: Annotated[str, Meta(description="Why the requirement is what it is.")] = ""
+    because: Annotated[str, Meta(description="Reason for the requirement.")] = ""
     unit: Unit = ""
     digits: Digits = 1
     only: Annotated[
         dict[str, Words],
-        Meta(description="Levels at which an axis that is not named is looked at; all without it."),
+        Meta(description="Levels of axes that the expression does not name; default: all levels."),
     ] = field(default_factory=dict)
-    decides: Annotated[bool, Meta(description="Whether the verdict depends on it.")] = True
+    decides: Annotated[bool, Meta(description="Whether the verdict depends on the check.")] = True
 
     def __post_init__(self) -> None:
         if sum(getattr(self, key) is not None for key in _REQUIREMENTS) != 1:
@@ -85,14 +85,14 @@ class CheckEntry(Entry, frozen=True):
 class ClaimEntry(Entry, frozen=True):
     """A ``[[claim]]``."""
 
-    id: Annotated[Id, Meta(description="The claim's name, the same as in `paper.toml`.")]
+    id: Annotated[Id, Meta(description="Name of the claim, as in `paper.toml`.")]
     check: Annotated[
         tuple[Annotated[CheckEntry, Meta(extra_json_schema=_ONE_REQUIREMENT)], ...], Meta(min_length=1)
     ]
-    text: Annotated[Text | None, Meta(description="What is claimed, without a `paper.toml`.")] = None
-    source: Annotated[Text | None, Meta(description="Where it is claimed, without a `paper.toml`.")] = None
-    note: Annotated[str, Meta(description="On the paper, such as where it contradicts itself.")] = ""
-    note_full: Annotated[str, Meta(description="On our numbers; shown beside those of a full run only.")] = ""
+    text: Annotated[Text | None, Meta(description="The claim, if there is no `paper.toml`.")] = None
+    source: Annotated[Text | None, Meta(description="Its source, if there is no `paper.toml`.")] = None
+    note: Annotated[str, Meta(description="Note on the paper, such as where it contradicts itself.")] = ""
+    note_full: Annotated[str, Meta(description="Note on our numbers; shown only with a full run.")] = ""
 
     def __post_init__(self) -> None:
         if not any(check.decides for check in self.check):
@@ -100,7 +100,7 @@ class ClaimEntry(Entry, frozen=True):
 
 
 class ClaimsFile(Entry, frozen=True):
-    """``claims.toml``: what is claimed, and how it is checked."""
+    """``claims.toml``: claims and their checks."""
 
     claim: Annotated[tuple[ClaimEntry, ...], Meta(min_length=1)]
 
@@ -110,7 +110,7 @@ class ClaimsFile(Entry, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """Where a value must lie. An end is excluded if it is a bound to be above or below."""
+    """Required range of a value; `strict`: the ends are excluded (``above`` and ``below``)."""
 
     low: float
     high: float
@@ -118,7 +118,7 @@ class Requirement:
     text: str
 
     def judge(self, found: Interval) -> Verdict:
-        """Compare an estimate."""
+        """Compare an estimate with the requirement."""
         if math.isnan(found.mean):
             return Verdict.OPEN
         if self.strict:
@@ -130,17 +130,17 @@ class Requirement:
         return Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.OPEN
 
     def allows(self, value: float) -> bool:
-        """Judge a value known exactly, such as a number in the paper."""
+        """Return whether an exact value, such as a number in the paper, meets the requirement."""
         return self.judge(Interval(value, value, value, 1)) is Verdict.HOLDS
 
     def preview(self, found: Interval) -> Verdict:
-        """Look at the mean alone."""
+        """Compare only the mean with the requirement."""
         return Verdict.AGREES if self.allows(found.mean) else Verdict.UNSETTLED
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison of a claim."""
+    """One check of a claim."""
 
     text: str
     expression: Expression
@@ -155,9 +155,9 @@ class Check:
     bounds: Bounds
 
     def places(self) -> list[tuple[Place, Place]]:
-        """Where it is evaluated: a level of each axis that it does not name, and those of them that matter.
+        """List the points of evaluation: a level of each axis not named, and the subset of relevant levels.
 
-        Of places where only axes differ that do not exist there, the first stands for all.
+        Of points that differ only in axes that do not exist there, the first represents all.
         """
         found: dict[tuple[tuple[str, str], ...], tuple[Place, Place]] = {}
         for place in self.expression.places():
@@ -187,7 +187,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check at one place: ours, the paper's own value, and the verdict on ours."""
+    """A check at one point: our value, the paper's value, and the verdict on ours."""
 
     place: Place
     found: Interval
@@ -197,7 +197,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A check at all its places."""
+    """A check at all its points."""
 
     check: Check
     findings: tuple[Finding, ...]
@@ -213,25 +213,25 @@ class CheckResult:
         return found
 
     def at(self, setup: SetUp) -> list[Finding]:
-        """Give the findings that belong to a set-up."""
+        """Return the findings of a set-up."""
         levels = setup.items()
         return [each for key, found in self.by_setup.items() if levels >= set(key) for each in found]
 
     @cached_property
     def open(self) -> set[str]:
-        """The axes left open by the paper on which it depends."""
+        """Open axes on which the check depends."""
         return {
             axis.name for axis in self.check.space.open for each in self.findings if axis.name in each.place
         }
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Of all places together in each set-up, and over all set-ups."""
+        """Verdict over all points of each set-up, and over all set-ups."""
         return over_setups(_by_setup([self]).values())
 
     @cached_property
     def paper_agrees(self) -> bool | None:
-        """Whether the paper's own table satisfies the check; ``None`` if it does not have the numbers."""
+        """Whether the paper's own table satisfies the check; ``None``: the table lacks the numbers."""
         values = [finding.paper for finding in self.findings if finding.paper is not None]
         return all(map(self.check.requirement.allows, values)) if values else None
 
@@ -245,18 +245,18 @@ class ClaimResult:
 
     @cached_property
     def setups(self) -> list[tuple[SetUp, Verdict]]:
-        """The verdict in each set-up in which the claim is judged: all deciding checks together."""
+        """The verdict of all deciding checks in each set-up in which the claim is judged."""
         found = _by_setup([result for result in self.checks if result.check.decides])
         return [(dict(setup), verdict) for setup, verdict in found.items()]
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Over all set-ups."""
+        """Verdict over all set-ups."""
         return over_setups([verdict for _, verdict in self.setups])
 
     @cached_property
     def where(self) -> str:
-        """In which set-ups it holds, or agrees so far, in words; empty if nothing is left open."""
+        """Description of the set-ups in which it holds, or agrees so far; empty: nothing is left open."""
         space, setups = self.checks[0].check.space, self.setups
         every = [setup for setup, _ in setups]
         if len(every) == 1 and not every[0]:
@@ -267,7 +267,7 @@ class ClaimResult:
 
 
 def _by_setup(results: Sequence[CheckResult]) -> dict[tuple[tuple[str, str], ...], Verdict]:
-    """Judge checks together in each set-up of the axes on which they depend, if one of them speaks of it."""
+    """Judge checks together in each set-up of the axes on which they depend, if any check covers it."""
     if not results:
         return {}
     found = {}
@@ -284,13 +284,13 @@ def judge(claim: Claim, ours: Lookup, paper: Lookup, *, preview: bool = False) -
     Parameters
     ----------
     claim
-        What is claimed.
+        The claim.
     ours
-        The measures of our runs, one value for each seed.
+        Measures of our runs, one value for each seed.
     paper
-        The paper's table, of one value each; raises ``KeyError`` for what it does not have.
+        The paper's table, with single values; raises ``KeyError`` for missing values.
     preview
-        Whether the runs decide nothing.
+        Whether the runs are too few or too short for a decision.
     """
     return ClaimResult(claim, tuple(_judge(check, ours, paper, preview=preview) for check in claim.checks))
 
@@ -311,18 +311,18 @@ def _judge(check: Check, ours: Lookup, paper: Lookup, *, preview: bool) -> Check
 
 
 def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, Bounds]) -> tuple[Claim, ...]:
-    """Read ``claims.toml``; a folder without one makes no claims.
+    """Read ``claims.toml``; a folder without one has no claims.
 
     Parameters
     ----------
     path
         The file.
     paper
-        What the paper says in all.
+        The paper with all its claims.
     space
         The axes.
     measures
-        The measures, with the values that are possible of each.
+        Measures with the range of their possible values.
     """
     if not path.exists():
         return ()
@@ -339,7 +339,7 @@ def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, B
 
 
 def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
-    """Give a claim's text and source: the paper's, or, without a paper, the entry's own."""
+    """Return the text and source of a claim: those of ``paper.toml``, otherwise those of the entry."""
     if not paper.claims:
         for key in ("text", "source"):
             if getattr(entry, key) is None:
@@ -351,7 +351,7 @@ def _stated(entry: ClaimEntry, paper: Paper) -> tuple[str, str]:
         raise Mistake("id", f"the paper makes no claim {entry.id}; paper.toml has {known}")
     for key in ("text", "source"):
         if getattr(entry, key) is not None:
-            raise Mistake(key, f"paper.toml says it for claim {entry.id}")
+            raise Mistake(key, f"paper.toml has it for claim {entry.id}")
     return stated.text, stated.where
 
 
@@ -382,7 +382,7 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
     if not (low <= high and low < math.inf and high > -math.inf):
         raise Mistake("expression", "it has no finite value")
     if not check.places():
-        raise Mistake("", "`only` and the expression leave no place at which it is evaluated")
+        raise Mistake("", "`only` and the expression leave no point at which to evaluate the check")
     return check
 
 

@@ -1,20 +1,20 @@
-"""What an experiment is: a scenario, the settings it is run with, and what is read from each run.
+"""Experiments: a scenario, the settings it is run with, and the measures read from each run.
 
 A folder ``experiments/<paper>/<figure>/`` holds
 
 ``scenario.toml``
-    runs by itself: ``airwnd run``;
+    the scenario, which can also be run alone with ``airwnd run``;
 ``experiment.toml``
     axes (their levels are combined), measures (:mod:`airwnd.reproduce.measure`), plots
     (:mod:`airwnd.reproduce.plot`), seeds;
 ``paper.csv``
     the paper's table, if it has one: a column per axis and per measure, ``#`` lines for its source;
 ``claims.toml``
-    what the paper says about it, see :mod:`airwnd.reproduce.claims`;
+    the paper's claims about the figure, see :mod:`airwnd.reproduce.claims`;
 ``README.md``
     which figure it is, what differs, how long it takes.
 
-Beside the figures lies ``paper.toml`` (:mod:`airwnd.reproduce.paper`).
+``paper.toml`` is in the folder of the paper (:mod:`airwnd.reproduce.paper`).
 """
 
 import csv
@@ -61,32 +61,32 @@ from airwnd.scenario import Scenario
 
 FILE = "experiment.toml"
 
-# What `results.csv` and readings call their own columns, and the functions of expressions.
+# Reserved names: columns of `results.csv` and of readings, and functions of expressions.
 _TAKEN = ("seed", "measure", "unit", "ours", "paper", "time_s", "value", *FUNCTIONS)
 
 
 class Quick(Entry, frozen=True):
-    """What ``--quick`` changes: fewer seeds, shorter runs."""
+    """Changes by ``--quick``: fewer seeds, shorter runs."""
 
     seeds: Seeds = 1
     changes: Settings = field(name="set", default_factory=dict)
 
 
 class ExperimentFile(Entry, frozen=True):
-    """``experiment.toml``: what is varied, what is read from each run, and what is drawn."""
+    """``experiment.toml``: axes, measures and plots."""
 
     title: Heading
-    place: Annotated[Heading, Meta(description="Which figure or table of the paper it is.")]
+    place: Annotated[Heading, Meta(description="Figure or table of the paper.")]
     seeds: Seeds
     axis: Annotated[tuple[AxisShape, ...], Meta(description="All levels are combined.", min_length=1)]
     notes: Annotated[
-        tuple[Text, ...], Meta(description="On paper and set-up; shown beside all results.")
+        tuple[Text, ...], Meta(description="Notes on paper and set-up; shown with all results.")
     ] = ()
     notes_full: Annotated[
-        tuple[Text, ...], Meta(description="On our numbers; shown beside those of a full run only.")
+        tuple[Text, ...], Meta(description="Notes on our numbers; shown only with a full run.")
     ] = ()
     series: Annotated[
-        Span | None, Meta(description="Sampling interval of the series that measures and plots need.")
+        Span | None, Meta(description="Sampling interval of the time series for measures and plots.")
     ] = None
     measure: tuple[Measure, ...] = ()
     plot: tuple[PlotEntry, ...] = ()
@@ -125,11 +125,9 @@ class Experiment:
     Attributes
     ----------
     series
-        Sampling interval of the time series that measures and plots need, as in ``"100ms"``; ``None`` if
-        they need none.
+        Sampling interval of the time series for measures and plots, as in ``"100ms"``; ``None``: no series.
     paper_values
-        The numbers of the paper's table, by setting (`ABSENT` of open axes) and measure; empty where it has
-        none.
+        Numbers of the paper's table by setting (`ABSENT` for open axes) and measure; empty: no table.
     """
 
     folder: Path
@@ -156,19 +154,19 @@ class Experiment:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """What is varied, in the order of the file."""
+        """The axes, in the order of the file."""
         return self.space.axes
 
     def settings(self) -> Iterator[Setting]:
-        """All combinations of levels, the last axis fastest."""
+        """Yield all combinations of levels; the last axis changes fastest."""
         return self.space.settings()
 
     def setting(self, levels: Mapping[str, str]) -> Setting:
-        """Put levels into the axes' order; open axes that are not named stand at the level that is shown."""
+        """Arrange levels in the order of the axes; open axes that are not named take their shown level."""
         return self.space.setting({**self.space.shown, **levels})
 
     def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
-        """Give the scenario of a setting, with `extra` changes below the setting's own."""
+        """Return the scenario of a setting, with `extra` changes applied before those of the setting."""
         changes = dict(extra)
         for level in self._levels(setting):
             changes.update(level.changes)
@@ -178,38 +176,38 @@ class Experiment:
             raise InputError(f"{self.folder / 'experiment.toml'}: setting {setting}: {error}") from None
 
     def rows(self, setting: Setting) -> Rows:
-        """Say which flows of its run a setting stands for."""
+        """Return the selection of flows of a setting within its run."""
         chosen: dict[str, tuple[Any, ...]] = {}
         for level in self._levels(setting):
             chosen.update(level.rows)
         return chosen
 
     def paper_value(self, setting: Setting, measure: str) -> float | None:
-        """Give the paper's number: the same in all set-ups that the paper leaves open."""
+        """Return the paper's number, which is the same in all set-ups; ``None``: it has none."""
         pairs = zip(self.axes, setting, strict=True)
         printed = tuple(level if axis.open is None else ABSENT for axis, level in pairs)
         return self.paper_values.get(printed, {}).get(measure)
 
     def _levels(self, setting: Setting) -> Iterator[Level]:
-        """Give the levels of the axes that exist in a setting."""
+        """Yield the levels of the axes that exist in a setting."""
         for axis, name in zip(self.axes, setting, strict=True):
             if name != ABSENT:
                 yield axis.level(name)
 
     def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
-        """Give the scenario of every setting; a mistake in any of them shows here, before the first run."""
+        """Return the scenario of every setting; an error in any of them is raised before the first run."""
         return {setting: self.scenario_for(setting, extra) for setting in self.settings()}
 
     @classmethod
     def load(cls, folder: Path, policy: CodePolicy = NO_CODE) -> Self:
-        """Read an experiment folder; `policy` is for Python code that its scenario names.
+        """Read an experiment folder; `policy` applies to Python code that its scenario names.
 
         Raises
         ------
         InputError
-            If a file is wrong, with the place and what is allowed.
+            If a file is invalid; the message names the place and the allowed values.
         ScenarioError
-            If ``scenario.toml`` is.
+            If ``scenario.toml`` is invalid.
         """
         folder = folder.resolve()
         path = folder / FILE
@@ -223,7 +221,7 @@ class Experiment:
             with placed(str(path), f"plot[{index}]"):
                 plots.extend(Plot.of(entry, space, file.measure))
         with placed(str(path)):
-            # Some file systems do not distinguish upper and lower case.
+            # Some file systems are case-insensitive.
             distinct("[[plot]]", [plot.name.lower() for plot in plots])
         claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
         if claims and file.seeds < LEAST_SEEDS:
@@ -257,7 +255,7 @@ class Experiment:
 def _paper_values(
     path: Path, space: Space, measures: tuple[Measure, ...]
 ) -> tuple[str, dict[Setting, dict[str, float]]]:
-    """Read the paper's table, and the comment lines that say where it comes from."""
+    """Read the paper's table, and the comment lines with its source."""
     if not path.exists():
         return "", {}
     source: list[str] = []
@@ -274,7 +272,7 @@ def _paper_values(
                 row = dict(zip(columns, _fields(line, len(columns)), strict=True))
                 setting = _setting(row, space)
                 if setting in values:
-                    raise Mistake("", f"the setting {', '.join(filter(None, setting))} is there twice")
+                    raise Mistake("", f"the setting {', '.join(filter(None, setting))} is listed twice")
                 values[setting] = _numbers(row, measures)
     if not values:
         raise InputError(f"{path}: expected a line of column names and a row for each setting, found none")
@@ -292,13 +290,13 @@ def _fields(line: str, count: int | None = None) -> list[str]:
 
 
 def _columns(names: list[str], space: Space, measures: tuple[Measure, ...]) -> list[str]:
-    """Check the names of the columns: every axis that the paper varies, and at least one measure."""
+    """Check that the columns include every axis that the paper varies, and at least one measure."""
     closed = [axis for axis in space.axes if axis.open is None]
     measured = [measure.name for measure in measures]
     distinct("the columns", names)
     for name in names:
         if name in space.shown:
-            raise Mistake("", f"`{name}` is left open by the paper: its numbers go with all levels")
+            raise Mistake("", f"`{name}` is left open by the paper: its numbers apply to all levels")
         if name not in measured and name not in {axis.name for axis in closed}:
             raise Mistake("", f"`{name}` is neither an axis nor a measure")
     for axis in closed:
@@ -310,7 +308,7 @@ def _columns(names: list[str], space: Space, measures: tuple[Measure, ...]) -> l
 
 
 def _setting(row: Mapping[str, str], space: Space) -> Setting:
-    """Give the setting that a row is about, without open axes."""
+    """Return the setting of a row, without open axes."""
     closed = {axis.name for axis in space.axes if axis.open is None}
     existing = space.existing({**space.shown, **{name: row.get(name, "") for name in closed}})
     printed = {name: level for name, level in existing.items() if name in closed}

@@ -1,7 +1,7 @@
-"""The expressions of ``claims.toml``: arithmetic over measures at chosen settings.
+"""Expressions of ``claims.toml``: arithmetic over measures at selected settings.
 
-``delay_ms(method="arwa") / delay_ms(method="autotuning")`` leaves the axis ``users`` open, so it is
-evaluated for every number of users. ``users=previous`` is the level before the one at hand.
+``delay_ms(method="arwa") / delay_ms(method="autotuning")`` does not name the axis ``users``, so it is
+evaluated at each level of ``users``. ``users=previous`` refers to the level before the current one.
 """
 
 import ast
@@ -22,22 +22,22 @@ from airwnd.reproduce.bounds import Bounds
 from airwnd.reproduce.reader import LARGEST
 
 LONGEST = 2000
-"""Characters of an expression."""
+"""Maximum number of characters of an expression."""
 
 DEEPEST = 100
-"""Operations inside each other."""
+"""Maximum nesting depth of operations."""
 
 Values = NDArray[np.float64]
 
 Lookup = Callable[[Mapping[str, str], str], Values]
-"""The values of a measure at a level of every axis, one for each seed."""
+"""Returns the values of a measure, one for each seed, at a level of every axis."""
 
 Place = dict[str, str]
-"""A level of each open axis."""
+"""Point of evaluation: a level of each axis that the expression does not name."""
 
 
 def _divide(dividend: Any, divisor: Any) -> Any:
-    """Divide; NaN where it would be by zero."""
+    """Divide; NaN for a division by zero."""
     return np.where(divisor == 0, np.nan, np.divide(dividend, divisor))
 
 
@@ -66,7 +66,7 @@ _FUNCTION_BOUNDS: dict[str, Callable[..., Bounds]] = {
 
 
 FUNCTIONS = tuple(_FUNCTIONS)
-"""Names that no measure can have."""
+"""Names of functions, which measures cannot have."""
 
 _TEXTS = re.compile(r"'[^']*'|\"[^\"]*\"")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_+\-*/().,=\s]")
@@ -74,7 +74,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_+\-*/().,=\s]")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A checked expression over axes with these levels."""
+    """A checked expression over axes with the given levels."""
 
     text: str
     tree: ast.expr
@@ -82,13 +82,13 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str, levels: Mapping[str, Sequence[str]], measures: Sequence[str]) -> "Expression":
-        """Check an expression.
+        """Parse and check an expression.
 
         Raises
         ------
         InputError
-            If it uses anything but numbers, ``+ - * /``, ``abs``, ``min``, ``max``, the measures and the
-            axes' levels, or no measure at all.
+            If the expression has no measure, or contains anything except numbers, ``+ - * /``, ``abs``,
+            ``min``, ``max``, measures and levels of axes.
         """
         tree = _parse(text.strip())
         _check(tree, levels, measures)
@@ -97,7 +97,7 @@ class Expression:
         return cls(text, tree, levels)
 
     def places(self) -> Iterator[Place]:
-        """All combinations of levels of the axes that the expression leaves open."""
+        """Yield all combinations of levels of the axes that the expression does not name."""
         calls = [node for node in ast.walk(self.tree) if _is_measure(node)]
         fixed = [
             {str(k.arg): _level(k) for k in call.keywords} for call in calls if isinstance(call, ast.Call)
@@ -116,7 +116,7 @@ class Expression:
                 yield {axes[0]: level, **rest}
 
     def points(self, place: Place) -> list[tuple[Place, set[str]]]:
-        """Say what is looked up at a place: for each measure all axes' levels, and the axes it fixes."""
+        """Return the lookups at a point: for each measure, the levels of all axes, and the axes it names."""
         calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call) and _is_measure(node)]
         return [
             (self._levels(call, place), {str(k.arg) for k in call.keywords if _level(k) is not None})
@@ -124,7 +124,7 @@ class Expression:
         ]
 
     def bounds(self, measures: Mapping[str, Bounds]) -> Bounds:
-        """Give the values that are possible, from those of the measures."""
+        """Return the range of possible values, from those of the measures."""
         return self._bounds(self.tree, measures)
 
     def _bounds(self, node: ast.expr, measures: Mapping[str, Bounds]) -> Bounds:
@@ -142,7 +142,7 @@ class Expression:
         raise AssertionError("parse accepts nothing else")
 
     def values(self, place: Place, lookup: Lookup) -> Values:
-        """Evaluate at a place, seed by seed; NaN if a measure is undefined or the result is not finite."""
+        """Evaluate at a point, seed by seed; NaN if a measure is undefined or the result is not finite."""
         with np.errstate(all="ignore"):
             found = np.asarray(self._value(self.tree, place, lookup), dtype=np.float64)
         return np.where(np.isfinite(found), found, np.nan)
@@ -162,7 +162,7 @@ class Expression:
         raise AssertionError("parse accepts nothing else")
 
     def _levels(self, call: ast.Call, place: Place) -> Place:
-        """Give the level of every axis at which a measure is looked up."""
+        """Return the level of each axis for the lookup of a measure."""
         at = dict(place)
         for keyword in call.keywords:
             axis = str(keyword.arg)
@@ -184,7 +184,7 @@ def _parse(text: str) -> ast.expr:
             tree = ast.parse(text, mode="eval").body
     except SyntaxError as error:
         raise InputError(f"`{text}`: {error.msg}") from None
-    except (MemoryError, RecursionError):  # Python's parser has limits of its own
+    except (MemoryError, RecursionError):  # limits of Python's parser
         raise InputError(too_deep) from None
     level: list[ast.AST] = [tree]
     for _ in range(DEEPEST):
@@ -199,7 +199,7 @@ def _is_measure(node: ast.AST) -> bool:
 
 
 def _level(keyword: ast.keyword) -> str | None:
-    """Return the level that a keyword fixes, ``None`` for ``previous``."""
+    """Return the level named by a keyword; ``None``: ``previous``."""
     return str(keyword.value.value) if isinstance(keyword.value, ast.Constant) else None
 
 
@@ -239,7 +239,7 @@ def _check_levels(keywords: Sequence[ast.keyword], levels: Mapping[str, Sequence
 def _check_level(keyword: ast.keyword, levels: Mapping[str, Sequence[str]]) -> None:
     axis = keyword.arg or "**"
     if axis not in levels:
-        raise InputError(f"`{axis}` is none of the axes {', '.join(levels)}")
+        raise InputError(f"`{axis}` is not one of the axes {', '.join(levels)}")
     match keyword.value:
         case ast.Name(id="previous"):
             return

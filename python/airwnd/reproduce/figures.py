@@ -1,4 +1,4 @@
-"""Charts for paper: vector and bitmap, by matplotlib."""
+"""Charts for print, as vector or bitmap files, with Matplotlib."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "++")
 
 
 def draw(chart: Chart) -> "Figure":
-    """Draw a chart: ours filled with confidence intervals, the paper's points hollow beside them."""
+    """Draw a chart: our points filled, with confidence intervals; the paper's points hollow."""
     figure = style.new_figure()
     axes = figure.subplots()
     if chart["kind"] == "frontier":
@@ -66,7 +66,7 @@ def _scale(axes: "Axes", chart: Chart) -> None:
 
 
 def _extended(limits: list[float], data: Any, automatic: tuple[float, float]) -> tuple[float, float]:
-    """Show at least these limits, and all points whatever they are."""
+    """Extend limits so that all points are visible."""
     low, high = limits
     least, greatest = data
     return low if least >= low else automatic[0], high if greatest <= high else automatic[1]
@@ -132,11 +132,11 @@ def _draw_optimal(axes: "Axes", chart: Chart) -> None:
 
 
 def _name_points(axes: "Axes", chart: Chart) -> None:
-    """Write the points' names beside them, in a figure that is laid out for good."""
+    """Label the points; this fixes the layout of the figure."""
     figure = style.figure_of(axes)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    # A line is one point here, drawn if both of its coordinates are known.
+    # In a frontier a line is a single point, drawn if both of its coordinates are known.
     named = [line for line in chart["lines"] if line["label"] and None not in line["x"] + line["y"]]
     points = axes.transData.transform([known(line["x"] + line["y"]) for line in named])
     texts = [
@@ -164,7 +164,7 @@ def _name_points(axes: "Axes", chart: Chart) -> None:
 
 
 def _strokes(chart: Chart) -> list[list[tuple[float, float]]]:
-    """Give both ends of what a name should not cover: intervals, and steps between optimal points."""
+    """Return the ends of strokes that labels must not cover: intervals, and steps between optimal points."""
     strokes: list[list[tuple[float, float]]] = []
     for line in chart["lines"]:
         x, y = known(line["x"]), known(line["y"])
@@ -257,8 +257,8 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     ours = entry(chart["ours"], color=grey, marker="none" if bare else "o", linestyle="-" if bare else "none")
     sources = [paper, ours] if any(line["paper_y"] for line in chart["lines"]) else [ours]
     blank = entry("", linestyle="none")
-    # A legend fills its columns first, and each is as wide as its widest entry: lines stand in two columns at
-    # most, and what is whose, which is long, beside them.
+    # A legend is filled column by column, and each column is as wide as its widest entry. Lines take at most
+    # two columns; the long entries for paper and ours take the next one.
     rows = max(2, -(-len(lines) // 2))
     handles = [*lines, *[blank] * (-len(lines) % rows), *sources, *[blank] * (-len(sources) % rows)]
     columns = len(handles) // rows
@@ -282,7 +282,7 @@ def _frontier_legend(chart: Chart, axes: "Axes") -> None:
 
 
 def svg(figure: "Figure", name: str) -> str:
-    """Write a figure as an SVG text, its identifiers prefixed with `name`; the same each time."""
+    """Return a figure as SVG text with identifiers prefixed by `name`; equal figures give equal texts."""
     stream = BytesIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue().decode()
@@ -291,7 +291,7 @@ def svg(figure: "Figure", name: str) -> str:
 
 
 def png(figure: "Figure") -> bytes:
-    """Write a figure as a PNG of 300 dots per inch."""
+    """Return a figure as a PNG with 300 dots per inch."""
     stream = BytesIO()
     figure.savefig(stream, format="png", metadata={"Software": None})
     return stream.getvalue()

@@ -1,7 +1,7 @@
-"""Everything that is to be shown of a reproduction, as plain data.
+"""Results of a reproduction as plain data, ready to be shown.
 
-It is kept as ``results.json`` beside the plots, so that the page of a paper shows all of its experiments
-though they were run one at a time.
+They are stored as ``results.json`` next to the plots, so that the page of a paper can show all of its
+experiments although they are run one at a time.
 """
 
 import itertools
@@ -36,11 +36,11 @@ from airwnd.reproduce.words import (
 
 FILE = "results.json"
 FORMAT = 5
-"""Of the file. A file of another format is not shown."""
+"""Format version of the file; files of other versions are ignored."""
 
 
 class CellText(TypedDict):
-    """A number in the paper, ours, half our interval, and how far apart they are; empty where unknown."""
+    """The paper's number, ours, half of our interval, and their difference; empty: unknown."""
 
     paper: str
     ours: str
@@ -59,7 +59,7 @@ class TableText(TypedDict):
 
 
 class SettingsText(TypedDict):
-    """All measures of the settings in other set-ups than the one that is shown, a row each."""
+    """All measures of the settings in set-ups other than the shown one, a row each."""
 
     heads: list[str]
     measures: list[str]
@@ -67,7 +67,7 @@ class SettingsText(TypedDict):
 
 
 class FindingText(TypedDict):
-    """A check at one place; `shown` if it belongs to the set-up that plots and tables show."""
+    """A check at one point; `shown`: it belongs to the set-up that plots and tables show."""
 
     place: str
     shown: bool
@@ -77,9 +77,9 @@ class FindingText(TypedDict):
 
 
 class CheckText(TypedDict):
-    """A check: what is required and what was found.
+    """A check: its requirement and findings.
 
-    ``elsewhere`` has for each set-up but the one that is shown the verdict and what was found, of all places.
+    ``elsewhere`` has, for each set-up except the shown one, the verdict and the findings of all points.
     """
 
     text: str
@@ -95,8 +95,8 @@ class CheckText(TypedDict):
 class MatrixText(TypedDict):
     """The verdict in each set-up: rows and columns are combinations of levels of the open axes.
 
-    ``across`` has for each axis of the columns its label, and its levels with the columns that each spans.
-    ``None`` stands for a set-up that there is not, or of which no check speaks.
+    ``across`` has, for each axis of the columns, its label, and its levels with the number of columns that
+    each spans. ``None``: the set-up does not exist, or no check covers it.
     """
 
     heads: list[str]
@@ -105,7 +105,7 @@ class MatrixText(TypedDict):
 
 
 class ClaimText(TypedDict):
-    """A claim with its verdict and the reason: in how many set-ups it holds, and the verdict in each."""
+    """A claim with its verdict, the reason, the number of set-ups in which it holds, and each verdict."""
 
     id: str
     text: str
@@ -119,10 +119,10 @@ class ClaimText(TypedDict):
 
 
 class AxisText(TypedDict):
-    """What was varied: for each level its label and what it sets.
+    """An axis: for each level its label and its changes of the scenario.
 
-    Of an axis that the paper leaves open, `open` says why it is varied and `shown` at which level plots and
-    tables stand; of an axis that exists for some levels of others only, `when` says for which.
+    For an axis that the paper leaves open, `open` is the reason and `shown` the level of plots and tables.
+    For an axis that exists only for some levels of others, `when` names these.
     """
 
     label: str
@@ -133,7 +133,7 @@ class AxisText(TypedDict):
 
 
 class PaperText(TypedDict):
-    """A paper, with everything that it claims: id, place and text of each."""
+    """A paper with all its claims: id, place and text of each."""
 
     key: str
     title: str
@@ -175,7 +175,7 @@ class Findings(TypedDict):
 
 
 def gather(results: Results) -> Findings:
-    """Put a reproduction's results into the form in which they are shown."""
+    """Convert the results of a reproduction to the form in which they are shown."""
     experiment, effort, space = results.experiment, results.effort, results.experiment.space
     return Findings(
         format=FORMAT,
@@ -218,7 +218,7 @@ def gather(results: Results) -> Findings:
 
 
 def paper_text(paper: Paper) -> PaperText:
-    """Put a paper into the form in which it is shown."""
+    """Convert a paper to the form in which it is shown."""
     return PaperText(
         key=paper.key,
         title=paper.title,
@@ -234,7 +234,7 @@ def write(findings: Findings, folder: Path) -> None:
 
 
 def read_all(root: Path) -> list[Findings]:
-    """Read what is below ``root/PAPER/FIGURE``, in the order of the folders' names.
+    """Read all results in ``root/PAPER/FIGURE``, in the order of the folders' names.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def _table(results: Results, measure: Measure, setup: SetUp) -> TableText:
 
 
 def _settings_elsewhere(results: Results) -> SettingsText | None:
-    """Give the settings that do not belong to the set-up that is shown; ``None`` if nothing is left open."""
+    """Return the settings outside the shown set-up; ``None``: the paper leaves nothing open."""
     experiment, space = results.experiment, results.experiment.space
     if not space.open:
         return None
@@ -318,11 +318,11 @@ def _claim(result: ClaimResult, *, full: bool) -> ClaimText:
 
 
 _COLUMNS = 12
-"""Verdicts beside each other, as signs."""
+"""Maximum number of columns of verdicts, as signs."""
 
 
 def _matrix(result: ClaimResult) -> MatrixText | None:
-    """Lay out the verdicts in all set-ups; ``None`` if the paper leaves nothing open."""
+    """Lay out the verdicts in all set-ups; ``None``: the paper leaves nothing open."""
     setups, space = result.setups, result.checks[0].check.space
     axes = [axis for axis in space.open if any(axis.name in setup for setup, _ in setups)]
     if not axes:
@@ -348,7 +348,7 @@ def _matrix(result: ClaimResult) -> MatrixText | None:
 
 
 def _spans(axis: Axis, index: int, columns: list[tuple[str, ...]]) -> list[tuple[str, int]]:
-    """Give the levels of an axis above the columns, each with how many it spans."""
+    """Return the levels of an axis above the columns, each with the number of columns that it spans."""
     groups = itertools.groupby(columns, key=lambda column: column[: index + 1])
     return [(_label(axis, key[index]), len(list(group))) for key, group in groups]
 
@@ -372,13 +372,13 @@ def _check(result: CheckResult) -> CheckText:
 
 
 def _findings(result: CheckResult) -> list[FindingText]:
-    """Write the findings; where none belongs to the set-up that is shown, all are shown."""
+    """Return the findings; if none belongs to the shown set-up, all are marked as shown."""
     shown = result.at(result.check.space.shown) or result.findings
     return [_finding(result, finding, shown=finding in shown) for finding in result.findings]
 
 
 def _elsewhere(result: CheckResult) -> list[tuple[str, str, str]]:
-    """Sum up the check in each set-up but the one that is shown."""
+    """Summarise the check in each set-up except the shown one."""
     space = result.check.space
     shown = result.at(space.shown) or result.findings
     return [
@@ -404,7 +404,7 @@ def _finding(result: CheckResult, finding: Finding, *, shown: bool) -> FindingTe
 
 
 def verdicts(findings: Iterable[Findings]) -> dict[str, list[tuple[Findings, ClaimText]]]:
-    """Sort claims by id: one may be judged by several experiments."""
+    """Group claims by id: several experiments may judge the same claim."""
     sorted_: dict[str, list[tuple[Findings, ClaimText]]] = {}
     for each in findings:
         for claim in each["claims"]:

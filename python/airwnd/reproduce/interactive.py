@@ -1,4 +1,4 @@
-"""Charts for the page: hover, zoom and toggle, by plotly."""
+"""Interactive charts for the page, with Plotly: hover, zoom and toggle."""
 
 import html
 import textwrap
@@ -26,14 +26,14 @@ _MARKERS = {
 }
 _PATTERNS = ("", "/", ".", "x", "\\", "-", "+")
 _INK, _GRID, _EDGE, _PAPER = "#1c2024", "#e3e7eb", "#444444", "#ffffff"
-#: What takes the place of each colour of a figure on a dark page.
+#: Replacement of each colour on a dark page.
 DARK = {**style.DARK, _INK: "#e4e8ec", _GRID: "#2a3138", _EDGE: "#8b959f", _PAPER: "#14181c"}
 _FONTS = "system-ui, Segoe UI, Helvetica Neue, Arial, sans-serif"
 _NUMBERS: tuple[Literal["x", "y", "low", "high", "x_low", "x_high", "paper_x", "paper_y"], ...] = (
     *("x", "y", "low", "high"),
     *("x_low", "x_high", "paper_x", "paper_y"),
 )
-# What an axis of the smallest chart has room for.
+# Number of characters that fit an axis of the smallest chart.
 _LABEL_CHARACTERS = 32
 
 
@@ -49,7 +49,7 @@ def figure(chart: Chart) -> dict[str, Any]:
 
 
 def _rounded(chart: Chart) -> Chart:
-    """Round to seven significant digits: no screen shows more, and long series take half the space."""
+    """Round to seven significant digits, which suffices on screen and halves the size of long series."""
     found = chart.copy()
     found["lines"] = [line.copy() for line in chart["lines"]]
     for line in found["lines"]:
@@ -59,7 +59,7 @@ def _rounded(chart: Chart) -> Chart:
 
 
 def _literal(text: str) -> str:
-    """Keep plotly from reading a text as HTML."""
+    """Escape a text so that Plotly does not interpret it as HTML."""
     return html.escape(text, quote=False)
 
 
@@ -175,7 +175,7 @@ def _paper(chart: Chart, line: Line, index: int) -> dict[str, Any]:
 
 
 def _errors(middle: Numbers, low: Numbers, high: Numbers, colour: str) -> dict[str, Any]:
-    """Describe error bars; none where nothing is known of the spread."""
+    """Describe error bars; invisible if the spread is unknown."""
     if not known(low):
         return {"visible": False}
     below, above = spread(middle, low, high)

@@ -1,4 +1,4 @@
-"""Places for the names of points, so that they cover neither points nor each other."""
+"""Placement of point labels that cover neither points nor each other."""
 
 import math
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Self
 
 _DISTANCES = (1.0, 1.6, 2.4, 3.4, 4.6, 6.0, 7.6)
-"""From a point to its label, in heights of the label; the first are tried first."""
+"""Distances from a point to its label, in heights of the label, in the order of trial."""
 
 _DIRECTIONS = (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240)
-"""In degrees, anticlockwise from the right; the first are tried first."""
+"""Directions in degrees, anticlockwise from the right, in the order of trial."""
 
 _LED = 2.0
-"""Labels farther away than this many heights need a line to their point."""
+"""Distance, in heights of the label, from which a line connects a label to its point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,17 @@ class Box:
 
     @classmethod
     def around(cls, x: float, y: float, width: float, height: float) -> Self:
-        """Make one by its middle."""
+        """Create a box from its centre."""
         return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
     def overlap(self, other: "Box") -> float:
-        """Give the area that both cover."""
+        """Return the area of the intersection."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
 
     def distance(self, point: tuple[float, float]) -> float:
-        """Give how far a point lies outside; 0 within."""
+        """Return the distance of a point outside the box; 0: the point is inside."""
         x, y = point
         return math.hypot(max(self.left - x, 0.0, x - self.right), max(self.bottom - y, 0.0, y - self.top))
 
@@ -48,7 +48,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The middle of a label, and whether it is so far from its point that a line should lead there."""
+    """Centre of a label; `led`: it is so far from its point that a line connects them."""
 
     x: float
     y: float
@@ -62,22 +62,22 @@ def place(
     marker: float,
     avoid: Sequence[Box] = (),
 ) -> list[Place]:
-    """Place a label of each size beside its point, all in the same unit, such as pixels.
+    """Place a label of each size next to its point, all in the same unit, such as pixels.
 
-    One after the other, those with most neighbours first, each takes the nearest place that is free and where
-    no other point is nearer; if there is none, one that covers least of points and labels, then one that is
-    nearest to its own point, then one that covers least of the rest.
+    Labels are placed one by one, those with the most neighbours first. Each takes the nearest free place that
+    is not closer to another point. If there is none, the criteria are, in this order: minimum overlap with
+    points and labels, its own point is the closest, minimum overlap with `avoid`.
 
     Parameters
     ----------
     points, sizes
-        The points, and width and height of each label.
+        Points, and width and height of each label.
     inside
-        Where labels may be.
+        Area for labels.
     marker
         Width and height of a point's marker.
     avoid
-        What else should not be covered, such as lines.
+        Other areas to leave free, such as lines.
     """
     markers = [Box.around(x, y, marker, marker) for x, y in points]
     taken = list(markers)

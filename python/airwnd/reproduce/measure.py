@@ -1,4 +1,4 @@
-"""What is read from a run: a number for each measure of an experiment.
+"""Measures of an experiment: numbers read from each run.
 
 ::
 
@@ -13,13 +13,13 @@
 
 ``totals`` has one row and needs no statistic. ``flows``, ``groups`` (of flows), ``cells`` and ``ues`` have
 a row each: ``groups.fct_s_p95`` is the 95th percentile of the completion times in a group. ``series`` have
-a row for each flow and sample, ``events`` one for each event, and both take ``between = ["20s", "40s"]``.
-Rows without a value (a transfer that was not completed) do not count; a measure without any row is
-undefined, which leaves what is claimed of it undecided. `where` names columns of the table; one of samples
-or events may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
+a row for each flow and sample, ``events`` one for each event, and both accept ``between = ["20s", "40s"]``.
+Rows without a value (a transfer that was not completed) do not count. A measure without any row is
+undefined, and claims about it are undecided. `where` names columns of the table; for samples and events it
+may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
 
-Confidence intervals end at what is possible: a delay is not negative, Jain's index not above 1. The engine
-says so of its columns; ``range = [0, 1]`` says it of a measure.
+Confidence intervals are clipped to the possible values: a delay is not negative, Jain's index not above 1.
+The engine declares the range of its columns; ``range = [0, 1]`` declares that of a measure.
 """
 
 import math
@@ -56,7 +56,7 @@ Where = Annotated[
 ]
 
 Between = Annotated[
-    tuple[Span, Span] | None, Meta(description="First and last moment, from the end of the warm-up.")
+    tuple[Span, Span] | None, Meta(description="First and last time, from the end of the warm-up.")
 ]
 
 ROWS = ("flows", "groups", "cells", "links", "ues")
@@ -76,18 +76,18 @@ Statistic = Literal["mean", "median", "min", "max", "sum", "std", "count", "p5",
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A column of a table of a run, and which of its rows.
+    """A column of a table of a run, and a selection of its rows.
 
     Attributes
     ----------
     table
         ``totals``, one of `ROWS`, or one of `SAMPLED`.
     column
-        Its name in the JSON of a run, such as ``delay_ms_p95``.
+        Name of the column in the JSON of a run, such as ``delay_ms_p95``.
     where
-        Allowed values by column. What samples and events do not have themselves is looked up in their flow.
+        Allowed values by column. Columns that samples and events do not have are those of their flow.
     between
-        Seconds from the end of the warm-up: first and last moment of samples and events.
+        First and last time of samples and events, in seconds from the end of the warm-up; ``None``: all.
     """
 
     table: str
@@ -97,7 +97,7 @@ class Selection:
 
     @classmethod
     def of(cls, value: str, where: Where, between: Between) -> Self:
-        """Take ``value``, ``where`` and ``between`` of an entry."""
+        """Create a selection from ``value``, ``where`` and ``between`` of an entry."""
         table, _, column = value.partition(".")
         if where and table == "totals":
             raise Mistake("where", "totals have no rows to choose from")
@@ -107,7 +107,7 @@ class Selection:
         return cls(table, column, rows_of(where), _times(between) if between else None)
 
     def among(self, rows: Rows) -> Self:
-        """Choose among these rows of flows, samples or events only; other tables know no flows."""
+        """Restrict flows, samples or events to these rows; other tables have no flows."""
         if self.table not in {"flows", *SAMPLED}:
             return self
         both = {
@@ -118,7 +118,7 @@ class Selection:
 
 
 class Measure(Entry, frozen=True):
-    """What is read from a run, as a ``[[measure]]``; `name` stands for it in claims and data."""
+    """A ``[[measure]]``: a number read from each run; `name` is its name in claims and data."""
 
     name: Name
     label: Heading
@@ -127,27 +127,27 @@ class Measure(Entry, frozen=True):
     value: Value
     where: Where = field(default_factory=dict)
     between: Between = None
-    statistic: Annotated[Statistic, Meta(description="Of the rows that are left.")] = "mean"
+    statistic: Annotated[Statistic, Meta(description="Statistic over the selected rows.")] = "mean"
     range: Annotated[
         tuple[float, float] | None,
-        Meta(description="Least and greatest value that is possible; else what the column allows."),
+        Meta(description="Minimum and maximum possible value; default: those of the column."),
     ] = None
 
     def __post_init__(self) -> None:
         self.selection  # noqa: B018 (the property checks the entry)
         if self.range and self.range[0] >= self.range[1]:
             raise Mistake(
-                "range", f"expected [least, greatest], found [{self.range[0]:g}, {self.range[1]:g}]"
+                "range", f"expected [minimum, maximum], found [{self.range[0]:g}, {self.range[1]:g}]"
             )
 
     @property
     def selection(self) -> Selection:
-        """Which values it is the statistic of."""
+        """Selection of the values."""
         return Selection.of(self.value, self.where, self.between)
 
     @property
     def bounds(self) -> Bounds:
-        """The values that are possible: its ``range``, or what its column and statistic allow."""
+        """Range of possible values: ``range``, or the range given by column and statistic."""
         if self.range:
             return self.range
         least, greatest = tables()[self.selection.table].columns[self.selection.column].range
@@ -162,23 +162,23 @@ class Measure(Entry, frozen=True):
 
     @property
     def axis_label(self) -> str:
-        """The label with the unit in brackets."""
+        """The label with the unit in parentheses."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
     def text(self, value: float) -> str:
-        """Write a value with this measure's digits."""
+        """Format a value with the digits of the measure."""
         return "–" if math.isnan(value) else f"{value:z.{self.digits}f}"
 
 
 def rows_of(where: Where) -> Rows:
-    """Give the allowed values by column; one value stands for a list of one."""
+    """Return the allowed values by column; a single value becomes a list."""
     return {
         column: allowed if isinstance(allowed, tuple) else (allowed,) for column, allowed in where.items()
     }
 
 
 def check_where(where: Where, *names: str) -> None:
-    """Check that rows are chosen by columns of these tables, and by different values of each."""
+    """Check that rows are selected by columns of these tables, with distinct values of each."""
     known = {column: None for name in names for column in tables()[name].columns}
     for column, allowed in where.items():
         one_of("where", column, known)
@@ -193,7 +193,7 @@ def _check_columns(table: str, column: str, where: Where) -> None:
     except InputError as error:
         raise Mistake("value", str(error)) from None
     if found.type == "text":
-        raise Mistake("value", f"`{column}` of {table} is no number")
+        raise Mistake("value", f"`{column}` of {table} is not a number")
     check_where(where, table, *(["flows"] if table in SAMPLED else []))
 
 

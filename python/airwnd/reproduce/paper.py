@@ -1,6 +1,6 @@
-"""A paper: who wrote it, and everything that it claims.
+"""A paper: its bibliographic data and all its claims.
 
-``experiments/<paper>/paper.toml`` stands beside the experiments of the paper::
+``experiments/<paper>/paper.toml`` is in the folder of the paper's experiments::
 
     title = "Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks"
     authors = "N. D. Adesh, A. Renuka"
@@ -13,8 +13,8 @@
     where = "Fig. 3a"
     text = "Throughput rises with the limit and then saturates"
 
-An experiment's ``claims.toml`` says how such a claim is checked. An experiment without a paper needs no such
-file: its folder's name stands for the paper.
+The ``claims.toml`` of an experiment defines the checks of a claim. An experiment without a paper needs no
+``paper.toml``: the name of its folder serves as the title.
 """
 
 from dataclasses import dataclass
@@ -39,19 +39,19 @@ Doi = Annotated[
 
 
 class Statement(Entry, frozen=True):
-    """What a paper claims, and where it does."""
+    """A claim of a paper, and its place in the paper."""
 
-    id: Annotated[Id, Meta(description="The claim's name, unique in the paper.")]
+    id: Annotated[Id, Meta(description="Name of the claim, unique in the paper.")]
     where: Annotated[Text, Meta(description="Figure, table or section.")]
     text: Text
 
 
 class PaperFile(Entry, frozen=True):
-    """``paper.toml``: a paper, and everything that it claims."""
+    """``paper.toml``: a paper with all its claims."""
 
     title: Text
     authors: str
-    year: Annotated[int, Meta(description="Of publication.", ge=1, le=9999)] | None = None
+    year: Annotated[int, Meta(description="Year of publication.", ge=1, le=9999)] | None = None
     where: Annotated[str, Meta(description="Journal, conference or series.")] = ""
     doi: Doi = ""
     claims: tuple[Statement, ...] = field(name="claim", default=())
@@ -84,7 +84,7 @@ class Paper:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read ``paper.toml`` of a paper's folder, or make do with the folder's name."""
+        """Read ``paper.toml`` in a paper's folder; without the file, use the folder's name."""
         path = folder / FILE
         with placed(f"{str(folder)!r}: a folder of experiments"):
             check_id("", folder.name)

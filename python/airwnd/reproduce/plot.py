@@ -1,4 +1,4 @@
-"""The plots of an experiment, as ``experiment.toml`` describes them.
+"""Plots of an experiment, as described in ``experiment.toml``.
 
 ::
 
@@ -15,17 +15,17 @@
 Kinds: ``lines`` (a measure over the axis `x`), ``bars`` (the same as bars, for axes whose levels are words),
 ``frontier`` (two measures against each other, a point for each level of `lines`; `x` is a measure), ``time``
 (``value = "series.cwnd_bytes"`` over time, of the first seed), ``distribution`` (the cumulative distribution
-of ``value = "flows.fct_s"`` over all seeds). ``time`` and ``distribution`` take ``where`` and ``between`` as
-measures do. `lines` is the axis whose levels are drawn beside each other, all or those in `levels`; a plot
-without has one line. `at` fixes every other axis; one that the paper leaves open stands at its level
-``shown`` if `at` does not name it. `limits` and `x_limits` are shown at least; `scale` and
-`x_scale` are ``linear`` or ``log``.
+of ``value = "flows.fct_s"`` over all seeds). ``time`` and ``distribution`` accept ``where`` and ``between``
+like measures. `lines` is the axis with a line for each level, or for each of `levels`; a plot without `lines`
+has one line. `at` fixes every other axis; an axis that the paper leaves open takes its level ``shown`` unless
+`at` names it. The range of an axis includes at least `limits` (or `x_limits`). `scale` and `x_scale` are
+``linear`` or ``log``.
 
-A frontier joins its Pareto-optimal points by a line: those for which no other has both less `x` and more
-`measure`, the measures' means taken as they are.
+A line connects the Pareto-optimal points of a frontier: those for which no other has both less `x` and more
+`measure`, by the means of the measures.
 
-`panels` names an axis, for a plot of its own for each of its levels: ``name = "delay"`` becomes
-``delay-newreno``, and the level's label is added to the title.
+`panels` names an axis: each of its levels has a separate plot. ``name = "delay"`` becomes ``delay-newreno``,
+and the label of the level is added to the title.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,32 +54,32 @@ from airwnd.text import axis_label
 Scale = Literal["linear", "log"]
 
 Range = Annotated[
-    tuple[float, float] | None, Meta(description="Least and greatest value that is shown at least.")
+    tuple[float, float] | None, Meta(description="Range that is shown at least: minimum and maximum.")
 ]
 
 
 class _Drawn(Entry, frozen=True, tag_field="kind"):
-    """What all kinds of plots have in common."""
+    """Keys shared by all kinds of plots."""
 
-    name: Annotated[Id, Meta(description="The plot's file, without its suffix.")]
+    name: Annotated[Id, Meta(description="Name of the plot's file, without its suffix.")]
     title: Heading
-    lines: Annotated[Name | None, Meta(description="The axis with a line for each of its levels.")] = None
-    levels: Annotated[Words | None, Meta(description="Those of `lines` that are drawn, not all.")] = None
+    lines: Annotated[Name | None, Meta(description="Axis with a line for each level.")] = None
+    levels: Annotated[Words | None, Meta(description="Levels of `lines` to draw; default: all.")] = None
     at: Annotated[dict[str, Word], Meta(description="A level for each axis that is not drawn.")] = field(
         default_factory=dict
     )
-    panels: Annotated[Name | None, Meta(description="The axis with a plot for each of its levels.")] = None
+    panels: Annotated[Name | None, Meta(description="Axis with a separate plot for each level.")] = None
     x_label: Heading | None = None
     y_label: Heading | None = None
     x_scale: Scale = "linear"
-    scale: Annotated[Scale, Meta(description="Of the vertical axis.")] = "linear"
+    scale: Annotated[Scale, Meta(description="Scale of the vertical axis.")] = "linear"
     x_limits: Range = None
     limits: Range = None
 
     def __post_init__(self) -> None:
         for key, limits in (("x_limits", self.x_limits), ("limits", self.limits)):
             if limits and limits[0] >= limits[1]:
-                raise Mistake(key, f"expected [least, greatest], found [{limits[0]:g}, {limits[1]:g}]")
+                raise Mistake(key, f"expected [minimum, maximum], found [{limits[0]:g}, {limits[1]:g}]")
         for key, limits, scale in (
             ("x_limits", self.x_limits, self.x_scale),
             ("limits", self.limits, self.scale),
@@ -90,7 +90,7 @@ class _Drawn(Entry, frozen=True, tag_field="kind"):
 
 
 class _OfMeasures(_Drawn, frozen=True, kw_only=True):
-    x: Annotated[Name, Meta(description="An axis; a measure if it is a frontier.")]
+    x: Annotated[Name, Meta(description="An axis; for a frontier, a measure.")]
     measure: Name
 
 
@@ -117,7 +117,7 @@ class _OfRuns(_Drawn, frozen=True, kw_only=True):
 
     @property
     def selection(self) -> Selection:
-        """Which values are drawn."""
+        """Selection of the drawn values."""
         return Selection.of(self.value, self.where, self.between)
 
 
@@ -126,7 +126,7 @@ class Time(_OfRuns, frozen=True, kw_only=True, tag="time"):
 
 
 class Distribution(_OfRuns, frozen=True, kw_only=True, tag="distribution"):
-    """The cumulative distribution of a column over rows and seeds."""
+    """Cumulative distribution of a column over rows and seeds."""
 
 
 PlotEntry = Lines | Bars | Frontier | Time | Distribution
@@ -151,7 +151,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What runs hold themselves: values over time, or their distribution."""
+    """Values of runs: over time, or their distribution."""
 
     selection: Selection
 
@@ -175,7 +175,7 @@ class Plot:
 
     @classmethod
     def of(cls, entry: PlotEntry, space: Space, measures: Sequence[Measure]) -> list[Self]:
-        """Take a ``[[plot]]``: one plot, or one for each level of ``panels``."""
+        """Create the plots of a ``[[plot]]``: one, or one for each level of ``panels``."""
         by_axis = space.by_name
         contents = _contents(entry, by_axis, {measure.name: measure for measure in measures})
         x_label, y_label = _labels(contents, timed=isinstance(entry, Time))
@@ -208,7 +208,7 @@ class Plot:
         )
 
     def _check_axes(self, axes: Mapping[str, Axis], panels: Axis | None) -> None:
-        """Every axis is drawn, or stands at one level."""
+        """Check that every axis is either drawn or fixed to one level."""
         drawn = {self.contents.x.name} if isinstance(self.contents, Over) else set()
         if self.lines:
             drawn.add(self.lines.name)
@@ -219,9 +219,9 @@ class Plot:
         for name, level in self.at.items():
             if name not in axes or name in drawn:
                 free = ", ".join(axis for axis in axes if axis not in drawn) or "none"
-                raise Mistake("at", f"`{name}` is no axis that is left; these are: {free}")
+                raise Mistake("at", f"`{name}` is not a remaining axis; these are: {free}")
             if level not in axes[name].names:
-                raise Mistake("at", f"`{level}` is no level of `{name}`: {', '.join(axes[name].names)}")
+                raise Mistake("at", f"`{level}` is not a level of `{name}`: {', '.join(axes[name].names)}")
         for name, axis in axes.items():
             if axis.open is None and name not in drawn and name not in self.at:
                 example = f'at = {{ {name} = "{axis.names[0]}" }}'
@@ -235,7 +235,7 @@ def _contents(
         case Lines() | Bars():
             x = axes[one_of("x", entry.x, axes)]
             if isinstance(entry, Lines) and x.positions is None:
-                raise Mistake("x", f'the levels of `{x.name}` are no numbers; use kind = "bars"')
+                raise Mistake("x", f'the levels of `{x.name}` are not numbers; use kind = "bars"')
             if entry.x_scale == "log" and min(x.positions or (0.0,)) <= 0:
                 raise Mistake(
                     "x_scale", f"a logarithmic scale needs levels of `{x.name}` that are all above 0"
@@ -252,25 +252,25 @@ def _contents(
 
 
 def _lines(entry: PlotEntry, axes: Mapping[str, Axis]) -> Axis | None:
-    """Take the axis whose levels are drawn beside each other, with the levels that are to be drawn."""
+    """Return the axis of the lines, restricted to the levels to draw."""
     lines = axes[one_of("lines", entry.lines, axes)] if entry.lines else None
     if entry.levels is None:
         return lines
     if lines is None:
-        raise Mistake("levels", "they are those of `lines`, which is missing")
+        raise Mistake("levels", "they are levels of `lines`, which is missing")
     names = [str(name) for name in entry.levels]
     for name in names:
         if name not in lines.names:
-            raise Mistake("levels", f"`{name}` is no level of `{lines.name}`: {', '.join(lines.names)}")
+            raise Mistake("levels", f"`{name}` is not a level of `{lines.name}`: {', '.join(lines.names)}")
     return replace(lines, levels=tuple(level for level in lines.levels if level.name in names))
 
 
 def _labels(contents: Over | Against | Samples, *, timed: bool) -> tuple[str, str]:
-    """Name the axes, unless the plot does."""
+    """Return the default labels of the axes."""
     match contents:
         case Over(x, measure):
             return x.label, measure.axis_label
         case Against(x, measure):
             return x.axis_label, measure.axis_label
     column = axis_label(contents.selection.table, contents.selection.column)
-    return ("Time (s)", column) if timed else (column, "Share of all")
+    return ("Time (s)", column) if timed else (column, "CDF")

@@ -1,10 +1,10 @@
-"""Reading of an experiment's TOML files into typed entries, with messages that name file, key and rule.
+"""Reading an experiment's TOML files into typed entries, with messages that name file, key and rule.
 
-An entry declares what a table of a file may hold: types, ranges and meanings. From the same declarations come
-the checks here and the JSON Schemas that ``airwnd schema`` prints. What depends on other parts of an
-experiment (that a plot's axis exists) is checked where these are known, and reported as a :class:`Mistake`.
+An entry declares the contents of a table in a file: types, ranges and meanings. The declarations define both
+the checks here and the JSON Schemas printed by ``airwnd schema``. Conditions on other parts of an experiment
+(such as that the axis of a plot exists) are checked where these are known, and raised as :class:`Mistake`.
 
-Limits hold for every file, so that a damaged or hostile one ends in a message as well.
+Limits apply to every file, so that damaged or hostile files also end in a message.
 """
 
 import math
@@ -27,22 +27,22 @@ T = TypeVar("T")
 
 LARGEST_FILE_MIB = 1
 DEEPEST = 16
-"""Tables and arrays inside each other."""
+"""Maximum nesting depth of tables and arrays."""
 LONGEST_TEXT = 10_000
-"""Characters of a text."""
+"""Maximum number of characters of a text."""
 LONGEST_NAME = 100
-"""Characters of a name, or of a key."""
+"""Maximum number of characters of a name or key."""
 LARGEST = 1e100
-"""Magnitude of a number; sums and products of a few such numbers are finite."""
+"""Maximum magnitude of a number; sums and products of a few such numbers are finite."""
 MOST_LEVELS = 1000
-"""Of an axis."""
+"""Maximum number of levels of an axis."""
 MOST_SEEDS = 10_000
 
 Text = Annotated[str, Meta(min_length=1)]
-"""A text that is not empty."""
+"""A non-empty text."""
 
 Heading = Annotated[str, Meta(min_length=1, max_length=200)]
-"""A title or a label, which has to fit into a plot."""
+"""A title or label, short enough for a plot."""
 
 Name = Annotated[
     str,
@@ -71,25 +71,27 @@ _ID = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 _ID_EXPECTED = "a name of letters, digits, _, - and . that begins with a letter or digit"
 
 Id = Annotated[str, Meta(pattern=_ID, max_length=LONGEST_NAME, extra={"expected": _ID_EXPECTED})]
-"""A name of a file, of a folder, or of a place on a page."""
+"""A name of a file, of a folder, or of an anchor on a page."""
 
 Settings = Annotated[
-    dict[str, Any], Meta(description="Settings of the scenario, by dotted key as in ``airwnd run --set``.")
+    dict[str, Any], Meta(description="Values of the scenario by dotted key, as in ``airwnd run --set``.")
 ]
 
 Unit = Annotated[str, Meta(max_length=40)]
 
-Digits = Annotated[int, Meta(description="Decimals that are shown.", ge=0, le=15)]
+Digits = Annotated[int, Meta(description="Number of decimals shown.", ge=0, le=15)]
 
-Seeds = Annotated[int, Meta(description="Runs of each setting: seeds 1 to this.", ge=1, le=MOST_SEEDS)]
+Seeds = Annotated[
+    int, Meta(description="Number of seeds per setting: 1 to this number.", ge=1, le=MOST_SEEDS)
+]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a file. A subclass says ``frozen=True`` once more, for type checkers."""
+    """A table of a file. Subclasses repeat ``frozen=True`` for type checkers."""
 
 
 class Mistake(ValueError):  # noqa: N818 (the user's, not the program's)
-    """What is wrong with an entry: with its key `key`, or with the entry as a whole if that is empty."""
+    """Error in an entry: in its key `key`, or in the entry as a whole if `key` is empty."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(f"{key}: {message}" if key else message)
@@ -103,10 +105,11 @@ def load(path: Path, kind: type[T]) -> T:
     Raises
     ------
     InputError
-        If it is not UTF-8, not TOML, or not what `kind` declares; one line with file, key and rule.
+        If the file is not UTF-8, not TOML, or violates the declarations of `kind`; one line with file, key
+        and rule.
     """
     text = read_text(path, LARGEST_FILE_MIB)
-    if _DEEP_KEY.search(text):  # on which Python's parser would spend hours
+    if _DEEP_KEY.search(text):  # Python's parser would take hours
         raise InputError(f"{path}: {_TOO_DEEP}")
     try:
         raw = tomllib.loads(text)
@@ -114,7 +117,7 @@ def load(path: Path, kind: type[T]) -> T:
         raise InputError(f"{path}: {error}") from None
     except RecursionError:
         raise InputError(f"{path}: {_TOO_DEEP}") from None
-    except ValueError:  # of Python's `int`
+    except ValueError:  # raised by Python's `int`
         raise InputError(
             f"{path}: expected an integer of at most 64 bits, found thousands of digits"
         ) from None
@@ -122,7 +125,7 @@ def load(path: Path, kind: type[T]) -> T:
 
 
 def convert(raw: dict[str, Any], kind: type[T], where: str) -> T:
-    """Check a table; `where` is the file that messages name."""
+    """Check a table and convert it to an entry; `where` is the file named in messages."""
     with placed(where):
         _check_value(raw, "")
         try:
@@ -133,7 +136,7 @@ def convert(raw: dict[str, Any], kind: type[T], where: str) -> T:
 
 @contextmanager
 def placed(where: str, entry: str = "") -> Iterator[None]:
-    """Report mistakes as those of an entry, such as ``plot[0]``, of a file."""
+    """Convert a :class:`Mistake` to an ``InputError`` that names file and entry, such as ``plot[0]``."""
     try:
         yield
     except Mistake as mistake:
@@ -142,14 +145,14 @@ def placed(where: str, entry: str = "") -> Iterator[None]:
 
 
 def one_of(key: str, word: str, known: Collection[str]) -> str:
-    """Check that a word refers to something known."""
+    """Check that a word is one of the known words."""
     if word not in known:
-        raise Mistake(key, f"`{word}` is none of {', '.join(known) or 'none'}")
+        raise Mistake(key, f"`{word}` is not one of {', '.join(known) or 'none'}")
     return word
 
 
 def distinct(what: str, names: Iterable[str], key: str = "") -> None:
-    """Refuse a name that stands for two things."""
+    """Raise an error for a duplicate name."""
     for name, count in Counter(names).items():
         if count > 1:
             raise Mistake(key, f"two of {what} are called `{name}`")
@@ -165,13 +168,13 @@ _SHOWN = 80
 
 
 def shown(value: object) -> str:
-    """Write a value that is wrong into a message; the beginning of a long one."""
+    """Format an invalid value for a message; a long one is truncated."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
 def schema(kind: type) -> dict[str, Any]:
-    """Give the JSON Schema of a file, of draft 2020-12."""
+    """Return the JSON Schema of a file, of draft 2020-12."""
     found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(kind)))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
@@ -179,12 +182,12 @@ def schema(kind: type) -> dict[str, Any]:
 _TOO_DEEP = f"tables and arrays are nested more than {DEEPEST} levels deep"
 _KEY = r"""[ \t]*(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _DEEP_KEY = re.compile(rf"(?:^|[\[{{,]){_KEY}(?:\.{_KEY}){{{DEEPEST}}}", re.MULTILINE)
-# Control characters, Unicode's line ends, and what XML, and so an SVG, cannot hold.
+# Control characters, Unicode line ends, and characters that are not allowed in XML (and SVG).
 _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 
 
 def check_text(key: str, text: str, longest: int = LONGEST_TEXT) -> None:
-    """Refuse a text that is too long, or that has characters which end a line or steer a terminal."""
+    """Raise an error for a text that is too long, or has line ends or control characters."""
     if len(text) > longest:
         raise Mistake(key, f"expected at most {longest} characters, found {len(text)}")
     if found := _NO_TEXT.search(text):
@@ -194,7 +197,7 @@ def check_text(key: str, text: str, longest: int = LONGEST_TEXT) -> None:
 
 
 def _check_value(value: Any, at: str, depth: int = 0) -> None:
-    """Refuse values that TOML knows but no entry may hold, nor any setting of a scenario."""
+    """Raise an error for values that TOML allows but neither entries nor scenarios do."""
     if depth > DEEPEST:
         raise Mistake("", _TOO_DEEP)
     match value:
@@ -219,7 +222,7 @@ def _check_value(value: Any, at: str, depth: int = 0) -> None:
 
 _MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<at>.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+|\.\.\.)\]")
-# What msgspec calls types, as TOML does.
+# TOML's names for the types of msgspec.
 _TYPES = {
     "str": "a string",
     "int": "an integer",
@@ -231,7 +234,7 @@ _TYPES = {
 
 
 def _explained(error: msgspec.ValidationError, raw: dict[str, Any], kind: type) -> Mistake:
-    """Say what is wrong where, in terms of TOML, with what is allowed there."""
+    """Describe a validation error in terms of TOML, with the key and the allowed values."""
     found = _MESSAGE.fullmatch(str(error))
     what, at = (found["what"], found["at"] or "") if found else (str(error), "")
     key = at.replace("[...]", "")
@@ -240,13 +243,13 @@ def _explained(error: msgspec.ValidationError, raw: dict[str, Any], kind: type) 
         return Mistake(".".join(part for part in (key, own.key) if part), own.message)
     value, declared, expected = _walk(raw, inspect.type_info(kind), at)
     if missing := re.fullmatch(r"Object missing required field (`.*`)", what):
-        # Of a table of several kinds only the word that says its kind can be missing here.
+        # In a union of tables only the tag that selects the kind can be missing here.
         kinds = f"; one of {', '.join(_choices(declared))}" if isinstance(declared, inspect.UnionType) else ""
         return Mistake(key, f"{missing[1]} is missing{kinds}")
     if unknown := re.fullmatch(r"Object contains unknown field (`.*`)", what):
         return Mistake(key, f"unknown key {unknown[1]}; allowed: {', '.join(_keys(declared))}")
     if what.startswith("Invalid"):
-        return Mistake(key, f"`{str(value)[:_SHOWN]}` is none of {', '.join(_choices(declared))}")
+        return Mistake(key, f"`{str(value)[:_SHOWN]}` is not one of {', '.join(_choices(declared))}")
     if " matching regex " in what and expected:
         what = f"Expected {expected}"
     what = re.sub(r", got [^,]*$", "", what)
@@ -261,7 +264,7 @@ def _type_names(types: str) -> str:
 
 
 def _walk(value: Any, kind: inspect.Type, at: str) -> tuple[Any, inspect.Type, str]:
-    """Follow a path: the value there, what is declared of it, and what it is to be, in words."""
+    """Follow a path; return the value there, its declaration, and a description of the expected value."""
     kind, expected = _bare(kind, value)
     for key, index in _STEP.findall(at):
         if isinstance(kind, inspect.StructType) and key == kind.tag_field:
@@ -285,7 +288,7 @@ def _walk(value: Any, kind: inspect.Type, at: str) -> tuple[Any, inspect.Type, s
 
 
 def _bare(kind: inspect.Type, value: Any) -> tuple[inspect.Type, str]:
-    """Undress a declaration, and of several alternatives choose the one that is meant; with its words."""
+    """Unwrap a declaration and select the intended alternative of a union; return it with its description."""
     expected = ""
     while isinstance(kind, inspect.Metadata | inspect.UnionType):
         if isinstance(kind, inspect.Metadata):
@@ -301,7 +304,7 @@ def _bare(kind: inspect.Type, value: Any) -> tuple[inspect.Type, str]:
 
 
 def _is_tagged(kind: inspect.Type, value: Any) -> bool:
-    """Tell whether a table's tag, such as its ``kind``, says that it is this alternative."""
+    """Return whether a table's tag, such as its ``kind``, selects this alternative."""
     match kind:
         case inspect.StructType(tag_field=str() as field, tag=tag):
             return isinstance(value, dict) and value.get(field) == tag

@@ -1,9 +1,9 @@
-"""What is read from runs: their tables as data frames, measures, and what an experiment keeps of them all.
+"""Readings of runs: tables as data frames, measures, and the data that an experiment keeps of all runs.
 
-Of its runs an experiment keeps two things. ``Readings.values`` has a row for each setting and seed: a column
-for each axis (empty where the axis does not exist), ``seed``, and a column for each measure, NaN where it is
-undefined. ``Readings.samples`` has for each plot that draws runs themselves a frame with the same keys,
-``time_s`` (of a plot over time) and ``value``.
+An experiment keeps two kinds of data. ``Readings.values`` has a row for each setting and seed: a column for
+each axis (empty where the axis does not exist), ``seed``, and a column for each measure (NaN if undefined).
+``Readings.samples`` has a frame for each plot over time or distribution, with the same keys, ``time_s`` (for
+plots over time) and ``value``.
 """
 
 import math
@@ -39,11 +39,11 @@ _STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
 
 
 class Figures(Protocol):
-    """What a run gave: :class:`airwnd.Run`, or what was kept of one."""
+    """Results of a run: :class:`airwnd.Run`, or a stored run."""
 
     @property
     def outcome(self) -> Mapping[str, Any]:
-        """The figures, as ``airwnd run --json`` prints them."""
+        """Results, as printed by ``airwnd run --json``."""
 
     @property
     def series(self) -> pl.DataFrame:
@@ -51,11 +51,11 @@ class Figures(Protocol):
 
     @property
     def events(self) -> pl.DataFrame:
-        """What happened when: drops, timeouts."""
+        """Events such as drops and timeouts, with their times."""
 
 
 class Tables:
-    """The tables of a run by name, each made when it is first asked for."""
+    """Tables of a run by name, each built on first access."""
 
     def __init__(self, run: Figures) -> None:
         self._run = run
@@ -74,7 +74,7 @@ class Tables:
 
 
 def select(selection: Selection, tables: Tables) -> pl.DataFrame:
-    """Choose the rows of a selection: their ``value``, and ``time_s`` of samples and events."""
+    """Return the selected rows: ``value``, and for samples and events ``time_s``."""
     name, column = selection.table, selection.column
     frame = tables[name]
     if frame.is_empty() and name in ROWS:
@@ -89,7 +89,7 @@ def select(selection: Selection, tables: Tables) -> pl.DataFrame:
 
 
 def known_values(selection: Selection, tables: Tables) -> pl.Series:
-    """Give the chosen rows' values as numbers; rows without one are left out."""
+    """Return the values of the selected rows as numbers, without missing values."""
     return select(selection, tables)["value"].cast(pl.Float64).drop_nulls().drop_nans()
 
 
@@ -106,18 +106,18 @@ def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
 
 @dataclass(frozen=True)
 class Readings:
-    """What an experiment keeps of its runs; the head of this file says what the frames hold."""
+    """Data that an experiment keeps of its runs; the module's docstring describes the frames."""
 
     axes: tuple[str, ...]
     values: pl.DataFrame
     samples: Mapping[str, pl.DataFrame]
 
     def of(self, setting: Setting, measure: str) -> pl.Series:
-        """Give a measure's value for each seed."""
+        """Return the value of a measure for each seed."""
         return self._at(self.values, setting)[measure]
 
     def samples_of(self, setting: Setting, plot: str) -> pl.DataFrame:
-        """Give what a plot draws of the runs of a setting, seed by seed."""
+        """Return the samples that a plot draws for a setting, seed by seed."""
         return self._at(self.samples[plot], setting)
 
     def _at(self, frame: pl.DataFrame, setting: Setting) -> pl.DataFrame:
@@ -125,7 +125,7 @@ class Readings:
 
 
 class Gathering:
-    """Takes runs one by one and keeps what an experiment reads from them."""
+    """Reads runs one by one and collects the data that an experiment keeps."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -140,7 +140,7 @@ class Gathering:
         self._samples: dict[str, list[pl.DataFrame]] = {plot: [] for plot in self._drawn}
 
     def add(self, setting: Setting, seed: int, tables: Tables) -> None:
-        """Read a run of a setting; a plot over time draws the first seed only."""
+        """Read a run of a setting; plots over time use only the first seed."""
         rows = self._experiment.rows(setting)
         self._rows.append(
             (*setting, seed, *(read(measure, tables, rows) for measure in self._experiment.measures))
@@ -157,7 +157,7 @@ class Gathering:
             self._samples[plot].append(keys.join(found, how="cross"))
 
     def readings(self) -> Readings:
-        """Give what was read, in the order of settings and seeds."""
+        """Return the readings, in the order of settings and seeds."""
         schema = self._keys | {measure.name: pl.Float64() for measure in self._experiment.measures}
         return Readings(
             axes=tuple(axis.name for axis in self._experiment.axes),
@@ -177,7 +177,7 @@ def _check_column(name: str, frame: pl.DataFrame, column: str) -> None:
 def _is_among(
     name: str, frame: pl.DataFrame, column: str, allowed: tuple[Any, ...], tables: Tables
 ) -> pl.Expr:
-    """Allow only these values of a column; what samples and events do not have is looked up in their flow."""
+    """Allow only these values of a column; a column that samples and events lack is that of their flow."""
     if column not in frame.columns and name in SAMPLED:
         flows = tables["flows"]
         ids = flows.filter(_is_among("flows", flows, column, allowed, tables))["id"]

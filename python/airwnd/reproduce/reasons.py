@@ -1,4 +1,4 @@
-"""Why a claim has its verdict, in a sentence: the check that decides, its number and what is required."""
+"""Reason for the verdict on a claim, in one sentence: the deciding check, its value and its requirement."""
 
 import math
 
@@ -8,19 +8,19 @@ from airwnd.reproduce.words import finding_text, place_text
 
 _GOOD = (Verdict.HOLDS, Verdict.AGREES)
 _SENTENCES = {
-    Verdict.HOLDS: "All {every} values are as required, this one by the least margin",
-    Verdict.PART: "{some} of {every} values are outside what is required, or not decided; the farthest",
-    Verdict.FAILS: "{some} of {every} values are outside what is required; the farthest",
-    Verdict.OPEN: "{some} of {every} values are not decided at this number of seeds, such as",
-    Verdict.AGREES: "All {every} means are as required so far, such as",
-    Verdict.UNSETTLED: "{some} of {every} means are outside what is required so far, such as",
+    Verdict.HOLDS: "All {every} values meet their requirement; the smallest margin",
+    Verdict.PART: "{some} of {every} values do not meet their requirement, or are not decided; the farthest",
+    Verdict.FAILS: "{some} of {every} values do not meet their requirement; the farthest",
+    Verdict.OPEN: "{some} of {every} values are not decided with this number of seeds; for example",
+    Verdict.AGREES: "All {every} means meet their requirement so far; for example",
+    Verdict.UNSETTLED: "{some} of {every} means do not meet their requirement so far; for example",
 }
 
 
 def reason(result: ClaimResult) -> str:
-    """Write what decides a claim: of values that all hold the closest call, else one of those that do not.
+    """Describe the deciding value of a claim: the one with the smallest margin, or one that does not hold.
 
-    A value of the set-up that plots and tables show is preferred.
+    Values of the set-up shown in plots and tables are preferred.
     """
     every = [(check, finding) for check in result.checks if check.check.decides for finding in check.findings]
     some = [pair for pair in every if _decisive(pair[1].verdict, result.verdict)]
@@ -44,9 +44,10 @@ def _decisive(found: Verdict, claim: Verdict) -> bool:
 
 
 def _margin(check: CheckResult, finding: Finding) -> tuple[float, float]:
-    """Give how far inside its requirement a mean lies, in half intervals; negative outside.
+    """Return the margin of a mean within its requirement, in half-widths of its interval; negative: outside.
 
-    Means without an interval, or with one of no width, compare by that distance as a share of mean or bound.
+    Means without an interval, or with a zero-width one, are compared by their distance relative to mean or
+    bound.
     """
     mean, requirement = finding.found.mean, check.check.requirement
     if math.isnan(mean):

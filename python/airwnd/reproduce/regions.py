@@ -1,7 +1,7 @@
-"""Which set-ups, in few words: ``Radius 500 m, DRWA's lambda 1.5 or 2; Radius 650 m``.
+"""Short descriptions of sets of set-ups: ``Radius 500 m, DRWA's lambda 1.5 or 2; Radius 650 m``.
 
-A set of set-ups is covered by boxes: some levels of each axis, all combined. An axis of which a box has all
-levels does not matter there and is left out.
+A set of set-ups is covered by boxes: all combinations of some levels of each axis. If a box has all levels of
+an axis, the axis is left out of its description.
 """
 
 import itertools
@@ -11,43 +11,43 @@ from collections.abc import Collection, Mapping, Sequence
 from airwnd.reproduce.axis import Axis
 
 SetUp = Mapping[str, str]
-"""A level of each open axis that exists there."""
+"""A level of each open axis that exists in the set-up."""
 
 Box = dict[str, tuple[str, ...]]
 """Some levels of each axis."""
 
 _FEW = 4
-"""Axes of which all orders are tried: 24."""
+"""Maximum number of axes for which all orders are tried: 24 orders."""
 
 _LABEL = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*(\D*)")
 
 
 def describe(chosen: Collection[SetUp], every: Collection[SetUp], axes: Sequence[Axis]) -> str:
-    """Say which set-ups are chosen, or which are not if that is shorter.
+    """Describe the chosen set-ups, or the others if that is shorter.
 
     Parameters
     ----------
     chosen
-        Some of `every`.
+        Subset of `every`.
     every
-        All set-ups there are; of combinations that there are not nothing is said.
+        All existing set-ups; other combinations are ignored.
     axes
-        The axes of the set-ups.
+        Axes of the set-ups.
     """
     rest = [setup for setup in every if setup not in chosen]
     if not rest:
         return "all"
     if not chosen:
         return "none"
-    of, but = boxes(chosen, every, axes), boxes(rest, every, axes)
-    if _terms(of, axes) <= _terms(but, axes) + 1:
-        return "; ".join(_box_text(box, axes) for box in of)
-    return "all but " + "; ".join(_box_text(box, axes) for box in but)
+    included, excluded = boxes(chosen, every, axes), boxes(rest, every, axes)
+    if _terms(included, axes) <= _terms(excluded, axes) + 1:
+        return "; ".join(_box_text(box, axes) for box in included)
+    return "all but " + "; ".join(_box_text(box, axes) for box in excluded)
 
 
 def boxes(chosen: Collection[SetUp], every: Collection[SetUp], axes: Sequence[Axis]) -> list[Box]:
-    """Cover the chosen set-ups, and no other, by large boxes, which may overlap."""
+    """Cover exactly the chosen set-ups by large boxes, which may overlap."""
     found: list[Box] = []
     left = [setup for setup in every if setup in chosen]
     rest = [setup for setup in every if setup not in chosen]
@@ -60,12 +60,12 @@ def boxes(chosen: Collection[SetUp], every: Collection[SetUp], axes: Sequence[Ax
 
 
 def setup_text(setup: SetUp, axes: Sequence[Axis]) -> str:
-    """Write one set-up."""
+    """Describe one set-up."""
     return ", ".join(levels_text(axis, [setup[axis.name]]) for axis in axes if axis.name in setup)
 
 
 def levels_text(axis: Axis, names: Collection[str]) -> str:
-    """Write ``Radius 500 m or 650 m``: the axis' label and levels, with the unit where the label has one."""
+    """Return ``Radius 500 m or 650 m``: label and levels of an axis, with the unit if the label has one."""
     match = _LABEL.fullmatch(axis.label)
     label, unit = (match[1], match[2]) if match else (axis.label, "")
     levels = " or ".join(_level_text(axis.level(name).label, unit) for name in names)
@@ -78,7 +78,7 @@ def _level_text(label: str, unit: str) -> str:
 
 
 def _orders(axes: Sequence[Axis]) -> list[Sequence[Axis]]:
-    """Give the orders in which a box is tried to grow: all, or of many axes those that begin with each."""
+    """Return the orders of axes for growing a box: all; for many axes, rotations in both directions."""
     if len(axes) <= _FEW:
         return list(itertools.permutations(axes))
     turned = [[*axes[index:], *axes[:index]] for index in range(len(axes))]
@@ -86,7 +86,7 @@ def _orders(axes: Sequence[Axis]) -> list[Sequence[Axis]]:
 
 
 def _grown(start: SetUp, rest: Sequence[SetUp], order: Sequence[Axis]) -> Box:
-    """Make the box around a set-up as large as it gets without any of the rest, axis by axis."""
+    """Grow a box around a set-up, axis by axis, as far as possible without including any of the rest."""
     box: Box = {axis.name: (start[axis.name],) if axis.name in start else axis.names for axis in order}
     for axis in order:
         for name in axis.names:
@@ -97,12 +97,12 @@ def _grown(start: SetUp, rest: Sequence[SetUp], order: Sequence[Axis]) -> Box:
 
 
 def _has(box: Box, setup: SetUp) -> bool:
-    """Tell whether a set-up lies in a box; an axis that does not exist there says nothing against it."""
+    """Return whether a set-up lies in a box; axes that do not exist in the set-up are ignored."""
     return all(level in box[axis] for axis, level in setup.items())
 
 
 def _terms(found: Sequence[Box], axes: Sequence[Axis]) -> int:
-    """Count the levels to be written."""
+    """Count the levels in a description."""
     counts = [(len(box[axis.name]), len(axis.names)) for box in found for axis in axes]
     return sum(count for count, all_of_them in counts if count < all_of_them)
 

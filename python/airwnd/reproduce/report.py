@@ -1,16 +1,16 @@
-"""What a reproduction leaves: plots and numbers of each experiment, a page for each paper, and an index.
+"""Output of a reproduction: plots and numbers of each experiment, a page for each paper, and an index.
 
 ::
 
     out/index.html                    all papers, all claims
     out/verdicts.csv                  all claims with their verdicts, to compare two reproductions by `diff`
     out/<paper>/index.html            the paper's experiments
-    out/<paper>/<figure>/set-ups.html checks and numbers in the set-ups that the paper's page does not show
+    out/<paper>/<figure>/set-ups.html checks and numbers in set-ups other than the shown one
     out/assets/                       the script that draws the figures, shared by all pages
-    out/<paper>/<figure>/             its plots, results.csv, results.json, and runs/ with the finished runs
+    out/<paper>/<figure>/             plots, results.csv, results.json, and runs/ with the finished runs
 
-The pages need no network, only this folder: they show and link to its files by relative paths, so that it can
-be moved or served as a whole.
+The pages need only this folder, and no network. They refer to its files by relative paths, so that the folder
+can be moved or served as a whole.
 """
 
 import csv
@@ -43,12 +43,12 @@ VERDICTS = "verdicts.csv"
 SETUPS = "set-ups.html"
 ASSETS = "assets"
 PLOTLY = "plotly-basic.min.js"
-"""The script, plotly.js's own distribution of its basic traces; its licence lies beside it."""
+"""The script: plotly.js's distribution of its basic traces; its licence is next to it."""
 _PLOTLY_LICENCE = "plotly-basic.LICENSE"
 
 
 def write(results: Results, root: Path) -> Findings:
-    """Write an experiment's plots, ``results.csv`` and, last, ``results.json``."""
+    """Write the plots of an experiment, ``results.csv`` and, as the last file, ``results.json``."""
     folder = root / results.experiment.name
     folder.mkdir(parents=True, exist_ok=True)
     found = findings.gather(results)
@@ -63,14 +63,14 @@ def write(results: Results, root: Path) -> Findings:
 
 
 def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
-    """Write the pages of all results below `root`, and the index; give the index's path.
+    """Write the pages of all results below `root`, and the index; return the path of the index.
 
     Parameters
     ----------
     root
-        Where :func:`write` wrote.
+        Output folder of :func:`write`.
     papers
-        Papers for the index to list though nothing of them has been run.
+        Papers to list in the index even without results.
     """
     every = findings.read_all(root)
     templates = _templates()
@@ -104,7 +104,7 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim of a paper and what the experiments say of it."""
+    """A claim of a paper, with the results of the experiments that judge it."""
 
     id: str
     where: str
@@ -113,7 +113,7 @@ class Judged:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Of all experiments together; ``None`` if there is none."""
+        """Verdict of all experiments together; ``None``: no experiment judges the claim."""
         return together(Verdict(claim["verdict"]) for _, claim in self.by) if self.by else None
 
 
@@ -126,7 +126,7 @@ class PaperReport:
 
     @cached_property
     def claims(self) -> list[Judged]:
-        """The paper's claims in its own order."""
+        """The paper's claims, in the order of the paper."""
         by_id = findings.verdicts(self.experiments)
         listed = {name: (where, text) for name, where, text in self.paper["claims"]}
         for name, by in by_id.items():
@@ -135,22 +135,22 @@ class PaperReport:
 
     @property
     def judged(self) -> list[Judged]:
-        """The claims that have a verdict."""
+        """Claims with a verdict."""
         return [claim for claim in self.claims if claim.by]
 
     @property
     def rest(self) -> list[Judged]:
-        """The claims that no experiment here has judged."""
+        """Claims without a verdict."""
         return [claim for claim in self.claims if not claim.by]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many claims have each verdict; those without an experiment under ``not judged``."""
+        """Number of claims by verdict; claims without an experiment count as ``not judged``."""
         return _counts(self.claims)
 
 
 class Total:
-    """Figures over all papers."""
+    """Totals over all papers."""
 
     def __init__(self, reports: Iterable[PaperReport]) -> None:
         reports = list(reports)
@@ -172,9 +172,9 @@ def _counts(claims: Sequence[Judged]) -> dict[str, int]:
 
 
 def verdicts_csv(reports: Iterable[PaperReport]) -> str:
-    """Write a row for each claim and experiment that judges it; a claim that none judges has a row as well.
+    """Return a CSV row for each claim and experiment that judges it, and for each claim not judged.
 
-    Nothing in it depends on when or how fast it was made.
+    The rows do not depend on time or speed of the reproduction.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -221,7 +221,7 @@ def _templates() -> "jinja2.Environment":
 
 
 def _prose(text: str) -> Any:
-    """Write a note: what stands in backquotes is code."""
+    """Convert a note to HTML: text in backquotes becomes code."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 (it is escaped)

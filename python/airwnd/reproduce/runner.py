@@ -1,4 +1,4 @@
-"""Runs an experiment: settings x seeds in parallel, skipping what is already done."""
+"""Execution of an experiment: settings x seeds in parallel, reusing finished runs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,67 +27,67 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a reproduction costs.
+    """Extent of a reproduction: number of seeds and length of runs.
 
     Attributes
     ----------
     seeds, quick
-        How it was asked for.
+        Number of seeds, and whether ``--quick`` was given.
     changes
-        What ``--quick`` set.
-    asked
-        The seeds that the experiment asks for.
+        Changes of the scenario by ``--quick``.
+    specified
+        Number of seeds specified by the experiment.
     """
 
     seeds: int
     quick: bool
     changes: Mapping[str, Any]
-    asked: int
+    specified: int
 
     @property
     def preview(self) -> bool:
-        """Whether it decides nothing: a quick run, or one of too few seeds for an interval.
+        """Whether no verdicts are possible: a quick run, or too few seeds for an interval.
 
-        Runs of full length with fewer seeds than the experiment asks for do decide: their intervals are
-        wider, and just as honest. Their verdicts are shown with the number of seeds.
+        Runs of full length with fewer seeds than the experiment specifies do give verdicts: their intervals
+        are wider, but valid. These verdicts are shown with the number of seeds.
         """
         return self.quick or self.seeds < LEAST_SEEDS
 
     @property
     def full(self) -> bool:
-        """Whether it is all that the experiment asks for."""
-        return not self.preview and self.seeds >= self.asked
+        """Whether runs have full length and all seeds that the experiment specifies."""
+        return not self.preview and self.seeds >= self.specified
 
     @classmethod
     def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
-        """Fill in what was not asked for from the experiment."""
+        """Create an effort, with the number of seeds of the experiment unless `seeds` is given."""
         usual = experiment.quick.seeds if quick else experiment.seeds
         return cls(
             seeds=usual if seeds is None else seeds,
             quick=quick,
             changes=experiment.quick.changes if quick else {},
-            asked=experiment.seeds,
+            specified=experiment.seeds,
         )
 
 
 @dataclass(frozen=True)
 class Results:
-    """What an experiment gave.
+    """Results of an experiment.
 
     Attributes
     ----------
     readings
-        What was read from the runs of each setting and seed.
+        Readings from the runs of each setting and seed.
     runs
-        How many runs they are of: settings times seeds, but settings with the same scenario share theirs.
+        Number of runs: settings times seeds, where settings with the same scenario share their runs.
     simulation_s
-        Wall-clock time of all runs added up, whenever they were made.
+        Total wall-clock time of all runs, including reused ones, in seconds.
     elapsed_s
-        Wall-clock time of this call.
+        Wall-clock time of this call, in seconds.
     reused
-        How many runs were found finished.
+        Number of runs reused from the store.
     jobs
-        Runs at the same time, where that is known.
+        Number of concurrent runs; ``None``: unknown.
     """
 
     experiment: Experiment
@@ -103,15 +103,15 @@ class Results:
         return f"<Results of {self.experiment.name}: {self.runs} runs with {self.effort.seeds} seeds>"
 
     def values(self, setting: Setting, measure: Measure) -> list[float]:
-        """Give a measure's value per seed."""
+        """Return the value of a measure for each seed."""
         return self.readings.of(setting, measure.name).to_list()
 
     def estimate(self, setting: Setting, measure: Measure) -> Interval:
-        """Give the mean over the seeds with its confidence interval."""
+        """Return the mean over the seeds with its confidence interval."""
         return interval(self.values(setting, measure), measure.bounds)
 
     def paper(self, setting: Setting, measure: Measure) -> float | None:
-        """Give the paper's number, if its table has it."""
+        """Return the paper's number; ``None``: its table does not have it."""
         return self.experiment.paper_value(setting, measure.name)
 
     def claims(self) -> list[ClaimResult]:
@@ -139,12 +139,12 @@ MOST_RUNS = 1_000_000
 
 
 def check(experiment: Experiment, effort: Effort) -> None:
-    """Refuse what cannot be run, before the first run.
+    """Check, before the first run, that an experiment can be run.
 
     Raises
     ------
     InputError
-        If there are more than `MOST_RUNS`, or a setting's scenario is wrong.
+        If there are more than `MOST_RUNS` runs, or the scenario of a setting is invalid.
     """
     settings = sum(1 for _ in experiment.settings())
     if settings * effort.seeds > MOST_RUNS:
@@ -157,7 +157,7 @@ def check(experiment: Experiment, effort: Effort) -> None:
 def find(name: str) -> list[Path]:
     """Find experiment folders: a path, ``PAPER/FIGURE``, or ``PAPER`` for all of its figures.
 
-    They are looked for in ``experiments`` of this folder, of those above it, and of the installed package.
+    The folders ``experiments`` of the current folder, its parents and the installed package are searched.
     """
     roots = _roots()
     for folder in (Path(name), *(root / name for root in roots)):
@@ -171,7 +171,7 @@ def find(name: str) -> list[Path]:
 
 
 def find_all() -> list[Path]:
-    """Find all experiment folders; of those with the same name the nearest."""
+    """Find all experiment folders; of several with the same name, only the nearest."""
     nearest: dict[tuple[str, str], Path] = {}
     for root in _roots():
         for path in sorted(root.glob("*/*/experiment.toml")):
@@ -180,7 +180,7 @@ def find_all() -> list[Path]:
 
 
 def papers() -> list[Paper]:
-    """Read all papers, whether they have experiments or not."""
+    """Read all papers, with or without experiments."""
     nearest: dict[str, Path] = {}
     for root in _roots():
         for path in root.glob(f"*/{PAPER_FILE}"):
@@ -203,25 +203,25 @@ def reproduce(
     workers: Workers,
     progress: Progress | None = None,
 ) -> Results:
-    """Run what is not yet done and gather the measures.
+    """Execute the missing runs and read the measures.
 
     Parameters
     ----------
     experiment
-        What to run.
+        Experiment to run.
     effort
-        Seeds 1, 2, ... up to its number, and whether in short.
+        Number of seeds, and whether runs are shortened.
     folder
-        Finished runs are kept in its folder ``runs``, each as soon as it is finished.
+        Finished runs are stored in its folder ``runs``, each as soon as it is finished.
     workers
-        Who runs.
+        Workers that execute the runs.
     progress
-        Told now and then the finished fraction of the outstanding runs.
+        Called periodically with the finished fraction of the missing runs.
     """
     alike: dict[Scenario, list[Setting]] = {}
     for setting, scenario in experiment.scenarios(effort.changes).items():
         alike.setdefault(scenario, []).append(setting)
-    # Seed by seed: an interrupted reproduction has whole tables for the first seeds.
+    # Ordered by seed, so that an interrupted reproduction has complete tables for the first seeds.
     seeds = range(1, effort.seeds + 1)
     tasks = [Task(scenario, seed, experiment.series) for seed in seeds for scenario in alike]
     runs = carry_out(tasks, Store(folder / "runs"), workers, progress)

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the files that describe papers and experiments."""
+"""JSON Schemas of the files that describe papers and experiments."""
 
 from typing import Any
 
@@ -11,5 +11,5 @@ _FILES = {"experiment": ExperimentFile, "claims": ClaimsFile, "paper": PaperFile
 
 
 def schema(file: str) -> dict[str, Any]:
-    """Give the schema of ``experiment.toml``, ``claims.toml`` or ``paper.toml``, named by its stem."""
+    """Return the schema of ``experiment.toml``, ``claims.toml`` or ``paper.toml``, named by its stem."""
     return schema_of(_FILES[file])

@@ -1,8 +1,8 @@
-"""All axes of an experiment together: which of them exist where, and which settings there are.
+"""The space of an experiment's axes: where each axis exists, and all settings.
 
-An axis with ``when = { method = ["drwa"] }`` exists where the axis ``method`` exists and stands at ``drwa``.
-A setting has `ABSENT` in place of a level of an axis that does not exist there, so that one run stands for
-all of its levels.
+An axis with ``when = { method = ["drwa"] }`` exists where the axis ``method`` exists and has the level
+``drwa``. A setting has `ABSENT` in place of the level of an axis that does not exist there, so that one run
+represents all of its levels.
 """
 
 import itertools
@@ -16,15 +16,15 @@ from airwnd.reproduce.axis import Axis
 from airwnd.reproduce.reader import Mistake, placed
 
 Setting = tuple[str, ...]
-"""One level's name per axis, in the order of the axes; `ABSENT` of an axis that does not exist there."""
+"""The name of one level per axis, in the order of the axes; `ABSENT`: the axis does not exist there."""
 
 ABSENT = ""
-"""Stands for the level of an axis that does not exist in a setting."""
+"""Placeholder for the level of an axis that does not exist in a setting."""
 
 
 MOST_SETTINGS = 100_000
 MOST_SETUPS = 1000
-"""Combinations of what is left open, in each of which every claim is judged."""
+"""Maximum number of combinations of open axes, in each of which every claim is judged."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Space:
 
     @classmethod
     def of(cls, axes: Iterable[Axis], where: str) -> Self:
-        """Put axes together; `where` is the file that messages name.
+        """Combine axes to a space; `where` is the file named in messages.
 
         Raises
         ------
         InputError
-            If ``when`` names an axis or a level that there is not, or axes depend on each other in a circle.
+            If ``when`` names an axis or level that does not exist, or if its dependencies are circular.
         """
         space = cls(tuple(axes))
         with placed(where, "axis"):
@@ -55,12 +55,12 @@ class Space:
             with placed(where, f"axis[{index}]"):
                 space._check(axis)
         with placed(where):
-            space._sorted  # noqa: B018 (the property refuses a circle)
+            space._sorted  # noqa: B018 (the property raises an error for circular dependencies)
         return space
 
     @cached_property
     def by_name(self) -> Mapping[str, Axis]:
-        """The axes by their names."""
+        """The axes by name."""
         return {axis.name: axis for axis in self.axes}
 
     @property
@@ -70,7 +70,7 @@ class Space:
 
     @property
     def shown(self) -> dict[str, str]:
-        """Where plots and tables stand: a level of each open axis."""
+        """Levels of the open axes that plots and tables show."""
         return {axis.name: axis.shown for axis in self.open}
 
     @property
@@ -84,12 +84,12 @@ class Space:
         return {axis.name: axis.names for axis in self.axes}
 
     def existing(self, levels: Mapping[str, str]) -> dict[str, str]:
-        """Leave out the levels of axes that do not exist there.
+        """Drop the levels of axes that do not exist at these levels.
 
         Parameters
         ----------
         levels
-            A level of each axis that exists there; raises ``KeyError`` for one that is missing.
+            A level of each axis that exists; a missing one raises ``KeyError``.
         """
         found: dict[str, str] = {}
         for axis in self._sorted:
@@ -98,20 +98,20 @@ class Space:
         return {axis.name: found[axis.name] for axis in self.axes if axis.name in found}
 
     def setting(self, levels: Mapping[str, str]) -> Setting:
-        """Put levels into the axes' order, `ABSENT` where an axis does not exist."""
+        """Arrange levels in the order of the axes, with `ABSENT` where an axis does not exist."""
         found = self.existing(levels)
         return tuple(found.get(axis.name, ABSENT) for axis in self.axes)
 
     def settings(self) -> Iterator[Setting]:
-        """All settings, the last axis fastest."""
+        """Yield all settings; the last axis changes fastest."""
         combined = itertools.product(*(axis.names for axis in self.axes))
         names = [axis.name for axis in self.axes]
         yield from dict.fromkeys(self.setting(dict(zip(names, levels, strict=True))) for levels in combined)
 
     def setups(self, among: Iterable[str]) -> list[dict[str, str]]:
-        """Give all combinations of levels of these open axes, each without the axes that do not exist there.
+        """Return all combinations of levels of these open axes, each without axes that do not exist there.
 
-        What hangs on axes that are not among them is taken to exist.
+        Dependencies on axes that are not among them are taken as met.
         """
         names = set(among)
         chosen = [axis for axis in self._sorted if axis.name in names]
@@ -135,7 +135,7 @@ class Space:
         )
 
     def order(self, axes: Iterable[Axis]) -> Callable[[Setting], tuple[int, ...]]:
-        """Give the key by which settings are sorted by levels of these axes, the last one fastest."""
+        """Return a sort key of settings by the levels of these axes; the last axis changes fastest."""
         ranks = [
             (self.axes.index(axis), {name: rank for rank, name in enumerate((ABSENT, *axis.names))})
             for axis in axes
@@ -146,15 +146,15 @@ class Space:
         for other, allowed in axis.when.items():
             if other not in self.by_name or other == axis.name:
                 others = ", ".join(name for name in self.by_name if name != axis.name)
-                raise Mistake("when", f"`{other}` is none of the other axes {others or '(none)'}")
+                raise Mistake("when", f"`{other}` is not one of the other axes {others or '(none)'}")
             for level in allowed:
                 names = self.by_name[other].names
                 if level not in names:
-                    raise Mistake("when", f"`{level}` is no level of `{other}`: {', '.join(names)}")
+                    raise Mistake("when", f"`{level}` is not a level of `{other}`: {', '.join(names)}")
 
     @cached_property
     def _sorted(self) -> tuple[Axis, ...]:
-        """The axes, each after those that it depends on."""
+        """The axes in the order of their dependencies."""
         found: list[Axis] = []
         left = list(self.axes)
         while left:
@@ -162,7 +162,7 @@ class Space:
             ready = next((axis for axis in left if known.issuperset(axis.when)), None)
             if ready is None:
                 names = ", ".join(axis.name for axis in left)
-                raise Mistake("axis", f"`when` leads round in a circle: {names}")
+                raise Mistake("axis", f"`when` is circular: {names}")
             found.append(ready)
             left.remove(ready)
         return tuple(found)

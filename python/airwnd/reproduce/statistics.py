@@ -1,4 +1,4 @@
-"""Means of a few seeds, and how well they are known."""
+"""Means over a few seeds, with confidence intervals."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from airwnd.errors import InputError
 from airwnd.reproduce.bounds import ANY, Bounds
 
 CONFIDENCE = 0.95
-"""Of every interval in tables, plots and verdicts."""
+"""Confidence level of all intervals in tables, plots and verdicts."""
 
 LEAST_SEEDS = 3
-"""Fewer give no interval: Student's t for two is so wide, 12.7 standard errors, that it says nothing."""
+"""Minimum number of seeds for an interval; with two, Student's t gives 12.7 standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,29 +25,29 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Half of the interval; infinite where too few seeds give none."""
+        """Half of the interval; infinite if there are too few seeds."""
         return (self.high - self.low) / 2
 
 
 def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = CONFIDENCE) -> Interval:
     """Estimate the mean of independent values.
 
-    Fewer than `LEAST_SEEDS` values say nothing about the spread: their interval is infinite. Values that are
-    all equal give an interval of no width. If any is undefined, NaN, so are mean and interval.
+    Fewer than `LEAST_SEEDS` values give an infinite interval. Equal values give an interval of zero width. If
+    any value is undefined (NaN), so are mean and interval.
 
     Parameters
     ----------
     values
-        One value per seed, in any unit; of two settings, the differences seed by seed.
+        One value per seed, in any unit; to compare two settings, the differences seed by seed.
     within
-        The values that are possible; the interval is cut there.
+        Range of possible values; the interval is clipped to it.
     confidence
-        The probability with which the interval holds the mean, between 0 and 1.
+        Confidence level, between 0 and 1.
 
     Returns
     -------
     Interval
-        ``mean``, ``low`` and ``high`` in the values' unit, and their number ``n``.
+        ``mean``, ``low`` and ``high`` in the unit of the values, and their number ``n``.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = 
 
     mean = math.fsum(values) / n
     error = float(stats.sem(values))
-    if error == 0.0:  # the differences are too small to be squared
+    if error == 0.0:  # the squares of the differences underflow
         return Interval(mean, mean, mean, n)
     low, high = stats.t.interval(confidence, n - 1, loc=mean, scale=error)
     least, greatest = within

@@ -1,4 +1,4 @@
-"""The paper's table and ours side by side, for the terminal, the page and other programs."""
+"""The paper's table and ours side by side, for the terminal, the page and as CSV."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A setting's number in the paper and ours."""
+    """The paper's number and ours, for one setting."""
 
     measure: Measure
     paper: float | None
@@ -27,7 +27,7 @@ class Cell:
 
     @property
     def paper_text(self) -> str:
-        """The paper's number, or a dash."""
+        """The paper's number, or a dash if there is none."""
         return "–" if self.paper is None else self.measure.text(self.paper)
 
     @property
@@ -37,9 +37,9 @@ class Cell:
 
     @property
     def spread_text(self) -> str:
-        """Half the confidence interval; where one end is cut at what is possible, how far the other reaches.
+        """Half of the confidence interval; if one end is clipped, the distance to the other end.
 
-        Nothing where there is no interval.
+        Empty if there is no interval.
         """
         if not math.isfinite(self.ours.half_width):
             return ""
@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def difference_text(self) -> str:
-        """How far ours is from the paper's, in percent of the paper's."""
+        """Difference of ours from the paper's number, in percent of the latter."""
         if not self.paper or math.isnan(self.ours.mean):
             return ""
         percent = round((self.ours.mean / self.paper - 1) * 100, 1)
@@ -59,7 +59,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """One measure: a row per combination of levels of all axes but one, a column per level of that one."""
+    """One measure: a column per level of one axis, a row per combination of levels of the others."""
 
     measure: Measure
     heads: tuple[str, ...]
@@ -68,23 +68,23 @@ class SideBySide:
 
 
 _COLUMNS = 8
-"""More do not fit side by side, each with the paper's number and ours."""
+"""Maximum number of columns, each with the paper's number and ours."""
 
 
 def side_by_side(results: Results, measure: Measure, setup: SetUp) -> SideBySide:
-    """Lay out a measure. Columns are the last axis, or the shortest where the last is too long for it.
+    """Lay out a measure as a table. Columns are the last axis, or the shortest if the last one is too long.
 
-    The levels of an only axis are rows, of a single column. An axis that does not exist in any column of a
-    row has a dash there.
+    If there is only one axis, its levels are rows of a single column. An axis that does not exist in any
+    column of a row has a dash there.
 
     Parameters
     ----------
     results
-        What to lay out.
+        The results.
     measure
         The measure.
     setup
-        The levels of the axes that the paper leaves open; those that are shown, where one is missing.
+        Levels of open axes; for missing ones, the shown levels.
     """
     space = results.experiment.space
     at = {**space.shown, **setup}
@@ -117,7 +117,7 @@ def side_by_side(results: Results, measure: Measure, setup: SetUp) -> SideBySide
 
 
 def as_csv(results: Results) -> str:
-    """Write every number: a row per setting, seed and measure, with the paper's beside it."""
+    """Return all numbers as CSV: a row per setting, seed and measure, with the paper's number."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(

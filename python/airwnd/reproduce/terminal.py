@@ -1,4 +1,4 @@
-"""A reproduction on the terminal: tables side by side, and the verdicts with their numbers."""
+"""Output of a reproduction on the terminal: tables side by side, and verdicts with their numbers."""
 
 import textwrap
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _STYLES = {
     Verdict.UNSETTLED: "bold blue",
 }
 
-# A level's label is broken into lines of this length.
+# Labels of levels are wrapped at this length.
 _LABEL = 14
 
 
@@ -55,14 +55,14 @@ def show(results: Results, console: Console) -> None:
 
 
 def _how(results: Results) -> str:
-    """Say what the verdicts rest on."""
+    """Describe the basis of the verdicts."""
     if results.effort.preview:
-        return "means compared, nothing is decided"
+        return "comparison of means, no verdicts"
     return "[95 % intervals] of values paired by seed"
 
 
 def show_verdicts(done: Sequence[Results], console: Console) -> None:
-    """Print one line for each claim of several experiments."""
+    """Print a line for each claim of several experiments."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(4):
         grid.add_column(overflow="fold")
@@ -77,7 +77,7 @@ def show_verdicts(done: Sequence[Results], console: Console) -> None:
 
 
 def show_counts(done: Sequence[Results], console: Console) -> None:
-    """Print which claims have which verdict, a line for each verdict."""
+    """Print the claims by verdict, a line for each verdict."""
     by_claim: dict[tuple[str, str], list[Verdict]] = {}
     for results in done:
         for result in results.claims():
@@ -112,7 +112,7 @@ def _side_by_side(results: Results, measure: Measure, console: Console) -> None:
 
 def _claims(claims: list[ClaimResult], *, full: bool) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
-    # The verdict of a check has two spaces before it.
+    # The verdict of a check is indented by two spaces.
     verdicts = [result.verdict.value for result in claims]
     verdicts += [f"  {check.verdict.value}" for result in claims for check in result.checks]
     grid.add_column(min_width=max(map(len, verdicts)), overflow="fold")
@@ -135,20 +135,20 @@ def _check(result: CheckResult) -> tuple[Text, Text]:
     check = result.check
     line = Text(f"{check.text}: {check.requirement.text}; ours {spread_of_findings(result)}")
     if not check.decides:
-        line.append(" (shown, does not decide)", style="dim")
+        line.append(" (does not affect the verdict)", style="dim")
     if result.paper_agrees is False:
         line.append(" The paper's own table contradicts this.", style="italic")
-    trouble = [each for each in result.findings if each.verdict not in (Verdict.HOLDS, Verdict.AGREES)]
-    shown = [each for each in result.at(check.space.shown) if each in trouble]
+    unmet = [each for each in result.findings if each.verdict not in (Verdict.HOLDS, Verdict.AGREES)]
+    shown = [each for each in result.at(check.space.shown) if each in unmet]
     if len(result.findings) > 1:
         for finding in shown:
-            line.append("\n  ").append(_trouble(result, finding))
-    if others := len(trouble) - len(shown):
+            line.append("\n  ").append(_unmet(result, finding))
+    if others := len(unmet) - len(shown):
         line.append(f"\n  and {others} in other set-ups, see the page", style="dim")
     return Text("  ").append(_verdict(result.verdict, strong=False)), line
 
 
-def _trouble(result: CheckResult, finding: Finding) -> Text:
+def _unmet(result: CheckResult, finding: Finding) -> Text:
     where = f"{place_text(finding.place)}: {finding_text(result.check, finding)} "
     return Text(where).append(_verdict(finding.verdict, strong=False))
 

@@ -1,9 +1,9 @@
-"""Verdicts, and how several make one.
+"""Verdicts, and rules for combining them.
 
-A full run decides: a check or a claim *holds*, *does not hold*, or is *not decided* at its number of seeds.
-Over the set-ups that a paper leaves open a claim may also *hold in part*. A preview
-(:attr:`airwnd.reproduce.runner.Effort.preview`) decides nothing: it only says whether what was found *agrees
-so far*.
+A full run gives a verdict: a check or a claim *holds*, *does not hold*, or is *not decided* with its number
+of seeds. Over the set-ups that a paper leaves open, a claim may also *hold in part*. A preview
+(:attr:`airwnd.reproduce.runner.Effort.preview`) gives no verdict: it only shows whether the results *agree so
+far*.
 """
 
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """Whether a claim holds."""
+    """Verdict on a claim or a check."""
 
     HOLDS = "holds"
     PART = "holds in part"
@@ -22,16 +22,16 @@ class Verdict(StrEnum):
 
     @property
     def preview(self) -> bool:
-        """Whether it is no verdict yet."""
+        """Whether it is only the result of a preview."""
         return self in (Verdict.AGREES, Verdict.UNSETTLED)
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
-    """Combine what must all hold: checks, places, experiments on the same claim.
+    """Combine verdicts that must all hold: of checks, points, or experiments on the same claim.
 
-    One failure fails the whole. Otherwise one preview makes it a preview, which agrees if all previews agree
-    and everything else holds. Otherwise one open question leaves it open, and what holds in part does so of
-    the whole.
+    Any failure makes the result a failure. Otherwise any preview makes it a preview, which agrees if all
+    previews agree and all other verdicts hold. Otherwise any undecided verdict makes it undecided, and any
+    verdict *holds in part* makes it *holds in part*.
     """
     found = set(verdicts)
     if Verdict.FAILS in found:
@@ -45,10 +45,10 @@ def together(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def over_setups(verdicts: Collection[Verdict]) -> Verdict:
-    """Combine the verdicts in the set-ups that the paper leaves open, one each.
+    """Combine the verdicts in all set-ups that the paper leaves open.
 
-    Holds in all: holds. Holds in some: holds in part, whatever the others are. Fails in all: does not hold.
-    None of these (it holds nowhere and is open somewhere): not decided. A preview agrees if it does in all.
+    Holds in all: holds. Holds in some: holds in part, for any other verdicts. Fails in all: does not hold.
+    Otherwise (holds in none and is open in some): not decided. A preview agrees if it agrees in all.
     """
     found = set(verdicts)
     if any(verdict.preview for verdict in found):

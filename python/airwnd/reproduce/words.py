@@ -1,4 +1,4 @@
-"""Numbers in words, alike on the terminal and on the page."""
+"""Formatting of results, shared by terminal and page."""
 
 import math
 from collections import Counter
@@ -11,19 +11,19 @@ from airwnd.scenario import as_toml
 
 
 def count_text(number: int, thing: str) -> str:
-    """Write ``1 seed``, ``2 seeds``."""
+    """Format a count with its noun: ``1 seed``, ``2 seeds``."""
     return f"{number} {thing}{'s' * (number != 1)}"
 
 
 def effort_text(effort: Effort) -> str:
-    """Write what was run: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``."""
-    seeds = f"{effort.seeds} of {effort.asked}" if effort.seeds < effort.asked else f"{effort.seeds}"
-    parts = ["full" * effort.full, "preview" * effort.preview, f"{seeds} seed{'s' * (effort.asked != 1)}"]
+    """Describe the effort: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``."""
+    seeds = f"{effort.seeds} of {effort.specified}" if effort.seeds < effort.specified else f"{effort.seeds}"
+    parts = ["full" * effort.full, "preview" * effort.preview, f"{seeds} seed{'s' * (effort.specified != 1)}"]
     return ", ".join(part for part in (*parts, "shortened" * bool(effort.changes)) if part)
 
 
 def setups_text(result: ClaimResult) -> str:
-    """Write ``holds in 2 of 6 set-ups (Radius 500 m), not decided in 1``; nothing if nothing is left open."""
+    """Return ``holds in 2 of 6 set-ups (Radius 500 m), not decided in 1``; empty: nothing is left open."""
     if not result.where:
         return ""
     counts = Counter(verdict for _, verdict in result.setups)
@@ -35,12 +35,12 @@ def setups_text(result: ClaimResult) -> str:
 
 
 def place_text(place: Place) -> str:
-    """Write ``users = 20``."""
+    """Format a point of evaluation, as ``users = 20``."""
     return ", ".join(f"{axis} = {level}" for axis, level in place.items()) or "overall"
 
 
 def finding_text(check: Check, finding: Finding) -> str:
-    """Write a mean with its interval, ``12.3 [10.1, 14.5]``."""
+    """Format a mean with its interval, as ``12.3 [10.1, 14.5]``."""
     found = finding.found
     if math.isnan(found.mean):
         return "undefined"
@@ -51,7 +51,7 @@ def finding_text(check: Check, finding: Finding) -> str:
 
 
 def spread_of_findings(result: CheckResult) -> str:
-    """Write the mean of the one place, or the least and the greatest mean of several."""
+    """Format the mean of a single point, or the range of the means of several points."""
     if len(result.findings) == 1:
         return finding_text(result.check, result.findings[0])
     means = [finding.found.mean for finding in result.findings]
@@ -60,5 +60,5 @@ def spread_of_findings(result: CheckResult) -> str:
 
 
 def plain_value(value: object) -> str:
-    """Write what an experiment sets, as one would in a scenario file."""
+    """Format a value that an experiment sets, as in a scenario file."""
     return value if isinstance(value, str) else as_toml(value)

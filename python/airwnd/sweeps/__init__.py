@@ -1,4 +1,4 @@
-"""A scenario run over a grid of settings, random points and seeds; one data set comes of it.
+"""Sweeps: runs of a scenario over a grid of settings, random points and seeds, with one data set.
 
 >>> import airwnd, tempfile
 >>> base = airwnd.Scenario.load("experiments/arwa-2019/table6/scenario.toml").with_(duration="100ms")
@@ -63,43 +63,41 @@ def sweep(  # noqa: PLR0913
     progress: Callable[[float], object] | None = None,
     force: bool = False,
 ) -> "pl.DataFrame":
-    """Run a scenario over settings and seeds, and give a row per run.
+    """Run a scenario with many settings and seeds, and return a row per run.
 
-    Started again, it goes on where it was interrupted; with more values or seeds it reuses what is there.
+    The same call continues an interrupted sweep. A sweep with more values or seeds reuses finished runs.
 
     Parameters
     ----------
     scenario
-        What all runs have in common.
+        Scenario common to all runs.
     grid
-        Values by dotted key; all their combinations are run. A quantity is a text with its unit.
+        Values by dotted key; all combinations are run. A quantity is a text with its unit.
     random
-        Draws by dotted key, as in ``"10KiB..1MiB:20"`` or ``"log:10KiB..1MiB:20"``; all keys are drawn
-        together, equally often, and each point is combined with the whole grid.
+        Random draws by dotted key, as in ``"10KiB..1MiB:20"`` or ``"log:10KiB..1MiB:20"``. The keys are drawn
+        jointly, with the same number of points, and each point is combined with the whole grid.
     seeds
-        Every setting is run with the seeds 1 to this.
+        Number of seeds per setting: each is run with seeds 1 to `seeds`.
     out
-        The folder of the data set: ``runs.parquet``, ``flows.parquet``, ``manifest.json``, and finished runs.
+        Folder of the data set: ``runs.parquet``, ``flows.parquet``, ``manifest.json``, and finished runs.
     workers
-        Who runs: :class:`airwnd.batch.Processes`, as many as there are cores, by default; or
-        :class:`airwnd.batch.Dask`.
+        :class:`airwnd.batch.Processes` or :class:`airwnd.batch.Dask`; ``None``: as many processes as cores.
     sample_seed
-        Decides the draws.
+        Seed of the random draws.
     progress
-        Told now and then the finished fraction, 0 to 1, of the runs to be made.
+        Called periodically with the finished fraction, 0 to 1, of the runs to execute.
     force
-        Whether to take a folder that holds something else, such as a sweep of another scenario; its tables
-        are replaced.
+        Use a folder that holds other data, such as a sweep of another scenario; its tables are replaced.
 
     Returns
     -------
     polars.DataFrame
-        What ``runs.parquet`` holds: settings, seed and totals.
+        Content of ``runs.parquet``: settings, seed and totals.
 
     Raises
     ------
     InputError
-        If a setting is wrong, or the folder holds something else, or another process uses it.
+        If a setting is wrong, if the folder holds other data, or if another process uses it.
     OSError
         If the folder cannot be written; finished runs are kept.
     """

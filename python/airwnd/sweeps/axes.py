@@ -1,4 +1,4 @@
-"""What is varied: a key of the scenario and its values, as texts that ``--set`` reads."""
+"""Axes of a sweep: a key of the scenario and its values, as texts in the syntax of ``--set``."""
 
 import re
 import tomllib
@@ -15,18 +15,18 @@ _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A key and the values that it takes.
+    """A varied key and its values.
 
     Attributes
     ----------
     option
-        Where it comes from, for messages: ``grid`` or ``random``.
+        Option that defines the axis, for messages: ``grid`` or ``random``.
     key
-        A dotted key, as in ``flow[0].rwnd``.
+        Dotted key, as in ``flow[0].rwnd``.
     values
-        TOML or bare text.
+        Values in TOML or as bare text.
     drawn_from
-        How random values were asked for.
+        Specification of random values; ``None``: listed values.
     """
 
     option: str
@@ -36,12 +36,12 @@ class Axis:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The key's steps; ``flow[0].rwnd`` and ``flow.0.rwnd`` are the same. Brackets may hold dots."""
+        """Parts of the key; ``flow[0].rwnd`` and ``flow.0.rwnd`` are equal. Brackets may contain dots."""
         return tuple(within or step for within, step in _STEP.findall(self.key))
 
 
 def grid(text: str) -> Axis:
-    """Read ``KEY=VALUE,VALUE``; commas within brackets and quotes do not separate."""
+    """Parse ``KEY=VALUE,VALUE``; commas within brackets and quotes do not separate values."""
     key, equals, rest = text.partition("=")
     if not equals or not key.strip():
         raise InputError(f"grid {text}: expected KEY=VALUE,VALUE as in rlc.queue.buffer=10KiB,50KiB")
@@ -49,13 +49,13 @@ def grid(text: str) -> Axis:
 
 
 def grid_axis(key: str, values: Sequence[object]) -> Axis:
-    """Make an axis of Python values."""
+    """Create an axis from Python values."""
     SEVERAL.check(f"grid {key}", values)
     return _checked(Axis("grid", key.strip(), tuple(as_toml(value, f"grid {key}") for value in values)), key)
 
 
 def plain(text: str) -> object:
-    """Give the value that a text stands for: number, truth value or text; a table or list stays its text."""
+    """Parse a text as a number, a truth value or a string; a table or list is returned as its text."""
     try:
         read = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
@@ -71,7 +71,7 @@ def _checked(axis: Axis, text: str) -> Axis:
     for value in axis.values:
         meant = plain(value)
         if (type(meant), meant) in seen:
-            raise InputError(f"grid {text}: the value {value} is there twice")
+            raise InputError(f"grid {text}: the value {value} is listed twice")
         seen.add((type(meant), meant))
     return axis
 

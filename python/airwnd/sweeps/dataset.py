@@ -1,4 +1,4 @@
-"""The folder that a sweep leaves: two tables, and a manifest that says what they hold."""
+"""Data-set folder of a sweep: two tables, and a manifest that describes them."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from airwnd.sweeps.axes import Axis
 
 _KIND = "sweep"
-_WAY_OUT = "choose another --out, or take this one with --force"
+_WAY_OUT = "choose another --out, or use this one with --force"
 
 
 class DataSet:
-    """A sweep's folder.
+    """Data-set folder of a sweep.
 
     Parameters
     ----------
     folder
-        Where; an existing folder, locked by the caller.
+        Existing folder, locked by the caller.
     design
-        What is swept.
+        Design of the sweep.
     """
 
     def __init__(self, folder: Path, design: Design) -> None:
@@ -36,14 +36,14 @@ class DataSet:
         self._scenario = design.scenario.resolved
 
     def claim(self, *, force: bool = False) -> None:
-        """Make sure that the folder is this sweep's, or make it so.
+        """Check that the folder belongs to this sweep, and mark an empty one as such.
 
-        A finished data set is left as it is until the new one takes its place.
+        A finished data set remains unchanged until the new one replaces it.
 
         Parameters
         ----------
         force
-            Whether to take the folder whatever it holds.
+            Use the folder even if it holds other data.
         """
         try:
             fresh = self._is_fresh()
@@ -55,7 +55,7 @@ class DataSet:
             self._write_manifest(complete=False)
 
     def write(self, tables: Mapping[str, bytes]) -> None:
-        """Put the tables in the place of those before; the manifest says so when all are there."""
+        """Replace the tables; the manifest is marked complete after the last one."""
         try:
             self._write_manifest(complete=False)
             for name, table in tables.items():
@@ -65,11 +65,11 @@ class DataSet:
             raise explained(error, self._folder) from None
 
     def _is_fresh(self) -> bool:
-        """Whether the folder is empty; raise :class:`InputError` if it holds anything but this sweep."""
+        """Return whether the folder is empty; raise :class:`InputError` if it holds other data."""
         folder, path = self._folder, self._folder / FILE
         if not path.exists():
             if any(not entry.name.startswith(".") for entry in folder.iterdir()):
-                raise InputError(f"{folder}: is not empty, and no sweep's folder; {_WAY_OUT}")
+                raise InputError(f"{folder}: is not empty, and not the folder of a sweep; {_WAY_OUT}")
             return True
         try:
             manifest = parsed(path.read_bytes())

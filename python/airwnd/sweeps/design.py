@@ -1,4 +1,4 @@
-"""The settings of a sweep: every combination of the grid's values, at every random point."""
+"""Settings of a sweep: each combination of the grid's values with each random point."""
 
 import itertools
 import math
@@ -13,34 +13,34 @@ from airwnd.memory import share
 from airwnd.scenario import Scenario
 from airwnd.sweeps.axes import Axis
 
-#: A value, as text, for each key.
+#: One value, as text, per key.
 Setting = tuple[str, ...]
 
-# What the list of runs takes: of a scenario about as much as so many of its resolved texts, and of a task.
+# Memory of the list of runs: per scenario about this many times its resolved text, and bytes per task.
 _SCENARIO_TEXTS = 5
 _TASK_BYTES = 300
 
-# Names of columns that a row has beside its setting.
+# Names of columns that are not settings.
 _TAKEN = {
-    "seed": "--seeds says how many seeds each setting is run with",
+    "seed": "--seeds sets the number of seeds of each setting",
     "ue": "name one of its settings, as in ue[0].count",
 }
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is swept.
+    """Design of a sweep.
 
     Attributes
     ----------
     scenario
-        What all runs have in common.
+        Scenario common to all runs.
     grid, random
-        What is varied. Random axes are as long as one another: value i of each belongs to point i.
+        Varied axes. All random axes have the same length: the values with index i form point i.
     seeds
-        Every setting is run with the seeds 1 to this.
+        Number of seeds per setting: each is run with seeds 1 to `seeds`.
     sample_seed
-        What the random values were drawn with.
+        Seed of the random draws.
     """
 
     scenario: Scenario
@@ -73,7 +73,7 @@ class Design:
         self._check_size()
 
     def _check_size(self) -> None:
-        """Refuse more runs than there is memory to list: each setting is a checked scenario."""
+        """Raise an error if memory does not suffice to list the runs: each setting is a checked scenario."""
         points = len(self.random[0].values) if self.random else 1
         settings = math.prod(len(axis.values) for axis in self.grid) * points
         each = _SCENARIO_TEXTS * len(self.scenario.canonical) + _TASK_BYTES * self.seeds
@@ -94,29 +94,28 @@ class Design:
         return (*self.grid, *self.random)
 
     def settings(self) -> Iterator[Setting]:
-        """All settings; the random point changes fastest, then the last axis of the grid."""
+        """Yield all settings; the random point changes fastest, then the last axis of the grid."""
         points = list(zip(*(axis.values for axis in self.random), strict=True)) or [()]
         for combination in itertools.product(*(axis.values for axis in self.grid)):
             for point in points:
                 yield (*combination, *point)
 
     def scenario_for(self, setting: Setting) -> Scenario:
-        """Give the scenario of a setting; a mistake is told as one in the option that it came from."""
-        # What is set within a table must come after the table.
+        """Return the scenario of a setting; an error names the option that caused it."""
+        # A key within a table must be set after the table.
         order = sorted(zip(self.axes, setting, strict=True), key=lambda pair: len(pair[0].steps))
         try:
             return self.scenario.override((axis.key, value) for axis, value in order)
         except ScenarioError as error:
             message = str(error)
             for axis, value in order:
-                culprit = f"{axis.key}={value}"
-                if message.startswith(f"--set {culprit}: "):
+                if message.startswith(f"--set {axis.key}={value}: "):
                     raise InputError(axis.option + message.removeprefix("--set")) from None
             raise
 
 
 def _place(resolved: Mapping[str, Any], steps: Sequence[str]) -> tuple[str, ...]:
-    """Give the steps of a key with indices instead of the ids and names of entries: one spelling per key."""
+    """Return the parts of a key with ids and names of entries replaced by indices: one spelling per key."""
     section, *rest = steps
     entries = resolved.get(section)
     if not rest or not isinstance(entries, list):

@@ -1,4 +1,4 @@
-"""Random values between two bounds, in whole steps of the bounds' last digit."""
+"""Random values between two bounds, in steps of the last digit of the bounds."""
 
 import math
 import re
@@ -13,7 +13,7 @@ _MOST_POINTS = 1_000_000
 _NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*([^\d.:\s]*)"
 _DRAW = re.compile(rf"(log:)?\s*{_NUMBER}\s*\.\.\s*{_NUMBER}\s*:\s*(\d+)")
 
-# Units that measure the same, by kind; the engine's tests of the same units are in crates/units.
+# Compatible units, by dimension; the engine's tests of the same units are in crates/units.
 _UNITS = (
     {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9},
     {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
@@ -25,10 +25,10 @@ _UNITS = (
 
 
 def draw(text: str, sample_seed: int) -> Axis:
-    """Read ``KEY=LOW..HIGH:N`` and draw N values, uniformly, or uniformly in the logarithm.
+    """Parse ``KEY=LOW..HIGH:N`` and draw N values, uniformly or uniformly in the logarithm.
 
-    Each key has a random stream of its own, so other keys do not change its draws, and more points begin with
-    the same ones.
+    Each key has its own random stream: the draws of a key do not depend on other keys, and a draw of more
+    points starts with the same points.
     """
     key, equals, rest = text.partition("=")
     key = key.strip()
@@ -49,7 +49,7 @@ def draw(text: str, sample_seed: int) -> Axis:
     digits = max(_decimals(low_number), _decimals(high_number))
     step = Decimal(1).scaleb(-digits)
     first, last = int(low / step), int(high / step)
-    # Equal spellings of a key, such as `ue[0].count` and `ue.0.count`, have equal streams.
+    # Equivalent spellings of a key, such as `ue[0].count` and `ue.0.count`, have the same stream.
     axis = Axis("random", key, ())
     stream = Random(f"{sample_seed} {'.'.join(axis.steps)}")  # noqa: S311
     pick = _logarithmic if log else _uniform
@@ -66,7 +66,7 @@ def _logarithmic(chance: float, first: int, last: int) -> int:
 
 
 def _common(low: str, high: str, text: str) -> tuple[str, int, int]:
-    """Give the smaller of two units, and how many of it each of them is."""
+    """Return the smaller of two units, and the factor from each unit to it."""
     if low == high:
         return low, 1, 1
     for units in _UNITS:

@@ -1,4 +1,4 @@
-"""Carries out a sweep, from the check of every setting to the data set."""
+"""Execution of a sweep, from checking all settings to writing the data set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ from airwnd.text import counted
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep came to.
+    """Result of a sweep.
 
     Attributes
     ----------
     settings
-        How many there are.
+        Number of settings.
     results
         A run for each setting and seed.
     seeds_alike
-        Whether there are several seeds and each setting has the same flows with all of them.
+        Whether there are several seeds and the flows of each setting are equal for all of them.
     """
 
     settings: int
@@ -44,11 +44,11 @@ def carry_out(
     *,
     force: bool = False,
 ) -> Swept:
-    """Run what is not yet done, and write the data set; arguments as for :func:`airwnd.sweep`."""
+    """Execute the missing runs and write the data set; arguments as for :func:`airwnd.sweep`."""
     settings = list(design.settings())
-    # All of them before anything runs: a mistake in the last setting is told at once.
+    # All scenarios are checked before the first run: an error in the last setting must be reported at once.
     scenarios = [design.scenario_for(setting) for setting in settings]
-    # Seed by seed: an interrupted sweep has something for every setting.
+    # Ordered by seed, so that an interrupted sweep has results for every setting.
     tasks = [Task(scenario, seed) for seed in range(1, design.seeds + 1) for scenario in scenarios]
     check_folder(out)
     with locked(out):
@@ -63,7 +63,7 @@ def carry_out(
 
 
 def _seeds_alike(results: Results, settings: int) -> bool:
-    """Whether every seed has the flows of the first; stops at the first difference."""
+    """Return whether all seeds give the flows of the first seed; stops at the first difference."""
     return all(
         results[place].outcome["flows"] == results[place % settings].outcome["flows"]
         for place in range(settings, len(results))

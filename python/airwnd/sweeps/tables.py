@@ -1,4 +1,4 @@
-"""Makes the tables of a sweep: a row per run, and a row per flow and run."""
+"""Tables of a sweep: a row per run, and a row per flow and run."""
 
 import re
 from collections.abc import Sequence
@@ -13,23 +13,23 @@ from airwnd.sweeps.design import Design, Setting
 
 _QUANTITY = re.compile(r"([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*)")
 
-# Rows that are Python objects at the same time; a sweep may have millions.
+# Maximum number of rows held as Python objects; a sweep may have millions of rows.
 _CHUNK = 1000
 
-# Until the columns of a setting take its place.
+# Placeholder for the columns of a setting.
 _PLACE = "\0setting"
 _HEAD = (_PLACE, "seed")
 
 
 def tables(design: Design, settings: Sequence[Setting], results: Results) -> dict[str, bytes]:
-    """Give the Parquet files by name; the rows are in the order of settings and seeds.
+    """Return the Parquet files by name; rows are in the order of settings, then seeds.
 
     Parameters
     ----------
     design, settings
-        What was swept.
+        Design of the sweep, and its settings.
     results
-        Seed by seed, and within a seed setting by setting.
+        Results in the order of seeds, then settings.
     """
     order = [(place, seed) for place in range(len(settings)) for seed in range(1, design.seeds + 1)]
     runs, flows = [], []
@@ -48,9 +48,9 @@ def tables(design: Design, settings: Sequence[Setting], results: Results) -> dic
 
 
 def setting_columns(axes: Sequence[Axis], settings: Sequence[Setting]) -> pl.DataFrame:
-    """Give a row per setting with a column per key, named by it: numbers, truth values, or texts as given.
+    """Return a row per setting with a column per key: numbers, truth values, or texts as given.
 
-    Where all values of a key have the same unit, a column of numbers is there as well, named ``KEY [UNIT]``.
+    If all values of a key have the same unit, there is also a column of numbers, named ``KEY [UNIT]``.
     """
     columns: dict[str, pl.Series] = {}
     for axis, values in zip(axes, zip(*settings, strict=True), strict=True):

@@ -1,4 +1,4 @@
-"""What a page knows of its runs: facts as JSON, series and events as packed arrays."""
+"""Data of a page about its runs: facts as JSON, series and events as packed arrays."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,42 +10,43 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import style
-from airwnd.reach import complaints
+from airwnd.reach import reach_warnings
 from airwnd.run_data import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
 from airwnd.view.panels import panels
 from airwnd.view.tables import differences, flow_figures, group_figures, total_figures
 
-# What kinds of events are called, and in what order they are shown; others follow by their own names.
+# Names of the kinds of events, in the order shown; other kinds follow under their own names.
 KINDS = {
     "drop": "drops",
     "timeout": "timeouts",
     "recovery": "recoveries",
-    "handover_start": "handovers begin",
-    "handover_end": "handovers end",
-    "handover_failure": "handovers fail",
-    "radio_link_failure": "radio-link failures",
+    "handover_start": "handover starts",
+    "handover_end": "handover ends",
+    "handover_failure": "handover failures",
+    "radio_link_failure": "radio link failures",
     "reestablishment": "re-establishments",
 }
 
-_NOBODY = np.iinfo(np.uint32).max
-# The most values of a quantity, flows times samples: thousands of short flows would fill a page with nothing.
+_NULL = np.iinfo(np.uint32).max
+# Maximum number of values of a quantity, flows times samples: thousands of short flows would fill a page with
+# missing values.
 _MOST_VALUES = 10_000_000
-# Points of a curve of completion times.
+# Maximum number of points of a curve of completion times.
 _MOST_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The facts, and the arrays by name."""
+    """Facts, and arrays by name."""
 
     facts: dict[str, Any]
     arrays: dict[str, Packed]
 
 
 def content(runs: Mapping[str, RunData]) -> Content:
-    """Gather what a page shows of runs, which are given by name."""
+    """Collect the data of a page about runs, given by name."""
     arrays: dict[str, NDArray[Any]] = {}
     facts = [_facts(label, run, arrays, f"{index}") for index, (label, run) in enumerate(runs.items())]
     columns = list(dict.fromkeys(name for run in runs.values() for name in run.series.columns))
@@ -95,7 +96,7 @@ def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: st
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),
         "ues": run.ues.to_dicts(),
-        "outOfReach": complaints(run.ues.to_dicts(), run.scenario),
+        "outOfReach": reach_warnings(run.ues.to_dicts(), run.scenario),
         "sites": plan.sites(run.scenario),
         "columns": columns,
         "events": _events(run, ids, arrays, prefix),
@@ -111,7 +112,7 @@ def _filled(frame: pl.DataFrame) -> list[str]:
 
 
 def _drawn(run: RunData) -> pl.DataFrame:
-    """Give the flows that a page has room for: those with most samples, in their order."""
+    """Return the flows shown on the page, in order: as many as fit, those with the most samples first."""
     samples = run.series.group_by(pl.col("flow").cast(pl.String).alias("id")).len("samples")
     most = max(_MOST_VALUES // max(run.series["time_s"].n_unique(), 1), 1)
     flows = run.flows.with_row_index("place").join(samples, on="id", how="left", maintain_order="left")
@@ -124,18 +125,18 @@ def _of(frame: pl.DataFrame, ids: list[str]) -> pl.DataFrame:
 
 
 def _groups(run: RunData) -> list[dict[str, Any]]:
-    """Give the groups in which somebody waited, each with a curve: times, and the parts up to them."""
+    """Return the groups with transfers or pages, each with the CDF of its completion times."""
     if run.completions.is_empty():
         return []
     of_group = dict(run.flows.select("id", "group").iter_rows())
     times = run.completions.select("fct_s", group=pl.col("flow").cast(pl.String).replace_strict(of_group))
     found = []
     for row in run.groups.iter_rows(named=True):
-        waited = times.filter(pl.col("group") == row["group"])["fct_s"]
-        done = np.sort(waited.drop_nulls().to_numpy())
+        begun = times.filter(pl.col("group") == row["group"])["fct_s"]
+        done = np.sort(begun.drop_nulls().to_numpy())
         ranks = np.unique(np.linspace(0, done.size, min(done.size, _MOST_POINTS) + 1).astype(int)[1:])
-        curve = [[float(done[rank - 1]), float(rank / waited.len())] for rank in ranks]
-        if waited.len():
+        curve = [[float(done[rank - 1]), float(rank / begun.len())] for rank in ranks]
+        if begun.len():
             found.append({**row, "curve": curve})
     return found
 
@@ -143,7 +144,7 @@ def _groups(run: RunData) -> list[dict[str, Any]]:
 def _on_a_grid(
     series: pl.DataFrame, ids: list[str], columns: list[str]
 ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float32]]]:
-    """Give the sampling instants, and each column as a row of values for each flow."""
+    """Return the sampling times, and each column as a matrix with a row for each flow."""
     times, instant = np.unique(series["time_s"].to_numpy(), return_inverse=True)
     flow = _codes(series["flow"], ids)
     grid = {}
@@ -170,11 +171,11 @@ def _events(run: RunData, ids: list[str], arrays: dict[str, NDArray[Any]], prefi
 
 
 def _codes(words: pl.Series, known: list[str]) -> NDArray[np.uint32]:
-    """Give words as their places in a list; null is the largest number."""
+    """Return words as indices into a list; null becomes the largest number."""
     codes = words.cast(pl.String).cast(pl.Enum(known)).to_physical()
-    return codes.cast(pl.UInt32).fill_null(_NOBODY).to_numpy()
+    return codes.cast(pl.UInt32).fill_null(_NULL).to_numpy()
 
 
 def _dashes(look: style.Line) -> list[float]:
-    """Give the lengths of a line's dashes and gaps, in line widths; none if it is solid."""
+    """Return the lengths of a line's dashes and gaps, in line widths; empty: a solid line."""
     return [] if look.dashes == "solid" else list(look.dashes[1])

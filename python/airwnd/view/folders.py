@@ -1,4 +1,4 @@
-"""Run folders as runs that a page can show, by name."""
+"""Reading run folders for a page, with a name for each run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from airwnd.run_data import RunData
 
 
 def load(folders: Sequence[Path]) -> dict[str, RunData]:
-    """Read runs with time series, each called by its folder, with as much of the path as tells them apart."""
+    """Read runs with time series; each is named by its folder, with enough of the path to be unique."""
     labels = _labels([folder.resolve() for folder in folders])
     return {label: _load(folder) for label, folder in zip(labels, folders, strict=True)}
 

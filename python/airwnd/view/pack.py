@@ -1,4 +1,4 @@
-"""Arrays as text in a page, small and quick to read back."""
+"""Arrays as text in a page, compact and fast to decode."""
 
 import base64
 import zlib
@@ -13,7 +13,7 @@ _FAST = 1
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An array in a page: its type and shape, and its bytes, compressed, in base64."""
+    """An array in a page: its type, its shape, and its compressed bytes in base64."""
 
     kind: str
     shape: tuple[int, ...]
@@ -23,9 +23,9 @@ class Packed:
 def pack(array: NDArray[Any]) -> Packed:
     """Pack an array of one or two dimensions.
 
-    Along the last axis each number becomes the difference from its predecessor, as whole numbers of the same
-    size, and the first bytes of all of them come before the second ones: series that hardly change turn into
-    zeros, which compress to little. Nothing is rounded.
+    Along the last axis each number is replaced by its difference from its predecessor, as integers of the
+    same size. The first bytes of all numbers precede all second bytes, and so on: slowly varying series
+    become zeros, which compress well. Nothing is rounded.
     """
     array = np.ascontiguousarray(array)
     whole: NDArray[Any] = array.view(f"u{array.itemsize}")

@@ -1,4 +1,4 @@
-"""The page: one HTML file that holds its data, its style and its modules."""
+"""The page: one HTML file with its data, style and modules."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from airwnd.view.content import content
 
 
 def write(runs: Mapping[str, RunData], page: Path | None = None) -> Path:
-    """Write a page about runs, given by name; without a path into a folder for temporary files."""
+    """Write a page about runs, given by name; without a path, to a temporary folder."""
     if page is None:
         page = Path(tempfile.mkdtemp(prefix="airwnd-")) / "run.html"
     check(page)
@@ -25,17 +25,17 @@ def write(runs: Mapping[str, RunData], page: Path | None = None) -> Path:
 
 
 def check(page: Path) -> None:
-    """Make the folder of a page, and check that the page can be written, before work is done for it."""
+    """Create the folder of a page, and check, before long work, that the page can be written."""
     if page.is_dir():
         raise InputError(f"{page}: a folder; expected the name of a page to write, as in {page / 'run.html'}")
     check_folder(page.parent)
 
 
 def show(page: Path) -> bool:
-    """Open a page in the browser, if there is one that has a screen; tell whether there was."""
+    """Open a page in the browser if a graphical one is available; return whether it was opened."""
     screens = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in screens):
-        # What is left would be a text browser that takes over the terminal.
+        # Only a text browser, which takes over the terminal, could be available.
         return False
     return webbrowser.open(page.resolve().as_uri())
 
@@ -43,7 +43,7 @@ def show(page: Path) -> bool:
 def html(runs: Mapping[str, RunData]) -> str:
     """Render the page."""
     templates = environment("airwnd.view")
-    # The order of keys is the order in which things are shown.
+    # The order of keys is the order of display.
     templates.policies["json.dumps_kwargs"] = {"allow_nan": False}
     static = resources.files("airwnd.view") / "static"
     modules = {

@@ -1,4 +1,4 @@
-"""Which quantities of the series a page can draw, and in what order."""
+"""Panels of a page: the quantities of the series, in their order."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ class Panel:
     Attributes
     ----------
     column
-        The series' column.
+        Column of the series.
     name
-        What it is.
+        Name of the quantity.
     unit
-        Its unit.
+        Unit of the quantity.
     shown
-        Whether the page shows it at first.
+        Whether the page shows the panel initially.
     beside
-        A column that is drawn beside it, for lines of their own.
+        Column that is also drawn in the panel, for selected flows; ``None``: none.
     smooth
-        Whether single samples say little, so that lines are means over some pixels.
+        Whether lines are averaged over some pixels, because single samples are noisy.
     """
 
     column: str
@@ -65,12 +65,12 @@ _KNOWN = (
     _panel("cell", "serving cell"),
     _panel("neighbour", "best neighbour"),
 )
-# The page has a map for places.
+# Positions are shown on the map.
 _PLACES = ("x_m", "y_m")
 
 
 def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
-    """Give the panels for a series' columns; those that are nowhere filled have none.
+    """Return the panels for the columns of the series; columns without values have no panel.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The map of a run: where the masts stand and the sectors look."""
+"""Sites of a run for the map: positions, and directions of the cells."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,10 @@ from typing import Any
 
 
 def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give each site's place in metres, and the directions in degrees, anticlockwise from east, of its cells.
+    """Return the position of each site in metres, and the directions of its cells.
 
-    Cells are numbered as the engine does, sector by sector and mast by mast. Links alone have none.
+    Directions are in degrees, anticlockwise from east. Cells are numbered as in the engine, site by site and
+    sector by sector. The list is empty for a scenario without sites.
 
     Examples
     --------
@@ -32,7 +33,7 @@ def sites(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _grid(rings: int, spacing: str) -> list[tuple[float, float]]:
-    """Give the masts of a hexagonal grid: the centre, and ring by ring from the east anticlockwise."""
+    """Return the sites of a hexagonal grid: the centre, then each ring anticlockwise from the east."""
     (apart,) = _metres([spacing])
     corners = [(math.cos(math.radians(60 * side)), math.sin(math.radians(60 * side))) for side in range(7)]
     around = [

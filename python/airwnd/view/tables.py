@@ -1,4 +1,4 @@
-"""The figures that a page's tables show."""
+"""Columns of the tables on the page."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ class Figure:
     Attributes
     ----------
     key
-        The column's name.
+        Name of the column.
     head
-        Its heading.
+        Heading.
     unit
-        Its unit; empty for words and pure numbers.
+        Unit; empty for words and pure numbers.
     digits
-        Decimals; ``None`` for words and whole numbers.
+        Number of decimals; ``None`` for words and integers.
     meaning
-        What it means, for a tooltip.
+        Meaning, for a tooltip.
     """
 
     key: str
@@ -69,21 +69,21 @@ _GROUPS = {
     "fct_s_p95": ("p95", 3),
     "fct_s_p99": ("p99", 3),
 }
-_DROPS = Figure("drops", "drops", "", None, "Packets dropped, for any cause.")
+_DROPS = Figure("drops", "drops", "", None, "Packets dropped, all causes.")
 
 
 def group_figures() -> list[Figure]:
-    """Give the columns of the table of groups of flows."""
+    """Return the columns of the table of groups of flows."""
     return _figures("groups", _GROUPS)
 
 
 def flow_figures(filled: Collection[str]) -> list[Figure]:
-    """Give the columns of the table of flows, of those that have values."""
+    """Return the columns of the table of flows that have values."""
     return [figure for figure in _figures("flows", _FLOWS) if figure.key in filled]
 
 
 def total_figures(totals: Mapping[str, Any]) -> list[Figure]:
-    """Give the columns of the table of runs: those of the totals, and the drops of all causes together."""
+    """Return the columns of the table of runs: those of the totals, and the sum of the drops."""
     found = [figure for figure in _figures("totals", _TOTALS) if figure.key in totals]
     place = next(index for index, figure in enumerate(found) if figure.key == "retransmissions")
     return [*found[:place], _DROPS, *found[place:]]
@@ -98,7 +98,7 @@ def _figures(table: str, shown: Mapping[str, tuple[str, int | None]]) -> list[Fi
 
 
 def differences(scenarios: list[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Find the settings in which resolved scenarios differ, with the value of each.
+    """Return the settings in which resolved scenarios differ, with the value in each scenario.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def differences(scenarios: list[Mapping[str, Any]]) -> list[tuple[str, list[str]
     keys = dict.fromkeys(key for each in flat for key in each if key not in ("name", "seed"))
     rows = {key: [each.get(key, _NONE) for each in flat] for key in keys}
     differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
-    # Where runs have different algorithms, the parameters that only one of them has say no more.
+    # If runs have different algorithms, the parameters that only one of them has are omitted.
     return [
         (key, values)
         for key, values in differing.items()

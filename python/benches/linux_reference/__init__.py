@@ -1,1 +1,1 @@
-"""What TCP of the running Linux kernel does over a modelled path."""
+"""Measurements of the running Linux kernel's TCP over an emulated path."""

@@ -1,7 +1,8 @@
 """Measures the running kernel's TCP: `cd python && python -m benches.linux_reference FOLDER [CASE...]`.
 
-Linux, and root: each end is in a network namespace of its own. What was measured is in `FOLDER/records`, and
-what the tests in Rust compare with (`crates/tcp/tests/linux_reference/data`) in `FOLDER`.
+Requires Linux and root: each endpoint is in its own network namespace. The measurements are in
+`FOLDER/records`, and the reference data of the tests in Rust (`crates/tcp/tests/linux_reference/data`) in
+`FOLDER`.
 """
 
 import argparse
@@ -25,7 +26,7 @@ ATTEMPTS = 10
 
 
 def measure(case: Case) -> tuple[Run, list[int]]:
-    """One run, and by how much each of its packets was late, in ns."""
+    """Measure one run; return it with the lateness of each packet, in ns."""
     context = multiprocessing.get_context("fork")
     ends, pipes, tuns = [], [], []
     for place in (0, 1):
@@ -53,7 +54,7 @@ def measure(case: Case) -> tuple[Run, list[int]]:
 
 
 def main() -> int:
-    """Measures the cases named, or all, and writes their records."""
+    """Measure the named cases, or all, and write their records."""
     parser = argparse.ArgumentParser(prog="linux_reference", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the records go")
     parser.add_argument("cases", nargs="*", metavar="case", help=f"all if none is named: {' '.join(CASES)}")

@@ -1,4 +1,4 @@
-"""The runs: a path, what befalls the packets on it, and what is sent."""
+"""Cases: a path, its impairments (loss, late packets, outages, marks), and the data sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,31 +10,31 @@ MSS = 1448
 
 @dataclass(frozen=True)
 class Case:
-    """One flow over a path that is the same in both directions but for what befalls data."""
+    """One flow over a path that is equal in both directions, except for impairments of data packets."""
 
     name: str
     cc: str = "cubic"
     duration_s: float = 30.0
     rate_bps: int = 10_000_000
     delay_ms: float = 25.0
-    """One way, behind the queue."""
+    """One-way delay after the queue."""
     queue: int = 100
-    """Packets that wait; the one on the line does not count."""
+    """Capacity in packets, without the one in transmission."""
     send_bytes: int | None = None
-    """Written at once; `None` is without end."""
+    """Bytes written at once; `None`: unlimited."""
     loss: float = 0.0
-    """Part of the data packets that is lost, by a hash of their number."""
+    """Fraction of data packets lost, selected by a hash of their number."""
     lost: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
-    """Segments of the flow, from 1, and how many transmissions of each are lost."""
+    """Number of lost transmissions by segment of the flow, counted from 1."""
     late_every: int = 0
-    """Each so many data packets one comes late."""
+    """Interval in data packets at which one is delayed; 0: none."""
     late_ms: float = 0.0
     outage_s: tuple[float, float] | None = None
-    """From when to when the forward link sends nothing."""
+    """Begin and end of an outage of the forward link; `None`: no outage."""
     mark_above: int | None = None
-    """Packets that arrive behind so many are marked (CE), and both ends use ECN."""
+    """Queue length in packets above which arrivals are marked (CE), with ECN at both endpoints."""
     sysctl: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Settings of both ends below /proc/sys/net/ipv4."""
+    """Settings of both endpoints below /proc/sys/net/ipv4."""
 
 
 def _cases() -> dict[str, Case]:

@@ -1,4 +1,4 @@
-"""The ends: two processes, each in a network namespace of its own with a TUN device."""
+"""The endpoints: two processes, each in its own network namespace with a TUN device."""
 
 import ctypes
 import fcntl
@@ -26,11 +26,11 @@ _INFO = struct.Struct("<8B24I4Q6I4Q2I2Q6I2HI")
 
 @dataclass(frozen=True)
 class Sample:
-    """Part of the kernel's `struct tcp_info`."""
+    """Fields of the kernel's `struct tcp_info`."""
 
     at_ns: int
     state: int
-    """Of congestion control: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss."""
+    """State of congestion control: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss."""
     rto_us: int
     ssthresh: int
     """Segments."""
@@ -47,12 +47,12 @@ class Sample:
     rcv_rtt_us: int
     rcv_space: int
     pacing_rate: int
-    """Bytes a second."""
+    """Bytes per second."""
     bytes_received: int
 
 
 def sample(sock: socket.socket) -> Sample:
-    """Ask the kernel about a socket."""
+    """Read the state of a socket from the kernel."""
     raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO.size)
     v = _INFO.unpack(raw.ljust(_INFO.size, b"\0"))
     word = v[8:32]
@@ -80,7 +80,7 @@ def sample(sock: socket.socket) -> Sample:
 def _tun(own: str, peer: str) -> int:
     fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(fd, _TUNSETIFF, struct.pack("16sH22x", b"path", _TUN_WITHOUT_HEADER))
-    # One segment a buffer: what goes onto the path is what congestion control was asked for.
+    # One segment per buffer, so that packets on the path correspond to the decisions of congestion control.
     link = "link set path mtu 1500 gso_max_segs 1 txqueuelen 10000 up"
     for command in (f"addr add {own} peer {peer} dev path", link):
         subprocess.run(["ip", *command.split()], check=True)  # noqa: S603, S607
@@ -100,7 +100,7 @@ def _counters() -> dict[str, int]:
 
 
 def live(case: Case, place: int, parent: Connection, channel: socket.socket) -> None:
-    """Be an end: 0 sends, 1 receives. It hands over its TUN device, and at the end what it saw."""
+    """Run an endpoint: 0 sends, 1 receives. It passes on its TUN device, and finally its samples."""
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "cannot make a network namespace")
     settings = dict(case.sysctl)
@@ -116,7 +116,7 @@ def live(case: Case, place: int, parent: Connection, channel: socket.socket) -> 
 def _watch(
     sock: socket.socket, until_ns: int, act: Callable[[], None], *, writes: Callable[[], bool]
 ) -> list[Sample]:
-    """Sample each period, and act whenever the socket is ready."""
+    """Take a sample each period, and call `act` whenever the socket is ready."""
     samples: list[Sample] = []
     due = time.monotonic_ns()
     while due < until_ns:

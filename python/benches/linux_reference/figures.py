@@ -1,4 +1,4 @@
-"""The figures that the tests in Rust compare with, from the records of all cases."""
+"""Reference data of the tests in Rust, computed from the records of all cases."""
 
 import csv
 import datetime as dt
@@ -22,7 +22,7 @@ Row = dict[str, str]
 
 
 def write(records: Path, out: Path) -> None:
-    """Write `summary.csv`, `windows.csv` and `packets.csv` of the cases that are in `records`."""
+    """Write `summary.csv`, `windows.csv` and `packets.csv` of the cases in `records`."""
     measured = [case for name, case in CASES.items() if (records / f"{name}.packets.csv").exists()]
     out.mkdir(parents=True, exist_ok=True)
     _table(out / "summary.csv", [_summary(records, case) for case in measured], _UNITS["summary"])

@@ -1,4 +1,4 @@
-"""The path: carries packets between two TUN devices with a rate, a delay, a queue and losses."""
+"""The path: forwards packets between two TUN devices with a rate, a delay, a queue and losses."""
 
 import gc
 import heapq
@@ -23,29 +23,29 @@ _WORD = (1 << 32) - 1
 
 @dataclass(frozen=True)
 class Packet:
-    """A TCP packet that came to the path."""
+    """A TCP packet that entered the path."""
 
     at_ns: int
     forward: bool
     number: int
-    """Of the data packets that the queue took, from 1; zero without data."""
+    """Index among the data packets accepted by the queue, from 1; 0: no data."""
     seq: int
-    """Of the flow: the SYN has 0 (forward) or is acknowledged by 1 (backward)."""
+    """Relative sequence number: the SYN has 0 (forward), and is acknowledged by 1 (backward)."""
     ack: int
     payload: int
     window: int
-    """Bytes offered."""
+    """Receive window in bytes."""
     flags: int
     tsval: int
     tsecr: int
     sack: tuple[tuple[int, int], ...]
     fate: str
-    """`sent`, `marked`, `dropped` (the queue was full) or `lost`."""
+    """`sent`, `marked`, `dropped` (full queue) or `lost`."""
     queued_ns: int
 
 
 def is_hit(number: int, part: float) -> bool:
-    """Tell whether packet `number` belongs to a part of all: SplitMix64, as in the tests in Rust."""
+    """Return whether packet `number` is in a random fraction of all: SplitMix64, as in the tests in Rust."""
     z = (number * 0x9E3779B97F4A7C15) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -64,7 +64,7 @@ class _Link:
         self.shift = 0
 
     def take(self, at_ns: int, since_ns: int, ip: bytes) -> tuple[Packet, int, bytes]:
-        """Say what befalls a packet: its record, when it is to be handed over, and as what."""
+        """Return the record of a packet, its delivery time, and the packet to deliver."""
         head = (ip[0] & 15) * 4
         tcp = ip[head:]
         _, _, seq, ack, offset, flags, window = struct.unpack("!HHIIBBH", tcp[:16])
@@ -163,10 +163,10 @@ def _mark(ip: bytes, head: int) -> bytes:
 
 
 def carry(case: Case, sender: int, receiver: int) -> tuple[list[Packet], list[int]]:
-    """Carry packets until the run is over; return them and by how much each was handed over late, in ns.
+    """Forward packets until the run ends; return them with the lateness of each delivery, in ns.
 
-    Time begins with the first packet. Sequence numbers are relative to the SYN of their direction,
-    acknowledgments to the other one's.
+    Time starts with the first packet. Sequence numbers are relative to the SYN of their direction, ACK
+    numbers to that of the other direction.
     """
     links = {sender: _Link(case, receiver, forward=True), receiver: _Link(case, sender, forward=False)}
     waiting: list[tuple[int, int, int, bytes]] = []

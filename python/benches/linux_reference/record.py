@@ -1,4 +1,4 @@
-"""What is kept of a run: all packets, samples of both ends, the kernel's counters."""
+"""Records of a run: all packets, samples of both endpoints, the kernel's counters."""
 
 import csv
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from .path import Packet
 
 @dataclass(frozen=True)
 class Run:
-    """A run; what an end saw is when it began, in ns, its samples and its namespace's counters."""
+    """A run; the data of an endpoint are its start in ns, its samples and the counters of its namespace."""
 
     case: Case
     packets: list[Packet]

@@ -8,7 +8,7 @@ const CONFIG = {
 const NARROW = 560;
 const system = matchMedia("(prefers-color-scheme: dark)");
 
-/** Draws each chart when it comes near the view, and loads the library for the first; printed pages have stills. */
+/** Draws each chart when it comes near the viewport, and loads the library for the first; print uses still images. */
 class Charts {
   constructor() {
     const { plotly, dark } = JSON.parse(document.querySelector("#drawing").textContent);
@@ -32,7 +32,7 @@ class Charts {
       this.library ??= load(this.source);
       await this.library;
     } catch {
-      // Without the library the still picture stands in its place.
+      // Without the library, the still image replaces the chart.
       figure.classList.add("undrawn");
       return;
     }
@@ -59,7 +59,7 @@ function load(source) {
   });
 }
 
-/** Shows the claims with a pressed verdict and all words searched for, and unfolds those that are folded. */
+/** Shows the claims that have a selected verdict and contain all search words; expands folded matches. */
 function filterClaims() {
   const buttons = [...document.querySelectorAll("button[data-verdict]")];
   const pressed = new Set(
@@ -78,7 +78,7 @@ function filterClaims() {
   document.querySelector("#shown").textContent = shown < rows.length ? `${shown} of ${rows.length} claims` : "";
 }
 
-// First: a chart that is not displayed has no size to be drawn in.
+// Must come first: a chart that is not displayed has no size.
 document.documentElement.classList.remove("no-script");
 if (document.querySelector("#drawing")) new Charts();
 if (document.querySelector("#search")) {

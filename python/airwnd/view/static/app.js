@@ -1,4 +1,4 @@
-/** The page: reads the data, makes the parts, connects the switches. */
+/** The page: reads the data, creates its parts and connects the controls. */
 
 import { readTheme } from "airwnd/canvas.js";
 import { readArrays } from "airwnd/data.js";
@@ -50,7 +50,7 @@ function switches(id, items, chosen, topic) {
     box.addEventListener("change", () => {
       if (box.checked) chosen.add(value);
       else chosen.delete(value);
-      state.tell(topic);
+      state.notify(topic);
     });
     const label = document.createElement("label");
     label.append(box, " ", ...(picture ? [picture, " "] : []), text);
@@ -75,11 +75,11 @@ function scales() {
   part.hidden = facts.runs.length !== 2;
   part.addEventListener("change", (event) => {
     state.scales = event.target.value;
-    state.tell("panels");
+    state.notify("panels");
   });
 }
 
-/** Light or dark as the system has it, until the button says otherwise. */
+/** Follows the light or dark theme of the system until the button overrides it. */
 function themes() {
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -91,7 +91,7 @@ function themes() {
     button.setAttribute("aria-pressed", dark);
     button.textContent = dark ? "light" : "dark";
     button.title = `Show the page in ${button.textContent} colours`;
-    state.tell("theme");
+    state.notify("theme");
   };
   button.addEventListener("click", () => {
     root.dataset.theme = button.textContent;

@@ -1,27 +1,27 @@
 /**
- * The spread of many flows over time: 5th percentile, median and 95th percentile over the flows.
+ * The band of many flows over time: 5th percentile, median and 95th percentile over the flows.
  *
- * Each flow counts with its mean over a step of 1, 2, 4, ... samples, about as long as two pixels are wide: at an instant
- * most flows of a cell receive nothing, and what tells them apart is what they get over a while. Only what is seen is
- * worked out, and it is kept.
+ * Each flow contributes its mean over a step of 1, 2, 4, ... samples, about two pixels wide: at any one time most flows
+ * of a cell receive nothing, and they differ only in averages over time. Only the visible part is computed; results are
+ * cached.
  */
 
 const PARTS = [0.05, 0.5, 0.95];
 const BLOCK = 64;
 
-/** The width of a step in pixels. */
+/** Width of a step in pixels. */
 export const BAND = 2;
 
 export class Band {
   #levels = new Map();
 
-  /** @param rows which rows of `values` count. */
+  /** @param rows rows of `values` to include. */
   constructor(values, rows, time) {
     Object.assign(this, { values, rows, time });
     this.lists = new Float32Array(BLOCK * rows.length);
   }
 
-  /** The steps of `size` samples that the samples from `first` to `end` lie in: their times and the three lines. */
+  /** Returns times and the three lines for the steps of `size` samples that cover the samples from `first` to `end`. */
   within(size, first, end) {
     const level = this.#level(size);
     const [from, to] = [Math.floor(first / size), Math.ceil(end / size)];
@@ -49,7 +49,7 @@ export class Band {
     const first = block * BLOCK;
     const count = Math.min(BLOCK, level.time.length - first);
     const filled = new Uint32Array(count);
-    // The samples of a flow lie together: flow by flow, they are read in the order of the memory.
+    // The samples of a flow are contiguous, so this order reads memory sequentially.
     for (const row of rows) {
       for (let step = 0; step < count; step++) {
         const from = (first + step) * size;

@@ -1,13 +1,13 @@
-/** Canvases as sharp as the screen, and the margins that all panels share. */
+/** Canvases at the resolution of the screen, and the margins shared by all panels. */
 
-/** Pixels beside the plots; `setMargins` changes them. */
+/** Margins left and right of the plots in pixels; `setMargins` changes them. */
 export let LEFT = 72;
 export let RIGHT = 18;
 
-/** Width of the page in pixels below which its parts stand in one column, as view.css has it. */
+/** Width of the page in pixels below which its layout has one column; the same as in view.css. */
 export const NARROW = 900;
 
-/** Colours of the page's parts, from its style sheet; `readTheme` renews them. */
+/** Colours of the page from its style sheet; `readTheme` updates them. */
 export const theme = { dark: false };
 
 export function readTheme() {
@@ -16,7 +16,7 @@ export function readTheme() {
   theme.dark = style.colorScheme === "dark";
 }
 
-/** @param labels width of the widest label left of the plots; @param right whether there is an axis on the right. */
+/** @param labels width of the widest label left of the plots. @param right whether there is an axis on the right. */
 export function setMargins(labels, right) {
   const narrow = window.innerWidth < NARROW;
   LEFT = narrow ? 46 : Math.max(72, labels + 12);
@@ -27,7 +27,7 @@ export function setMargins(labels, right) {
 
 export const FONT = '11px system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif';
 
-/** Clear a canvas and give its context, in units of CSS pixels, with its size. */
+/** Clears a canvas and returns its context, in units of CSS pixels, and its size. */
 export function fresh(canvas) {
   const width = canvas.clientWidth;
   const height = canvas.clientHeight;
@@ -43,7 +43,7 @@ export function fresh(canvas) {
   return { context, width, height, ratio };
 }
 
-/** What all panels have in common in one redraw: the part of the time, and its samples for each pixel column. */
+/** Data shared by all panels in one redraw: the shown time range, and its samples for each pixel column. */
 export class Frame {
   constructor(state, width, ratio) {
     this.from = state.range.from;
@@ -62,14 +62,14 @@ export class Frame {
     return this.from + ((x - LEFT) / this.width) * (this.to - this.from);
   }
 
-  /** How many samples, a power of two, are about as wide as some pixels. */
+  /** Returns the number of samples, a power of two, that is about `pixels` wide. */
   step(run, pixels) {
     const edges = this.edges[run];
     const each = ((edges[this.columns] - edges[0]) / this.width) * pixels;
     return 2 ** Math.max(0, Math.floor(Math.log2(each)));
   }
 
-  /** Samples of a run that are seen, and one more at each end. */
+  /** Returns the range of visible samples of a run, with one more at each end. */
   samples(run, length) {
     const edges = this.edges[run];
     return [Math.max(0, edges[0] - 1), Math.min(length, edges[this.columns] + 1)];

@@ -1,8 +1,8 @@
-/** Reads the arrays that the page holds: the inverse of airwnd.view.pack. */
+/** Decodes the arrays of the page: the inverse of airwnd.view.pack. */
 
 const TYPES = { f4: Float32Array, f8: Float64Array, u4: Uint32Array };
 
-/** All arrays of the page by name. */
+/** Returns all arrays of the page by name. */
 export async function readArrays() {
   const elements = [...document.querySelectorAll("script[data-array]")];
   const arrays = await Promise.all(elements.map(read));
@@ -13,7 +13,7 @@ async function read(element) {
   const shape = element.dataset.shape.split(",").map(Number);
   const columns = shape.at(-1);
   const planes = await inflate(bytesOf(element.textContent));
-  // The text is the larger part of the page's memory, and nobody needs it twice.
+  // The text takes most of the page's memory, and is needed only once.
   element.textContent = "";
   const Type = TYPES[element.dataset.kind];
   const size = Type.BYTES_PER_ELEMENT;

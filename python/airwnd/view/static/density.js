@@ -1,8 +1,8 @@
 /**
- * Very many lines at once: how many of them cross each pixel, as depth of colour.
+ * A density plot of very many lines: the number of lines that cross each pixel, shown as depth of colour.
  *
- * A stroke costs as much as its length; here a line costs two additions for each pixel column, so that a hundred
- * lines in each of six panels stay quick to draw even without a graphics card.
+ * The cost of a stroke grows with its length. Here a line costs two additions per pixel column, so that a hundred lines
+ * in each of six panels are drawn quickly even without a graphics card.
  */
 
 export class Density {
@@ -11,11 +11,11 @@ export class Density {
   constructor(width, height) {
     this.width = width;
     this.height = height;
-    // Where spans begin and end in each column; their sum down the column is the number of lines.
+    // +1 and -1 at the ends of spans in each column; the running sum down a column is the number of lines.
     this.steps = new Int16Array(width * (height + 1));
   }
 
-  /** Add a line by its least and largest value in each column, whose places are `shift + scale * value` from the top. */
+  /** Adds a line by its minimum and maximum in each column; a value is at `shift + scale * value` from the top. */
   add(low, high, scale, shift) {
     const { steps, width } = this;
     const last = this.height - 1;
@@ -27,7 +27,7 @@ export class Density {
       }
       const top = shift + scale * high[column];
       const bottom = shift + scale * low[column];
-      // Beside its own span a column shows the way from where the line was before.
+      // The span of a column includes the connection from the previous column.
       const from = Math.round(before < top ? before : top);
       const to = Math.round(before > bottom ? before : bottom);
       steps[at + (from < 0 ? 0 : from > last ? last : from)]++;
@@ -36,7 +36,7 @@ export class Density {
     }
   }
 
-  /** Draw in a colour, `single` being the opacity of one line. */
+  /** Draws the lines in a colour; `single` is the opacity of one line. */
   draw(context, x, y, colour, single) {
     const { width, height, steps } = this;
     const image = new ImageData(width, height);

@@ -1,8 +1,8 @@
-/** Events of all runs: what happened when, to whom, and why. */
+/** Events of all runs: kind, time, flow and cause. */
 
 import { lowerBound } from "airwnd/scale.js";
 
-const NOBODY = 0xffffffff;
+const NULL = 0xffffffff;
 
 export class Events {
   constructor(facts, arrays) {
@@ -10,11 +10,11 @@ export class Events {
       const array = (name) => arrays.get(`${run}/event-${name}`) ?? [];
       return { ...events, time: array("time"), flow: array("flow"), kind: array("kind"), cause: array("cause"), bytes: array("bytes") };
     });
-    /** The kinds that occur. */
+    /** Kinds that occur. */
     this.kinds = Object.keys(facts.kinds).filter((kind) => this.runs.some((run) => run.kinds.includes(kind)));
   }
 
-  /** Call `visit(kind, line, run, index)` for events of shown kinds and lines between two instants. */
+  /** Calls `visit(kind, line, run, index)` for events of shown kinds and lines between two times. */
   visit(state, from, to, visit) {
     this.runs.forEach((events, run) => {
       if (!state.runsShown.has(run)) return;
@@ -22,14 +22,14 @@ export class Events {
       const first = state.firstLine[run];
       const end = lowerBound(events.time, to);
       for (let i = lowerBound(events.time, from); i < end; i++) {
-        if (!shown[events.kind[i]] || events.flow[i] === NOBODY) continue;
+        if (!shown[events.kind[i]] || events.flow[i] === NULL) continue;
         const line = state.lines[first + events.flow[i]];
         if (state.shown.has(line)) visit(events.kinds[events.kind[i]], line, events, i);
       }
     });
   }
 
-  /** One event in words. */
+  /** Describes an event. */
   static text(kind, line, events, index, label) {
     const cause = events.causes[events.cause[index]];
     const bytes = events.bytes[index];

@@ -1,14 +1,14 @@
-/** Events along the time axis, a lane for each kind. */
+/** Events along the time axis, with a lane for each kind. */
 
 import { FONT, fresh, LEFT, NARROW, RIGHT, theme } from "airwnd/canvas.js";
 import { Events } from "airwnd/events.js";
 import { marker } from "airwnd/looks.js";
 
 const MARKS = 18;
-// Of the label above the marks, where there is no room beside them.
+// Height of the label above the marks, used if there is no room next to them.
 const LABEL = 13;
 const LOW = 6;
-/** Events that change a UE's cell: lines through all panels. */
+/** Events that change a UE's cell, drawn as lines through all panels. */
 const CHANGES = ["handover_end", "handover_failure", "radio_link_failure", "reestablishment"];
 const NEAR = 4;
 const MOST_IN_TIP = 8;
@@ -34,7 +34,7 @@ export class Lanes {
     return MARKS + (window.innerWidth < NARROW ? LABEL : 0);
   }
 
-  /** How a kind of event looks, here and on the lines. */
+  /** Style of a kind of event, in the lanes and on lines. */
   look(kind) {
     const order = [1, 6, 2, 3, 0, 4, 5];
     const place = Object.keys(this.state.facts.kinds).indexOf(kind);
@@ -84,7 +84,7 @@ export class Lanes {
     });
   }
 
-  /** A mark for each pixel with events; the taller, the more there are in it, `most` reaching the lane's height. */
+  /** Draws a mark for each pixel with events; its height grows with their number and reaches the lane's at `most`. */
   #ticks(context, counts, most, y, colour) {
     context.fillStyle = colour;
     counts.forEach((count, column) => {
@@ -107,7 +107,7 @@ export class Lanes {
     context.stroke();
   }
 
-  /** Say what happened under the pointer. */
+  /** Describes the events under the pointer. */
   explain(event) {
     const box = this.element.getBoundingClientRect();
     const kind = this.kinds[Math.floor((event.clientY - box.top - 2) / this.height)];
@@ -127,7 +127,7 @@ export class Lanes {
     this.tip.style.top = `${Math.max(4, event.clientY - offsetHeight - 10)}px`;
   }
 
-  /** The marks of the lines that are drawn: points on the windows, and guides through all panels if they are few. */
+  /** Marks of the drawn lines: points on cwnd, and, if they are few, guides through all panels. */
   marks(frame) {
     const drawn = new Set(this.state.single());
     const points = [];
@@ -142,7 +142,7 @@ export class Lanes {
     };
   }
 
-  /** The picture of a kind, for its switch. */
+  /** Marker of a kind, for its checkbox. */
   picture(kind) {
     const canvas = document.createElement("canvas");
     Object.assign(canvas.style, { position: "static", width: "12px", height: "12px", display: "inline-block", verticalAlign: "-2px" });

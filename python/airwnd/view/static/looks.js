@@ -1,10 +1,10 @@
-/** Colours, dashes and markers, as airwnd.style has them. */
+/** Colours, dashes and markers, as in airwnd.style. */
 
 import { theme } from "airwnd/canvas.js";
 
 export class Looks {
   constructor(looks, runs) {
-    /** `css` follows the theme where it stands, `colour` is that of this moment. */
+    /** `css` follows the theme, `colour` is the current colour. */
     this.looks = looks.map((look, index) => ({
       ...look,
       css: `var(--look-${index})`,
@@ -18,13 +18,13 @@ export class Looks {
   }
 
   /**
-   * A line's look: by flow in a single run; by run, with dashes by flow, in several. What has no line of its own
-   * comes forward dark, or in the colour of its run.
+   * Style of a line: by flow for a single run; by run, with dashes by flow, for several. A flow that is not drawn as a
+   * separate line is highlighted dark, or in the colour of its run.
    */
   line(state, line) {
     const own = state.single().includes(line);
     if (!this.several) return own ? this.looks[state.slot(line) % this.looks.length] : { colour: theme.ink, css: "var(--ink)", dashes: [] };
-    // Beside bands a line without gaps is their median.
+    // If there are bands, solid lines are reserved for their medians.
     const slot = state.slot(line) + (state.crowded() ? 1 : 0);
     return { ...this.run(line.run), dashes: own ? this.dashes[slot % this.dashes.length] : [] };
   }
@@ -34,12 +34,12 @@ export class Looks {
     return { colour, css };
   }
 
-  /** What stands for many flows: of the run's colour, or grey where the colours are those of single flows. */
+  /** Style of a band or density: the colour of the run, or grey if colours identify single flows. */
   crowd(run) {
     return this.several ? this.run(run) : { colour: theme.soft, css: "var(--soft)" };
   }
 
-  /** Gives the style sheet the colours of the theme. */
+  /** Passes the colours of the theme to the style sheet. */
   paint() {
     for (const { css, colour } of this.looks) document.documentElement.style.setProperty(css.slice(4, -1), colour);
   }
@@ -47,10 +47,10 @@ export class Looks {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** How a band's piece differs from a line's. */
+/** Swatch options of a band, as opposed to a line. */
 export const BROAD = { thick: 7, opacity: 0.35 };
 
-/** A short piece of a line, for legends. */
+/** A short sample of a line, for legends. */
 export function swatch({ css, dashes = [] }, { thick = 1.8, opacity = 1, length = 24 } = {}) {
   const svg = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "line");
@@ -72,7 +72,7 @@ const UNIT = {
   X: [[-1, -0.5], [-0.5, -1], [0, -0.5], [0.5, -1], [1, -0.5], [0.5, 0], [1, 0.5], [0.5, 1], [0, 0.5], [-0.5, 1], [-1, 0.5], [-0.5, 0]],
 };
 
-/** The outline of a marker about a point. */
+/** Traces the outline of a marker around a point. */
 export function marker(context, shape, x, y, size) {
   context.beginPath();
   if (shape in UNIT) {

@@ -1,15 +1,15 @@
 /**
- * The map: sites with their sectors in grey, UEs and their paths in the colours that their flows have in the panels, in metres.
+ * The map, in metres: sites with their sectors in grey, UEs and their paths in the colours of their flows in the panels.
  */
 
 import { fresh, theme } from "airwnd/canvas.js";
 import { marker } from "airwnd/looks.js";
 
 const MARGIN = 16;
-// The scale stands below.
+// Height of the scale bar below the map.
 const FOOT = 22;
 const NEAR = 12;
-// Of more UEs than this only the paths of selected ones are drawn.
+// With more UEs than this, only the paths of selected UEs are drawn.
 const FEW = 40;
 const MOST_POINTS = 500;
 
@@ -23,7 +23,7 @@ export class Plan {
     this.tip = document.getElementById("tip");
     if (this.run < 0) {
       section.classList.add("none");
-      section.querySelector(".plan").textContent = "No cells: there is no map.";
+      section.querySelector(".plan").textContent = "No map: the scenario has no cells.";
       return;
     }
     this.#chooser(section.querySelector("select"));
@@ -56,7 +56,7 @@ export class Plan {
     const outer = sites.some(({ x, y }) => x === left || x === right || y === low || y === high);
     const margin = 2 * (outer ? reach + MARGIN : MARGIN);
     const scale = Math.min((width - margin) / Math.max(right - left, 1), (height - FOOT - margin) / Math.max(high - low, 1));
-    // A single UE at its mast has no extent: a metre is never larger than a centimetre or so.
+    // A single UE at its site has no extent, so the scale is limited: a metre is at most about a centimetre.
     this.scale = Math.min(scale, 40);
     this.x = (x) => width / 2 + (x - (left + right) / 2) * this.scale;
     this.y = (y) => (height - FOOT) / 2 - (y - (low + high) / 2) * this.scale;
@@ -104,7 +104,7 @@ export class Plan {
     context.fill();
   }
 
-  /** The UEs that move, by number: the samples of one of their flows, and the path through at most some of them. */
+  /** Moving UEs by number: positions from the samples of one of their flows, and a path through some of them. */
   #paths() {
     if (!this.#moving.has(this.run)) this.#moving.set(this.run, this.#read());
     return this.#moving.get(this.run);
@@ -126,14 +126,14 @@ export class Plan {
     return paths;
   }
 
-  /** Where a UE is at the instant of the cursor, or at the end. */
+  /** Position of a UE at the time of the cursor, or at the end. */
   #place(ue, path) {
     const { cursor } = this.state;
     const sample = path && cursor !== null ? this.state.series[this.run].nearest(cursor) : -1;
     return sample >= 0 && path.x[sample] === path.x[sample] ? [path.x[sample], path.y[sample]] : [ue.x_m, ue.y_m];
   }
 
-  /** The look of the UE's first flow that has a line of its own; without one it is grey. */
+  /** Style of the UE's first flow that is drawn as a separate line; grey if there is none. */
   #look(ue) {
     const single = this.state.single();
     const line = this.state.lines.find((each) => each.run === this.run && each.ue === ue && single.includes(each));
@@ -156,7 +156,7 @@ export class Plan {
       context.beginPath();
       for (const [x, y] of path.points) context.lineTo(this.x(x), this.y(y));
       context.stroke();
-      // The beginning is a ring.
+      // A ring marks the start of the path.
       context.beginPath();
       context.arc(this.x(path.points[0][0]), this.y(path.points[0][1]), 3, 0, 2 * Math.PI);
       context.stroke();
@@ -182,7 +182,7 @@ export class Plan {
     }
   }
 
-  /** Write a name beside a place, on the side that has room. */
+  /** Writes a name next to a position, on the side that has room. */
   #name(context, text, x, y) {
     const left = x + 11 + context.measureText(text).width > this.canvas.clientWidth;
     context.fillStyle = theme.ink;
@@ -244,7 +244,7 @@ export class Plan {
     this.state.hover(null);
   }
 
-  /** A click selects the flows of a UE alone; with Shift or Ctrl in addition. */
+  /** A click selects only the flows of a UE; with Shift or Ctrl it adds them to the selection. */
   #click(event) {
     const ue = this.#nearest(event);
     const lines = ue ? this.#lines(ue) : [];

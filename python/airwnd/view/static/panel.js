@@ -1,4 +1,4 @@
-/** One quantity over time. */
+/** A panel: one quantity over time. */
 
 import { fresh, LEFT, RIGHT, theme } from "airwnd/canvas.js";
 import { Density } from "airwnd/density.js";
@@ -8,7 +8,7 @@ import { Readout } from "airwnd/readout.js";
 import { tickText, ticks, valueText } from "airwnd/scale.js";
 import { Traces } from "airwnd/traces.js";
 
-// The title and the values stand above the plot.
+// Height of the title and the values above the plot.
 const TOP = 19;
 const BOTTOM = 5;
 const MOST_READ = 4;
@@ -35,7 +35,7 @@ export class Panel {
     this.x = (time) => this.frame.x(time);
   }
 
-  /** Where a run's values stand: on the scale of all runs, or on its own. */
+  /** Returns the vertical scale of a run: the shared one, or a separate one. */
   y(run) {
     const { low, high } = this.ends[this.state.scales === "own" ? run : 0];
     return (value) => TOP + ((high - value) / (high - low)) * (this.height - TOP - BOTTOM);
@@ -45,7 +45,7 @@ export class Panel {
     return this.state.panelsShown.has(this.spec.column);
   }
 
-  /** Draw everything but the cursor; `marks` are the events of the lines drawn. */
+  /** Draws everything except the cursor; `marks` are the events of the drawn lines. */
   draw(frame, marks, kindLook) {
     const { context, width, height, ratio } = fresh(this.base);
     Object.assign(this, { frame, height });
@@ -67,7 +67,7 @@ export class Panel {
     Object.assign(this.element.dataset, { from: frame.from, to: frame.to, low, high, changes: marks.changes.length });
   }
 
-  /** Draw the cursor, the line that is looked at, and the values there. */
+  /** Draws the cursor, the hovered line, and the values at the cursor. */
   drawOver(drag) {
     const { context, width, height } = fresh(this.over);
     const { state } = this;
@@ -88,7 +88,7 @@ export class Panel {
     for (const line of [...read, ...others]) this.#dot(context, line);
   }
 
-  /** The visible line that is nearest to a place, at the sample under the cursor. */
+  /** Returns the visible line nearest to a vertical position, at the sample under the cursor. */
   nearest(y) {
     let best = null;
     let distance = Infinity;
@@ -99,7 +99,7 @@ export class Panel {
     return best;
   }
 
-  /** The lines of their own. */
+  /** Lines that are drawn separately. */
   #drawn() {
     return this.state.single().filter((line) => this.traces.isVisible(line));
   }
@@ -110,7 +110,7 @@ export class Panel {
     context.clip();
   }
 
-  /** What stands for many lines: a band, or the depth of all of them. */
+  /** Band or density of many lines. */
   #crowd(crowd) {
     return this.state.many === "band" ? this.#band(crowd) : this.#density(crowd);
   }
@@ -142,7 +142,7 @@ export class Panel {
     return { run: crowd.run, low, high, draw };
   }
 
-  /** The title says over what time the points are means, where single samples would say little. */
+  /** Shows the title; for smoothed quantities, with the averaging time. */
   #name() {
     const { runsShown, series } = this.state;
     const steps = [...runsShown].filter((run) => this.spec.smooth && this.traces.step(run) > 1);
@@ -150,7 +150,7 @@ export class Panel {
     this.title.textContent = this.spec.title + (steps.length ? `, means of ${valueText(Math.round(longest))} ms` : "");
   }
 
-  /** The vertical axes hold what is drawn, and zero: one axis for all runs, or one for each. */
+  /** Sets the ranges of the vertical axes, which include zero: one axis for all runs, or one for each. */
   #scale(drawn) {
     const own = this.state.scales === "own";
     this.ends = (own ? this.state.facts.runs : [null]).map((_, run) => {
@@ -196,14 +196,14 @@ export class Panel {
     follow(context, this.traces.trace(trace.line, beside), this.x, y, look);
   }
 
-  /** Draw a line once more, above the others. */
+  /** Draws a line again, above the others. */
   #bringForward(context, trace) {
     const own = this.state.single().includes(trace.line);
     if (!own) follow(context, trace, this.x, this.y(trace.line.run), { colour: `${theme.paper}c0`, width: 4 });
     this.#stroke(context, trace, own ? 2.4 : 1.7);
   }
 
-  /** Mark a line at the sample under the cursor, if the line goes through its samples. */
+  /** Marks a line at the sample under the cursor, if the line passes through its samples. */
   #dot(context, line) {
     if (this.spec.smooth && this.traces.step(line.run) > 1) return;
     const series = this.traces.series(line);
@@ -227,7 +227,7 @@ export class Panel {
   }
 }
 
-/** The ends of an axis for some lines. */
+/** Range of an axis for the given lines. */
 function reach(drawn) {
   let least = 0;
   let largest = 0;

@@ -1,6 +1,6 @@
-/** Strokes and fills; `x` and `y` give places on the canvas. */
+/** Strokes and fills; `x` and `y` map values to positions on the canvas. */
 
-/** A line through points; what is not a number is a gap. */
+/** Draws a line through points; NaN is a gap. */
 export function follow(context, { time, values }, x, y, { colour, width, dashes = [] }) {
   context.beginPath();
   let joined = false;
@@ -8,7 +8,7 @@ export function follow(context, { time, values }, x, y, { colour, width, dashes 
     const known = values[i] === values[i];
     if (known) {
       const [right, down] = [x(time[i]), y(values[i])];
-      // A line of no length is not drawn: what stands alone between gaps gets a little of it.
+      // A line of zero length is invisible, so a single point between gaps gets a short line.
       if (!joined) context.moveTo(right - 0.6, down);
       context.lineTo(joined ? right : right + 0.6, down);
     }
@@ -22,7 +22,7 @@ export function follow(context, { time, values }, x, y, { colour, width, dashes 
   context.setLineDash([]);
 }
 
-/** The ground between two curves, whose points `x` places; a gap ends a piece of it. */
+/** Fills the area between two curves, whose points are at `x`; a gap ends a piece of it. */
 export function ground(context, low, high, x, y, colour) {
   context.beginPath();
   for (let start = 0; start < low.length; start++) {
@@ -39,7 +39,7 @@ export function ground(context, low, high, x, y, colour) {
   context.fill();
 }
 
-/** A straight line. */
+/** Draws a straight line. */
 export function rule(context, [left, top], [right, bottom], colour, dashes = []) {
   context.beginPath();
   context.moveTo(left, top);

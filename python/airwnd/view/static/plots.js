@@ -1,4 +1,4 @@
-/** The panels on their common time axis: zoom, cursor, legend. */
+/** The panels with their common time axis: zoom, cursor, legend. */
 
 import { BAND } from "airwnd/band.js";
 import { fresh, Frame, LEFT, setMargins, theme } from "airwnd/canvas.js";
@@ -12,7 +12,7 @@ const MOST_NAMED = 24;
 
 export class Plots {
   #drag = null;
-  #asked = { base: false, over: false };
+  #requested = { base: false, over: false };
 
   constructor(state, looks, events) {
     Object.assign(this, { state, looks });
@@ -24,26 +24,26 @@ export class Plots {
     this.panels = state.facts.panels.map((spec) => new Panel(spec, state, looks));
     this.list.append(...this.panels.map((panel) => panel.element));
     this.lanes = new Lanes(state, looks, events);
-    state.on(["lines", "range", "panels", "theme"], () => this.#ask("base"));
-    state.on(["cursor", "hover"], () => this.#ask("over"));
-    new ResizeObserver(() => this.#ask("base")).observe(this.list);
+    state.on(["lines", "range", "panels", "theme"], () => this.#request("base"));
+    state.on(["cursor", "hover"], () => this.#request("over"));
+    new ResizeObserver(() => this.#request("base")).observe(this.list);
     this.#listen();
     this.draw();
   }
 
-  /** Several changes before the next picture cost one redraw. */
-  #ask(what) {
-    const asked = this.#asked.base || this.#asked.over;
-    this.#asked[what] = true;
-    if (asked) return;
+  /** Requests a redraw; several requests before the next frame cause a single redraw. */
+  #request(what) {
+    const pending = this.#requested.base || this.#requested.over;
+    this.#requested[what] = true;
+    if (pending) return;
     requestAnimationFrame(() => {
-      if (this.#asked.base) this.draw();
+      if (this.#requested.base) this.draw();
       else this.drawOver();
     });
   }
 
   draw() {
-    this.#asked = { base: false, over: false };
+    this.#requested = { base: false, over: false };
     const start = performance.now();
     for (const panel of this.panels) panel.element.hidden = !panel.shown;
     this.lanes.arrange();
@@ -60,7 +60,7 @@ export class Plots {
   }
 
   drawOver() {
-    this.#asked.over = false;
+    this.#requested.over = false;
     const drag = this.#drag?.zooming ? [this.#drag.x, this.#drag.now].sort((a, b) => a - b) : null;
     for (const panel of this.shown) panel.drawOver(drag);
     this.lanes.drawOver();
@@ -96,22 +96,22 @@ export class Plots {
     this.legend.replaceChildren(...entries.slice(0, MOST_NAMED), ...named);
   }
 
-  /** What stands for many flows; what is true of all runs is said once. */
+  /** Legend entries of bands or densities; text that is equal for all runs appears once. */
   #crowdEntries() {
     const { state } = this;
     const several = state.facts.runs.length > 1;
     const visible = state.visible();
-    const said = [...state.runsShown].sort().map((run) => {
+    const texts = [...state.runsShown].sort().map((run) => {
       const count = visible.filter((line) => line.run === run).length;
       const span = valueText(Math.round(this.frame.step(run, BAND) * state.series[run].interval * 1e3));
       const band = `median, 5th to 95th percentile of ${count} flows (means of ${span} ms)`;
-      return { run, text: state.many === "band" ? band : `${count} flows, darker where they are many` };
+      return { run, text: state.many === "band" ? band : `${count} flows, darker where lines overlap` };
     });
-    const one = new Set(said.map(({ text }) => text)).size === 1;
+    const one = new Set(texts.map(({ text }) => text)).size === 1;
     const picture = (run) => swatch(this.looks.crowd(run), BROAD);
-    if (!several) return said.map(({ run, text }) => this.#entry(picture(run), text));
-    const labels = said.map(({ run, text }) => this.#entry(picture(run), state.facts.runs[run].label + (one ? "" : `: ${text}`)));
-    return one ? [...labels, this.#entry(said[0].text)] : labels;
+    if (!several) return texts.map(({ run, text }) => this.#entry(picture(run), text));
+    const labels = texts.map(({ run, text }) => this.#entry(picture(run), state.facts.runs[run].label + (one ? "" : `: ${text}`)));
+    return one ? [...labels, this.#entry(texts[0].text)] : labels;
   }
 
   #entry(...parts) {
@@ -139,7 +139,7 @@ export class Plots {
     });
     element.addEventListener("pointerup", (event) => this.#drop(event));
     element.addEventListener("pointercancel", () => this.#endDrag());
-    // A finger that leaves the screen has looked at what it has touched.
+    // A finger leaving the screen keeps the cursor at the touched position.
     element.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.#lookAway());
     element.addEventListener("dblclick", () => state.zoom(state.whole.from, state.whole.to));
     element.addEventListener("wheel", (event) => this.#wheel(event, inside(event), place(event)), { passive: false });
@@ -154,7 +154,7 @@ export class Plots {
       this.state.zoom(drag.range.from + shift, drag.range.to + shift);
     } else if (Math.abs(x - drag.x) > CLICK || drag.zooming) {
       drag.zooming = true;
-      this.#ask("over");
+      this.#request("over");
     }
   }
 
@@ -163,7 +163,7 @@ export class Plots {
     if (!drag) return;
     if (drag.zooming) {
       const [from, to] = [drag.x, drag.now].sort((a, b) => a - b).map((x) => this.frame.time(Math.max(LEFT, x)));
-      // The pointer lies elsewhere in the new time than in the old.
+      // The zoom changes the time under the pointer.
       this.#lookAway();
       this.state.zoom(from, to);
     } else if (!drag.panning && drag.panel && this.state.hovered) {
@@ -174,7 +174,7 @@ export class Plots {
   #endDrag() {
     const drag = this.#drag;
     this.#drag = null;
-    this.#ask("over");
+    this.#request("over");
     return drag;
   }
 

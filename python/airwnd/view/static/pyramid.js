@@ -1,9 +1,9 @@
-/** Least and largest values of every 4, 16, 64, ... samples: what a pixel column needs is found in a few steps. */
+/** Minima and maxima over 4, 16, 64, ... samples: the range of a pixel column takes only a few steps. */
 
 const STEP = 4;
 
 export class Pyramid {
-  /** @param values rows of samples, one row a flow; NaN where nothing is known. */
+  /** @param values rows of samples, one row per flow; NaN for a missing value. */
   constructor(values, rows, length) {
     this.rows = rows;
     this.levels = [{ factor: 1, length, low: values, high: values }];
@@ -13,8 +13,8 @@ export class Pyramid {
   }
 
   /**
-   * Least and largest value of a row in each pixel column; NaN where there is none.
-   * @param edges the first sample of each column, and the end of the last one.
+   * Computes the minimum and maximum of a row in each pixel column; NaN if there are no values.
+   * @param edges first sample of each column, and the end of the last column.
    */
   columns(row, edges, low, high) {
     const count = edges.length - 1;

@@ -1,4 +1,4 @@
-/** The values under the cursor, beside a panel's title. */
+/** The values under the cursor, next to a panel's title. */
 
 import { BROAD, swatch } from "airwnd/looks.js";
 import { nearest, valueText } from "airwnd/scale.js";
@@ -14,7 +14,7 @@ export class Readout {
     this.element.replaceChildren();
   }
 
-  /** Show the values of lines that are drawn, of those that are looked at, and of the bands. */
+  /** Shows the values of drawn lines, of hovered lines, and of the bands. */
   show(drawn, looked) {
     drawn.forEach((line) => this.#line(line));
     if (looked.length) this.#add([looked[0].id]);
@@ -32,7 +32,7 @@ export class Readout {
     this.#add([picture, ` ${text}`], { run: line.run, flow: line.id, value });
   }
 
-  /** The bands; of several runs the medians only. */
+  /** Shows the values of the bands; for several runs, only the medians. */
   #bands() {
     this.traces.crowds().forEach((crowd, place) => {
       const { time, lines } = this.traces.band(crowd);

@@ -1,6 +1,6 @@
 /** Axes and numbers. */
 
-/** Round values for marks on an axis, at most about `most` of them. */
+/** Returns round values for ticks on an axis, at most about `most` of them. */
 export function ticks(low, high, most) {
   const rough = (high - low) / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -10,14 +10,14 @@ export function ticks(low, high, most) {
   return { step, values: found };
 }
 
-/** A mark's text; digits as the step needs them. */
+/** Formats a tick label with the digits required by the step. */
 export function tickText(value, step) {
   const [factor, letter] = Math.abs(step) >= 1e6 || Math.abs(value) >= 1e6 ? [1e6, "M"] : Math.abs(value) >= 1e4 ? [1e3, "k"] : [1, ""];
   const digits = Math.max(0, Math.ceil(-Math.log10(step / factor) - 1e-9));
   return value === 0 ? "0" : (value / factor).toFixed(digits) + letter;
 }
 
-/** A value as the page shows it: up to three digits after the point, thousands apart. */
+/** Formats a value: up to three decimals, with thousands separators. */
 export function valueText(value, digits) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (typeof value !== "number") return String(value);
@@ -25,7 +25,7 @@ export function valueText(value, digits) {
   return value.toLocaleString("en", { minimumFractionDigits: digits ?? 0, maximumFractionDigits: most });
 }
 
-/** The place of the first entry that is not below `wanted`. */
+/** Returns the index of the first entry that is not below `wanted`. */
 export function lowerBound(sorted, wanted) {
   let low = 0;
   let high = sorted.length;
@@ -37,7 +37,7 @@ export function lowerBound(sorted, wanted) {
   return low;
 }
 
-/** The place of the entry nearest to `wanted`. */
+/** Returns the index of the entry nearest to `wanted`. */
 export function nearest(sorted, wanted) {
   const after = Math.min(lowerBound(sorted, wanted), sorted.length - 1);
   const before = Math.max(after - 1, 0);

@@ -1,4 +1,4 @@
-/** The time series of one run: a grid of instants and flows for each quantity. */
+/** The time series of one run: a grid of times and flows for each quantity. */
 
 import { Band } from "airwnd/band.js";
 import { Pyramid } from "airwnd/pyramid.js";
@@ -20,17 +20,17 @@ export class Series {
     return this.columns.has(column);
   }
 
-  /** The value of a flow at a sample; NaN where nothing is known. */
+  /** Returns the value of a flow at a sample; NaN if it is missing. */
   value(column, flow, sample) {
     return this.has(column) ? this.columns.get(column)[flow * this.length + sample] : NaN;
   }
 
-  /** The sample nearest to an instant. */
+  /** Returns the sample nearest to a time. */
   nearest(time) {
     return nearest(this.time, time);
   }
 
-  /** The first sample of each of `count` equal parts of the time between two instants, and the end of the last. */
+  /** Returns the first sample of each of `count` equal parts of a time range, and the end of the last part. */
   edges(from, to, count) {
     const edges = new Int32Array(count + 1);
     let sample = lowerBound(this.time, from);
@@ -39,12 +39,12 @@ export class Series {
       while (sample < this.length && this.time[sample] < edge) sample++;
       edges[column] = sample;
     }
-    // The last part has both its ends.
+    // The last part includes both of its ends.
     if (sample < this.length && this.time[sample] === to) edges[count]++;
     return edges;
   }
 
-  /** The means over steps of `size` samples that the samples from `first` to `end` lie in, at the steps' middles. */
+  /** Returns means over the steps of `size` samples that cover the samples from `first` to `end`, at the steps' middles. */
   means(column, flow, size, first, end) {
     const all = this.columns.get(column).subarray(flow * this.length, (flow + 1) * this.length);
     if (size === 1) return { time: this.time.subarray(first, end), values: all.subarray(first, end) };
@@ -75,7 +75,7 @@ export class Series {
     return this.#pyramids.get(column);
   }
 
-  /** The spread over some flows; kept until it is asked for others. */
+  /** Returns the band over the given flows; cached until other flows are requested. */
   band(column, flows) {
     const key = flows.join(" ");
     const kept = this.#bands.get(column);

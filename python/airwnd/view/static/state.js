@@ -1,4 +1,4 @@
-/** What is shown, selected and looked at; whoever draws listens. */
+/** State of the page: what is shown, selected and hovered. Views register listeners for changes. */
 
 export const FEW = 8;
 
@@ -30,32 +30,32 @@ export class State {
     this.cursor = null;
   }
 
-  /** Call `listener` after changes of a topic: "lines", "hover", "range", "cursor", "panels" or "theme". */
+  /** Registers a listener for changes of topics: "lines", "hover", "range", "cursor", "panels" or "theme". */
   on(topics, listener) {
     for (const topic of topics) this.#listeners.set(topic, [...(this.#listeners.get(topic) ?? []), listener]);
   }
 
-  tell(topic) {
+  notify(topic) {
     for (const listener of this.#listeners.get(topic) ?? []) listener();
   }
 
-  /** The lines that count: shown, in a run that is shown. */
+  /** Returns the visible lines: shown lines of shown runs. */
   visible() {
     return this.lines.filter((line) => this.shown.has(line) && this.runsShown.has(line.run));
   }
 
-  /** What to draw as lines of their own. */
+  /** Returns the lines to draw separately. */
   single() {
     const visible = this.visible();
     return visible.length <= FEW ? visible : visible.filter((line) => this.selected.has(line));
   }
 
-  /** Whether there are too many for lines of their own. */
+  /** Returns whether there are too many lines to draw all of them separately. */
   crowded() {
     return this.visible().length > FEW;
   }
 
-  /** A flow keeps its place among the looks while it is drawn, whatever else comes or goes. */
+  /** Returns the index of a flow's style; a flow keeps it while it is drawn. */
   slot(line) {
     return this.#slots.get(line.id) ?? 0;
   }
@@ -72,12 +72,12 @@ export class State {
     }
   }
 
-  /** The line, and the same flow in other runs if these are linked. */
+  /** Returns the line and, if runs are linked, the lines of the same flow in other runs. */
   kin(line) {
     return this.linked ? this.lines.filter((other) => other.id === line.id) : [line];
   }
 
-  /** Select lines or take them out of the selection; what is selected is shown. */
+  /** Adds lines to the selection, which also shows them, or removes them from it. */
   select(lines, wanted) {
     for (const line of lines.flatMap((each) => this.kin(each))) {
       if (wanted) {
@@ -104,27 +104,27 @@ export class State {
 
   changedLines() {
     this.assignSlots();
-    this.tell("lines");
+    this.notify("lines");
   }
 
   hover(line) {
     if (line === this.hovered) return;
     this.hovered = line;
-    this.tell("hover");
+    this.notify("hover");
   }
 
-  /** Show a part of the time, within the run and no shorter than a few samples. */
+  /** Sets the shown time range, within the run and no shorter than a few samples. */
   zoom(from, to) {
     const least = Math.min(...this.series.map((each) => each.interval)) * 4 || 1e-3;
     const length = Math.min(Math.max(to - from, least), this.whole.to - this.whole.from);
     const middle = (from + to) / 2;
     const start = Math.min(Math.max(middle - length / 2, this.whole.from), this.whole.to - length);
     this.range = { from: start, to: start + length };
-    this.tell("range");
+    this.notify("range");
   }
 
   look(time) {
     this.cursor = time;
-    this.tell("cursor");
+    this.notify("cursor");
   }
 }

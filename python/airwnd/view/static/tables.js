@@ -1,4 +1,4 @@
-/** The tables: flows with their figures, runs with their totals. */
+/** The tables: flows with their results, runs with their totals. */
 
 import { swatch } from "airwnd/looks.js";
 import { valueText } from "airwnd/scale.js";
@@ -9,17 +9,17 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
-/** A column's head, its unit below. */
+/** Heading of a column, with its unit below. */
 function headTexts({ head, unit }) {
   return unit ? [head, element("small", { className: "soft", textContent: unit })] : [head];
 }
 
-/** A cell of the line of heads; its tooltip explains the column. */
+/** A header cell; its tooltip explains the column. */
 function headCell({ meaning = "" }, properties, ...children) {
   return element("th", { scope: "col", title: meaning, ...properties }, ...children);
 }
 
-/** Words are aligned to the left, numbers to the right. */
+/** A cell: words are left-aligned, numbers right-aligned. */
 function cell(name, value, digits) {
   const text = valueText(value, digits ?? undefined);
   return element(name, { className: typeof value === "string" ? "word" : "", textContent: text });
@@ -55,7 +55,7 @@ export class FlowTable {
       button.addEventListener("click", () => this.#sortBy(key));
       return made;
     });
-    this.all = element("input", { type: "checkbox", title: "show all, or none" });
+    this.all = element("input", { type: "checkbox", title: "show all or none" });
     this.all.setAttribute("aria-label", "show all flows");
     this.all.addEventListener("change", () => this.state.show(this.#listed(), this.all.checked));
     this.heads = heads;
@@ -90,7 +90,7 @@ export class FlowTable {
     const rank = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
     const there = (row) => row.value !== null && row.value !== undefined;
     const keyed = this.rows.map((row) => ({ row, value: this.#value(row.line, key) }));
-    // What has no figure comes last, however the rest is sorted.
+    // Rows without a value come last in either order.
     keyed.sort((a, b) => there(b) - there(a) || (there(a) && there(b) ? sign * rank(a.value, b.value) : 0));
     this.rows = keyed.map(({ row }) => row);
     this.body.append(...this.rows.map((row) => row.element));
@@ -125,7 +125,7 @@ export class FlowTable {
     link.querySelector("input").addEventListener("change", (event) => (state.linked = event.target.checked));
   }
 
-  /** The lines that the filter leaves. */
+  /** Lines that pass the filter. */
   #listed() {
     return this.rows.filter((row) => !row.element.hidden).map((row) => row.line);
   }
@@ -155,7 +155,7 @@ export class FlowTable {
   }
 }
 
-/** The runs side by side, and what differs between their scenarios. */
+/** Fills the table of runs and the table of differences between their scenarios. */
 export function showRuns(state, looks) {
   const { runs, totalFigures, differences } = state.facts;
   const section = document.getElementById("runs");
@@ -192,7 +192,7 @@ export function showRuns(state, looks) {
   );
 }
 
-/** The groups of flows in which somebody waited for something, and which part of it took how long. */
+/** Fills the table of completion times by group of flows, and draws their distributions. */
 export function showGroups(state, { looks }) {
   const { runs, groupFigures } = state.facts;
   const groups = runs.flatMap((run) => run.groups.map((group) => ({ run: run.label, ...group })));
@@ -213,7 +213,7 @@ export function showGroups(state, { looks }) {
   drawCurves(section.querySelector("svg"), groups, looks);
 }
 
-/** Steps from the least to the largest completion time; below 1 at the end where some were not completed. */
+/** Draws the CDFs of completion times; a curve ends below 1 if some transfers or pages were not completed. */
 function drawCurves(svg, groups, looks) {
   const [left, right, top, bottom] = [34, 290, 8, 112];
   const longest = Math.max(...groups.flatMap(({ curve }) => curve.map(([time]) => time)), 1e-9);

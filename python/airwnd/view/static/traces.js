@@ -1,8 +1,9 @@
-/** What a panel draws of its lines: points, least and largest values for each pixel column, bands. */
+/** Data that a panel draws of its lines: points, minima and maxima per pixel column, bands. */
 
 import { BAND } from "airwnd/band.js";
 
-// A flow is served now and then: its rate at an instant is nothing or a peak. Pixels for a mean that can be read.
+// Width in pixels of the averaging window of rates. A flow is served intermittently, so that single samples are either
+// zero or a peak.
 const SMOOTH = 4;
 
 export class Traces {
@@ -14,7 +15,7 @@ export class Traces {
     return this.state.series[line.run];
   }
 
-  /** A line's value at the sample nearest to an instant. */
+  /** Returns the value of a line at the sample nearest to a time. */
   at(line, time, column = this.spec.column) {
     const series = this.series(line);
     return series.value(column, line.flow, series.nearest(time));
@@ -25,12 +26,12 @@ export class Traces {
     return shown.has(line) && runsShown.has(line.run) && this.series(line).has(this.spec.column);
   }
 
-  /** How many samples go into a point of a line: those of a pixel, or of some where single samples say little. */
+  /** Returns the number of samples per point of a line: those of one pixel, or of more for smoothed quantities. */
   step(run) {
     return this.frame.step(run, this.spec.smooth ? SMOOTH : 1);
   }
 
-  /** Where a line goes, and, where a point is a mean of many samples, the least and largest for each pixel column. */
+  /** Returns the points of a line and, if points are means of several samples, minima and maxima per pixel column. */
   trace(line, column = this.spec.column) {
     const points = this.#points(line, column);
     if (!this.#isWide(line.run)) return { line, ...points, low: points.values, high: points.values, wide: false };
@@ -40,14 +41,14 @@ export class Traces {
     return { line, ...points, low, high, wide: true };
   }
 
-  /** The visible lines of each run that is shown and has the quantity. */
+  /** Returns the visible lines of each shown run that has the quantity. */
   crowds() {
     const visible = this.state.visible().filter((line) => this.series(line).has(this.spec.column));
     const crowds = [...this.state.runsShown].map((run) => ({ run, lines: visible.filter((line) => line.run === run) }));
     return crowds.filter(({ lines }) => lines.length);
   }
 
-  /** The band of a run's lines: times, and the lines of the percentiles. */
+  /** Returns the band of a run's lines: times, and the lines of the percentiles. */
   band({ run, lines }) {
     const series = this.state.series[run];
     const band = series.band(this.spec.column, lines.map((line) => line.flow));
@@ -55,7 +56,7 @@ export class Traces {
     return band.within(step, ...this.frame.samples(run, series.length));
   }
 
-  /** Least and largest values of each line of a run, for each pixel column. */
+  /** Returns minima and maxima of each line of a run, per pixel column. */
   all({ run, lines }) {
     const { columns } = this.frame;
     const low = new Float32Array(lines.length * columns);
@@ -82,7 +83,7 @@ export class Traces {
     this.series(line).pyramid(column).columns(line.flow, this.frame.edges[line.run], low, high);
   }
 
-  /** Least and largest values of the straight lines between points, for each pixel column. */
+  /** Computes minima and maxima of the straight lines between points, per pixel column. */
   #between({ time, values }, low, high) {
     const { columns, from, to } = this.frame;
     const scale = columns / (to - from);
