@@ -79,7 +79,7 @@ def tables() -> Mapping[str, Table]:
     >>> import airwnd
     >>> column = airwnd.tables()["flows"].columns["delay_ms_p95"]
     >>> column.unit, column.meaning
-    ('ms', "One-way delay from the sender's IP to the receiver's: 95th percentile.")
+    ('ms', 'One-way delay between the IP layers of sender and receiver: 95th percentile.')
     """
     found = {}
     for raw in json.loads(_native.tables()):

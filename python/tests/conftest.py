@@ -161,7 +161,7 @@ below = 0.001
 unit = "kbit/s"
 """
 
-PAPER = """# Nobody, Table 0.
+PAPER = """# Example, Table 0.
 users,method,throughput_kbps
 2,drwa,900
 2,autotuning,1000
@@ -172,7 +172,7 @@ users,method,throughput_kbps
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An experiment with four settings of one second each."""
-    folder = tmp_path / "experiments" / "nobody" / "table0"
+    folder = tmp_path / "experiments" / "example" / "table0"
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")

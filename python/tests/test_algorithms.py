@@ -190,7 +190,7 @@ def test_an_explanation_has_words_ranges_and_a_fragment() -> None:
         "Source: RFC 9438",
         "W(t) = C (t - K)^3",
         "0.1 to 0.99",
-        '"linux"  That of Linux',
+        '"linux"  Arithmetic of Linux',
         "[[flow]]\n  cc = {",
     ):
         assert text in out

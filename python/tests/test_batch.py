@@ -154,7 +154,7 @@ def test_a_truncated_file_counts_as_missing(wire: Scenario, tmp_path: Path, endi
 def test_a_removed_run_is_named(wire: Scenario, tmp_path: Path) -> None:
     results = carry_out([Task(wire, 1)], Store(tmp_path), Processes(1))
     next(tmp_path.iterdir()).unlink()
-    with pytest.raises(InputError, match="the finished run of wire, seed 1 has been removed"):
+    with pytest.raises(InputError, match="the finished run of wire, seed 1 has since been removed"):
         results[0]
 
 

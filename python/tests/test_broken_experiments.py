@@ -133,7 +133,7 @@ decides = false
 """
 
 TABLE = """\
-# Nobody, Table 0.
+# Example, Table 0.
 users,method,rate,rtt
 2,drwa,900,20
 2,auto,1000,
@@ -162,7 +162,7 @@ FILES = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An experiment that uses most of what its files may hold."""
-    folder = tmp_path / "experiments" / "nobody" / "table0"
+    folder = tmp_path / "experiments" / "example" / "table0"
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     for name, text in FILES.items():
@@ -520,7 +520,7 @@ def test_the_name_of_a_folder_is_an_anchor(folder: Path, name: str) -> None:
 def test_too_many_runs_are_rejected(folder: Path, cli: Cli) -> None:
     done = cli("reproduce", folder, "--seeds", 10**18)
     assert done.returncode == 2
-    message = f"airwnd: nobody/table0: 6 settings of {10**18} seeds each are over 1000000 runs\n"
+    message = f"airwnd: example/table0: 6 settings of {10**18} seeds each are over 1000000 runs\n"
     assert (done.stdout, done.stderr) == ("", message)
 
 
@@ -528,7 +528,7 @@ def test_all_papers_are_read_before_anything_runs(folder: Path, cli: Cli, tmp_pa
     other = folder.parents[1] / "other" / "paper.toml"
     other.parent.mkdir()
     other.write_text("title = 5", encoding="utf-8")
-    done = cli("reproduce", "nobody/table0", "--quick", "--out", "out")
+    done = cli("reproduce", "example/table0", "--quick", "--out", "out")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"airwnd: {other}: title: expected a string, found 5\n"
     assert not (tmp_path / "out").exists()
@@ -552,10 +552,10 @@ def test_text_is_shown_literally(folder: Path, cli: Cli, tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
     assert MARKUP in " ".join(done.stdout.split())
     assert "LEVEL" in done.stdout
-    for page in (tmp_path / "out" / "index.html", tmp_path / "out" / "nobody" / "index.html"):
+    for page in (tmp_path / "out" / "index.html", tmp_path / "out" / "example" / "index.html"):
         assert "<script>alert" not in page.read_text(encoding="utf-8")
         assert "&lt;script&gt;alert" in page.read_text(encoding="utf-8")
-    text = (tmp_path / "out/nobody/index.html").read_text(encoding="utf-8")
+    text = (tmp_path / "out/example/index.html").read_text(encoding="utf-8")
     assert "_PLOT &lt;/script&gt;" in text
     labels = [
         json.loads(figure)["layout"]["yaxis"]["title"]["text"]
@@ -639,7 +639,7 @@ def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
         for name, text in FILES.items():
             contents = text.encode()
             (folder / name).write_bytes(_broken(data, contents) if name in broken else contents)
-        message = "nobody"
+        message = "example"
         experiment = None
         try:
             experiment = accepted(folder)
@@ -647,7 +647,7 @@ def attack(folder: Path, inputs: int, *, run: bool = False) -> Counter[str]:
             message = str(error)
         counts["accepted" if experiment else "refused"] += 1
         assert len(message.splitlines()) == 1
-        assert "nobody" in message, "the message names the file"
+        assert "example" in message, "the message names the file"
         if run and experiment and len(list(experiment.settings())) * experiment.quick.seeds < 50:
             counts["run"] += 1
             effort = runner.Effort(

@@ -105,7 +105,7 @@ lines = "method"
 at = { queue = "10KiB" }
 """
 
-PAPER = """# Nobody, Table 0.
+PAPER = """# Example, Table 0.
 queue,method,rate,delay
 10KiB,drwa,5,50
 50KiB,drwa,6,60
@@ -115,7 +115,7 @@ queue,method,rate,delay
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    folder = tmp_path / "nobody" / "figures"
+    folder = tmp_path / "example" / "figures"
     folder.mkdir(parents=True)
     (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
     (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")

@@ -598,13 +598,13 @@ def test_a_file_system_without_locks_gives_a_warning(tmp_path: Path, monkeypatch
 
 def test_only_the_reproduction_in_use_is_refused(command: Command, folder: Path, tmp_path: Path) -> None:
     words = ("reproduce", str(folder), "--quick", "--out", "out")
-    table, other = (tmp_path / "out" / "nobody" / name for name in ("table0", "table1"))
+    table, other = (tmp_path / "out" / "example" / name for name in ("table0", "table1"))
     for used in (table, other):
         used.mkdir(parents=True)
     with locked(table):
         code, _, errors = command(*words)
     assert code == 2
-    assert f"out/nobody/table0: in use by process {os.getpid()} on " in errors
+    assert f"out/example/table0: in use by process {os.getpid()} on " in errors
     with locked(other):
         assert command(*words)[0] == 0
 

@@ -107,7 +107,9 @@ def test_the_picture_shows_the_completions(run: Run) -> None:
     legend = axes.get_legend()
     assert legend is not None
     assert [text.get_text().split(" ")[0] for text in legend.get_texts()] == ["a", "b"]
-    with pytest.raises(InputError, match=r"nothing of long was completed; groups .*: short, pages"):
+    with pytest.raises(
+        InputError, match=r"no transfer or page of long was completed; groups .*: short, pages"
+    ):
         plot_fct({"a": run}, groups=["long"])
 
 

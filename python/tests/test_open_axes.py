@@ -184,7 +184,7 @@ OPEN_AXES = """
 [[axis]]
 name = "buffer"
 label = "Buffer (KiB)"
-open = "Nobody says how large it is."
+open = "The paper does not give its size."
 shown = "20KiB"
 key = "rlc.queue.buffer"
 values = ["10KiB", "20KiB"]
@@ -192,7 +192,7 @@ values = ["10KiB", "20KiB"]
 [[axis]]
 name = "factor"
 label = "DRWA's factor"
-open = "Nobody knows it."
+open = "The paper does not give it."
 when = { method = ["drwa"] }
 key = "flow[0].rwnd.lambda"
 values = [1, 2]
@@ -221,7 +221,7 @@ def test_identical_settings_are_run_once(left_open: Path, tmp_path: Path) -> Non
     for setting in found.experiment.settings():
         assert (setting[3] == "") == (setting[1] == "autotuning")
     report.write(found, tmp_path / "out")
-    rows = (tmp_path / "out" / "nobody" / "table0" / "results.csv").read_text(encoding="utf-8").splitlines()
+    rows = (tmp_path / "out" / "example" / "table0" / "results.csv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 1 + found.runs
 
 
@@ -273,7 +273,7 @@ only = {{ users = [2] }}
     said = StringIO()
     terminal.show(results, Console(file=said, width=100))
     assert "one set-up: Buffer 20 KiB, DRWA's factor 1" in said.getvalue()
-    assert json.loads((tmp_path / "out/nobody/table0/results.json").read_text()) == json.loads(
+    assert json.loads((tmp_path / "out/example/table0/results.json").read_text()) == json.loads(
         json.dumps(found)
     )
 
@@ -324,7 +324,7 @@ def test_plots_may_draw_open_axes(left_open: Path, tmp_path: Path) -> None:
         ("{ method =", "{ factor =", r"axis\[3\]\.when: `factor` is not one of the other axes"),
         ('["drwa"]', '["arwa"]', r"axis\[3\]\.when: `arwa` is not a level of `method`: drwa, autotuning"),
         ('shown = "20KiB"', 'shown = "30KiB"', r"axis\[2\].*shown: `30KiB` is not one of 10KiB, 20KiB"),
-        ('open = "Nobody says how large it is."\n', "", r"axis\[2\].*shown: only an axis with `open`"),
+        ('open = "The paper does not give its size."\n', "", r"axis\[2\].*shown: only an axis with `open`"),
         ('shown = "20KiB"', "when = { factor = [1] }", None),
         ('name = "users"', 'name = "users"\nwhen = { method = ["drwa"] }', None),
     ],

@@ -181,7 +181,7 @@ def test_distributions_end_where_the_values_end(web: Run) -> None:
     assert delays.get_xlabel() == "One-way delay (ms)"
     with pytest.raises(InputError, match="no column `delay`"):
         web.plot_cdf("delay")
-    with pytest.raises(InputError, match=r"no values of fct_s|nothing of bulk was completed"):
+    with pytest.raises(InputError, match=r"no values of fct_s|no transfer or page of bulk was completed"):
         web.plot_cdf("fct_s", groups=["bulk"])
 
 

@@ -341,7 +341,7 @@ def test_the_bytes_are_known(tmp_path: Path) -> None:
     assert hashlib.sha256(content.replace(program, b"airwnd 0.1.0")).hexdigest() == GOLDEN
 
 
-GOLDEN = "483475b1a273aa5ca4eb9048cdbd9642771167844450d7b381f903c034677c91"
+GOLDEN = "c06a7207c65727b2437ba49a668608400b1dc8ce493ee3ba75e9c71c405ee2b9"
 
 
 def test_the_file_is_complete_after_an_interruption(tmp_path: Path) -> None:

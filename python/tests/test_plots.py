@@ -465,7 +465,7 @@ def test_run_keeps_allocations(cli: Cli, file: Path, tmp_path: Path) -> None:
         ),
         (("plot", "timeline", "sites.toml", "--flow", "x"), "no flow `x`; there are flow-0"),
         (("plot", "timeline", "."), ".: not a run's folder, it has no manifest.json"),
-        (("plot", "timeline", ".", "--seed", "2"), "--set and --seed are for scenarios"),
+        (("plot", "timeline", ".", "--seed", "2"), "--set and --seed apply to scenarios"),
         (("run", "sites.toml", "--allocations", "1s"), "--allocations 1s: expected FROM..TO"),
         (
             ("run", "sites.toml", "--allocations", "2s..1s"),

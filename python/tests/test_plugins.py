@@ -263,9 +263,9 @@ def test_a_file_is_relative_to_the_scenario(cli: Cli, tmp_path: Path) -> None:
     elsewhere.mkdir()
     for where in (Path("..") / "s.toml", tmp_path / "s.toml"):
         assert cli("run", where, "--allow-code", cwd=elsewhere).returncode == 0
-    assert cli("check", "s.toml", "--set", "flow[0].cc.class=deep/mine.py:Nobody").stderr == (
-        "airwnd: --set flow[0].cc.class=deep/mine.py:Nobody: flow[0].cc.class: deep/mine.py: "
-        "there is no class `Nobody`; it has: `NewReno`\n"
+    assert cli("check", "s.toml", "--set", "flow[0].cc.class=deep/mine.py:Missing").stderr == (
+        "airwnd: --set flow[0].cc.class=deep/mine.py:Missing: flow[0].cc.class: deep/mine.py: "
+        "there is no class `Missing`; it has: `NewReno`\n"
     )
 
 

@@ -29,12 +29,12 @@ from airwnd.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
 
-NAME = "nobody/table0"
+NAME = "example/table0"
 CHART = "document.querySelector('.chart')"
 RANGE = f"{CHART}._fullLayout.xaxis.range"
 
 PAPER = """
-title = "A paper that nobody wrote"
+title = "A paper that was never written"
 authors = "N. N."
 year = 1999
 
@@ -51,7 +51,7 @@ text = "Nothing arrives"
 [[claim]]
 id = "T3"
 where = "section 9"
-text = "Nobody has looked at this"
+text = "This is not judged"
 """
 
 
@@ -76,7 +76,7 @@ def stored(out: Path) -> Findings:
 
 
 def test_no_link_is_broken(out: Path) -> None:
-    pages = [out / "index.html", out / "nobody" / "index.html"]
+    pages = [out / "index.html", out / "example" / "index.html"]
     texts = {page.resolve(): html.unescape(page.read_text(encoding="utf-8")) for page in pages}
     names = {page: re.findall(r'\bid="([^"]*)"', text) for page, text in texts.items()}
     for page, text in texts.items():
@@ -94,8 +94,8 @@ def test_no_link_is_broken(out: Path) -> None:
 
 
 def test_the_page_is_complete(out: Path) -> None:
-    text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
-    for wanted in ("A paper that nobody wrote", "1900.0", "It does.", 'duration = "1s"'):
+    text = (out / "example" / "index.html").read_text(encoding="utf-8")
+    for wanted in ("A paper that was never written", "1900.0", "It does.", 'duration = "1s"'):
         assert wanted in html.unescape(text), wanted
 
 
@@ -118,13 +118,13 @@ def test_the_index_leads_to_the_claim(out: Path, open_page: OpenPage, shoot: Sho
     assert page.locator(".claims li:visible").count() == 1
     assert page.locator("#shown").inner_text() == "1 of 3 claims"
     page.locator(".claims li:visible a").click()
-    page.wait_for_url("**/nobody/index.html#table0-T1")
+    page.wait_for_url("**/example/index.html#table0-T1")
     assert "Something arrives" in page.locator("#table0-T1").inner_text()
 
 
 def test_a_search_expands_its_matches(out: Path, open_page: OpenPage) -> None:
     page = open_page(out / "index.html")
-    page.locator("#search").fill("looked")
+    page.locator("#search").fill("not judged")
     assert list(claims(page, ".claims li:visible")) == ["T3"]
     page.locator("#search").fill("")
     assert list(claims(page, ".claims li:visible")) == ["T1", "T2"]
@@ -138,7 +138,7 @@ def test_claims_come_before_pictures(out: Path, open_page: OpenPage) -> None:
     assert claim["y"] + claim["height"] <= picture["y"]
 
 
-@pytest.mark.parametrize("name", ["index.html", "nobody/index.html"])
+@pytest.mark.parametrize("name", ["index.html", "example/index.html"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_fit_a_phone(
     out: Path, open_page: OpenPage, shoot: Shoot, name: str, scheme: Literal["light", "dark"]
@@ -168,7 +168,7 @@ def test_pages_fit_a_phone(
 
 
 def test_charts_follow_the_colours_of_the_system(out: Path, open_page: OpenPage) -> None:
-    page = open_page(out / "nobody" / "index.html")
+    page = open_page(out / "example" / "index.html")
     page.emulate_media(color_scheme="light")
     page.locator("#table0-throughput").scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .plot-container")
@@ -178,17 +178,17 @@ def test_charts_follow_the_colours_of_the_system(out: Path, open_page: OpenPage)
 
 
 def test_the_initial_load_of_a_page_is_small(out: Path, open_page: OpenPage) -> None:
-    page = open_page(out / "nobody" / "index.html", width=390, height=300)
+    page = open_page(out / "example" / "index.html", width=390, height=300)
     page.wait_for_load_state("networkidle")
     assert page.evaluate("typeof Plotly") == "undefined", "no chart is near the viewport"
     assert page.locator(".plot-container").count() == 0
     page.locator("#table0-throughput").scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .plot-container")
-    pages = [out / "index.html", out / "nobody" / "index.html", out / "assets" / report.PLOTLY]
+    pages = [out / "index.html", out / "example" / "index.html", out / "assets" / report.PLOTLY]
     assert sum(path.stat().st_size for path in pages) < 1_500_000
 
 
-@pytest.mark.parametrize("name", ["index.html", "nobody/index.html"])
+@pytest.mark.parametrize("name", ["index.html", "example/index.html"])
 def test_headings_are_in_order(out: Path, open_page: OpenPage, name: str) -> None:
     page = open_page(out / name)
     levels = page.evaluate(
@@ -200,7 +200,7 @@ def test_headings_are_in_order(out: Path, open_page: OpenPage, name: str) -> Non
 
 
 def test_a_chart_shows_the_numbers_of_the_table(out: Path, open_page: OpenPage, shoot: Shoot) -> None:
-    page = open_page(out / "nobody" / "index.html")
+    page = open_page(out / "example" / "index.html")
     page.wait_for_selector("#table0-throughput .plot-container")
     shoot(page, "paper", whole=True)
     with (out / NAME / "results.csv").open(encoding="utf-8") as file:
@@ -227,7 +227,7 @@ def test_a_chart_shows_the_numbers_of_the_table(out: Path, open_page: OpenPage, 
 
 
 def test_hover_shows_the_value_and_a_click_hides_the_line(out: Path, open_page: OpenPage) -> None:
-    page = open_page(out / "nobody" / "index.html")
+    page = open_page(out / "example" / "index.html")
     chart = page.locator("#table0-throughput .chart")
     chart.scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .legendtoggle")
@@ -251,7 +251,7 @@ def test_hover_shows_the_value_and_a_click_hides_the_line(out: Path, open_page: 
 
 
 def test_a_drag_zooms_and_a_double_click_resets(out: Path, open_page: OpenPage) -> None:
-    page = open_page(out / "nobody" / "index.html")
+    page = open_page(out / "example" / "index.html")
     area = page.locator("#table0-throughput .nsewdrag")
     area.scroll_into_view_if_needed()
     whole = page.evaluate(RANGE)
@@ -273,7 +273,7 @@ def test_a_drag_zooms_and_a_double_click_resets(out: Path, open_page: OpenPage) 
 
 
 def test_print_has_still_pictures(out: Path, open_page: OpenPage) -> None:
-    page = open_page(out / "nobody" / "index.html")
+    page = open_page(out / "example" / "index.html")
     page.emulate_media(media="print")
     still = page.locator("#table0-throughput .still")
     assert still.is_visible()
@@ -286,7 +286,7 @@ def test_without_the_library_there_are_still_pictures(out: Path, browser: Browse
     (out / "assets" / report.PLOTLY).unlink()
     page = browser.new_page()
     page.set_default_timeout(HANG_MS)
-    page.goto((out / "nobody" / "index.html").resolve().as_uri())
+    page.goto((out / "example" / "index.html").resolve().as_uri())
     page.locator("#table0-throughput").scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .still", state="visible")
     page.close()
@@ -297,9 +297,9 @@ def test_a_page_combines_experiments_run_separately(folder: Path, out: Path) -> 
     folder.rename(second)
     experiment = Experiment.load(second)
     effort = Effort.of(experiment, 1, quick=True)
-    report.write(reproduce(experiment, effort, out / "nobody" / "table1", Processes(1)), out)
+    report.write(reproduce(experiment, effort, out / "example" / "table1", Processes(1)), out)
     report.write_pages(out)
-    text = (out / "nobody" / "index.html").read_text(encoding="utf-8")
+    text = (out / "example" / "index.html").read_text(encoding="utf-8")
     assert 'id="table0-T1"' in text
     assert 'id="table1-T1"' in text
     claims = findings.verdicts(findings.read_all(out))
@@ -310,9 +310,9 @@ def test_verdicts_of_two_reproductions_compare_by_diff(out: Path) -> None:
     rows = list(csv.reader((out / "verdicts.csv").read_text(encoding="utf-8").splitlines()))
     assert rows == [
         ["paper", "claim", "where", "verdict", "experiment", "there", "set-ups", "effort"],
-        ["nobody", "T1", "here", "holds", NAME, "holds", "", "full, 3 seeds"],
-        ["nobody", "T2", "here", "does not hold", NAME, "does not hold", "", "full, 3 seeds"],
-        ["nobody", "T3", "section 9", "not judged", "", "", "", ""],
+        ["example", "T1", "here", "holds", NAME, "holds", "", "full, 3 seeds"],
+        ["example", "T2", "here", "does not hold", NAME, "does not hold", "", "full, 3 seeds"],
+        ["example", "T3", "section 9", "not judged", "", "", "", ""],
     ]
 
 
@@ -372,7 +372,7 @@ def test_a_preview_shows_no_interval_and_no_verdict(folder: Path, tmp_path: Path
     assert not re.search(r"holds|does not hold|±|95 %", text)
     (chart,) = found["charts"]
     assert all(end is None for line in chart["lines"] for end in (*line["low"], *line["high"]))
-    page = (tmp_path / "nobody" / "index.html").read_text(encoding="utf-8")
+    page = (tmp_path / "example" / "index.html").read_text(encoding="utf-8")
     assert "A preview gives no verdict" in page
     assert "95 % interval</th>" not in page
     assert "1 experiment in preview" in (tmp_path / "index.html").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from airwnd.reproduce.verdict import Verdict
 from .conftest import Cli
 from .waiting import wait_until
 
-NAME = "nobody/table0"
+NAME = "example/table0"
 
 
 def results(folder: Path, out: Path, seeds: int = 2, jobs: int = 2) -> Results:
@@ -164,10 +164,10 @@ def test_experiments_are_found_by_name_from_a_subfolder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert [each.resolve() for each in find("nobody/table0")] == [folder]
-    assert [each.resolve() for each in find("nobody")] == [folder]
-    with pytest.raises(InputError, match=r"no experiment `nobdy`; there are .*nobody/table0"):
-        find("nobdy")
+    assert [each.resolve() for each in find("example/table0")] == [folder]
+    assert [each.resolve() for each in find("example")] == [folder]
+    with pytest.raises(InputError, match=r"no experiment `exmple`; there are .*example/table0"):
+        find("exmple")
 
 
 @pytest.mark.parametrize(

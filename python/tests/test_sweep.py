@@ -284,7 +284,7 @@ def test_an_interrupted_sweep_continues_to_the_same_bytes(
         ),
         (("--grid", "link[0].queue=1", "--grid", "link[0].queue=2"), "link[0].queue is varied twice"),
         (("--grid", "ue[0].count=1", "--random", "ue.0.count=1..2:1"), "ue[0].count is varied twice"),
-        (("--grid", "seed=1,2"), "grid seed: cannot be varied; --seeds says how many"),
+        (("--grid", "seed=1,2"), "grid seed: cannot be varied; --seeds sets the number of seeds"),
         (("--random", "link[0].queue=5"), "random link[0].queue=5: expected KEY=LOW..HIGH:N"),
         (("--random", "link[0].queue=9..5:3"), "the lower bound must be below the upper one"),
         (("--random", "link[0].queue=1..5:0"), "random link[0].queue=1..5:0: no points"),

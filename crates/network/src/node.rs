@@ -21,7 +21,7 @@ impl Node {
         match self {
             Node::Server => "the servers' IP",
             Node::Gateway => "the gateway's link to the servers",
-            Node::Enb(_) => "the base station's S1-U link, in GTP-U",
+            Node::Enb(_) => "the eNB's S1-U link, in GTP-U",
             Node::Ue(_) => "the UE's IP",
         }
     }

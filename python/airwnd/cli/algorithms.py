@@ -289,13 +289,17 @@ def _explain_term(term: "Term") -> None:
 def _details(text: str) -> None:
     """Print each paragraph and each equation after an empty line."""
     from airwnd.equations import plain
+    from airwnd.terminal import width
 
     for index, part in enumerate(re.split(r"^```math\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
         if index % 2:
             click.echo()
             for line in plain(part).splitlines():
-                # An equation that is cut is wrong: it may be wider than the terminal.
-                click.echo(f"    {line}")
+                # Cases are aligned by blanks, which a paragraph does not keep.
+                if len(line) + 4 > width():
+                    _paragraph(line, 4, 8)
+                else:
+                    click.echo(f"    {line}")
             continue
         for paragraph in filter(str.strip, part.split("\n\n")):
             click.echo()
