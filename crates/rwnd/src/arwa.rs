@@ -58,7 +58,10 @@ pub enum Delay {
 /// the first RTT sample. Drift does not cancel: 1 ppm adds 0.06 ms to D per minute. If the receiver's clock is the
 /// slower one, drift subtracts nothing, because the minimum follows it.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Adesh, Renuka: J. Computer Networks and Communications 2019, ID 3645717, section 3")]
+#[params(
+    source = "Adesh, Renuka: Adaptive Receiver-Window Adjustment for Delay Reduction in LTE Networks, J. \
+              Computer Networks and Communications 2019, ID 3645717, section 3"
+)]
 pub struct Params {
     /// Number of packets after which congestion is estimated.
     #[param(default = 15, range = 1..=10_000)]

@@ -33,10 +33,8 @@ pub enum Variant {
 /// segment). The RTT is the endpoint's estimate with "linux-5.4". With "linux-6.18" a shorter sample replaces the RTT
 /// at once, and a longer one moves it by an eighth of the difference.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Feng et al., Dynamic right-sizing, 2001; Linux net/ipv4/tcp_input.c tcp_rcv_space_adjust, \
-              tcp_rcvbuf_grow, tcp_grow_window"
-)]
+#[params(source = "Fisk, Feng: Dynamic Right-Sizing in TCP, LACSI 2001; Linux net/ipv4/tcp_input.c \
+              tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window")]
 pub struct Params {
     /// Linux version of the rules.
     #[param(default = Variant::V6v18, unit = "word", source = "Linux 5.4 and 6.18 net/ipv4/tcp_input.c")]

@@ -30,7 +30,9 @@ use airwnd_units::{Bytes, Span, Time};
 /// other reasons, leaves the link idle.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Kleinrock, ICC 1979: power is maximal with rate * RTTbase in flight; the rest is airwnd's"
+    source = "Kleinrock: Power and Deterministic Rules of Thumb for Probabilistic Problems in Computer \
+              Communications, ICC 1979: power is maximal with rate * RTTbase in flight; the rest is \
+              airwnd's"
 )]
 pub struct Params {
     /// Queueing delay of the standing queue that keeps the link busy.

@@ -37,7 +37,7 @@ use airwnd_units::{Bytes, Span, Time};
 /// window is not taken back: the right edge stays, and the window shrinks as data arrives.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "our reconstruction of Im, Joo, Lee, Bahk: Receiver-Side TCP Countermeasure to Bufferbloat in \
+    source = "reconstruction of Im, Joo, Lee, Bahk: Receiver-Side TCP Countermeasure to Bufferbloat in \
               Wireless Access Networks, IEEE TMC 15(8), 2016",
     check
 )]

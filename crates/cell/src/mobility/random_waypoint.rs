@@ -10,7 +10,11 @@ use airwnd_units::{Metres, Span, Speed, Time};
 /// The time average of the speed is lower than the mean of the distribution, since slow legs last longer. With a
 /// minimum speed near zero, the average speed decays over time (Yoon, Liu and Noble, INFOCOM 2003).
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Johnson and Maltz 1996; ns-3 random-waypoint-mobility-model.cc", check)]
+#[params(
+    source = "Johnson, Maltz: Dynamic Source Routing in Ad Hoc Wireless Networks, 1996; ns-3 \
+              random-waypoint-mobility-model.cc",
+    check
+)]
 pub struct Params {
     /// Minimum speed of a leg.
     #[param(default = Speed(0.3), range = Speed(0.01)..=Speed(300.0))]

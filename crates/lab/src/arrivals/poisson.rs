@@ -9,7 +9,7 @@ use airwnd_units::Span;
 ///
 /// P(T > t) = e^(-rate t) for the time T between arrivals. The processes of different UEs are independent.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Kingman, Poisson Processes, 1993, section 4.1")]
+#[params(source = "Kingman: Poisson Processes, 1993, section 4.1")]
 pub struct Params {
     /// Mean arrival rate per UE.
     #[param(default = 1.0, range = 1e-6..=1e6, unit = "1/s", source = "the scenario")]

@@ -9,7 +9,7 @@ use airwnd_units::Bytes;
 ///
 /// P(X > x) = e^(-x / mean) before truncation.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Law, Simulation Modeling and Analysis, 5th ed., section 8.3.2", check)]
+#[params(source = "Law: Simulation Modeling and Analysis, 5th ed., section 8.3.2", check)]
 pub struct Params {
     /// Mean before truncation.
     #[param(default = Bytes(100_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]

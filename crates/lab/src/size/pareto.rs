@@ -9,7 +9,11 @@ use airwnd_units::Bytes;
 ///
 /// P(X > x) ~ x^(-shape) between `min` and `max`.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Crovella and Bestavros, IEEE/ACM ToN 5(6), 1997: sizes of files in the Web", check)]
+#[params(
+    source = "Crovella, Bestavros: Self-Similarity in World Wide Web Traffic: Evidence and Possible \
+              Causes, IEEE/ACM ToN 5(6), 1997",
+    check
+)]
 pub struct Params {
     /// Shape parameter (exponent); between 1 and 2 the variance before truncation is infinite.
     #[param(default = 1.2, range = 0.01..=20.0)]

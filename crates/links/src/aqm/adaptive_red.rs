@@ -23,7 +23,11 @@ use airwnd_units::{Span, Time};
 ///
 /// Everything else is as in [`gentle-red`](#gentle-red).
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Floyd, Gummadi and Shenker, Adaptive RED, 2001", check)]
+#[params(
+    source = "Floyd, Gummadi, Shenker: Adaptive RED: An Algorithm for Increasing the Robustness of RED's \
+              Active Queue Management, 2001",
+    check
+)]
 pub struct Params {
     /// Average queue at which dropping begins.
     #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4")]

@@ -18,10 +18,8 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 ///
 /// V decreases while the arrival rate exceeds gamma C.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Kunniyur and Srikant, SIGCOMM 2001: Analysis and design of an adaptive virtual queue (AVQ) \
-              algorithm"
-)]
+#[params(source = "Kunniyur, Srikant: Analysis and Design of an Adaptive Virtual Queue (AVQ) Algorithm for \
+              Active Queue Management, SIGCOMM 2001")]
 pub struct Params {
     /// Adaptation rate of the virtual capacity.
     #[param(default = 0.15, range = 0.0..=1000.0, unit = "1/s", source = "Kunniyur and Srikant 2001 §5")]

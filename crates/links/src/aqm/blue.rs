@@ -13,8 +13,10 @@ use airwnd_units::{Bytes, Span, Time};
 /// d2 when the queue becomes empty, and again while the queue stays empty. Consecutive changes are more than
 /// `freeze_time` apart. Queue lengths have no other effect.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Feng, Shin, Kandlur and Saha, The BLUE active queue management algorithms, IEEE/ACM \
-              Transactions on Networking 10(4), 2002")]
+#[params(
+    source = "Feng, Shin, Kandlur, Saha: The BLUE Active Queue Management Algorithms, IEEE/ACM ToN 10(4), \
+              2002"
+)]
 pub struct Params {
     /// Minimum time between two changes of pm.
     #[param(default = Span::from_millis(100), range = Span(1)..=Span::from_secs(1000))]

@@ -17,7 +17,8 @@ use airwnd_units::{Bytes, Span, Time};
 /// once per `target`. BLUE marks nothing. The last packet of the queue is not dropped.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Linux sch_cake.c, cobalt_*; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018"
+    source = "Linux sch_cake.c, cobalt_*; Høiland-Jørgensen, Täht, Morton: Piece of CAKE: A Comprehensive \
+              Queue Management Solution for Home Gateways, LANMAN 2018"
 )]
 pub struct Params {
     /// Target queueing delay.

@@ -12,8 +12,8 @@ use airwnd_units::{Bytes, Time};
 /// packet larger than the whole buffer is dropped itself.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Lakshman, Neidhardt and Ott, INFOCOM 1996: The drop from front strategy in TCP and in TCP over \
-              ATM"
+    source = "Lakshman, Neidhardt, Ott: The Drop from Front Strategy in TCP and in TCP over ATM, INFOCOM \
+              1996"
 )]
 pub struct Params {
     /// Buffer size; in a bearer with PDCP headers.

@@ -14,7 +14,8 @@ use airwnd_units::{Bytes, Span};
 /// parameters that it tunes, tins for classes of service, fairness between hosts, the ACK filter, and the decay of
 /// empty queues.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Linux sch_cake.c; Hoeiland-Joergensen, Taht and Morton, Piece of CAKE, LANMAN 2018")]
+#[params(source = "Linux sch_cake.c; Høiland-Jørgensen, Täht, Morton: Piece of CAKE: A Comprehensive Queue \
+              Management Solution for Home Gateways, LANMAN 2018")]
 pub struct Params {
     /// Maximum number of queues, rounded up to a multiple of `ways`.
     #[param(default = 1024, range = 1..=65_536, unit = "queues", source = "Linux sch_cake.c, CAKE_QUEUES")]

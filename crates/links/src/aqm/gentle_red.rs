@@ -9,7 +9,7 @@ use airwnd_units::Time;
 ///
 /// Below max_th as [`red`](#red); at or above 2 max_th every packet is dropped.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Floyd, Recommendation on using the gentle_ variant of RED, 2000", check)]
+#[params(source = "Floyd: Recommendation on Using the gentle_ Variant of RED, note, 2000", check)]
 pub struct Params {
     /// Average queue at which dropping begins.
     #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]

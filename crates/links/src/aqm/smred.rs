@@ -27,7 +27,11 @@ use airwnd_units::Time;
 /// Where the paper is silent, a parameter decides: by default the average is that of [`red`](#red), and drops are not
 /// spaced.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Paul, Kawakami, Tachibana and Hasegawa, Electronics (MDPI), 2017: SmRED", check)]
+#[params(
+    source = "Paul, Kawakami, Tachibana, Hasegawa: Effect of AQM-Based RLC Buffer Management on the eNB \
+              Scheduling Algorithm in LTE Network, Electronics (MDPI) 2017",
+    check
+)]
 pub struct Params {
     /// Exponent i of SmRED-i.
     #[param(default = 4, range = 2..=1000, unit = "1", source = "SmRED 2017 §6: SmRED-4")]

@@ -42,7 +42,12 @@ pub enum Format {
 /// A link trace is a file, relative to the scenario's folder, or one of those included in airwnd:
 /// docs/how-to/links-and-traces.md lists them. IP packets are sent without framing.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Netravali et al., Mahimahi, USENIX ATC 2015, §4.1; mahimahi link_queue.cc", check, files)]
+#[params(
+    source = "Netravali, Sivaraman, Das, Goyal, Winstein, Mickens, Balakrishnan: Mahimahi: Accurate \
+              Record-and-Replay for HTTP, USENIX ATC 2015, section 4.1; mahimahi link_queue.cc",
+    check,
+    files
+)]
 pub struct Params {
     /// Link trace towards the UEs.
     #[param(unit = "path", source = "the scenario")]

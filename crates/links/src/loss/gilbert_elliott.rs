@@ -16,7 +16,8 @@ use airwnd_units::Time;
 ///
 /// The first packet meets the good state.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Gilbert, Bell System Technical Journal 39(5), 1960; Elliott, ibid. 42(5), 1963")]
+#[params(source = "Gilbert: Capacity of a Burst-Noise Channel, Bell System Technical Journal 39(5), 1960; \
+              Elliott: Estimates of Error Rates for Codes on Burst-Noise Channels, ibid. 42(5), 1963")]
 pub struct Params {
     /// Probability that the good state ends with a packet.
     #[param(default = 0.01, range = 0.0..=1.0, unit = "1", source = "airwnd: bursts 100 packets apart")]

@@ -19,8 +19,9 @@ use airwnd_units::{Bytes, Tti};
 /// would have if the TTI ended there. Both use the wideband CQI. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
-              fdbet-ff-mac-scheduler.cc and tdbet-ff-mac-scheduler.cc"
+    source = "Capozzi, Piro, Grieco, Boggia, Camarda: Downlink Packet Scheduling in LTE Cellular Networks: \
+              Key Design Issues and a Survey, IEEE Communications Surveys and Tutorials 15(2), 2013, \
+              section V-B; ns-3 fdbet-ff-mac-scheduler.cc and tdbet-ff-mac-scheduler.cc"
 )]
 pub struct Params {
     /// Scheduling domain: RBGs or whole TTIs.

@@ -38,9 +38,10 @@ pub enum ChannelMetric {
 /// once 1.1 times its grant covers its backlog. RBGs that a class leaves free go to the next class. Equal metrics go to
 /// the higher RNTI, as in ns-3 LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Bojovic and Baldo, IEEE SSD 2014: A new channel and QoS aware scheduler to enhance the \
-              capacity of voice over LTE systems; ns-3 LTE module documentation, \
-              Channel and QoS Aware Scheduler")]
+#[params(
+    source = "Bojovic, Baldo: A New Channel and QoS Aware Scheduler to Enhance the Capacity of Voice over \
+              LTE Systems, SSD 2014; ns-3 LTE module documentation, Channel and QoS Aware Scheduler"
+)]
 pub struct Params {
     /// Channel term of the frequency-domain metric.
     #[param(default = ChannelMetric::FrequencyFading)]

@@ -35,8 +35,10 @@ pub enum BestEffort {
 /// all others have a D = 0, unless `best_effort` is `proportional-fair`. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C; Rhee, \
-              Holtzman and Kim, VTC 2003 Fall"
+    source = "Capozzi, Piro, Grieco, Boggia, Camarda: Downlink Packet Scheduling in LTE Cellular Networks: \
+              Key Design Issues and a Survey, IEEE Communications Surveys and Tutorials 15(2), 2013, \
+              section V-C; Rhee, Holtzman, Kim: Scheduling of Real/Non-Real Time Services: Adaptive EXP/PF \
+              Algorithm, VTC Spring 2003"
 )]
 pub struct Params {
     /// Treatment of UEs with other QCIs.

@@ -18,8 +18,8 @@ use airwnd_catalog::Params;
 /// all others.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Stolyar and Ramanan, Annals of Applied Probability 11(1), 2001, with one violation probability \
-              for all"
+    source = "Stolyar, Ramanan: Largest Weighted Delay First Scheduling: Large Deviations and Optimality, \
+              Annals of Applied Probability 11(1), 2001, with one violation probability for all"
 )]
 pub struct Params {}
 

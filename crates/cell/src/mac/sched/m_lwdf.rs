@@ -24,8 +24,10 @@ use airwnd_catalog::Params;
 /// to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Andrews et al., IEEE Communications Magazine 39(2), 2001; Capozzi et al., IEEE Communications \
-              Surveys and Tutorials 15(2), 2013, section V-C"
+    source = "Andrews, Kumaran, Ramanan, Stolyar, Whiting, Vijayakumar: Providing Quality of Service over \
+              a Shared Wireless Link, IEEE Communications Magazine 39(2), 2001; Capozzi, Piro, Grieco, \
+              Boggia, Camarda: Downlink Packet Scheduling in LTE Cellular Networks: Key Design Issues and \
+              a Survey, IEEE Communications Surveys and Tutorials 15(2), 2013, section V-C"
 )]
 pub struct Params {
     /// Permitted fraction of packets that exceed the delay budget.

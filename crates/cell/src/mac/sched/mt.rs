@@ -12,8 +12,9 @@ use airwnd_catalog::Params;
 /// cell's throughput does not.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
-              fdmt-ff-mac-scheduler.cc and tdmt-ff-mac-scheduler.cc"
+    source = "Capozzi, Piro, Grieco, Boggia, Camarda: Downlink Packet Scheduling in LTE Cellular Networks: \
+              Key Design Issues and a Survey, IEEE Communications Surveys and Tutorials 15(2), 2013, \
+              section V-B; ns-3 fdmt-ff-mac-scheduler.cc and tdmt-ff-mac-scheduler.cc"
 )]
 pub struct Params {
     /// Scheduling domain: RBGs or whole TTIs.

@@ -20,7 +20,8 @@ use airwnd_catalog::Params;
 /// the UE as new data. T changes once per TTI, not from RBG to RBG. On a flat channel, one UE therefore gets the whole
 /// TTI. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "ns-3 pf-ff-mac-scheduler.cc; Sesia, Toufik, Baker, LTE, §12.3.1")]
+#[params(source = "ns-3 pf-ff-mac-scheduler.cc; Sesia, Toufik, Baker: LTE: The UMTS Long Term Evolution, \
+              section 12.3.1")]
 pub struct Params {
     /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]

@@ -58,7 +58,8 @@ pub enum Contenders {
 /// are in set 2. Equal metrics go to the higher RNTI in the time domain and to the lower one in the frequency domain,
 /// as in ns-3 LENA.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Monghal et al., VTC 2008 Spring; ns-3 pss-ff-mac-scheduler.cc")]
+#[params(source = "Monghal, Pedersen, Kovács, Mogensen: QoS Oriented Time and Frequency Domain Packet \
+              Schedulers for The UTRAN Long Term Evolution, VTC Spring 2008; ns-3 pss-ff-mac-scheduler.cc")]
 pub struct Params {
     /// Window of both averages.
     #[param(default = 99.0, range = 1.0..=1e6)]

@@ -25,11 +25,11 @@ use airwnd_units::{BitRate, Bytes, Tti};
 /// Backlogged UEs with equal r get equal throughput. With different r, backlogged UEs in the time domain get throughput
 /// in proportion to r. Each TTI adds whole bytes of tokens, rounded down.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Wong, Tang and Leung, International Journal of Communication Systems 17, 2004; Bokhari et al., \
-              EURASIP Journal on Wireless Communications and Networking, 2009; ns-3 \
-              fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc"
-)]
+#[params(source = "Wong, Tang, Leung: Token Bank Fair Queuing: A New Scheduling Algorithm for Wireless \
+              Multimedia Services, Int. J. Communication Systems 17, 2004; Bokhari, Yanikomeroglu, Wong, \
+              Rahman: Cross-Layer Resource Scheduling for Video Traffic in the Downlink of OFDMA-Based \
+              Wireless 4G Networks, EURASIP J. Wireless Communications and Networking 2009; ns-3 \
+              fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc")]
 pub struct Params {
     /// Scheduling domain: RBGs or whole TTIs.
     #[param(default = Domain::Frequency)]

@@ -16,8 +16,9 @@ use airwnd_catalog::Params;
 /// LENA then serves only the UE with the lowest RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Capozzi et al., IEEE Communications Surveys and Tutorials 15(2), 2013, section V-B; ns-3 \
-              tta-ff-mac-scheduler.cc"
+    source = "Capozzi, Piro, Grieco, Boggia, Camarda: Downlink Packet Scheduling in LTE Cellular Networks: \
+              Key Design Issues and a Survey, IEEE Communications Surveys and Tutorials 15(2), 2013, \
+              section V-B; ns-3 tta-ff-mac-scheduler.cc"
 )]
 pub struct Params {
     /// Order of UEs with equal metrics; ns-3 LENA uses `lowest-rnti`.

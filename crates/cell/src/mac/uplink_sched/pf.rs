@@ -19,7 +19,10 @@ use airwnd_units::Bytes;
 /// to it for new data. A run of PRBs is as long as the reported data requires, limited by the longest free run, and has
 /// at least three PRBs. Equal metrics go to the lower RNTI. A UE out of reach gets no PRBs.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Sesia, Toufik, Baker, LTE, §12.3.1; one run for each UE as in TS 36.211 §5.3.4")]
+#[params(
+    source = "Sesia, Toufik, Baker: LTE: The UMTS Long Term Evolution, section 12.3.1; one run for each UE \
+              as in TS 36.211 §5.3.4"
+)]
 pub struct Params {
     /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
     #[param(default = 99.0, range = 1.0..=1e6)]

@@ -21,10 +21,8 @@ use std::sync::Arc;
 /// spectral efficiency eta. A report over several blocks is the mean of their CQIs, rounded down. The rule is
 /// conservative: it requires 4 to 5 dB more than `block-error-target`.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "Piro et al., A two-level scheduling algorithm for QoS support in the downlink of LTE, European \
-              Wireless 2010; ns-3 LteAmc"
-)]
+#[params(source = "Piro, Grieco, Boggia, Camarda: A Two-Level Scheduling Algorithm for QoS Support in the \
+              Downlink of LTE Cellular Networks, European Wireless 2010; ns-3 LteAmc")]
 pub struct Params {
     /// Target bit error rate.
     #[param(default = 5e-5, range = 1e-9..=0.1, unit = "1", source = "ns-3 LteAmc::Ber")]

@@ -6,7 +6,7 @@ use airwnd_units::Db;
 
 /// Isotropic antenna: the same gain in every direction.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Balanis, Antenna Theory, §2.5")]
+#[params(source = "Balanis: Antenna Theory, section 2.5")]
 pub struct Params {
     /// Gain.
     #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0), unit = "dB", source = "definition of dBi")]

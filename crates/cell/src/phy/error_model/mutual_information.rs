@@ -44,8 +44,9 @@ pub enum CodeBlocks {
 /// block errors of ns-3's tables of odd MCS on 3 to 100 resource blocks (90 points); no value of those tables is used.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "Polyanskiy, Poor and Verdu, IEEE Trans. IT 56(5), 2010, eq. 296; Caire, Taricco and Biglieri, \
-              IEEE Trans. IT 44(3), 1998; TS 36.212 §5.1"
+    source = "Polyanskiy, Poor, Verdú: Channel Coding Rate in the Finite Blocklength Regime, IEEE Trans. \
+              Information Theory 56(5), 2010, eq. 296; Caire, Taricco, Biglieri: Bit-Interleaved Coded \
+              Modulation, IEEE Trans. Information Theory 44(3), 1998; TS 36.212 §5.1"
 )]
 pub struct Params {
     /// Receiver loss before decoding.

@@ -12,7 +12,7 @@ use airwnd_units::Db;
 ///
 /// lambda is the wavelength. There is no gain at distances below lambda / (4 pi).
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Friis, Proc. IRE 34, 1946")]
+#[params(source = "Friis: A Note on a Simple Transmission Formula, Proc. IRE 34, 1946")]
 pub struct Params {}
 
 /// Free-space loss.

@@ -13,7 +13,7 @@ use airwnd_units::{Db, Metres};
 /// L_0 is `reference_loss`, d_0 `reference_distance` and n the `exponent`. Within the reference distance the loss is
 /// `reference_loss`.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Rappaport, Wireless Communications, eq. 4.67")]
+#[params(source = "Rappaport: Wireless Communications, eq. 4.67")]
 pub struct Params {
     /// Path loss exponent: 2 in free space, 3 to 5 in cities.
     #[param(default = 3.0, range = 1.0..=10.0, unit = "1", source = "Rappaport Table 4.2, urban area")]

@@ -35,7 +35,8 @@ pub enum Spacing {
 
 /// Parameters common to the RED family, besides the average and the curve.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993")]
+#[params(source = "Floyd, Jacobson: Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN \
+              1(4), 1993")]
 pub struct Common {
     /// Minimum number of queued packets for a drop; below it nothing is dropped and spacing restarts.
     #[param(default = 0, range = 0..=1_000_000_000)]
