@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,9 @@ hypothesis.settings.register_profile(
     "airwnd", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("airwnd")
+
+# A shell without job control starts background processes with SIGINT ignored; tests press Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # On a busy machine, a command may take long enough to print its progress.
 os.environ["AIRWND_PROGRESS"] = "0"
