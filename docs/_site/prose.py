@@ -137,7 +137,7 @@ def check(files: dict[str, str]) -> list[Finding]:
         "max_errors": sys.maxsize,
         "checks": dict.fromkeys(["airwnd", *style["proselint"]], True),
     }
-    # One text: the patterns of a check are compiled anew for each that it is given.
+    # One text, because proselint compiles the patterns of a check for each text.
     kept = [prose(path, text) for path, text in files.items()]
     lines = [0, *accumulate(text.count("\n") + 1 for text in kept)]
     whole = LintFile("all", "\n".join(kept))
@@ -151,7 +151,7 @@ def check(files: dict[str, str]) -> list[Finding]:
                 list(files)[place],
                 line - lines[place],
                 column,
-                # Between two lines of a comment is what has been blanked.
+                # The space between two lines of a comment is blanked code.
                 " ".join(whole.content[start:end].split()),
                 result.check_result.message,
                 result.check_result.check_path in banned,

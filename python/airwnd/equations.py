@@ -31,7 +31,6 @@ def plain(latex: str) -> str:
     str
         A line for each line of the equation (``\\``) and each case.
     """
-    rows = re.split(r"\\\\", re.sub(r"\\begin\{aligned\}|\\end\{aligned\}", "", latex))
     if r"\begin{cases}" in latex:
         head, _, rest = latex.partition(r"\begin{cases}")
         body, _, tail = rest.partition(r"\end{cases}")
@@ -39,6 +38,7 @@ def plain(latex: str) -> str:
         start = f"{_line(head)} " if head.strip() else ""
         lines = [start + first, *(" " * len(start) + other for other in others)]
         return "\n".join([*lines, *([_line(tail)] if tail.strip(" .,\n") else [])])
+    rows = re.split(r"\\\\", re.sub(r"\\begin\{aligned\}|\\end\{aligned\}", "", latex))
     return "\n".join(_line(row) for row in rows if row.strip())
 
 

@@ -44,12 +44,6 @@ class Term:
     also: tuple[str, ...] = ()
     see: tuple[str, ...] = ()
 
-    @property
-    def heading(self) -> str:
-        """The name with its symbol and unit, as in ``congestion window (cwnd) [bytes]``."""
-        symbol = f" ({self.symbol})" if self.symbol else ""
-        return f"{self.name}{symbol}" + (f" [{self.unit}]" if self.unit else "")
-
 
 @cache
 def terms() -> Mapping[str, Term]:

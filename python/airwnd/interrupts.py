@@ -9,6 +9,20 @@ from typing import NoReturn
 
 
 @contextmanager
+def on_interrupt(handler: Callable[[int, FrameType | None], NoReturn]) -> Iterator[None]:
+    """Call a handler at Ctrl-C, if this is the main thread and no other code handles it."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
 def kept_interrupts() -> Iterator[Callable[[], None]]:
     """Record interrupts that Python discards.
 
@@ -29,12 +43,5 @@ def kept_interrupts() -> Iterator[Callable[[], None]]:
         if arrived.is_set():
             raise KeyboardInterrupt
 
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    with on_interrupt(interrupt):
         yield check
-        return
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield check
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -14,12 +14,11 @@ import inspect
 import json
 import linecache
 import math
-import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -30,6 +29,7 @@ from weakref import WeakKeyDictionary
 from airwnd._native import Connection, Interrupted
 from airwnd.congestion import CongestionControl
 from airwnd.errors import InputError
+from airwnd.interrupts import on_interrupt
 from airwnd.plugin_source import Inspected, RefusedError, Source, class_names, inspect_class, is_outside
 
 Class = TypeVar("Class", bound=type[CongestionControl])
@@ -143,18 +143,9 @@ class _Found:
     inspected: Inspected | None = None
 
 
-@contextmanager
-def marked_interrupts() -> Iterator[None]:
+def marked_interrupts() -> AbstractContextManager[None]:
     """Make Ctrl-C raise ``Interrupted``, to tell it from a ``KeyboardInterrupt`` raised by a plug-in."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return on_interrupt(_interrupt)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:

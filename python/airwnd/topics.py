@@ -106,7 +106,7 @@ def _details() -> tuple[Topic, ...]:
 
 @cache
 def _terms() -> tuple[Topic, ...]:
-    """Give the terms of the glossary, by the word itself, its symbol and the words that others use."""
+    """Return the terms of the glossary, by name, symbol and other words for the same concept."""
     return tuple(
         Topic(term.name.lower(), term, tuple(each.lower() for each in (term.symbol, *term.also) if each))
         for term in terms().values()

@@ -107,6 +107,18 @@ impl Reporting {
     }
 }
 
+/// A grant for a new transport block in the uplink, which a UE fills.
+pub(crate) struct BlockGrant<'a> {
+    /// TTI on air.
+    pub tti: Tti,
+    /// Size of the transport block.
+    pub size: Bytes,
+    /// HARQ process.
+    pub process: u8,
+    /// Inputs of the power headroom.
+    pub power: Headroom<'a>,
+}
+
 /// All UEs, with the timers of their buffer reports.
 pub(crate) struct UeTable {
     pub ues: Vec<Ue>,
@@ -164,23 +176,21 @@ impl UeTable {
     pub fn transmit_up(
         &mut self,
         number: u32,
-        tti: Tti,
-        grant: Bytes,
-        process: u8,
-        power: &Headroom<'_>,
+        grant: &BlockGrant<'_>,
     ) -> Option<(Option<Content>, Elements)> {
-        let ue = &mut self.ues[number as usize];
         if let Some(period) = self.periodic_report {
-            return self.transmit_reporting(number, tti, grant, process, power, period);
+            return self.transmit_reporting(number, grant, period);
         }
+        let &BlockGrant { tti, size, process, ref power } = grant;
+        let ue = &mut self.ues[number as usize];
         // ns-3 leaves a grant of 7 bytes or less unused and repeats its report indefinitely; RLC's header takes two of
         // them.
         let reported = ue.unsent;
         if reported.total() == Bytes::ZERO {
             return None;
         }
-        ue.unsent.on_block_up(grant);
-        let content = self.fill(number, Direction::Up, tti, grant, process, Some(reported));
+        ue.unsent.on_block_up(size);
+        let content = self.fill(number, Direction::Up, tti, size, process, Some(reported));
         self.await_grant(number, tti);
         let content = content?;
         let headroom = self.get(number).report_headroom(tti, power);
@@ -193,12 +203,10 @@ impl UeTable {
     fn transmit_reporting(
         &mut self,
         number: u32,
-        tti: Tti,
-        grant: Bytes,
-        process: u8,
-        power: &Headroom<'_>,
+        grant: &BlockGrant<'_>,
         period: u64,
     ) -> Option<(Option<Content>, Elements)> {
+        let &BlockGrant { tti, size, process, ref power } = grant;
         let now = tti.start();
         let ue = self.get(number);
         let waiting = ue.reported(now, Direction::Up);
@@ -207,7 +215,7 @@ impl UeTable {
         }
         let is_due = ue.reporting.is_due || ue.reporting.buffer_at.is_none_or(|at| tti - at >= period);
         let elements = u64::from(is_due) + u64::from(ue.headroom_is_due(tti, power.loss));
-        let room = grant.saturating_sub(ELEMENT * elements);
+        let room = size.saturating_sub(ELEMENT * elements);
         let content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));
         if content.is_none() && !is_due {
             return None;

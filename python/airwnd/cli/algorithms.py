@@ -275,7 +275,9 @@ def _explain_column(column: "Column", name: str) -> None:
 
 
 def _explain_term(term: "Term") -> None:
-    _heading(term.name, f"{term.heading.removeprefix(term.name)}  (term)")
+    symbol = f" ({term.symbol})" if term.symbol else ""
+    unit = f" [{term.unit}]" if term.unit else ""
+    _heading(term.name, f"{symbol}{unit}  (term)")
     _paragraph(term.meaning)
     click.echo()
     _paragraph(f"Source: {term.source}", 0, 2)

@@ -15,7 +15,7 @@ use crate::phy::tables::transport_block;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, PROCESSES};
-use crate::ue::UeTable;
+use crate::ue::{BlockGrant, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
 
@@ -512,8 +512,8 @@ impl Uplink {
                 None => {
                     let size = transport_block(Direction::Up, grant.mcs, prbs);
                     let process = (tti.0 % ROUND_TRIP) as u8;
-                    let headroom = Headroom { control, prbs, loss };
-                    let filled = ues.transmit_up(number, tti, size, process, &headroom);
+                    let power = Headroom { control, prbs, loss };
+                    let filled = ues.transmit_up(number, &BlockGrant { tti, size, process, power });
                     let Some((content, elements)) = filled else { continue };
                     let block =
                         Block { mcs: grant.mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
