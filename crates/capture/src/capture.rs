@@ -2,8 +2,9 @@
 
 use crate::{headers, pcap, pcapng};
 use airwnd_lab::Scenario;
-use airwnd_lab::tap::{Node, Sight, Tap};
+use airwnd_lab::tap::{Carried, Node, Sight, Tap};
 use std::io::{self, Write};
+use std::rc::Rc;
 
 /// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,12 @@ pub struct Settings {
     pub snaplen: Option<u32>,
 }
 
+/// The bytes of real packets, in an emulation.
+pub trait Frames {
+    /// Appends the bytes of the frame with this number.
+    fn append(&self, number: u32, to: &mut Vec<u8>);
+}
+
 /// Writes the captured nodes' packets during a run.
 ///
 /// A write error ends the run; [`finish`](Capture::finish) returns it.
@@ -35,6 +42,8 @@ pub struct Capture<W> {
     interfaces: Vec<(Node, u32)>,
     /// Number of packets in each UE's tunnel, downlink and uplink.
     in_tunnel: Vec<[u16; 2]>,
+    /// `None` in a simulation.
+    frames: Option<Rc<dyn Frames>>,
     headers: Vec<u8>,
     record: Vec<u8>,
     failure: Option<io::Error>,
@@ -46,6 +55,20 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// If the file cannot be written.
     pub fn new(to: W, settings: Settings, scenario: &Scenario, seed: u64) -> io::Result<Capture<W>> {
+        Capture::of_frames(to, settings, scenario, seed, None)
+    }
+
+    /// Creates a capture of an emulation with these frames.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn of_frames(
+        to: W,
+        settings: Settings,
+        scenario: &Scenario,
+        seed: u64,
+        frames: Option<Rc<dyn Frames>>,
+    ) -> io::Result<Capture<W>> {
         let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
         interfaces.sort_unstable();
         let mut capture = Capture {
@@ -53,6 +76,7 @@ impl<W: Write> Capture<W> {
             settings,
             interfaces,
             in_tunnel: vec![[0; 2]; scenario.ues() as usize],
+            frames,
             headers: Vec::with_capacity(headers::LONGEST),
             record: Vec::new(),
             failure: None,
@@ -63,9 +87,10 @@ impl<W: Write> Capture<W> {
 
     fn begin(&mut self, scenario: &Scenario, seed: u64) -> io::Result<()> {
         let snaplen = self.settings.snaplen.unwrap_or(headers::LONGEST as u32);
-        let Capture { to, settings, record, .. } = self;
+        let Capture { to, settings, record, frames, .. } = self;
+        let link_type = if frames.is_some() { pcapng::ANY_IP } else { pcapng::IPV4 };
         if settings.format == Format::Pcap {
-            pcap::header(record, snaplen);
+            pcap::header(record, snaplen, link_type);
             return to.write_all(record);
         }
         let writer = format!("airwnd {}", env!("CARGO_PKG_VERSION"));
@@ -73,7 +98,7 @@ impl<W: Write> Capture<W> {
         pcapng::section(record, &writer, &format!("scenario: {name}\nseed: {seed}\n{writer}"));
         to.write_all(record)?;
         for node in &settings.nodes {
-            pcapng::interface(record, &node.to_string(), node.interface(), snaplen);
+            pcapng::interface(record, &node.to_string(), node.interface(), snaplen, link_type);
             to.write_all(record)?;
         }
         Ok(())
@@ -99,9 +124,17 @@ impl<W: Write> Tap for Capture<W> {
             *tunnel = tunnel.wrapping_add(1);
         }
         let Ok(place) = self.interfaces.binary_search_by_key(&sight.node, |(node, _)| *node) else { return };
-        let length = headers::packet(&mut self.headers, sight, sequence);
+        let length = match (sight.carried, &self.frames) {
+            (Carried::Frame { number, ecn }, Some(frames)) => {
+                self.headers.clear();
+                self.headers.resize(40, 0);
+                frames.append(number, &mut self.headers);
+                headers::frame(&mut self.headers, sight, ecn, sequence)
+            }
+            _ => headers::packet(&mut self.headers, sight, sequence),
+        };
         let kept = match self.settings.snaplen {
-            None => self.headers.len(),
+            None => self.headers.len().min(headers::LONGEST),
             Some(0) => length,
             Some(snaplen) => length.min(snaplen as usize),
         };

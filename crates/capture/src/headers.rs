@@ -60,12 +60,7 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
     let payload = match sight.carried {
         Carried::Segment(segment) => {
             ip.protocol = TCP;
-            ip.ecn = match segment.ecn {
-                Codepoint::NotEct => 0,
-                Codepoint::Ect1 => 1,
-                Codepoint::Ect0 => 2,
-                Codepoint::Ce => 3,
-            };
+            ip.ecn = ecn_bits(segment.ecn);
             tcp(bytes, &segment, from_port, to_port);
             usize::from(segment.len)
         }
@@ -73,6 +68,7 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
             udp(bytes, from_port, to_port, payload.0 as usize);
             payload.0 as usize
         }
+        Carried::Frame { .. } => unreachable!("the bytes of a frame exist: `frame` copies them"),
     };
     let checksum_at = begin + 20 + if ip.protocol == TCP { 16 } else { 6 };
     close_transport(bytes, begin, checksum_at, &ip, payload);
@@ -85,6 +81,52 @@ pub fn packet(bytes: &mut Vec<u8>, sight: &Sight, tunnel_sequence: u16) -> usize
         tunnel(bytes, &outer, hosts::tunnel(sight.ue), tunnel_sequence, payload);
     }
     bytes.len() + payload
+}
+
+/// Adds the tunnel's headers to the bytes of a real packet if it was observed at an eNB; returns the total length.
+/// `bytes` begins with 40 bytes for these headers.
+pub fn frame(bytes: &mut Vec<u8>, sight: &Sight, ecn: Codepoint, tunnel_sequence: u16) -> usize {
+    set_ecn(&mut bytes[40..], ecn);
+    match sight.node {
+        Node::Enb(cell) => {
+            let (gateway, enb) = (hosts::gateway(), hosts::enb(cell));
+            let (from, to) = if sight.direction == Direction::Down { (gateway, enb) } else { (enb, gateway) };
+            let identification = sight.identification;
+            let ecn = ecn_bits(ecn);
+            let outer = Ip { from, to, identification, ecn, time_to_live: TIME_TO_LIVE, protocol: UDP };
+            tunnel(bytes, &outer, hosts::tunnel(sight.ue), tunnel_sequence, 0);
+        }
+        Node::Server | Node::Gateway | Node::Ue(_) => drop(bytes.drain(..40)),
+    }
+    bytes.len()
+}
+
+/// Sets the ECN field of an IPv4 or IPv6 header and adjusts the checksum.
+pub fn set_ecn(packet: &mut [u8], ecn: Codepoint) {
+    let ecn = ecn_bits(ecn);
+    match packet.first().map(|byte| byte >> 4) {
+        Some(4) if packet.len() >= 20 && packet[1] & 3 != ecn => {
+            let before = u16::from_be_bytes([packet[0], packet[1]]);
+            packet[1] = packet[1] & !3 | ecn;
+            let after = u16::from_be_bytes([packet[0], packet[1]]);
+            //= RFC 1624 §3: HC' = ~(~HC + ~m + m')
+            let checksum = u16::from_be_bytes([packet[10], packet[11]]);
+            let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+            packet[10..12].copy_from_slice(&fold(sum).to_be_bytes());
+        }
+        Some(6) if packet.len() >= 40 => packet[1] = packet[1] & !0x30 | ecn << 4,
+        _ => {}
+    }
+}
+
+/// The ECN field's bits (RFC 3168 §5).
+fn ecn_bits(ecn: Codepoint) -> u8 {
+    match ecn {
+        Codepoint::NotEct => 0,
+        Codepoint::Ect1 => 1,
+        Codepoint::Ect0 => 2,
+        Codepoint::Ce => 3,
+    }
 }
 
 /// TCP header (RFC 9293 §3.1); options are padded with zeros to a multiple of four bytes.
@@ -298,6 +340,40 @@ mod tests {
         let (marked, _) = whole(&sight(Node::Server, Carried::Segment(every[2])));
         assert_eq!(marked[1], 3);
         assert_eq!(marked[40..45], [254, 5, 0xa1, 0x20, 9]);
+    }
+
+    #[test]
+    fn a_changed_ecn_field_keeps_the_checksum_valid() {
+        let (mut bytes, _) = whole(&sight(Node::Server, Carried::Segment(segment())));
+        for ecn in [Codepoint::Ce, Codepoint::Ect0, Codepoint::Ect1, Codepoint::NotEct, Codepoint::Ce] {
+            set_ecn(&mut bytes, ecn);
+            assert_eq!(bytes[1], ecn_bits(ecn));
+            assert!(verifies(&bytes, 0, 1000));
+        }
+        let mut six = [0_u8; 40];
+        six[0] = 0x60;
+        six[1] = 0x0f;
+        set_ecn(&mut six, Codepoint::Ce);
+        assert_eq!(six[..2], [0x60, 0x3f]);
+        let mut stub = [0x45_u8; 5];
+        set_ecn(&mut stub, Codepoint::Ce);
+        assert_eq!(stub, [0x45; 5]);
+    }
+
+    #[test]
+    fn a_frame_is_copied_and_tunnelled() {
+        let (inner, _) = whole(&sight(Node::Server, Carried::Datagram(Bytes(333))));
+        let observe = |node| {
+            let mut bytes = [&[0; 40][..], &inner].concat();
+            let carried = Carried::Frame { number: 0, ecn: Codepoint::NotEct };
+            let length = frame(&mut bytes, &sight(node, carried), Codepoint::NotEct, 3);
+            assert_eq!(length, bytes.len());
+            bytes
+        };
+        assert_eq!(observe(Node::Ue(0)), inner);
+        let tunnelled = observe(Node::Enb(0));
+        assert_eq!(tunnelled[40..], inner);
+        assert!(verifies(&tunnelled, 0, 0));
     }
 
     #[test]

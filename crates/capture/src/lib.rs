@@ -13,4 +13,4 @@ pub mod hosts;
 pub mod pcap;
 pub mod pcapng;
 
-pub use capture::{Capture, Format, Settings};
+pub use capture::{Capture, Format, Frames, Settings};

@@ -1,6 +1,5 @@
 //! Records of the older pcap format (draft-ietf-opsawg-pcap), little-endian, with times in nanoseconds.
 
-use crate::pcapng::LINK_TYPE;
 use airwnd_units::Span;
 
 /// Magic number for times in nanoseconds instead of microseconds (§4).
@@ -9,14 +8,14 @@ const MAGIC: u32 = 0xa1b2_3c4d;
 const UNLIMITED: u32 = 262_144;
 
 /// Writes the file header. A snap length of 0 means no limit.
-pub fn header(bytes: &mut Vec<u8>, snaplen: u32) {
+pub fn header(bytes: &mut Vec<u8>, snaplen: u32, link_type: u32) {
     bytes.clear();
     bytes.extend(MAGIC.to_le_bytes());
     bytes.extend(2_u16.to_le_bytes());
     bytes.extend(4_u16.to_le_bytes());
     bytes.extend([0; 8]);
     bytes.extend((if snaplen == 0 { UNLIMITED } else { snaplen }).to_le_bytes());
-    bytes.extend(LINK_TYPE.to_le_bytes());
+    bytes.extend(link_type.to_le_bytes());
 }
 
 /// Writes a packet record (§5): its captured bytes and its original length.

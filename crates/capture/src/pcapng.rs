@@ -4,7 +4,9 @@ use airwnd_lab::tap::Crossing;
 use airwnd_units::Span;
 
 /// Link type of packets that begin with an IPv4 header (LINKTYPE_IPV4).
-pub const LINK_TYPE: u32 = 228;
+pub const IPV4: u32 = 228;
+/// Link type of packets that begin with an IPv4 or IPv6 header (LINKTYPE_RAW).
+pub const ANY_IP: u32 = 101;
 
 const COMMENT: u16 = 1;
 
@@ -24,9 +26,9 @@ pub fn section(bytes: &mut Vec<u8>, writer: &str, comment: &str) {
 
 /// Writes an interface description (§4.2) with times in nanoseconds; the first interface is number 0. A snap length of
 /// 0 means no limit.
-pub fn interface(bytes: &mut Vec<u8>, name: &str, description: &str, snaplen: u32) {
+pub fn interface(bytes: &mut Vec<u8>, name: &str, description: &str, snaplen: u32, link_type: u32) {
     block(bytes, 1, |bytes| {
-        bytes.extend((LINK_TYPE as u16).to_le_bytes());
+        bytes.extend((link_type as u16).to_le_bytes());
         bytes.extend(0_u16.to_le_bytes());
         bytes.extend(snaplen.to_le_bytes());
         text(bytes, 2, name);
