@@ -1,0 +1,140 @@
+//! A TUN device with addresses, and what the caller holds of it.
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::diag::Diag;
+use crate::route::{LinkStats, Route};
+use crate::setup::DeviceSetup;
+use crate::{Error, tun};
+
+/// Time for the kernel to take an address into use: it needs less than a pause unless the machine is overloaded.
+const PAUSE: Duration = Duration::from_millis(1);
+const ATTEMPTS: u32 = 10_000;
+
+/// A TUN device. It disappears, with its routes, when `tun` is closed.
+#[derive(Debug)]
+pub struct Device {
+    /// A read returns one packet that the namespace has sent, a write delivers one; neither blocks.
+    pub tun: OwnedFd,
+    /// Lists the TCP connections of the device's namespace.
+    pub diag: Diag,
+    /// Reads counters of the namespace's devices.
+    pub route: Route,
+    /// Name in the namespace.
+    pub name: String,
+    /// Whether the device has an IPv6 address.
+    pub ipv6: bool,
+}
+
+impl Device {
+    /// Counters of the device.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error.
+    pub fn stats(&mut self) -> io::Result<LinkStats> {
+        self.route.link_stats(&self.name)
+    }
+
+    /// Creates a device in the current network namespace; `%d` in `name` stands for the first free number.
+    pub(crate) fn create(name: &str, setup: &DeviceSetup) -> Result<Self, Error> {
+        let socket = |why| Error::failed("cannot open a netlink socket", why);
+        let route = Route::open().map_err(socket)?;
+        let diag = Diag::open().map_err(socket)?;
+        let (tun, name) = tun::create(name)?;
+        let ipv6 = setup.v6.is_some() && has_ipv6();
+        let mut device = Self { tun, diag, route, name, ipv6 };
+        silence(&device.name, ipv6)?;
+        device.configure(setup).map_err(not_configured)?;
+        Ok(device)
+    }
+
+    fn configure(&mut self, setup: &DeviceSetup) -> io::Result<()> {
+        let index = self.route.index(&self.name)?;
+        self.route.dimension(index, setup.mtu, setup.queue_packets)?;
+        self.route.up(index)?;
+        self.route.add_address(index, setup.v4.into(), 24)?;
+        match setup.v6 {
+            Some(v6) if self.ipv6 => {
+                self.route.add_address(index, v6.into(), 64)?;
+                self.wait_until_local(v6.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The kernel accepts an IPv6 address first and makes it its own later, in a work queue. Packets to it that
+    /// come between are dropped.
+    fn wait_until_local(&mut self, address: IpAddr) -> io::Result<()> {
+        for _ in 0..ATTEMPTS {
+            if self.route.is_local(address)? {
+                return Ok(());
+            }
+            thread::sleep(PAUSE);
+        }
+        Err(io::Error::other(format!("the kernel does not use its address {address}")))
+    }
+
+    /// For a new namespace: sends everything without another route to the device, and brings up `lo`.
+    pub(crate) fn route_everything(&mut self) -> Result<(), Error> {
+        let mut add = || {
+            let loopback = self.route.index("lo")?;
+            self.route.up(loopback)?;
+            let index = self.route.index(&self.name)?;
+            self.route.add_default_route(index, false)?;
+            if self.ipv6 { self.route.add_default_route(index, true) } else { Ok(()) }
+        };
+        add().map_err(not_configured)
+    }
+
+    pub(crate) fn fds(&self) -> [RawFd; 3] {
+        [self.tun.as_raw_fd(), self.diag.as_raw_fd(), self.route.as_raw_fd()]
+    }
+
+    /// The device whose [`fds`](Self::fds) another process has sent.
+    pub(crate) fn received(name: String, ipv6: bool, fds: Vec<OwnedFd>) -> Result<Self, Error> {
+        let [tun, diag, route] =
+            fds.try_into().map_err(|_| Error::new("a device came without its descriptors"))?;
+        Ok(Self { tun, diag: Diag::from(diag), route: Route::from(route), name, ipv6 })
+    }
+}
+
+fn not_configured(why: io::Error) -> Error {
+    match why.raw_os_error() {
+        Some(code) => Error::refused("cannot configure a TUN device", Errno::from_raw(code)),
+        None => Error::failed("cannot configure a TUN device", why),
+    }
+}
+
+pub(crate) fn has_ipv6() -> bool {
+    Path::new("/proc/sys/net/ipv6").exists()
+}
+
+/// An idle device carries no packet: no link-local address, no router solicitation, no duplicate detection.
+fn silence(device: &str, ipv6: bool) -> Result<(), Error> {
+    let settings: &[(&str, &str)] = match (ipv6, has_ipv6()) {
+        (true, _) => &[
+            ("disable_ipv6", "0"),
+            ("addr_gen_mode", "1"),
+            ("router_solicitations", "0"),
+            ("accept_ra", "0"),
+            ("accept_dad", "0"),
+        ],
+        (false, true) => &[("disable_ipv6", "1")],
+        (false, false) => &[],
+    };
+    settings.iter().try_for_each(|(name, value)| sysctl(&format!("net/ipv6/conf/{device}/{name}"), value))
+}
+
+pub(crate) fn sysctl(path: &str, value: &str) -> Result<(), Error> {
+    fs::write(format!("/proc/sys/{path}"), value)
+        .map_err(|why| Error::failed(format!("cannot set sysctl {path} to {value}"), why))
+}
