@@ -301,6 +301,7 @@ fn whole(sight: &Sight, length: u32, bytes: &[u8]) -> Result<(), String> {
     let (payload, header, protocol) = match sight.carried {
         Carried::Segment(segment) => (u64::from(segment.len), segment.header_bytes().0, IpNumber::TCP),
         Carried::Datagram(payload) => (payload.0, 28, IpNumber::UDP),
+        Carried::Frame { .. } => unreachable!("simulations carry no frames"),
     };
     let expected = payload + header + if in_tunnel { 40 } else { 0 };
     if u64::from(length) != expected || bytes.len() as u64 != expected {

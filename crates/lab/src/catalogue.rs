@@ -3,10 +3,11 @@
 use crate::columns::{ColumnInfo, Row, columns};
 use crate::incidents::Event;
 use crate::outcome::{
-    CellRow, CompletionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
+    CellRow, CompletionRow, ConnectionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
 };
 use crate::records::AllocationRow;
 use crate::series::Sample;
+use crate::simulation::SocketRow;
 use crate::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic};
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover, mac, mobility, phy, rlc};
@@ -110,10 +111,12 @@ pub fn tables() -> Vec<TableInfo> {
         of::<CellRow>("cells"),
         of::<LinkRow>("links"),
         of::<UeRow>("ues"),
+        of::<ConnectionRow>("connections"),
         of::<Sample>("series"),
         of::<Event>("events"),
         of::<AllocationRow>("allocations"),
         of::<CompletionRow>("completions"),
+        of::<SocketRow>("sockets"),
     ]
 }
 

@@ -55,12 +55,12 @@ pub use airwnd_tcp::cc::plugins::Plugins;
 pub use catalogue::{StackInfo, TableInfo, catalogue, schema, sections, stacks, tables};
 pub use links::{Link, LinkSettings, Sharing};
 pub use outcome::{
-    CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,
-    LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
+    CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
+    LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 pub use preset::Preset;
 pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
-pub use simulation::{run, run_tapped};
+pub use simulation::{Exit, Fate, Frame, Live, Protocol, RealUe, Socket, UeView, run, run_tapped};
 pub use table::{Column, NOTHING, Table};

@@ -151,6 +151,29 @@ impl Meter {
     }
 }
 
+/// Sums at the last sample, from which the next sample computes differences.
+#[derive(Default)]
+pub(crate) struct Sampled {
+    pub payload: Bytes,
+    /// Bytes of IP packets received.
+    pub received: Bytes,
+    /// Bytes of transport blocks decoded for the UE in the direction of the data.
+    pub decoded: Bytes,
+    /// Sum and number of one-way delays.
+    pub delays: (u128, u64),
+    /// Sum and number of the MCS of first transmissions.
+    pub blocks: (u64, u64),
+}
+
+impl Sampled {
+    /// Records the totals of a meter.
+    pub fn note(&mut self, meter: &Meter) {
+        self.payload = meter.payload;
+        self.received = meter.received_bytes;
+        self.delays = meter.delay.so_far();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 pub(crate) use rows::CompletionRow;
 pub use rows::{
-    CellRow, CompletionTimes, Conservation, Contention, Drops, FlowRow, GroupRow, Limited, LinkDrops,
-    LinkRow, Percentiles, Queued, RunRow, Totals, UeRow,
+    CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
+    LinkDrops, LinkRow, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 
 /// Results of a run. The same scenario and seed give the same bytes.
@@ -30,10 +30,14 @@ pub struct Outcome {
     pub(crate) totals: Totals,
     pub(crate) ledger: Ledger,
     pub(crate) inside: Count,
+    /// Empty in a simulation.
+    pub(crate) connections: Vec<ConnectionRow>,
     pub(crate) completions: Table,
     pub(crate) series: Table,
     pub(crate) incidents: Table,
     pub(crate) allocations: Table,
+    /// No columns in a simulation.
+    pub(crate) sockets: Table,
 }
 
 impl Outcome {
@@ -56,6 +60,10 @@ impl Outcome {
     /// Links, per direction: the server link, those of the scenario, those to and between cells.
     pub fn links(&self) -> &[LinkRow] {
         &self.links
+    }
+    /// Connections of real flows; empty in a simulation.
+    pub fn connections(&self) -> &[ConnectionRow] {
+        &self.connections
     }
     /// Totals over all flows and cells.
     pub fn totals(&self) -> Totals {
@@ -82,12 +90,13 @@ impl Outcome {
         &self.allocations
     }
     /// Returns the tables by name.
-    pub fn into_tables(self) -> [(&'static str, Table); 4] {
+    pub fn into_tables(self) -> [(&'static str, Table); 5] {
         [
             ("series", self.series),
             ("events", self.incidents),
             ("allocations", self.allocations),
             ("completions", self.completions),
+            ("sockets", self.sockets),
         ]
     }
 
@@ -116,6 +125,9 @@ impl Serialize for Outcome {
         outcome.serialize_entry("cells", &Array(&self.cells))?;
         outcome.serialize_entry("links", &Array(&self.links))?;
         outcome.serialize_entry("ues", &Array(&self.ues))?;
+        if !self.connections.is_empty() {
+            outcome.serialize_entry("connections", &Array(&self.connections))?;
+        }
         outcome.serialize_entry("totals", &to_json(&self.totals))?;
         let conservation = Conservation {
             offered_bytes: self.ledger.offered.bytes.0,

@@ -282,8 +282,8 @@ pub struct Scenario {
     /// Groups of UEs.
     #[param(unit = "1", source = "the scenario")]
     pub ue: Vec<UeGroup>,
-    /// Groups of flows.
-    #[param(unit = "1", source = "the scenario")]
+    /// Groups of flows. A simulation needs at least one; in an emulation, real programs may send all packets.
+    #[param(default = Vec::new(), unit = "1", source = "the scenario")]
     pub flow: Vec<Flow>,
 }
 
@@ -336,6 +336,14 @@ impl Scenario {
         Ok(())
     }
 
+    /// Checks that there are flows, which a simulation needs.
+    pub(crate) fn check_flows(&self) -> Result<(), Error> {
+        if self.flow.is_empty() {
+            return Err(Error::new(&self.name, None, "there are no flows; add [[flow]]").within("flow"));
+        }
+        Ok(())
+    }
+
     /// Checks conditions between sections.
     fn check(&self) -> Result<(), Fault> {
         let fail = |key: &str, message: &str| Err(Fault::new(key, message));
@@ -344,9 +352,6 @@ impl Scenario {
         }
         if self.ue.is_empty() {
             return fail("ue", "there are no UEs; add [[ue]]");
-        }
-        if self.flow.is_empty() {
-            return fail("flow", "there are no flows; add [[flow]]");
         }
         self.check_sizes()?;
         self.check_masts()?;

@@ -1,7 +1,7 @@
 //! Per-node packet taps.
 
 use crate::Scenario;
-use airwnd_kernel::Direction;
+use airwnd_kernel::{Codepoint, Direction};
 use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span};
 
@@ -14,6 +14,13 @@ pub enum Carried {
     Segment(Segment),
     /// A UDP datagram with this much payload.
     Datagram(Bytes),
+    /// A packet of a real program, in an emulation.
+    Frame {
+        /// Number given by the sender of the frame.
+        number: u32,
+        /// ECN field of its IP header, which queues may have marked.
+        ecn: Codepoint,
+    },
 }
 
 /// A packet observed at a node.

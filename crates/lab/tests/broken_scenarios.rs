@@ -836,9 +836,7 @@ mac.scheduler"#,
 const INCOMPLETE: &[(&str, &str)] = &[
     ("", "x:1: `duration` is missing"),
     ("duration = '1s'", "x:1: `ue` is missing"),
-    ("duration = '1s'\n[[ue]]", "x:1: `flow` is missing"),
     ("duration = '1s'\nue = []\nflow = []\n[[site]]", "x:2: ue: there are no UEs; add [[ue]]"),
-    ("duration = '1s'\nflow = []\n[[site]]\n[[ue]]", "x:2: flow: there are no flows; add [[flow]]"),
     (
         "duration = '1s'\n[[site]]\n[[ue]]\ncount = 321\n[[flow]]",
         "x:3: ue: 321 UEs in all; 320 sounding offsets per cell allow at most 320",

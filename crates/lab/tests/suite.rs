@@ -22,6 +22,7 @@ mod invariants;
 mod known_links;
 mod l4s;
 mod links;
+mod live;
 mod loss;
 mod lossy_bearer;
 mod memory;

@@ -44,9 +44,9 @@ pub struct FlowRow {
     pub ue: u32,
     /// Kind of traffic.
     pub kind: String,
-    /// Congestion control; null for UDP.
+    /// Congestion control; null for UDP, and for a real flow whose congestion control is unknown.
     pub cc: Option<String>,
-    /// Receive-window control; null for UDP.
+    /// Receive-window control; null for UDP and for real flows.
     pub rwnd: Option<String>,
     /// Goodput: payload received per measurement time; for TCP, payload received in order.
     #[column(unit = "kbit/s")]
@@ -113,6 +113,22 @@ impl From<airwnd_tcp::Limited> for Limited {
             pacing: limited.pacing.as_secs(),
         }
     }
+}
+
+/// A row per flow of real packets in an emulation; no rows in a simulation.
+#[derive(Clone, Debug, PartialEq, Columns)]
+pub struct ConnectionRow {
+    /// Id of the flow.
+    pub flow: String,
+    /// Protocol: tcp, udp (QUIC included), icmp, or other for all packets of a UE that belong to no other flow.
+    pub protocol: String,
+    /// Address and port of the UE.
+    pub ue_end: String,
+    /// Address and port of the server.
+    pub server_end: String,
+    /// Time of the first packet, from the end of the warm-up.
+    #[column(unit = "s")]
+    pub start_s: f64,
 }
 
 /// A row per group of flows (`[[flow]]` of the scenario).

@@ -1,7 +1,8 @@
 //! Flows and their applications.
 
+use super::real::Real;
 use super::{Happening, Simulation, UDP_HEADERS};
-use crate::meter::{Meter, Spread};
+use crate::meter::{Meter, Sampled, Spread};
 use crate::outcome::FlowRow;
 use crate::scenario;
 use crate::tap::Carried;
@@ -58,6 +59,8 @@ pub(crate) struct Flow {
     pub(super) identifications: [u16; 2],
     /// Results, once the flow is over and its connection released.
     pub(super) row: Option<Box<FlowRow>>,
+    /// Set for a flow of real packets.
+    pub(super) real: Option<Box<Real>>,
 }
 
 /// A completed page.
@@ -65,20 +68,6 @@ pub(super) struct Page {
     pub(super) flow: u32,
     pub(super) part: Part,
     pub(super) at: Time,
-}
-
-/// Sums at the last sample, from which the next sample computes differences.
-#[derive(Default)]
-pub(super) struct Sampled {
-    pub(super) payload: Bytes,
-    /// Bytes of IP packets received.
-    pub(super) received: Bytes,
-    /// Bytes of transport blocks decoded for the UE in the direction of the data.
-    pub(super) decoded: Bytes,
-    /// Sum and number of one-way delays.
-    pub(super) delays: (u128, u64),
-    /// Sum and number of the MCS of first transmissions.
-    pub(super) blocks: (u64, u64),
 }
 
 /// A TCP connection.
@@ -154,7 +143,7 @@ impl Simulation<'_> {
             let (arrivals, window) = (group.arrivals.build(), group.window(scenario.duration));
             let begin = self.begin + group.start;
             let mut flows = Vec::new();
-            for (index, ue) in (0u64..).zip(ues) {
+            for (index, ue) in (0u64..).zip(ues).filter(|(_, ue)| !self.is_replaced(*ue)) {
                 let of_ue = |stream: Stream| stream.child(u64::from(place)).child(index);
                 for (number, arrival) in (0u64..).zip(arrivals.times(window, of_ue(arriving))) {
                     for copy in 0..u64::from(group.count) {
@@ -210,6 +199,7 @@ impl Simulation<'_> {
             noted: (0, 0),
             identifications: [0; 2],
             row: None,
+            real: None,
             source,
         });
         if group.is_once() {
@@ -308,21 +298,28 @@ impl Simulation<'_> {
         if flow.on_way > 0 {
             return;
         }
-        let group = &mut self.groups[flow.group as usize];
+        let group = &self.groups[flow.group as usize];
         let is_over = || flow.connection.as_ref().is_some_and(|connection| connection.is_over());
         if !(group.is_dynamic && is_over()) || flow.failure().is_some() {
             return;
         }
-        let row = flow.row(group, number, self.begin, self.scenario.duration);
-        group.delay.add(&flow.meter.delay);
+        self.conclude(number);
         let flow = &mut self.flows[number as usize];
-        flow.row = Some(Box::new(row));
         // A rate-driven source has further writes scheduled.
         flow.stopped = true;
         flow.connection = None;
+        self.devices.close(flow.ue, flow.direction, number);
+    }
+
+    /// Stores the results of a dynamic flow that is over, and releases its histograms.
+    pub(super) fn conclude(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let group = &mut self.groups[flow.group as usize];
+        let row = flow.row(group, number, self.begin, self.measured);
+        group.delay.add(&flow.meter.delay);
+        flow.row = Some(Box::new(row));
         flow.meter.delay = Spread::new();
         flow.meter.rtt = Spread::new();
-        self.devices.close(flow.ue, flow.direction, number);
         self.observed.retain(|observed| *observed != number);
     }
 
@@ -460,6 +457,15 @@ impl Simulation<'_> {
 }
 
 impl Flow {
+    /// Measurements of the packets in a direction; `None`: they are not measured.
+    #[inline]
+    pub(super) fn meter_of(&mut self, direction: Direction) -> Option<&mut Meter> {
+        if direction == self.direction {
+            return Some(&mut self.meter);
+        }
+        self.real.as_mut().map(|real| &mut real.reverse)
+    }
+
     /// Sender of the data.
     pub(super) fn sending(&self) -> Option<&Endpoint> {
         self.connection.as_ref().map(|connection| connection.endpoint(self.direction))

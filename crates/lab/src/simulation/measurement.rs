@@ -44,21 +44,21 @@ impl Simulation<'_> {
 
     pub(super) fn sample(&mut self, now: Time) {
         let Some(Record { period, series, .. }) = &mut self.record else { return };
-        self.queue.schedule(now + *period, Happening::Sample);
+        let period = *period;
+        self.queue.schedule(now + period, Happening::Sample);
         for number in &self.observed {
             let flow = &mut self.flows[*number as usize];
-            let before = std::mem::take(&mut flow.sampled);
+            let turned = flow.face_the_data();
+            let mut before = std::mem::take(&mut flow.sampled);
             let mut sample = Sample {
                 time_s: (now - self.begin).as_secs(),
                 flow: FlowNumber(*number),
-                rate_kbps: kbps(flow.meter.payload - before.payload, *period),
-                throughput_kbps: kbps(flow.meter.received_bytes - before.received, *period),
+                rate_kbps: kbps(flow.meter.payload - before.payload, period),
+                throughput_kbps: kbps(flow.meter.received_bytes - before.received, period),
                 delay_ms: flow.meter.delay.mean_ms_since(before.delays),
                 ..Sample::default()
             };
-            flow.sampled.payload = flow.meter.payload;
-            flow.sampled.received = flow.meter.received_bytes;
-            flow.sampled.delays = flow.meter.delay.so_far();
+            flow.sampled.note(&flow.meter);
             if let Some(connection) = flow.connection.as_mut().filter(|connection| connection.is_open()) {
                 let endpoint = &connection.sender(flow.direction).endpoint;
                 sample.cwnd_bytes = Some(endpoint.cwnd().0 as f64);
@@ -67,6 +67,9 @@ impl Simulation<'_> {
                 sample.rwnd_bytes = Some(endpoint.peer_window().0 as f64);
                 sample.in_flight_bytes = Some(endpoint.in_flight().0 as f64);
                 sample.rtt_ms = endpoint.srtt().map(Span::as_millis);
+            }
+            if let Some(real) = &mut flow.real {
+                real.sample(flow.direction, &mut sample);
             }
             if let Some(ran) = self.network.ran() {
                 let ue = UeId(flow.ue);
@@ -87,7 +90,10 @@ impl Simulation<'_> {
                 sample.mcs = (sent > 0).then(|| (blocks.0 - before.blocks.0) as f64 / sent as f64);
                 flow.sampled.blocks = blocks;
                 let decoded = Bytes(figures.blocks(flow.direction).decoded_bytes);
-                sample.air_kbps = Some(kbps(decoded - before.decoded, *period));
+                if turned {
+                    before.decoded = decoded;
+                }
+                sample.air_kbps = Some(kbps(decoded - before.decoded, period));
                 flow.sampled.decoded = decoded;
             } else {
                 let waiting = self.network.waiting_for(now, flow.ue);
@@ -101,9 +107,10 @@ impl Simulation<'_> {
 
     pub(super) fn finish(mut self) -> Outcome {
         let (ledger, inside) = self.network.balance();
-        let duration = self.scenario.duration;
+        let duration = self.measured;
         let rows = self.take_rows();
         let completions = self.completions();
+        let connections = self.connection_rows();
         let sum = |of: fn(&FlowRow) -> f64| rows.iter().map(of).sum::<f64>();
         let sent = sum(|row| row.packets_sent as f64);
         let share = |packets: f64| (sent > 0.0).then(|| 100.0 * packets / sent);
@@ -147,11 +154,15 @@ impl Simulation<'_> {
             uplink_prb_use: prb_use(|cell| cell.uplink_prb_use),
             drops: Drops::of(|cause| ledger.dropped(cause).packets),
         };
-        let (series, incidents) = match self.record {
-            None => (Table::new(), Table::new()),
+        let (series, incidents, sockets) = match self.record {
+            None => (Table::new(), Table::new(), Table::new()),
             Some(record) => {
                 let ids = ids(&rows);
-                (record.series.table(&ids), record.incidents.table(&ids))
+                let sockets = match record.sockets.len() {
+                    0 => Table::new(),
+                    _ => record.sockets.table(&ids),
+                };
+                (record.series.table(&ids), record.incidents.table(&ids), sockets)
             }
         };
         let allocations = self.network.ran().and_then(Ran::allocations);
@@ -161,6 +172,7 @@ impl Simulation<'_> {
             group_row(group, &rows[group.first as usize..group.end as usize], &self.flows, &of_it)
         });
         Outcome {
+            connections,
             name: self.scenario.name.clone(),
             seed: self.seed,
             duration,
@@ -176,18 +188,24 @@ impl Simulation<'_> {
             inside,
             series,
             incidents,
+            sockets,
             allocations: allocations.map_or_else(Table::new, |rows| records::table_of(&rows, self.begin)),
         }
     }
 
     /// Returns the rows of all flows, and adds their delays to their groups.
     fn take_rows(&mut self) -> Vec<FlowRow> {
-        let (begin, duration) = (self.begin, self.scenario.duration);
+        let (begin, duration) = (self.begin, self.measured);
         let mut rows = Vec::with_capacity(self.flows.len());
         for (number, flow) in (0..).zip(&mut self.flows) {
             let group = &mut self.groups[flow.group as usize];
             rows.push(match flow.row.take() {
-                Some(row) => *row,
+                // Rates refer to the whole measurement, whose end an emulation does not know earlier.
+                Some(row) => FlowRow {
+                    goodput_kbps: kbps(flow.meter.payload, duration),
+                    throughput_kbps: kbps(flow.meter.received_bytes, duration),
+                    ..*row
+                },
                 None => flow.row(group, number, begin, duration),
             });
             group.delay.add(&flow.meter.delay);
@@ -344,13 +362,14 @@ fn percentiles(spread: &Spread) -> Percentiles {
 impl Flow {
     pub(super) fn row(&self, group: &Group, number: u32, begin: Time, duration: Span) -> FlowRow {
         let meter = &self.meter;
+        let real = self.real.as_deref();
         let stats = self.sending().map(Endpoint::stats);
         FlowRow {
             id: format!("{}-{}", group.id, number - group.first),
             group: group.id.clone(),
             ue: self.ue,
-            kind: group.kind.clone(),
-            cc: group.cc.clone(),
+            kind: real.map_or_else(|| group.kind.clone(), |real| real.protocol.word().into()),
+            cc: real.map_or_else(|| group.cc.clone(), |real| real.cc.clone()),
             rwnd: group.rwnd.clone(),
             goodput_kbps: kbps(meter.payload, duration),
             throughput_kbps: kbps(meter.received_bytes, duration),
@@ -360,7 +379,10 @@ impl Flow {
             packets_sent: meter.sent,
             packets_received: meter.received,
             packets_dropped: meter.dropped,
-            retransmissions: stats.map_or(0, |stats| stats.retransmissions),
+            retransmissions: match real {
+                Some(real) => real.retransmissions[self.direction as usize],
+                None => stats.map_or(0, |stats| stats.retransmissions),
+            },
             timeouts: stats.map_or(0, |stats| stats.timeouts),
             fast_retransmits: stats.map_or(0, |stats| stats.fast_retransmits),
             duplicate_acks: stats.map_or(0, |stats| stats.duplicate_acks),
@@ -414,6 +436,6 @@ fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, measured: Span) -> Ce
     }
 }
 
-fn kbps(bytes: Bytes, span: Span) -> f64 {
+pub(super) fn kbps(bytes: Bytes, span: Span) -> f64 {
     bytes.bits() as f64 / span.as_secs() / 1e3
 }

@@ -6,9 +6,11 @@
 
 mod devices;
 mod flows;
+mod live;
 mod measurement;
 mod memory;
 mod oracle;
+mod real;
 
 use crate::build;
 use crate::incidents::{Incident, Incidents};
@@ -16,6 +18,7 @@ use crate::outcome::Outcome;
 use crate::records::{self, Records};
 use crate::scenario::Scenario;
 use crate::series::Series;
+use crate::table::Rows;
 use crate::tap::{Carried, Crossing, Node, Sight, Tap};
 use crate::topology::topology;
 use airwnd_catalog::Error;
@@ -27,7 +30,10 @@ use airwnd_tcp::Config;
 use airwnd_units::{Bytes, Span, Time};
 use devices::Devices;
 use flows::{Flow, Group, Page};
+pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
 use memory::Memory;
+pub(crate) use real::SocketRow;
+pub use real::{Protocol, Socket};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
@@ -109,10 +115,12 @@ fn sight(at: Span, node: Node, crossing: Crossing, packet: &Packet<Content>) -> 
     Sight { at, node, crossing, flow, ue: device, direction, identification, carried }
 }
 
-/// Copies the ECN field of the packet, which queues may have marked, to its segment.
+/// Copies the ECN field of the packet, which queues may have marked, to its content.
 fn set_ecn(packet: &mut Packet<Content>) {
-    if let Carried::Segment(segment) = &mut packet.content.carried {
-        segment.ecn = packet.ecn;
+    match &mut packet.content.carried {
+        Carried::Segment(segment) => segment.ecn = packet.ecn,
+        Carried::Frame { ecn, .. } => *ecn = packet.ecn,
+        Carried::Datagram(_) => {}
     }
 }
 
@@ -121,6 +129,7 @@ struct Record {
     period: Span,
     series: Series,
     incidents: Incidents,
+    sockets: Rows<SocketRow>,
 }
 
 struct Simulation<'t> {
@@ -141,7 +150,13 @@ struct Simulation<'t> {
     seed: u64,
     /// End of the warm-up.
     begin: Time,
+    /// Time from the end of the warm-up to the end of the run; in an emulation, until now.
+    measured: Span,
     memory: Memory,
+    /// UEs whose packets come from real programs.
+    real_ues: Vec<RealUe>,
+    /// Frames that have left the network, in chronological order.
+    exits: Vec<Exit>,
 }
 
 /// Runs a scenario with a seed.
@@ -172,29 +187,16 @@ pub fn run_tapped<'t>(
     tap: Option<&'t mut dyn Tap>,
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
-    records.check(scenario)?;
-    let mut simulation = Simulation::new(scenario, seed, records, tap)?;
+    scenario.check_flows()?;
+    let mut simulation = Simulation::new(scenario, seed, records, tap, Vec::new())?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.step(end) {
-        match happening {
-            Happening::Write(flow) => simulation.write(now, flow),
-            Happening::Stop(flow) => simulation.stop(now, flow),
-            Happening::Read(flow) => simulation.read(now, flow),
-            Happening::Timer(flow, direction) => simulation.timer(now, flow, direction),
-            Happening::Sample => simulation.sample(now),
-            Happening::Progress | Happening::Busy => {
-                let tap = simulation.network.observer().tap.as_ref();
-                if !(progress(now) && tap.is_none_or(|tap| tap.continues())) {
-                    return Err(Error::new(&scenario.name, None, format!("stopped at {now}")));
-                }
-                if let Happening::Progress = happening {
-                    simulation.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
-                    simulation.watch_memory(now);
-                }
-            }
-            Happening::Failure(flow) => return Err(simulation.failure(flow)),
-            Happening::Exhausted => return Err(simulation.exhaustion(now)),
+        if let Happening::Progress | Happening::Busy = happening
+            && !progress(now)
+        {
+            return Err(simulation.stopped(now));
         }
+        simulation.handle(now, happening)?;
     }
     Ok(simulation.finish())
 }
@@ -205,6 +207,7 @@ impl Scenario {
     /// # Errors
     /// Records that the scenario cannot provide, a memory limit that is too low, or cells that cannot be built.
     pub fn check_run(&self, seed: u64, records: &Records) -> Result<(), Error> {
+        self.check_flows()?;
         records.check(self)?;
         Memory::of(self, records)?;
         build::ran(self, seed).map(drop)
@@ -217,7 +220,9 @@ impl<'t> Simulation<'t> {
         seed: u64,
         records: &Records,
         tap: Option<&'t mut dyn Tap>,
+        real_ues: Vec<RealUe>,
     ) -> Result<Simulation<'t>, Error> {
+        records.check(scenario)?;
         let memory = Memory::of(scenario, records)?;
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
@@ -237,13 +242,17 @@ impl<'t> Simulation<'t> {
                 period,
                 series: Series::default(),
                 incidents: Incidents::default(),
+                sockets: Rows::default(),
             }),
             observed: Vec::new(),
             scenario,
             config: scenario.tcp.config(),
             seed,
             begin,
+            measured: scenario.duration,
             memory,
+            real_ues,
+            exits: Vec::new(),
         };
         simulation.watch_memory(Time::ZERO);
         simulation.add_flows();
@@ -272,6 +281,33 @@ impl<'t> Simulation<'t> {
             return Some((self.queue.now(), Happening::Busy));
         }
         self.queue.pop_until(end)
+    }
+
+    /// Handles an event at the ends of the network.
+    fn handle(&mut self, now: Time, happening: Happening) -> Result<(), Error> {
+        match happening {
+            Happening::Write(flow) => self.write(now, flow),
+            Happening::Stop(flow) => self.stop(now, flow),
+            Happening::Read(flow) => self.read(now, flow),
+            Happening::Timer(flow, direction) => self.timer(now, flow, direction),
+            Happening::Sample => self.sample(now),
+            Happening::Progress | Happening::Busy => {
+                if self.network.observer().tap.as_ref().is_some_and(|tap| !tap.continues()) {
+                    return Err(self.stopped(now));
+                }
+                if let Happening::Progress = happening {
+                    self.queue.schedule(now + PROGRESS_PERIOD, Happening::Progress);
+                    self.watch_memory(now);
+                }
+            }
+            Happening::Failure(flow) => return Err(self.failure(flow)),
+            Happening::Exhausted => return Err(self.exhaustion(now)),
+        }
+        Ok(())
+    }
+
+    fn stopped(&self, now: Time) -> Error {
+        Error::new(&self.scenario.name, None, format!("stopped at {now}"))
     }
 
     /// Counts a step. Returns whether `progress` is due within the period.
@@ -337,20 +373,23 @@ impl<'t> Simulation<'t> {
     fn emit(&mut self, now: Time, number: u32, direction: Direction, size: Bytes, carried: Carried) {
         let flow = &mut self.flows[number as usize];
         flow.on_way += 1;
-        flow.meter.sent += u64::from(direction == flow.direction);
         let identification = flow.identifications[direction as usize];
         flow.identifications[direction as usize] = identification.wrapping_add(1);
         let ecn = match &carried {
             Carried::Segment(segment) => segment.ecn,
             Carried::Datagram(_) => Codepoint::NotEct,
+            Carried::Frame { ecn, .. } => *ecn,
         };
-        flow.meter.has_sent_data |= direction == flow.direction
-            && match &carried {
+        let ue = flow.ue;
+        if let Some(meter) = flow.meter_of(direction) {
+            meter.sent += 1;
+            meter.has_sent_data |= match &carried {
                 Carried::Segment(segment) => segment.len > 0,
-                Carried::Datagram(_) => true,
+                Carried::Datagram(_) | Carried::Frame { .. } => true,
             };
+        }
         let content = Content { sent_at: now, identification, carried };
-        let packet = Packet { device: flow.ue, direction, size, ecn, flow: number, content };
+        let packet = Packet { device: ue, direction, size, ecn, flow: number, content };
         self.network.send(now, packet);
         while let Some(outcome) = self.network.poll() {
             self.settle(now, outcome);
@@ -379,13 +418,17 @@ impl<'t> Simulation<'t> {
         let flow = &mut self.flows[number as usize];
         let is_data = direction == flow.direction;
         flow.on_way -= 1;
-        if is_data {
-            flow.meter.received += 1;
-            flow.meter.received_bytes += packet.size;
-            flow.meter.delay.record(now.since(packet.content.sent_at));
+        if let Some(meter) = flow.meter_of(direction) {
+            meter.received += 1;
+            meter.received_bytes += packet.size;
+            meter.delay.record(now.since(packet.content.sent_at));
         }
         match &packet.content.carried {
             Carried::Datagram(payload) => flow.meter.payload += *payload,
+            Carried::Frame { number, .. } => {
+                let number = *number;
+                self.leave(now, packet, number, Fate::Delivered);
+            }
             Carried::Segment(segment) => {
                 let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
                 let endpoint = &mut connection.receiver(direction).endpoint;
@@ -416,7 +459,12 @@ impl<'t> Simulation<'t> {
     fn drop_packet(&mut self, now: Time, packet: &Packet<Content>, cause: Cause) {
         let flow = &mut self.flows[packet.flow as usize];
         flow.on_way -= 1;
-        flow.meter.dropped += u64::from(packet.direction == flow.direction);
+        if let Some(meter) = flow.meter_of(packet.direction) {
+            meter.dropped += 1;
+        }
+        if let Carried::Frame { number, .. } = packet.content.carried {
+            self.leave(now, packet, number, Fate::Dropped(cause));
+        }
         self.note(now, packet.flow, Incident::Drop(cause, packet.size));
     }
 

@@ -205,7 +205,7 @@ mod tests {
     /// Path state of the first UE before any transmission.
     fn known(toml: &str) -> DeviceLink {
         let scenario = scenario(toml);
-        Simulation::new(&scenario, 1, &Records::default(), None).unwrap().link_to(Time::ZERO, 0)
+        Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap().link_to(Time::ZERO, 0)
     }
 
     /// A sparse flow measures the base RTT, on each kind of path.
@@ -271,7 +271,7 @@ mod tests {
         let toml =
             "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
         let scenario = scenario(toml);
-        let simulation = Simulation::new(&scenario, 1, &Records::default(), None).unwrap();
+        let simulation = Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap();
         assert!(simulation.devices.links.is_none());
     }
 }

@@ -1,0 +1,326 @@
+//! A simulation in step with an outside clock, which carries the packets of real programs beside simulated flows.
+
+use super::flows::{Flow, Group};
+use super::real::{Outside, Protocol, Real, Socket, SocketRow};
+use super::{Content, Simulation};
+use crate::meter::{Meter, Sampled, Spread};
+use crate::outcome::Outcome;
+use crate::records::Records;
+use crate::scenario::Scenario;
+use crate::tap::{Carried, Tap};
+use airwnd_catalog::Error;
+use airwnd_cell::UeId;
+use airwnd_kernel::{Codepoint, Direction};
+use airwnd_network::{Cause, Packet};
+use airwnd_units::{Bytes, Span, Time};
+
+/// Id of the group of real flows, unless the scenario uses it.
+const REAL: &str = "real";
+
+/// A UE whose packets come from real programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RealUe {
+    /// Number of the UE.
+    pub ue: u32,
+    /// Set if the scenario's flows of the UE are simulated, too.
+    pub keeps_flows: bool,
+}
+
+/// A packet of a real program that enters the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Number by which the owner finds its bytes.
+    pub number: u32,
+    /// Flow, as returned by [`Live::open`].
+    pub flow: u32,
+    /// Direction.
+    pub direction: Direction,
+    /// Size with the IP header.
+    pub size: Bytes,
+    /// ECN field of the IP header.
+    pub ecn: Codepoint,
+}
+
+/// Outcome of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It reached the other end.
+    Delivered,
+    /// It was dropped or lost.
+    Dropped(Cause),
+}
+
+/// A frame that leaves the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Simulated time.
+    pub at: Time,
+    /// Simulated time at which it entered.
+    pub sent_at: Time,
+    /// Number given by the owner.
+    pub number: u32,
+    /// Flow.
+    pub flow: u32,
+    /// Number of the UE.
+    pub ue: u32,
+    /// Direction.
+    pub direction: Direction,
+    /// ECN field, which queues may have marked.
+    pub ecn: Codepoint,
+    /// Outcome.
+    pub fate: Fate,
+}
+
+/// State of a UE, for displays.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UeView {
+    /// Bytes queued at the eNB; without cells: in the link queues of the downlink path.
+    pub queue_bytes: Bytes,
+    /// Packets queued there.
+    pub queue_packets: u64,
+    /// SINR of the latest report in dB; `None` without cells or before the first report.
+    pub sinr_db: Option<f64>,
+    /// Number of the serving cell; `None` without cells.
+    pub cell: Option<u16>,
+    /// Sum of the MCS of first downlink transmissions so far, and their number.
+    pub mcs: (u64, u64),
+}
+
+/// A simulation whose owner advances the time and sends frames.
+///
+/// Time begins with the warm-up of the scenario; [`Live::begin`] is its end. The scenario's duration limits only the
+/// arrivals of its flows: a live simulation goes on until [`Live::finish`].
+pub struct Live<'s> {
+    simulation: Simulation<'s>,
+    /// Number of the group of real flows.
+    group: u32,
+}
+
+impl<'s> Live<'s> {
+    /// Prepares a live simulation. Flows of `real` UEs are left out unless these keep them.
+    ///
+    /// # Errors
+    /// A scenario whose network cannot be built, or records that it cannot provide.
+    pub fn new(
+        scenario: &'s Scenario,
+        seed: u64,
+        records: &Records,
+        real: &[RealUe],
+        tap: Option<&'s mut dyn Tap>,
+    ) -> Result<Live<'s>, Error> {
+        let mut simulation = Simulation::new(scenario, seed, records, tap, real.to_vec())?;
+        simulation.measured = Span(1);
+        let is_taken = |id: &String| scenario.flow.iter().any(|flow| flow.id == *id);
+        let ids = (0..).map(|number| if number == 0 { REAL.to_string() } else { format!("{REAL}-{number}") });
+        let first = simulation.flows.len() as u32;
+        simulation.groups.push(Group {
+            id: ids.into_iter().find(|id| !is_taken(id)).expect("some number is free"),
+            kind: REAL.into(),
+            cc: None,
+            rwnd: None,
+            first,
+            end: first,
+            is_dynamic: true,
+            delay: Spread::new(),
+        });
+        let group = simulation.groups.len() as u32 - 1;
+        Ok(Live { simulation, group })
+    }
+
+    /// End of the warm-up.
+    pub fn begin(&self) -> Time {
+        self.simulation.begin
+    }
+
+    /// Time of the next event; `None`: nothing happens unless a frame is sent.
+    pub fn next_event(&self) -> Option<Time> {
+        let ends = self.simulation.queue.peek().map(|(at, _)| at);
+        let network = self.simulation.network.next_event();
+        [ends, network].into_iter().flatten().min()
+    }
+
+    /// Executes all events until `to`. [`Live::exits`] returns the frames that have left the network.
+    ///
+    /// # Errors
+    /// A failed congestion control of a plug-in, or the memory limit.
+    pub fn advance(&mut self, to: Time) -> Result<(), Error> {
+        self.simulation.measured = Span(to.since(self.simulation.begin.min(to)).0.max(1));
+        while let Some((now, happening)) = self.simulation.step(to) {
+            self.simulation.handle(now, happening)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a frame at the time of the last [`Live::advance`].
+    pub fn send(&mut self, now: Time, frame: Frame) {
+        let Frame { number, flow, direction, size, ecn } = frame;
+        self.simulation.emit(now, flow, direction, size, Carried::Frame { number, ecn });
+    }
+
+    /// Takes the frames that have left the network, in chronological order.
+    pub fn exits(&mut self) -> impl Iterator<Item = Exit> + '_ {
+        self.simulation.exits.drain(..)
+    }
+
+    /// Opens a flow of real packets and returns its number. `direction` is that of its first packet; `ends` are
+    /// addresses and ports of the UE's end and of the server's end.
+    pub fn open(
+        &mut self,
+        now: Time,
+        ue: u32,
+        direction: Direction,
+        protocol: Protocol,
+        ends: [String; 2],
+    ) -> u32 {
+        let simulation = &mut self.simulation;
+        let number = simulation.flows.len() as u32;
+        let mut meter = Meter::new(Spread::new(), Spread::new());
+        meter.started = Some(now);
+        let mut sampled = Sampled::default();
+        if let Some(ran) = simulation.network.ran() {
+            sampled.decoded = Bytes(ran.ue_figures(UeId(ue)).blocks(direction).decoded_bytes);
+        }
+        simulation.flows.push(Flow {
+            group: self.group,
+            ue,
+            direction,
+            source: Box::new(Outside(protocol)),
+            size: None,
+            is_requested: false,
+            start: now,
+            connection: None,
+            stopped: false,
+            can_fail: false,
+            on_way: 0,
+            meter,
+            sampled,
+            noted: (0, 0),
+            identifications: [0; 2],
+            row: None,
+            real: Some(Box::new(Real::new(protocol, ends))),
+        });
+        simulation.groups[self.group as usize].end = number + 1;
+        if simulation.record.is_some() {
+            simulation.observed.push(number);
+        }
+        number
+    }
+
+    /// Declares that no packets of a flow follow. Its histograms are released when none is in the network.
+    pub fn close(&mut self, flow: u32) {
+        self.real(flow).is_over = true;
+        self.simulation.conclude_if_over(flow);
+    }
+
+    /// Sets the total payload that has reached the receiver in a direction: in order for TCP.
+    pub fn set_payload(&mut self, flow: u32, direction: Direction, payload: Bytes) {
+        if let Some(meter) = self.simulation.flows[flow as usize].meter_of(direction) {
+            meter.payload = meter.payload.max(payload);
+        }
+    }
+
+    /// Records an RTT sample of the end that sends in this direction.
+    pub fn record_rtt(&mut self, flow: u32, direction: Direction, rtt: Span) {
+        if let Some(meter) = self.simulation.flows[flow as usize].meter_of(direction) {
+            meter.rtt.record(rtt);
+        }
+    }
+
+    /// Counts a segment that contained bytes sent before.
+    pub fn count_retransmission(&mut self, flow: u32, direction: Direction) {
+        self.real(flow).retransmissions[direction as usize] += 1;
+    }
+
+    /// Sets the state of the socket that sends in a direction, and its congestion control.
+    pub fn set_socket(
+        &mut self,
+        now: Time,
+        flow: u32,
+        direction: Direction,
+        socket: Socket,
+        cc: Option<&str>,
+    ) {
+        let at = now - self.simulation.begin;
+        if let Some(record) = &mut self.simulation.record {
+            record.sockets.push(&SocketRow::new(at, flow, direction, &socket));
+        }
+        let sends_data = self.simulation.flows[flow as usize].direction == direction;
+        let real = self.real(flow);
+        real.sockets[direction as usize] = Some(socket);
+        if sends_data && real.cc.as_deref() != cc {
+            real.cc = cc.map(String::from);
+        }
+    }
+
+    /// Latest state of the socket that sends the data of a flow, and its congestion control.
+    pub fn socket(&self, flow: u32) -> Option<(Socket, Option<&str>)> {
+        let flow = &self.simulation.flows[flow as usize];
+        let real = flow.real.as_ref()?;
+        Some((real.sockets[flow.direction as usize]?, real.cc.as_deref()))
+    }
+
+    /// Id of a flow in results.
+    pub fn flow_id(&self, flow: u32) -> String {
+        let group = &self.simulation.groups[self.simulation.flows[flow as usize].group as usize];
+        format!("{}-{}", group.id, flow - group.first)
+    }
+
+    /// State of a UE.
+    pub fn ue(&mut self, now: Time, ue: u32) -> UeView {
+        let network = &mut self.simulation.network;
+        match network.ran() {
+            Some(ran) => {
+                let (backlog, figures) = (ran.backlog(UeId(ue)), ran.ue_figures(UeId(ue)));
+                UeView {
+                    queue_bytes: backlog.bytes,
+                    queue_packets: backlog.packets,
+                    sinr_db: figures.sinr.map(|sinr| sinr.0),
+                    cell: Some(figures.cell.0),
+                    mcs: (figures.downlink.mcs_sum, figures.downlink.first),
+                }
+            }
+            None => {
+                let waiting = network.waiting_for(now, ue);
+                UeView { queue_bytes: waiting.bytes, queue_packets: waiting.packets, ..UeView::default() }
+            }
+        }
+    }
+
+    /// Ends the simulation at the time of the last [`Live::advance`] and returns its results.
+    pub fn finish(mut self) -> Outcome {
+        for flow in self.simulation.flows.iter_mut().filter(|flow| flow.row.is_none()) {
+            flow.face_the_data();
+        }
+        self.simulation.finish()
+    }
+
+    fn real(&mut self, flow: u32) -> &mut Real {
+        self.simulation.flows[flow as usize].real.as_mut().expect("opened as a real flow")
+    }
+}
+
+impl Simulation<'_> {
+    /// Records that a frame has left the network.
+    pub(super) fn leave(&mut self, now: Time, packet: &Packet<Content>, number: u32, fate: Fate) {
+        self.exits.push(Exit {
+            at: now,
+            sent_at: packet.content.sent_at,
+            number,
+            flow: packet.flow,
+            ue: packet.device,
+            direction: packet.direction,
+            ecn: packet.ecn,
+            fate,
+        });
+        self.conclude_if_over(packet.flow);
+    }
+
+    fn conclude_if_over(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let is_over = flow.real.as_ref().is_some_and(|real| real.is_over);
+        if is_over && flow.on_way == 0 && flow.row.is_none() {
+            flow.face_the_data();
+            self.conclude(number);
+        }
+    }
+}
