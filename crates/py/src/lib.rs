@@ -2,6 +2,7 @@
 
 mod capture;
 mod congestion;
+mod link;
 mod panics;
 mod watch;
 
@@ -386,6 +387,9 @@ mod _native {
 
     #[pymodule_export]
     use super::congestion::{Ack, Congestion, Connection};
+
+    #[pymodule_export]
+    use super::link::{link, link_side};
 
     #[pymodule_export]
     use super::panics::{panic_place, show_panics};
