@@ -1,7 +1,9 @@
 """A call of the engine, without data frames: worker processes must load few modules."""
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,7 @@ class Raw:
         Results as one JSON object.
     tables
         ``series``, ``events`` and ``allocations`` by column, empty if they were not requested; and
-        ``completions``, empty if there were none.
+        ``completions``, empty if there were none. A session in real time also has ``sockets``.
     wall_s
         Wall-clock time of the simulation, in seconds.
     """
@@ -62,12 +64,37 @@ def simulate(
     captured = None if records.pcap is None else wanted(scenario, records.pcap)
     most = share(1, records.max_memory)
     start = time.perf_counter()
-    try:
+    with _panics(seed):
         outcome, tables = scenario.run(seed, interval, progress, captured, watched, most)
+    return Raw(outcome, tables, time.perf_counter() - start)
+
+
+def link(
+    scenario: _native.Scenario,
+    request: "Mapping[str, Any]",
+    update: Callable[[str], bool],
+    pcap: "Capture | str | PathLike[str] | None",
+) -> tuple[Raw, str]:
+    """Run a session in real time; the arguments are documented at :meth:`airwnd.Scenario.link`."""
+    captured = None
+    if pcap is not None:
+        path, nodes, snaplen = wanted(scenario, pcap)
+        captured = {"path": str(path.absolute()), "nodes": nodes, "snaplen": snaplen}
+    text = json.dumps({**request, "pcap": captured})
+    start = time.perf_counter()
+    with _panics(request["seed"]):
+        outcome, tables, summary = _native.link(scenario, text, update)
+    return Raw(outcome, tables, time.perf_counter() - start), summary
+
+
+@contextmanager
+def _panics(seed: int) -> Iterator[None]:
+    """Raise a panic of the engine as :class:`EngineError`."""
+    try:
+        yield
     except _native.PanicException as panic:
         where = f"{_native.panic_place()}, engine {_native.ENGINE}, seed {seed}"
         raise EngineError(f"{panic} ({where}); please report it") from panic
-    return Raw(outcome, tables, time.perf_counter() - start)
 
 
 def sampling_interval(series: str) -> int:

@@ -51,6 +51,8 @@ class RunData:
     completions
         A row for each transfer and page that began, in the order of `flows` and then of time; empty if there
         were none.
+    sockets
+        Time series of the kernel's TCP sockets in a session of ``airwnd link``; empty for other runs.
     wall_s
         Wall-clock time of the simulation, in seconds; ``None`` for a run read from disk.
     """
@@ -62,6 +64,7 @@ class RunData:
     events: pl.DataFrame = field(default_factory=pl.DataFrame)
     allocations: pl.DataFrame = field(default_factory=pl.DataFrame)
     completions: pl.DataFrame = field(default_factory=pl.DataFrame)
+    sockets: pl.DataFrame = field(default_factory=pl.DataFrame)
     wall_s: float | None = field(default=None, compare=False)
 
     @classmethod
@@ -136,6 +139,11 @@ class RunData:
         """A row per UE; empty for a scenario without cells."""
         return frame_of("ues", self.outcome["ues"])
 
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """A row per flow of real packets in a session of ``airwnd link``; empty for other runs."""
+        return frame_of("connections", self.outcome.get("connections", ()))
+
     def __repr__(self) -> str:
         totals, flows = self.totals, counted(len(self.outcome["flows"]), "flow")
         return (
@@ -192,8 +200,10 @@ class RunData:
             "scenario": self.scenario,
             "outcome": self.outcome,
         }
-        tables = {name: getattr(self, name) for name in (*_TABLES, *run_folder.RECORDED)}
+        tables = {name: getattr(self, name) for name in (*_TABLES, "connections", *run_folder.RECORDED)}
         kept = {name: table for name, table in tables.items() if table.width or name in _TABLES}
+        if self.connections.is_empty():
+            del kept["connections"]
         run_folder.write(folder, manifest, kept, force=force)
         return folder
 
@@ -228,6 +238,7 @@ class RunData:
             events=tables.get("events", pl.DataFrame()),
             allocations=tables.get("allocations", pl.DataFrame()),
             completions=tables.get("completions", pl.DataFrame()),
+            sockets=tables.get("sockets", pl.DataFrame()),
         )
         for name in _TABLES:
             try:

@@ -22,7 +22,7 @@ from airwnd.manifests import FILE, differences, parsed
 from airwnd.seal import digest, is_sealed, sealed
 
 #: Tables stored only in Parquet files; the other tables are also in the manifest.
-RECORDED = ("series", "events", "allocations", "completions")
+RECORDED = ("series", "events", "allocations", "completions", "sockets")
 
 _RUN = "run"
 _HOW = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
@@ -35,6 +35,7 @@ _NEEDED = {
     "events": ("time_s", "flow", "event"),
     "allocations": ("time_s", "cell"),
     "completions": ("flow", "fct_s"),
+    "sockets": ("time_s", "flow"),
 }
 
 

@@ -436,6 +436,48 @@ class Scenario:
         with marked_interrupts():
             return simulate(self._checked, seed, progress, records)
 
+    @checked(request=MAPPING, update=CALLABLE, pcap=_RUN["pcap"])
+    def link(
+        self,
+        request: Mapping[str, Any],
+        update: Callable[[str], bool],
+        pcap: "Capture | str | os.PathLike[str] | None" = None,
+    ) -> "tuple[Raw, str]":
+        """Run a session in real time with real programs; ``airwnd link`` is its interface.
+
+        Parameters
+        ----------
+        request
+            Commands, the other end and the records of the session, as written by
+            ``airwnd.link.session.Session``.
+        update
+            Called about five times a second with a snapshot as JSON, whose content is that of
+            ``airwnd.link.snapshot.Snapshot``. The session ends if it returns false.
+        pcap
+            As for :meth:`run`.
+
+        Returns
+        -------
+        tuple[airwnd.engine.Raw, str]
+            Results, and a summary of the session as JSON (``airwnd.link.snapshot.Summary``).
+
+        Raises
+        ------
+        InputError
+            If `pcap` names a node that does not exist.
+        ScenarioError
+            If the scenario cannot be run in real time, or the system lacks what a session needs; the message
+            states the remedy.
+        OSError
+            If the capture cannot be written.
+        EngineError
+            If an invariant of the engine is violated.
+        """
+        from airwnd import engine
+
+        self.check_code()
+        return engine.link(self._checked, request, update, pcap)
+
     @checked(max_memory=MEMORY | NONE)
     def check_run(self, max_memory: int | str | None = None) -> None:
         """Check the conditions that a run checks at its start: capacity of the cells, and memory.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from airwnd import _native
-from airwnd.cli import algorithms, completion, plot, reproduce, simulate, sweep, view
+from airwnd.cli import algorithms, completion, link, plot, reproduce, simulate, sweep, view
 from airwnd.cli.options import Commands
 from airwnd.errors import EngineError, InputError
 from airwnd.text import one_line
@@ -95,6 +95,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd plot map scenario.toml            draw a radio map
     airwnd list                              list algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     run many settings and seeds
+    airwnd link scenario.toml -- COMMAND     run real programs over a scenario, in real time
     airwnd reproduce arwa-2019/table6        reproduce a table of a paper
     """  # noqa: D301 (Click requires the backspace)
     options.debug = debug
@@ -113,6 +114,7 @@ for _command in (
     reproduce.reproduce,
     sweep.sweep,
     view.view,
+    link.link,
     completion.completion,
 ):
     cli.add_command(_command)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from airwnd.batch import Workers
+    from airwnd.run_data import RunData
     from airwnd.scenario import Scenario
 
 
@@ -107,7 +108,13 @@ def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) ->
     """Read a scenario and apply the ``--set`` options."""
     from airwnd.scenario import Scenario
 
-    scenario = Scenario.load(file, allow_code=policy.allow, plugin_timeout_s=policy.timeout_s)
+    return overridden(
+        Scenario.load(file, allow_code=policy.allow, plugin_timeout_s=policy.timeout_s), settings
+    )
+
+
+def overridden(scenario: "Scenario", settings: tuple[str, ...]) -> "Scenario":
+    """Apply the ``--set`` options."""
     pairs = []
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -115,6 +122,18 @@ def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) ->
             raise InputError(f"--set {setting}: expected KEY=VALUE, as in --set rlc.queue.buffer=10KiB")
         pairs.append((key.strip(), value.strip()))
     return scenario.override(pairs) if pairs else scenario
+
+
+def saved(result: "RunData", out: Path, *, force: bool) -> Exception | None:
+    """Save a run; return the error instead of raising it, so that the summary is printed first."""
+    try:
+        result.save(out, force=force)
+    except OSError as error:
+        why = f"{error.strerror or error}; the tables were not saved, the results are printed above"
+        return OSError(error.errno, why, str(out))
+    except InputError as error:
+        return InputError(f"{error}; the tables were not saved, the results are printed above")
+    return None
 
 
 @contextmanager

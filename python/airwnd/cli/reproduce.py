@@ -74,6 +74,8 @@ def reproduce(
         else list(dict.fromkeys(folder for name in names for folder in runner.find(name)))
     )
     experiments = [Experiment.load(folder, policy) for folder in folders]
+    if every:
+        experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, JOBS, MAX_MEMORY, PROGRESS, SET, bar, code_options, load
+from airwnd.cli.options import FILE, JOBS, MAX_MEMORY, PROGRESS, SET, bar, code_options, load, saved
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
     from airwnd.code_policy import CodePolicy
-    from airwnd.run import Run
 
 
 @click.command()
@@ -102,7 +101,7 @@ def run(
         run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
     with bar(f"{scenario.name}", progress) as update:
         result = scenario.run(seed, series, update, capture, window, max_memory=max_memory)
-    failure = _saved(result, out, force=force) if out else None
+    failure = saved(result, out, force=force) if out else None
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))
     else:
@@ -113,18 +112,6 @@ def run(
         raise failure
     if out and not as_json:
         click.echo(f"written to {out}")
-
-
-def _saved(result: "Run", out: Path, *, force: bool) -> Exception | None:
-    """Save a run; return the error instead of raising it, so that the summary is printed first."""
-    try:
-        result.save(out, force=force)
-    except OSError as error:
-        why = f"{error.strerror or error}; the tables were not saved, the results are printed above"
-        return OSError(error.errno, why, str(out))
-    except InputError as error:
-        return InputError(f"{error}; the tables were not saved, the results are printed above")
-    return None
 
 
 def _window(text: str) -> tuple[str, str]:

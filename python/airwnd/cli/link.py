@@ -1,0 +1,545 @@
+"""``airwnd link``."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from airwnd.capture import MOST_BYTES, Capture
+from airwnd.cli.completion import scenarios
+from airwnd.cli.options import SET, Commands, load, overridden, saved
+from airwnd.errors import InputError
+from airwnd.link import mahimahi
+from airwnd.link.commands import MARK, Part, named, split
+from airwnd.link.mahimahi import QUEUES
+from airwnd.link.wire import Wire
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from airwnd.link.session import Finished, Session
+    from airwnd.link.snapshot import Snapshot
+    from airwnd.link.summary import Tallies
+    from airwnd.scenario import Scenario
+
+_WORDS, _SETTINGS, _LINKS = (f"{__name__}.{name}" for name in ("words", "settings", "links"))
+
+
+def _words(command: click.Command, arguments: Sequence[str]) -> Iterator[int]:
+    """Yield the places of the words before ``--`` that are neither options nor their values."""
+    with_value = {
+        name
+        for param in command.params
+        if isinstance(param, click.Option) and not param.is_flag
+        for name in param.opts
+    }
+    place = 0
+    while place < len(arguments) and arguments[place] != MARK:
+        word = arguments[place]
+        if word.startswith("-") and word != "-":
+            place += 1 + (word in with_value)
+        else:
+            yield place
+            place += 1
+
+
+class Link(Commands):
+    """Group that runs a session itself, unless its first word names a command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command, or the words and COMMANDs of a session."""
+        first = next(_words(self, args), None)
+        if ctx.resilient_parsing or (first is not None and args[first] in self.commands):
+            return super().parse_args(ctx, args)
+        own, parts = split(args)
+        ctx.allow_interspersed_args = True
+        ctx.meta[_WORDS] = click.Command.parse_args(self, ctx, own), parts
+        ctx.args = []
+        return ctx.args
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Complete scenario files besides commands and options."""
+        files = [] if incomplete.startswith("-") else scenarios(ctx, self.params[0], incomplete)
+        return [*super().shell_complete(ctx, incomplete), *files]
+
+
+class Shell(click.Command):
+    """A shell of Mahimahi; the word behind its arguments begins the COMMAND, whose options are its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse options before, between and directly behind the arguments."""
+        arguments = sum(isinstance(param, click.Argument) for param in self.params) - 1
+        places = list(islice(_words(self, args), arguments + 1))
+        if len(places) > arguments:
+            own, command = args[: places[-1]], args[places[-1] :]
+        else:
+            own, command = args, []
+            if MARK in args:
+                own, command = args[: args.index(MARK)], args[args.index(MARK) + 1 :]
+        rest = super().parse_args(ctx, own)
+        ctx.params["command"] = tuple(command)
+        return rest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settings:
+    """Options of a session that do not depend on what is emulated."""
+
+    ues: tuple[str, ...]
+    settings: tuple[str, ...]
+    seed: int | None
+    server: str | None
+    host: bool
+    internet: bool
+    keep_flows: bool
+    mtu: int
+    sysctls: tuple[tuple[str, str], ...]
+    out: Path | None
+    force: bool
+    series: str | None
+    pcap: Path | None
+    nodes: tuple[str, ...]
+    snaplen: int | None
+    summary: Path | None
+    busy_wait: bool
+    lateness_limit: str
+    live: bool
+    quiet: bool
+
+    def check(self) -> None:
+        """Raise a usage error for options that contradict each other."""
+        context = click.get_current_context()
+        ends = {"--server": self.server, "--host": self.host, "--internet": self.internet}
+        if len(given := [option for option, value in ends.items() if value]) > 1:
+            raise click.UsageError(f"{given[0]} and {given[1]} exclude each other.", context)
+        if self.force and self.out is None:
+            raise click.UsageError("--force requires --out.", context)
+        if self.pcap is None and (self.nodes or self.snaplen is not None):
+            raise click.UsageError("--pcap-node and --pcap-snaplen require --pcap.", context)
+        if self.live and not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise click.UsageError("--live requires a terminal.", context)
+
+    def end(self, default: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the other end of the link."""
+        if self.server is not None:
+            try:
+                command = shlex.split(self.server)
+            except ValueError as error:
+                raise InputError(f"--server {self.server}: {error}") from None
+            if not command:
+                raise InputError("--server: expected a COMMAND, as in --server 'iperf3 -s'")
+            return {"kind": "namespace", "command": command}
+        if self.host or self.internet:
+            return {"kind": "host" if self.host else "internet"}
+        return default
+
+
+def _sysctl(
+    _context: click.Context, _param: click.Parameter, texts: tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """Split NAME=VALUE; the name becomes a path below /proc/sys."""
+    found = []
+    for text in texts:
+        name, mark, value = text.partition("=")
+        # Other sysctls are those of the whole machine.
+        if not mark or not re.fullmatch(r"net\.[a-z0-9_]+(\.[a-zA-Z0-9_-]+)+", name):
+            raise click.BadParameter(
+                f"{text}: expected net.NAME=VALUE, as in net.ipv4.tcp_congestion_control=cubic."
+            )
+        found.append((name.replace(".", "/"), value))
+    return found
+
+
+_OPTIONS = (
+    click.option(
+        "--ue",
+        "ues",
+        multiple=True,
+        metavar="NAME",
+        help="UE on which COMMAND runs: a group's name (its first UE), GROUP-N (its N-th from 0) or ue-N as "
+        "in results; default: the first UE. Several real UEs: --ue a -- COMMAND --ue b -- COMMAND.",
+    ),
+    SET,
+    click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed."),
+    click.option(
+        "--trace",
+        metavar="DOWN [UP]",
+        help="Without SCENARIO: a link with recorded capacity, in Mahimahi's format or as rates; UP defaults "
+        "to DOWN.",
+    ),
+    click.option("--rate", help="Without SCENARIO: a link of this rate, as in 10Mbit."),
+    click.option("--rate-up", metavar="RATE", help="Rate towards the server; default: --rate."),
+    click.option("--delay", metavar="TIME", help="Without SCENARIO: one-way delay, as in 20ms."),
+    click.option(
+        "--queue",
+        help="Without SCENARIO: queue in each direction, in packets (50), bytes (64KiB) or as a discipline "
+        "of `airwnd list aqm` (codel,target=10ms,packets=100); default: 100 packets.",
+    ),
+    click.option(
+        "--loss",
+        help="Without SCENARIO: losses in each direction, as in 1%, or a model of `airwnd list loss` "
+        "(gilbert-elliott,...).",
+    ),
+    click.option("--loss-up", metavar="LOSS", help="Losses towards the server; default: --loss."),
+    click.option(
+        "--server",
+        metavar="COMMAND",
+        help="Run COMMAND at the other end, as in --server 'iperf3 -s'; default: HTTP on ports 80 and 8080, "
+        "echo on port 7, and iperf3 -s if installed.",
+    ),
+    click.option(
+        "--host",
+        is_flag=True,
+        help="Let this machine be the other end; in a session within a session: the outer one.",
+    ),
+    click.option("--internet", is_flag=True, help="As --host, with a way to the Internet."),
+    click.option("--keep-flows", is_flag=True, help="Also simulate the scenario's flows of the real UEs."),
+    click.option(
+        "--mtu",
+        type=click.IntRange(1280, 9000),
+        default=1500,
+        show_default=True,
+        metavar="BYTES",
+        help="MTU of both ends.",
+    ),
+    click.option(
+        "--sysctl",
+        "sysctls",
+        multiple=True,
+        callback=_sysctl,
+        metavar="NAME=VALUE",
+        help="Set a sysctl of both ends, as in net.ipv4.tcp_congestion_control=cubic. May be repeated.",
+    ),
+    click.option(
+        "--out", type=click.Path(path_type=Path), help="Folder for manifest.json and the Parquet tables."
+    ),
+    click.option("--force", is_flag=True, help="Replace the run in the --out folder."),
+    click.option(
+        "--series", metavar="TIME", help="Record time series at this interval; default with --out: 100ms."
+    ),
+    click.option(
+        "--pcap", type=click.Path(path_type=Path), help="Capture file: .pcapng, or .pcap for a single node."
+    ),
+    click.option(
+        "--pcap-node",
+        "nodes",
+        multiple=True,
+        metavar="NODE",
+        help="Node to capture at: server (the default), ue-0 and so on; may be repeated.",
+    ),
+    click.option(
+        "--pcap-snaplen",
+        "snaplen",
+        type=click.IntRange(0, MOST_BYTES),
+        metavar="BYTES",
+        help="Bytes kept of each packet, 0 for all; default: headers only.",
+    ),
+    click.option(
+        "--summary",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write results, accounting and timing as one JSON object to FILE.",
+    ),
+    click.option(
+        "--busy-wait",
+        is_flag=True,
+        help="Wait for departures without sleeping: lower lateness, but a whole core.",
+    ),
+    click.option(
+        "--lateness-limit",
+        metavar="TIME",
+        default="1ms",
+        show_default=True,
+        help="Warn if the p99 lateness of departures is above this.",
+    ),
+    click.option("--live", is_flag=True, help="Show throughput, queue, delay and radio in the terminal."),
+    click.option("--quiet", is_flag=True, help="Print no summary at the end; warnings are printed."),
+)
+
+
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@click.group(
+    cls=Link,
+    invoke_without_command=True,
+    subcommand_metavar="[SCENARIO] [-- COMMAND...]",
+    context_settings={"allow_interspersed_args": False},
+)
+@_options
+@click.pass_context
+def link(
+    context: click.Context,
+    /,
+    trace: str | None,
+    rate: str | None,
+    rate_up: str | None,
+    delay: str | None,
+    queue: str | None,
+    loss: str | None,
+    loss_up: str | None,
+    **rest: Any,
+) -> None:
+    """Run real programs over a simulated cell or link, in real time.
+
+    COMMAND, or a shell, runs on a UE of the SCENARIO. The scenario's other flows are simulated beside it. In
+    COMMAND the name `server` is the other end.
+
+    \b
+    airwnd link cell.toml -- ping server
+    airwnd link cell.toml --ue car -- iperf3 -c server --ue phone -- ping server
+    airwnd link --rate 10Mbit --delay 20ms --queue codel -- curl -O http://server/bytes/10MB
+    airwnd link --trace nyc-subway                        a shell
+    airwnd link mm-delay 20 mm-link UP DOWN -- COMMAND    Mahimahi's commands
+    """  # noqa: D301 (Click requires the backspace)
+    settings = _Settings(**rest)
+    settings.check()
+    wire = Wire((trace,) if trace else (), rate, rate_up, delay, queue, loss, loss_up)
+    if context.invoked_subcommand:
+        if other := [*wire.given(), *(["--ue"] if settings.ues else [])]:
+            raise click.UsageError(f"{other[0]} does not apply to {context.invoked_subcommand}.", context)
+        context.meta[_SETTINGS] = settings
+        return
+    words, parts = context.meta[_WORDS]
+    if len(words) > 1:
+        raise click.UsageError(f"Unexpected argument {words[1]}; a COMMAND follows `--`.", context)
+    found = named(parts, settings.ues)
+    if wire.given():
+        scenario = _wire_scenario(wire, words, found)
+    elif words:
+        scenario = load(Path(words[0]), ())
+    else:
+        raise click.UsageError("Missing SCENARIO, --trace or --rate.", context)
+    from airwnd.link.session import DEFAULT_END
+
+    _run(settings, scenario, found, DEFAULT_END)
+
+
+def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) -> "Scenario":
+    """Build the scenario of a link; a word besides ``--trace DOWN`` is UP."""
+    from airwnd.link.wire import scenario_of
+
+    option = wire.given()[0]
+    if words and not wire.trace:
+        raise InputError(f"{option} is for a link without SCENARIO; the links of {words[0]} are its own")
+    if ue := next((part.ue for part in parts if part.ue is not None), None):
+        raise InputError(f"--ue {ue}: {option} makes no cell, so there is no UE to choose")
+    return scenario_of("link", [replace(wire, trace=(*wire.trace, *words)).section()])
+
+
+_COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
+_DIRECTION = click.argument("direction", metavar="uplink|downlink", type=click.Choice(["uplink", "downlink"]))
+_QUEUE = click.Choice(QUEUES)
+
+
+def _queue_options(way: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        kind = click.option(
+            f"--{way}-queue", type=_QUEUE, default="infinite", show_default=True, help="Type of the queue."
+        )
+        arguments = click.option(
+            f"--{way}-queue-args",
+            default="",
+            metavar="NAME=NUMBER,...",
+            help="packets, bytes, and in milliseconds target, interval, qdelay_ref, max_burst.",
+        )
+        return kind(arguments(command))
+
+    return add
+
+
+@link.command("mm-link", cls=Shell)
+@click.argument("up")
+@click.argument("down")
+@_COMMAND
+@_queue_options("uplink")
+@_queue_options("downlink")
+@click.option("--once", is_flag=True, help="Not supported: traces repeat.")
+@click.option("-u", "--uplink-log", metavar="FILE", help="Not supported; use `airwnd link --pcap`.")
+@click.option("-d", "--downlink-log", metavar="FILE", help="Not supported; use `airwnd link --pcap`.")
+@click.option("--meter-uplink", is_flag=True, help="Not supported; use `airwnd link --live`.")
+@click.option("--meter-uplink-delay", is_flag=True, help="Not supported; use `airwnd link --live`.")
+@click.option("--meter-downlink", is_flag=True, help="Not supported; use `airwnd link --live`.")
+@click.option("--meter-downlink-delay", is_flag=True, help="Not supported; use `airwnd link --live`.")
+@click.option("--meter-all", is_flag=True, help="Not supported; use `airwnd link --live`.")
+@click.pass_context
+def mm_link(
+    context: click.Context,
+    /,
+    up: str,
+    down: str,
+    command: tuple[str, ...],
+    uplink_queue: str,
+    uplink_queue_args: str,
+    downlink_queue: str,
+    downlink_queue_args: str,
+    **unsupported: object,
+) -> None:
+    """Replay link traces as Mahimahi's mm-link does: UP towards the server, DOWN towards COMMAND.
+
+    The other end is this machine for root, otherwise a server of airwnd's own, as without mm-link. Its
+    address is in MAHIMAHI_BASE. Options of `airwnd link` precede mm-link, as in `airwnd link --server COMMAND
+    mm-link ...`. A COMMAND that begins with mm-link, mm-delay, mm-loss or mm-onoff adds a link to the same
+    session.
+    """
+    for name, value in unsupported.items():
+        if value:
+            instead = "traces repeat" if name == "once" else _INSTEAD[name.rpartition("log")[1]]
+            raise InputError(f"mm-link --{name.replace('_', '-')}: not supported; {instead}")
+    queues = (
+        mahimahi.Queue(uplink_queue, uplink_queue_args),
+        mahimahi.Queue(downlink_queue, downlink_queue_args),
+    )
+    _shell(context, mahimahi.link(up, down, *queues), command)
+
+
+_INSTEAD = {
+    "log": "`airwnd link --pcap FILE --pcap-node ue-0 mm-link ...` records the packets",
+    "": "`airwnd link --live mm-link ...` shows throughput and delay",
+}
+
+
+@link.command("mm-delay", cls=Shell)
+@click.argument("milliseconds", type=click.IntRange(0, 60_000))
+@_COMMAND
+@click.pass_context
+def mm_delay(context: click.Context, milliseconds: int, command: tuple[str, ...]) -> None:
+    """Delay packets in each direction, as Mahimahi's mm-delay does."""
+    _shell(context, mahimahi.delay(milliseconds), command)
+
+
+@link.command("mm-loss", cls=Shell)
+@_DIRECTION
+@click.argument("rate", type=click.FloatRange(0, 1))
+@_COMMAND
+@click.pass_context
+def mm_loss(context: click.Context, direction: str, rate: float, command: tuple[str, ...]) -> None:
+    """Lose packets of one direction with probability RATE, as Mahimahi's mm-loss does."""
+    _shell(context, mahimahi.loss(direction, rate), command)
+
+
+@link.command("mm-onoff", cls=Shell)
+@_DIRECTION
+@click.argument("mean_on_time", type=click.FloatRange(0, 86_400))
+@click.argument("mean_off_time", type=click.FloatRange(0, 86_400))
+@_COMMAND
+@click.pass_context
+def mm_onoff(
+    context: click.Context,
+    direction: str,
+    mean_on_time: float,
+    mean_off_time: float,
+    command: tuple[str, ...],
+) -> None:
+    """Switch one direction on and off for random times with these means in seconds, as mm-onoff does."""
+    _shell(context, mahimahi.onoff(direction, mean_on_time, mean_off_time), command)
+
+
+def _shell(context: click.Context, section: dict[str, Any], command: tuple[str, ...]) -> None:
+    """Add a link; run the session, unless the command is another of Mahimahi's shells."""
+    links = context.meta.setdefault(_LINKS, [])
+    links.append((context.info_name, section))
+    words = command[2:] if [Path(word).name for word in command[:2]] == ["airwnd", "link"] else command
+    inner = link.commands.get(Path(words[0]).name) if words else None
+    if inner:
+        with inner.make_context(inner.name, list(words[1:]), parent=context.parent) as below:
+            inner.invoke(below)
+        return
+    from airwnd.link.session import mahimahi_end
+    from airwnd.link.wire import scenario_of
+
+    scenario = scenario_of(" ".join(name for name, _ in links), [found for _, found in links])
+    _run(context.meta[_SETTINGS], scenario, [Part(None, command)], mahimahi_end())
+
+
+def _run(settings: _Settings, scenario: "Scenario", parts: Sequence[Part], end: Mapping[str, Any]) -> None:
+    """Check what a session needs, run it, save and print its results, and exit with its code."""
+    from airwnd.link.commands import place
+    from airwnd.link.session import SERIES, Session, Stop
+    from airwnd.link.summary import Tallies
+
+    if settings.live and not all(part.command for part in parts):
+        raise InputError("--live needs a COMMAND: a shell and the view cannot share the terminal")
+    scenario = overridden(scenario, settings.settings)
+    seed = scenario.seed if settings.seed is None else settings.seed
+    placed = place(parts, scenario.resolved)
+    session = Session(
+        scenario=scenario,
+        seed=seed,
+        placed=placed,
+        end=settings.end(end),
+        series=settings.series or (SERIES if settings.out else None),
+        pcap=Capture(settings.pcap, settings.nodes or ("server",), settings.snaplen)
+        if settings.pcap
+        else None,
+        keep_flows=settings.keep_flows,
+        mtu=settings.mtu,
+        sysctls=settings.sysctls,
+        busy_wait=settings.busy_wait,
+        lateness_limit=settings.lateness_limit,
+        captured=settings.live,
+    )
+    _check_files(settings, scenario, seed)
+    tallies = Tallies()
+    with Stop() as stop:
+
+        def watch(snapshot: "Snapshot") -> bool:
+            tallies.add(snapshot)
+            return not stop.asked()
+
+        if settings.live:
+            from airwnd.link.live import show
+
+            finished = show(session, watch, stop)
+        else:
+            finished = session.run(watch)
+    failure = saved(finished.run, settings.out, force=settings.force) if settings.out else None
+    _report(settings, session, finished, tallies)
+    if failure:
+        raise failure
+    click.get_current_context().exit(stop.code or finished.summary.exit_code)
+
+
+def _check_files(settings: _Settings, scenario: "Scenario", seed: int) -> None:
+    """Check, before a session, that its results can be written."""
+    if settings.summary:
+        from airwnd.files import check_file
+
+        check_file(settings.summary)
+    if settings.out:
+        from airwnd import manifests, run_folder
+
+        run_folder.check(settings.out, scenario.resolved, seed, force=settings.force)
+        if (settings.out / manifests.FILE).exists() and not settings.force:
+            raise InputError(
+                f"{settings.out}: holds a run, which a session cannot repeat; --force replaces it"
+            )
+
+
+def _report(settings: _Settings, session: "Session", finished: "Finished", tallies: "Tallies") -> None:
+    from rich.console import Console
+
+    from airwnd.link.summary import show, show_warnings
+
+    out = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    limit_us = session.limit_ns / 1e3
+    if settings.quiet:
+        show_warnings(finished.summary, limit_us, out)
+    else:
+        show(finished, tallies, limit_us, out)
+    if settings.summary:
+        from airwnd.files import write_atomically
+
+        write_atomically(settings.summary, json.dumps(finished.to_json(), allow_nan=False) + "\n")
+    if settings.out and not settings.quiet:
+        click.echo(f"written to {settings.out}", err=True)

@@ -1,0 +1,205 @@
+"""Scenarios of a single link, from ``--trace``, ``--rate``, ``--delay``, ``--queue`` and ``--loss``."""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airwnd.errors import InputError
+
+if TYPE_CHECKING:
+    from airwnd.scenario import Scenario
+
+#: Fastest link, and largest queue: a direction without a limit.
+UNLIMITED_RATE, UNLIMITED_QUEUE = "1000Gbps", 100_000_000
+# A session ends with its commands; the engine requires a duration.
+_DURATION = "1h"
+_FORMATS = ("mahimahi", "rate")
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A link, as the options describe it; ``None``: not given.
+
+    Attributes
+    ----------
+    trace
+        Link traces towards the UE and, optionally, towards the server.
+    rate, rate_up
+        Rates towards the UE and towards the server.
+    delay
+        One-way delay.
+    queue
+        Packets, bytes with their unit, or a queue discipline as ``NAME,KEY=VALUE,...``.
+    loss, loss_up
+        A percentage, a probability, or a loss model as ``NAME,KEY=VALUE,...``; `loss` applies in both
+        directions without `loss_up`.
+    """
+
+    trace: Sequence[str] = ()
+    rate: str | None = None
+    rate_up: str | None = None
+    delay: str | None = None
+    queue: str | None = None
+    loss: str | None = None
+    loss_up: str | None = None
+
+    def given(self) -> list[str]:
+        """Return the names of the given options."""
+        return [f"--{name.replace('_', '-')}" for name in self.__slots__ if getattr(self, name)]
+
+    def section(self) -> dict[str, Any]:
+        """Return the ``[[link]]`` section.
+
+        Raises
+        ------
+        InputError
+            If options contradict each other, or a value has no meaning.
+        """
+        return {**self._capacity(), **self._queue(), **self._losses(), "delay": self.delay or "0ms"}
+
+    def _capacity(self) -> dict[str, Any]:
+        if self.trace and self.rate:
+            raise InputError("--rate and --trace exclude each other; --rate-up goes with both")
+        if not self.trace:
+            if self.rate_up and not self.rate:
+                raise InputError("--rate-up requires --rate or --trace")
+            rate = rate_text(self.rate) if self.rate else UNLIMITED_RATE
+            return fixed_rate(rate, rate_text(self.rate_up) if self.rate_up else None)
+        if self.rate_up and len(self.trace) > 1:
+            raise InputError("--rate-up and a trace UP exclude each other")
+        return traced(self.trace[0], None if self.rate_up else self.trace[-1], self.rate_up)
+
+    def _queue(self) -> dict[str, Any]:
+        if self.queue is None:
+            return {} if self.trace or self.rate else {"queue": UNLIMITED_QUEUE}
+        if not self.trace and not self.rate:
+            raise InputError("--queue requires --rate or --trace: without them no queue builds up")
+        if self.queue.isdecimal():
+            return {"queue": int(self.queue)}
+        if self.queue[:1].isdecimal():
+            return {"queue_bytes": self.queue}
+        return {"aqm": member("--queue", self.queue)}
+
+    def _losses(self) -> dict[str, Any]:
+        up = self.loss_up or self.loss
+        return {
+            **({"loss": loss_model("--loss", self.loss)} if self.loss else {}),
+            **({"loss_up": loss_model("--loss-up", up)} if up else {}),
+        }
+
+
+def fixed_rate(rate: str, rate_up: str | None = None) -> dict[str, Any]:
+    """Return the keys of a link that adds nothing to a packet's bytes."""
+    return {"kind": "wire", "rate": rate, "framing": "0B", **({"rate_up": rate_up} if rate_up else {})}
+
+
+def traced(down: str, up: str | None, rate_up: str | None = None) -> dict[str, Any]:
+    """Return the keys of a link with recorded capacity; `up` and `rate_up` exclude each other."""
+    form = trace_format(down)
+    if up is not None and (other := trace_format(up)) != form:
+        raise InputError(f"{up}: in the format `{other}`, but {down} in `{form}`; both need the same")
+    way_up = {"up": up} if up is not None and up != down else {}
+    return {
+        "kind": "trace",
+        "down": down,
+        "format": form,
+        **way_up,
+        **({"rate_up": rate_text(rate_up)} if rate_up else {}),
+    }
+
+
+def trace_format(trace: str) -> str:
+    """Return the format of a link trace, from the first line of a file, or the name of an included trace."""
+    path = Path(trace)
+    if not path.is_file():
+        # Norway's link traces are the included ones in the format of rates.
+        return _FORMATS[trace.startswith("norway-")]
+    with path.open("rb") as file:
+        words = file.readline(4096).split()
+    return _FORMATS[len(words) > 1]
+
+
+def rate_text(text: str) -> str:
+    """Convert the spelling of rates by `tc` to the one of scenarios.
+
+    Examples
+    --------
+    >>> rate_text("10Mbit"), rate_text("10Mbps")
+    ('10Mbit/s', '10Mbps')
+    """
+    return re.sub(r"bit$", "bit/s", text)
+
+
+def loss_model(option: str, text: str) -> dict[str, Any]:
+    """Return a loss model.
+
+    Examples
+    --------
+    >>> loss_model("--loss", "1%")
+    {'kind': 'packet-error', 'rate': 0.01}
+    """
+    if not text[:1].isdecimal() and not text.startswith("."):
+        return member(option, text)
+    try:
+        share = float(text.removesuffix("%"))
+    except ValueError:
+        raise InputError(
+            f"{option} {text}: expected a percentage as in 1%, a probability as in 0.01, or a loss model of "
+            "`airwnd list loss`, as NAME,KEY=VALUE"
+        ) from None
+    # Twelve digits: 0.1 % is 0.001, not 0.0010000000000000000208.
+    return {"kind": "packet-error", "rate": round(share / 100, 12) if text.endswith("%") else share}
+
+
+def member(option: str, text: str) -> dict[str, Any]:
+    """Return a member of a family, written as ``NAME,KEY=VALUE,...``.
+
+    Examples
+    --------
+    >>> member("--queue", "codel,target=10ms,packets=100,ecn=false")
+    {'kind': 'codel', 'target': '10ms', 'packets': 100, 'ecn': False}
+    """
+    kind, *pairs = (word.strip() for word in text.split(","))
+    found: dict[str, Any] = {"kind": kind}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key or not value:
+            raise InputError(f"{option} {text}: expected NAME,KEY=VALUE, as in codel,target=10ms")
+        found[key] = _value(value)
+    return found
+
+
+def _value(text: str) -> Any:
+    """Return a TOML value, or the bare text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def scenario_of(name: str, links: Sequence[Mapping[str, Any]]) -> "Scenario":
+    """Return the scenario of a UE behind links in series, the first one next to the server.
+
+    Its server link adds no delay, and its flow is replaced by the packets of the session's commands.
+
+    Raises
+    ------
+    ScenarioError
+        If a value is not allowed.
+    """
+    from airwnd.scenario import Scenario
+
+    numbered = [{**link, "name": f"link-{place}"} for place, link in enumerate(links)]
+    return Scenario.from_dict(
+        {
+            "name": name,
+            "duration": _DURATION,
+            "core": {"server_rate": "0bps", "server_delay": "0ms"},
+            "link": numbered if len(links) > 1 else list(links),
+            "ue": [{}],
+            "flow": [{}],
+        }
+    )
