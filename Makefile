@@ -12,7 +12,7 @@ RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.
 SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
 	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup browser tshark demo test nightly fuzz fuzz-corpus bench lint format lock clean
+.PHONY: setup browser tshark programs demo test nightly fuzz fuzz-corpus bench lint format lock clean
 
 setup: $(VENV)/installed
 
@@ -56,16 +56,44 @@ tshark:
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends tshark > /dev/null; \
 	else echo 'tests of captures need tshark: install Wireshark'"'"'s command line' >&2; exit 1; fi
 
+# The tests of congestion controls that this machine's kernel lacks boot Debian's kernel in qemu. It is unpacked, not
+# installed.
+LINUX := out/linux
+.PHONY: linux
+linux: $(LINUX)/unpacked
+	@command -v qemu-system-x86_64 > /dev/null && command -v busybox > /dev/null && exit 0; \
+	if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
+			qemu-system-x86 busybox-static > /dev/null; \
+	else echo 'tests in another kernel need qemu-system-x86_64 and a static busybox' >&2; exit 1; fi
+
+$(LINUX)/unpacked:
+	@command -v apt-get > /dev/null || { echo 'tests in another kernel need a Debian package of Linux' >&2; exit 1; }
+	rm -rf $(LINUX) && mkdir -p $(LINUX)
+	cd $(LINUX) && package=$$(apt-cache depends --important linux-image-amd64 | sed -n 's/ *Depends: //p') && \
+		apt-get download -qq -o APT::Sandbox::User=root $$package && dpkg-deb -x $${package}_*.deb . && rm $${package}_*.deb
+	touch $@
+
+# The tests of `airwnd link` run these in its namespaces.
+PROGRAMS := iperf3 ping curl ip nft
+programs:
+	@missing=; for name in $(PROGRAMS); do command -v $$name > /dev/null || missing="$$missing $$name"; done; \
+	[ -z "$$missing" ] && exit 0; \
+	if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
+		iperf3 iputils-ping curl iproute2 nftables > /dev/null; \
+	else echo "tests of airwnd link need:$$missing" >&2; exit 1; fi
+
 demo: setup
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
-test: setup browser tshark lint
+test: setup browser tshark programs lint
 	cargo test --workspace --locked
 	$(BIN)/pytest --numprocesses auto
 
 # Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
 # wheel. The numbers of generated scenarios and range ends are printed.
-nightly: setup browser fuzz
+nightly: setup browser linux fuzz
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
 	$(BIN)/pytest -m nightly

@@ -55,6 +55,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None, "max_memory": None},
     ),
     "Scenario.run_many": (SCENARIO.run_many, {"seeds": (), "jobs": 1, "series": None, "max_memory": None}),
+    "Scenario.link": (SCENARIO.link, {"request": {}, "update": lambda _: False, "pcap": None}),
     "Scenario.simulate": (
         SCENARIO.simulate,
         {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None, "max_memory": None},

@@ -1,0 +1,185 @@
+"""Experiments that are measured with real programs: airwnd reads their table and judges their claims."""
+
+from pathlib import Path
+
+import pytest
+
+from airwnd import InputError
+from airwnd.batch import Processes
+from airwnd.reproduce import report
+from airwnd.reproduce.design import Experiment
+from airwnd.reproduce.runner import Effort, Results, check, reproduce
+from airwnd.reproduce.verdict import Verdict
+
+from .conftest import ROOT, SMALL, Cli
+
+EXPERIMENT = """\
+title = "Two stacks"
+place = "a link"
+seeds = 3
+
+[[axis]]
+name = "stack"
+label = "Stack"
+
+[[axis.level]]
+name = "kernel"
+label = "Linux"
+
+[[axis.level]]
+name = "quic"
+label = "QUIC"
+
+[[measure]]
+name = "rate_kbps"
+label = "Throughput"
+unit = "kbit/s"
+value = "measured.goodput"
+digits = 0
+
+[[measure]]
+name = "page_ms"
+label = "Load time"
+unit = "ms"
+value = "measured.page"
+digits = 0
+
+[[plot]]
+name = "rates"
+title = "Throughput"
+kind = "bars"
+measure = "rate_kbps"
+x = "stack"
+"""
+BARS = 'kind = "bars"\nmeasure = "rate_kbps"\nx = "stack"'
+CLAIMS = """\
+[[claim]]
+id = "M1"
+text = "QUIC is slower"
+source = "a guess"
+[[claim.check]]
+text = "throughput of QUIC over that of Linux"
+expression = "rate_kbps(stack='quic') / rate_kbps(stack='kernel')"
+below = 1
+
+[[claim]]
+id = "M2"
+text = "Pages load in a second"
+source = "a guess"
+[[claim.check]]
+text = "load time"
+expression = "page_ms()"
+below = 1000
+"""
+MEASURED = """\
+# 2026-11-22, a machine
+stack,seed,goodput,page
+kernel,1,1000,800
+kernel,2,1100,810
+kernel,3,1050,805
+quic,1,700,
+quic,2,800,
+quic,3,760,
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Path:
+    """An experiment with six measurements."""
+    folder = tmp_path / "experiments" / "example" / "stacks"
+    folder.mkdir(parents=True)
+    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
+    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
+    (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
+    return folder
+
+
+def results(folder: Path, out: Path) -> Results:
+    experiment = Experiment.load(folder)
+    effort = Effort.of(experiment, None, quick=False)
+    check(experiment, effort)
+    return reproduce(experiment, effort, out, Processes(1))
+
+
+def test_claims_are_judged_from_measurements(measured: Path, tmp_path: Path) -> None:
+    found = results(measured, tmp_path / "out")
+    assert found.runs == 6
+    verdicts = {claim.claim.id: claim.verdict for claim in found.claims()}
+    assert verdicts == {"M1": Verdict.HOLDS, "M2": Verdict.OPEN}, "QUIC's pages were not measured"
+
+
+def test_the_page_says_when_and_where_it_was_measured(measured: Path, tmp_path: Path) -> None:
+    report.write(results(measured, tmp_path / "out"), tmp_path / "out")
+    report.write_pages(tmp_path / "out")
+    page = (tmp_path / "out" / "example" / "index.html").read_text(encoding="utf-8")
+    assert "2026-11-22, a machine" in page
+    assert "Total simulation time" not in page
+
+
+def test_the_first_repetitions_are_judged_before_all_are_measured(measured: Path) -> None:
+    lines = MEASURED.splitlines(keepends=True)
+    (measured / "measured.csv").write_text(
+        "".join(line for line in lines if ",3," not in line), encoding="utf-8"
+    )
+    effort = Effort.of(Experiment.load(measured), None, quick=False)
+    assert effort.seeds == 2
+    assert effort.preview
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (MEASURED, "", "nothing has been measured"),
+        ("kernel,1,1000", "kernel,one,1000", "measured.csv:3: seed: expected a number from 1 on"),
+        ("kernel,1,1000", "kernal,1,1000", "measured.csv:3: stack: `kernal` is not one of kernel, quic"),
+        ("kernel,1,1000", "kernel,1,fast", "measured.csv:3: goodput: expected a number, found `fast`"),
+        ("kernel,2,", "kernel,1,", "measured.csv: kernel, 1 is listed twice"),
+        (",page\n", ",pages\n", "measured.csv:3: column: `page` is not one of stack, seed, goodput, pages"),
+        ("quic,3,760,", "quic,3,760", "measured.csv:8: expected 4 fields, found 3"),
+    ],
+)
+def test_mistakes_in_a_table(measured: Path, old: str, new: str, message: str) -> None:
+    (measured / "measured.csv").write_text(MEASURED.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        results(measured, measured.parent)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"measured.page"', '"totals.delay_ms"', "either all measures or none are of the table `measured`"),
+        (
+            'value = "measured.page"',
+            'value = "measured.page"\nwhere = { id = "x" }',
+            "no rows to choose from",
+        ),
+        (BARS, 'kind = "distribution"\nvalue = "flows.fct_s"\nlines = "stack"', "no plots over time"),
+    ],
+)
+def test_mistakes_in_the_experiment(measured: Path, old: str, new: str, message: str) -> None:
+    assert old in EXPERIMENT
+    (measured / "experiment.toml").write_text(EXPERIMENT.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=r"experiment\.toml") as caught:
+        Experiment.load(measured)
+    assert message in str(caught.value)
+
+
+def test_the_study_of_stacks_covers_every_hypothesis() -> None:
+    """Each hypothesis is judged over at least two links."""
+    folders = [path.parent for path in (ROOT / "experiments" / "stacks").glob("*/experiment.toml")]
+    experiments = [Experiment.load(folder) for folder in folders]
+    assert len(experiments) == 5
+    judged = [claim.id for experiment in experiments for claim in experiment.claims]
+    assert all(judged.count(claim.id) >= 2 for claim in experiments[0].paper.claims)
+
+
+def test_an_experiment_without_measurements_is_a_message(
+    cli: Cli, measured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (measured / "measured.csv").unlink()
+    monkeypatch.chdir(measured.parents[2])
+    done = cli("reproduce", "example/stacks")
+    assert done.returncode == 2
+    assert "example/stacks: nothing has been measured" in done.stderr
