@@ -9,6 +9,8 @@ A folder ``experiments/<paper>/<figure>/`` holds
     (:mod:`airwnd.reproduce.plot`), seeds;
 ``paper.csv``
     the paper's table, if it has one: a column per axis and per measure, ``#`` lines for its source;
+``measured.csv``
+    measurements in place of simulated runs, see :mod:`airwnd.reproduce.measured`;
 ``claims.toml``
     the paper's claims about the figure, see :mod:`airwnd.reproduce.claims`;
 ``README.md``
@@ -35,8 +37,10 @@ from airwnd.reproduce.axis import Axis, AxisShape, Level
 from airwnd.reproduce.claims import Claim, load_claims
 from airwnd.reproduce.expression import FUNCTIONS
 from airwnd.reproduce.measure import SAMPLED, Measure, Rows
+from airwnd.reproduce.measured import FILE as MEASURED_FILE
+from airwnd.reproduce.measured import Measured, is_measured, load_measured
 from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.plot import Plot, PlotEntry
+from airwnd.reproduce.plot import Plot, PlotEntry, Samples
 from airwnd.reproduce.reader import (
     LARGEST,
     LARGEST_FILE_MIB,
@@ -128,6 +132,8 @@ class Experiment:
         Sampling interval of the time series for measures and plots, as in ``"100ms"``; ``None``: no series.
     paper_values
         Numbers of the paper's table by setting (`ABSENT` for open axes) and measure; empty: no table.
+    measured
+        Measurements; ``None``: the experiment is simulated.
     """
 
     folder: Path
@@ -146,6 +152,7 @@ class Experiment:
     paper_source: str
     paper_values: Mapping[Setting, Mapping[str, float]]
     claims: tuple[Claim, ...]
+    measured: Measured | None
 
     @property
     def name(self) -> str:
@@ -223,6 +230,9 @@ class Experiment:
         with placed(str(path)):
             # Some file systems are case-insensitive.
             distinct("[[plot]]", [plot.name.lower() for plot in plots])
+            measured = is_measured(file.measure)
+            if measured and any(isinstance(plot.contents, Samples) for plot in plots):
+                raise Mistake("plot", "measurements have no plots over time and no distributions")
         claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
         if claims and file.seeds < LEAST_SEEDS:
             with placed(str(path), "seeds"):
@@ -249,6 +259,7 @@ class Experiment:
             paper_source=source,
             paper_values=values,
             claims=claims,
+            measured=load_measured(folder / MEASURED_FILE, space, file.measure) if measured else None,
         )
 
 

@@ -35,7 +35,7 @@ from airwnd.reproduce.words import (
 )
 
 FILE = "results.json"
-FORMAT = 5
+FORMAT = 6
 """Format version of the file; files of other versions are ignored."""
 
 
@@ -143,7 +143,7 @@ class PaperText(TypedDict):
 
 
 class Findings(TypedDict):
-    """An experiment's results."""
+    """An experiment's results; `measured`: when and where it was measured, ``None`` if it was simulated."""
 
     format: int
     engine: str
@@ -159,6 +159,7 @@ class Findings(TypedDict):
     preview: bool
     shown: str
     runs: int
+    measured: str | None
     quick: list[tuple[str, str]] | None
     duration: str
     simulation_s: float
@@ -192,6 +193,7 @@ def gather(results: Results) -> Findings:
         preview=effort.preview,
         shown=setup_text(space.shown_setup, space.open),
         runs=results.runs,
+        measured=None if experiment.measured is None else experiment.measured.source,
         quick=_changes(effort.changes) if effort.quick else None,
         duration=str(effort.changes.get("duration", experiment.scenario.resolved["duration"])),
         simulation_s=results.simulation_s,

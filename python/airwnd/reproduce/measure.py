@@ -18,8 +18,12 @@ Rows without a value (a transfer that was not completed) do not count. A measure
 undefined, and claims about it are undecided. `where` names columns of the table; for samples and events it
 may also name a column of ``flows``, and so may a level of an axis (:mod:`airwnd.reproduce.axis`).
 
+An experiment that was measured (:mod:`airwnd.reproduce.measured`) has ``value = "measured.COLUMN"``, a column
+of its ``measured.csv`` with one value per setting and seed; ``where`` and ``statistic`` do not apply.
+
 Confidence intervals are clipped to the possible values: a delay is not negative, Jain's index not above 1.
-The engine declares the range of its columns; ``range = [0, 1]`` declares that of a measure.
+The engine declares the range of its columns; ``range = [0, 1]`` declares that of a measure. Columns of
+``measured.csv`` are not negative unless ``range`` says so.
 """
 
 import math
@@ -61,13 +65,17 @@ Between = Annotated[
 
 ROWS = ("flows", "groups", "cells", "links", "ues")
 SAMPLED = ("series", "events")
+MEASURED = "measured"
+"""Columns of ``measured.csv``."""
+
+_TABLES = ("totals", *ROWS, *SAMPLED, MEASURED)
 
 Value = Annotated[
     str,
     Meta(
         description="A column of a table of a run.",
-        pattern=rf"^({'|'.join(('totals', *ROWS, *SAMPLED))})\..+$",
-        extra={"expected": f"TABLE.COLUMN, where the tables are {', '.join(('totals', *ROWS, *SAMPLED))}"},
+        pattern=rf"^({'|'.join(_TABLES)})\..+$",
+        extra={"expected": f"TABLE.COLUMN, where the tables are {', '.join(_TABLES)}"},
     ),
 ]
 
@@ -81,7 +89,7 @@ class Selection:
     Attributes
     ----------
     table
-        ``totals``, one of `ROWS`, or one of `SAMPLED`.
+        ``totals``, one of `ROWS`, one of `SAMPLED`, or `MEASURED`.
     column
         Name of the column in the JSON of a run, such as ``delay_ms_p95``.
     where
@@ -99,11 +107,12 @@ class Selection:
     def of(cls, value: str, where: Where, between: Between) -> Self:
         """Create a selection from ``value``, ``where`` and ``between`` of an entry."""
         table, _, column = value.partition(".")
-        if where and table == "totals":
-            raise Mistake("where", "totals have no rows to choose from")
+        if where and table in ("totals", MEASURED):
+            raise Mistake("where", f"{table} have no rows to choose from")
         if between and table not in SAMPLED:
             raise Mistake("between", f"only {' and '.join(SAMPLED)} have times")
-        _check_columns(table, column, where)
+        if table != MEASURED:
+            _check_columns(table, column, where)
         return cls(table, column, rows_of(where), _times(between) if between else None)
 
     def among(self, rows: Rows) -> Self:
@@ -150,6 +159,8 @@ class Measure(Entry, frozen=True):
         """Range of possible values: ``range``, or the range given by column and statistic."""
         if self.range:
             return self.range
+        if self.selection.table == MEASURED:
+            return 0.0, math.inf
         least, greatest = tables()[self.selection.table].columns[self.selection.column].range
         match self.statistic:
             case "jain":

@@ -1,5 +1,6 @@
 """Execution of an experiment: settings x seeds in parallel, reusing finished runs."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,8 @@ from airwnd.reproduce.claims import ClaimResult, judge
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.expression import Values
 from airwnd.reproduce.measure import Measure
+from airwnd.reproduce.measured import FILE as MEASURED_FILE
+from airwnd.reproduce.measured import Measured
 from airwnd.reproduce.paper import FILE as PAPER_FILE
 from airwnd.reproduce.paper import Paper
 from airwnd.reproduce.readings import Gathering, Readings, Tables
@@ -62,6 +65,8 @@ class Effort:
     def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
         """Create an effort, with the number of seeds of the experiment unless `seeds` is given."""
         usual = experiment.quick.seeds if quick else experiment.seeds
+        if experiment.measured is not None:
+            usual = min(usual, experiment.measured.seeds)
         return cls(
             seeds=usual if seeds is None else seeds,
             quick=quick,
@@ -144,8 +149,15 @@ def check(experiment: Experiment, effort: Effort) -> None:
     Raises
     ------
     InputError
-        If there are more than `MOST_RUNS` runs, or the scenario of a setting is invalid.
+        If there are more than `MOST_RUNS` runs, or the scenario of a setting is invalid, or nothing has been
+        measured for an experiment with measurements.
     """
+    if experiment.measured is not None and experiment.measured.seeds < effort.seeds:
+        raise InputError(
+            f"{experiment.name}: {MEASURED_FILE} has {experiment.measured.seeds} of {effort.seeds} seeds"
+        )
+    if effort.seeds == 0:
+        raise InputError(f"{experiment.name}: nothing has been measured; {MEASURED_FILE} is missing or empty")
     settings = sum(1 for _ in experiment.settings())
     if settings * effort.seeds > MOST_RUNS:
         raise InputError(
@@ -203,7 +215,7 @@ def reproduce(
     workers: Workers,
     progress: Progress | None = None,
 ) -> Results:
-    """Execute the missing runs and read the measures.
+    """Execute the missing runs and read the measures; measurements are only read.
 
     Parameters
     ----------
@@ -218,6 +230,8 @@ def reproduce(
     progress
         Called periodically with the finished fraction of the missing runs.
     """
+    if experiment.measured is not None:
+        return _measured(experiment, experiment.measured, effort)
     alike: dict[Scenario, list[Setting]] = {}
     for setting, scenario in experiment.scenarios(effort.changes).items():
         alike.setdefault(scenario, []).append(setting)
@@ -241,4 +255,26 @@ def reproduce(
         elapsed_s=runs.elapsed_s,
         reused=runs.reused,
         jobs=workers.jobs,
+    )
+
+
+def _measured(experiment: Experiment, measured: Measured, effort: Effort) -> Results:
+    """Read the measurements; those that are missing are undefined."""
+    import polars as pl
+
+    axes = tuple(axis.name for axis in experiment.axes)
+    keys = {name: measured.values.schema[name] for name in (*axes, "seed")}
+    wanted = [(*setting, seed) for setting in experiment.settings() for seed in range(1, effort.seeds + 1)]
+    every = pl.DataFrame(wanted, schema=keys, orient="row")
+    values = every.join(measured.values, on=list(keys), how="left", maintain_order="left")
+    names = [measure.name for measure in experiment.measures]
+    return Results(
+        experiment=experiment,
+        effort=effort,
+        readings=Readings(axes, values.with_columns(pl.col(names).fill_null(math.nan)), {}),
+        runs=measured.values.filter(pl.col("seed") <= effort.seeds).height,
+        simulation_s=0.0,
+        elapsed_s=0.0,
+        reused=0,
+        jobs=None,
     )
