@@ -1,11 +1,13 @@
 """Shared fixtures: a small cell, a small experiment, and the command line in a separate process."""
 
+import asyncio
 import importlib.util
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -48,6 +50,12 @@ placement = { kind = "ring", radius = "200m" }
 [[flow]]
 rwnd = "autotuning"
 """
+
+
+def run_async(coroutine: Coroutine[None, None, None]) -> None:
+    """Run a coroutine in a thread of its own: the browser's event loop may be running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, coroutine).result()
 
 
 def script(name: str) -> ModuleType:

@@ -1,6 +1,5 @@
 """The live view of ``airwnd link``, without a terminal."""
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,6 +16,7 @@ from airwnd.link.live import Chart, Panel, View
 from airwnd.link.session import Finished, Session, Stop
 from airwnd.link.snapshot import Snapshot, snapshot_of, summary_of
 
+from .conftest import run_async
 from .test_link import WIRE, snapshot, summary, ue
 
 Watch = Callable[[Snapshot], bool]
@@ -76,7 +76,7 @@ def viewed(session: Played, look: Callable[[View, Pilot[None]], Awaitable[None]]
                 while view.finished is None and view.failure is None:
                     await pilot.pause(0.01)
 
-    asyncio.run(run())
+    run_async(run())
     return view, stop
 
 
@@ -141,7 +141,7 @@ def test_the_view_stays_when_the_session_has_ended() -> None:
 def test_an_error_of_the_session_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     session = played()
     object.__setattr__(session, "failure", InputError("no TUN device"))
-    monkeypatch.setattr(View, "run", lambda view: asyncio.run(view.run_async(headless=True)))
+    monkeypatch.setattr(View, "run", lambda view: run_async(view.run_async(headless=True)))
     with pytest.raises(InputError, match="no TUN device"):
         live.show(session, lambda _: True, Stop())
 

@@ -12,6 +12,8 @@ import pytest
 from airwnd.link import server
 from airwnd.link.server import Servers
 
+from .conftest import run_async
+
 HEAD = re.compile(rb"HTTP/1\.1 (\d+) .*?\r\n\r\n", re.DOTALL)
 
 
@@ -28,7 +30,7 @@ def serving(exchange: Callable[[Servers], Awaitable[None]]) -> None:
         while handlers := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(handlers)
 
-    asyncio.run(run())
+    run_async(run())
     assert not reported
 
 

@@ -20,6 +20,9 @@ from .conftest import ROOT, SMALL
 def contents(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for entry in folder.iterdir():
+        # Compiled programs of experiments.
+        if entry.name == "__pycache__":
+            continue
         name = f"{prefix}{entry.name}"
         found |= contents(entry, f"{name}/") if entry.is_dir() else {name: entry.read_bytes()}
     return found
