@@ -12,8 +12,8 @@ pub enum Growth {
     /// the growth.
     #[word = "per-ack"]
     PerAck,
-    /// Each acknowledged byte counts (appropriate byte counting); in slow start at most `slow_start_limit` segments per
-    /// ACK.
+    /// Each acknowledged byte counts (appropriate byte counting); in slow start at most two segments per ACK, or what a
+    /// parameter of the algorithm permits.
     #[word = "per-byte"]
     PerByte,
 }

@@ -70,13 +70,15 @@ impl Window {
         self.set(self.segments() + segments);
     }
 
-    //= RFC 5681 §3.1 eq. 2 and 3
-    /// Grows as NewReno: one segment per ACK in slow start, then 1 / cwnd per ACK or per acknowledged segment.
+    //= RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2.3 (L = 2)
+    /// Grows as NewReno: in slow start by one segment per ACK, or by the acknowledged ones up to two; then by 1 / cwnd
+    /// per ACK or per acknowledged segment.
     pub fn grow_as_reno(&mut self, acked: Bytes, growth: Growth) {
+        let counted = self.counted(acked, growth);
         if self.in_slow_start() {
-            self.slow_start(self.count(acked).min(1.0));
+            self.slow_start(counted.min(2.0));
         } else {
-            self.add(self.counted(acked, growth) / self.segments());
+            self.add(counted / self.segments());
         }
     }
 
@@ -125,6 +127,23 @@ impl From<Signal> for Sign {
             Signal::Loss | Signal::Ecn => Sign::Loss,
             Signal::Timeout => Sign::Timeout,
             Signal::RepeatedTimeout => Sign::RepeatedTimeout,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support::ctx;
+
+    #[test]
+    fn bytes_count_in_slow_start_up_to_two_segments() {
+        for (growth, grown) in [(Growth::PerAck, [1, 1, 1]), (Growth::PerByte, [1, 2, 2])] {
+            for (segments, by) in [1, 2, 3].into_iter().zip(grown) {
+                let mut window = Window::new(&ctx(1000, 10));
+                window.grow_as_reno(Bytes(segments * 1000), growth);
+                assert_eq!(window.cwnd(), Bytes(10_000 + by * 1000), "{segments} segments, {growth:?}");
+            }
         }
     }
 }
