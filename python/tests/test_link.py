@@ -110,6 +110,7 @@ def summary(**values: Any) -> str:
         "behind_ms_max": 0.4,
         "cpu_percent": 12.0,
         "tun_dropped": {"server": 0, "ue-0": 0},
+        "pasta": False,
         "realtime": "SCHED_FIFO",
         "memory_locked": True,
     }
@@ -563,10 +564,13 @@ def test_the_summary_warns() -> None:
             packets=packets({}, entered=10, left=1, inside=2, malformed=5, refused=3),
             unaccounted=4,
             server_exit=1,
+            pasta=True,
         )
     )
     assert warnings(found, 1000.0) == [
         "4 packets are unaccounted for; please report it",
+        "through pasta, which ends TCP connections itself: this session measured pasta's TCP, not that of "
+        "the other end",
         "the server's command ended early, with exit code 1",
     ]
     assert accounting(found)[0].endswith("2 inside + 3 refused")

@@ -55,7 +55,8 @@ pub enum End {
         /// Command and arguments; empty: none.
         command: Vec<String>,
     },
-    /// The network in which this process runs: that of this host, or of the outer session's UE.
+    /// The network in which this process runs: that of this host, or of the outer session's UE. That of the host
+    /// without root through pasta.
     Host,
     /// The same, with a way to the Internet.
     Internet,

@@ -10,7 +10,9 @@ use crate::request::{End, Pcap, Request};
 use airwnd_capture::{Capture, Format, Settings};
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Live, Outcome, RealUe, Records, Scenario, Socket};
-use airwnd_netns::{Device, DeviceSetup, Host, Outer, Process, Setup, Side, Stdio, TcpSocket};
+use airwnd_netns::{
+    Device, DeviceSetup, Gateway, Host, Outer, Outside, Process, Setup, Side, Stdio, TcpSocket,
+};
 use airwnd_units::{BitRate, Bytes, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,10 +27,14 @@ use std::time::{Duration, Instant};
 
 /// Period of the checks whether the commands have ended.
 const CHECK_PERIOD: Duration = Duration::from_millis(20);
-/// Longest time that the server's command has to listen on a TCP port, before the other commands start anyway.
+/// Longest time that the server's command has to open a port, before the other commands start anyway.
 const LONGEST_START: Duration = Duration::from_secs(3);
 /// Period of the checks whether it does.
 const START_CHECK_PERIOD: Duration = Duration::from_millis(5);
+/// The port that airwnd's own server opens last.
+const LAST_PORT: u16 = 80;
+/// Deepest session in a session; the outermost one has depth 0.
+const DEEPEST: u8 = 7;
 /// Variable that Mahimahi's shells set to the address of the other end.
 const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 /// Signals sent to commands when a session is stopped, and the time each leaves for the end.
@@ -58,6 +64,8 @@ pub struct Summary {
     pub cpu_percent: f64,
     /// Packets that the devices' own queues dropped because the relay read too slowly, by side.
     pub tun_dropped: BTreeMap<String, u64>,
+    /// Set if pasta connected the server's end with this host, and terminated its TCP connections.
+    pub pasta: bool,
     /// `SCHED_FIFO`, or `normal` with the reason.
     pub realtime: String,
     /// Set if memory was locked.
@@ -176,6 +184,8 @@ struct Place {
     name: String,
     end: Attachment,
     addresses: Vec<IpAddr>,
+    /// What connects the side with this host.
+    gateway: Option<Gateway>,
     /// Exit code of the command; `None` while it runs.
     exit: Option<i32>,
 }
@@ -237,15 +247,29 @@ fn addresses(depth: u8, number: u8) -> (Ipv4Addr, Ipv6Addr) {
     (four, six)
 }
 
+/// Networks of the sessions in a session of this depth.
+fn inner_networks(depth: u8) -> Vec<(IpAddr, u8)> {
+    let networks = (depth + 1..=DEEPEST).flat_map(|depth| -> [(IpAddr, u8); 2] {
+        let six = Ipv6Addr::new(0xfd00, 0x64, depth.into(), 0, 0, 0, 0, 0);
+        [(Ipv4Addr::new(100, 64, depth, 0).into(), 24), (six.into(), 64)]
+    });
+    networks.collect()
+}
+
 impl Sides {
     fn prepare(request: &Request) -> Result<Sides, Error> {
         let outer = Outer::find();
         let depth = outer.as_ref().map_or(0, |outer| outer.depth() + 1);
+        if depth > DEEPEST {
+            return Err(Error::System(format!("sessions in a session: at most {DEEPEST}")));
+        }
         let device = |number: usize| {
             let (four, six) = addresses(depth, number as u8);
-            let queue_packets = request.device_queue;
-            DeviceSetup { v4: four, v6: Some(six), mtu: request.mtu, queue_packets }
+            let (mtu, queue_packets) = (request.mtu, request.device_queue);
+            DeviceSetup { v4: four, v6: Some(six), behind: Vec::new(), mtu, queue_packets }
         };
+        // The device of an end whose other routes do not lead to it.
+        let end_device = || DeviceSetup { behind: inner_networks(depth), ..device(0) };
         let server = match &request.end {
             End::Namespace { command } => {
                 let mut setup = request.setup("server", device(0), depth);
@@ -254,31 +278,33 @@ impl Sides {
                 // The default server has ports below 1024.
                 setup.sysctls.push(("net/ipv4/ip_unprivileged_port_start".into(), "0".into()));
                 // Packets between UEs pass the server's end.
-                if request.ues.len() > 1 {
-                    // All ends share a network; without this, the server would send ICMP redirects.
-                    let silent =
-                        ["all", "default", "link"].map(|name| format!("net/ipv4/conf/{name}/send_redirects"));
-                    setup.sysctls.extend(silent.map(|path| (path, "0".into())));
-                    let forwarding = ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"];
-                    setup.sysctls.extend(forwarding.map(|path| (path.into(), "1".into())));
-                }
+                setup.forwards = request.ues.len() > 1;
                 (setup.stdin, setup.stdout) = (Stdio::Null, Stdio::Null);
                 setup.stderr = if request.default_server { Stdio::Null } else { Stdio::Inherit };
                 Place::of("server", depth, 0, Side::prepare(&request.helper, &setup)?)
             }
+            End::Host | End::Internet if outer.is_none() && !Host::is_allowed() => {
+                let setup = request.setup("server", end_device(), depth);
+                let outside = if request.end == End::Internet { Outside::Internet } else { Outside::Host };
+                let (side, gateway) = Gateway::prepare(&request.helper, &setup, outside)?;
+                Place { gateway: Some(gateway), ..Place::of("server", depth, 0, side) }
+            }
             End::Host | End::Internet => Place {
                 name: "server".into(),
                 end: match &outer {
-                    Some(outer) => Attachment::Outer(outer.add_device(&device(0))?),
-                    None => Attachment::Host(Host::open(&device(0), request.end == End::Internet)?),
+                    Some(outer) => Attachment::Outer(outer.add_device(&end_device())?),
+                    None => Attachment::Host(Host::open(&end_device(), request.end == End::Internet)?),
                 },
                 addresses: own(depth).to_vec(),
+                gateway: None,
                 exit: None,
             },
         };
-        // A nested session's other end only forwards packets: the server is that of the outer session.
         let servers = match (&request.end, &outer) {
+            // A nested session's other end only forwards packets: the server is that of the outer session.
             (End::Host | End::Internet, Some(_)) => outer_server().unwrap_or_else(|| own(depth).to_vec()),
+            // The gateway translates IPv4 only.
+            _ if server.gateway.is_some() => own(depth)[..1].to_vec(),
             _ => own(depth).to_vec(),
         };
         let hosts = hosts(request, depth, &servers);
@@ -416,6 +442,7 @@ impl Sides {
             behind_ms_max: totals.behind.as_millis(),
             cpu_percent: 100.0 * totals.cpu.as_secs() / totals.elapsed.as_secs().max(1e-9),
             tun_dropped,
+            pasta: self.server.gateway.is_some(),
             realtime: realtime.scheduling(),
             memory_locked: realtime.is_memory_locked,
         }
@@ -429,6 +456,7 @@ impl Place {
             name: name.into(),
             end: Attachment::Side(side.device, side.process),
             addresses: vec![four.into(), six.into()],
+            gateway: None,
             exit: None,
         }
     }
@@ -460,7 +488,7 @@ impl Place {
         }
     }
 
-    /// Starts the server's command, if there is one, and waits until it listens on a TCP port.
+    /// Starts the server's command, if there is one, and waits until it has opened a port.
     fn start(&mut self, request: &Request) -> Result<(), Error> {
         let End::Namespace { command, .. } = &request.end else { return Ok(()) };
         if command.is_empty() {
@@ -468,8 +496,7 @@ impl Place {
         }
         self.process().start()?;
         let begin = Instant::now();
-        // Without the kernel's support for the question, nothing is waited for.
-        while begin.elapsed() < LONGEST_START && !self.device_mut().diag.listens().unwrap_or(true) {
+        while begin.elapsed() < LONGEST_START && !self.serves(request) {
             self.note_exit();
             if let Some(code) = self.exit {
                 let message = format!("the server's command ended at once, with exit code {code}");
@@ -478,6 +505,17 @@ impl Place {
             thread::sleep(START_CHECK_PERIOD);
         }
         Ok(())
+    }
+
+    /// Whether the server has opened a port.
+    fn serves(&mut self, request: &Request) -> bool {
+        let diag = &mut self.device_mut().diag;
+        match diag.listening_ports() {
+            Ok(ports) if request.default_server => ports.contains(&LAST_PORT),
+            Ok(ports) => !ports.is_empty() || diag.udp_ports().is_ok_and(|ports| !ports.is_empty()),
+            // Without the kernel's support for the question, nothing is waited for.
+            Err(_) => true,
+        }
     }
 
     fn sockets(&mut self, at_server: bool) -> Vec<SocketState> {

@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use crate::diag::Diag;
 use crate::route::{LinkStats, Route};
 use crate::setup::DeviceSetup;
-use crate::{Error, tun};
+use crate::{DEVICE, Error, tun};
 
 /// Time for the kernel to take an address into use: it needs less than a pause unless the machine is overloaded.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -65,10 +65,15 @@ impl Device {
         match setup.v6 {
             Some(v6) if self.ipv6 => {
                 self.route.add_address(index, v6.into(), 64)?;
-                self.wait_until_local(v6.into())
+                self.wait_until_local(v6.into())?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        let behind = setup.behind.iter().filter(|(network, _)| network.is_ipv4() || self.ipv6);
+        for (network, prefix) in behind {
+            self.route.add_route(index, *network, *prefix)?;
+        }
+        Ok(())
     }
 
     /// The kernel accepts an IPv6 address first and makes it its own later, in a work queue. Packets to it that
@@ -83,11 +88,18 @@ impl Device {
         Err(io::Error::other(format!("the kernel does not use its address {address}")))
     }
 
-    /// For a new namespace: sends everything without another route to the device, and brings up `lo`.
+    /// Brings up `lo` of a new namespace.
+    pub(crate) fn bring_up_loopback(&mut self) -> Result<(), Error> {
+        let mut up = || {
+            let loopback = self.route.index("lo")?;
+            self.route.up(loopback)
+        };
+        up().map_err(not_configured)
+    }
+
+    /// Sends everything without another route to the device.
     pub(crate) fn route_everything(&mut self) -> Result<(), Error> {
         let mut add = || {
-            let loopback = self.route.index("lo")?;
-            self.route.up(loopback)?;
             let index = self.route.index(&self.name)?;
             self.route.add_default_route(index, false)?;
             if self.ipv6 { self.route.add_default_route(index, true) } else { Ok(()) }
@@ -109,6 +121,9 @@ impl Device {
 
 fn not_configured(why: io::Error) -> Error {
     match why.raw_os_error() {
+        Some(libc::EEXIST) => {
+            Error::new("another session here uses the same networks; run one after the other")
+        }
         Some(code) => Error::refused("cannot configure a TUN device", Errno::from_raw(code)),
         None => Error::failed("cannot configure a TUN device", why),
     }
@@ -134,7 +149,36 @@ fn silence(device: &str, ipv6: bool) -> Result<(), Error> {
     settings.iter().try_for_each(|(name, value)| sysctl(&format!("net/ipv6/conf/{device}/{name}"), value))
 }
 
+/// Forwards packets between the devices of the current network namespace, which is not the host's.
+pub(crate) fn forward_packets() -> Result<(), Error> {
+    forwarding(has_ipv6()).iter().try_for_each(|(path, value)| sysctl(path, value))
+}
+
+/// Without ICMP redirects: the ends of a link share a network, but none reaches another one directly.
+fn forwarding(ipv6: bool) -> Vec<(String, &'static str)> {
+    let mut sysctls = vec![("net/ipv4/ip_forward".to_string(), "1")];
+    for device in ["all", "default", DEVICE] {
+        sysctls.push((format!("net/ipv4/conf/{device}/send_redirects"), "0"));
+    }
+    if ipv6 {
+        sysctls.push(("net/ipv6/conf/all/forwarding".to_string(), "1"));
+    }
+    sysctls
+}
+
 pub(crate) fn sysctl(path: &str, value: &str) -> Result<(), Error> {
     fs::write(format!("/proc/sys/{path}"), value)
         .map_err(|why| Error::failed(format!("cannot set sysctl {path} to {value}"), why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_without_ipv6_has_none_of_its_sysctls() {
+        let has_ipv6_path = |ipv6| forwarding(ipv6).iter().any(|(path, _)| path.starts_with("net/ipv6/"));
+        assert!(has_ipv6_path(true));
+        assert!(!has_ipv6_path(false));
+    }
 }

@@ -1,4 +1,4 @@
-//! TCP sockets of a network namespace, as `ss -ti` lists them.
+//! Sockets of a network namespace: TCP connections as `ss -ti` lists them, and the ports of servers.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags};
-use netlink_packet_sock_diag::{AF_INET, AF_INET6, IPPROTO_TCP, SockDiagMessage};
+use netlink_packet_sock_diag::{AF_INET, AF_INET6, IPPROTO_TCP, IPPROTO_UDP, SockDiagMessage};
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 
 use crate::netlink::Netlink;
@@ -171,23 +171,39 @@ impl Diag {
     pub fn tcp(&mut self) -> io::Result<Vec<TcpSocket>> {
         let mut sockets = Vec::new();
         let extensions = ExtensionFlags::INFO | ExtensionFlags::CONG;
-        self.list(connected(), extensions, |response| sockets.extend(socket(response)))?;
+        self.list(IPPROTO_TCP, connected(), extensions, |response| sockets.extend(socket(response)))?;
         Ok(sockets)
     }
 
-    /// Whether any TCP socket listens.
+    /// Ports at which TCP sockets listen.
     ///
     /// # Errors
     ///
     /// As [`Diag::tcp`].
-    pub fn listens(&mut self) -> io::Result<bool> {
-        let mut listens = false;
-        self.list(StateFlags::LISTEN, ExtensionFlags::empty(), |_| listens = true)?;
-        Ok(listens)
+    pub fn listening_ports(&mut self) -> io::Result<Vec<u16>> {
+        self.ports(IPPROTO_TCP, StateFlags::LISTEN)
+    }
+
+    /// Ports of UDP sockets that receive from any address.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error: ENOENT if it lacks `udp_diag`.
+    pub fn udp_ports(&mut self) -> io::Result<Vec<u16>> {
+        // The kernel gives sockets of UDP the state ESTABLISHED with a remote address, and CLOSE without.
+        self.ports(IPPROTO_UDP, StateFlags::CLOSE)
+    }
+
+    fn ports(&mut self, protocol: u8, states: StateFlags) -> io::Result<Vec<u16>> {
+        let mut ports = Vec::new();
+        let port = |response: &InetResponse| ports.push(response.header.socket_id.source_port);
+        self.list(protocol, states, ExtensionFlags::empty(), port)?;
+        Ok(ports)
     }
 
     fn list(
         &mut self,
+        protocol: u8,
         states: StateFlags,
         extensions: ExtensionFlags,
         mut each: impl FnMut(&InetResponse),
@@ -195,7 +211,7 @@ impl Diag {
         for (family, socket_id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
             let request = InetRequest {
                 family,
-                protocol: IPPROTO_TCP,
+                protocol,
                 extensions: extensions.clone(),
                 states: states.clone(),
                 socket_id,

@@ -3,19 +3,22 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
 use std::panic::catch_unwind;
+use std::process::Command;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::MsgFlags;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getegid, geteuid, getppid};
 
 use crate::error::Error;
-use crate::setup::{Order, Report};
+use crate::setup::{Order, Report, Setup};
 use crate::signals::Signals;
 use crate::{init, socket};
 
@@ -30,19 +33,20 @@ pub fn child(socket: RawFd) -> ! {
 fn run(socket: OwnedFd) -> io::Result<()> {
     fcntl(&socket, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
     let signals = Signals::ignore()?;
-    let Some((Order::Make { setup, caller }, _)) = socket::receive(&socket, MsgFlags::empty())? else {
-        return Ok(());
-    };
-    let caller = Process::open(Pid::from_raw(caller))?;
-    // If the caller ended before its descriptor was open, the number may mean another process by now.
-    if getppid() != caller.pid {
-        return Ok(());
+    match socket::receive(&socket, MsgFlags::empty())? {
+        Some((Order::Make { setup, caller }, _)) => make(socket, &setup, caller, signals),
+        Some((Order::Watch { command, caller }, _)) => watch(&socket, &command, caller),
+        _ => Ok(()),
     }
+}
+
+fn make(socket: OwnedFd, setup: &Setup, caller: i32, signals: Signals) -> io::Result<()> {
+    let Some(caller) = open_caller(caller)? else { return Ok(()) };
     if let Err(error) = isolate() {
         return socket::send(&socket, &Report::Failed(error.to_string()), &[]);
     }
     match fork_init()? {
-        None => init::run(socket, &setup, signals),
+        None => init::run(socket, setup, signals),
         Some(init) => {
             init::release_streams()?;
             socket::send(&socket, &Report::Init(init.as_raw()), &[])?;
@@ -51,17 +55,45 @@ fn run(socket: OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Waits until the caller closes its socket or ends, or init ends. Nothing inside is alive afterwards.
-fn supervise(socket: &OwnedFd, caller: &Process, init: &Process) -> io::Result<()> {
+/// Runs a program outside of sides, which must not outlive the caller.
+#[expect(unsafe_code, reason = "pre_exec")]
+fn watch(socket: &OwnedFd, command: &[String], caller: i32) -> io::Result<()> {
+    let Some(caller) = open_caller(caller)? else { return Ok(()) };
+    let [program, arguments @ ..] = command else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    // SAFETY: between fork and exec the closure makes one system call, and allocates nothing.
+    unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
+    match command.spawn() {
+        Err(why) => {
+            let error = Error::failed(format!("cannot start {program}"), why);
+            socket::send(socket, &Report::Failed(error.to_string()), &[])
+        }
+        Ok(child) => {
+            socket::send(socket, &Report::Started, &[])?;
+            supervise(socket, &caller, &Process::open(Pid::from_raw(child.id().cast_signed()))?)
+        }
+    }
+}
+
+/// The caller; `None` if it ended before its descriptor was open: the number may mean another process by now.
+fn open_caller(pid: i32) -> io::Result<Option<Process>> {
+    let caller = Process::open(Pid::from_raw(pid))?;
+    Ok((getppid() == caller.pid).then_some(caller))
+}
+
+/// Waits until the caller closes its socket or ends, or `child` ends, which is killed. If it is init, nothing
+/// inside is alive afterwards.
+fn supervise(socket: &OwnedFd, caller: &Process, child: &Process) -> io::Result<()> {
     let mut events = [
         PollFd::new(socket.as_fd(), PollFlags::empty()),
         PollFd::new(caller.fd.as_fd(), PollFlags::POLLIN),
-        PollFd::new(init.fd.as_fd(), PollFlags::POLLIN),
+        PollFd::new(child.fd.as_fd(), PollFlags::POLLIN),
     ];
     while poll(&mut events, PollTimeout::NONE) == Err(Errno::EINTR) {}
     // It may have ended already; it stays a zombie until the next call.
-    let _ = kill(init.pid, Signal::SIGKILL);
-    waitpid(init.pid, None)?;
+    let _ = kill(child.pid, Signal::SIGKILL);
+    waitpid(child.pid, None)?;
     Ok(())
 }
 

@@ -1,13 +1,12 @@
 //! The caller's own network as the other end: a device on this host, and a way from there to the Internet.
 //!
-//! Both need root. What is changed on the host is written down first, under [`FOLDER`], and undone at the end; the
+//! Both need root; a [`Gateway`](crate::Gateway) does not. What is changed on the host is written down first, under [`FOLDER`], and undone at the end; the
 //! next start undoes it after a process that was killed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
@@ -16,12 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::device::{Device, sysctl};
+use crate::nft::{CAP_NET_ADMIN, nft};
 use crate::setup::DeviceSetup;
 
 /// Devices on the host: `airwnd0`, `airwnd1`.
 const DEVICES: &str = "airwnd%d";
-const NO_NFT: &str =
-    "cannot forward to the Internet: nft is missing; install it with: sudo apt install nftables";
 /// Records of changes, one file per device. The process of a device holds a lock on its file.
 const FOLDER: &str = "/run/airwnd";
 
@@ -34,7 +32,12 @@ pub struct Host {
 }
 
 impl Host {
-    /// Creates a device without any route but that to the network of its address.
+    /// Whether the process is root with the capability CAP_NET_ADMIN, which containers take away.
+    pub fn is_allowed() -> bool {
+        geteuid().is_root() && has_net_admin(&fs::read_to_string("/proc/self/status").unwrap_or_default())
+    }
+
+    /// Creates a device without any route but those to the network of its address and to the networks behind it.
     ///
     /// With `internet`, the host also forwards IPv4 packets of this network to the interfaces that have a default
     /// route, with their address as source, until the value is dropped. It does not forward IPv6, which would
@@ -42,9 +45,9 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// The process is not root, or, with `internet`, `nft` is missing.
+    /// The process is not [allowed](Self::is_allowed) to, or, with `internet`, `nft` is missing.
     pub fn open(setup: &DeviceSetup, internet: bool) -> Result<Self, Error> {
-        if !geteuid().is_root() {
+        if !Self::is_allowed() {
             return Err(Error::new("a device on this host needs root; run the command with: sudo"));
         }
         sweep()?;
@@ -52,6 +55,12 @@ impl Host {
         let nat = if internet { Some(Nat::open(&device.name, setup)?) } else { None };
         Ok(Self { device, _nat: nat })
     }
+}
+
+fn has_net_admin(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> CAP_NET_ADMIN & 1 == 1)
 }
 
 /// Undoes what killed processes have left. Without effect if nothing is left or the process is not root.
@@ -112,7 +121,9 @@ impl Nat {
 }
 
 fn masquerade(device: &str, setup: &DeviceSetup) -> String {
-    let rule = format!("ip saddr {}/24 oifname != \"{device}\" masquerade", setup.v4);
+    let behind = setup.behind.iter().filter(|(network, _)| network.is_ipv4());
+    let sources = behind.map(|(network, prefix)| format!(", {network}/{prefix}")).collect::<String>();
+    let rule = format!("ip saddr {{ {}/24{sources} }} oifname != \"{device}\" masquerade", setup.v4);
     let chain = format!("type nat hook postrouting priority srcnat\n{rule}");
     format!("table ip {device} {{\nchain postrouting {{\n{chain}\n}}\n}}\n")
 }
@@ -237,23 +248,6 @@ fn forward(interface: &str, value: &str) -> Result<(), Error> {
     sysctl(&format!("net/ipv4/conf/{interface}/forwarding"), value)
 }
 
-fn nft(script: &str) -> Result<(), Error> {
-    let failed = |why: io::Error| match why.kind() {
-        io::ErrorKind::NotFound => Error::new(NO_NFT),
-        _ => Error::failed("cannot run nft", why),
-    };
-    let mut command = Command::new("nft");
-    command.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(failed)?;
-    child.stdin.take().expect("a pipe").write_all(script.as_bytes()).map_err(failed)?;
-    let output = child.wait_with_output().map_err(failed)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let reason = String::from_utf8_lossy(&output.stderr);
-    Err(Error::new(format!("nft: {}", reason.lines().next().unwrap_or("no reason given"))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,5 +258,12 @@ mod tests {
             "# comment\nnameserver 127.0.0.53\nnameserver 192.0.2.1\nnameserver 2001:db8::1\noptions edns0\n";
         assert_eq!(reachable(text), ["192.0.2.1", "2001:db8::1"].map(|text| text.parse::<IpAddr>().unwrap()));
         assert!(reachable("nameserver 127.0.0.53\n").is_empty());
+    }
+
+    #[test]
+    fn the_capability_is_one_bit() {
+        assert!(has_net_admin("Name:\tsh\nCapEff:\t0000000000001000\n"));
+        assert!(!has_net_admin("CapEff:\tffffffffffffefff\n"));
+        assert!(!has_net_admin(""));
     }
 }

@@ -13,12 +13,12 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use crate::command::Running;
-use crate::device::{Device, sysctl};
+use crate::device::{Device, forward_packets, sysctl};
 use crate::error::Error;
 use crate::outer::Listener;
 use crate::setup::{Order, Report, Setup};
 use crate::signals::Signals;
-use crate::{DEVICE, mounts, socket};
+use crate::{DEVICE, gateway, mounts, socket};
 
 /// Returns when the caller has closed its socket.
 pub(crate) fn run(socket: OwnedFd, setup: &Setup, signals: Signals) -> io::Result<()> {
@@ -39,7 +39,14 @@ pub(crate) fn run(socket: OwnedFd, setup: &Setup, signals: Signals) -> io::Resul
 fn complete(setup: &Setup) -> Result<(Device, Listener), Error> {
     mounts::replace(setup)?;
     let mut device = Device::create(DEVICE, &setup.device)?;
-    device.route_everything()?;
+    device.bring_up_loopback()?;
+    match setup.outside {
+        Some(outside) => gateway::translate(outside, &setup.device)?,
+        None => device.route_everything()?,
+    }
+    if setup.forwards {
+        forward_packets()?;
+    }
     allow_ping()?;
     for (path, value) in &setup.sysctls {
         sysctl(path, value)?;
@@ -105,7 +112,9 @@ impl Init<'_> {
                     let _ = command.signal(signal);
                 }
             }
-            Some((Order::Make { .. }, _)) => return Err(io::ErrorKind::InvalidData.into()),
+            Some((Order::Make { .. } | Order::Watch { .. }, _)) => {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
         }
         Ok(true)
     }

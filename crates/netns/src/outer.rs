@@ -16,7 +16,7 @@ use nix::sys::time::TimeVal;
 use nix::unistd::geteuid;
 
 use crate::Error;
-use crate::device::{Device, has_ipv6, sysctl};
+use crate::device::{Device, forward_packets};
 use crate::setup::{Answer, DeviceSetup, Request};
 use crate::socket::{receive, send};
 
@@ -125,10 +125,7 @@ impl AsFd for Listener {
 
 fn add(setup: &DeviceSetup) -> Result<Device, Error> {
     let device = Device::create(DEVICES, setup)?;
-    sysctl("net/ipv4/ip_forward", "1")?;
-    if has_ipv6() {
-        sysctl("net/ipv6/conf/all/forwarding", "1")?;
-    }
+    forward_packets()?;
     Ok(device)
 }
 

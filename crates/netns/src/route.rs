@@ -127,19 +127,28 @@ impl Route {
 
     /// Whether the namespace receives packets to `address` itself.
     pub(crate) fn is_local(&mut self, address: IpAddr) -> io::Result<bool> {
+        Ok(self.route_to(address)? == Some(RouteType::Local))
+    }
+
+    /// Whether the namespace sends packets for `address` to one of its devices.
+    pub(crate) fn is_reached(&mut self, address: IpAddr) -> io::Result<bool> {
+        Ok(self.route_to(address)? == Some(RouteType::Unicast))
+    }
+
+    fn route_to(&mut self, address: IpAddr) -> io::Result<Option<RouteType>> {
         let mut query = RouteMessage::default();
         query.header.address_family = family(address);
         query.header.destination_prefix_length = if address.is_ipv4() { 32 } else { 128 };
         query.attributes = vec![RouteAttribute::Destination(address.into())];
-        let mut local = false;
+        let mut kind = None;
         let answer = self.0.request(RouteNetlinkMessage::GetRoute(query), 0, |reply| {
             if let RouteNetlinkMessage::NewRoute(route) = reply {
-                local = route.header.kind == RouteType::Local;
+                kind = Some(route.header.kind);
             }
         });
         match answer {
-            Err(why) if why.kind() == io::ErrorKind::NetworkUnreachable => Ok(false),
-            answer => answer.map(|()| local),
+            Err(why) if why.kind() == io::ErrorKind::NetworkUnreachable => Ok(None),
+            answer => answer.map(|()| kind),
         }
     }
 

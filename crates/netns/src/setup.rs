@@ -23,6 +23,8 @@ pub struct DeviceSetup {
     pub v4: Ipv4Addr,
     /// Address, in a network of 64 bits. `None`: no IPv6. Ignored if the kernel has no IPv6.
     pub v6: Option<Ipv6Addr>,
+    /// Networks behind the other end, with their prefix lengths, that are routed to the device besides its own.
+    pub behind: Vec<(IpAddr, u8)>,
     /// MTU in bytes, at least 1280 with IPv6.
     pub mtu: u32,
     /// Packets that the device queues until the caller reads them. When the queue is full the device drops;
@@ -33,8 +35,17 @@ pub struct DeviceSetup {
 impl DeviceSetup {
     /// MTU 1500, queue of 1000 packets.
     pub fn new(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Self {
-        Self { v4, v6, mtu: 1500, queue_packets: 1000 }
+        Self { v4, v6, behind: Vec::new(), mtu: 1500, queue_packets: 1000 }
     }
+}
+
+/// What a [`Gateway`](crate::Gateway) leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outside {
+    /// Services of this host.
+    Host,
+    /// The same, and whatever this host reaches.
+    Internet,
 }
 
 /// Description of a side.
@@ -53,6 +64,10 @@ pub struct Setup {
     pub nameservers: Vec<IpAddr>,
     /// Sysctls of the namespace as paths below `/proc/sys`, with their values: `net/ipv4/tcp_ecn`, `1`.
     pub sysctls: Vec<(String, String)>,
+    /// Forward packets that are not for the side itself.
+    pub forwards: bool,
+    /// What a [`Gateway`](crate::Gateway) connects the side with: the default route is left to it.
+    pub outside: Option<Outside>,
     /// Command and arguments. Empty: the side has no command.
     pub command: Vec<String>,
     /// Variables of the command, besides those of the caller.
@@ -79,6 +94,8 @@ impl Setup {
             hosts: Vec::new(),
             nameservers: Vec::new(),
             sysctls: Vec::new(),
+            forwards: false,
+            outside: None,
             command: Vec::new(),
             env: Vec::new(),
             stdin: Stdio::Inherit,
@@ -113,6 +130,8 @@ impl Exit {
 pub(crate) enum Order {
     /// The first message: the side to make, and the caller's process id.
     Make { setup: Box<Setup>, caller: i32 },
+    /// Instead of it: a program to run in the namespaces of the caller until it or the caller ends.
+    Watch { command: Vec<String>, caller: i32 },
     /// Start the command.
     Start,
     /// Send a signal to the command.

@@ -109,15 +109,8 @@ impl Process {
     fn spawn(helper: &[String], setup: &Setup) -> Result<(Self, Order), Error> {
         let failed =
             |why: io::Error| Error::failed(format!("cannot start the helper of {}", setup.name), why);
-        let [program, arguments @ ..] = helper else {
-            return Err(Error::new("the helper of a side needs a program"));
-        };
-        let (socket, theirs) = socket::pair().map_err(failed)?;
-        let mut command = Command::new(program);
-        command.args(arguments).arg(theirs.as_raw_fd().to_string());
-        command.stdin(stream(setup.stdin)).stdout(stream(setup.stdout)).stderr(stream(setup.stderr));
-        inherit(&mut command, theirs.as_raw_fd());
-        let mut child = command.spawn().map_err(failed)?;
+        let streams = [setup.stdin, setup.stdout, setup.stderr].map(stream);
+        let (mut child, socket) = spawn_helper(helper, streams).map_err(failed)?;
         let process = Self {
             stdin: child.stdin.take(),
             stdout: child.stdout.take(),
@@ -231,6 +224,22 @@ impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Starts a helper, and returns the caller's end of its socket.
+pub(crate) fn spawn_helper(
+    helper: &[String],
+    [stdin, stdout, stderr]: [std::process::Stdio; 3],
+) -> io::Result<(Child, OwnedFd)> {
+    let [program, arguments @ ..] = helper else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it needs a program"));
+    };
+    let (socket, theirs) = socket::pair()?;
+    let mut command = Command::new(program);
+    command.args(arguments).arg(theirs.as_raw_fd().to_string());
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    inherit(&mut command, theirs.as_raw_fd());
+    Ok((command.spawn()?, socket))
 }
 
 fn stream(stdio: Stdio) -> std::process::Stdio {

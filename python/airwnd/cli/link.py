@@ -197,7 +197,8 @@ _OPTIONS = (
     click.option(
         "--host",
         is_flag=True,
-        help="Let this machine be the other end; in a session within a session: the outer one.",
+        help="Let this machine be the other end; in a session within a session: the outer one. Without root "
+        "through pasta, which ends TCP connections itself.",
     ),
     click.option("--internet", is_flag=True, help="As --host, with a way to the Internet."),
     click.option("--keep-flows", is_flag=True, help="Also simulate the scenario's flows of the real UEs."),

@@ -45,7 +45,8 @@ _GRACE_S = 2.0
 def mahimahi_end() -> Mapping[str, Any]:
     """Return the other end of Mahimahi's shells: this machine, or the outer session.
 
-    This machine as the other end needs root; without root it is the default one.
+    Without root it is the default one: this machine is reached through pasta only, which ends TCP connections
+    itself.
     """
     return {"kind": "host"} if os.geteuid() == 0 or _OUTER in os.environ else DEFAULT_END
 

@@ -96,6 +96,7 @@ class Summary(msgspec.Struct, frozen=True):
     behind_ms_max: float
     cpu_percent: float
     tun_dropped: dict[str, int]
+    pasta: bool
     realtime: str
     memory_locked: bool
 

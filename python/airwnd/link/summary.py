@@ -127,6 +127,11 @@ def warnings(summary: "Summary", limit_us: float) -> list[str]:
         lines.append(f"overloaded: the machine fell up to {time_text(behind_us)} behind real time")
     if summary.unaccounted:
         lines.append(f"{summary.unaccounted:,} packets are unaccounted for; please report it")
+    if summary.pasta:
+        lines.append(
+            "through pasta, which ends TCP connections itself: this session measured pasta's TCP, not that "
+            "of the other end"
+        )
     if summary.server_exit is not None:
         lines.append(f"the server's command ended early, with exit code {summary.server_exit}")
     return lines

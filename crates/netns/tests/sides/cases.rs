@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio as Stream};
@@ -13,7 +13,7 @@ use nix::unistd::{geteuid, setsid};
 
 use crate::host::{State, is_root, processes};
 use crate::link::{SERVER_V4, Wire, packets, prepare, run, run_with_server, server, ue};
-use crate::roles::{CALLER, FLOOD, FOREGROUND, INTERNET, NESTED, PROGRAM, SINK, SOURCE, family};
+use crate::roles::{CALLER, DRAIN, FLOOD, FOREGROUND, INTERNET, NESTED, PROGRAM, SINK, SOURCE, family};
 
 type Test = fn() -> Result<(), Error>;
 
@@ -28,6 +28,7 @@ pub const ALL: &[(&str, Test)] = &[
     ("device_and_routes", device_and_routes),
     ("a_full_queue_is_counted", a_full_queue_is_counted),
     ("connections_are_listed", connections_are_listed),
+    ("ports_of_servers_are_listed", ports_of_servers_are_listed),
     ("all_generations_die", all_generations_die),
     ("nothing_survives_a_killed_caller", nothing_survives_a_killed_caller),
     ("nothing_survives_a_killed_helper", nothing_survives_a_killed_helper),
@@ -127,9 +128,20 @@ fn device_and_routes() -> Result<(), Error> {
     let mut setup = ue(&["sh", "-c", "ip link show link; ip route; ip -6 route"]);
     setup.device.mtu = 1400;
     setup.device.queue_packets = 77;
+    setup.device.behind = vec![
+        (Ipv4Addr::new(100, 64, 5, 0).into(), 24),
+        (Ipv6Addr::new(0xfd00, 0x64, 5, 0, 0, 0, 0, 0).into(), 64),
+    ];
     let (_, text) = run(&setup)?;
-    for part in ["mtu 1400", "qlen 77", "default dev link", "100.64.0.0/24 dev link", "fd00:64::/64 dev link"]
-    {
+    for part in [
+        "mtu 1400",
+        "qlen 77",
+        "default dev link",
+        "100.64.0.0/24 dev link",
+        "fd00:64::/64 dev link",
+        "100.64.5.0/24 dev link",
+        "fd00:64:5::/64 dev link",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     Ok(())
@@ -178,6 +190,20 @@ fn connections_are_listed() -> Result<(), Error> {
     let [receiver] = &server.device.diag.tcp().expect("sockets")[..] else { panic!("one connection") };
     assert_eq!((receiver.local, receiver.remote), (sender.remote, sender.local));
     assert_eq!(receiver.info.bytes_received, Some(BYTES));
+    Ok(())
+}
+
+fn ports_of_servers_are_listed() -> Result<(), Error> {
+    for (role, tcp, udp) in [(SINK, vec![7777], vec![]), (DRAIN, vec![], vec![7777])] {
+        let mut side = prepare(&server(&[PROGRAM, role, "7777"]))?;
+        let diag = &mut side.device.diag;
+        assert_eq!(diag.listening_ports().expect("ports"), Vec::<u16>::new());
+        assert_eq!(diag.udp_ports().expect("ports"), Vec::<u16>::new());
+        side.start()?;
+        wait_for_output(&mut side);
+        let diag = &mut side.device.diag;
+        assert_eq!((diag.listening_ports().expect("ports"), diag.udp_ports().expect("ports")), (tcp, udp));
+    }
     Ok(())
 }
 

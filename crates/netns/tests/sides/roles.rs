@@ -24,6 +24,8 @@ pub const INTERNET: &str = "internet";
 pub const SINK: &str = "sink";
 /// Sends bytes over TCP, reports, and keeps the connection.
 pub const SOURCE: &str = "source";
+/// Receives UDP datagrams, and keeps the port.
+pub const DRAIN: &str = "drain";
 /// Sends UDP datagrams.
 pub const FLOOD: &str = "flood";
 
@@ -41,6 +43,7 @@ pub fn play(role: &str, arguments: &[&str]) -> bool {
         (INTERNET, []) => internet(),
         (SINK, [port]) => sink(port.parse().expect("a port")),
         (SOURCE, [address, bytes]) => source(address, bytes.parse().expect("a size")),
+        (DRAIN, [port]) => drain(port.parse().expect("a port")),
         (FLOOD, [address, packets]) => flood(address, packets.parse().expect("a number")),
         _ => return false,
     }
@@ -128,6 +131,12 @@ fn source(address: &str, bytes: usize) {
     stream.write_all(&vec![0; bytes]).expect("a reader");
     say("sent");
     std::thread::park();
+}
+
+fn drain(port: u16) {
+    let socket = UdpSocket::bind(("::", port)).expect("a free port");
+    say("bound");
+    while socket.recv_from(&mut []).is_ok() {}
 }
 
 fn flood(address: &str, packets: usize) {
