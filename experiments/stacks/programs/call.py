@@ -26,8 +26,10 @@ import socket
 import struct
 import time
 from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
+
+from ends import Ends, Result
 
 HEADER = struct.Struct("!Id")
 """Frame, and time of sending in seconds."""
@@ -35,8 +37,12 @@ PACKET = 1200
 """Maximum UDP payload in bytes, as WebRTC uses."""
 FRAMES_PER_S = 30
 GRACE_S = 3.0
-"""Time for late packets after the last frame."""
-START, REPORT = b"start ", b"report"
+"""Longest time for late packets after the last frame."""
+LAST_S = 0.1
+"""Interval of the messages that no more frames follow."""
+REORDERING_S = 0.2
+"""Time for late packets after such a message: links keep the order of packets, paths may not."""
+START, LAST, REPORT = b"start ", b"last", b"report"
 TRIES = 50
 TRY_S = 0.2
 LIMITS_MS = (150, 400)
@@ -47,35 +53,24 @@ Packet = tuple[int, float]
 
 def main() -> None:
     """Run a server, or a client and its call."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    roles = parser.add_subparsers(dest="role", required=True)
-    for role in ("server", "client"):
-        part = roles.add_parser(role)
-        part.add_argument("address")
-        part.add_argument("port", type=int)
-        if role == "client":
-            part.add_argument("--kbps", type=float, default=1000)
-            part.add_argument("--seconds", type=float, required=True)
-            part.add_argument("--result", type=Path, default=Path("/dev/stdout"))
-    options = parser.parse_args()
-    try:
-        (family, *_, resolved) = socket.getaddrinfo(options.address, options.port, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, socket.SOCK_DGRAM) as end:
-            end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-            if options.role == "server":
-                end.bind(resolved)
-                serve(end)
-            end.connect(resolved)
-            found = call(end, {"kbps": options.kbps, "seconds": options.seconds})
-            with options.result.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(found) + "\n")
-    except OSError as error:
-        where = f"{options.address} port {options.port}"
-        parser.exit(2, f"call.py: {where}: {error.strerror or error}\n")
+    ends = Ends(__doc__)
+    ends.client.add_argument("--kbps", type=float, default=1000)
+    ends.client.add_argument("--seconds", type=float, required=True)
+    ends.run(serve, call)
 
 
-def serve(end: socket.socket) -> None:
+def open_socket(address: str, port: int) -> tuple[socket.socket, Any]:
+    """Return a socket of the address's family, and the resolved address."""
+    (family, *_, resolved) = socket.getaddrinfo(address, port, type=socket.SOCK_DGRAM)[0]
+    end = socket.socket(family, socket.SOCK_DGRAM)
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    return end, resolved
+
+
+def serve(options: argparse.Namespace) -> None:
     """Answer one call after another."""
+    end, address = open_socket(options.address, options.port)
+    end.bind(address)
     while True:
         end.settimeout(None)
         message, peer = end.recvfrom(2048)
@@ -94,13 +89,16 @@ def serve(end: socket.socket) -> None:
                 pass
 
 
-def call(end: socket.socket, request: dict[str, float]) -> dict[str, Any]:
-    """Hold a call and return what both ends received."""
+def call(options: argparse.Namespace) -> Iterator[Result]:
+    """Hold a call and yield what both ends received."""
+    request = {"kbps": options.kbps, "seconds": options.seconds}
+    end, address = open_socket(options.address, options.port)
+    end.connect(address)
     ask(end, START, START + json.dumps(request).encode())
     down = summary(talk(end, None, request), request)
     directions = {"down": down, "up": json.loads(ask(end, REPORT, REPORT))}
     flat = {f"{way}_{key}": value for way, found in directions.items() for key, value in found.items()}
-    return {"program": "call", **request, **flat}
+    yield {"program": "call", **request, **flat}
 
 
 def ask(end: socket.socket, answer: bytes, message: bytes) -> bytes:
@@ -131,7 +129,13 @@ def talk(end: socket.socket, peer: Any, request: dict[str, float]) -> list[Packe
     for frame, at in enumerate(due):
         listen(end, at, received)
         send_frame(end, peer, frame, size)
-    listen(end, due[-1] + GRACE_S, received)
+    # The server announces its end, and the client's request for the report announces the client's.
+    latest, has_ended = due[-1] + GRACE_S, False
+    while not has_ended and (now := time.monotonic()) < latest:
+        if peer is not None:
+            end.sendto(LAST, peer)
+        has_ended = listen(end, min(now + LAST_S, latest), received, LAST if peer is None else REPORT)
+    listen(end, time.monotonic() + REORDERING_S, received)
     return received
 
 
@@ -147,17 +151,20 @@ def send_frame(end: socket.socket, peer: Any, frame: int, size: int) -> None:
             end.sendto(packet, peer)
 
 
-def listen(end: socket.socket, until: float, received: list[Packet]) -> None:
-    """Receive packets until a time."""
+def listen(end: socket.socket, until: float, received: list[Packet], message: bytes | None = None) -> bool:
+    """Receive packets until a time or a message; return whether the message has arrived."""
     while (left := until - time.monotonic()) > 0:
         end.settimeout(left)
         try:
             packet = end.recv(2048)
         except TimeoutError:
-            return
-        if not packet.startswith((START, REPORT)):
+            break
+        if packet == message:
+            return True
+        if not packet.startswith((START, LAST, REPORT)):
             frame, sent = HEADER.unpack_from(packet)
             received.append((frame, time.monotonic() - sent))
+    return False
 
 
 def summary(received: list[Packet], request: dict[str, float]) -> dict[str, float | None]:

@@ -5,10 +5,10 @@
     page.py server ADDRESS PORT CC
     page.py client ADDRESS PORT --loads 3 --result FILE
 
-The page has the median composition of a mobile home page: number of files and bytes by type of HTTP Archive's
-Web Almanac 2024, chapter Page Weight. Within a type, sizes are lognormal with a sigma of 1 (an assumption),
-drawn from a fixed seed. Four scripts block the parser, six are inserted by another script, the others
-are deferred.
+The page has as many bytes of each type as the median mobile home page, and as many files as the median
+mobile page (HTTP Archive, Web Almanac 2024, chapter Page Weight). Within a type, sizes are lognormal with a
+sigma of 1 (an assumption), drawn from a fixed seed. Four scripts block the parser, six are inserted by
+another script, the others are deferred.
 The server speaks HTTP/1.1 without TLS, so that Chromium opens up to six connections.
 
 The client appends a line of JSON to FILE for each load, with an empty cache: ``ttfb_ms``, ``fcp_ms``,
@@ -24,10 +24,11 @@ import socket
 import struct
 import time
 import zlib
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
+from ends import Ends, Result
 from playwright.sync_api import Browser, Error, sync_playwright
 
 SEED = 1
@@ -77,28 +78,10 @@ TIMINGS = """() => new Promise(resolve => {
 
 def main() -> None:
     """Run a server, or a client and its loads."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    roles = parser.add_subparsers(dest="role", required=True)
-    for role in ("server", "client"):
-        part = roles.add_parser(role)
-        part.add_argument("address")
-        part.add_argument("port", type=int)
-        if role == "server":
-            part.add_argument("cc")
-        else:
-            part.add_argument("--loads", type=int, default=1)
-            part.add_argument("--result", type=Path, default=Path("/dev/stdout"))
-    options = parser.parse_args()
-    where = f"page.py: {options.address} port {options.port}"
-    try:
-        if options.role == "server":
-            serve(options.address, options.port, options.cc)
-        else:
-            load(options.address, options.port, options.loads, options.result)
-    except OSError as error:
-        parser.exit(2, f"{where}: {error.strerror or error}\n")
-    except Error as error:
-        parser.exit(2, f"{where}: {error.message.splitlines()[0]}\n")
+    ends = Ends(__doc__)
+    ends.server.add_argument("cc")
+    ends.client.add_argument("--loads", type=int, default=1)
+    ends.run(serve, load)
 
 
 class Server(ThreadingHTTPServer):
@@ -133,25 +116,27 @@ class Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def serve(address: str, port: int, cc: str) -> None:
+def serve(options: argparse.Namespace) -> None:
     """Serve the page until the process is ended; connections inherit the congestion control."""
     site()
-    with Server(address, port) as server:
-        server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, cc.encode())
+    with Server(options.address, options.port) as server:
+        server.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, options.cc.encode())
         server.serve_forever()
 
 
-def load(address: str, port: int, loads: int, result: Path) -> None:
-    """Load the page several times in one browser."""
-    wait_for_server(address, port)
+def load(options: argparse.Namespace) -> Iterator[Result]:
+    """Load the page several times in one browser, and yield each result."""
+    wait_for_server(options.address, options.port)
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
-        for _ in range(loads):
-            found = {"program": "page", **load_once(browser, f"http://{address}:{port}/")}
-            with result.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(found) + "\n")
-        browser.close()
+    url = f"http://{options.address}:{options.port}/"
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
+            for _ in range(options.loads):
+                yield {"program": "page", **load_once(browser, url)}
+            browser.close()
+    except Error as error:
+        raise OSError(error.message.splitlines()[0]) from error
 
 
 def wait_for_server(address: str, port: int) -> None:

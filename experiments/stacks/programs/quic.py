@@ -29,6 +29,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from ends import Ends, Result
 
 NAME = "server"
 """Name in the certificate, whatever the address."""
@@ -46,29 +47,15 @@ ZEROS = bytes(16384)
 
 def main() -> None:
     """Run a server, or a client and its transfer."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    roles = parser.add_subparsers(dest="role", required=True)
-    for role in ("server", "client"):
-        part = roles.add_parser(role)
-        part.add_argument("address")
-        part.add_argument("port", type=int)
-        part.add_argument("cc", choices=["reno", "cubic"])
-        part.add_argument("certificate", type=Path)
-        if role == "client":
-            part.add_argument("direction", choices=["down", "up"])
-            part.add_argument("--seconds", type=float, required=True)
-            part.add_argument("--result", type=Path, default=Path("/dev/stdout"))
-    options = parser.parse_args()
-    try:
-        if options.role == "server":
-            asyncio.run(run_server(options))
-        else:
-            found = asyncio.run(transfer(options))
-            with options.result.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(found) + "\n")
-    except OSError as error:
-        where = f"{options.address} port {options.port}"
-        parser.exit(2, f"quic.py: {where}: {error.strerror or error}\n")
+    ends = Ends(__doc__)
+    ends.add("cc", choices=["reno", "cubic"])
+    ends.add("certificate", type=Path)
+    ends.client.add_argument("direction", choices=["down", "up"])
+    ends.client.add_argument("--seconds", type=float, required=True)
+    ends.run(
+        lambda options: asyncio.run(run_server(options)),
+        lambda options: [asyncio.run(transfer(options))],
+    )
 
 
 def configuration(options: argparse.Namespace, *, is_client: bool) -> QuicConfiguration:
@@ -120,6 +107,13 @@ class Peer(QuicConnectionProtocol):
         """Whether this is the side of the UE."""
         return self._quic.configuration.is_client
 
+    def request(self, about: dict[str, Any]) -> int:
+        """Open the stream, request a transfer, and return the stream's number."""
+        stream = self._quic.get_next_available_stream_id()
+        self._quic.send_stream_data(stream, json.dumps(about).encode() + b"\n")
+        self.transmit()
+        return stream
+
     async def answer(self, stream: int, line: bytes) -> None:
         """Serve one transfer: the client's line says which."""
         request = json.loads(line)
@@ -136,15 +130,15 @@ class Peer(QuicConnectionProtocol):
         samples: list[tuple[float, float, int, int]] = []
         # aioquic limits no unsent data, and has no public counters of loss recovery.
         self._quic.send_stream_data(stream, ZEROS)
-        unacknowledged = self._quic._streams[stream].sender._buffer  # noqa: SLF001
-        recovery = self._quic._loss  # noqa: SLF001
-        losses = count_losses(recovery._cc)  # noqa: SLF001
+        unacknowledged = self._quic._streams[stream].sender._buffer  # noqa: SLF001 (no public one)
+        recovery = self._quic._loss  # noqa: SLF001 (no public one)
+        losses = count_losses(recovery._cc)  # noqa: SLF001 (no public one)
         while (elapsed := time.perf_counter() - began) < seconds and not self.ended.is_set():
             while len(unacknowledged) < recovery.congestion_window + UNSENT:
                 self._quic.send_stream_data(stream, ZEROS)
             self.transmit()
             if not samples or elapsed >= samples[-1][0] + INTERVAL_S:
-                rtt_ms = recovery._rtt_smoothed * 1e3  # noqa: SLF001
+                rtt_ms = recovery._rtt_smoothed * 1e3  # noqa: SLF001 (no public one)
                 samples.append((elapsed, rtt_ms, recovery.congestion_window, sum(losses)))
             await asyncio.sleep(PAUSE_S)
         report = {"cc": self._quic.configuration.congestion_control_algorithm, "retransmitted": sum(losses)}
@@ -193,7 +187,7 @@ async def run_server(options: argparse.Namespace) -> None:
     await asyncio.Event().wait()
 
 
-async def transfer(options: argparse.Namespace) -> dict[str, Any]:
+async def transfer(options: argparse.Namespace) -> Result:
     """Request a transfer and return its result."""
     config = configuration(options, is_client=True)
     config.load_verify_locations(str(options.certificate))
@@ -203,10 +197,7 @@ async def transfer(options: argparse.Namespace) -> dict[str, Any]:
     ) as connection:
         peer = cast("Peer", connection)
         peer.began = began
-        stream = peer._quic.get_next_available_stream_id()  # noqa: SLF001 (the attribute meant for this)
-        request = {"direction": options.direction, "seconds": options.seconds}
-        peer._quic.send_stream_data(stream, json.dumps(request).encode() + b"\n")  # noqa: SLF001
-        peer.transmit()
+        stream = peer.request({"direction": options.direction, "seconds": options.seconds})
         if options.direction == "up":
             await peer.produce(stream, options.seconds)
         await peer.ended.wait()

@@ -21,8 +21,10 @@ import struct
 import sys
 import threading
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
+
+from ends import Ends, Result
 
 INTERVAL_S = 0.1
 TRIES = 100
@@ -33,42 +35,25 @@ UNSENT = 128 << 10
 
 def main() -> None:
     """Run a server, or a client and its transfer."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    roles = parser.add_subparsers(dest="role", required=True)
-    for role in ("server", "client"):
-        part = roles.add_parser(role)
-        part.add_argument("address")
-        part.add_argument("port", type=int)
-        part.add_argument("cc")
-        if role == "client":
-            part.add_argument("direction", choices=["down", "up"])
-            part.add_argument("--seconds", type=float, default=math.inf)
-            part.add_argument("--bytes", type=int, default=sys.maxsize)
-            part.add_argument("--result", type=Path, default=Path("/dev/stdout"))
-    options = parser.parse_args()
-    try:
-        if options.role == "server":
-            serve(options.address, options.port, options.cc)
-        else:
-            found = transfer(options)
-            with options.result.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(found) + "\n")
-    except OSError as error:
-        where = f"{options.address} port {options.port}, {options.cc}"
-        parser.exit(2, f"tcp.py: {where}: {error.strerror or error}\n")
+    ends = Ends(__doc__)
+    ends.add("cc")
+    ends.client.add_argument("direction", choices=["down", "up"])
+    ends.client.add_argument("--seconds", type=float, default=math.inf)
+    ends.client.add_argument("--bytes", type=int, default=sys.maxsize)
+    ends.run(serve, transfer)
 
 
-def serve(address: str, port: int, cc: str) -> None:
+def serve(options: argparse.Namespace) -> None:
     """Answer every connection in a thread of its own."""
-    (family, *_, resolved) = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+    (family, *_, resolved) = socket.getaddrinfo(options.address, options.port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        prepare(listening, cc)
+        prepare(listening, options.cc)
         listening.bind(resolved)
         listening.listen()
         while True:
             connection, _ = listening.accept()
-            threading.Thread(target=answer, args=(connection, cc), daemon=True).start()
+            threading.Thread(target=answer, args=(connection, options.cc), daemon=True).start()
 
 
 def answer(connection: socket.socket, cc: str) -> None:
@@ -85,8 +70,8 @@ def answer(connection: socket.socket, cc: str) -> None:
         connection.shutdown(socket.SHUT_WR)
 
 
-def transfer(options: argparse.Namespace) -> dict[str, Any]:
-    """Request a transfer and return its result."""
+def transfer(options: argparse.Namespace) -> Iterator[Result]:
+    """Request a transfer and yield its result."""
     (family, *_, resolved) = socket.getaddrinfo(options.address, options.port, type=socket.SOCK_STREAM)[0]
     wait_for_server(family, resolved)
     with socket.socket(family, socket.SOCK_STREAM) as connection:
@@ -102,7 +87,7 @@ def transfer(options: argparse.Namespace) -> dict[str, Any]:
             produce(connection, options.cc, seconds, options.bytes)
             connection.shutdown(socket.SHUT_WR)
             found = json.loads(read_all(connection))
-    return {"program": "tcp", "cc": options.cc, "direction": options.direction, **found}
+    yield {"program": "tcp", "cc": options.cc, "direction": options.direction, **found}
 
 
 def wait_for_server(family: int, resolved: Any) -> None:
