@@ -1,5 +1,6 @@
 """``airwnd link``: its command line, links without a scenario, and a session with a simulated engine."""
 
+import io
 import json
 import os
 import shlex
@@ -520,7 +521,7 @@ def test_help_names_options_and_commands(cli: Cli) -> None:
 
 def lines(text: str, **values: Any) -> tuple[str, list[str]]:
     """The printed summary of a session with one UE, and its warnings."""
-    out = Console(width=100, record=True, file=open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+    out = Console(width=100, record=True, file=io.StringIO())
     session = Session(scenario=Scenario.from_toml(WIRE), seed=1, placed=[], end={})
     tallies = Tallies()
     for each in values.pop("snapshots", [snapshot(ue())]):

@@ -262,7 +262,8 @@ def rate_text(kbps: float | None) -> str:
     """Format a rate."""
     if kbps is None:
         return "–"
-    return f"{kbps / 1e3:.2f} Mbit/s" if kbps >= 1e3 else f"{kbps:.1f} kbit/s"  # noqa: PLR2004
+    mbps = kbps / 1e3
+    return f"{mbps:.2f} Mbit/s" if mbps >= 1 else f"{kbps:.1f} kbit/s"
 
 
 def bytes_text(count: float | None) -> str:

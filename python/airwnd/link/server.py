@@ -109,7 +109,7 @@ async def _answer(request: Request, reader: asyncio.StreamReader, writer: asynci
             return await _get(request, writer)
         case "POST" | "PUT":
             return await _sink(request, reader, writer)
-    _write_head(writer, "405 Method Not Allowed", 0, close=True, more=("Allow: GET, HEAD, POST, PUT",))
+    _write_head(writer, "405 Method Not Allowed", 0, "Allow: GET, HEAD, POST, PUT", close=True)
     return False
 
 
@@ -202,14 +202,13 @@ async def _skip(reader: asyncio.StreamReader, count: int) -> None:
         count -= len(data)
 
 
-def _write_head(  # noqa: PLR0913
+def _write_head(
     writer: asyncio.StreamWriter,
     status: str,
     length: int | None,
-    *,
+    *more: str,
     kind: str = "application/octet-stream",
     close: bool = False,
-    more: Iterable[str] = (),
 ) -> None:
     lines = [
         f"HTTP/1.1 {status}",
