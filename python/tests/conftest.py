@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -181,13 +181,17 @@ users,method,throughput_kbps
 """
 
 
+def write_experiment(top: Path, name: str, files: Mapping[str, str]) -> Path:
+    """Write an experiment of the small cell below a folder, and return its folder."""
+    folder = top / "experiments" / "example" / name
+    folder.mkdir(parents=True)
+    for file, text in {"scenario.toml": SMALL, **files}.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An experiment with four settings of one second each."""
-    folder = tmp_path / "experiments" / "example" / "table0"
-    folder.mkdir(parents=True)
-    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
-    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
-    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
-    (folder / "paper.csv").write_text(PAPER, encoding="utf-8")
-    return folder
+    files = {"experiment.toml": EXPERIMENT, "claims.toml": CLAIMS, "paper.csv": PAPER}
+    return write_experiment(tmp_path, "table0", files)

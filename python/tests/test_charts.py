@@ -16,7 +16,7 @@ from airwnd.reproduce.labels import Box, place
 from airwnd.reproduce.readings import Readings
 from airwnd.reproduce.runner import Effort, Results
 
-from .conftest import SMALL
+from .conftest import write_experiment
 
 if TYPE_CHECKING:
     from airwnd.reproduce.space import Setting
@@ -115,11 +115,7 @@ queue,method,rate,delay
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    folder = tmp_path / "example" / "figures"
-    folder.mkdir(parents=True)
-    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
-    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
-    (folder / "paper.csv").write_text(PAPER, encoding="utf-8")
+    folder = write_experiment(tmp_path, "figures", {"experiment.toml": EXPERIMENT, "paper.csv": PAPER})
     experiment = Experiment.load(folder)
     rates: dict[Setting, tuple[float, ...]] = {
         ("10KiB", "drwa"): (1.0, 2.0, 3.0),

@@ -11,7 +11,7 @@ from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import Effort, Results, check, reproduce
 from airwnd.reproduce.verdict import Verdict
 
-from .conftest import ROOT, SMALL, Cli
+from .conftest import ROOT, Cli, write_experiment
 
 EXPERIMENT = """\
 title = "Two stacks"
@@ -86,13 +86,8 @@ quic,3,760,
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
     """An experiment with six measurements."""
-    folder = tmp_path / "experiments" / "example" / "stacks"
-    folder.mkdir(parents=True)
-    (folder / "scenario.toml").write_text(SMALL, encoding="utf-8")
-    (folder / "experiment.toml").write_text(EXPERIMENT, encoding="utf-8")
-    (folder / "claims.toml").write_text(CLAIMS, encoding="utf-8")
-    (folder / "measured.csv").write_text(MEASURED, encoding="utf-8")
-    return folder
+    files = {"experiment.toml": EXPERIMENT, "claims.toml": CLAIMS, "measured.csv": MEASURED}
+    return write_experiment(tmp_path, "stacks", files)
 
 
 def results(folder: Path, out: Path) -> Results:
