@@ -52,6 +52,8 @@ WIDTH = 4.6
 Size = tuple[float, float | None]
 # Ratio of height to width, for figures wider than the default and for others.
 _FLAT, _STEEP = 0.5, 0.72
+# Width of a character of tick labels, in inches.
+_CHARACTER_IN = 0.075
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", "p", ">", "h", "*", "d", "8")
 
@@ -140,6 +142,25 @@ def literal(text: str) -> str:
     text = text.replace("$", r"\$")
     # Matplotlib leaves labels that begin with an underscore out of legends; a word joiner has no width.
     return f"\u2060{text}" if text.startswith("_") else text
+
+
+def tilt_labels(axes: "Axes", longest: int, count: int) -> None:
+    """Tilt the labels of categories along x if they would overlap, and draw no grid lines for them.
+
+    Parameters
+    ----------
+    axes
+        Their axes.
+    longest
+        Characters of the longest label.
+    count
+        Number of labels.
+    """
+    axes.grid(visible=False, axis="x")
+    width_in = axes.figure.get_size_inches()[0] * axes.get_position().width  # type: ignore[union-attr]
+    if (longest + 1) * count * _CHARACTER_IN > width_in:
+        for label in axes.get_xticklabels():
+            label.set(rotation=30, horizontalalignment="right", rotation_mode="anchor")
 
 
 def series(index: int, count: int = 2) -> Line:

@@ -24,8 +24,6 @@ _CONFIDENCE, _LEAST_SEEDS = 0.95, 3
 _PANELS_IN_A_ROW = 4
 # Size of a panel, and height of the legend above the panels, in inches.
 _PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
-# Width of a character of tick labels; longer labels are tilted.
-_CHARACTER_IN = 0.075
 # Fraction of the distance between two categories over which the points of a category are spread.
 _DODGE = 0.5
 
@@ -89,7 +87,7 @@ def plot_sweep(
         for each in all_axes[-1]:
             each.set_xlabel(style.literal(below))
             if numbers is None:
-                _tilt(each, max(len(_text(value)) for value in places), len(places))
+                style.tilt_labels(each, max(len(_text(value)) for value in places), len(places))
         if len(lines) > 1:
             title = ", ".join(layout.by or ())
             axis.legend(axes, title, above_all=len(panels) > 1, grow=size is None or size[1] is None)
@@ -247,15 +245,6 @@ def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[objec
         capsize=2,
         label=style.literal(", ".join(map(_text, line.values))) or "_line",
     )
-
-
-def _tilt(axes: "Axes", longest: int, count: int) -> None:
-    """Tilt labels that would overlap: `count` labels of at most `longest` characters."""
-    axes.grid(visible=False, axis="x")
-    width_in = axes.figure.get_size_inches()[0] * axes.get_position().width  # type: ignore[union-attr]
-    if (longest + 1) * count * _CHARACTER_IN > width_in:
-        for label in axes.get_xticklabels():
-            label.set(rotation=30, horizontalalignment="right", rotation_mode="anchor")
 
 
 def _scales(

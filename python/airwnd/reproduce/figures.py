@@ -54,7 +54,7 @@ def _scale(axes: "Axes", chart: Chart) -> None:
         axes.minorticks_off()
     if chart["categories"]:
         axes.set_xticks(range(len(chart["categories"])), list(map(style.literal, chart["categories"])))
-        axes.grid(visible=False, axis="x")
+        style.tilt_labels(axes, max(map(len, chart["categories"])), len(chart["categories"]))
     if chart["kind"] == "time":
         axes.margins(x=0)
     if chart["y_limits"]:

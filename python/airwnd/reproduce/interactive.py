@@ -209,15 +209,18 @@ def _layout(chart: Chart) -> dict[str, Any]:
             "tickvals": list(range(len(chart["categories"]))),
             "ticktext": list(map(_literal, chart["categories"])),
         }
-        x_axis.update({"tickmode": "array", **ticks, "showgrid": False})
+        # Labels that would overlap are tilted, towards the left, where they do not leave the chart.
+        angles = {"autotickangles": [0, -30, -90], "ticklabeloverflow": "allow"}
+        x_axis.update({"tickmode": "array", **ticks, **angles, "showgrid": False})
     below = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"}
+    above = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
     beside = {"x": 1.02, "y": 1, "yanchor": "top", "font": {"size": 11}, "tracegroupgap": 0}
     return {
         "font": {"family": _FONTS, "color": _INK, "size": 13},
         "paper_bgcolor": _PAPER,
         "plot_bgcolor": _PAPER,
         "margin": {"l": 76, "r": 20, "t": 16, "b": 52},
-        "legend": beside if chart["kind"] == "frontier" else below,
+        "legend": beside if chart["kind"] == "frontier" else above if chart["categories"] else below,
         "hovermode": "x unified" if chart["kind"] == "lines" else "closest",
         "barmode": "overlay",
         "xaxis": x_axis,

@@ -75,7 +75,7 @@ def side_by_side(results: Results, measure: Measure, setup: SetUp) -> SideBySide
     """Lay out a measure as a table. Columns are the last axis, or the shortest if the last one is too long.
 
     If there is only one axis, its levels are rows of a single column. An axis that does not exist in any
-    column of a row has a dash there.
+    column of a row has a dash there. Rows to which a measure of real programs does not apply are left out.
 
     Parameters
     ----------
@@ -107,7 +107,8 @@ def side_by_side(results: Results, measure: Measure, setup: SetUp) -> SideBySide
             Cell(measure, results.paper(setting, measure), results.estimate(setting, measure))
             for setting in settings
         ]
-        rows.setdefault(settings, (tuple(heads), tuple(cells)))
+        if results.experiment.measured is None or not all(math.isnan(cell.ours.mean) for cell in cells):
+            rows.setdefault(settings, (tuple(heads), tuple(cells)))
     return SideBySide(
         measure=measure,
         heads=tuple(axis.label for axis in first),
