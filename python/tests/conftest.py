@@ -58,9 +58,9 @@ def run_async(coroutine: Coroutine[None, None, None]) -> None:
         pool.submit(asyncio.run, coroutine).result()
 
 
-def script(name: str) -> ModuleType:
-    """Import a script of ``docs/_site``, which is not a package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / "_site" / f"{name}.py")
+def script(name: str, folder: Path = ROOT / "docs" / "_site") -> ModuleType:
+    """Import a script of a folder that is not a package."""
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,7 +1,11 @@
 """Experiments that are measured with real programs: airwnd reads their table and judges their claims."""
 
+import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from airwnd import InputError
@@ -11,7 +15,7 @@ from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import Effort, Results, check, reproduce
 from airwnd.reproduce.verdict import Verdict
 
-from .conftest import ROOT, Cli, write_experiment
+from .conftest import ROOT, Cli, script, write_experiment
 
 EXPERIMENT = """\
 title = "Two stacks"
@@ -178,3 +182,62 @@ def test_an_experiment_without_measurements_is_a_message(
     done = cli("reproduce", "example/stacks")
     assert done.returncode == 2
     assert "example/stacks: nothing has been measured" in done.stderr
+
+
+LINK = """\
+import json, sys
+from pathlib import Path
+
+folder = Path(sys.argv[sys.argv.index("--summary") + 1]).parent
+lateness = Path(__file__).with_name("lateness")
+now, *later = lateness.read_text().split()
+lateness.write_text(" ".join(later) or now)
+(folder / "summary.json").write_text(json.dumps({"link": {"lateness_us": {"p99": float(now)}}}))
+call = {"program": "call", "down_delay_ms_p95": 30, "down_late_150_percent": 0, "down_loss_percent": 0}
+(folder / "results.jsonl").write_text(json.dumps(call) + "\\n")
+"""
+"""A program in place of ``airwnd``: the lateness of its sessions is in a file, the last one repeats."""
+
+
+@pytest.fixture
+def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pl.DataFrame]:
+    """Measure the link `bus` of a copy of the study, and return its table."""
+    study = shutil.copytree(ROOT / "experiments" / "stacks", tmp_path / "stacks")
+    (tmp_path / "link.py").write_text(LINK, encoding="utf-8")
+    program = script("measure", ROOT / "experiments" / "stacks")
+    monkeypatch.setattr(program, "HERE", study)
+    monkeypatch.setattr(program, "build_quinn", Path)
+    command = ["--links", "bus", "--repetitions", "1", "--out", str(tmp_path / "out")]
+    command += ["--airwnd", f"{sys.executable} {tmp_path / 'link.py'}"]
+
+    def call(lateness: str, *arguments: str) -> pl.DataFrame:
+        (tmp_path / "lateness").write_text(lateness, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["measure.py", *command, *arguments])
+        program.main()
+        return pl.read_csv(study / "bus" / "measured.csv", comment_prefix="#")
+
+    return call
+
+
+def test_late_sessions_are_repeated_and_finished_cells_are_kept(
+    measure: Callable[..., pl.DataFrame],
+) -> None:
+    assert set(measure("2000 1000.5 5")["lateness_us"]) == {5.0}
+    assert set(measure("7")["lateness_us"]) == {5.0}, "all cells are finished"
+    table = measure("7", "--seconds", "9")
+    assert set(table["lateness_us"]) == {7.0}, "cells of other downloads do not count"
+    assert len(table) == 18
+
+
+def test_an_incomplete_study_replaces_no_table(
+    measure: Callable[..., pl.DataFrame], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "stacks" / "bus" / "measured.csv"
+    before = table.read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        measure("5 5 1001", "--workloads", "page")
+    assert ended.value.code == 2
+    assert table.read_bytes() == before
+    told = capsys.readouterr().err
+    assert told.count("more than 1001 us late, above the limit of 1000 us, in the last of 3 sessions") == 4
+    assert f"{table}: unchanged, 22 of 24 cells are missing" in told
