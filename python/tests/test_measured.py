@@ -1,5 +1,6 @@
 """Experiments that are measured with real programs: airwnd reads their table and judges their claims."""
 
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from airwnd.batch import Processes
 from airwnd.reproduce import report
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import Effort, Results, check, reproduce
+from airwnd.reproduce.tables import side_by_side
 from airwnd.reproduce.verdict import Verdict
 
 from .conftest import ROOT, Cli, script, write_experiment
@@ -114,6 +116,26 @@ def test_the_page_says_when_and_where_it_was_measured(measured: Path, tmp_path: 
     page = (tmp_path / "out" / "example" / "index.html").read_text(encoding="utf-8")
     assert "2026-11-22, a machine" in page
     assert "Total simulation time" not in page
+
+
+def test_tables_leave_out_what_was_not_measured(measured: Path, tmp_path: Path) -> None:
+    path = measured / "measured.csv"
+
+    def rows() -> list[list[str]]:
+        found = results(measured, tmp_path / "out")
+        return [
+            [head for (head,), _ in side_by_side(found, measure, {}).rows]
+            for measure in found.experiment.measures
+        ]
+
+    assert rows() == [["Linux", "QUIC"], ["Linux"]]
+    path.write_text(re.sub(r"(kernel,\d,\d+),\d+", r"\1,", MEASURED), encoding="utf-8")
+    assert rows() == [["Linux", "QUIC"], []]
+    report.write(results(measured, tmp_path / "out"), tmp_path / "out")
+    report.write_pages(tmp_path / "out")
+    page = (tmp_path / "out" / "example" / "index.html").read_text(encoding="utf-8")
+    assert "<caption>Throughput (kbit/s)</caption>" in page
+    assert "<caption>Load time (ms)</caption>" not in page
 
 
 def test_the_first_repetitions_are_judged_before_all_are_measured(measured: Path) -> None:

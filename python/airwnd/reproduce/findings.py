@@ -260,7 +260,8 @@ def _changes(changes: Any) -> list[tuple[str, str]]:
 
 
 def _tables(results: Results, setup: SetUp) -> list[TableText]:
-    return [_table(results, measure, setup) for measure in results.experiment.measures]
+    tables = (_table(results, measure, setup) for measure in results.experiment.measures)
+    return [table for table in tables if table["rows"]]
 
 
 def _table(results: Results, measure: Measure, setup: SetUp) -> TableText:

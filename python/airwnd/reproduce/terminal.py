@@ -93,6 +93,8 @@ def show_counts(done: Sequence[Results], console: Console) -> None:
 
 def _side_by_side(results: Results, measure: Measure, console: Console) -> None:
     layout = side_by_side(results, measure, results.experiment.space.shown)
+    if not layout.rows:
+        return
     unit = f" ({measure.unit})" if measure.unit else ""
     spread = " ± half of the 95 % interval" if results.effort.seeds >= LEAST_SEEDS else ""
     print_wrapped(f"{measure.label}{unit}: paper | ours{spread}", console, "bold")
