@@ -36,9 +36,7 @@ ue = "others"
 traffic = {kind = "web"}
 """
 
-NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-# For an interpreter in a folder of root: without capabilities, root is an ordinary user.
-POWERLESS = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--no-new-privs"]
+ORDINARY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 # A device that every user may open, as on ordinary systems, and a network of its own as the host's.
 PREPARED = """
 mkdir -p "$1/dev" && rm -f "$1/dev/tun" && mknod -m 666 "$1/dev/tun" c 10 200 &&
@@ -64,6 +62,30 @@ USERS = ["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"]
 REFUSED = re.compile(r"airwnd: [^\n]*(TUN|tun|namespace)[^\n]*: [^\n]+\n?")
 
 
+def readable_interpreter() -> str:
+    """Return shell commands that show the interpreter to all users, even from a private folder such as /root.
+
+    In a mount namespace; ``$1`` is a folder for its mounts.
+    """
+    prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
+    private = {
+        next((folder for folder in reversed(prefix.parents) if not folder.stat().st_mode & stat.S_IXOTH), None)
+        for prefix in prefixes
+    }
+    folders = [shlex.quote(str(folder)) for folder in private if folder]
+    if not folders:
+        return ""
+    places = [(shlex.quote(str(prefix)), f'"$1/prefix-{number}"') for number, prefix in enumerate(prefixes)]
+    return " && ".join(
+        [
+            *(f"mkdir -p {place} && mount --bind {prefix} {place}" for prefix, place in places),
+            *(f"mount -t tmpfs -o mode=755 none {folder}" for folder in folders),
+            *(f"mkdir -p {prefix} && mount --bind {place} {prefix}" for prefix, place in places),
+            "",
+        ]
+    )
+
+
 @dataclass(frozen=True)
 class Emulator:
     """Starts sessions in a folder, as a user."""
@@ -76,10 +98,11 @@ class Emulator:
         words = [sys.executable, "-m", "airwnd", "link", *arguments]
         if os.geteuid() != 0:
             return words
+        prepared = PREPARED
         if self.user == "ordinary":
-            can_run = subprocess.run([*NOBODY, sys.executable, "-c", ""], check=False, capture_output=True)
-            words = [*(POWERLESS if can_run.returncode else NOBODY), *words]
-        return ["unshare", "-m", "-n", "sh", "-c", PREPARED, "sh", str(self.folder), *words]
+            prepared = readable_interpreter() + PREPARED.lstrip()
+            words = [*ORDINARY, *words]
+        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *words]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a session until its end."""
@@ -238,7 +261,7 @@ def through_pasta(tmp_path: Path) -> Callable[[str, str], list[str]]:
 
     def command(option: str, script: str) -> list[str]:
         words = Emulator(tmp_path, "ordinary").command("--rate", "10Mbit", option, "--", "sh", "-c", script)
-        place = words.index(PREPARED)
+        place = words.index("sh") + 2
         words[place] = words[place].replace("exec", f"{OUTSIDE} exec")
         place = words.index(sys.executable)
         return [*words[:place], "env", f"{MARKER}={tmp_path}", *words[place:]]
