@@ -50,6 +50,9 @@ PACKET_BYTES = 1500
 BELOW, ABOVE = 0.5, 1.2
 """Rates of UDP, relative to the mean of the recording."""
 SAMPLE_S = 0.2
+SERVER_PORTS = (("tcp", 5201), ("udp", 5300))
+"""Ports of the servers, as `link_workload.py` has them."""
+START_CHECK_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -261,14 +264,30 @@ class Result(msgspec.Struct):
 
 @contextlib.contextmanager
 def servers() -> Iterator[None]:
-    """Run iperf3 and the server of the datagrams."""
+    """Run iperf3 and the server of the datagrams.
+
+    Each measurement has its own: an iperf3 whose link has gone refuses other clients until TCP gives up.
+    """
     commands = [["iperf3", "-s"], [sys.executable, str(WORKLOAD), "serve"]]
     with contextlib.ExitStack() as stack:
+        running = []
         for command in commands:
             quiet = subprocess.DEVNULL
             server = stack.enter_context(subprocess.Popen(command, stdout=quiet, stderr=quiet))  # noqa: S603
             stack.callback(server.terminate)
+            running.append(server)
+        while not all(_is_bound(kind, port) for kind, port in SERVER_PORTS):
+            if any(server.poll() is not None for server in running):
+                raise RuntimeError("a server ended at once; is its port in use?")
+            time.sleep(START_CHECK_S)
         yield
+
+
+def _is_bound(kind: str, port: int) -> bool:
+    """Return whether a socket of this namespace has a local port; `kind` is `tcp` or `udp`."""
+    tables = (Path(f"/proc/net/{kind}{version}").read_text(encoding="ascii") for version in ("", "6"))
+    rows = (line.split() for table in tables for line in table.splitlines()[1:])
+    return any(row[1].endswith(f":{port:04X}") and row[3] in {"0A", "07"} for row in rows)
 
 
 class Row(msgspec.Struct):
@@ -309,7 +328,8 @@ def measure(emulator: Emulator, link: Link, traffic: Traffic, seconds: float) ->
         kind, *options = traffic.arguments
         client = shlex.join([PYTHON, str(WORKLOAD), kind]) + ' "$MAHIMAHI_BASE" '
         client += shlex.join([str(folder / "result.json"), "--seconds", str(seconds), *options])
-        cpu_s = _run(emulator.command(link, folder, f"exec {client}"))
+        with servers():
+            cpu_s = _run(emulator.command(link, folder, f"exec {client}"))
         result = msgspec.json.decode((folder / "result.json").read_bytes(), type=Result)
         account = emulator.account(folder)
     begin_ms, end_ms = ((at - account.began_ns) / 1e6 for at in (result.begin_ns, result.end_ns))
@@ -502,7 +522,7 @@ def main() -> int:
     seconds = options.seconds or (QUICK_S if options.quick else FULL_S)
     emulators: list[Emulator] = [Mahimahi(options.mahimahi.resolve(), options.user), Airwnd()]
     try:
-        with servers(), _written(options.out) as write:
+        with _written(options.out) as write:
             for _, recording in itertools.product(range(options.rounds), recordings):
                 for traffic, queue in itertools.product(_traffic(recording, seconds), queues):
                     link = Link(recording, queue, options.delay_ms)
