@@ -101,9 +101,11 @@ def snapshot(*ues: dict[str, Any], **values: Any) -> str:
 def summary(**values: Any) -> str:
     """A summary as the engine writes it."""
     found = {
+        "began_ns": 1_795_000_000_000_000_000,
         "duration_s": 2.0,
         "exit_codes": [0],
         "server_exit": None,
+        "trace_ended": False,
         "packets": packets({"link_queue_full": 9, "link_error": 0}, entered=1000, left=990, inside=1),
         "unaccounted": 0,
         "lateness_us": {"count": 990, "p50": 20.0, "p90": 90.0, "p99": 300.0, "p999": 800.0, "max": 900.0},
@@ -260,13 +262,16 @@ def test_ues_have_names(name: str, number: int) -> None:
         (("cell.toml", "--sysctl", "net.ipv4.tcp_ecn"), "net.ipv4.tcp_ecn: expected net.NAME=VALUE"),
         (("cell.toml", "--set", "flow[0].cx=1"), "unknown key `cx`"),
         (("mm-link", "nyc-subway"), "Missing argument 'DOWN'."),
-        (("mm-link", "nyc-subway", "nyc-times", "--once", "ls"), "mm-link --once: not supported"),
+        (("mm-link", "nyc-subway", "nyc-times", "--graph", "ls"), "No such option '--graph'"),
+        (("mm-link", "-u", "no/log", "nyc-subway", "nyc-times"), "no/log: there is no folder no; make it"),
+        (("mm-link", "-u", "x", "-d", "x", "nyc-subway", "nyc-times"), "mm-link: two logs in one file, x"),
+        (("mm-link", "nyc-subway", "nyc-times", "--uplink-queue=pie"), "--uplink-queue=pie needs qdelay_ref"),
+        (("mm-link", "nyc-subway", "nyc-times", "--uplink-queue=red"), "'red' is not one of 'infinite'"),
         (
-            ("mm-link", "-u", "log", "nyc-subway", "nyc-times"),
-            "mm-link --uplink-log: not supported; `airwnd link",
+            ("mm-meter", "--meter-all", "ls"),
+            "mm-meter: not supported; mm-link, mm-delay, mm-loss and mm-onoff",
         ),
-        (("mm-link", "--meter-all", "nyc-subway", "nyc-times"), "mm-link --meter-all: not supported"),
-        (("mm-link", "nyc-subway", "nyc-times", "--uplink-queue=pie"), "mm-link: different queues"),
+        (("mm-delay", "5", "mm-webreplay", "site", "ls"), "mm-webreplay: not supported; mm-link"),
         (("mm-delay", "soon", "ls"), "'soon' is not a valid integer"),
         (("mm-loss", "left", "0.1"), "'left' is not one of 'uplink', 'downlink'"),
         (("mm-loss", "uplink", "2"), "2.0 is not in the range"),
@@ -440,6 +445,8 @@ def test_shells_of_mahimahi_are_links_in_series(engine: Engine, call: Call) -> N
     assert loss["loss"]["kind"] == onoff["loss_up"]["kind"] == "none"
     assert (onoff["loss"]["good"], onoff["loss"]["bad"]) == ("2s", "500ms")
     assert (link["down"], link["up"], link["queue"]) == ("nyc-times", "nyc-subway", 50)
+    assert (link["opportunity"], link["framing"]) == ("1504B", "4B")
+    assert "queue_up" not in link
     (placed,) = engine.request["ues"]
     assert placed["command"] == ["iperf3", "-c", "server", "--once"]
     assert engine.request["seed"] == 4
@@ -472,6 +479,61 @@ def test_the_other_end_of_mahimahi_is_this_machine_if_possible(
     assert engine.request["end"]["kind"] == kind
 
 
+def test_mm_link_writes_logs_and_may_replay_once(
+    engine: Engine, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MAHIMAHI_SHELL_PREFIX", raising=False)
+    engine.summary = summary(trace_ended=True, exit_codes=[130])
+    words = "mm-delay 20 mm-link nyc-subway nyc-times --once -u up.log --downlink-log=down.log"
+    queue = ("--downlink-queue=droptail", "--downlink-queue-args=packets=5, bytes=9000")
+    code, output, errors = call(*words.split(), *queue, "--", "echo", "it's")
+    assert (code, output) == (0, "")
+    assert "mm-delay mm-link" in errors
+    assert engine.request["once"] == [1]
+    up, down = engine.request["logs"]
+    assert (up["path"], up["link"], up["is_up"]) == ("up.log", 1, True)
+    assert (down["path"], down["link"], down["is_up"]) == ("down.log", 1, False)
+    assert up["head"][0] == "# mahimahi mm-link (Uplink) [nyc-subway] > up.log"
+    assert down["head"][0] == "# mahimahi mm-link (Downlink) [nyc-times] > down.log"
+    assert down["head"][1].startswith("# command line: 'mm-link' 'nyc-subway' 'nyc-times' '--once'")
+    assert down["head"][1].endswith(r"""'echo' 'it'\''s'""")
+    assert [log["head"][2] for log in (up, down)] == [
+        "# queue: infinite",
+        "# queue: droptail [bytes=9000, packets=5]",
+    ]
+    assert up["tail"] == ["# mahimahi config: [delay 20 ms] "]
+
+
+def test_the_queues_of_mm_link_may_differ(engine: Engine, call: Call) -> None:
+    words = "mm-link nyc-subway nyc-times --uplink-queue=droptail --uplink-queue-args=packets=9"
+    codel = ("--downlink-queue=codel", "--downlink-queue-args=packets=50, target=5, interval=100")
+    assert call(*words.split(), *codel, "true")[0] == 0
+    (link,) = engine.links
+    assert ("queue" in link, link["queue_up"], "aqm_up" in link) == (False, 9, False)
+    assert (link["aqm"]["kind"], link["aqm"]["packets"]) == ("codel", 50)
+    assert call(*words.replace("uplink", "downlink").split(), "true")[0] == 0
+    (link,) = engine.links
+    assert (link["queue"], link["queue_up"]) == (9, UNLIMITED_QUEUE)
+
+
+def test_meters_of_mm_link_are_the_live_view(
+    engine: Engine, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = ("--quiet", "mm-link", "--meter-uplink", "nyc-subway", "nyc-times")
+    code, output, errors = call(*options, "true")
+    assert (code, output) == (0, "")
+    assert errors.startswith(
+        "mm-link --meter-uplink: the live view shows it, on a terminal and with a COMMAND"
+    )
+    assert errors.count("\n") == 1
+    assert not engine.request["captures_output"]
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("airwnd.link.live.show", lambda session, watch, _stop: session.run(watch))
+    assert call(*options, "true")[0] == 0
+    assert engine.request["captures_output"]
+
+
 def test_a_command_of_mahimahi_needs_no_mark(engine: Engine, call: Call) -> None:
     assert call("mm-delay", "5", "ls", "-l")[0] == 0
     assert engine.request["ues"][0]["command"] == ["ls", "-l"]
@@ -486,6 +548,8 @@ def test_a_command_of_mahimahi_needs_no_mark(engine: Engine, call: Call) -> None
         ("drophead", "bytes=3000", {"aqm.buffer": "3kB"}),
         ("codel", "packets=100,target=5,interval=50", {"aqm.target": "5ms", "aqm.interval": "50ms"}),
         ("pie", "packets=100,qdelay_ref=20,max_burst=10", {"aqm.qdelay_ref": "20ms", "aqm.ecn": False}),
+        # Mahimahi ignores the arguments of other queues.
+        ("droptail", "packets=100, target=5", {"queue": 100}),
     ],
 )
 def test_queues_of_mahimahi(queue: str, arguments: str, keys: dict[str, Any]) -> None:
@@ -500,8 +564,9 @@ def test_queues_of_mahimahi(queue: str, arguments: str, keys: dict[str, Any]) ->
     ("queue", "arguments", "message"),
     [
         ("droptail", "", "--up=droptail needs a limit"),
-        ("droptail", "target=5", "`target=5` is no argument of droptail; allowed: packets, bytes"),
-        ("infinite", "packets=5", "no argument of infinite; allowed: none"),
+        ("droptail", "target=5", "--up=droptail needs a limit"),
+        ("droptail", "package=5", "`package=5` is no argument of a queue; allowed: packets, bytes, target"),
+        ("infinite", "packets=5", "--up-args: an infinite queue takes no arguments"),
         ("codel", "packets=5,target=5", "--up=codel needs interval, in milliseconds"),
         ("droptail", "packets=many", "`packets=many`: expected a whole number"),
     ],
@@ -516,7 +581,7 @@ def test_help_names_options_and_commands(cli: Cli) -> None:
     text = cli("link", "--help").stdout
     assert "--lateness-limit" in text
     assert "mm-delay" in text
-    assert "not supported" in " ".join(cli("link", "mm-link", "--help").stdout.split()).lower()
+    assert "in mm-link's format" in " ".join(cli("link", "mm-link", "--help").stdout.split())
 
 
 def lines(text: str, **values: Any) -> tuple[str, list[str]]:

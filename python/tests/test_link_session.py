@@ -225,6 +225,29 @@ def test_sessions_in_a_session_and_mahimahis_commands(emulator: Emulator) -> Non
     assert min(rtts_ms(output)) > 40
 
 
+def test_mm_link_writes_logs_and_ends_with_its_trace(emulator: Emulator) -> None:
+    trace = "".join(f"{ms}\n" for ms in range(1, 4001))
+    (emulator.folder / "trace.mm").write_text(trace, encoding="ascii")
+    shells = "mm-delay 5 mm-link trace.mm trace.mm --once -u up.log -d down.log --"
+    script = "ping -4 -c 3 -i 0.2 -s 1472 server; echo done; sleep 100"
+    output, summary = emulator.session(*shells.split(), "sh", "-c", script)
+    assert len(rtts_ms(output)) == 3
+    assert "done" in output
+    assert summary["link"]["trace_ended"]
+    for name in ("up.log", "down.log"):
+        text = (emulator.folder / name).read_text(encoding="utf-8")
+        head, events = text.split("# mahimahi config: [delay 5 ms] \n")
+        assert "\n# queue: infinite\n# init timestamp: " in head
+        words = [line.split() for line in events.splitlines()]
+        assert [line[0] for line in words] == sorted((line[0] for line in words), key=int)
+        # Every opportunity is logged, and a full packet takes one.
+        assert len([line for line in words if line[1:] == ["#", "1504"]]) == 4000
+        assert len([line for line in words if line[1:3] == ["+", "1504"]]) == 3
+        delays = [int(line[3]) for line in words if line[1:3] == ["-", "1504"]]
+        assert len(delays) == 3
+        assert min(delays) >= 1
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="a device on the host needs root")
 def test_this_machine_as_the_other_end(tmp_path: Path) -> None:
     inner = f"{AIRWND} --delay 5ms --host -- "

@@ -1,5 +1,6 @@
 //! Invariants of the results of every run.
 
+use airwnd_kernel::Direction;
 use airwnd_lab::columns::{Cell, ColumnInfo, Row, columns};
 use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
 use serde_json::Value as Json;
@@ -144,10 +145,16 @@ fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
     let bytes = |text: &Json| {
         text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|most| most.0)
     };
-    if let Some(most) = written["queue"].as_u64() {
+    let keys_up = ["queue_up", "queue_bytes_up", "aqm_up"];
+    let is_separate = keys_up.iter().any(|key| !written[key].is_null());
+    let (packets, size) = match link.direction {
+        Direction::Up if is_separate => ("queue_up", "queue_bytes_up"),
+        _ => ("queue", "queue_bytes"),
+    };
+    if let Some(most) = written[packets].as_u64() {
         holds(link.queue_packets.max <= most, || format!("more than {most} packets"))?;
     }
-    if let Some(most) = bytes(&written["queue_bytes"]) {
+    if let Some(most) = bytes(&written[size]) {
         holds(link.queue_bytes.max <= most, || format!("more than {most} bytes"))?;
     }
     Ok(())

@@ -62,6 +62,7 @@ pub fn needed(path: &str, kind: Option<&str>, key: &str) -> Option<Json> {
         ("link", "wire", "rate") => json!("20Mbps"),
         ("link", "trace", "down") => json!("norway-bus-1"),
         ("link", "trace", "format") => json!("rate"),
+        ("link", "trace", "opportunity") => json!("1500B"),
         ("ue.placement", "list", "points") => {
             json!([["200m", "30m"], ["50m", "-300m"], ["1km", "0m"], ["90m", "5m"]])
         }
@@ -188,6 +189,15 @@ impl Draw<'_, '_> {
     fn link(&mut self, number: usize, shape: &Shape) -> Result<Map<String, Json>> {
         let mut link = self.object("link", shape)?;
         link.insert("name".into(), format!("l{number}").into());
+        // Towards the server a queue is described by limits or by a discipline; that of a medium is not separate.
+        let is_medium = link.get("kind").is_some_and(|kind| kind == "wifi");
+        if is_medium {
+            link.remove("aqm_up");
+        }
+        if is_medium || link.contains_key("aqm_up") {
+            link.remove("queue_up");
+            link.remove("queue_bytes_up");
+        }
         Ok(link)
     }
 

@@ -3,6 +3,7 @@
 use airwnd_catalog::{
     Choice, Defaults, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind,
 };
+use airwnd_kernel::Direction;
 use airwnd_links::link::{self, Queue};
 use airwnd_links::{aqm, loss};
 use airwnd_units::{Bytes, Span};
@@ -51,6 +52,14 @@ pub struct LinkSettings {
     /// Queue limit in bytes, per direction, framing included; `none`: no limit.
     #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000), unit = "B", source = "the scenario")]
     pub queue_bytes: Option<Bytes>,
+    /// Queue limit in packets towards the server. This key, `queue_bytes_up` and `aqm_up` describe the queue towards the
+    /// server if one of them is set; `none` for all: it equals the one towards the UEs.
+    #[param(default = None, range = 1..=100_000_000, unit = "packets", source = "mahimahi mm-link, --uplink-queue")]
+    pub queue_up: Option<u64>,
+    /// Queue limit in bytes towards the server, framing included; `none`: see `queue_up`.
+    #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000))]
+    #[param(unit = "B", source = "mahimahi mm-link, --uplink-queue")]
+    pub queue_bytes_up: Option<Bytes>,
     /// Marking threshold: an arriving ECN-capable packet is marked if more than this many packets are queued; `none`:
     /// no marks.
     #[param(default = None, range = 0..=100_000_000, unit = "packets", source = "RFC 8257 §3.1, K")]
@@ -64,8 +73,11 @@ pub struct LinkSettings {
     /// with these.
     #[param(default = None, unit = "1", source = "RFC 7567")]
     pub aqm: Option<aqm::Spec>,
-    /// Capacity of the transmit ring: packets that the interface takes from `aqm` ahead of their transmission, per
-    /// direction.
+    /// Queue discipline towards the server; `none`: see `queue_up`.
+    #[param(default = None, unit = "1", source = "mahimahi mm-link, --uplink-queue")]
+    pub aqm_up: Option<aqm::Spec>,
+    /// Capacity of the transmit ring: packets that the interface takes from a queue discipline ahead of their
+    /// transmission, per direction.
     #[param(default = 0, range = 0..=100_000)]
     #[param(
         unit = "packets",
@@ -87,23 +99,56 @@ pub struct LinkSettings {
 impl LinkSettings {
     /// Checks that a queue discipline is not combined with the drop-tail limits and marking thresholds.
     fn check(&self) -> Result<(), (&'static str, String)> {
-        let Some(discipline) = &self.aqm else {
-            let message = "the ring takes packets from a queue discipline; set `aqm`";
-            return if self.ring > 0 { Err(("ring", message.into())) } else { Ok(()) };
-        };
+        if self.ring > 0 && self.aqm.is_none() && self.aqm_up.is_none() {
+            return Err(("ring", "the ring takes packets from a queue discipline; set `aqm`".into()));
+        }
         let others = [
             ("queue", self.queue.is_some()),
             ("queue_bytes", self.queue_bytes.is_some()),
             ("mark_above", self.mark_above.is_some()),
             ("mark_above_delay", self.mark_above_delay.is_some()),
         ];
-        match others.into_iter().find(|(_, is_set)| *is_set) {
-            Some((key, _)) => {
-                let kind = discipline.kind();
-                Err((key, format!("not allowed with `aqm` = \"{kind}\"; set the parameters of \"{kind}\"")))
-            }
-            None => Ok(()),
+        let others_up =
+            [("queue_up", self.queue_up.is_some()), ("queue_bytes_up", self.queue_bytes_up.is_some())];
+        check_alone("aqm", self.aqm.as_ref(), &others)?;
+        check_alone("aqm_up", self.aqm_up.as_ref(), &others_up)
+    }
+
+    /// Returns whether the queue towards the server is described separately.
+    fn is_up_separate(&self) -> bool {
+        self.queue_up.is_some() || self.queue_bytes_up.is_some() || self.aqm_up.is_some()
+    }
+
+    /// Returns the limits of the drop-tail queue in a direction.
+    pub(crate) fn queue(&self, direction: Direction) -> Queue {
+        let (packets, bytes) = match direction {
+            Direction::Up if self.is_up_separate() => (self.queue_up, self.queue_bytes_up),
+            _ => (self.queue, self.queue_bytes),
+        };
+        Queue { packets, bytes, mark_above: self.mark_above, mark_above_delay: self.mark_above_delay }
+    }
+
+    /// Returns the queue discipline in a direction; `None`: drop-tail.
+    pub(crate) fn discipline(&self, direction: Direction) -> Option<&aqm::Spec> {
+        match direction {
+            Direction::Up if self.is_up_separate() => self.aqm_up.as_ref(),
+            _ => self.aqm.as_ref(),
         }
+    }
+}
+
+/// Checks that none of the other keys is set beside a queue discipline.
+fn check_alone(
+    key: &str,
+    discipline: Option<&aqm::Spec>,
+    others: &[(&'static str, bool)],
+) -> Result<(), (&'static str, String)> {
+    match (discipline, others.iter().find(|(_, is_set)| *is_set)) {
+        (Some(discipline), Some((other, _))) => {
+            let kind = discipline.kind();
+            Err((*other, format!("not allowed with `{key}` = \"{kind}\"; set the parameters of \"{kind}\"")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -117,12 +162,11 @@ pub struct Link {
 }
 
 impl Link {
-    pub(crate) fn queue(&self) -> Queue {
-        Queue {
-            packets: self.settings.queue,
-            bytes: self.settings.queue_bytes,
-            mark_above: self.settings.mark_above,
-            mark_above_delay: self.settings.mark_above_delay,
+    /// Returns the link trace that the link replays; `None`: it is of another kind.
+    pub fn trace(&self) -> Option<&link::trace::Params> {
+        match &self.kind {
+            link::Spec::Trace(trace) => Some(trace),
+            link::Spec::Wire(_) | link::Spec::Wifi(_) => None,
         }
     }
 
@@ -140,6 +184,12 @@ impl Link {
         }
         if settings.aqm.is_some() {
             return fail("aqm", "\"wifi\" has a drop-tail queue at each station; use queue and mark_above");
+        }
+        if settings.is_up_separate() {
+            return fail(
+                "queue_up",
+                "\"wifi\" has the same queue at each station and at the access point; use queue",
+            );
         }
         if settings.mark_above_delay.is_some() {
             return fail(

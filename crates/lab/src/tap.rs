@@ -5,7 +5,7 @@ use airwnd_kernel::{Codepoint, Direction};
 use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span};
 
-pub use airwnd_network::{Crossing, Node};
+pub use airwnd_network::{Crossing, Node, Stage};
 
 /// Payload of an IP packet.
 #[derive(Clone, Copy, Debug)]
@@ -44,10 +44,30 @@ pub struct Sight {
     pub carried: Carried,
 }
 
+/// A packet observed at a link.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSight {
+    /// Time from the end of the warm-up.
+    pub at: Span,
+    /// Number of the link: 0 is the server link, then those of the scenario in their order, one per instance.
+    pub link: u32,
+    /// Direction: to the UE or to the server.
+    pub direction: Direction,
+    /// Stage of the packet.
+    pub stage: Stage,
+    /// Size with the IP header, without the framing of the link.
+    pub size: Bytes,
+    /// Payload.
+    pub carried: Carried,
+}
+
 /// Observes every packet at every node.
 pub trait Tap {
     /// Called when a packet crosses an interface of a node.
     fn packet(&mut self, sight: &Sight);
+
+    /// Called when a packet reaches the queue of a link, leaves the link, or is dropped by the queue.
+    fn at_link(&mut self, _: &LinkSight) {}
 
     /// Returns whether the run should continue.
     fn continues(&self) -> bool {

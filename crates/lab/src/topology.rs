@@ -131,10 +131,10 @@ impl Builder<'_> {
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
                 let one_way = |direction, server, delay, loss| {
-                    let one_way = link::Link::new(server, delay, link.queue());
+                    let one_way = link::Link::new(server, delay, settings.queue(direction));
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, direction)));
                     let stream = numbered(self.queues.child(link_stream(place, direction)));
-                    behind(settings.aqm.as_ref(), settings.ring, one_way, stream)
+                    behind(settings.discipline(direction), settings.ring, one_way, stream)
                 };
                 let delay_up = settings.delay_up.unwrap_or(settings.delay);
                 let down = one_way(Direction::Down, down, settings.delay, &settings.loss);
@@ -143,7 +143,7 @@ impl Builder<'_> {
             }
             Carrier::Shared(params) => {
                 let draws = numbered(self.backoffs.child(place as u64));
-                let medium = Medium::new(params, link.queue(), draws);
+                let medium = Medium::new(params, settings.queue(Direction::Down), draws);
                 Instance::Medium(topology.add_medium(name, of, medium))
             }
         }

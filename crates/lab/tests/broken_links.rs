@@ -106,7 +106,20 @@ const LINKS: &[(&str, &str)] = &[
     (
         "link = [{rate = '1Mbps', down = 'x'}]",
         ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `queue`, `queue_bytes`, \
-         `mark_above`, `mark_above_delay`, `aqm`, `ring`, `loss`, `loss_up`, `per`, `rate`, `rate_up`, `framing`",
+         `queue_up`, `queue_bytes_up`, `mark_above`, `mark_above_delay`, `aqm`, `aqm_up`, `ring`, `loss`, `loss_up`, \
+         `per`, `rate`, `rate_up`, `framing`",
+    ),
+    (
+        "link = [{rate = '1Mbps', queue_up = 5, aqm_up = 'codel'}]",
+        ":1: link[0].queue_up: not allowed with `aqm_up` = \"codel\"; set the parameters of \"codel\"",
+    ),
+    (
+        "link = [{kind = 'wifi', queue_up = 5}]",
+        ":1: link[0].queue_up: \"wifi\" has the same queue at each station and at the access point; use queue",
+    ),
+    (
+        "link = [{kind = 'trace', down = 'norway-bus-1', format = 'rate', opportunity = '1504B'}]",
+        ":1: link[0].opportunity: a link trace of rates has no opportunities",
     ),
     ("link = [{}]", ":1: link[0]: `rate` is missing"),
     ("link = [{rate = '0bps'}]", ":1: link[0].rate: 0bps is outside 1bps..1000Gbps"),

@@ -136,6 +136,25 @@ fn links_account_for_every_drop() {
     );
 }
 
+/// Twice the rate of the link in each direction, so that its queues are full.
+#[test]
+fn the_queue_towards_the_server_may_differ() {
+    let most = |keys: &str| {
+        let flows = ["down", "up"].map(|direction| {
+            let traffic = datagrams("24Mbps");
+            format!("[[flow]]\nid = \"{direction}\"\ndirection = \"{direction}\"\ntraffic = {traffic}\n")
+        });
+        let link = format!("[[link]]\nname = \"l\"\nrate = \"12Mbps\"\nframing = \"0B\"\n{keys}\n");
+        let outcome = simulate(&format!("duration = \"1s\"\n{link}[[ue]]\n{}", flows.concat()));
+        [Direction::Down, Direction::Up].map(|direction| rows(&outcome, "l", direction)[0].queue_packets.max)
+    };
+    assert_eq!(most("queue = 20"), [20, 20]);
+    assert_eq!(most("queue = 20\nqueue_up = 7"), [20, 7]);
+    assert_eq!(most("queue = 20\nqueue_bytes_up = \"7500B\""), [20, 5]);
+    assert_eq!(most("aqm = {kind = \"drop-tail\", packets = 9, buffer = \"1MB\"}\nqueue_up = 7"), [9, 7]);
+    assert_eq!(most("queue = 20\naqm_up = {kind = \"drop-tail\", packets = 9, buffer = \"1MB\"}"), [20, 9]);
+}
+
 /// A cell behind a link: 20 ms more per direction, and the rate of the link is the limit.
 #[test]
 fn a_link_may_precede_a_cell() {

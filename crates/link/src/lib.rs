@@ -9,6 +9,7 @@
 //!   returns the results.
 //! * `relay.rs` is the place to start reading: it reads packets from the TUN devices, sends them into the simulation
 //!   ([`airwnd_lab::Live`]) at the present time, and writes them to the device at the other end when they leave it.
+//! * `log.rs` writes logs of links in mahimahi's format.
 //! * `packet.rs` reads headers, `flows.rs` recognises flows, `watch.rs` measures them passively, `clock.rs` measures how
 //!   late packets leave.
 #![cfg(target_os = "linux")]
@@ -17,6 +18,7 @@ mod clock;
 mod error;
 mod flows;
 mod frames;
+mod log;
 mod packet;
 mod realtime;
 mod relay;
@@ -27,6 +29,7 @@ mod watch;
 
 pub use clock::LatenessFigures;
 pub use error::Error;
+pub use log::LogRequest;
 pub use report::{FlowView, Packets, Snapshot, UeSnapshot};
 pub use request::{ClockRequest, End, Pcap, Request, UeRequest};
 pub use session::{Summary, Update, run};

@@ -22,7 +22,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Packets read from a device before the other devices and the network have their turn.
 const BATCH: usize = 64;
@@ -73,6 +73,8 @@ pub struct Shared<'s> {
     pub sockets: Receiver<Vec<SocketState>>,
     /// Poll without sleeping.
     pub busy_wait: bool,
+    /// Time after which no packet moves; `None`: no limit.
+    pub limit: Option<Span>,
 }
 
 /// A device with its state.
@@ -112,6 +114,10 @@ pub struct Totals {
     pub behind: Span,
     /// Real time from start to end.
     pub elapsed: Span,
+    /// Start, in nanoseconds of the host's clock since 1970.
+    pub began_ns: u64,
+    /// Set if the limit of the session was reached.
+    pub is_time_up: bool,
     /// CPU time of the relay.
     pub cpu: Span,
 }
@@ -194,12 +200,18 @@ impl<'s> Relay<'s> {
     /// As [`Live::advance`].
     pub fn run(mut self, shared: &Shared<'_>) -> Result<(Live<'s>, Totals), Error> {
         let cpu = cpu_time();
+        self.totals.began_ns =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64);
         self.clock = Clock::start(self.live.begin());
-        while !shared.stop.load(Ordering::Relaxed) {
+        let is_over = |elapsed| shared.limit.is_some_and(|limit| elapsed >= limit);
+        while !shared.stop.load(Ordering::Relaxed) && !is_over(self.clock.elapsed()) {
             self.turn(shared)?;
         }
         // Packets inside stay there; those that are due still leave.
-        self.advance(self.clock.now())?;
+        let now = self.clock.now();
+        let end = shared.limit.map_or(now, |limit| now.min(self.live.begin() + limit));
+        self.totals.is_time_up = is_over(self.clock.elapsed());
+        self.advance(end)?;
         self.totals.elapsed = self.clock.elapsed();
         self.totals.cpu = Span(cpu_time().0 - cpu.0);
         self.totals.packets.inside = self.frames.len() as u64;

@@ -1,7 +1,9 @@
 //! What a session is asked for.
 
 use crate::error::Error;
+use crate::log::LogRequest;
 use airwnd_lab::Scenario;
+use airwnd_units::Span;
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -42,6 +44,10 @@ pub struct Request {
     pub clock: ClockRequest,
     /// Capture file.
     pub pcap: Option<Pcap>,
+    /// Log files of links.
+    pub logs: Vec<LogRequest>,
+    /// Places of the links whose traces are not repeated: the session ends with the first trace.
+    pub once: Vec<usize>,
     /// Period at which socket states are read.
     pub sockets_interval_ns: u64,
 }
@@ -105,6 +111,11 @@ impl Request {
     /// Not a request in JSON.
     pub fn from_json(text: &str) -> Result<Request, Error> {
         serde_json::from_str(text).map_err(|error| Error::System(error.to_string()))
+    }
+
+    /// Returns the time at which the session ends by itself; `None`: with its commands.
+    pub(crate) fn limit(&self, scenario: &Scenario) -> Option<Span> {
+        self.once.iter().filter_map(|place| scenario.link.get(*place)?.trace()?.period()).min()
     }
 
     /// Checks the request against a scenario.

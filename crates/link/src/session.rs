@@ -3,6 +3,7 @@
 use crate::clock::LatenessFigures;
 use crate::error::Error;
 use crate::frames::Frames;
+use crate::log::Taps;
 use crate::realtime::Realtime;
 use crate::relay::{Port, Relay, Shared, SocketState, Totals};
 use crate::report::{Packets, Snapshot};
@@ -44,12 +45,16 @@ const ENDING: [(i32, Duration); 2] =
 /// What a session has done, beside the results of the simulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
+    /// Start, in nanoseconds of the host's clock since 1970: link traces begin at this time.
+    pub began_ns: u64,
     /// Real time in seconds.
     pub duration_s: f64,
     /// Exit codes of the UEs' commands, as of a shell.
     pub exit_codes: Vec<i32>,
     /// Exit code of the server's command, if it ended before the others.
     pub server_exit: Option<i32>,
+    /// Set if the session ended with a link trace that is not repeated.
+    pub trace_ended: bool,
     /// Packet accounting.
     pub packets: Packets,
     /// Packets that entered without a known outcome: 0 unless the relay is wrong.
@@ -101,12 +106,13 @@ pub fn run(
     let (ready, is_ready) = mpsc::channel();
     let ports = sides.ports(request)?;
     thread::scope(|scope| {
-        let shared = Shared { stop: &stop, snapshots, sockets, busy_wait: request.clock.busy_wait };
+        let (busy_wait, limit) = (request.clock.busy_wait, request.limit(scenario));
+        let shared = Shared { stop: &stop, snapshots, sockets, busy_wait, limit };
         let relay = thread::Builder::new()
             .name("airwnd-relay".into())
             .spawn_scoped(scope, move || relay(scenario, request, ports, &shared, &ready))?;
         let session = match is_ready.recv() {
-            Ok(()) => sides.supervise(request, &received, &states, update),
+            Ok(()) => sides.supervise(request, &received, &states, (update, limit.is_some())),
             // The relay has ended with an error.
             Err(_) => Ok(()),
         };
@@ -136,13 +142,18 @@ fn relay(
     let real: Vec<RealUe> =
         request.ues.iter().map(|ue| RealUe { ue: ue.ue, keeps_flows: request.keep_flows }).collect();
     let records = Records { series: request.series_interval_ns.map(Span), ..Records::default() };
-    let tap = capture.as_mut().map(|recording| &mut recording.capture as &mut dyn Tap);
+    let capture_tap = capture.as_mut().map(|recording| &mut recording.capture as &mut dyn Tap);
+    let mut taps = Taps::new(scenario, &request.logs, capture_tap)?;
+    let is_tapped = request.pcap.is_some() || !request.logs.is_empty();
+    let tap = is_tapped.then_some(&mut taps as &mut dyn Tap);
     let live = Live::new(scenario, request.seed, &records, &real, tap)?;
     let relay = Relay::new(live, frames, ports)?;
     // The session waits for this message.
     let _ = ready.send(());
     let (live, totals) = relay.run(shared)?;
     let outcome = live.finish();
+    let elapsed = totals.elapsed;
+    taps.finish(request.limit(scenario).map_or(elapsed, |limit| limit.min(elapsed)))?;
     capture.map_or(Ok(()), Recording::finish)?;
     Ok((outcome, totals, realtime))
 }
@@ -376,7 +387,7 @@ impl Sides {
         request: &Request,
         snapshots: &Receiver<Snapshot>,
         sockets: &Sender<Vec<SocketState>>,
-        update: &mut dyn FnMut(Update) -> bool,
+        (update, has_limit): (&mut dyn FnMut(Update) -> bool, bool),
     ) -> Result<(), Error> {
         for place in &mut self.ues {
             place.process().start()?;
@@ -392,6 +403,10 @@ impl Sides {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) if has_limit => {
+                    ending.get_or_insert_default();
+                    thread::sleep(CHECK_PERIOD);
+                }
                 // The relay has ended with an error, which the caller finds.
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
@@ -432,9 +447,11 @@ impl Sides {
         }
         let killed = 128 + libc::SIGKILL;
         Summary {
+            began_ns: totals.began_ns,
             duration_s: totals.elapsed.as_secs(),
             exit_codes: self.ues.iter().map(|place| place.exit.unwrap_or(killed)).collect(),
             server_exit: self.server.exit,
+            trace_ended: totals.is_time_up,
             packets: totals.packets,
             unaccounted: totals.packets.unaccounted(),
             late: lateness.p99 * 1e3 > request.clock.lateness_limit_ns as f64,

@@ -47,6 +47,6 @@ mod wires;
 pub use ledger::{Cause, Count, Ledger};
 pub use network::Network;
 pub use node::Node;
-pub use observer::{Crossing, Observer};
+pub use observer::{Crossing, Observer, Stage};
 pub use packet::{Outcome, Packet};
 pub use topology::{Access, Duplex, Hop, LinkId, MediumId, OneWay, SharedMedium, Topology};

@@ -2,6 +2,7 @@
 
 use crate::node::Node;
 use crate::packet::Packet;
+use crate::topology::LinkId;
 use airwnd_units::Time;
 
 /// Direction in which a packet crosses a node's interface.
@@ -13,12 +14,27 @@ pub enum Crossing {
     Out,
 }
 
-/// Observes every packet at every node. The observer `()` does nothing, at no cost.
+/// Stage of a packet at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The packet reaches the queue before the link, which may drop it.
+    Arrival,
+    /// The packet reaches the far end of the link, or is lost there.
+    Departure,
+    /// The queue drops the packet.
+    Drop,
+}
+
+/// Observes every packet at every node and link. The observer `()` does nothing, at no cost.
 pub trait Observer<C> {
     /// Called when a packet crosses the interface of a node.
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<C>);
+
+    /// Called at each stage of a packet at a link.
+    fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<C>);
 }
 
 impl<C> Observer<C> for () {
     fn on_crossing(&mut self, _: Time, _: Node, _: Crossing, _: &Packet<C>) {}
+    fn on_link(&mut self, _: Time, _: LinkId, _: Stage, _: &Packet<C>) {}
 }

@@ -8,7 +8,7 @@
 use crate::ledger::Cause;
 use crate::network::Network;
 use crate::node::Node;
-use crate::observer::{Crossing, Observer};
+use crate::observer::{Crossing, Observer, Stage};
 use crate::packet::{InFlight, Outcome};
 use crate::topology::{Hop, LinkId, MediumId, Topology};
 use airwnd_cell::UeId;
@@ -47,6 +47,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         if link == Topology::SERVER_LINK && direction == Direction::Up {
             self.observer.on_crossing(now, Node::Gateway, Crossing::Out, &packet.packet);
         }
+        self.observer.on_link(now, link, Stage::Arrival, &packet.packet);
         self.wires.send(now, (link, direction), key, packet, &mut self.queue, &mut self.effects);
         self.apply_effects(now);
     }
@@ -59,7 +60,10 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that reaches the far end of a link, unless the link has lost it.
     pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
-        match self.wires.arrive(now, link, direction, &mut self.queue) {
+        let arrived = self.wires.arrive(now, link, direction, &mut self.queue);
+        let (Ok(key) | Err(Lost(key))) = arrived;
+        self.observer.on_link(now, link, Stage::Departure, &self.packets.get(key).packet);
+        match arrived {
             Ok(key) => {
                 if link == Topology::SERVER_LINK && direction == Direction::Down {
                     self.observer.on_crossing(
@@ -181,7 +185,11 @@ impl<C, O: Observer<C>> Network<C, O> {
     }
 
     pub(crate) fn drop(&mut self, now: Time, key: Key, cause: Cause) {
-        let InFlight { packet, leg, .. } = self.packets.remove(key);
+        let InFlight { packet, leg, next_hop } = self.packets.remove(key);
+        if let (Cause::LinkQueue | Cause::LinkEarly, Hop::Link(link)) = (cause, self.routes.hop(next_hop - 1))
+        {
+            self.observer.on_link(now, link, Stage::Drop, &packet);
+        }
         if let Some(leg) = leg {
             self.cells().legs[packet.device as usize].settle(leg);
             self.release_held(now, packet.device);

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from airwnd.link.summary import Tallies
     from airwnd.scenario import Scenario
 
-_WORDS, _SETTINGS, _LINKS = (f"{__name__}.{name}" for name in ("words", "settings", "links"))
+_WORDS, _SETTINGS, _CHAIN, _ARGUMENTS = (
+    f"{__name__}.{name}" for name in ("words", "settings", "chain", "arguments")
+)
 
 
 def _words(command: click.Command, arguments: Sequence[str]) -> Iterator[int]:
@@ -58,6 +60,7 @@ class Link(Commands):
         first = next(_words(self, args), None)
         if ctx.resilient_parsing or (first is not None and args[first] in self.commands):
             return super().parse_args(ctx, args)
+        _check_shell(args[:1] if first is None else args[first : first + 1])
         own, parts = split(args)
         ctx.allow_interspersed_args = True
         ctx.meta[_WORDS] = click.Command.parse_args(self, ctx, own), parts
@@ -68,6 +71,13 @@ class Link(Commands):
         """Complete scenario files besides commands and options."""
         files = [] if incomplete.startswith("-") else scenarios(ctx, self.params[0], incomplete)
         return [*super().shell_complete(ctx, incomplete), *files]
+
+
+def _check_shell(words: Sequence[str]) -> None:
+    """Raise a usage error if the first word is a shell of Mahimahi that cannot be followed."""
+    name = Path(words[0]).name if words else ""
+    if name in mahimahi.UNSUPPORTED:
+        raise click.UsageError(f"{name}: not supported; mm-link, mm-delay, mm-loss and mm-onoff are.")
 
 
 class Shell(click.Command):
@@ -83,6 +93,7 @@ class Shell(click.Command):
             own, command = args, []
             if MARK in args:
                 own, command = args[: args.index(MARK)], args[args.index(MARK) + 1 :]
+        ctx.meta[_ARGUMENTS] = (ctx.info_name or "", *args)
         rest = super().parse_args(ctx, own)
         ctx.params["command"] = tuple(command)
         return rest
@@ -341,6 +352,7 @@ def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) ->
 _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 _DIRECTION = click.argument("direction", metavar="uplink|downlink", type=click.Choice(["uplink", "downlink"]))
 _QUEUE = click.Choice(QUEUES)
+_METER = "As `airwnd link --live`; without a terminal or a COMMAND: no effect."
 
 
 def _queue_options(way: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -365,14 +377,14 @@ def _queue_options(way: str) -> Callable[[Callable[..., None]], Callable[..., No
 @_COMMAND
 @_queue_options("uplink")
 @_queue_options("downlink")
-@click.option("--once", is_flag=True, help="Not supported: traces repeat.")
-@click.option("-u", "--uplink-log", metavar="FILE", help="Not supported; use `airwnd link --pcap`.")
-@click.option("-d", "--downlink-log", metavar="FILE", help="Not supported; use `airwnd link --pcap`.")
-@click.option("--meter-uplink", is_flag=True, help="Not supported; use `airwnd link --live`.")
-@click.option("--meter-uplink-delay", is_flag=True, help="Not supported; use `airwnd link --live`.")
-@click.option("--meter-downlink", is_flag=True, help="Not supported; use `airwnd link --live`.")
-@click.option("--meter-downlink-delay", is_flag=True, help="Not supported; use `airwnd link --live`.")
-@click.option("--meter-all", is_flag=True, help="Not supported; use `airwnd link --live`.")
+@click.option("--once", is_flag=True, help="End the session with the shorter trace; default: traces repeat.")
+@click.option("-u", "--uplink-log", metavar="FILE", help="Log of the uplink, in mm-link's format.")
+@click.option("-d", "--downlink-log", metavar="FILE", help="Log of the downlink, in mm-link's format.")
+@click.option("--meter-uplink", is_flag=True, help=_METER)
+@click.option("--meter-uplink-delay", is_flag=True, help=_METER)
+@click.option("--meter-downlink", is_flag=True, help=_METER)
+@click.option("--meter-downlink-delay", is_flag=True, help=_METER)
+@click.option("--meter-all", is_flag=True, help=_METER)
 @click.pass_context
 def mm_link(
     context: click.Context,
@@ -384,7 +396,10 @@ def mm_link(
     uplink_queue_args: str,
     downlink_queue: str,
     downlink_queue_args: str,
-    **unsupported: object,
+    once: bool,
+    uplink_log: str | None,
+    downlink_log: str | None,
+    **meters: bool,
 ) -> None:
     """Replay link traces as Mahimahi's mm-link does: UP towards the server, DOWN towards COMMAND.
 
@@ -393,21 +408,19 @@ def mm_link(
     mm-link ...`. A COMMAND that begins with mm-link, mm-delay, mm-loss or mm-onoff adds a link to the same
     session.
     """
-    for name, value in unsupported.items():
-        if value:
-            instead = "traces repeat" if name == "once" else _INSTEAD[name.rpartition("log")[1]]
-            raise InputError(f"mm-link --{name.replace('_', '-')}: not supported; {instead}")
-    queues = (
-        mahimahi.Queue(uplink_queue, uplink_queue_args),
-        mahimahi.Queue(downlink_queue, downlink_queue_args),
-    )
-    _shell(context, mahimahi.link(up, down, *queues), command)
-
-
-_INSTEAD = {
-    "log": "`airwnd link --pcap FILE --pcap-node ue-0 mm-link ...` records the packets",
-    "": "`airwnd link --live mm-link ...` shows throughput and delay",
-}
+    queue_up = mahimahi.Queue(uplink_queue, uplink_queue_args)
+    queue_down = mahimahi.Queue(downlink_queue, downlink_queue_args)
+    section = mahimahi.link(up, down, queue_up, queue_down)
+    chain = _chain(context)
+    arguments = context.meta[_ARGUMENTS]
+    if uplink_log:
+        chain.log(uplink_log, "Uplink", up, queue_up, arguments)
+    if downlink_log:
+        chain.log(downlink_log, "Downlink", down, queue_down, arguments)
+    if once:
+        chain.once.append(len(chain.links))
+    chain.meters += [f"--{name.replace('_', '-')}" for name, value in meters.items() if value]
+    _shell(context, section, "[link] ", command)
 
 
 @link.command("mm-delay", cls=Shell)
@@ -416,7 +429,7 @@ _INSTEAD = {
 @click.pass_context
 def mm_delay(context: click.Context, milliseconds: int, command: tuple[str, ...]) -> None:
     """Delay packets in each direction, as Mahimahi's mm-delay does."""
-    _shell(context, mahimahi.delay(milliseconds), command)
+    _shell(context, mahimahi.delay(milliseconds), f"[delay {milliseconds} ms] ", command)
 
 
 @link.command("mm-loss", cls=Shell)
@@ -426,7 +439,7 @@ def mm_delay(context: click.Context, milliseconds: int, command: tuple[str, ...]
 @click.pass_context
 def mm_loss(context: click.Context, direction: str, rate: float, command: tuple[str, ...]) -> None:
     """Lose packets of one direction with probability RATE, as Mahimahi's mm-loss does."""
-    _shell(context, mahimahi.loss(direction, rate), command)
+    _shell(context, mahimahi.loss(direction, rate), f"[loss {_way(direction)}={rate:g}] ", command)
 
 
 @link.command("mm-onoff", cls=Shell)
@@ -443,14 +456,26 @@ def mm_onoff(
     command: tuple[str, ...],
 ) -> None:
     """Switch one direction on and off for random times with these means in seconds, as mm-onoff does."""
-    _shell(context, mahimahi.onoff(direction, mean_on_time, mean_off_time), command)
+    section = mahimahi.onoff(direction, mean_on_time, mean_off_time)
+    prefix = f"[onoff ({_way(direction)}) on={mean_on_time:g}s off={mean_off_time:g}s] "
+    _shell(context, section, prefix, command)
 
 
-def _shell(context: click.Context, section: dict[str, Any], command: tuple[str, ...]) -> None:
+def _way(direction: str) -> str:
+    return direction.removesuffix("link")
+
+
+def _chain(context: click.Context) -> mahimahi.Chain:
+    found: mahimahi.Chain = context.meta.setdefault(_CHAIN, mahimahi.Chain())
+    return found
+
+
+def _shell(context: click.Context, section: dict[str, Any], prefix: str, command: tuple[str, ...]) -> None:
     """Add a link; run the session, unless the command is another of Mahimahi's shells."""
-    links = context.meta.setdefault(_LINKS, [])
-    links.append((context.info_name, section))
+    chain = _chain(context)
+    chain.add(context.info_name or "", section, prefix)
     words = command[2:] if [Path(word).name for word in command[:2]] == ["airwnd", "link"] else command
+    _check_shell(words)
     inner = link.commands.get(Path(words[0]).name) if words else None
     if inner:
         with inner.make_context(inner.name, list(words[1:]), parent=context.parent) as below:
@@ -459,11 +484,27 @@ def _shell(context: click.Context, section: dict[str, Any], command: tuple[str, 
     from airwnd.link.session import mahimahi_end
     from airwnd.link.wire import scenario_of
 
-    scenario = scenario_of(" ".join(name for name, _ in links), [found for _, found in links])
-    _run(context.meta[_SETTINGS], scenario, [Part(None, command)], mahimahi_end())
+    scenario = scenario_of(" ".join(chain.names), chain.links)
+    settings = context.meta[_SETTINGS]
+    if chain.meters:
+        if command and sys.stdin.isatty() and sys.stdout.isatty():
+            settings = replace(settings, live=True)
+        else:
+            click.echo(
+                f"mm-link {chain.meters[0]}: the live view shows it, on a terminal and with a COMMAND; "
+                "nothing is shown here",
+                err=True,
+            )
+    _run(settings, scenario, [Part(None, command)], mahimahi_end(), chain)
 
 
-def _run(settings: _Settings, scenario: "Scenario", parts: Sequence[Part], end: Mapping[str, Any]) -> None:
+def _run(
+    settings: _Settings,
+    scenario: "Scenario",
+    parts: Sequence[Part],
+    end: Mapping[str, Any],
+    chain: mahimahi.Chain | None = None,
+) -> None:
     """Check what a session needs, run it, save and print its results, and exit with its code."""
     from airwnd.link.commands import place
     from airwnd.link.session import SERIES, Session, Stop
@@ -486,11 +527,13 @@ def _run(settings: _Settings, scenario: "Scenario", parts: Sequence[Part], end: 
         keep_flows=settings.keep_flows,
         mtu=settings.mtu,
         sysctls=settings.sysctls,
+        logs=chain.logs if chain else (),
+        once=chain.once if chain else (),
         busy_wait=settings.busy_wait,
         lateness_limit=settings.lateness_limit,
         captured=settings.live,
     )
-    _check_files(settings, scenario, seed)
+    _check_files(settings, scenario, seed, [log["path"] for log in session.logs])
     tallies = Tallies()
     with Stop() as stop:
 
@@ -511,12 +554,12 @@ def _run(settings: _Settings, scenario: "Scenario", parts: Sequence[Part], end: 
     click.get_current_context().exit(stop.code or finished.summary.exit_code)
 
 
-def _check_files(settings: _Settings, scenario: "Scenario", seed: int) -> None:
+def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Sequence[str]) -> None:
     """Check, before a session, that its results can be written."""
-    if settings.summary:
-        from airwnd.files import check_file
+    from airwnd.files import check_file
 
-        check_file(settings.summary)
+    for path in [*([settings.summary] if settings.summary else []), *map(Path, logs)]:
+        check_file(path)
     if settings.out:
         from airwnd import manifests, run_folder
 

@@ -4,12 +4,22 @@ Their options and meanings are those of Mahimahi 0.98. A shell within a shell is
 outermost one is next to the server.
 """
 
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from airwnd.errors import InputError
-from airwnd.link.wire import UNLIMITED_QUEUE, UNLIMITED_RATE, fixed_rate, traced
+from airwnd.link.wire import UNLIMITED_QUEUE, UNLIMITED_RATE, fixed_rate, trace_format, traced
+
+#: Shells of Mahimahi that have no counterpart here.
+UNSUPPORTED = ("mm-intermittent", "mm-meter", "mm-webrecord", "mm-webreplay", "mm-replayserver")
+# Mahimahi link_queue.hh, PACKET_SIZE: an opportunity has 1504 bytes. Its TUN devices lack IFF_NO_PI, so that
+# each packet has a header of 4 bytes, which its queues and logs count.
+_OPPORTUNITY, _FRAMING = "1504B", "4B"
+# Environment of Mahimahi's commands: the shells around them.
+_PREFIX = "MAHIMAHI_SHELL_PREFIX"
 
 #: Names of the queues, and the units of their arguments.
 QUEUES = ("infinite", "droptail", "drophead", "codel", "pie")
@@ -29,13 +39,8 @@ _FIXED: dict[str, dict[str, Any]] = {
     "codel": {"ecn": False},
     "pie": {"ecn": False, "t_update": "30ms", "estimator": "departure-rate"},
 }
-_ALLOWED = {
-    "infinite": (),
-    "droptail": ("packets", "bytes"),
-    "drophead": ("packets", "bytes"),
-    "codel": ("packets", "bytes", "target", "interval"),
-    "pie": ("packets", "bytes", "qdelay_ref", "max_burst"),
-}
+# Keys of a link, and those of its direction towards the server.
+_KEYS_UP = {"queue": "queue_up", "queue_bytes": "queue_bytes_up", "aqm": "aqm_up"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class Queue:
         numbers = self._numbers(option)
         packets, size = numbers.get("packets"), numbers.get("bytes")
         if self.type == "infinite":
+            if numbers:
+                raise InputError(f"{option}-args: an infinite queue takes no arguments")
             return {"queue": UNLIMITED_QUEUE}
         if not packets and not size:
             raise InputError(f"{option}={self.type} needs a limit, as in {option}-args=packets=100")
@@ -70,13 +77,21 @@ class Queue:
         own = {key: f"{numbers[key]}ms" for key in _REQUIRED.get(self.type, ())}
         return {"aqm": {"kind": _KINDS[self.type], **limits, **own, **_FIXED[self.type]}}
 
+    def describe(self) -> str:
+        """Describe the queue as Mahimahi's logs do."""
+        numbers = self._numbers("")
+        limits = ", ".join(f"{key}={numbers[key]}" for key in ("bytes", "packets") if numbers.get(key))
+        return f"{self.type} [{limits}]" if self.type != "infinite" else self.type
+
     def _numbers(self, option: str) -> dict[str, int]:
         found = {}
         for word in filter(None, re.split(r"[,\s]+", self.arguments)):
             key, _, value = word.partition("=")
-            if key not in _ALLOWED[self.type]:
-                known = ", ".join(_ALLOWED[self.type]) or "none"
-                raise InputError(f"{option}-args: `{word}` is no argument of {self.type}; allowed: {known}")
+            # Arguments of other queues have no effect, as in Mahimahi.
+            if key not in _UNITS:
+                raise InputError(
+                    f"{option}-args: `{word}` is no argument of a queue; allowed: {', '.join(_UNITS)}"
+                )
             if not value.isdecimal():
                 raise InputError(
                     f"{option}-args: `{word}`: expected a whole number, in {_UNITS[key] or 'packets'}"
@@ -90,20 +105,82 @@ class Queue:
         return found
 
 
+@dataclass(slots=True)
+class Chain:
+    """Shells within one another, the outermost one first.
+
+    Attributes
+    ----------
+    names
+        Their names.
+    links
+        Their links.
+    prefixes
+        Their texts in the prompt of Mahimahi's shells.
+    logs
+        Log files of links, as a session requests them.
+    once
+        Places of the links whose traces are not repeated.
+    meters
+        Options that ask for a meter.
+    """
+
+    names: list[str] = field(default_factory=list)
+    links: list[dict[str, Any]] = field(default_factory=list)
+    prefixes: list[str] = field(default_factory=list)
+    logs: list[dict[str, Any]] = field(default_factory=list)
+    once: list[int] = field(default_factory=list)
+    meters: list[str] = field(default_factory=list)
+
+    def add(self, name: str, link: dict[str, Any], prefix: str) -> None:
+        """Add a shell within the others."""
+        self.names.append(name)
+        self.links.append(link)
+        self.prefixes.append(prefix)
+
+    def log(self, path: str, way: str, trace: str, queue: Queue, command: Sequence[str]) -> None:
+        """Add the log of a direction, ``Uplink`` or ``Downlink``, of the link that is added next.
+
+        Parameters
+        ----------
+        command
+            Name and arguments of the shell.
+
+        Raises
+        ------
+        InputError
+            If another log has the same file.
+        """
+        if any(log["path"] == path for log in self.logs):
+            raise InputError(f"mm-link: two logs in one file, {path}")
+        around = os.environ.get(_PREFIX, "") + "".join(self.prefixes)
+        head = [
+            f"# mahimahi mm-link ({way}) [{trace}] > {path}",
+            f"# command line: {' '.join(map(_quoted, command))}",
+            f"# queue: {queue.describe()}",
+        ]
+        tail = [f"# mahimahi config: {around}"] if around else []
+        self.logs.append(
+            {"path": path, "link": len(self.links), "is_up": way == "Uplink", "head": head, "tail": tail}
+        )
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\\''") + "'"
+
+
 def link(up: str, down: str, queue_up: Queue, queue_down: Queue) -> dict[str, Any]:
     """Return the link of ``mm-link UP DOWN``.
 
     Raises
     ------
     InputError
-        If the directions have different queues, or a queue's arguments are not valid.
+        If a queue's arguments are not valid.
     """
-    if queue_up != queue_down:
-        raise InputError(
-            "mm-link: different queues for uplink and downlink are not supported; give both the same type "
-            "and arguments"
-        )
-    return {**traced(down, up), **queue_down.keys("--downlink-queue")}
+    keys, keys_up = queue_down.keys("--downlink-queue"), queue_up.keys("--uplink-queue")
+    separate = {_KEYS_UP[key]: value for key, value in keys_up.items()} if keys_up != keys else {}
+    size = {"opportunity": _OPPORTUNITY} if trace_format(down) == "mahimahi" else {}
+    return {**traced(down, up), **size, "framing": _FRAMING, **keys, **separate}
 
 
 def delay(milliseconds: int) -> dict[str, Any]:

@@ -82,6 +82,11 @@ class Session:
         Pass the commands' output to `watch` instead of the terminal.
     sysctls
         Sysctls of the namespaces, by their paths below ``/proc/sys``.
+    logs
+        Log files of links in Mahimahi's format: ``path``, ``link`` (its place), ``is_up``, and the lines
+        ``head`` and ``tail`` before and after those of the start.
+    once
+        Places of the links whose traces are not repeated: the session ends with the first of them.
     """
 
     scenario: "Scenario"
@@ -96,6 +101,8 @@ class Session:
     lateness_limit: str = "1ms"
     captured: bool = False
     sysctls: Sequence[tuple[str, str]] = ()
+    logs: Sequence[Mapping[str, Any]] = ()
+    once: Sequence[int] = ()
 
     def request(self) -> dict[str, Any]:
         """Return the request to the engine.
@@ -121,6 +128,8 @@ class Session:
             "sysctls": list(self.sysctls),
             "device_queue": _DEVICE_QUEUE,
             "captures_output": self.captured,
+            "logs": [dict(log) for log in self.logs],
+            "once": list(self.once),
             "clock": {"busy_wait": self.busy_wait, "realtime": True, "lateness_limit_ns": self.limit_ns},
         }
 

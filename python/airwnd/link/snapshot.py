@@ -84,11 +84,21 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Result of a session: exit codes in the order of the commands, accounting, timing."""
+    """Result of a session: exit codes in the order of the commands, accounting, timing.
 
+    Attributes
+    ----------
+    began_ns
+        Start of the session and its link traces, in nanoseconds of the host's clock since 1970.
+    trace_ended
+        Whether the session ended with a link trace that is not repeated.
+    """
+
+    began_ns: int
     duration_s: float
     exit_codes: list[int]
     server_exit: int | None
+    trace_ended: bool
     packets: Packets
     unaccounted: int
     lateness_us: Lateness
@@ -102,8 +112,8 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """The first exit code that is not 0."""
-        return next(filter(None, self.exit_codes), 0)
+        """The first exit code that is not 0; 0 if the session has ended the commands, with a link trace."""
+        return 0 if self.trace_ended else next(filter(None, self.exit_codes), 0)
 
 
 def snapshot_of(text: str) -> Snapshot:

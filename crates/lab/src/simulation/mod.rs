@@ -19,12 +19,12 @@ use crate::records::{self, Records};
 use crate::scenario::Scenario;
 use crate::series::Series;
 use crate::table::Rows;
-use crate::tap::{Carried, Crossing, Node, Sight, Tap};
+use crate::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
 use crate::topology::topology;
 use airwnd_catalog::Error;
 use airwnd_cell::{Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
-use airwnd_network::{Cause, Network, Observer, Outcome as NetworkOutcome, Packet};
+use airwnd_network::{Cause, LinkId, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::Config;
 use airwnd_units::{Bytes, Span, Time};
@@ -101,6 +101,14 @@ impl Observer<Content> for Tapped<'_> {
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<Content>) {
         if let Some(tap) = &mut self.tap {
             tap.packet(&sight(now - self.begin, node, crossing, packet));
+        }
+    }
+
+    #[inline]
+    fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<Content>) {
+        if let Some(tap) = &mut self.tap {
+            let Packet { direction, size, content: Content { carried, .. }, .. } = *packet;
+            tap.at_link(&LinkSight { at: now - self.begin, link: link.0, direction, stage, size, carried });
         }
     }
 }

@@ -181,7 +181,9 @@ mod tests {
         let mut down = trace::Recording::named("x");
         down.read_text(text, format).unwrap();
         let (up, rate_up, start, digest) = (None, None, Span::ZERO, None);
-        trace::Params { down, up, rate_up, format, start, digest }.server(Direction::Down, Time::ZERO)
+        let (opportunity, framing) = (Bytes(1500), Bytes::ZERO);
+        trace::Params { down, up, rate_up, format, opportunity, framing, start, digest }
+            .server(Direction::Down, Time::ZERO)
     }
 
     /// Limit of a drop-tail queue, and arriving packets: gaps in microseconds, sizes.

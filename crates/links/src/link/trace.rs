@@ -16,10 +16,13 @@ use std::sync::Arc;
 /// Maximum length of a link trace: the times of its lines fit 32 bits in milliseconds.
 const LONGEST: Span = Span::from_millis(u32::MAX as u64);
 
+/// Bytes of an opportunity by default.
+const OPPORTUNITY: Bytes = Bytes(1500);
+
 /// File format of a link trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Format {
-    /// Each line is a time in whole milliseconds at which 1500 bytes can be sent; mahimahi's format.
+    /// Each line is a time in whole milliseconds at which a number of bytes can be sent; mahimahi's format.
     #[word = "mahimahi"]
     Mahimahi,
     /// Each line is a time in seconds and the rate in Mbit/s since the previous line.
@@ -29,18 +32,19 @@ pub enum Format {
 
 /// Trace: replays a recorded link capacity.
 ///
-/// With `format = "mahimahi"` a file has one line per opportunity to send 1500 bytes: its time in whole milliseconds,
-/// ascending. Equal lines are several opportunities in one millisecond. An opportunity is a number of bytes: several
-/// small packets share one; a packet larger than the rest of one takes that rest and continues with the next. An
-/// opportunity without a waiting packet is lost, and a packet that arrives at the instant of an opportunity misses it.
-/// The file repeats with its last time as the period, so opportunities at 0 coincide with those at the end of the
+/// With `format = "mahimahi"` a file has one line per opportunity to send: its time in whole milliseconds, ascending.
+/// Equal lines are several opportunities in one millisecond. An opportunity is a number of bytes, 1500 by default:
+/// several small packets share one; a packet larger than the rest of one takes that rest and continues with the next.
+/// An opportunity without a waiting packet is lost, and a packet that arrives at the instant of an opportunity misses
+/// it. The file repeats with its last time as the period, so opportunities at 0 coincide with those at the end of the
 /// previous pass.
 ///
 /// With `format = "rate"` a line has a time in seconds and the rate in Mbit/s from the previous line until then. The
 /// file repeats after its last time.
 ///
 /// A link trace is a file, relative to the scenario's folder, or one of those included in airwnd:
-/// docs/how-to/links-and-traces.md lists them. IP packets are sent without framing.
+/// docs/how-to/links-and-traces.md lists them. IP packets are sent without framing by default. Mahimahi's `mm-link`
+/// has `opportunity = "1504B"` and `framing = "4B"`: a packet counts with the header of mahimahi's TUN device.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Netravali, Sivaraman, Das, Goyal, Winstein, Mickens, Balakrishnan: Mahimahi: Accurate \
@@ -62,6 +66,18 @@ pub struct Params {
     /// File format.
     #[param(default = Format::Mahimahi, unit = "1", source = "mahimahi")]
     pub format: Format,
+    /// Bytes of an opportunity.
+    //= mahimahi link_queue.hh, PACKET_SIZE
+    #[param(default = OPPORTUNITY, range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(
+        unit = "B",
+        source = "mahimahi, manual page of mm-link; mm-link itself has 1504, with the framing"
+    )]
+    pub opportunity: Bytes,
+    /// Bytes that the link adds to each packet.
+    #[param(default = Bytes::ZERO, range = Bytes(0)..=Bytes(1000))]
+    #[param(unit = "B", source = "a recording of IP packets; mm-link: 4, the header of its TUN device")]
+    pub framing: Bytes,
     /// Position in the link trace at which the measurement begins.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "mahimahi")]
@@ -74,24 +90,48 @@ pub struct Params {
 impl Params {
     pub(super) fn server(&self, direction: Direction, start: Time) -> Server {
         let recording = match (direction, &self.up, self.rate_up) {
-            (Direction::Up, _, Some(rate)) => return Server::Wire(Wire::new(rate, Bytes::ZERO)),
+            (Direction::Up, _, Some(rate)) => return Server::Wire(Wire::new(rate, self.framing)),
             (Direction::Up, Some(up), None) => up,
             _ => &self.down,
         };
+        let framing = self.framing;
         Server::Other(
             match recording.contents.as_ref().expect("the link traces of a checked scenario have been read") {
                 Contents::Opportunities(opportunities) => {
-                    Box::new(Replay::new(opportunities.clone(), start, self.start))
+                    let opportunities = opportunities.clone();
+                    Box::new(Replay::new(opportunities, self.opportunity, framing, start, self.start))
                 }
-                Contents::Rates(rates) => Box::new(Profile::new(rates.clone(), start, self.start)),
+                Contents::Rates(rates) => Box::new(Profile::new(rates.clone(), framing, start, self.start)),
             },
         )
+    }
+
+    /// Returns the times of the opportunities in a direction, counted from the start of the replay, without end;
+    /// `None`: the direction has none.
+    pub fn opportunities(&self, direction: Direction) -> Option<impl Iterator<Item = Span> + Send + use<>> {
+        let recording = match (direction, &self.up, self.rate_up) {
+            (Direction::Up, _, Some(_)) => return None,
+            (Direction::Up, Some(up), None) => up,
+            _ => &self.down,
+        };
+        let Some(Contents::Opportunities(opportunities)) = &recording.contents else { return None };
+        let (opportunities, offset) = (opportunities.clone(), self.start);
+        let first = offset.0.checked_sub(1).map_or(0, |before| opportunities.until(Span(before)));
+        Some((first..).map(move |number| opportunities.at(number) - offset))
+    }
+
+    /// Returns the shorter period of the two directions; `None`: no link trace has been read.
+    pub fn period(&self) -> Option<Span> {
+        self.down.period().into_iter().chain(self.up.as_ref().and_then(Recording::period)).min()
     }
 
     fn check(&self) -> Result<(), (&'static str, String)> {
         match (&self.up, self.rate_up) {
             (Some(_), Some(_)) => {
                 Err(("rate_up", "the uplink has a link trace, `up`, or a rate, not both".into()))
+            }
+            _ if self.format == Format::Rate && self.opportunity != OPPORTUNITY => {
+                Err(("opportunity", "a link trace of rates has no opportunities".into()))
             }
             _ => Ok(()),
         }
@@ -223,6 +263,8 @@ mod tests {
             up: up.map(recording),
             rate_up: None,
             format,
+            opportunity: OPPORTUNITY,
+            framing: Bytes::ZERO,
             start: Span::ZERO,
             digest: None,
         }
@@ -268,5 +310,36 @@ mod tests {
         assert_eq!(ends(&both, Direction::Up), Time(3_000_000));
         both.rate_up = Some(BitRate(12_000_000));
         assert_eq!(ends(&both, Direction::Up), Time(1_000_000));
+    }
+
+    #[test]
+    fn opportunities_are_listed_from_the_start_of_the_replay() {
+        let listed = |params: &Params, direction| {
+            params
+                .opportunities(direction)
+                .map(|all| all.take(4).map(|at| at.as_millis()).collect::<Vec<_>>())
+        };
+        let mut both = params("0\n3\n5", Some("4\n4\n5"), Format::Mahimahi);
+        assert_eq!(listed(&both, Direction::Down), Some(vec![0.0, 3.0, 5.0, 5.0]));
+        assert_eq!(listed(&both, Direction::Up), Some(vec![4.0, 4.0, 5.0, 9.0]));
+        assert_eq!(both.period(), Some(Span::from_millis(5)));
+        both.start = Span::from_millis(4);
+        assert_eq!(listed(&both, Direction::Down), Some(vec![1.0, 1.0, 4.0, 6.0]));
+        both.rate_up = Some(BitRate(1));
+        assert_eq!(listed(&both, Direction::Up), None);
+        assert_eq!(listed(&params("1 5", None, Format::Rate), Direction::Down), None);
+    }
+
+    /// Mahimahi's values; a rate in the uplink has the same framing.
+    #[test]
+    fn packets_have_framing() {
+        let mut params = params("3\n5", None, Format::Mahimahi);
+        (params.opportunity, params.framing) = (Bytes(1504), Bytes(4));
+        let framing = |params: &Params, direction| params.server(direction, Time::ZERO).framing();
+        assert_eq!(framing(&params, Direction::Down), Bytes(4));
+        params.rate_up = Some(BitRate(12_000_000));
+        assert_eq!(framing(&params, Direction::Up), Bytes(4));
+        params.format = Format::Rate;
+        assert_eq!(params.check(), Err(("opportunity", "a link trace of rates has no opportunities".into())));
     }
 }

@@ -1,13 +1,9 @@
-//! Transmission opportunities, each of 1500 bytes at an instant.
+//! Transmission opportunities, each of a number of bytes at an instant.
 
 use super::{LONGEST, lines, place_in};
 use crate::link::{Served, Service};
 use airwnd_units::{Bytes, Span, Time};
 use std::sync::Arc;
-
-/// Size of an opportunity. Mahimahi has 1504 bytes, of which its tunnel device takes 4.
-//= mahimahi link_queue.hh, PACKET_SIZE
-const OPPORTUNITY: Bytes = Bytes(1500);
 
 /// Times of the opportunities of a file in milliseconds, ascending; the last is the period.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,14 +47,14 @@ impl Opportunities {
     }
 
     /// Returns the number of opportunities from the start of the file up to and including an instant.
-    fn until(&self, elapsed: Span) -> u64 {
+    pub fn until(&self, elapsed: Span) -> u64 {
         let (passes, place) = place_in(elapsed, self.period());
         let within = self.0.partition_point(|ms| Span::from_millis(u64::from(*ms)) <= place);
         passes * self.0.len() as u64 + within as u64
     }
 
     /// Returns the time of the opportunity with this number.
-    fn at(&self, number: u64) -> Span {
+    pub fn at(&self, number: u64) -> Span {
         let (pass, within) = (number / self.0.len() as u64, number % self.0.len() as u64);
         self.period() * pass + Span::from_millis(u64::from(self.0[within as usize]))
     }
@@ -67,6 +63,9 @@ impl Opportunities {
 /// Periodic replay of a link trace.
 pub(super) struct Replay {
     opportunities: Arc<Opportunities>,
+    /// Bytes of an opportunity, and bytes added to each packet.
+    size: Bytes,
+    framing: Bytes,
     /// Simulation time at which the link trace is at `offset`.
     start: Time,
     offset: Span,
@@ -78,8 +77,15 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub fn new(opportunities: Arc<Opportunities>, start: Time, offset: Span) -> Replay {
-        Replay { opportunities, start, offset, next: 0, left: Bytes::ZERO, last: Time::ZERO }
+    /// Creates a replay whose opportunities have `size` bytes and whose packets have `framing` in addition.
+    pub fn new(
+        opportunities: Arc<Opportunities>,
+        size: Bytes,
+        framing: Bytes,
+        start: Time,
+        offset: Span,
+    ) -> Replay {
+        Replay { opportunities, size, framing, start, offset, next: 0, left: Bytes::ZERO, last: Time::ZERO }
     }
 
     fn elapsed(&self, now: Time) -> Span {
@@ -109,7 +115,7 @@ impl Service for Replay {
         while rest > Bytes::ZERO {
             if self.left == Bytes::ZERO {
                 self.last = self.opportunity(self.next);
-                self.left = OPPORTUNITY;
+                self.left = self.size;
                 self.next += 1;
             }
             begins.get_or_insert(self.last);
@@ -129,13 +135,17 @@ impl Service for Replay {
 
     fn capacity(&self, from: Time, to: Time) -> Option<Bytes> {
         let until = |at: Time| self.opportunities.until(self.elapsed(at));
-        Some(OPPORTUNITY * (until(to) - until(from)))
+        Some(self.size * (until(to) - until(from)))
     }
 
     fn alone(&self, from: Time, size: Bytes) -> Span {
         let begins = self.elapsed(from);
-        let last = self.opportunities.until(begins) + size.0.div_ceil(OPPORTUNITY.0).max(1) - 1;
+        let last = self.opportunities.until(begins) + size.0.div_ceil(self.size.0).max(1) - 1;
         self.opportunities.at(last) - begins
+    }
+
+    fn framing(&self) -> Bytes {
+        self.framing
     }
 }
 
@@ -144,8 +154,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const SIZE: Bytes = Bytes(1500);
+
     fn replay(text: &str) -> Replay {
-        Replay::new(Arc::new(Opportunities::parse(text).unwrap()), Time::ZERO, Span::ZERO)
+        starting(Opportunities::parse(text).unwrap(), Time::ZERO, Span::ZERO)
+    }
+
+    fn starting(opportunities: Opportunities, start: Time, offset: Span) -> Replay {
+        Replay::new(Arc::new(opportunities), SIZE, Bytes::ZERO, start, offset)
     }
 
     const fn ms(n: u64) -> Time {
@@ -165,6 +181,19 @@ mod tests {
         // Small packets share one opportunity; the third takes the rest of it and 900 bytes of the next.
         assert_eq!(sent("1\n4\n9", &[600, 600, 1200, 600]), [ms(1), ms(1), ms(4), ms(4)]);
         assert_eq!(sent("1\n4\n9", &[1501]), [ms(4)]);
+    }
+
+    /// Mahimahi's 1504 bytes carry a full packet with the header of its TUN device, or more small ones.
+    #[test]
+    fn an_opportunity_may_have_any_size() {
+        let opportunities = Arc::new(Opportunities::parse("1\n4\n9").unwrap());
+        let mut replay = Replay::new(opportunities, Bytes(1504), Bytes(4), Time::ZERO, Span::ZERO);
+        assert_eq!(replay.framing(), Bytes(4));
+        let ends: Vec<_> =
+            [1504, 752, 752, 1504].map(|size| replay.serve(Time::ZERO, Bytes(size)).ends).into();
+        assert_eq!(ends, [ms(1), ms(4), ms(4), ms(9)]);
+        assert_eq!(replay.capacity(ms(0), ms(9)), Some(Bytes(3 * 1504)));
+        assert_eq!(replay.alone(ms(0), Bytes(1505)), Span::from_millis(4));
     }
 
     #[test]
@@ -189,8 +218,7 @@ mod tests {
 
     #[test]
     fn a_replay_can_start_at_any_offset() {
-        let opportunities = Arc::new(Opportunities::parse("2\n4\n10").unwrap());
-        let mut replay = Replay::new(opportunities, ms(500), Span::from_millis(13));
+        let mut replay = starting(Opportunities::parse("2\n4\n10").unwrap(), ms(500), Span::from_millis(13));
         assert_eq!(replay.serve(ms(500), Bytes(1500)).ends, ms(501));
         assert_eq!(replay.serve(ms(500), Bytes(1500)).ends, ms(507));
     }
@@ -215,7 +243,7 @@ mod tests {
         fn alone_equals_service_on_an_idle_link(mut times in prop::collection::vec(0u32..50, 1..20), at in 0..200_000_000_u64, size in 1..9000_u64) {
             times.sort_unstable();
             times.push(50);
-            let mut replay = Replay::new(Arc::new(Opportunities(times)), Time::ZERO, Span::from_millis(7));
+            let mut replay = starting(Opportunities(times), Time::ZERO, Span::from_millis(7));
             let alone = replay.alone(Time(at), Bytes(size));
             prop_assert_eq!(replay.serve(Time(at), Bytes(size)).ends, Time(at) + alone);
         }
@@ -228,8 +256,8 @@ mod tests {
         ) {
             times.sort_unstable();
             times.push(50);
-            let opportunities = Arc::new(Opportunities(times));
-            let mut replay = Replay::new(opportunities.clone(), Time::ZERO, Span::ZERO);
+            let opportunities = Opportunities(times);
+            let mut replay = starting(opportunities.clone(), Time::ZERO, Span::ZERO);
             let (mut now, mut last) = (Time::ZERO, Time::ZERO);
             let mut sent: Vec<(Time, u64)> = Vec::new();
             for (gap, size) in packets {
@@ -243,7 +271,7 @@ mod tests {
             let mut bytes = 0;
             for (at, size) in sent {
                 bytes += size;
-                prop_assert!(bytes <= opportunities.until(at.since(Time::ZERO)) * OPPORTUNITY.0);
+                prop_assert!(bytes <= opportunities.until(at.since(Time::ZERO)) * SIZE.0);
             }
         }
     }

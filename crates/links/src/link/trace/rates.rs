@@ -106,6 +106,8 @@ impl Rates {
 /// Periodic replay of a link trace.
 pub(super) struct Profile {
     rates: Arc<Rates>,
+    /// Bytes added to each packet.
+    framing: Bytes,
     /// Simulation time at which the link trace is at `offset`.
     start: Time,
     offset: Span,
@@ -113,8 +115,8 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    pub fn new(rates: Arc<Rates>, start: Time, offset: Span) -> Profile {
-        Profile { rates, start, offset, free_at: Time::ZERO }
+    pub fn new(rates: Arc<Rates>, framing: Bytes, start: Time, offset: Span) -> Profile {
+        Profile { rates, framing, start, offset, free_at: Time::ZERO }
     }
 
     fn elapsed(&self, now: Time) -> Span {
@@ -143,6 +145,10 @@ impl Service for Profile {
         let begins = self.elapsed(from);
         self.rates.reached(self.rates.until(begins) + u128::from(size.bits()) * NANOS) - begins
     }
+
+    fn framing(&self) -> Bytes {
+        self.framing
+    }
 }
 
 #[cfg(test)]
@@ -151,7 +157,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn profile(text: &str) -> Profile {
-        Profile::new(Arc::new(Rates::parse(text).unwrap()), Time::ZERO, Span::ZERO)
+        Profile::new(Arc::new(Rates::parse(text).unwrap()), Bytes::ZERO, Time::ZERO, Span::ZERO)
     }
 
     const fn ms(n: u64) -> Time {
@@ -178,7 +184,7 @@ mod tests {
     #[test]
     fn a_replay_can_start_at_any_offset() {
         let rates = Arc::new(Rates::parse(STEPS).unwrap());
-        let mut profile = Profile::new(rates, ms(500), Span::from_millis(5500));
+        let mut profile = Profile::new(rates, Bytes::ZERO, ms(500), Span::from_millis(5500));
         assert_eq!(profile.serve(ms(500), Bytes(125_000)).ends, ms(1000));
         assert_eq!(profile.serve(ms(500), Bytes(125_000)).ends, ms(2000));
     }
