@@ -69,10 +69,10 @@ def readable_interpreter() -> str:
     """
     prefixes = [Path(prefix) for prefix in dict.fromkeys([sys.base_prefix, sys.prefix])]
     private = {
-        next((folder for folder in reversed(prefix.parents) if not folder.stat().st_mode & stat.S_IXOTH), None)
+        next((one for one in reversed(prefix.parents) if not one.stat().st_mode & stat.S_IXOTH), None)
         for prefix in prefixes
     }
-    folders = [shlex.quote(str(folder)) for folder in private if folder]
+    folders = [shlex.quote(str(one)) for one in private if one]
     if not folders:
         return ""
     places = [(shlex.quote(str(prefix)), f'"$1/prefix-{number}"') for number, prefix in enumerate(prefixes)]
