@@ -1,0 +1,107 @@
+//! The command line.
+
+use crate::cgroup;
+use crate::daemon::{self, Options};
+use crate::error::Error;
+use airwnd_catalog::{Node, Param, Value};
+use airwnd_rwnd::Spec;
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Exit code for bad input, and for a system on which the guard cannot run.
+const REFUSED: u8 = 2;
+
+/// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    run: Run,
+}
+
+#[derive(Debug, Args)]
+struct Run {
+    /// Guard the sockets of this cgroup (version 2) and of those below; repeatable
+    #[arg(long, value_name = "PATH")]
+    cgroup: Vec<PathBuf>,
+    /// Guard all sockets of the machine: the root cgroup
+    #[arg(long)]
+    all: bool,
+    /// Receive-window control as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
+    #[arg(long, value_name = "SPEC", default_value = "drwa")]
+    rwnd: String,
+}
+
+/// Runs the command `name` with these arguments; returns the exit code.
+pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let command = Cli::command().name(name).bin_name(name);
+    let words = std::iter::once(name.into()).chain(arguments);
+    let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let outcome = match parsed {
+        Ok(cli) => run(&cli.run),
+        Err(help) if !help.use_stderr() => {
+            print!("{help}");
+            Ok(())
+        }
+        Err(error) => Err(Error::new(first_line(&error.to_string()))),
+    };
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            REFUSED
+        }
+    }
+}
+
+/// The message alone, without usage and hints.
+fn first_line(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line)
+}
+
+fn run(run: &Run) -> Result<(), Error> {
+    let mut cgroups = run.cgroup.clone();
+    if let Some(root) = cgroups.iter().find(|path| !run.all && cgroup::is_root(path)) {
+        return Err(Error::new(format!(
+            "--cgroup {}: this is every socket of the machine; confirm with --all",
+            root.display()
+        )));
+    }
+    if run.all {
+        cgroups.push(cgroup::root()?);
+    }
+    if cgroups.is_empty() {
+        return Err(Error::new("nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets"));
+    }
+    daemon::run(&Options { cgroups, spec: read_spec(&run.rwnd)? })
+}
+
+/// Reads a controller as a value of TOML, or as a bare word.
+fn read_spec(text: &str) -> Result<Spec, Error> {
+    let origin = "--rwnd";
+    let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
+        Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {
+            let (_, node) = entries.remove(0);
+            Node::new(node.value, origin)
+        }
+        Err(error) if text.contains(['{', '"']) => return Err(error.into()),
+        _ => Node::new(Value::Text(text.into()), origin),
+    };
+    let spec = Spec::read(&node)?;
+    spec.check_values().map_err(|fault| fault.at(&node))?;
+    can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
+    Ok(spec)
+}
+
+/// Whether the controller has what it needs on a real machine.
+fn can_run(spec: &Spec) -> Result<(), String> {
+    let needs = spec.capabilities();
+    if needs.needs.link {
+        return Err("needs the rate of the link, which is known in a simulation only".into());
+    }
+    if needs.sender_half.is_some() || needs.needs_one_way_delay {
+        return Err("needs a part at the sender, which the guard does not have".into());
+    }
+    Ok(())
+}
