@@ -27,6 +27,9 @@ struct Run {
     /// Guard all sockets of the machine: the root cgroup
     #[arg(long)]
     all: bool,
+    /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable
+    #[arg(long, value_name = "INTERFACE")]
+    forward: Vec<String>,
     /// Receive-window control as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
     #[arg(long, value_name = "SPEC", default_value = "drwa")]
     rwnd: String,
@@ -71,10 +74,13 @@ fn run(run: &Run) -> Result<(), Error> {
     if run.all {
         cgroups.push(cgroup::root()?);
     }
-    if cgroups.is_empty() {
-        return Err(Error::new("nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets"));
+    let interfaces = run.forward.clone();
+    if cgroups.is_empty() && interfaces.is_empty() {
+        return Err(Error::new(
+            "nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets; on a router: --forward INTERFACE",
+        ));
     }
-    daemon::run(&Options { cgroups, spec: read_spec(&run.rwnd)? })
+    daemon::run(&Options { cgroups, interfaces, spec: read_spec(&run.rwnd)? })
 }
 
 /// Reads a controller as a value of TOML, or as a bare word.

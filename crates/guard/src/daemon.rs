@@ -1,5 +1,7 @@
 //! The loop between programs and policy.
 
+use crate::forward::Forward;
+use crate::maps::Maps;
 use crate::receiver::Receiver;
 use crate::{Counters, Error, Policy, system};
 use airwnd_rwnd::Spec;
@@ -23,50 +25,99 @@ const EXPIRY: Span = Span::from_secs(60);
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub cgroups: Vec<PathBuf>,
+    pub interfaces: Vec<String>,
     pub spec: Spec,
 }
 
 /// Guards until SIGINT or SIGTERM.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
-    let mut receiver = Receiver::open(&options.cgroups)?;
-    let mut policy = Policy::new(options.spec.clone());
-    beat(&mut receiver, system::now())?;
-    receiver.adopt()?;
+    let mut stations = open(options)?;
+    beat(&mut stations, system::now())?;
+    for station in &mut stations {
+        if let Place::Receiver(receiver) = &mut station.place {
+            receiver.adopt()?;
+        }
+    }
     eprintln!("guarding");
     let mut expired = system::now();
     let mut beaten = expired;
     while !signals.has_arrived() {
-        wait(&signals, &receiver)?;
-        receiver.maps.observe(|seen| policy.on_observation(seen));
+        wait(&signals, &mut stations)?;
+        for Station { place, policy } in &mut stations {
+            place.maps().observe(|seen| policy.on_observation(seen));
+        }
         let now = system::now();
         if now.since(beaten) >= HEARTBEAT {
-            beat(&mut receiver, now)?;
+            beat(&mut stations, now)?;
             beaten = now;
         }
         if now.since(expired) >= EXPIRY {
-            for flow in policy.expire(now) {
-                receiver.maps.remove(flow);
+            for Station { place, policy } in &mut stations {
+                for flow in policy.expire(now) {
+                    place.maps().remove(flow);
+                }
             }
             expired = now;
         }
     }
-    let Counters { acks, clamped, refused, lost, .. } = receiver.maps.counters();
-    eprintln!(
-        "{acks} segments sent, {clamped} with a lower window, {refused} windows refused, {lost} reports lost"
-    );
+    for Station { place, .. } in &mut stations {
+        eprintln!("{}", summary(&place.maps().counters()));
+    }
     Ok(())
 }
 
-fn beat(receiver: &mut Receiver, now: Time) -> Result<(), Error> {
-    receiver.maps.allow_until(now + ALLOWANCE)
+/// Where windows are set.
+enum Place {
+    Receiver(Receiver),
+    Forward(Forward),
 }
 
-fn wait(signals: &Signals, receiver: &Receiver) -> Result<(), Error> {
-    let mut events = [
-        PollFd::new(signals.fd.as_fd(), PollFlags::POLLIN),
-        PollFd::new(receiver.maps.as_fd(), PollFlags::POLLIN),
-    ];
+impl Place {
+    fn maps(&mut self) -> &mut Maps {
+        match self {
+            Place::Receiver(receiver) => &mut receiver.maps,
+            Place::Forward(forward) => &mut forward.maps,
+        }
+    }
+}
+
+/// A place with the flows that it sees.
+struct Station {
+    place: Place,
+    policy: Policy,
+}
+
+fn open(options: &Options) -> Result<Vec<Station>, Error> {
+    let mut places = Vec::new();
+    if !options.cgroups.is_empty() {
+        places.push(Place::Receiver(Receiver::open(&options.cgroups)?));
+    }
+    for interface in &options.interfaces {
+        places.push(Place::Forward(Forward::open(interface)?));
+    }
+    let station = |place| Station { place, policy: Policy::new(options.spec.clone()) };
+    Ok(places.into_iter().map(station).collect())
+}
+
+fn summary(counters: &Counters) -> String {
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt } = counters;
+    format!(
+        "{acks} ACKs, {clamped} with a lower window, {held} of them held by what was offered before, {refused} \
+         refused, {unknown} of unknown flows, {exempt} exempt, {lost} reports lost"
+    )
+}
+
+fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
+    stations.iter_mut().try_for_each(|station| station.place.maps().allow_until(now + ALLOWANCE))
+}
+
+fn wait(signals: &Signals, stations: &mut [Station]) -> Result<(), Error> {
+    let mut events = vec![PollFd::new(signals.fd.as_fd(), PollFlags::POLLIN)];
+    for station in stations {
+        let maps: &Maps = station.place.maps();
+        events.push(PollFd::new(maps.as_fd(), PollFlags::POLLIN));
+    }
     let timeout = PollTimeout::try_from(HEARTBEAT.0 / 1_000_000).expect("a fraction of a second");
     match poll(&mut events, timeout) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),

@@ -14,6 +14,7 @@ mod cgroup;
 mod cli;
 mod daemon;
 mod error;
+mod forward;
 mod maps;
 mod observation;
 mod paths;

@@ -12,6 +12,11 @@ pub const ALL: &[Case] = &[
     ("existing_connections_are_adopted", existing_connections_are_adopted),
     ("a_second_guard_is_refused", a_second_guard_is_refused),
     ("a_guard_follows_one_that_was_killed", a_guard_follows_one_that_was_killed),
+    ("a_router_limits_windows_until_it_is_killed", || forwarded("kill", false)),
+    ("a_router_limits_windows_until_its_exit", || forwarded("stop", false)),
+    ("a_router_limits_windows_over_ipv6", || forwarded("kill", true)),
+    ("a_router_leaves_connections_alone_whose_handshake_it_has_not_seen", unknown_connections_are_left_alone),
+    ("a_second_guard_of_an_interface_is_refused", a_second_guard_of_an_interface_is_refused),
 ];
 
 /// Above the floor of two segments, below what the kernel offers by itself.
@@ -63,5 +68,31 @@ fn a_guard_follows_one_that_was_killed() -> Result<(), String> {
     session.await_acks(ENOUGH, "the window is limited", is_limited);
     session.order("stop");
     session.await_acks(ENOUGH, "the window is released", is_free);
+    Ok(())
+}
+
+fn forwarded(how: &str, ipv6: bool) -> Result<(), String> {
+    let mut session = Session::prepare_router(ipv6, &FIXED)?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    session.order(how);
+    session.await_acks(ENOUGH, "the window is released", is_free);
+    Ok(())
+}
+
+fn unknown_connections_are_left_alone() -> Result<(), String> {
+    let mut session = Session::prepare_router(false, &FIXED)?;
+    session.order("stop");
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "no guard runs", is_free);
+    assert_eq!(session.order("guard"), "guarding");
+    session.await_acks(10 * ENOUGH, "the window is free", is_free);
+    Ok(())
+}
+
+fn a_second_guard_of_an_interface_is_refused() -> Result<(), String> {
+    let mut session = Session::prepare_router(false, &FIXED)?;
+    let answer = session.order("second");
+    assert_eq!(answer, "Some(2) airwnd-guard: interface lan: guarded by another process already");
     Ok(())
 }

@@ -8,11 +8,15 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 pub const PROGRAM: &str = "/proc/self/exe";
-const HELPER: &str = "helper";
+const HELPER: &str = "role-helper";
 /// Accepts connections, and sends on each without end.
-pub const SENDER: &str = "sender";
+pub const SENDER: &str = "role-sender";
 /// Starts the guard with the arguments, connects and reads without end. Obeys lines on standard input.
-pub const RECEIVER: &str = "receiver";
+pub const RECEIVER: &str = "role-receiver";
+/// The same with a router that has the guard, and a receiver behind it.
+pub const ROUTER: &str = "role-router";
+/// Connects and reads without end.
+const CLIENT: &str = "role-client";
 
 pub fn helper() -> [String; 2] {
     [PROGRAM.to_string(), HELPER.to_string()]
@@ -23,7 +27,15 @@ pub fn play(role: &str, arguments: &[&str]) -> bool {
     match (role, arguments) {
         (HELPER, [socket]) => airwnd_netns::child(socket.parse().expect("a number")),
         (SENDER, [port]) => sender(port.parse().expect("a port")),
-        (RECEIVER, [cgroup, peer, guard @ ..]) => receiver(cgroup, peer.parse().expect("an address"), guard),
+        (RECEIVER, [cgroup, peer, guard @ ..]) => {
+            std::fs::write(format!("{cgroup}/cgroup.procs"), "0").expect("a cgroup");
+            obey(guard, || connect(peer.parse().expect("an address")));
+        }
+        (ROUTER, [peer, guard @ ..]) => router(peer, guard),
+        (CLIENT, [peer]) => {
+            connect(peer.parse().expect("an address"));
+            std::thread::park();
+        }
         _ => return false,
     }
     true
@@ -43,19 +55,59 @@ fn sender(port: u16) {
     }
 }
 
-fn receiver(cgroup: &str, peer: SocketAddr, arguments: &[&str]) {
-    std::fs::write(format!("{cgroup}/cgroup.procs"), "0").expect("a cgroup");
+fn obey(arguments: &[&str], mut connect: impl FnMut()) {
     let mut guard = None;
     for line in stdin().lines() {
         match line.expect("text").as_str() {
             "guard" => guard = Some(start(arguments)),
-            "connect" => connect(peer),
+            "connect" => connect(),
             "kill" => end(guard.take().expect("a guard"), Signal::SIGKILL),
             "stop" => end(guard.take().expect("a guard"), Signal::SIGTERM),
             "second" => say(&refusal(arguments)),
             other => panic!("unknown order {other}"),
         }
     }
+}
+
+/// Makes a network with one receiver behind this namespace.
+fn router(peer: &str, arguments: &[&str]) {
+    // Holds the namespace of the receiver.
+    let mut inside = Command::new("unshare")
+        .args(["-n", "sh", "-c", "echo $$; exec cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("unshare of util-linux");
+    let mut pid = String::new();
+    BufReader::new(inside.stdout.as_mut().expect("a pipe")).read_line(&mut pid).expect("text");
+    let pid = pid.trim();
+    let enter = format!("nsenter -t {pid} -n");
+    let script = format!(
+        "set -e
+         ip link add lan type veth peer name eth0 netns {pid}
+         ip address add 192.168.7.1/24 dev lan
+         ip -6 address add fd00:7::1/64 dev lan nodad
+         ip link set lan up
+         {enter} ip address add 192.168.7.2/24 dev eth0
+         {enter} ip -6 address add fd00:7::2/64 dev eth0 nodad
+         {enter} ip link set eth0 up
+         {enter} ip route add default via 192.168.7.1
+         {enter} ip -6 route add default via fd00:7::1
+         echo 1 > /proc/sys/net/ipv4/ip_forward
+         echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
+    );
+    assert!(Command::new("sh").args(["-c", &script]).status().expect("a shell").success(), "ip of iproute2");
+    // Under nsenter the name of this program's own file would mean nsenter's.
+    let program = std::env::current_exe().expect("its path");
+    obey(arguments, || {
+        let mut client = Command::new("nsenter");
+        client
+            .args(["-t", pid, "-n"])
+            .arg(&program)
+            .args([CLIENT, peer])
+            .spawn()
+            .expect("nsenter of util-linux");
+    });
 }
 
 fn guard_command(arguments: &[&str]) -> Command {

@@ -25,22 +25,33 @@ pub struct Session {
     edges: std::collections::HashMap<u16, u32>,
     wire: Wire,
     _sender: Side,
-    _cgroup: Cgroup,
+    _cgroup: Option<Cgroup>,
 }
 
 impl Session {
-    /// Prepares both ends; `guard` are arguments besides the cgroup. `Err`: the machine refuses, for a reason that is
-    /// one line with a remedy.
+    /// Prepares a receiver with a guard; `guard` are arguments besides the cgroup. `Err`: the machine refuses, for a
+    /// reason that is one line.
     pub fn prepare(name: &str, ipv6: bool, guard: &[&str]) -> Result<Session, String> {
         let cgroup = Cgroup::create(name)?;
-        let address = if ipv6 { IpAddr::from(SENDER.1) } else { IpAddr::from(SENDER.0) };
-        let path = cgroup.0.to_str().expect("plain text");
-        let peer = SocketAddr::new(address, PORT).to_string();
-        let mut command = vec![roles::PROGRAM, roles::RECEIVER, path, &peer, "--cgroup", path];
+        let path = cgroup.0.to_str().expect("plain text").to_string();
+        let peer = peer(ipv6);
+        let mut command = vec![roles::PROGRAM, roles::RECEIVER, &path, &peer, "--cgroup", &path];
         command.extend(guard);
+        Session::start(&command, Some(cgroup))
+    }
+
+    /// Prepares a router with a guard, and a receiver behind it.
+    pub fn prepare_router(ipv6: bool, guard: &[&str]) -> Result<Session, String> {
+        let peer = peer(ipv6);
+        let mut command = vec![roles::PROGRAM, roles::ROUTER, &peer, "--forward", "lan"];
+        command.extend(guard);
+        Session::start(&command, None)
+    }
+
+    fn start(command: &[&str], cgroup: Option<Cgroup>) -> Result<Session, String> {
         let port = PORT.to_string();
         let mut sender = side("sender", SENDER, &[roles::PROGRAM, roles::SENDER, &port])?;
-        let mut receiver = side("receiver", RECEIVER, &command)?;
+        let mut receiver = side("receiver", RECEIVER, command)?;
         let wire = Wire::join(&receiver.device, &sender.device);
         for side in [&mut sender, &mut receiver] {
             side.start().expect("this program");
@@ -89,6 +100,11 @@ impl Session {
         }
         panic!("{what}: not after {PATIENCE} ACKs; the last is {last:?}");
     }
+}
+
+fn peer(ipv6: bool) -> String {
+    let address = if ipv6 { IpAddr::from(SENDER.1) } else { IpAddr::from(SENDER.0) };
+    SocketAddr::new(address, PORT).to_string()
 }
 
 fn side(name: &str, (v4, v6): (Ipv4Addr, Ipv6Addr), command: &[&str]) -> Result<Side, String> {
