@@ -44,7 +44,9 @@ enum flow_flags {
 struct flow {
 	__u64 id;
 	__u64 syn_time;
-	__u64 reported;
+	// Times of the last reports. An ACK follows the data at once, so each direction has a limit of its own.
+	__u64 data_reported;
+	__u64 ack_reported;
 	__u32 flags;
 	__u32 shift;
 	__u32 mss;
@@ -236,15 +238,18 @@ ALWAYS_INLINE void report(struct key *key, struct flow *flow, __u64 now, __u8 ev
 	seen->remote_port = __builtin_bswap16(key->sender_port);
 	seen->shift = flow->shift;
 	ringbuf_submit(seen, 0);
-	flow->reported = now;
-	flow->reported_ack = flow->ack;
+	flow->data_reported = now;
+	if (event == EVENT_ACK) {
+		flow->ack_reported = now;
+		flow->reported_ack = flow->ack;
+	}
 	flow->range_start = flow->range_end;
 }
 
 // No more data will come.
 ALWAYS_INLINE void finish(struct key *key, struct flow *flow, __u64 now)
 {
-	if (!(flow->flags & IS_FINISHED) && flow->reported)
+	if (!(flow->flags & IS_FINISHED) && flow->data_reported)
 		report(key, flow, now, EVENT_CLOSED, 0);
 	flow->flags |= IS_FINISHED;
 	map_delete(&targets, &flow->id);
@@ -321,7 +326,7 @@ int airwnd_data(struct __sk_buff *skb)
 	// The time of the first echo counts.
 	if (is_echo)
 		flow->flags &= ~AWAITS_ECHO;
-	if (is_echo || now - flow->reported >= REPORT_INTERVAL_NS)
+	if (is_echo || now - flow->data_reported >= REPORT_INTERVAL_NS)
 		report(&key, flow, now, EVENT_DATA, 0);
 	return TC_ACT_UNSPEC;
 }
@@ -411,7 +416,7 @@ int airwnd_acks(struct __sk_buff *skb)
 	note_ack(flow, ack);
 	lower(skb, &packet, flow, ack, is_guarded ? target_of(flow->id, now) : 0);
 	bool has_news = flow->ack != flow->reported_ack || flow->range_start != flow->range_end;
-	if (!is_guarded || flow->flags & IS_FINISHED || !has_news || now - flow->reported < REPORT_INTERVAL_NS)
+	if (!is_guarded || flow->flags & IS_FINISHED || !has_news || now - flow->ack_reported < REPORT_INTERVAL_NS)
 		return TC_ACT_UNSPEC;
 	if (read_timestamps(skb, &packet, &val, &ecr) && !(flow->flags & AWAITS_ECHO)) {
 		flow->awaited = val;

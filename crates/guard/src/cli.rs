@@ -33,6 +33,9 @@ struct Run {
     /// Receive-window control as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
     #[arg(long, value_name = "SPEC", default_value = "drwa")]
     rwnd: String,
+    /// Append the state of all flows to FILE every second, as one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    json_log: Option<PathBuf>,
 }
 
 /// Runs the command `name` with these arguments; returns the exit code.
@@ -80,7 +83,8 @@ fn run(run: &Run) -> Result<(), Error> {
             "nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets; on a router: --forward INTERFACE",
         ));
     }
-    daemon::run(&Options { cgroups, interfaces, spec: read_spec(&run.rwnd)? })
+    let spec = read_spec(&run.rwnd)?;
+    daemon::run(&Options { cgroups, interfaces, spec, json_log: run.json_log.clone() })
 }
 
 /// Reads a controller as a value of TOML, or as a bare word.

@@ -1,6 +1,7 @@
 //! The loop between programs and policy.
 
 use crate::forward::Forward;
+use crate::log;
 use crate::maps::Maps;
 use crate::receiver::Receiver;
 use crate::{Counters, Error, Policy, system};
@@ -10,14 +11,19 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The programs act for this time after the last heartbeat. A daemon that is stopped or stuck has released every flow
 /// within a second.
 const ALLOWANCE: Span = Span::from_millis(500);
 /// Interval between heartbeats.
 const HEARTBEAT: Span = Span::from_millis(100);
+/// Interval between lines of the log.
+const LOG: Span = Span::from_secs(1);
 /// Interval in which forgotten flows are removed.
 const EXPIRY: Span = Span::from_secs(60);
 
@@ -27,11 +33,13 @@ pub(crate) struct Options {
     pub cgroups: Vec<PathBuf>,
     pub interfaces: Vec<String>,
     pub spec: Spec,
+    pub json_log: Option<PathBuf>,
 }
 
 /// Guards until SIGINT or SIGTERM.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
+    let mut log = options.json_log.as_deref().map(open_log).transpose()?;
     let mut stations = open(options)?;
     beat(&mut stations, system::now())?;
     for station in &mut stations {
@@ -42,6 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     eprintln!("guarding");
     let mut expired = system::now();
     let mut beaten = expired;
+    let mut logged = expired;
     while !signals.has_arrived() {
         wait(&signals, &mut stations)?;
         for Station { place, policy } in &mut stations {
@@ -51,6 +60,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         if now.since(beaten) >= HEARTBEAT {
             beat(&mut stations, now)?;
             beaten = now;
+        }
+        if let Some(file) = log.as_mut().filter(|_| now.since(logged) >= LOG) {
+            // A full disk is no reason to release the flows.
+            let _ = writeln!(file, "{}", state(&mut stations, now));
+            logged = now;
         }
         if now.since(expired) >= EXPIRY {
             for Station { place, policy } in &mut stations {
@@ -74,6 +88,13 @@ enum Place {
 }
 
 impl Place {
+    fn name(&self) -> String {
+        match self {
+            Place::Receiver(_) => "receiver".to_string(),
+            Place::Forward(forward) => format!("forward {}", forward.interface),
+        }
+    }
+
     fn maps(&mut self) -> &mut Maps {
         match self {
             Place::Receiver(receiver) => &mut receiver.maps,
@@ -98,6 +119,19 @@ fn open(options: &Options) -> Result<Vec<Station>, Error> {
     }
     let station = |place| Station { place, policy: Policy::new(options.spec.clone()) };
     Ok(places.into_iter().map(station).collect())
+}
+
+fn open_log(path: &Path) -> Result<File, Error> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map_err(|why| Error::failed(format!("--json-log {}", path.display()), &why))
+}
+
+fn state(stations: &mut [Station], now: Time) -> Value {
+    let place = |Station { place, policy }: &mut Station| {
+        let name = place.name();
+        log::place(&name, now, policy.flows(), &place.maps().counters())
+    };
+    json!({ "monotonic_s": now.as_secs(), "places": stations.iter_mut().map(place).collect::<Vec<_>>() })
 }
 
 fn summary(counters: &Counters) -> String {

@@ -23,6 +23,7 @@ static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/forward
 
 /// Programs for the packets of an interface towards receivers, attached until the value is dropped or the process ends.
 pub(crate) struct Forward {
+    pub interface: String,
     pub maps: Maps,
     _ebpf: Ebpf,
 }
@@ -44,7 +45,7 @@ impl Forward {
                 .attach(interface, direction)
                 .map_err(|why| Error::failed(format!("cannot attach to interface {interface}"), &why))?;
         }
-        Ok(Forward { maps, _ebpf: ebpf })
+        Ok(Forward { interface: interface.to_string(), maps, _ebpf: ebpf })
     }
 }
 

@@ -15,6 +15,7 @@ mod cli;
 mod daemon;
 mod error;
 mod forward;
+mod log;
 mod maps;
 mod observation;
 mod paths;

@@ -99,15 +99,16 @@ fn router(peer: &str, arguments: &[&str]) {
     assert!(Command::new("sh").args(["-c", &script]).status().expect("a shell").success(), "ip of iproute2");
     // Under nsenter the name of this program's own file would mean nsenter's.
     let program = std::env::current_exe().expect("its path");
+    let mut clients = Vec::new();
     obey(arguments, || {
         let mut client = Command::new("nsenter");
-        client
-            .args(["-t", pid, "-n"])
-            .arg(&program)
-            .args([CLIENT, peer])
-            .spawn()
-            .expect("nsenter of util-linux");
+        client.args(["-t", pid, "-n"]).arg(&program).args([CLIENT, peer]);
+        clients.push(client.spawn().expect("nsenter of util-linux"));
     });
+    for mut process in clients.into_iter().chain([inside]) {
+        process.kill().expect("a child");
+        process.wait().expect("a child");
+    }
 }
 
 fn guard_command(arguments: &[&str]) -> Command {
