@@ -42,7 +42,7 @@ fn lock(folder: &Path, kind: FlockArg) -> Result<Flock<File>, Error> {
 }
 
 /// Folders of cgroup version 1 have no such file.
-fn is_cgroup(folder: &Path) -> bool {
+pub(crate) fn is_cgroup(folder: &Path) -> bool {
     folder.join("cgroup.controllers").exists()
 }
 

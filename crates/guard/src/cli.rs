@@ -1,8 +1,9 @@
 //! The command line.
 
 use crate::cgroup;
-use crate::daemon::{self, Options};
+use crate::daemon::{self, Options, Source};
 use crate::error::Error;
+use crate::rules;
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
@@ -30,7 +31,10 @@ struct Run {
     /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable
     #[arg(long, value_name = "INTERFACE")]
     forward: Vec<String>,
-    /// Receive-window control as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
+    /// Rules: which flows get which receive-window control; read again when it changes, and on SIGHUP
+    #[arg(value_name = "RULES.toml", conflicts_with = "rwnd")]
+    rules: Option<PathBuf>,
+    /// Without rules: receive-window control of all flows, as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
     #[arg(long, value_name = "SPEC", default_value = "drwa")]
     rwnd: String,
     /// Append the state of all flows to FILE every second, as one JSON object per line
@@ -83,8 +87,11 @@ fn run(run: &Run) -> Result<(), Error> {
             "nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets; on a router: --forward INTERFACE",
         ));
     }
-    let spec = read_spec(&run.rwnd)?;
-    daemon::run(&Options { cgroups, interfaces, spec, json_log: run.json_log.clone() })
+    let source = match &run.rules {
+        Some(path) => Source::File(path.clone()),
+        None => Source::All(read_spec(&run.rwnd)?),
+    };
+    daemon::run(&Options { cgroups, interfaces, source, json_log: run.json_log.clone() })
 }
 
 /// Reads a controller as a value of TOML, or as a bare word.
@@ -100,18 +107,6 @@ fn read_spec(text: &str) -> Result<Spec, Error> {
     };
     let spec = Spec::read(&node)?;
     spec.check_values().map_err(|fault| fault.at(&node))?;
-    can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
+    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
     Ok(spec)
-}
-
-/// Whether the controller has what it needs on a real machine.
-fn can_run(spec: &Spec) -> Result<(), String> {
-    let needs = spec.capabilities();
-    if needs.needs.link {
-        return Err("needs the rate of the link, which is known in a simulation only".into());
-    }
-    if needs.sender_half.is_some() || needs.needs_one_way_delay {
-        return Err("needs a part at the sender, which the guard does not have".into());
-    }
-    Ok(())
 }

@@ -2,8 +2,10 @@
 
 use crate::forward::Forward;
 use crate::log;
+use crate::machine::Machine;
 use crate::maps::Maps;
 use crate::receiver::Receiver;
+use crate::rules::Rules;
 use crate::{Counters, Error, Policy, system};
 use airwnd_rwnd::Spec;
 use airwnd_units::{Span, Time};
@@ -12,10 +14,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde_json::{Value, json};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The programs act for this time after the last heartbeat. A daemon that is stopped or stuck has released every flow
 /// within a second.
@@ -32,15 +35,44 @@ const EXPIRY: Span = Span::from_secs(60);
 pub(crate) struct Options {
     pub cgroups: Vec<PathBuf>,
     pub interfaces: Vec<String>,
-    pub spec: Spec,
+    pub source: Source,
     pub json_log: Option<PathBuf>,
+}
+
+/// Where the rules come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// One controller for all flows.
+    All(Spec),
+    /// A file.
+    File(PathBuf),
+}
+
+impl Source {
+    fn read(&self) -> Result<Rules, Error> {
+        match self {
+            Source::All(spec) => Ok(Rules::all(spec.clone())),
+            Source::File(path) => {
+                let name = path.display().to_string();
+                let text = fs::read_to_string(path).map_err(|why| Error::failed(&name, &why))?;
+                Rules::read(&text, &name, &Machine)
+            }
+        }
+    }
+
+    /// Time of the last change; `None`: none is known.
+    fn changed(&self) -> Option<SystemTime> {
+        let Source::File(path) = self else { return None };
+        fs::metadata(path).ok()?.modified().ok()
+    }
 }
 
 /// Guards until SIGINT or SIGTERM.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
     let mut log = options.json_log.as_deref().map(open_log).transpose()?;
-    let mut stations = open(options)?;
+    let mut read_at = options.source.changed();
+    let mut stations = open(options, &options.source.read()?)?;
     beat(&mut stations, system::now())?;
     for station in &mut stations {
         if let Place::Receiver(receiver) = &mut station.place {
@@ -51,7 +83,12 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut expired = system::now();
     let mut beaten = expired;
     let mut logged = expired;
-    while !signals.has_arrived() {
+    loop {
+        let is_hangup = match signals.arrived() {
+            Some(Signal::SIGHUP) => true,
+            Some(_) => break,
+            None => false,
+        };
         wait(&signals, &mut stations)?;
         for Station { place, policy } in &mut stations {
             place.maps().observe(|seen| policy.on_observation(seen));
@@ -65,6 +102,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             // A full disk is no reason to release the flows.
             let _ = writeln!(file, "{}", state(&mut stations, now));
             logged = now;
+        }
+        let changed = options.source.changed();
+        if is_hangup || (changed.is_some() && changed != read_at) {
+            read_at = changed;
+            reload(&options.source, &mut stations);
         }
         if now.since(expired) >= EXPIRY {
             for Station { place, policy } in &mut stations {
@@ -109,7 +151,18 @@ struct Station {
     policy: Policy,
 }
 
-fn open(options: &Options) -> Result<Vec<Station>, Error> {
+/// Applies the rules as they are now. After an error the former rules stay.
+fn reload(source: &Source, stations: &mut [Station]) {
+    match source.read() {
+        Ok(rules) => {
+            stations.iter_mut().for_each(|station| station.policy.set_rules(rules.clone()));
+            eprintln!("rules read again");
+        }
+        Err(error) => eprintln!("{error}; the former rules stay"),
+    }
+}
+
+fn open(options: &Options, rules: &Rules) -> Result<Vec<Station>, Error> {
     let mut places = Vec::new();
     if !options.cgroups.is_empty() {
         places.push(Place::Receiver(Receiver::open(&options.cgroups)?));
@@ -117,7 +170,7 @@ fn open(options: &Options) -> Result<Vec<Station>, Error> {
     for interface in &options.interfaces {
         places.push(Place::Forward(Forward::open(interface)?));
     }
-    let station = |place| Station { place, policy: Policy::new(options.spec.clone()) };
+    let station = |place| Station { place, policy: Policy::new(rules.clone()) };
     Ok(places.into_iter().map(station).collect())
 }
 
@@ -159,7 +212,7 @@ fn wait(signals: &Signals, stations: &mut [Station]) -> Result<(), Error> {
     }
 }
 
-/// The signals that end the guard, blocked until the value is dropped.
+/// The signals for the guard, blocked until the value is dropped.
 struct Signals {
     fd: SignalFd,
     previous: SigSet,
@@ -169,16 +222,19 @@ impl Signals {
     fn open() -> Result<Signals, Error> {
         let failed = |why: Errno| Error::failed("cannot receive signals", &why);
         let mut mask = SigSet::empty();
-        mask.add(Signal::SIGINT);
-        mask.add(Signal::SIGTERM);
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            mask.add(signal);
+        }
         let previous = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(failed)?;
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         let fd = SignalFd::with_flags(&mask, flags).map_err(failed)?;
         Ok(Signals { fd, previous })
     }
 
-    fn has_arrived(&self) -> bool {
-        matches!(self.fd.read_signal(), Ok(Some(_)))
+    /// Returns a signal that has arrived, if any.
+    fn arrived(&self) -> Option<Signal> {
+        let signal = self.fd.read_signal().ok()??;
+        Signal::try_from(signal.ssi_signo.cast_signed()).ok()
     }
 }
 

@@ -16,11 +16,13 @@ mod daemon;
 mod error;
 mod forward;
 mod log;
+mod machine;
 mod maps;
 mod observation;
 mod paths;
 mod policy;
 mod receiver;
+mod rules;
 mod system;
 
 pub use cli::main;
@@ -28,3 +30,4 @@ pub use error::Error;
 pub use maps::Counters;
 pub use observation::{Event, Observation, TimestampUnit};
 pub use policy::{Policy, Reason, Status, Target, Treatment};
+pub use rules::Rules;

@@ -2,6 +2,7 @@
 
 use crate::observation::{Event, Observation, TimestampUnit};
 use crate::paths::{PathKey, Paths};
+use crate::rules::Rules;
 use airwnd_rwnd::{
     Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RwndController, SeqRange,
     Spec,
@@ -100,7 +101,7 @@ pub struct Status {
 /// It does no I/O and has no clock: time comes with the observations.
 #[derive(Debug)]
 pub struct Policy {
-    spec: Spec,
+    rules: Rules,
     flows: HashMap<u64, Flow>,
     paths: Paths,
     device: Device,
@@ -108,10 +109,10 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Creates a policy that controls all flows with `spec`.
-    pub fn new(spec: Spec) -> Policy {
+    /// Creates a policy without flows.
+    pub fn new(rules: Rules) -> Policy {
         Policy {
-            spec,
+            rules,
             flows: HashMap::new(),
             paths: Paths::default(),
             device: Device::default(),
@@ -127,7 +128,7 @@ impl Policy {
         }
         self.refresh_device(seen.time);
         let flow = self.flows.entry(seen.flow).or_insert_with(|| Flow::new(seen));
-        let target = flow.on_observation(seen, &self.spec, &mut self.paths, self.device);
+        let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
         Some(target)
     }
 
@@ -140,6 +141,12 @@ impl Policy {
             self.flows.remove(id);
         }
         gone
+    }
+
+    /// Replaces the rules. Every flow starts anew.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+        self.flows.values_mut().for_each(Flow::restart);
     }
 
     /// Learns the least RTTs over an interface anew, because its routes have changed.
@@ -221,10 +228,11 @@ impl Flow {
         self.round = Round::new(self.seen);
     }
 
+    /// `spec`: the controller; `None`: the receiver's own windows.
     fn on_observation(
         &mut self,
         seen: &Observation,
-        spec: &Spec,
+        spec: Option<&Spec>,
         paths: &mut Paths,
         device: Device,
     ) -> Target {
@@ -236,10 +244,13 @@ impl Flow {
         self.seen = seen.time;
         self.clamp = seen.clamp;
         self.path.0 = seen.interface;
-        let controller = self.controller.get_or_insert_with(|| {
+        let build = || {
             let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
-            spec.build(&ReceiverContext { mss: self.mss, buffer, seed: seen.flow })
-        });
+            // Where no rule applies, this controller observes only.
+            let observer = Spec::Fixed(Default::default());
+            spec.unwrap_or(&observer).build(&ReceiverContext { mss: self.mss, buffer, seed: seen.flow })
+        };
+        let controller = self.controller.get_or_insert_with(build);
         // Data may have used a window that was offered since the last observation.
         let before = Outgoing { ack: self.observer.nxt(), edge: seen.edge, ts_val: None };
         self.observer.on_sent(seen.time, &before);
@@ -274,7 +285,7 @@ impl Flow {
             Advertisement::Window(window) | Advertisement::Code { window, .. } => window,
         };
         self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
-        self.treatment = self.treat(window);
+        self.treatment = self.treat(spec.map(|_| window));
         if self.round.quiet >= QUIET_ROUNDS {
             self.controller = None;
             self.round.count = 0;
@@ -286,7 +297,9 @@ impl Flow {
         Target { window, valid_until: seen.time + VALID }
     }
 
-    fn treat(&self, window: Bytes) -> Treatment {
+    /// `window`: what the controller offers; `None`: no rule applies.
+    fn treat(&self, window: Option<Bytes>) -> Treatment {
+        let Some(window) = window else { return Treatment::Untouched(Reason::Rule) };
         let is_near = self.round.least.is_some_and(|least| least < LOCAL_RTT);
         let reason = if is_near || self.remote.ip().is_loopback() || self.local.ip() == self.remote.ip() {
             Reason::Local
@@ -401,7 +414,7 @@ impl Round {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use airwnd_catalog::{Node, Param};
     use airwnd_rwnd::{Seq, Timestamps};
@@ -413,8 +426,38 @@ mod tests {
         Spec::read(&Node::from_json(text, "test").unwrap()).unwrap()
     }
 
+    fn policy(text: &str) -> Policy {
+        Policy::new(Rules::all(spec(text)))
+    }
+
     fn fixed() -> Policy {
-        Policy::new(spec(r#"{"kind": "fixed", "limit": "20000B"}"#))
+        policy(r#"{"kind": "fixed", "limit": "20000B"}"#)
+    }
+
+    /// Of a connection from 198.51.100.1, port 443, over interface 2, in cgroup 1.
+    pub(crate) fn observation(rtt: Span) -> Observation {
+        Observation {
+            time: START,
+            flow: 1,
+            cgroup: 1,
+            event: Event::Ack,
+            ack: Seq(u32::MAX - 5 * MSS),
+            edge: Seq(u32::MAX - 5 * MSS) + (1 << 20),
+            range: SeqRange::default(),
+            segments: 0,
+            timestamps: None,
+            ack_ts_val: None,
+            unit: TimestampUnit::Microseconds,
+            mss: MSS + TIMESTAMPS_OPTION,
+            unread: Bytes::ZERO,
+            free: Bytes(1 << 20),
+            clamp: None,
+            least_rtt: Some(rtt),
+            interface: 2,
+            local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
+            remote: SocketAddr::new([198, 51, 100, 1].into(), 443),
+            shift: 7,
+        }
     }
 
     /// A connection with constant RTT that receives the same number of segments in each.
@@ -426,28 +469,8 @@ mod tests {
 
     impl Connection {
         fn open(flow: u64, at: Time, rtt: Span) -> Connection {
-            let seen = Observation {
-                time: at,
-                flow,
-                cgroup: 1,
-                event: Event::Ack,
-                ack: Seq(u32::MAX - 5 * MSS),
-                edge: Seq(u32::MAX - 5 * MSS) + (1 << 20),
-                range: SeqRange::default(),
-                segments: 0,
-                timestamps: None,
-                ack_ts_val: None,
-                unit: TimestampUnit::Microseconds,
-                mss: MSS + TIMESTAMPS_OPTION,
-                unread: Bytes::ZERO,
-                free: Bytes(1 << 20),
-                clamp: None,
-                least_rtt: Some(rtt),
-                interface: 2,
-                local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
-                remote: SocketAddr::new([198, 51, 100, 1].into(), 443),
-                shift: 7,
-            };
+            let seen = observation(rtt);
+            let seen = Observation { time: at, flow, ..seen };
             let seen = Observation { timestamps: echo(at, rtt), ..seen };
             Connection { seen, rtt, offered: 1 << 20 }
         }
@@ -504,7 +527,7 @@ mod tests {
 
     #[test]
     fn a_receiver_held_at_two_segments_is_not_application_limited() {
-        let mut policy = Policy::new(spec(r#"{"kind": "fixed", "limit": "2000B"}"#));
+        let mut policy = policy(r#"{"kind": "fixed", "limit": "2000B"}"#);
         let mut connection = Connection::open(1, START, Span::from_millis(20));
         connection.offered = 2 * MSS;
         connection.seen.edge = connection.seen.ack + 2 * MSS;
@@ -537,7 +560,7 @@ mod tests {
 
     #[test]
     fn a_late_connection_uses_the_least_rtt_of_its_path() {
-        let mut policy = Policy::new(spec(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#));
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
         let mut first = Connection::open(1, START, Span::from_millis(20));
         policy.on_observation(&first.seen);
         for _ in 0..8 {
@@ -574,7 +597,7 @@ mod tests {
             kind in prop::sample::select(vec!["drwa", "dfcsd", "rtac", "rledbat", "fixed", "autotuning"]),
             reports in prop::collection::vec(prop::array::uniform32(any::<u32>()), 1..200),
         ) {
-            let mut policy = Policy::new(spec(&format!("\"{kind}\"")));
+            let mut policy = policy(&format!("\"{kind}\""));
             let mut time = START;
             for words in reports {
                 let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();

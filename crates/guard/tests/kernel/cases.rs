@@ -12,6 +12,7 @@ pub const ALL: &[Case] = &[
     ("existing_connections_are_adopted", existing_connections_are_adopted),
     ("a_second_guard_is_refused", a_second_guard_is_refused),
     ("a_guard_follows_one_that_was_killed", a_guard_follows_one_that_was_killed),
+    ("changed_rules_apply_at_once", changed_rules_apply_at_once),
     ("a_router_limits_windows_until_it_is_killed", || forwarded("kill", false)),
     ("a_router_limits_windows_until_its_exit", || forwarded("stop", false)),
     ("a_router_limits_windows_over_ipv6", || forwarded("kill", true)),
@@ -95,4 +96,21 @@ fn a_second_guard_of_an_interface_is_refused() -> Result<(), String> {
     let answer = session.order("second");
     assert_eq!(answer, "Some(2) airwnd-guard: interface lan: guarded by another process already");
     Ok(())
+}
+
+fn changed_rules_apply_at_once() -> Result<(), String> {
+    let path = std::env::temp_dir().join(format!("airwnd-rules-{}.toml", std::process::id()));
+    let rule = |rwnd: &str| {
+        std::fs::write(&path, format!("[[rule]]\nport = 5001\nrwnd = {rwnd}\n")).expect("a file")
+    };
+    rule("{ kind = \"fixed\", limit = \"20000B\" }");
+    let result =
+        Session::prepare("rules", false, &[path.to_str().expect("plain text")]).map(|mut session| {
+            assert_eq!(session.order("connect"), "connected");
+            session.await_acks(ENOUGH, "the window is limited", is_limited);
+            rule("\"none\"");
+            session.await_acks(ENOUGH, "the window is released", is_free);
+        });
+    std::fs::remove_file(&path).expect("a file");
+    result
 }
