@@ -1,12 +1,15 @@
 //! The command line.
 
 use crate::cgroup;
+use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
+use crate::kernel::{self, Finding};
 use crate::rules;
+use crate::table;
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
-use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -15,9 +18,24 @@ const REFUSED: u8 = 2;
 
 /// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
 #[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
     #[command(flatten)]
     run: Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the flows of the running guards: rate, RTT, window, and why a flow is left alone
+    Status {
+        /// Print the states as JSON, one line per guard
+        #[arg(long)]
+        json: bool,
+    },
+    /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
+    Check,
 }
 
 #[derive(Debug, Args)]
@@ -48,7 +66,9 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
     let words = std::iter::once(name.into()).chain(arguments);
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let outcome = match parsed {
-        Ok(cli) => run(&cli.run),
+        Ok(Cli { command: None, run: options }) => run(&options),
+        Ok(Cli { command: Some(Command::Status { json }), .. }) => status(json),
+        Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Err(help) if !help.use_stderr() => {
             print!("{help}");
             Ok(())
@@ -92,6 +112,35 @@ fn run(run: &Run) -> Result<(), Error> {
         None => Source::All(read_spec(&run.rwnd)?),
     };
     daemon::run(&Options { cgroups, interfaces, source, json_log: run.json_log.clone() })
+}
+
+fn status(json: bool) -> Result<(), Error> {
+    let states = control::ask()?;
+    if states.is_empty() {
+        return Err(Error::new("no guard is running that this user may ask"));
+    }
+    for (process, state) in states {
+        if json {
+            println!("{state}");
+        } else {
+            print!("{}", table::table(&process, &state));
+        }
+    }
+    Ok(())
+}
+
+fn check() -> Result<(), Error> {
+    let mut missing = 0;
+    for Finding { what, outcome } in kernel::findings() {
+        match outcome {
+            Ok(()) => println!("{what}: ok"),
+            Err(why) => {
+                missing += 1;
+                println!("{what}: {why}");
+            }
+        }
+    }
+    if missing == 0 { Ok(()) } else { Err(Error::new("not everything can run here, see above")) }
 }
 
 /// Reads a controller as a value of TOML, or as a bare word.

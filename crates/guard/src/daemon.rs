@@ -1,5 +1,6 @@
 //! The loop between programs and policy.
 
+use crate::control::Server;
 use crate::forward::Forward;
 use crate::log;
 use crate::machine::Machine;
@@ -73,6 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut log = options.json_log.as_deref().map(open_log).transpose()?;
     let mut read_at = options.source.changed();
     let mut stations = open(options, &options.source.read()?)?;
+    let control = Server::open()?;
     beat(&mut stations, system::now())?;
     for station in &mut stations {
         if let Place::Receiver(receiver) = &mut station.place {
@@ -89,9 +91,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             Some(_) => break,
             None => false,
         };
-        wait(&signals, &mut stations)?;
+        wait(&signals, &control, &stations)?;
+        control.answer(|| state(&stations, system::now()));
         for Station { place, policy } in &mut stations {
-            place.maps().observe(|seen| policy.on_observation(seen));
+            place.maps_mut().observe(|seen| policy.on_observation(seen));
         }
         let now = system::now();
         if now.since(beaten) >= HEARTBEAT {
@@ -100,7 +103,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         }
         if let Some(file) = log.as_mut().filter(|_| now.since(logged) >= LOG) {
             // A full disk is no reason to release the flows.
-            let _ = writeln!(file, "{}", state(&mut stations, now));
+            let _ = writeln!(file, "{}", state(&stations, now));
             logged = now;
         }
         let changed = options.source.changed();
@@ -111,13 +114,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         if now.since(expired) >= EXPIRY {
             for Station { place, policy } in &mut stations {
                 for flow in policy.expire(now) {
-                    place.maps().remove(flow);
+                    place.maps_mut().remove(flow);
                 }
             }
             expired = now;
         }
     }
-    for Station { place, .. } in &mut stations {
+    for Station { place, .. } in &stations {
         eprintln!("{}", summary(&place.maps().counters()));
     }
     Ok(())
@@ -137,7 +140,14 @@ impl Place {
         }
     }
 
-    fn maps(&mut self) -> &mut Maps {
+    fn maps(&self) -> &Maps {
+        match self {
+            Place::Receiver(receiver) => &receiver.maps,
+            Place::Forward(forward) => &forward.maps,
+        }
+    }
+
+    fn maps_mut(&mut self) -> &mut Maps {
         match self {
             Place::Receiver(receiver) => &mut receiver.maps,
             Place::Forward(forward) => &mut forward.maps,
@@ -179,12 +189,12 @@ fn open_log(path: &Path) -> Result<File, Error> {
     file.map_err(|why| Error::failed(format!("--json-log {}", path.display()), &why))
 }
 
-fn state(stations: &mut [Station], now: Time) -> Value {
-    let place = |Station { place, policy }: &mut Station| {
+fn state(stations: &[Station], now: Time) -> Value {
+    let place = |Station { place, policy }: &Station| {
         let name = place.name();
         log::place(&name, now, policy.flows(), &place.maps().counters())
     };
-    json!({ "monotonic_s": now.as_secs(), "places": stations.iter_mut().map(place).collect::<Vec<_>>() })
+    json!({ "monotonic_s": now.as_secs(), "places": stations.iter().map(place).collect::<Vec<_>>() })
 }
 
 fn summary(counters: &Counters) -> String {
@@ -196,15 +206,14 @@ fn summary(counters: &Counters) -> String {
 }
 
 fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
-    stations.iter_mut().try_for_each(|station| station.place.maps().allow_until(now + ALLOWANCE))
+    stations.iter_mut().try_for_each(|station| station.place.maps_mut().allow_until(now + ALLOWANCE))
 }
 
-fn wait(signals: &Signals, stations: &mut [Station]) -> Result<(), Error> {
-    let mut events = vec![PollFd::new(signals.fd.as_fd(), PollFlags::POLLIN)];
-    for station in stations {
-        let maps: &Maps = station.place.maps();
-        events.push(PollFd::new(maps.as_fd(), PollFlags::POLLIN));
-    }
+fn wait(signals: &Signals, control: &Server, stations: &[Station]) -> Result<(), Error> {
+    let descriptors = [signals.fd.as_fd(), control.as_fd()];
+    let observed = stations.iter().map(|station| station.place.maps().as_fd());
+    let events = descriptors.into_iter().chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    let mut events: Vec<_> = events.collect();
     let timeout = PollTimeout::try_from(HEARTBEAT.0 / 1_000_000).expect("a fraction of a second");
     match poll(&mut events, timeout) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),

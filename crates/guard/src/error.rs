@@ -11,6 +11,22 @@ impl Error {
         Error(text.into())
     }
 
+    /// The kernel does not load an eBPF program or a map.
+    pub(crate) fn not_loaded(why: &(dyn std::error::Error + 'static)) -> Error {
+        let mut causes = std::iter::successors(Some(why), |why| why.source());
+        let is_forbidden = causes.any(|why| {
+            let code = why.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+            code == Some(libc::EPERM)
+        });
+        if is_forbidden {
+            return Error::new(
+                "no permission to load eBPF programs; run it with: sudo, or with the capabilities CAP_BPF, \
+                 CAP_NET_ADMIN and CAP_PERFMON",
+            );
+        }
+        Error::failed("the kernel refuses the eBPF programs", why)
+    }
+
     /// "what: why", with the causes of `why`.
     pub(crate) fn failed(what: impl fmt::Display, why: &(dyn std::error::Error + 'static)) -> Error {
         let causes = std::iter::successors(Some(why), |why| why.source());

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::maps::Maps;
 use airwnd_units::Time;
+use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
-use aya::programs::{ProgramError, SchedClassifier};
 use aya::{Ebpf, include_bytes_aligned};
 use nix::ifaddrs::getifaddrs;
 use std::io;
@@ -29,24 +29,33 @@ pub(crate) struct Forward {
 }
 
 impl Forward {
+    /// Loads the programs.
+    pub fn load() -> Result<Ebpf, Error> {
+        let mut ebpf = Ebpf::load(OBJECT).map_err(|why| Error::not_loaded(&why))?;
+        for (name, _) in PROGRAMS {
+            classifier(&mut ebpf, name).load().map_err(|why| Error::not_loaded(&why))?;
+        }
+        Ok(ebpf)
+    }
+
     /// Loads the programs and attaches them to `interface`.
     pub fn open(interface: &str) -> Result<Forward, Error> {
         let header = link_header(interface)?;
-        let mut ebpf =
-            Ebpf::load(OBJECT).map_err(|why| Error::failed("cannot load the eBPF programs", &why))?;
+        let mut ebpf = Forward::load()?;
         let maps = Maps::take(&mut ebpf, header)?;
         for (name, direction) in PROGRAMS {
             detach_old(interface, name, direction)?;
-            let program = ebpf.program_mut(name).expect("the object has this program");
-            let program: &mut SchedClassifier = program.try_into().expect("a classifier");
-            let load = |why: ProgramError| Error::failed("the kernel refuses the eBPF programs", &why);
-            program.load().map_err(load)?;
-            program
+            classifier(&mut ebpf, name)
                 .attach(interface, direction)
                 .map_err(|why| Error::failed(format!("cannot attach to interface {interface}"), &why))?;
         }
         Ok(Forward { interface: interface.to_string(), maps, _ebpf: ebpf })
     }
+}
+
+fn classifier<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
+    let program = ebpf.program_mut(name).expect("the object has this program");
+    program.try_into().expect("a classifier")
 }
 
 impl Drop for Forward {

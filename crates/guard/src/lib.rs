@@ -12,9 +12,11 @@
 
 mod cgroup;
 mod cli;
+mod control;
 mod daemon;
 mod error;
 mod forward;
+mod kernel;
 mod log;
 mod machine;
 mod maps;
@@ -24,6 +26,7 @@ mod policy;
 mod receiver;
 mod rules;
 mod system;
+mod table;
 
 pub use cli::main;
 pub use error::Error;

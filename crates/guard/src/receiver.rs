@@ -2,7 +2,7 @@
 
 use crate::cgroup::Cgroup;
 use crate::maps::Maps;
-use crate::{Error, system};
+use crate::{Error, kernel, system};
 use airwnd_units::Time;
 use aya::programs::{Iter, ProgramError, SockOps, loaded_programs};
 use aya::{Btf, Ebpf, include_bytes_aligned};
@@ -24,24 +24,29 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Loads the programs and attaches them to the cgroups, with all cgroups below.
-    pub fn open(cgroups: &[PathBuf]) -> Result<Receiver, Error> {
-        let cgroups = cgroups.iter().map(|path| Cgroup::claim(path)).collect::<Result<Vec<_>, _>>()?;
+    /// Loads the programs.
+    pub fn load() -> Result<Receiver, Error> {
         let btf = Btf::from_sys_fs().map_err(|why| {
-            Error::failed("the kernel has no type information (/sys/kernel/btf/vmlinux)", &why)
+            Error::failed("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)", &why)
         })?;
-        let mut ebpf =
-            Ebpf::load(OBJECT).map_err(|why| Error::failed("cannot load the eBPF programs", &why))?;
-        let refused = |why: ProgramError| Error::failed("the kernel refuses the eBPF programs", &why);
+        let mut ebpf = Ebpf::load(OBJECT).map_err(|why| Error::not_loaded(&why))?;
+        let refused = |why: ProgramError| Error::not_loaded(&why);
         sock_ops(&mut ebpf).load().map_err(refused)?;
         for name in ["adopt", "release"] {
             iterator(&mut ebpf, name).load("tcp", &btf).map_err(refused)?;
         }
         let maps = Maps::take(&mut ebpf, 0)?;
-        let mut receiver = Receiver { maps, ebpf, cgroups: Vec::new() };
+        Ok(Receiver { maps, ebpf, cgroups: Vec::new() })
+    }
+
+    /// Loads the programs and attaches them to the cgroups, with all cgroups below.
+    pub fn open(cgroups: &[PathBuf]) -> Result<Receiver, Error> {
+        kernel::refuse_defects()?;
+        let cgroups = cgroups.iter().map(|path| Cgroup::claim(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut receiver = Receiver::load()?;
         for cgroup in cgroups {
             detach_old(&cgroup);
-            let program = sock_ops(&mut receiver.ebpf).fd().map_err(refused)?;
+            let program = sock_ops(&mut receiver.ebpf).fd().expect("the program is loaded");
             system::attach(cgroup.file(), program)
                 .map_err(|why| Error::failed("cannot attach the eBPF program to the cgroup", &why))?;
             receiver.cgroups.push(cgroup);
