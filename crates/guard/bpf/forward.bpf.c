@@ -1,7 +1,7 @@
 // Receive windows on a router. SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// Attached to an interface towards receivers: `airwnd_data` sees what is sent to them, `airwnd_acks` what they send. The
-// window field of an ACK is only ever lowered, and never so far that the right edge of the window moves back.
+// Attached to an interface towards receivers: `airwnd_data` sees what is sent to them, `airwnd_acks` what they send.
+// The window field of an ACK is only ever lowered, and never so far that the right edge of the window moves back.
 #include "shared.h"
 
 #include <linux/pkt_cls.h>
@@ -96,7 +96,8 @@ struct packet {
 };
 
 // Finds a TCP header. Fragments and IPv6 extension headers are left alone.
-ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver, struct key *key, struct packet *packet)
+ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver, struct key *key,
+			 struct packet *packet)
 {
 	__u32 *source = is_to_receiver ? key->sender : key->receiver;
 	__u32 *destination = is_to_receiver ? key->receiver : key->sender;
@@ -162,7 +163,9 @@ static long read_option(__u32 index, struct options *options)
 		options->offset++;
 		return 0;
 	}
-	if (options->offset + 2 > options->end || load_bytes(options->skb, options->offset + 1, &length, 1) || length < 2)
+	if (options->offset + 2 > options->end || load_bytes(options->skb, options->offset + 1, &length, 1))
+		return 1;
+	if (length < 2)
 		return 1;
 	switch (kind) {
 	case 2:
@@ -293,7 +296,8 @@ int airwnd_data(struct __sk_buff *skb)
 		struct flow *flow = flow_of_syn(&key, flags, now);
 		if (!flow)
 			return TC_ACT_UNSPEC;
-		flow->flags |= SENDER_SYN | (options.scales ? SENDER_SCALES : 0) | (options.is_exempt ? IS_EXEMPT : 0);
+		flow->flags |= SENDER_SYN | (options.scales ? SENDER_SCALES : 0);
+		flow->flags |= options.is_exempt ? IS_EXEMPT : 0;
 		// The answer to a SYN of the receiver, which has passed once.
 		if (flags & ACK && !flow->least_rtt && flow->flags & RECEIVER_SYN)
 			flow->least_rtt = (now - flow->syn_time) / 1000;
@@ -352,10 +356,10 @@ ALWAYS_INLINE void lower(struct __sk_buff *skb, struct packet *packet, struct fl
 		__u32 wanted = (target + (1u << shift) - 1) >> shift;
 		if (wanted < field) {
 			__u16 from = packet->tcp.window, to = __builtin_bswap16(wanted);
-			if (replace_checksum(skb, packet->tcp_offset + __builtin_offsetof(struct tcp_header, checksum), from, to,
-					     sizeof(to)) ||
-			    store_bytes(skb, packet->tcp_offset + __builtin_offsetof(struct tcp_header, window), &to, sizeof(to),
-					0)) {
+			__u32 at = packet->tcp_offset + __builtin_offsetof(struct tcp_header, window);
+			__u32 sum_at = packet->tcp_offset + __builtin_offsetof(struct tcp_header, checksum);
+			if (replace_checksum(skb, sum_at, from, to, sizeof(to)) ||
+			    store_bytes(skb, at, &to, sizeof(to), 0)) {
 				count(REFUSED);
 				return;
 			}
@@ -386,7 +390,8 @@ int airwnd_acks(struct __sk_buff *skb)
 		struct flow *flow = flow_of_syn(&key, flags, now);
 		if (!flow)
 			return TC_ACT_UNSPEC;
-		flow->flags |= RECEIVER_SYN | (options.scales ? RECEIVER_SCALES : 0) | (options.is_exempt ? IS_EXEMPT : 0);
+		flow->flags |= RECEIVER_SYN | (options.scales ? RECEIVER_SCALES : 0);
+		flow->flags |= options.is_exempt ? IS_EXEMPT : 0;
 		flow->mss = options.mss;
 		flow->shift = options.shift;
 		// The window of a SYN is not scaled, and stays.

@@ -1,4 +1,4 @@
-// What the programs use of the kernel: helpers, and the fields of its structures. SPDX-License-Identifier: Apache-2.0 OR MIT
+// What the programs use of the kernel: helpers, and fields. SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // Field offsets are relocated when a program is loaded (CO-RE), so a structure lists only the fields that are read.
 #pragma once
@@ -16,7 +16,8 @@
 #define TYPE(name, type) __typeof__(type) *name
 
 static void *(*map_lookup)(void *map, const void *key) = (void *)BPF_FUNC_map_lookup_elem;
-static long (*map_update)(void *map, const void *key, const void *value, __u64 flags) = (void *)BPF_FUNC_map_update_elem;
+static long (*map_update)(void *map, const void *key, const void *value, __u64 flags) =
+	(void *)BPF_FUNC_map_update_elem;
 static long (*map_delete)(void *map, const void *key) = (void *)BPF_FUNC_map_delete_elem;
 static __u64 (*monotonic_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static void *(*ringbuf_reserve)(void *ring, __u64 size, __u64 flags) = (void *)BPF_FUNC_ringbuf_reserve;

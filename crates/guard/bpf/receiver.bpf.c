@@ -157,8 +157,8 @@ ALWAYS_INLINE void apply(void *ctx, struct tcp_sock *tcp, struct socket_state *s
 
 ALWAYS_INLINE void addresses(struct bpf_sock_ops *ctx, struct observation *seen)
 {
-	// The verifier allows constant offsets only. The compiler would choose between addresses, were the fields not read
-	// in any case.
+	// The verifier allows constant offsets only. The compiler would choose between two addresses if these fields were
+	// not read in any case.
 	volatile struct bpf_sock_ops *fields = ctx;
 	__u32 local4 = fields->local_ip4, remote4 = fields->remote_ip4;
 	__u32 local6 = fields->local_ip6[3], remote6 = fields->remote_ip6[3];

@@ -1,4 +1,4 @@
-// What the programs exchange with user space (src/observation.rs, src/maps.rs). SPDX-License-Identifier: Apache-2.0 OR MIT
+// What the programs exchange with src/observation.rs and src/maps.rs. SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
 #include "kernel.h"
@@ -24,7 +24,7 @@ struct observation {
 	__u64 cgroup; // 0: unknown
 	__u32 ack;    // next byte that the receiver expects
 	__u32 edge;   // right edge of the window that has been offered
-	// Newest range of data that has arrived beyond `ack` (at the receiver), or since the last observation (on the way).
+	// Newest range of data beyond `ack` (at the receiver), or data since the last observation (on the way).
 	__u32 range_start;
 	__u32 range_end;
 	__u32 segments; // data segments received in total
@@ -56,8 +56,8 @@ struct target {
 };
 
 struct control {
-	// The programs act before this time only (CLOCK_MONOTONIC, ns). The daemon moves it on; if it stops doing so, every
-	// receiver offers its own windows again.
+	// The programs act before this time only (CLOCK_MONOTONIC, ns). The daemon moves it on; if it stops doing so,
+	// every receiver offers its own windows again.
 	__u64 deadline;
 	// Cookie of the network namespace whose sockets are observed.
 	__u64 netns;

@@ -1,10 +1,10 @@
 //! The command line.
 
 use crate::cgroup;
+use crate::check::{self, Finding};
 use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
-use crate::kernel::{self, Finding};
 use crate::rules;
 use crate::table;
 use airwnd_catalog::{Node, Param, Value};
@@ -104,7 +104,8 @@ fn run(run: &Run) -> Result<(), Error> {
     let interfaces = run.forward.clone();
     if cgroups.is_empty() && interfaces.is_empty() {
         return Err(Error::new(
-            "nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets; on a router: --forward INTERFACE",
+            "nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets; \
+             on a router: --forward INTERFACE",
         ));
     }
     let source = match &run.rules {
@@ -131,7 +132,7 @@ fn status(json: bool) -> Result<(), Error> {
 
 fn check() -> Result<(), Error> {
     let mut missing = 0;
-    for Finding { what, outcome } in kernel::findings() {
+    for Finding { what, outcome } in check::findings() {
         match outcome {
             Ok(()) => println!("{what}: ok"),
             Err(why) => {
@@ -148,8 +149,7 @@ fn read_spec(text: &str) -> Result<Spec, Error> {
     let origin = "--rwnd";
     let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
         Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {
-            let (_, node) = entries.remove(0);
-            Node::new(node.value, origin)
+            without_lines(entries.remove(0).1, origin)
         }
         Err(error) if text.contains(['{', '"']) => return Err(error.into()),
         _ => Node::new(Value::Text(text.into()), origin),
@@ -158,4 +158,18 @@ fn read_spec(text: &str) -> Result<Spec, Error> {
     spec.check_values().map_err(|fault| fault.at(&node))?;
     rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
     Ok(spec)
+}
+
+/// Removes line numbers: an option is one line.
+fn without_lines(node: Node, origin: &str) -> Node {
+    let value = match node.value {
+        Value::Table(entries) => {
+            Value::Table(entries.into_iter().map(|(key, node)| (key, without_lines(node, origin))).collect())
+        }
+        Value::List(items) => {
+            Value::List(items.into_iter().map(|node| without_lines(node, origin)).collect())
+        }
+        plain => plain,
+    };
+    Node::new(value, origin)
 }

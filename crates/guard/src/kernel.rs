@@ -1,15 +1,12 @@
-//! What the running kernel can do.
+//! Whether the running kernel may clamp windows.
 
 use crate::Error;
-use crate::cgroup;
-use crate::forward::Forward;
-use crate::receiver::Receiver;
 use std::fs;
 
 /// The oldest kernel that the programs have been verified on.
 const OLDEST: (u32, u32) = (6, 1);
 /// First releases of the stable branches with commit 58d3aade20cd ("tcp: fix mid stream window clamp."). Before it, a
-/// clamp that is set while the window is zero closes the window for ever. Linux 6.7 and later have it from the start.
+/// clamp that is set while the window is zero closes the window permanently.
 const FIXED: [(u32, u32, u32); 2] = [(6, 1, 68), (6, 6, 7)];
 const FIXED_FROM_THE_START: (u32, u32) = (6, 7);
 
@@ -36,8 +33,8 @@ fn judge(release: &str, version: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "Linux {release}: a lowered window may stay closed for ever (mended in 6.1.68, 6.6.7 and 6.7 by 58d3aade20cd); \
-         install a later kernel, or guard on a router with --forward"
+        "Linux {release}: a lowered window may stay closed permanently (mended in 6.1.68, 6.6.7 and 6.7 by \
+         58d3aade20cd); install a later kernel, or guard on a router with --forward"
     ))
 }
 
@@ -52,22 +49,6 @@ fn parse(text: &str) -> Option<Release> {
     let mut numbers = text[..end].split('.').map(str::parse);
     let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     Some((major, minor, numbers.next().map_or(Some(0), Result::ok)?))
-}
-
-/// A requirement, and why it is not met.
-pub(crate) struct Finding {
-    pub what: &'static str,
-    pub outcome: Result<(), Error>,
-}
-
-/// Tries everything that the guard needs, and changes nothing.
-pub(crate) fn findings() -> Vec<Finding> {
-    vec![
-        Finding { what: "windows of this host: kernel", outcome: refuse_defects() },
-        Finding { what: "windows of this host: cgroup version 2", outcome: cgroup::root().map(drop) },
-        Finding { what: "windows of this host: eBPF programs", outcome: Receiver::load().map(drop) },
-        Finding { what: "windows on a router: eBPF programs", outcome: Forward::load().map(drop) },
-    ]
 }
 
 #[cfg(test)]

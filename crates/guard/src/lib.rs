@@ -11,6 +11,7 @@
 #![cfg(target_os = "linux")]
 
 mod cgroup;
+mod check;
 mod cli;
 mod control;
 mod daemon;

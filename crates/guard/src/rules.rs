@@ -157,6 +157,7 @@ mod tests {
     use super::*;
     use crate::policy::tests::observation;
     use airwnd_units::Span;
+    use proptest::prelude::*;
 
     struct Machine;
 
@@ -210,7 +211,8 @@ mod tests {
         for (rules, error) in [
             (
                 "[[rule]]\npeer = \"1.2.3.4/33\"\nrwnd = \"drwa\"",
-                "rules.toml:2: rule[0].peer: `1.2.3.4/33` is not a network; write it as in 192.0.2.0/24 or 2001:db8::/32",
+                "rules.toml:2: rule[0].peer: `1.2.3.4/33` is not a network; \
+                 write it as in 192.0.2.0/24 or 2001:db8::/32",
             ),
             (
                 "[[rule]]\nrwnd = \"drwa\"\n[[rule]]\ninterface = \"lan\"\nrwnd = \"drwa\"",
@@ -227,5 +229,25 @@ mod tests {
         assert!(
             read("[[rule]]\nports = 1\nrwnd = \"drwa\"").unwrap_err().starts_with("rules.toml:2: rule[0]")
         );
+    }
+
+    proptest! {
+        /// Any text is a set of rules, or refused in one line that names the file.
+        #[test]
+        fn any_text_is_read_or_refused_in_one_line(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "[[rule]]\n", "port = ", "peer = ", "interface = ", "cgroup = ", "rwnd = ", "443\n", "-1\n", "1e9\n",
+                    "\"wan\"\n", "\"/a\"\n", "\"drwa\"\n", "\"none\"\n", "{ kind = \"drwa\", lambda = 1.5 }\n",
+                    "\"10.0.0.0/8\"\n", "\"::/129\"\n", "\"/\"\n", "[rule]\n", "\n", "\"", "=", "\u{1f4f1}", "\r\u{0}",
+                ]),
+                0..24,
+            ),
+        ) {
+            if let Err(error) = read(&parts.concat()) {
+                prop_assert!(error.starts_with("rules.toml"), "{error}");
+                prop_assert!(!error.contains('\n'), "{error}");
+            }
+        }
     }
 }
