@@ -2,6 +2,7 @@
 
 mod capture;
 mod congestion;
+mod guard;
 mod link;
 mod panics;
 mod watch;
@@ -387,6 +388,9 @@ mod _native {
 
     #[pymodule_export]
     use super::congestion::{Ack, Congestion, Connection};
+
+    #[pymodule_export]
+    use super::guard::guard;
 
     #[pymodule_export]
     use super::link::{link, link_side};

@@ -177,6 +177,9 @@ pub trait RwndController: Debug + Send + Sync {
     }
     /// Called when data arrives.
     fn on_segment(&mut self, _arrival: &Arrival, _view: &RecvView) {}
+    /// Called when the path is known to have had this RTT, from other connections to the same peer, at any time after
+    /// construction. The minimum RTT of the path is then at most `rtt`. The simulator does not call it.
+    fn on_path_rtt(&mut self, _now: Time, _rtt: Span) {}
     /// Called when the application takes `copied` bytes: when it reads, or on arrival if it reads at once.
     fn on_copied(&mut self, _now: Time, _copied: Bytes, _view: &RecvView) {}
     /// Returns the advertisement for a segment that is sent now.

@@ -141,6 +141,10 @@ impl Dfcsd {
 }
 
 impl RwndController for Dfcsd {
+    fn on_path_rtt(&mut self, now: Time, rtt: Span) {
+        self.rounds.add_path_rtt(now, rtt);
+    }
+
     fn capabilities(&self) -> Capabilities {
         let needs = DeviceNeeds { connections: true, ..DeviceNeeds::default() };
         Capabilities { max_window_scale: MAX_SHIFT, needs, ..Capabilities::default() }

@@ -83,6 +83,10 @@ impl RwndController for Drwa {
             Some((self.params.lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
     }
 
+    fn on_path_rtt(&mut self, now: Time, rtt: Span) {
+        self.rounds.add_path_rtt(now, rtt);
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { max_window_scale: MAX_SHIFT, ..Capabilities::default() }
     }

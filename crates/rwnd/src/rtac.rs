@@ -177,6 +177,10 @@ impl RwndController for Rtac {
         }
     }
 
+    fn on_path_rtt(&mut self, now: Time, rtt: Span) {
+        self.rounds.add_path_rtt(now, rtt);
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities { max_window_scale: MAX_SHIFT, ..Capabilities::default() }
     }

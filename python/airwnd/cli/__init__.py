@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from airwnd import _native
-from airwnd.cli import algorithms, completion, link, plot, reproduce, simulate, sweep, view
+from airwnd.cli import algorithms, completion, guard, link, plot, reproduce, simulate, sweep, view
 from airwnd.cli.options import Commands
 from airwnd.errors import EngineError, InputError
 from airwnd.text import one_line
@@ -96,6 +96,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd list                              list algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     run many settings and seeds
     airwnd link scenario.toml -- COMMAND     run real programs over a scenario, in real time
+    airwnd guard --all                       keep the queue of this machine's access link short
     airwnd reproduce arwa-2019/table6        reproduce a table of a paper
     """  # noqa: D301 (Click requires the backspace)
     options.debug = debug
@@ -115,6 +116,7 @@ for _command in (
     sweep.sweep,
     view.view,
     link.link,
+    guard.guard,
     completion.completion,
 ):
     cli.add_command(_command)

@@ -33,6 +33,11 @@ impl Rounds {
         Rounds { bytes: 0, since: None, base: BaseRtt::new(base_history) }
     }
 
+    /// Adds an RTT that was measured elsewhere on the path.
+    pub fn add_path_rtt(&mut self, now: Time, rtt: Span) {
+        self.base.update(now, rtt);
+    }
+
     /// Adds received bytes; returns the round trip that they complete, if any.
     pub fn add(&mut self, now: Time, bytes: Bytes, rtt: Option<Span>) -> Option<Round> {
         self.bytes += bytes.0;
@@ -59,5 +64,15 @@ mod tests {
         assert_eq!(rounds.add(at(30), Bytes(1), rtt), completed(111));
         assert_eq!(rounds.add(at(49), Bytes(5), rtt), None);
         assert_eq!(rounds.add(at(50), Bytes(2), rtt), completed(7));
+    }
+
+    #[test]
+    fn the_minimum_may_come_from_another_connection() {
+        let at = |ms: u64| Time(ms * 1_000_000);
+        let mut rounds = Rounds::new(None);
+        rounds.add(at(0), Bytes(0), None);
+        rounds.add_path_rtt(at(10), Span::from_millis(20));
+        let round = rounds.add(at(60), Bytes(1), Some(Span::from_millis(50))).unwrap();
+        assert_eq!((round.rtt, round.min_rtt), (Span::from_millis(50), Span::from_millis(20)));
     }
 }

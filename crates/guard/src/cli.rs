@@ -1,0 +1,175 @@
+//! The command line.
+
+use crate::cgroup;
+use crate::check::{self, Finding};
+use crate::control;
+use crate::daemon::{self, Options, Source};
+use crate::error::Error;
+use crate::rules;
+use crate::table;
+use airwnd_catalog::{Node, Param, Value};
+use airwnd_rwnd::Spec;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Exit code for bad input, and for a system on which the guard cannot run.
+const REFUSED: u8 = 2;
+
+/// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the flows of the running guards: rate, RTT, window, and why a flow is left alone
+    Status {
+        /// Print the states as JSON, one line per guard
+        #[arg(long)]
+        json: bool,
+    },
+    /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
+    Check,
+}
+
+#[derive(Debug, Args)]
+struct Run {
+    /// Guard the sockets of this cgroup (version 2) and of those below; repeatable
+    #[arg(long, value_name = "PATH")]
+    cgroup: Vec<PathBuf>,
+    /// Guard all sockets of the machine: the root cgroup
+    #[arg(long)]
+    all: bool,
+    /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable
+    #[arg(long, value_name = "INTERFACE")]
+    forward: Vec<String>,
+    /// Rules: which flows get which receive-window control; read again when it changes, and on SIGHUP
+    #[arg(value_name = "RULES.toml", conflicts_with = "rwnd")]
+    rules: Option<PathBuf>,
+    /// Without rules: receive-window control of all flows, as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
+    #[arg(long, value_name = "SPEC", default_value = "drwa")]
+    rwnd: String,
+    /// Append the state of all flows to FILE every second, as one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    json_log: Option<PathBuf>,
+}
+
+/// Runs the command `name` with these arguments; returns the exit code.
+pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let command = Cli::command().name(name).bin_name(name);
+    let words = std::iter::once(name.into()).chain(arguments);
+    let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let outcome = match parsed {
+        Ok(Cli { command: None, run: options }) => run(&options),
+        Ok(Cli { command: Some(Command::Status { json }), .. }) => status(json),
+        Ok(Cli { command: Some(Command::Check), .. }) => check(),
+        Err(help) if !help.use_stderr() => {
+            print!("{help}");
+            Ok(())
+        }
+        Err(error) => Err(Error::new(first_line(&error.to_string()))),
+    };
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            REFUSED
+        }
+    }
+}
+
+/// The message alone, without usage and hints.
+fn first_line(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line)
+}
+
+fn run(run: &Run) -> Result<(), Error> {
+    let mut cgroups = run.cgroup.clone();
+    if let Some(root) = cgroups.iter().find(|path| !run.all && cgroup::is_root(path)) {
+        return Err(Error::new(format!(
+            "--cgroup {}: this is every socket of the machine; confirm with --all",
+            root.display()
+        )));
+    }
+    if run.all {
+        cgroups.push(cgroup::root()?);
+    }
+    let interfaces = run.forward.clone();
+    if cgroups.is_empty() && interfaces.is_empty() {
+        return Err(Error::new(
+            "nothing to guard; name a cgroup: --cgroup PATH, or --all for all sockets; \
+             on a router: --forward INTERFACE",
+        ));
+    }
+    let source = match &run.rules {
+        Some(path) => Source::File(path.clone()),
+        None => Source::All(read_spec(&run.rwnd)?),
+    };
+    daemon::run(&Options { cgroups, interfaces, source, json_log: run.json_log.clone() })
+}
+
+fn status(json: bool) -> Result<(), Error> {
+    let states = control::ask()?;
+    if states.is_empty() {
+        return Err(Error::new("no guard is running that this user may ask"));
+    }
+    for (process, state) in states {
+        if json {
+            println!("{state}");
+        } else {
+            print!("{}", table::table(&process, &state));
+        }
+    }
+    Ok(())
+}
+
+fn check() -> Result<(), Error> {
+    let mut missing = 0;
+    for Finding { what, outcome } in check::findings() {
+        match outcome {
+            Ok(()) => println!("{what}: ok"),
+            Err(why) => {
+                missing += 1;
+                println!("{what}: {why}");
+            }
+        }
+    }
+    if missing == 0 { Ok(()) } else { Err(Error::new("not everything can run here, see above")) }
+}
+
+/// Reads a controller as a value of TOML, or as a bare word.
+fn read_spec(text: &str) -> Result<Spec, Error> {
+    let origin = "--rwnd";
+    let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
+        Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {
+            without_lines(entries.remove(0).1, origin)
+        }
+        Err(error) if text.contains(['{', '"']) => return Err(error.into()),
+        _ => Node::new(Value::Text(text.into()), origin),
+    };
+    let spec = Spec::read(&node)?;
+    spec.check_values().map_err(|fault| fault.at(&node))?;
+    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
+    Ok(spec)
+}
+
+/// Removes line numbers: an option is one line.
+fn without_lines(node: Node, origin: &str) -> Node {
+    let value = match node.value {
+        Value::Table(entries) => {
+            Value::Table(entries.into_iter().map(|(key, node)| (key, without_lines(node, origin))).collect())
+        }
+        Value::List(items) => {
+            Value::List(items.into_iter().map(|node| without_lines(node, origin)).collect())
+        }
+        plain => plain,
+    };
+    Node::new(value, origin)
+}

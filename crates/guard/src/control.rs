@@ -1,0 +1,102 @@
+//! The socket by which `guard status` asks a running guard for its state.
+
+use crate::Error;
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Folder of the sockets, unless systemd provides one. One socket per guard, named by its process.
+const FOLDER: &str = "/run/airwnd-guard";
+/// A reader that does not read must not hold up heartbeats.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+fn folder() -> PathBuf {
+    std::env::var_os("RUNTIME_DIRECTORY").map_or_else(|| FOLDER.into(), PathBuf::from)
+}
+
+/// The guard's end; the socket is removed with the value.
+pub(crate) struct Server {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Server {
+    /// Opens a socket that only its owner can use.
+    pub fn open() -> Result<Server, Error> {
+        let folder = folder();
+        let path = folder.join(format!("{}.sock", std::process::id()));
+        let open = || {
+            fs::create_dir_all(&folder)?;
+            // The folder closes the gap between making the socket and its permissions.
+            fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+            // Of a process that was killed.
+            let _ = fs::remove_file(&path);
+            let listener = UnixListener::bind(&path)?;
+            fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        let failed = |why: io::Error| Error::failed(format!("cannot open {}", path.display()), &why);
+        Ok(Server { listener: open().map_err(failed)?, path })
+    }
+
+    /// Answers the waiting readers.
+    pub fn answer(&self, state: impl Fn() -> Value) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            let send = |mut stream: UnixStream| {
+                stream.set_nonblocking(false)?;
+                stream.set_write_timeout(Some(PATIENCE))?;
+                stream.write_all(state().to_string().as_bytes())
+            };
+            // A reader that has gone needs no answer.
+            let _ = send(stream);
+        }
+    }
+}
+
+impl AsFd for Server {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Returns the state of each running guard with its process identifier.
+pub(crate) fn ask() -> Result<Vec<(String, Value)>, Error> {
+    let folder = folder();
+    let entries = match fs::read_dir(&folder) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|why| Error::failed(folder.display(), &why))?,
+    };
+    let mut states = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let process = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        match read(&path) {
+            Ok(text) => {
+                let state = serde_json::from_str(&text)
+                    .map_err(|why| Error::failed(format!("answer of guard {process}"), &why))?;
+                states.push((process, state));
+            }
+            // The socket of a process that was killed.
+            Err(why) if why.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(why) => return Err(Error::failed(path.display(), &why)),
+        }
+    }
+    Ok(states)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    UnixStream::connect(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,254 @@
+//! The loop between programs and policy.
+
+use crate::control::Server;
+use crate::forward::Forward;
+use crate::log;
+use crate::machine::Machine;
+use crate::maps::Maps;
+use crate::receiver::Receiver;
+use crate::rules::Rules;
+use crate::{Counters, Error, Policy, system};
+use airwnd_rwnd::Spec;
+use airwnd_units::{Span, Time};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use serde_json::{Value, json};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The programs act for this time after the last heartbeat. A daemon that is stopped or stuck has released every flow
+/// within a second.
+const ALLOWANCE: Span = Span::from_millis(500);
+/// Interval between heartbeats.
+const HEARTBEAT: Span = Span::from_millis(100);
+/// Interval between lines of the log.
+const LOG: Span = Span::from_secs(1);
+/// Interval in which forgotten flows are removed.
+const EXPIRY: Span = Span::from_secs(60);
+
+/// What to guard, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub cgroups: Vec<PathBuf>,
+    pub interfaces: Vec<String>,
+    pub source: Source,
+    pub json_log: Option<PathBuf>,
+}
+
+/// Where the rules come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// One controller for all flows.
+    All(Spec),
+    /// A file.
+    File(PathBuf),
+}
+
+impl Source {
+    fn read(&self) -> Result<Rules, Error> {
+        match self {
+            Source::All(spec) => Ok(Rules::all(spec.clone())),
+            Source::File(path) => {
+                let name = path.display().to_string();
+                let text = fs::read_to_string(path).map_err(|why| Error::failed(&name, &why))?;
+                Rules::read(&text, &name, &Machine)
+            }
+        }
+    }
+
+    /// Time of the last change; `None`: none is known.
+    fn changed(&self) -> Option<SystemTime> {
+        let Source::File(path) = self else { return None };
+        fs::metadata(path).ok()?.modified().ok()
+    }
+}
+
+/// Guards until SIGINT or SIGTERM.
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
+    let signals = Signals::open()?;
+    let mut log = options.json_log.as_deref().map(open_log).transpose()?;
+    let mut read_at = options.source.changed();
+    let mut stations = open(options, &options.source.read()?)?;
+    let control = Server::open()?;
+    beat(&mut stations, system::now())?;
+    for station in &mut stations {
+        if let Place::Receiver(receiver) = &mut station.place {
+            receiver.adopt()?;
+        }
+    }
+    eprintln!("guarding");
+    let mut expired = system::now();
+    let mut beaten = expired;
+    let mut logged = expired;
+    loop {
+        let is_hangup = match signals.arrived() {
+            Some(Signal::SIGHUP) => true,
+            Some(_) => break,
+            None => false,
+        };
+        wait(&signals, &control, &stations)?;
+        control.answer(|| state(&stations, system::now()));
+        for Station { place, policy } in &mut stations {
+            place.maps_mut().observe(|seen| policy.on_observation(seen));
+        }
+        let now = system::now();
+        if now.since(beaten) >= HEARTBEAT {
+            beat(&mut stations, now)?;
+            beaten = now;
+        }
+        if let Some(file) = log.as_mut().filter(|_| now.since(logged) >= LOG) {
+            // A full disk is no reason to release the flows.
+            let _ = writeln!(file, "{}", state(&stations, now));
+            logged = now;
+        }
+        let changed = options.source.changed();
+        if is_hangup || (changed.is_some() && changed != read_at) {
+            read_at = changed;
+            reload(&options.source, &mut stations);
+        }
+        if now.since(expired) >= EXPIRY {
+            for Station { place, policy } in &mut stations {
+                for flow in policy.expire(now) {
+                    place.maps_mut().remove(flow);
+                }
+            }
+            expired = now;
+        }
+    }
+    for Station { place, .. } in &stations {
+        eprintln!("{}", summary(&place.maps().counters()));
+    }
+    Ok(())
+}
+
+/// Where windows are set.
+enum Place {
+    Receiver(Receiver),
+    Forward(Forward),
+}
+
+impl Place {
+    fn name(&self) -> String {
+        match self {
+            Place::Receiver(_) => "receiver".to_string(),
+            Place::Forward(forward) => format!("forward {}", forward.interface),
+        }
+    }
+
+    fn maps(&self) -> &Maps {
+        match self {
+            Place::Receiver(receiver) => &receiver.maps,
+            Place::Forward(forward) => &forward.maps,
+        }
+    }
+
+    fn maps_mut(&mut self) -> &mut Maps {
+        match self {
+            Place::Receiver(receiver) => &mut receiver.maps,
+            Place::Forward(forward) => &mut forward.maps,
+        }
+    }
+}
+
+/// A place with the flows that it sees.
+struct Station {
+    place: Place,
+    policy: Policy,
+}
+
+/// Applies the rules as they are now. After an error the former rules stay.
+fn reload(source: &Source, stations: &mut [Station]) {
+    match source.read() {
+        Ok(rules) => {
+            stations.iter_mut().for_each(|station| station.policy.set_rules(rules.clone()));
+            eprintln!("rules read again");
+        }
+        Err(error) => eprintln!("{error}; the former rules stay"),
+    }
+}
+
+fn open(options: &Options, rules: &Rules) -> Result<Vec<Station>, Error> {
+    let mut places = Vec::new();
+    if !options.cgroups.is_empty() {
+        places.push(Place::Receiver(Receiver::open(&options.cgroups)?));
+    }
+    for interface in &options.interfaces {
+        places.push(Place::Forward(Forward::open(interface)?));
+    }
+    let station = |place| Station { place, policy: Policy::new(rules.clone()) };
+    Ok(places.into_iter().map(station).collect())
+}
+
+fn open_log(path: &Path) -> Result<File, Error> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.map_err(|why| Error::failed(format!("--json-log {}", path.display()), &why))
+}
+
+fn state(stations: &[Station], now: Time) -> Value {
+    let place = |Station { place, policy }: &Station| {
+        let name = place.name();
+        log::place(&name, now, policy.flows(), &place.maps().counters())
+    };
+    json!({ "monotonic_s": now.as_secs(), "places": stations.iter().map(place).collect::<Vec<_>>() })
+}
+
+fn summary(counters: &Counters) -> String {
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt } = counters;
+    format!(
+        "{acks} ACKs, {clamped} with a lower window, {held} of them held by what was offered before, {refused} \
+         refused, {unknown} of unknown flows, {exempt} exempt, {lost} reports lost"
+    )
+}
+
+fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
+    stations.iter_mut().try_for_each(|station| station.place.maps_mut().allow_until(now + ALLOWANCE))
+}
+
+fn wait(signals: &Signals, control: &Server, stations: &[Station]) -> Result<(), Error> {
+    let descriptors = [signals.fd.as_fd(), control.as_fd()];
+    let observed = stations.iter().map(|station| station.place.maps().as_fd());
+    let events = descriptors.into_iter().chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    let mut events: Vec<_> = events.collect();
+    let timeout = PollTimeout::try_from(HEARTBEAT.0 / 1_000_000).expect("a fraction of a second");
+    match poll(&mut events, timeout) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(why) => Err(Error::failed("cannot wait for observations", &why)),
+    }
+}
+
+/// The signals for the guard, blocked until the value is dropped.
+struct Signals {
+    fd: SignalFd,
+    previous: SigSet,
+}
+
+impl Signals {
+    fn open() -> Result<Signals, Error> {
+        let failed = |why: Errno| Error::failed("cannot receive signals", &why);
+        let mut mask = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            mask.add(signal);
+        }
+        let previous = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(failed)?;
+        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        let fd = SignalFd::with_flags(&mask, flags).map_err(failed)?;
+        Ok(Signals { fd, previous })
+    }
+
+    /// Returns a signal that has arrived, if any.
+    fn arrived(&self) -> Option<Signal> {
+        let signal = self.fd.read_signal().ok()??;
+        Signal::try_from(signal.ssi_signo.cast_signed()).ok()
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        let _ = self.previous.thread_set_mask();
+    }
+}

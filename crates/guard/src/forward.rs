@@ -1,0 +1,101 @@
+//! The guard on a router.
+
+use crate::Error;
+use crate::maps::Maps;
+use airwnd_units::Time;
+use aya::programs::SchedClassifier;
+use aya::programs::tc::{self, TcAttachType, TcError};
+use aya::{Ebpf, include_bytes_aligned};
+use nix::ifaddrs::getifaddrs;
+use std::io;
+
+/// Programs with the direction of the packets that they see.
+const PROGRAMS: [(&str, TcAttachType); 2] =
+    [("airwnd_data", TcAttachType::Egress), ("airwnd_acks", TcAttachType::Ingress)];
+/// Link types (`if_arp.h`) whose packets begin with an Ethernet header: Ethernet, loopback.
+const ETHERNET: [u16; 2] = [1, 772];
+/// Bytes of an Ethernet header.
+const ETHERNET_HEADER: u64 = 14;
+/// Link types whose packets begin with the IP header: none (TUN, WireGuard), PPP, raw IP, tunnels.
+const NO_HEADER: [u16; 5] = [65534, 512, 519, 768, 769];
+
+static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/forward.bpf.o"));
+
+/// Programs for the packets of an interface towards receivers, attached until the value is dropped or the process ends.
+pub(crate) struct Forward {
+    pub interface: String,
+    pub maps: Maps,
+    _ebpf: Ebpf,
+}
+
+impl Forward {
+    /// Loads the programs.
+    pub fn load() -> Result<Ebpf, Error> {
+        let mut ebpf = Ebpf::load(OBJECT).map_err(|why| Error::not_loaded(&why))?;
+        for (name, _) in PROGRAMS {
+            classifier(&mut ebpf, name).load().map_err(|why| Error::not_loaded(&why))?;
+        }
+        Ok(ebpf)
+    }
+
+    /// Loads the programs and attaches them to `interface`.
+    pub fn open(interface: &str) -> Result<Forward, Error> {
+        let header = link_header(interface)?;
+        let mut ebpf = Forward::load()?;
+        let maps = Maps::take(&mut ebpf, header)?;
+        for (name, direction) in PROGRAMS {
+            detach_old(interface, name, direction)?;
+            classifier(&mut ebpf, name)
+                .attach(interface, direction)
+                .map_err(|why| Error::failed(format!("cannot attach to interface {interface}"), &why))?;
+        }
+        Ok(Forward { interface: interface.to_string(), maps, _ebpf: ebpf })
+    }
+}
+
+fn classifier<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
+    let program = ebpf.program_mut(name).expect("the object has this program");
+    program.try_into().expect("a classifier")
+}
+
+impl Drop for Forward {
+    fn drop(&mut self) {
+        // The programs do nothing from now on, and are detached when the object is dropped.
+        let _ = self.maps.allow_until(Time::ZERO);
+    }
+}
+
+/// Since Linux 6.6 programs are detached when their process ends, so that a program that is there belongs to a guard.
+/// Before, they stay, and do nothing.
+fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<(), Error> {
+    match SchedClassifier::query_tcx(interface, direction) {
+        Ok((_, programs)) if programs.iter().any(|program| program.name_as_str() == Some(name)) => {
+            Err(Error::new(format!("interface {interface}: guarded by another process already")))
+        }
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let failed =
+                |why: TcError| Error::failed(format!("cannot attach to interface {interface}"), &why);
+            match tc::qdisc_add_clsact(interface) {
+                Err(TcError::NetlinkError(_)) | Ok(()) => {}
+                Err(why) => return Err(failed(why)),
+            }
+            // There is none after a regular end.
+            let _ = tc::qdisc_detach_program(interface, direction, name);
+            Ok(())
+        }
+    }
+}
+
+/// Bytes before the IP header of packets of an interface.
+fn link_header(interface: &str) -> Result<u64, Error> {
+    let failed = |why: nix::errno::Errno| Error::failed("cannot list interfaces", &io::Error::from(why));
+    let mut addresses = getifaddrs().map_err(failed)?.filter(|address| address.interface_name == interface);
+    let link = addresses.find_map(|address| Some(address.address?.as_link_addr()?.hatype()));
+    match link {
+        None => Err(Error::new(format!("interface {interface}: does not exist"))),
+        Some(kind) if ETHERNET.contains(&kind) => Ok(ETHERNET_HEADER),
+        Some(kind) if NO_HEADER.contains(&kind) => Ok(0),
+        Some(kind) => Err(Error::new(format!("interface {interface}: link type {kind} is not supported"))),
+    }
+}

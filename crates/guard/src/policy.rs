@@ -1,0 +1,618 @@
+//! Turns observations of flows into windows.
+
+use crate::observation::{Event, Observation, TimestampUnit};
+use crate::paths::{PathKey, Paths};
+use crate::rules::Rules;
+use airwnd_rwnd::{
+    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RwndController, SeqRange,
+    Spec,
+};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+/// A path with a shorter RTT is local: its queue is not the one to be kept short, and a window of a few segments would
+/// restrict its rate.
+const LOCAL_RTT: Span = Span::from_millis(2);
+/// Round trips without restriction at the start: slow start is to find the rate of the path first.
+const FREE_ROUNDS: u32 = 4;
+/// A flow that receives less in one RTT is restricted by its application, if it leaves most of the window unused.
+const BULK_SEGMENTS: u64 = 4;
+/// Consecutive round trips with less, after which a flow is no longer restricted.
+const QUIET_ROUNDS: u32 = 2;
+/// Time without an observation after which a flow starts anew, and after which it is removed.
+const IDLE: Span = Span::from_secs(1);
+const GONE: Span = Span::from_secs(3600);
+/// Windows lapse unless they are renewed.
+const VALID: Span = Span::from_secs(2);
+/// Windows are never smaller than this number of segments.
+const FLOOR_SEGMENTS: u64 = 2;
+/// RTT of a round before the first sample.
+const UNKNOWN_RTT: Span = Span::from_millis(100);
+/// Bytes of the timestamps option in each segment (RFC 7323 appendix A).
+const TIMESTAMPS_OPTION: u32 = 12;
+/// Interval in which the state of the device is computed.
+const DEVICE_INTERVAL: Span = Span::from_millis(10);
+
+/// Why a flow has its own window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A rule says so, or no rule applies.
+    Rule,
+    /// The peer is this host or near: the RTT is below 2 ms.
+    Local,
+    /// The RTT is not known yet, or the connection or a transfer has begun a few round trips ago.
+    Starting,
+    /// Idle, restricted by its application, or sending.
+    Quiet,
+}
+
+/// What the guard does with a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// Offers at most this window.
+    Window(Bytes),
+    /// Leaves the flow alone.
+    Untouched(Reason),
+}
+
+/// The window that a flow is to offer from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// At most this many bytes; `None`: the receiver's own window.
+    pub window: Option<Bytes>,
+    /// The receiver offers its own window from this time on.
+    pub valid_until: Time,
+}
+
+/// State of a flow for display.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Identifier.
+    pub flow: u64,
+    /// Address of the receiver.
+    pub local: SocketAddr,
+    /// Address of the sender.
+    pub remote: SocketAddr,
+    /// Index of the interface; 0: unknown.
+    pub interface: u32,
+    /// Identifier of the cgroup; 0: unknown.
+    pub cgroup: u64,
+    /// Rate at which payload has arrived in the last round trip.
+    pub rate: BitRate,
+    /// Mean RTT of the last round trip; `None`: no sample.
+    pub rtt: Option<Span>,
+    /// Least RTT of the path; `None`: unknown.
+    pub least_rtt: Option<Span>,
+    /// Bytes received in order since the flow was first seen.
+    pub received: Bytes,
+    /// Bytes offered and not yet received.
+    pub offered: Bytes,
+    /// Window in force; `None`: the receiver's own.
+    pub clamp: Option<Bytes>,
+    /// What the guard does.
+    pub treatment: Treatment,
+    /// Time of the last observation.
+    pub seen: Time,
+}
+
+/// The controllers of all flows.
+///
+/// It does no I/O and has no clock: time comes with the observations.
+#[derive(Debug)]
+pub struct Policy {
+    rules: Rules,
+    flows: HashMap<u64, Flow>,
+    paths: Paths,
+    device: Device,
+    device_at: Time,
+}
+
+impl Policy {
+    /// Creates a policy without flows.
+    pub fn new(rules: Rules) -> Policy {
+        Policy {
+            rules,
+            flows: HashMap::new(),
+            paths: Paths::default(),
+            device: Device::default(),
+            device_at: Time::ZERO,
+        }
+    }
+
+    /// Processes a report; returns the window of the flow from now on; `None`: the flow has ended.
+    pub fn on_observation(&mut self, seen: &Observation) -> Option<Target> {
+        if seen.event == Event::Closed {
+            self.flows.remove(&seen.flow);
+            return None;
+        }
+        self.refresh_device(seen.time);
+        let flow = self.flows.entry(seen.flow).or_insert_with(|| Flow::new(seen));
+        let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
+        Some(target)
+    }
+
+    /// Removes flows that have not been observed for an hour, and their paths; returns the identifiers.
+    pub fn expire(&mut self, now: Time) -> Vec<u64> {
+        self.paths.expire(now);
+        let gone: Vec<u64> =
+            self.flows.iter().filter(|(_, flow)| now.since(flow.seen) >= GONE).map(|(id, _)| *id).collect();
+        for id in &gone {
+            self.flows.remove(id);
+        }
+        gone
+    }
+
+    /// Replaces the rules. Every flow starts anew.
+    pub fn set_rules(&mut self, rules: Rules) {
+        self.rules = rules;
+        self.flows.values_mut().for_each(Flow::restart);
+    }
+
+    /// Learns the least RTTs over an interface anew, because its routes have changed.
+    pub fn forget_paths(&mut self, interface: u32) {
+        self.paths.forget(interface);
+        for flow in self.flows.values_mut().filter(|flow| flow.path.0 == interface) {
+            flow.restart();
+        }
+    }
+
+    /// Returns the flows, in no particular order.
+    pub fn flows(&self) -> impl Iterator<Item = Status> {
+        self.flows.iter().map(|(id, flow)| flow.status(*id, &self.paths))
+    }
+
+    fn refresh_device(&mut self, now: Time) {
+        if now.since(self.device_at) < DEVICE_INTERVAL {
+            return;
+        }
+        self.device_at = now;
+        let receiving = || self.flows.values().filter(|flow| flow.is_receiving(now));
+        let received = || receiving().map(|flow| Bytes(flow.observer.received()));
+        self.device = Device {
+            connections: receiving().count() as u32,
+            least_received: received().min().unwrap_or_default(),
+            most_received: received().max().unwrap_or_default(),
+            link: None,
+        };
+    }
+}
+
+/// A connection that receives data.
+#[derive(Debug)]
+struct Flow {
+    local: SocketAddr,
+    remote: SocketAddr,
+    path: PathKey,
+    cgroup: u64,
+    mss: Bytes,
+    observer: Observer,
+    /// `None`: the flow is not controlled since its last round trips.
+    controller: Option<Box<dyn RwndController>>,
+    round: Round,
+    treatment: Treatment,
+    clamp: Option<Bytes>,
+    seen: Time,
+    segments: u32,
+    copied: u64,
+}
+
+impl Flow {
+    fn new(seen: &Observation) -> Flow {
+        let option = if seen.timestamps.is_some() { TIMESTAMPS_OPTION } else { 0 };
+        let mss = Bytes(u64::from(seen.mss - option));
+        let mut observer = Observer::new(mss, false);
+        // Data up to here was not observed.
+        observer.synchronise(seen.ack - 1, Some(seen.unit.clock()));
+        observer.set_shift(seen.shift);
+        Flow {
+            local: seen.local,
+            remote: seen.remote,
+            path: (seen.interface, seen.remote.ip()),
+            cgroup: seen.cgroup,
+            mss,
+            observer,
+            controller: None,
+            round: Round::new(seen.time),
+            treatment: Treatment::Untouched(Reason::Starting),
+            clamp: None,
+            seen: seen.time,
+            segments: seen.segments,
+            copied: 0,
+        }
+    }
+
+    /// The next data is treated as that of a new transfer.
+    fn restart(&mut self) {
+        self.controller = None;
+        self.round = Round::new(self.seen);
+    }
+
+    /// `spec`: the controller; `None`: the receiver's own windows.
+    fn on_observation(
+        &mut self,
+        seen: &Observation,
+        spec: Option<&Spec>,
+        paths: &mut Paths,
+        device: Device,
+    ) -> Target {
+        let rtt = self.observer.rtt();
+        if seen.time.since(self.seen) >= IDLE.max(rtt.unwrap_or_default() * 4) {
+            self.seen = seen.time;
+            self.restart();
+        }
+        self.seen = seen.time;
+        self.clamp = seen.clamp;
+        self.path.0 = seen.interface;
+        let build = || {
+            let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
+            // Where no rule applies, this controller observes only.
+            let observer = Spec::Fixed(Default::default());
+            spec.unwrap_or(&observer).build(&ReceiverContext { mss: self.mss, buffer, seed: seen.flow })
+        };
+        let controller = self.controller.get_or_insert_with(build);
+        // Data may have used a window that was offered since the last observation.
+        let before = Outgoing { ack: self.observer.nxt(), edge: seen.edge, ts_val: None };
+        self.observer.on_sent(seen.time, &before);
+        let mut in_order = 0;
+        for segment in incoming(&self.observer, seen, self.segments) {
+            let observed = self.observer.on_segment(seen.time, &segment);
+            let view = self.observer.view(seen.free, seen.unread, device);
+            controller.on_segment(&observed.arrival, &view);
+            in_order += u64::from(observed.in_order);
+            self.round.add(&observed.arrival);
+        }
+        self.segments = seen.segments;
+        if seen.event == Event::Ack {
+            let sent = Outgoing { ack: seen.ack, edge: seen.edge, ts_val: seen.ack_ts_val };
+            self.observer.on_sent(seen.time, &sent);
+        }
+        let view = self.observer.view(seen.free, seen.unread, device);
+        let copied = self.observer.received().saturating_sub(seen.unread.0);
+        if in_order > 0 || copied > self.copied {
+            controller.on_copied(seen.time, Bytes(copied.saturating_sub(self.copied)), &view);
+            self.copied = self.copied.max(copied);
+        }
+        let samples = [seen.least_rtt, self.observer.view(seen.free, seen.unread, device).min_rtt];
+        for sample in samples.into_iter().flatten() {
+            let least = paths.add(seen.time, self.path, sample);
+            if self.round.least.is_none_or(|known| least < known) {
+                self.round.least = Some(least);
+                controller.on_path_rtt(seen.time, least);
+            }
+        }
+        let window = match controller.window(seen.time, &view) {
+            Advertisement::Window(window) | Advertisement::Code { window, .. } => window,
+        };
+        self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
+        self.treatment = self.treat(spec.map(|_| window));
+        if self.round.quiet >= QUIET_ROUNDS {
+            self.controller = None;
+            self.round.count = 0;
+        }
+        let window = match self.treatment {
+            Treatment::Window(window) => Some(window),
+            Treatment::Untouched(_) => None,
+        };
+        Target { window, valid_until: seen.time + VALID }
+    }
+
+    /// `window`: what the controller offers; `None`: no rule applies.
+    fn treat(&self, window: Option<Bytes>) -> Treatment {
+        let Some(window) = window else { return Treatment::Untouched(Reason::Rule) };
+        let is_near = self.round.least.is_some_and(|least| least < LOCAL_RTT);
+        let reason = if is_near || self.remote.ip().is_loopback() || self.local.ip() == self.remote.ip() {
+            Reason::Local
+        } else if self.round.quiet >= QUIET_ROUNDS {
+            Reason::Quiet
+        } else if self.round.count < FREE_ROUNDS {
+            Reason::Starting
+        } else {
+            return Treatment::Window(window.max(self.mss * FLOOR_SEGMENTS));
+        };
+        Treatment::Untouched(reason)
+    }
+
+    fn is_receiving(&self, now: Time) -> bool {
+        self.round.quiet < QUIET_ROUNDS && now.since(self.seen) < IDLE
+    }
+
+    fn status(&self, flow: u64, paths: &Paths) -> Status {
+        Status {
+            flow,
+            local: self.local,
+            remote: self.remote,
+            interface: self.path.0,
+            cgroup: self.cgroup,
+            rate: self.round.rate,
+            rtt: self.observer.rtt(),
+            least_rtt: paths.least(self.path),
+            received: Bytes(self.observer.received()),
+            offered: Bytes(u64::from(self.observer.offered())),
+            clamp: self.clamp,
+            treatment: self.treatment,
+            seen: self.seen,
+        }
+    }
+}
+
+/// Returns the data that has arrived since the last observation, as at most two runs of consecutive bytes: those that
+/// came in order, and those beyond a gap.
+fn incoming(
+    observer: &Observer,
+    seen: &Observation,
+    segments: u32,
+) -> impl Iterator<Item = Incoming> + use<> {
+    let first = observer.nxt();
+    let is_on_the_way = seen.unit == TimestampUnit::Unknown;
+    // A router sees each segment, also those that bring nothing new.
+    let advance = if is_on_the_way { 0 } else { seen.ack.since(first) };
+    let in_order = SeqRange { start: first, end: first + advance };
+    let mut beyond = seen.range;
+    // The receiver reports a range beyond a gap again until the gap is filled.
+    while !is_on_the_way && let Some(known) = observer.already_received(beyond) {
+        if known.start != beyond.start || known.is_empty() {
+            break;
+        }
+        beyond.start = known.end;
+    }
+    let mut left = seen.segments.wrapping_sub(segments).max(1);
+    let timestamps = seen.timestamps;
+    [in_order, beyond].into_iter().filter(|range| range.start.is_before(range.end)).map(move |range| {
+        Incoming {
+            seq: range.start,
+            len: range.end - range.start,
+            segments: std::mem::replace(&mut left, 1),
+            fin: false,
+            timestamps,
+            one_way_delay: None,
+        }
+    })
+}
+
+/// Bytes of a flow per round trip.
+#[derive(Debug)]
+struct Round {
+    since: Time,
+    bytes: u64,
+    rate: BitRate,
+    /// Round trips since the start of the transfer, without quiet ones.
+    count: u32,
+    /// Consecutive quiet round trips.
+    quiet: u32,
+    /// Least RTT that the controller knows.
+    least: Option<Span>,
+}
+
+impl Round {
+    fn new(now: Time) -> Round {
+        Round { since: now, bytes: 0, rate: BitRate(0), count: 0, quiet: 0, least: None }
+    }
+
+    fn add(&mut self, arrival: &Arrival) {
+        self.bytes += arrival.new.0;
+    }
+
+    /// Ends the round trip if it is complete.
+    fn end(&mut self, now: Time, rtt: Option<Span>, mss: Bytes, offered: Bytes) {
+        let elapsed = now.since(self.since);
+        let length = rtt.unwrap_or(UNKNOWN_RTT);
+        if elapsed < length || elapsed == Span::ZERO {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        self.since = now;
+        self.rate = BitRate::of(Bytes(bytes), elapsed);
+        let per_rtt = (u128::from(bytes) * u128::from(length.0) / u128::from(elapsed.0)) as u64;
+        if per_rtt < BULK_SEGMENTS * mss.0 && per_rtt < offered.0 / 2 {
+            self.quiet += 1;
+        } else {
+            self.quiet = 0;
+            self.count = self.count.saturating_add(u32::from(rtt.is_some()));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use airwnd_catalog::{Node, Param};
+    use airwnd_rwnd::{Seq, Timestamps};
+    use proptest::prelude::*;
+
+    const MSS: u32 = 1000;
+
+    fn spec(text: &str) -> Spec {
+        Spec::read(&Node::from_json(text, "test").unwrap()).unwrap()
+    }
+
+    fn policy(text: &str) -> Policy {
+        Policy::new(Rules::all(spec(text)))
+    }
+
+    fn fixed() -> Policy {
+        policy(r#"{"kind": "fixed", "limit": "20000B"}"#)
+    }
+
+    /// Of a connection from 198.51.100.1, port 443, over interface 2, in cgroup 1.
+    pub(crate) fn observation(rtt: Span) -> Observation {
+        Observation {
+            time: START,
+            flow: 1,
+            cgroup: 1,
+            event: Event::Ack,
+            ack: Seq(u32::MAX - 5 * MSS),
+            edge: Seq(u32::MAX - 5 * MSS) + (1 << 20),
+            range: SeqRange::default(),
+            segments: 0,
+            timestamps: None,
+            ack_ts_val: None,
+            unit: TimestampUnit::Microseconds,
+            mss: MSS + TIMESTAMPS_OPTION,
+            unread: Bytes::ZERO,
+            free: Bytes(1 << 20),
+            clamp: None,
+            least_rtt: Some(rtt),
+            interface: 2,
+            local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
+            remote: SocketAddr::new([198, 51, 100, 1].into(), 443),
+            shift: 7,
+        }
+    }
+
+    /// A connection with constant RTT that receives the same number of segments in each.
+    struct Connection {
+        seen: Observation,
+        rtt: Span,
+        offered: u32,
+    }
+
+    impl Connection {
+        fn open(flow: u64, at: Time, rtt: Span) -> Connection {
+            let seen = observation(rtt);
+            let seen = Observation { time: at, flow, ..seen };
+            let seen = Observation { timestamps: echo(at, rtt), ..seen };
+            Connection { seen, rtt, offered: 1 << 20 }
+        }
+
+        /// Data that arrives one RTT after the last.
+        fn receive(&mut self, policy: &mut Policy, segments: u32) -> Option<Bytes> {
+            self.seen.time += self.rtt;
+            self.seen.ack += segments * MSS;
+            self.seen.edge = self.seen.ack + self.offered;
+            self.seen.segments += segments;
+            self.seen.timestamps = echo(self.seen.time, self.rtt);
+            policy.on_observation(&self.seen).and_then(|target| target.window)
+        }
+
+        fn treatment(&self, policy: &Policy) -> Treatment {
+            policy.flows().find(|status| status.flow == self.seen.flow).unwrap().treatment
+        }
+    }
+
+    fn echo(at: Time, rtt: Span) -> Option<Timestamps> {
+        Some(Timestamps { val: (at.0 / 1000) as u32, ecr: ((at.0 - rtt.0) / 1000) as u32 })
+    }
+
+    const START: Time = Time(1 << 50);
+
+    #[test]
+    fn a_bulk_receiver_is_controlled_after_its_first_round_trips() {
+        let mut policy = fixed();
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&connection.seen);
+        let windows: Vec<_> = (0..8).map(|_| connection.receive(&mut policy, 10)).collect();
+        let limit = Some(Bytes(20_000));
+        assert_eq!(windows, [None, None, None, limit, limit, limit, limit, limit]);
+        let status = policy.flows().next().unwrap();
+        // 10 segments in 20 ms
+        assert_eq!(status.rate, BitRate(4_000_000));
+        assert_eq!((status.rtt, status.received), (Some(Span::from_millis(20)), Bytes(80_000)));
+    }
+
+    #[test]
+    fn an_application_limited_receiver_is_released_and_starts_anew() {
+        let mut policy = fixed();
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&connection.seen);
+        for _ in 0..8 {
+            connection.receive(&mut policy, 10);
+        }
+        assert_eq!(connection.receive(&mut policy, 1), Some(Bytes(20_000)));
+        assert_eq!(connection.receive(&mut policy, 1), None);
+        assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Quiet));
+        assert_eq!(connection.receive(&mut policy, 10), None);
+        assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Starting));
+    }
+
+    #[test]
+    fn a_receiver_held_at_two_segments_is_not_application_limited() {
+        let mut policy = policy(r#"{"kind": "fixed", "limit": "2000B"}"#);
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        connection.offered = 2 * MSS;
+        connection.seen.edge = connection.seen.ack + 2 * MSS;
+        policy.on_observation(&connection.seen);
+        let window = (0..20).map(|_| connection.receive(&mut policy, 2)).last().unwrap();
+        assert_eq!(window, Some(Bytes(2000)));
+    }
+
+    #[test]
+    fn an_idle_connection_starts_anew() {
+        let mut policy = fixed();
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&connection.seen);
+        for _ in 0..8 {
+            connection.receive(&mut policy, 10);
+        }
+        connection.seen.time += Span::from_secs(5);
+        assert_eq!(connection.receive(&mut policy, 10), None);
+        assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Starting));
+    }
+
+    #[test]
+    fn a_local_peer_is_left_alone() {
+        let mut policy = fixed();
+        let mut connection = Connection::open(1, START, Span::from_micros(500));
+        policy.on_observation(&connection.seen);
+        assert!((0..20).all(|_| connection.receive(&mut policy, 10).is_none()));
+        assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Local));
+    }
+
+    #[test]
+    fn a_late_connection_uses_the_least_rtt_of_its_path() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut first = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&first.seen);
+        for _ in 0..8 {
+            first.receive(&mut policy, 10);
+        }
+        // All that it sees is 80 ms, 60 of them in the queue.
+        let mut late = Connection::open(2, first.seen.time, Span::from_millis(80));
+        policy.on_observation(&late.seen);
+        let window = (0..8).map(|_| late.receive(&mut policy, 40)).last().unwrap();
+        // lambda RTTmin / RTT cwnd = 2 * 20/80 * 40 segments
+        assert_eq!(window, Some(Bytes(20_000)));
+        policy.forget_paths(2);
+        let window = (0..8).map(|_| late.receive(&mut policy, 40)).last().unwrap();
+        assert_eq!(window, Some(Bytes(80_000)));
+    }
+
+    #[test]
+    fn a_closed_connection_is_forgotten_and_a_silent_one_after_an_hour() {
+        let mut policy = fixed();
+        let connection = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&connection.seen);
+        let closed = Observation { event: Event::Closed, ..connection.seen.clone() };
+        assert_eq!(policy.on_observation(&closed), None);
+        assert_eq!(policy.flows().count(), 0);
+        policy.on_observation(&connection.seen);
+        assert!(policy.expire(START + Span::from_secs(3599)).is_empty());
+        assert_eq!(policy.expire(START + Span::from_secs(3600)), [1]);
+    }
+
+    proptest! {
+        /// Whatever is reported, a window has at least two segments, and memory is bounded by the number of flows.
+        #[test]
+        fn any_report_yields_a_window_of_at_least_two_segments(
+            kind in prop::sample::select(vec!["drwa", "dfcsd", "rtac", "rledbat", "fixed", "autotuning"]),
+            reports in prop::collection::vec(prop::array::uniform32(any::<u32>()), 1..200),
+        ) {
+            let mut policy = policy(&format!("\"{kind}\""));
+            let mut time = START;
+            for words in reports {
+                let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                // One of the three events.
+                bytes[124] %= 3;
+                let Some(seen) = Observation::read(&bytes) else { continue };
+                time += Span(seen.time.0 % 100_000_000);
+                let seen = Observation { time, flow: seen.flow % 4, ..seen };
+                if let Some(Target { window: Some(window), valid_until }) = policy.on_observation(&seen) {
+                    let mss = policy.flows[&seen.flow].mss;
+                    prop_assert!(window >= mss * 2, "{window:?} {mss:?}");
+                    prop_assert_eq!(valid_until, time + VALID);
+                }
+                prop_assert!(policy.flows.len() <= 4);
+            }
+        }
+    }
+}

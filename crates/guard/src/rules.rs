@@ -1,0 +1,253 @@
+//! Which controller a flow gets.
+
+use crate::error::Error;
+use crate::observation::Observation;
+use airwnd_catalog::{Fault, Node, Param, Params};
+use airwnd_rwnd::Spec;
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+/// A rules file.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd guard")]
+struct Document {
+    /// Rules in the order in which they are tried.
+    #[param(unit = "rules", source = "the rules file")]
+    rule: Vec<Entry>,
+}
+
+/// Flows and their controller.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd guard", check)]
+struct Entry {
+    /// Port of the sender; `none`: any.
+    #[param(default = None, range = 1..=65_535, unit = "1", source = "the rules file")]
+    port: Option<u64>,
+    /// Network of the sender, as in 192.0.2.0/24 or 2001:db8::/32; `none`: any.
+    #[param(default = None, unit = "prefix", source = "the rules file")]
+    peer: Option<String>,
+    /// Interface that receives the data; `none`: any.
+    #[param(default = None, unit = "name", source = "the rules file")]
+    interface: Option<String>,
+    /// Folder of the cgroup of the socket, or of one above it; `none`: any. On a router no flow has a cgroup.
+    #[param(default = None, unit = "path", source = "the rules file")]
+    cgroup: Option<String>,
+    /// Receive-window control, as in scenarios; `none`: the receiver's own windows.
+    #[param(unit = "rwnd", source = "the rules file")]
+    rwnd: Option<Spec>,
+}
+
+impl Entry {
+    fn check(&self) -> Result<(), Fault> {
+        if let Some(Err(why)) = self.peer.as_deref().map(prefix) {
+            return Err(Fault::new("peer", why));
+        }
+        let refusal = self.rwnd.as_ref().and_then(|spec| can_run(spec).err());
+        refusal.map_or(Ok(()), |why| Err(Fault::new("rwnd", why)))
+    }
+}
+
+/// Names of this machine, for what observations contain.
+pub(crate) trait Names {
+    /// Index of an interface.
+    fn interface(&self, name: &str) -> Result<u32, String>;
+    /// Identifiers of a cgroup and of those below.
+    fn cgroups(&self, path: &str) -> Result<HashSet<u64>, String>;
+}
+
+/// Rules in their order; the first that applies to a flow counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rules(Vec<Rule>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Rule {
+    port: Option<u16>,
+    peer: Option<(IpAddr, u8)>,
+    interface: Option<u32>,
+    cgroups: Option<HashSet<u64>>,
+    spec: Option<Spec>,
+}
+
+impl Rules {
+    /// One rule for all flows.
+    pub fn all(spec: Spec) -> Rules {
+        Rules(vec![Rule { port: None, peer: None, interface: None, cgroups: None, spec: Some(spec) }])
+    }
+
+    /// Reads a file of this name.
+    pub(crate) fn read(text: &str, name: &str, names: &dyn Names) -> Result<Rules, Error> {
+        let node = Node::from_toml(text, name)?;
+        let document = Document::read(&node)?;
+        document.check_values().map_err(|fault| fault.at(&node))?;
+        let rules = document.rule.into_iter().enumerate().map(|(index, entry)| {
+            resolve(entry, names)
+                .map_err(|fault| fault.within(&format!("[{index}]")).within("rule").at(&node))
+        });
+        Ok(Rules(rules.collect::<Result<_, _>>()?))
+    }
+
+    /// Returns the controller of a flow; `None`: its own windows.
+    pub fn choose(&self, seen: &Observation) -> Option<&Spec> {
+        self.0.iter().find(|rule| rule.applies(seen)).and_then(|rule| rule.spec.as_ref())
+    }
+}
+
+impl Rule {
+    fn applies(&self, seen: &Observation) -> bool {
+        self.port.is_none_or(|port| port == seen.remote.port())
+            && self.peer.is_none_or(|(network, bits)| contains(network, bits, seen.remote.ip()))
+            && self.interface.is_none_or(|interface| interface == seen.interface)
+            && self.cgroups.as_ref().is_none_or(|cgroups| cgroups.contains(&seen.cgroup))
+    }
+}
+
+fn resolve(entry: Entry, names: &dyn Names) -> Result<Rule, Fault> {
+    let fault = |key: &'static str| move |why: String| Fault::new(key, why);
+    Ok(Rule {
+        port: entry.port.map(|port| port as u16),
+        peer: entry.peer.as_deref().map(prefix).transpose().map_err(fault("peer"))?,
+        interface: entry
+            .interface
+            .map(|name| names.interface(&name))
+            .transpose()
+            .map_err(fault("interface"))?,
+        cgroups: entry.cgroup.map(|path| names.cgroups(&path)).transpose().map_err(fault("cgroup"))?,
+        spec: entry.rwnd,
+    })
+}
+
+/// Reads `address/bits`, or an address alone.
+fn prefix(text: &str) -> Result<(IpAddr, u8), String> {
+    let refused = || format!("`{text}` is not a network; write it as in 192.0.2.0/24 or 2001:db8::/32");
+    let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+    let address: IpAddr = address.parse().map_err(|_| refused())?;
+    let longest = if address.is_ipv4() { 32 } else { 128 };
+    let bits = bits.map_or(Ok(longest), |bits| bits.parse().map_err(|_| refused()))?;
+    if bits > longest { Err(refused()) } else { Ok((address, bits)) }
+}
+
+fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
+    match (network, address) {
+        (IpAddr::V4(network), IpAddr::V4(address)) => {
+            u32::from(network).checked_shr(32 - u32::from(bits)).unwrap_or(0)
+                == u32::from(address).checked_shr(32 - u32::from(bits)).unwrap_or(0)
+        }
+        (IpAddr::V6(network), IpAddr::V6(address)) => {
+            u128::from(network).checked_shr(128 - u32::from(bits)).unwrap_or(0)
+                == u128::from(address).checked_shr(128 - u32::from(bits)).unwrap_or(0)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the controller has what it needs on a real machine.
+pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
+    let needs = spec.capabilities();
+    if needs.needs.link {
+        return Err("needs the rate of the link, which is known in a simulation only".into());
+    }
+    if needs.sender_half.is_some() || needs.needs_one_way_delay {
+        return Err("needs a part at the sender, which the guard does not have".into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::tests::observation;
+    use airwnd_units::Span;
+    use proptest::prelude::*;
+
+    struct Machine;
+
+    impl Names for Machine {
+        fn interface(&self, name: &str) -> Result<u32, String> {
+            if name == "wan" { Ok(2) } else { Err(format!("no interface is named `{name}`")) }
+        }
+        fn cgroups(&self, path: &str) -> Result<HashSet<u64>, String> {
+            if path == "/a" { Ok(HashSet::from([1, 5])) } else { Err(format!("no cgroup {path}")) }
+        }
+    }
+
+    fn read(text: &str) -> Result<Rules, String> {
+        Rules::read(text, "rules.toml", &Machine).map_err(|error| error.to_string())
+    }
+
+    fn kind(rules: &str) -> Option<&'static str> {
+        let rules = read(rules).unwrap();
+        // From 198.51.100.1, port 443, over interface 2, for a socket of cgroup 1.
+        rules.choose(&observation(Span::from_millis(20))).map(|spec| match spec {
+            Spec::Drwa(_) => "drwa",
+            Spec::Dfcsd(_) => "dfcsd",
+            _ => "other",
+        })
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_counts() {
+        let last = "\n[[rule]]\nrwnd = \"dfcsd\"";
+        for (scope, applies) in [
+            ("", true),
+            ("port = 443", true),
+            ("port = 80", false),
+            ("peer = \"198.51.100.0/24\"", true),
+            ("peer = \"198.51.100.2\"", false),
+            ("peer = \"0.0.0.0/0\"", true),
+            ("peer = \"::/0\"", false),
+            ("interface = \"wan\"", true),
+            ("cgroup = \"/a\"\nport = 443", true),
+            ("cgroup = \"/a\"\nport = 80", false),
+        ] {
+            let rules = format!("[[rule]]\n{scope}\nrwnd = \"drwa\"{last}");
+            assert_eq!(kind(&rules), Some(if applies { "drwa" } else { "dfcsd" }), "{scope}");
+        }
+        assert_eq!(kind(&format!("[[rule]]\nport = 443\nrwnd = \"none\"{last}")), None);
+        assert_eq!(kind("[[rule]]\nport = 80\nrwnd = \"drwa\""), None);
+    }
+
+    #[test]
+    fn errors_name_file_line_and_key() {
+        for (rules, error) in [
+            (
+                "[[rule]]\npeer = \"1.2.3.4/33\"\nrwnd = \"drwa\"",
+                "rules.toml:2: rule[0].peer: `1.2.3.4/33` is not a network; \
+                 write it as in 192.0.2.0/24 or 2001:db8::/32",
+            ),
+            (
+                "[[rule]]\nrwnd = \"drwa\"\n[[rule]]\ninterface = \"lan\"\nrwnd = \"drwa\"",
+                "rules.toml:4: rule[1].interface: no interface is named `lan`",
+            ),
+            (
+                "[[rule]]\nrwnd = \"oracle\"",
+                "rules.toml:2: rule[0].rwnd: needs the rate of the link, which is known in a simulation only",
+            ),
+            ("[[rule]]\nport = 0\nrwnd = \"drwa\"", "rules.toml:2: rule[0].port: 0 is outside 1..65535"),
+        ] {
+            assert_eq!(read(rules), Err(error.to_string()));
+        }
+        assert!(
+            read("[[rule]]\nports = 1\nrwnd = \"drwa\"").unwrap_err().starts_with("rules.toml:2: rule[0]")
+        );
+    }
+
+    proptest! {
+        /// Any text is a set of rules, or refused in one line that names the file.
+        #[test]
+        fn any_text_is_read_or_refused_in_one_line(
+            parts in prop::collection::vec(
+                prop::sample::select(vec![
+                    "[[rule]]\n", "port = ", "peer = ", "interface = ", "cgroup = ", "rwnd = ", "443\n", "-1\n", "1e9\n",
+                    "\"wan\"\n", "\"/a\"\n", "\"drwa\"\n", "\"none\"\n", "{ kind = \"drwa\", lambda = 1.5 }\n",
+                    "\"10.0.0.0/8\"\n", "\"::/129\"\n", "\"/\"\n", "[rule]\n", "\n", "\"", "=", "\u{1f4f1}", "\r\u{0}",
+                ]),
+                0..24,
+            ),
+        ) {
+            if let Err(error) = read(&parts.concat()) {
+                prop_assert!(error.starts_with("rules.toml"), "{error}");
+                prop_assert!(!error.contains('\n'), "{error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! System calls without a safe wrapper elsewhere.
+#![expect(unsafe_code, reason = "system calls")]
+
+use airwnd_units::Time;
+use nix::errno::Errno;
+use nix::time::{ClockId, clock_gettime};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+/// Time of the clock that eBPF programs read.
+pub(crate) fn now() -> Time {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has this clock");
+    Time(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// Cookie of the network namespace of this thread.
+pub(crate) fn netns_cookie() -> io::Result<u64> {
+    let socket = std::net::UdpSocket::bind(("127.0.0.1", 0))?;
+    let mut cookie = 0_u64;
+    let mut size = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes to `cookie`.
+    Errno::result(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok(cookie)
+}
+
+/// BPF_CGROUP_SOCK_OPS of `enum bpf_attach_type`.
+const CGROUP_SOCK_OPS: u32 = 3;
+const PROG_ATTACH: libc::c_long = 8;
+const PROG_DETACH: libc::c_long = 9;
+const ALLOW_MULTI: u32 = 2;
+
+/// The part of `union bpf_attr` for attaching programs.
+#[repr(C)]
+struct Attachment {
+    target: RawFd,
+    program: RawFd,
+    kind: u32,
+    flags: u32,
+    replaced: u32,
+}
+
+/// Attaches a program for socket operations to a cgroup, beside others. In contrast to a link of aya, the attachment
+/// outlives this process: after a SIGKILL the program still gives the sockets their windows back.
+pub(crate) fn attach(cgroup: impl AsFd, program: impl AsFd) -> io::Result<()> {
+    change(PROG_ATTACH, cgroup.as_fd(), program.as_fd(), ALLOW_MULTI)
+}
+
+/// Detaches a program.
+pub(crate) fn detach(cgroup: impl AsFd, program: impl AsFd) -> io::Result<()> {
+    change(PROG_DETACH, cgroup.as_fd(), program.as_fd(), 0)
+}
+
+const PROG_QUERY: libc::c_long = 16;
+/// Most programs of a cgroup that are looked at.
+const PROGRAMS: usize = 64;
+
+/// The part of `union bpf_attr` for queries.
+#[repr(C)]
+struct Query {
+    target: RawFd,
+    kind: u32,
+    query_flags: u32,
+    attach_flags: u32,
+    programs: u64,
+    count: u32,
+    reserved: u32,
+}
+
+/// Returns the identifiers of the programs for socket operations that are attached to this cgroup itself.
+pub(crate) fn attached(cgroup: impl AsFd) -> io::Result<Vec<u32>> {
+    let mut programs = [0_u32; PROGRAMS];
+    let mut query = Query {
+        target: cgroup.as_fd().as_raw_fd(),
+        kind: CGROUP_SOCK_OPS,
+        query_flags: 0,
+        attach_flags: 0,
+        programs: programs.as_mut_ptr() as u64,
+        count: PROGRAMS as u32,
+        reserved: 0,
+    };
+    // SAFETY: the kernel reads and writes `query`, of this size, and writes at most `count` numbers to `programs`.
+    Errno::result(unsafe { libc::syscall(libc::SYS_bpf, PROG_QUERY, &raw mut query, size_of::<Query>()) })?;
+    Ok(programs[..(query.count as usize).min(PROGRAMS)].to_vec())
+}
+
+fn change(
+    command: libc::c_long,
+    cgroup: BorrowedFd<'_>,
+    program: BorrowedFd<'_>,
+    flags: u32,
+) -> io::Result<()> {
+    let attachment = Attachment {
+        target: cgroup.as_raw_fd(),
+        program: program.as_raw_fd(),
+        kind: CGROUP_SOCK_OPS,
+        flags,
+        replaced: 0,
+    };
+    // SAFETY: the kernel reads `attachment`, of this size; both descriptors are open.
+    Errno::result(unsafe {
+        libc::syscall(libc::SYS_bpf, command, &raw const attachment, size_of::<Attachment>())
+    })?;
+    Ok(())
+}
