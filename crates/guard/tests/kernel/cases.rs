@@ -1,5 +1,6 @@
 //! The tests.
 
+use crate::roles;
 use crate::session::Session;
 use crate::wire::Ack;
 
@@ -12,6 +13,7 @@ pub const ALL: &[Case] = &[
     ("existing_connections_are_adopted", existing_connections_are_adopted),
     ("a_second_guard_is_refused", a_second_guard_is_refused),
     ("a_guard_follows_one_that_was_killed", a_guard_follows_one_that_was_killed),
+    ("closed_connections_are_forgotten", closed_connections_are_forgotten),
     ("changed_rules_apply_at_once", changed_rules_apply_at_once),
     ("a_router_limits_windows_until_it_is_killed", || forwarded("kill", false)),
     ("a_router_limits_windows_until_its_exit", || forwarded("stop", false)),
@@ -113,4 +115,15 @@ fn changed_rules_apply_at_once() -> Result<(), String> {
         });
     std::fs::remove_file(&path).expect("a file");
     result
+}
+
+fn closed_connections_are_forgotten() -> Result<(), String> {
+    let mut session = Session::prepare("churn", false, &FIXED)?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    assert_eq!(session.order(roles::CHURN), "churned");
+    // The last reports may still be in the ring buffer.
+    while session.order("status") != "receiver: 1 flows" {}
+    session.await_acks(ENOUGH, "the window is still limited", is_limited);
+    Ok(())
 }
