@@ -66,6 +66,11 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
     for line in stdin().lines() {
         match line.expect("text").as_str() {
             "guard" => guard = Some(start(arguments)),
+            "let windows shrink" => {
+                std::fs::write("/proc/sys/net/ipv4/tcp_shrink_window", "1")
+                    .expect("a sysctl since Linux 6.5");
+                say("done");
+            }
             "status" => say(&status(guard.as_ref().expect("a guard"))),
             order @ ("connect" | CHURN) => use_network(order),
             "kill" => end(guard.take().expect("a guard"), Signal::SIGKILL),
