@@ -138,9 +138,10 @@ ALWAYS_INLINE void apply(void *ctx, struct tcp_sock *tcp, struct socket_state *s
 		__u32 floor = FLOOR_SEGMENTS * tcp->advmss;
 		if (target < floor)
 			target = floor;
-		// Where the administrator lets windows shrink, the edge would move back.
-		if (may_shrink(tcp) && target < offered(tcp))
-			target = offered(tcp);
+		// Where the administrator lets windows shrink, the edge would move back. The kernel rounds down there.
+		__u32 least = offered(tcp) + (1u << BITS(tcp, rx_opt.rcv_wscale)) - 1;
+		if (may_shrink(tcp) && target < least)
+			target = least;
 	}
 	bool clamps = target && target < state->own_clamp;
 	if (!clamps && !state->clamp)

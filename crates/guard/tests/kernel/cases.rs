@@ -1,5 +1,6 @@
 //! The tests.
 
+use crate::roles;
 use crate::session::Session;
 use crate::wire::Ack;
 
@@ -10,8 +11,10 @@ pub const ALL: &[Case] = &[
     ("a_window_is_limited_and_released_at_exit", || released("stop", false)),
     ("ipv6_connections_are_guarded", || released("kill", true)),
     ("existing_connections_are_adopted", existing_connections_are_adopted),
+    ("no_edge_moves_back_where_windows_may_shrink", no_edge_moves_back_where_windows_may_shrink),
     ("a_second_guard_is_refused", a_second_guard_is_refused),
     ("a_guard_follows_one_that_was_killed", a_guard_follows_one_that_was_killed),
+    ("closed_connections_are_forgotten", closed_connections_are_forgotten),
     ("changed_rules_apply_at_once", changed_rules_apply_at_once),
     ("a_router_limits_windows_until_it_is_killed", || forwarded("kill", false)),
     ("a_router_limits_windows_until_its_exit", || forwarded("stop", false)),
@@ -48,6 +51,22 @@ fn existing_connections_are_adopted() -> Result<(), String> {
     session.order("stop");
     assert_eq!(session.order("connect"), "connected");
     session.await_acks(ENOUGH, "no guard runs", is_free);
+    assert_eq!(session.order("guard"), "guarding");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    Ok(())
+}
+
+/// The kernel would move the edge back to the clamp at once. By itself it does so, too, but not as far.
+fn no_edge_moves_back_where_windows_may_shrink() -> Result<(), String> {
+    if !std::fs::exists("/proc/sys/net/ipv4/tcp_shrink_window").expect("/proc") {
+        return Err("no sysctl tcp_shrink_window".to_string());
+    }
+    let mut session = Session::prepare("shrinks", false, &FIXED)?;
+    session.order("stop");
+    session.order("let windows shrink");
+    session.taken_back = 1 << 20;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is large", |ack| ack.window > 3 << 20);
     assert_eq!(session.order("guard"), "guarding");
     session.await_acks(ENOUGH, "the window is limited", is_limited);
     Ok(())
@@ -113,4 +132,15 @@ fn changed_rules_apply_at_once() -> Result<(), String> {
         });
     std::fs::remove_file(&path).expect("a file");
     result
+}
+
+fn closed_connections_are_forgotten() -> Result<(), String> {
+    let mut session = Session::prepare("churn", false, &FIXED)?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    assert_eq!(session.order(roles::CHURN), "churned");
+    // The last reports may still be in the ring buffer.
+    while session.order("status") != "receiver: 1 flows" {}
+    session.await_acks(ENOUGH, "the window is still limited", is_limited);
+    Ok(())
 }

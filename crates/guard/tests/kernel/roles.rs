@@ -29,7 +29,8 @@ pub fn play(role: &str, arguments: &[&str]) -> bool {
         (SENDER, [port]) => sender(port.parse().expect("a port")),
         (RECEIVER, [cgroup, peer, guard @ ..]) => {
             std::fs::write(format!("{cgroup}/cgroup.procs"), "0").expect("a cgroup");
-            obey(guard, || connect(peer.parse().expect("an address")));
+            let peer = peer.parse().expect("an address");
+            obey(guard, |order| if order == CHURN { churn(peer) } else { connect(peer) });
         }
         (ROUTER, [peer, guard @ ..]) => router(peer, guard),
         (CLIENT, [peer]) => {
@@ -55,12 +56,23 @@ fn sender(port: u16) {
     }
 }
 
-fn obey(arguments: &[&str], mut connect: impl FnMut()) {
+/// Opens a connection, reads some bytes and closes it, often.
+pub const CHURN: &str = "churn";
+const CHURNED: usize = 300;
+
+/// Carries out orders from standard input; `use_network` those that are not about the guard.
+fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
     let mut guard = None;
     for line in stdin().lines() {
         match line.expect("text").as_str() {
             "guard" => guard = Some(start(arguments)),
-            "connect" => connect(),
+            "let windows shrink" => {
+                std::fs::write("/proc/sys/net/ipv4/tcp_shrink_window", "1")
+                    .expect("a sysctl since Linux 6.5");
+                say("done");
+            }
+            "status" => say(&status(guard.as_ref().expect("a guard"))),
+            order @ ("connect" | CHURN) => use_network(order),
             "kill" => end(guard.take().expect("a guard"), Signal::SIGKILL),
             "stop" => end(guard.take().expect("a guard"), Signal::SIGTERM),
             "second" => say(&refusal(arguments)),
@@ -100,7 +112,7 @@ fn router(peer: &str, arguments: &[&str]) {
     // Under nsenter the name of this program's own file would mean nsenter's.
     let program = std::env::current_exe().expect("its path");
     let mut clients = Vec::new();
-    obey(arguments, || {
+    obey(arguments, |_| {
         let mut client = Command::new("nsenter");
         client.args(["-t", pid, "-n"]).arg(&program).args([CLIENT, peer]);
         clients.push(client.spawn().expect("nsenter of util-linux"));
@@ -128,6 +140,22 @@ fn start(arguments: &[&str]) -> Child {
 fn refusal(arguments: &[&str]) -> String {
     let output = guard_command(arguments).output().expect("the program of this crate");
     format!("{:?} {}", output.status.code(), String::from_utf8_lossy(&output.stderr).trim_end())
+}
+
+/// The line of `guard status` about this guard.
+fn status(guard: &Child) -> String {
+    let output = guard_command(&["status"]).output().expect("the program of this crate");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let start = format!("guard {}, ", guard.id());
+    text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_default().to_string()
+}
+
+fn churn(peer: SocketAddr) {
+    for _ in 0..CHURNED {
+        let mut stream = TcpStream::connect(peer).expect("a listener");
+        stream.read_exact(&mut [0; 20_000]).expect("a sender");
+    }
+    say("churned");
 }
 
 fn connect(peer: SocketAddr) {
