@@ -118,7 +118,9 @@ mod tests {
     fn figures_have_labels_and_basic_units() {
         let state = json!({"places": [{
             "place": "forward \"a", "counters": {"acks": 7},
-            "flows": [{"receiver": "192.0.2.1:4000", "sender": "198.51.100.1:443", "rate_kbps": 9650.0, "rtt_ms": null}],
+            "flows": [{
+                "receiver": "192.0.2.1:4000", "sender": "198.51.100.1:443", "rate_kbps": 9650.0, "rtt_ms": null,
+            }],
         }]});
         let page = page(&state);
         let expected = [
