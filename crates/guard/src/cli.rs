@@ -11,6 +11,7 @@ use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Exit code for bad input, and for a system on which the guard cannot run.
@@ -58,6 +59,9 @@ struct Run {
     /// Append the state of all flows to FILE every second, as one JSON object per line
     #[arg(long, value_name = "FILE")]
     json_log: Option<PathBuf>,
+    /// Serve the state of all flows to Prometheus at ADDRESS, as in 127.0.0.1:9550; there is no authentication
+    #[arg(long, value_name = "ADDRESS")]
+    prometheus: Option<SocketAddr>,
 }
 
 /// Runs the command `name` with these arguments; returns the exit code.
@@ -112,7 +116,13 @@ fn run(run: &Run) -> Result<(), Error> {
         Some(path) => Source::File(path.clone()),
         None => Source::All(read_spec(&run.rwnd)?),
     };
-    daemon::run(&Options { cgroups, interfaces, source, json_log: run.json_log.clone() })
+    daemon::run(&Options {
+        cgroups,
+        interfaces,
+        source,
+        json_log: run.json_log.clone(),
+        prometheus: run.prometheus,
+    })
 }
 
 fn status(json: bool) -> Result<(), Error> {

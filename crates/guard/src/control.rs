@@ -1,6 +1,6 @@
 //! The socket by which `guard status` asks a running guard for its state.
 
-use crate::Error;
+use crate::{Error, system};
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
@@ -10,7 +10,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Folder of the sockets, unless systemd provides one. One socket per guard, named by its process.
+/// Folder of the sockets, unless systemd provides one. One socket per guard, named by its process and its network
+/// namespace: in containers the numbers of processes begin anew.
 const FOLDER: &str = "/run/airwnd-guard";
 /// A reader that does not read must not hold up heartbeats.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -29,13 +30,14 @@ impl Server {
     /// Opens a socket that only its owner can use.
     pub fn open() -> Result<Server, Error> {
         let folder = folder();
-        let path = folder.join(format!("{}.sock", std::process::id()));
+        let netns = system::netns_cookie()
+            .map_err(|why| Error::failed("cannot identify the network namespace", &why))?;
+        let path = folder.join(format!("{}-{netns}.sock", std::process::id()));
         let open = || {
             fs::create_dir_all(&folder)?;
             // The folder closes the gap between making the socket and its permissions.
             fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
-            // Of a process that was killed.
-            let _ = fs::remove_file(&path);
+            remove_dead(&folder)?;
             let listener = UnixListener::bind(&path)?;
             fs::set_permissions(&path, Permissions::from_mode(0o600))?;
             listener.set_nonblocking(true)?;
@@ -71,6 +73,16 @@ impl Drop for Server {
     }
 }
 
+/// Removes the sockets of processes that were killed.
+fn remove_dead(folder: &Path) -> io::Result<()> {
+    for path in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
+        if UnixStream::connect(&path).is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Returns the state of each running guard with its process identifier.
 pub(crate) fn ask() -> Result<Vec<(String, Value)>, Error> {
     let folder = folder();
@@ -80,7 +92,8 @@ pub(crate) fn ask() -> Result<Vec<(String, Value)>, Error> {
     };
     let mut states = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
-        let process = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let process = name.split('-').next().unwrap_or_default().to_string();
         match read(&path) {
             Ok(text) => {
                 let state = serde_json::from_str(&text)

@@ -5,6 +5,7 @@ use crate::forward::Forward;
 use crate::log;
 use crate::machine::Machine;
 use crate::maps::Maps;
+use crate::prometheus::Exporter;
 use crate::receiver::Receiver;
 use crate::rules::Rules;
 use crate::{Counters, Error, Policy, system};
@@ -17,6 +18,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -38,6 +40,7 @@ pub(crate) struct Options {
     pub interfaces: Vec<String>,
     pub source: Source,
     pub json_log: Option<PathBuf>,
+    pub prometheus: Option<SocketAddr>,
 }
 
 /// Where the rules come from.
@@ -75,6 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut read_at = options.source.changed();
     let mut stations = open(options, &options.source.read()?)?;
     let control = Server::open()?;
+    let exporter = options.prometheus.map(Exporter::open).transpose()?;
     beat(&mut stations, system::now())?;
     for station in &mut stations {
         if let Place::Receiver(receiver) = &mut station.place {
@@ -91,7 +95,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             Some(_) => break,
             None => false,
         };
-        wait(&signals, &control, &stations)?;
+        wait(&signals, &control, exporter.as_ref(), &stations)?;
+        if let Some(exporter) = &exporter {
+            exporter.answer(|| state(&stations, system::now()));
+        }
         control.answer(|| state(&stations, system::now()));
         for Station { place, policy } in &mut stations {
             place.maps_mut().observe(|seen| policy.on_observation(seen));
@@ -209,11 +216,16 @@ fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
     stations.iter_mut().try_for_each(|station| station.place.maps_mut().allow_until(now + ALLOWANCE))
 }
 
-fn wait(signals: &Signals, control: &Server, stations: &[Station]) -> Result<(), Error> {
-    let descriptors = [signals.fd.as_fd(), control.as_fd()];
+fn wait(
+    signals: &Signals,
+    control: &Server,
+    exporter: Option<&Exporter>,
+    stations: &[Station],
+) -> Result<(), Error> {
+    let descriptors = [signals.fd.as_fd(), control.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
     let observed = stations.iter().map(|station| station.place.maps().as_fd());
-    let events = descriptors.into_iter().chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    let mut events: Vec<_> = events.collect();
+    let mut events: Vec<_> =
+        descriptors.chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     let timeout = PollTimeout::try_from(HEARTBEAT.0 / 1_000_000).expect("a fraction of a second");
     match poll(&mut events, timeout) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),

@@ -24,6 +24,7 @@ mod maps;
 mod observation;
 mod paths;
 mod policy;
+mod prometheus;
 mod receiver;
 mod rules;
 mod system;

@@ -237,7 +237,8 @@ mod tests {
         fn any_text_is_read_or_refused_in_one_line(
             parts in prop::collection::vec(
                 prop::sample::select(vec![
-                    "[[rule]]\n", "port = ", "peer = ", "interface = ", "cgroup = ", "rwnd = ", "443\n", "-1\n", "1e9\n",
+                    "[[rule]]\n", "port = ", "peer = ", "interface = ", "cgroup = ", "rwnd = ", "443\n", "-1\n",
+                    "1e9\n",
                     "\"wan\"\n", "\"/a\"\n", "\"drwa\"\n", "\"none\"\n", "{ kind = \"drwa\", lambda = 1.5 }\n",
                     "\"10.0.0.0/8\"\n", "\"::/129\"\n", "\"/\"\n", "[rule]\n", "\n", "\"", "=", "\u{1f4f1}", "\r\u{0}",
                 ]),
