@@ -54,7 +54,8 @@ pub struct LinkSettings {
     pub queue_bytes: Option<Bytes>,
     /// Queue limit in packets towards the server. This key, `queue_bytes_up` and `aqm_up` describe the queue towards the
     /// server if one of them is set; `none` for all: it equals the one towards the UEs.
-    #[param(default = None, range = 1..=100_000_000, unit = "packets", source = "mahimahi mm-link, --uplink-queue")]
+    #[param(default = None, range = 1..=100_000_000)]
+    #[param(unit = "packets", source = "mahimahi mm-link, --uplink-queue")]
     pub queue_up: Option<u64>,
     /// Queue limit in bytes towards the server, framing included; `none`: see `queue_up`.
     #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000))]
