@@ -74,6 +74,8 @@ def run(job: Job) -> Result:
         "sysctls": [(f"net/ipv4/{name}", value) for name, value in job.sysctls.items()],
         "device_queue": 10_000,
         "captures_output": False,
+        "logs": [],
+        "once": [],
         "clock": {"busy_wait": False, "realtime": True, "lateness_limit_ns": 1_000_000},
         "pcap": None,
     }
