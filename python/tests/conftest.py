@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 import hypothesis
 import pytest
@@ -52,10 +53,18 @@ rwnd = "autotuning"
 """
 
 
-def run_async(coroutine: Coroutine[None, None, None]) -> None:
-    """Run a coroutine in a thread of its own: the browser's event loop may be running in this one."""
+Result = TypeVar("Result")
+
+
+def in_thread(function: Callable[[], Result]) -> Result:
+    """Run a function that starts an event loop: the browser's one may be running in this thread."""
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(asyncio.run, coroutine).result()
+        return pool.submit(function).result()
+
+
+def run_async(coroutine: Coroutine[None, None, None]) -> None:
+    """Run a coroutine in an event loop of its own."""
+    in_thread(lambda: asyncio.run(coroutine))
 
 
 def script(name: str, folder: Path = ROOT / "docs" / "_site") -> ModuleType:

@@ -12,7 +12,7 @@ import pytest
 from airwnd.link import server
 from airwnd.link.server import Servers
 
-from .conftest import run_async
+from .conftest import in_thread, run_async
 
 HEAD = re.compile(rb"HTTP/1\.1 (\d+) .*?\r\n\r\n", re.DOTALL)
 
@@ -204,7 +204,7 @@ def test_a_port_in_use_is_one_line(
 
         monkeypatch.setattr(server, "start", clash)
         monkeypatch.setattr(server, "iperf3", lambda: None)
-        assert server.main() == 1
+        assert in_thread(server.main) == 1
     assert capsys.readouterr().err == "airwnd: server: Address already in use\n"
 
 

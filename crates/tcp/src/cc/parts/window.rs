@@ -70,7 +70,8 @@ impl Window {
         self.set(self.segments() + segments);
     }
 
-    //= RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2.3 (L = 2)
+    //= RFC 5681 §3.1 eq. 2 and 3
+    //= RFC 3465 §2.3: L = 2
     /// Grows as NewReno: in slow start by one segment per ACK, or by the acknowledged ones up to two; then by 1 / cwnd
     /// per ACK or per acknowledged segment.
     pub fn grow_as_reno(&mut self, acked: Bytes, growth: Growth) {
