@@ -57,5 +57,5 @@ def test_senders_are_those_of_linux() -> None:
     # The kernel's one-way delays contain the random offset of timestamps: it never sees a long queue.
     assert float(rows["lp"]["kernel_kbps"]) > 9000
     assert float(rows["lp"]["simulated_kbps"]) < 1000
-    # It yields before or, depending on the phase of its clock, after the losses of slow start: 226 and 1105 kbit/s.
+    # It yields before or, by the phase of its clock, after the losses of slow start: 226 and 1105 kbit/s.
     assert float(rows["lp tcp_timestamps=2"]["kernel_kbps"]) < 2000
