@@ -76,8 +76,8 @@ impl Paths {
         self.paths.get(&key).map_or(0, |path| path.changes)
     }
 
-    /// Begins a dip if the minimum must be measured again, and ends one that is over. `rtt`: current RTT of a connection
-    /// with a lowered window.
+    /// Begins a dip if the minimum must be measured again, and ends one that is over. `rtt`: current RTT of a
+    /// connection with a lowered window.
     pub fn measure_again(&mut self, now: Time, key: PathKey, rtt: Span) {
         self.end_dip(now, key.0);
         let is_stale = self.paths.get(&key).is_some_and(|path| now.since(path.confirmed) >= CONFIRMED);

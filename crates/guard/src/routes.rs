@@ -38,8 +38,8 @@ impl Routes {
         Ok(Routes(open().map_err(|why| Error::failed("cannot follow changes of routes", &why))?))
     }
 
-    /// Passes each change since the last call to `on_change`. Announcements that found the buffer full are lost: a longer
-    /// path is then learned later.
+    /// Passes each change since the last call to `on_change`. Announcements that found the buffer full are lost: a
+    /// longer path is then learned later.
     pub fn changed(&self, mut on_change: impl FnMut(Change)) {
         let mut datagram = Vec::with_capacity(DATAGRAM);
         loop {

@@ -59,8 +59,8 @@ struct Setting {
     lost: u64,
 }
 
-/// Returns the data of each millisecond, as one run of segments with its arrival time, or nothing. A run has at least two
-/// segments, so that it is acknowledged at once.
+/// Returns the data of each millisecond, as one run of segments with its arrival time, or nothing. A run has at least
+/// two segments, so that it is acknowledged at once.
 ///
 /// The queueing delay rises or falls for some time, always more slowly than time passes; there is no queue in the first
 /// RTTs. A lost run arrives one RTT later, in place of other data.
@@ -259,6 +259,7 @@ fn with_a_report_per_arrival_the_windows_are_equal() {
             let first = controlled_from(&guarded);
             prop_assert!(first.is_some_and(|first| reports[first].1.time < Time::ZERO + Span::from_secs(2)),
                 "{text}: {first:?}");
+            prop_assert!(guarded.iter().flatten().any(|window| Some(*window) != guarded[reports.len() - 1]));
             for place in first.unwrap_or_default()..reports.len() {
                 let (arrived, seen) = &reports[place];
                 let window = simulated[arrived - 1];
