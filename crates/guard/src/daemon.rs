@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::maps::Maps;
 use crate::prometheus::Exporter;
 use crate::receiver::Receiver;
+use crate::routes::{Change, Routes};
 use crate::rules::Rules;
 use crate::{Counters, Error, Policy, system};
 use airwnd_rwnd::Spec;
@@ -77,6 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut log = options.json_log.as_deref().map(open_log).transpose()?;
     let mut read_at = options.source.changed();
     let mut stations = open(options, &options.source.read()?)?;
+    let routes = Routes::open()?;
     let control = Server::open()?;
     let exporter = options.prometheus.map(Exporter::open).transpose()?;
     beat(&mut stations, system::now())?;
@@ -95,7 +97,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             Some(_) => break,
             None => false,
         };
-        wait(&signals, &control, exporter.as_ref(), &stations)?;
+        wait(&signals, &control, &routes, exporter.as_ref(), &stations)?;
+        routes.changed(|change| stations.iter_mut().for_each(|station| station.on_change(change)));
         if let Some(exporter) = &exporter {
             exporter.answer(|| state(&stations, system::now()));
         }
@@ -168,6 +171,17 @@ struct Station {
     policy: Policy,
 }
 
+impl Station {
+    fn on_change(&mut self, change: Change) {
+        match &self.place {
+            Place::Receiver(_) => self.policy.forget_paths(change.interface),
+            // Its flows are known by the interface towards the receivers; the paths lead over others.
+            Place::Forward(forward) if change.is_default => self.policy.forget_paths(forward.index),
+            Place::Forward(_) => {}
+        }
+    }
+}
+
 /// Applies the rules as they are now. After an error the former rules stay.
 fn reload(source: &Source, stations: &mut [Station]) {
     match source.read() {
@@ -219,10 +233,12 @@ fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
 fn wait(
     signals: &Signals,
     control: &Server,
+    routes: &Routes,
     exporter: Option<&Exporter>,
     stations: &[Station],
 ) -> Result<(), Error> {
-    let descriptors = [signals.fd.as_fd(), control.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
+    let descriptors =
+        [signals.fd.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
     let observed = stations.iter().map(|station| station.place.maps().as_fd());
     let mut events: Vec<_> =
         descriptors.chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();

@@ -7,6 +7,7 @@ use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
 use aya::{Ebpf, include_bytes_aligned};
 use nix::ifaddrs::getifaddrs;
+use nix::net::if_::if_nametoindex;
 use std::io;
 
 /// Programs with the direction of the packets that they see.
@@ -24,6 +25,7 @@ static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/forward
 /// Programs for the packets of an interface towards receivers, attached until the value is dropped or the process ends.
 pub(crate) struct Forward {
     pub interface: String,
+    pub index: u32,
     pub maps: Maps,
     _ebpf: Ebpf,
 }
@@ -41,6 +43,8 @@ impl Forward {
     /// Loads the programs and attaches them to `interface`.
     pub fn open(interface: &str) -> Result<Forward, Error> {
         let header = link_header(interface)?;
+        let index =
+            if_nametoindex(interface).map_err(|why| Error::failed(format!("interface {interface}"), &why))?;
         let mut ebpf = Forward::load()?;
         let maps = Maps::take(&mut ebpf, header)?;
         for (name, direction) in PROGRAMS {
@@ -49,7 +53,7 @@ impl Forward {
                 .attach(interface, direction)
                 .map_err(|why| Error::failed(format!("cannot attach to interface {interface}"), &why))?;
         }
-        Ok(Forward { interface: interface.to_string(), maps, _ebpf: ebpf })
+        Ok(Forward { interface: interface.to_string(), index, maps, _ebpf: ebpf })
     }
 }
 

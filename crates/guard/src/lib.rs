@@ -26,6 +26,7 @@ mod paths;
 mod policy;
 mod prometheus;
 mod receiver;
+mod routes;
 mod rules;
 mod system;
 mod table;

@@ -9,61 +9,170 @@ pub(crate) type PathKey = (u32, IpAddr);
 
 /// Time after which a path that no connection uses is forgotten.
 const UNUSED: Span = Span::from_secs(600);
+/// Time without an RTT near the minimum after which it is measured again. Linux keeps a minimum RTT for as long
+/// (tcp_min_rtt_wlen), and a dip of four RTTs of 100 ms each takes 0.13 % of it.
+const CONFIRMED: Span = Span::from_secs(300);
+/// Length of a dip in RTTs of the connection that begins it. The first two drain the queue, since an offered window is
+/// not taken back.
+const DIP_ROUNDS: u64 = 4;
+/// Shortest dip: that of BBR (draft-cardwell-iccrg-bbr-congestion-control-02 §4.3.5, ProbeRTTDuration).
+const SHORTEST_DIP: Span = Span::from_millis(200);
+/// Reciprocal of the share by which RTTs near the minimum exceed it.
+const NEAR: u64 = 8;
 
 /// Least RTT of each path.
 ///
 /// A connection that begins while others fill the queue never sees the path without queueing. Its own minimum would be
-/// too long, and it would displace the others. The minimum does not expire while the path is used: the connections that
-/// are controlled keep a queue of their own, which would become part of the minimum.
+/// too long, and it would displace the others. The minimum does not just expire: connections that are controlled keep a
+/// queue of their own, which would become part of the next minimum, and so on. When no RTT has been near the minimum
+/// for some time, all connections over the interface have a small window for a few RTTs, a dip. The minimum within the
+/// dip then replaces the former one, if it is longer.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(HashMap<PathKey, Path>);
+pub(crate) struct Paths {
+    paths: HashMap<PathKey, Path>,
+    dips: HashMap<u32, Dip>,
+}
 
 #[derive(Debug)]
 struct Path {
     least: Span,
     used: Time,
+    /// Time of the last RTT near the minimum.
+    confirmed: Time,
+    /// Least RTT since the queue was drained, in a dip.
+    drained: Option<Span>,
+    /// Number of times that a longer minimum has replaced the former one.
+    changes: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Dip {
+    drained: Time,
+    until: Time,
 }
 
 impl Paths {
-    /// Adds an RTT of a connection; returns the minimum.
-    pub fn add(&mut self, now: Time, key: PathKey, rtt: Span) -> Span {
-        let path = self.0.entry(key).or_insert(Path { least: rtt, used: now });
+    /// Adds an RTT of a connection.
+    pub fn add(&mut self, now: Time, key: PathKey, rtt: Span) {
+        let new = Path { least: rtt, used: now, confirmed: now, drained: None, changes: 0 };
+        let path = self.paths.entry(key).or_insert(new);
         path.used = now;
         path.least = path.least.min(rtt);
-        path.least
+        if is_near(rtt, path.least) {
+            path.confirmed = now;
+        }
+        if self.dips.get(&key.0).is_some_and(|dip| now >= dip.drained) {
+            path.drained = Some(path.drained.map_or(rtt, |known| known.min(rtt)));
+        }
     }
 
     /// Returns the minimum of a path; `None`: unknown.
     pub fn least(&self, key: PathKey) -> Option<Span> {
-        self.0.get(&key).map(|path| path.least)
+        self.paths.get(&key).map(|path| path.least)
+    }
+
+    /// Returns how often a longer minimum has replaced the former one.
+    pub fn changes(&self, key: PathKey) -> u32 {
+        self.paths.get(&key).map_or(0, |path| path.changes)
+    }
+
+    /// Begins a dip if the minimum must be measured again, and ends one that is over. `rtt`: current RTT of a
+    /// connection with a lowered window.
+    pub fn measure_again(&mut self, now: Time, key: PathKey, rtt: Span) {
+        self.end_dip(now, key.0);
+        let is_stale = self.paths.get(&key).is_some_and(|path| now.since(path.confirmed) >= CONFIRMED);
+        if is_stale && !self.dips.contains_key(&key.0) {
+            let length = (rtt * DIP_ROUNDS).max(SHORTEST_DIP);
+            self.dips.insert(key.0, Dip { drained: now + length / 2, until: now + length });
+        }
+    }
+
+    /// Returns whether the connections over this interface are to have a small window now.
+    pub fn is_dip(&self, now: Time, interface: u32) -> bool {
+        self.dips.get(&interface).is_some_and(|dip| now < dip.until)
+    }
+
+    fn end_dip(&mut self, now: Time, interface: u32) {
+        if self.dips.get(&interface).is_none_or(|dip| now < dip.until) {
+            return;
+        }
+        self.dips.remove(&interface);
+        for (_, path) in self.paths.iter_mut().filter(|((index, _), _)| *index == interface) {
+            let Some(least) = path.drained.take() else { continue };
+            path.confirmed = now;
+            if !is_near(least, path.least) {
+                path.least = least;
+                path.changes += 1;
+            }
+        }
     }
 
     /// Forgets the paths over an interface, whose routes have changed.
     pub fn forget(&mut self, interface: u32) {
-        self.0.retain(|(index, _), _| *index != interface);
+        self.paths.retain(|(index, _), _| *index != interface);
+        self.dips.remove(&interface);
     }
 
     /// Forgets paths that have not been used for long.
     pub fn expire(&mut self, now: Time) {
-        self.0.retain(|_, path| now.since(path.used) < UNUSED);
+        self.paths.retain(|_, path| now.since(path.used) < UNUSED);
+        self.dips.retain(|_, dip| now.since(dip.until) < UNUSED);
     }
+}
+
+fn is_near(rtt: Span, least: Span) -> bool {
+    rtt <= least + least / NEAR
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const KEY: PathKey = (1, IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
+
+    fn at(ms: u64) -> Time {
+        Time(ms * 1_000_000)
+    }
+
     #[test]
     fn a_path_keeps_its_minimum_until_it_changes_or_is_unused() {
-        let (key, other) = ((1, [192, 0, 2, 1].into()), (2, [192, 0, 2, 1].into()));
+        let (key, other) = (KEY, (2, KEY.1));
         let mut paths = Paths::default();
         let ms = Span::from_millis;
-        assert_eq!(paths.add(Time::ZERO, key, ms(30)), ms(30));
-        assert_eq!(paths.add(Time::ZERO, key, ms(40)), ms(30));
-        assert_eq!(paths.add(Time::ZERO + Span::from_secs(300), other, ms(50)), ms(50));
+        paths.add(Time::ZERO, key, ms(30));
+        paths.add(Time::ZERO, key, ms(40));
+        assert_eq!(paths.least(key), Some(ms(30)));
+        paths.add(Time::ZERO + Span::from_secs(300), other, ms(50));
         paths.expire(Time::ZERO + Span::from_secs(601));
         assert_eq!((paths.least(key), paths.least(other)), (None, Some(ms(50))));
         paths.forget(2);
         assert_eq!(paths.least(other), None);
+    }
+
+    /// Uses a path for ten minutes with a queue that makes its RTT `queued`, and `drained` in dips; returns the minimum
+    /// at the end and the number of milliseconds in dips.
+    fn after_ten_minutes(queued: Span, drained: Span) -> (Span, u64) {
+        let mut paths = Paths::default();
+        paths.add(at(0), KEY, Span::from_millis(20));
+        let mut dips = 0;
+        let mut since = 0;
+        for ms in 1..600_000 {
+            paths.measure_again(at(ms), KEY, queued);
+            let is_dip = paths.is_dip(at(ms), KEY.0);
+            dips += u64::from(is_dip);
+            since = if is_dip { since + 1 } else { 0 };
+            // The queue takes an RTT to drain.
+            let rtt = if since * 1_000_000 > queued.0 { drained } else { queued };
+            paths.add(at(ms), KEY, rtt);
+        }
+        (paths.least(KEY).unwrap(), dips)
+    }
+
+    #[test]
+    fn a_longer_path_is_learned_and_a_standing_queue_is_not() {
+        let ms = Span::from_millis;
+        assert_eq!(after_ten_minutes(ms(60), ms(20)), (ms(20), 240));
+        assert_eq!(after_ten_minutes(ms(150), ms(50)), (ms(50), 600));
+        assert_eq!(after_ten_minutes(ms(22), ms(22)), (ms(20), 0));
     }
 }

@@ -27,6 +27,10 @@ const GONE: Span = Span::from_secs(3600);
 const VALID: Span = Span::from_secs(2);
 /// Windows are never smaller than this number of segments.
 const FLOOR_SEGMENTS: u64 = 2;
+/// Window while the least RTT of a path is measured again, in segments: as in BBR's ProbeRTT.
+const DIP_SEGMENTS: u64 = 4;
+/// Round trips after a change of the route whose RTTs may be those of the former route.
+const UNSETTLED_ROUNDS: u32 = 3;
 /// RTT of a round before the first sample.
 const UNKNOWN_RTT: Span = Span::from_millis(100);
 /// Bytes of the timestamps option in each segment (RFC 7323 appendix A).
@@ -153,7 +157,7 @@ impl Policy {
     pub fn forget_paths(&mut self, interface: u32) {
         self.paths.forget(interface);
         for flow in self.flows.values_mut().filter(|flow| flow.path.0 == interface) {
-            flow.restart();
+            flow.leave_path();
         }
     }
 
@@ -195,6 +199,12 @@ struct Flow {
     seen: Time,
     segments: u32,
     copied: u64,
+    /// Changes of the path's least RTT that the controller knows of.
+    changes: u32,
+    /// Round trips to come whose RTTs are not those of the path.
+    unsettled: u32,
+    /// Least RTT by the kernel.
+    kernel_rtt: Option<Span>,
 }
 
 impl Flow {
@@ -219,6 +229,9 @@ impl Flow {
             seen: seen.time,
             segments: seen.segments,
             copied: 0,
+            changes: 0,
+            unsettled: 0,
+            kernel_rtt: None,
         }
     }
 
@@ -226,6 +239,12 @@ impl Flow {
     fn restart(&mut self) {
         self.controller = None;
         self.round = Round::new(self.seen);
+    }
+
+    /// The path has become another one.
+    fn leave_path(&mut self) {
+        self.restart();
+        self.unsettled = UNSETTLED_ROUNDS;
     }
 
     /// `spec`: the controller; `None`: the receiver's own windows.
@@ -244,6 +263,7 @@ impl Flow {
         self.seen = seen.time;
         self.clamp = seen.clamp;
         self.path.0 = seen.interface;
+        let is_dip = paths.is_dip(seen.time, self.path.0) && matches!(self.treatment, Treatment::Window(_));
         let build = || {
             let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
             // Where no rule applies, this controller observes only.
@@ -258,7 +278,10 @@ impl Flow {
         for segment in incoming(&self.observer, seen, self.segments) {
             let observed = self.observer.on_segment(seen.time, &segment);
             let view = self.observer.view(seen.free, seen.unread, device);
-            controller.on_segment(&observed.arrival, &view);
+            // A dip says nothing about the rate of the path.
+            if !is_dip {
+                controller.on_segment(&observed.arrival, &view);
+            }
             in_order += u64::from(observed.in_order);
             self.round.add(&observed.arrival);
         }
@@ -270,25 +293,44 @@ impl Flow {
         let view = self.observer.view(seen.free, seen.unread, device);
         let copied = self.observer.received().saturating_sub(seen.unread.0);
         if in_order > 0 || copied > self.copied {
-            controller.on_copied(seen.time, Bytes(copied.saturating_sub(self.copied)), &view);
+            if !is_dip {
+                controller.on_copied(seen.time, Bytes(copied.saturating_sub(self.copied)), &view);
+            }
             self.copied = self.copied.max(copied);
         }
-        let samples = [seen.least_rtt, self.observer.view(seen.free, seen.unread, device).min_rtt];
+        // The kernel keeps its minimum although the path has changed.
+        let kernel_rtt = seen.least_rtt.filter(|rtt| Some(*rtt) != self.kernel_rtt);
+        self.kernel_rtt = seen.least_rtt;
+        let samples = [kernel_rtt, self.observer.rtt().filter(|_| self.unsettled == 0)];
         for sample in samples.into_iter().flatten() {
-            let least = paths.add(seen.time, self.path, sample);
-            if self.round.least.is_none_or(|known| least < known) {
-                self.round.least = Some(least);
-                controller.on_path_rtt(seen.time, least);
-            }
+            paths.add(seen.time, self.path, sample);
+        }
+        if let Some(least) = paths.least(self.path)
+            && self.round.least.is_none_or(|known| least < known)
+        {
+            self.round.least = Some(least);
+            controller.on_path_rtt(seen.time, least);
         }
         let window = match controller.window(seen.time, &view) {
             Advertisement::Window(window) | Advertisement::Code { window, .. } => window,
         };
-        self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
+        let has_ended = self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
+        self.unsettled -= self.unsettled.min(u32::from(has_ended));
         self.treatment = self.treat(spec.map(|_| window));
         if self.round.quiet >= QUIET_ROUNDS {
             self.controller = None;
             self.round.count = 0;
+        }
+        if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, self.observer.rtt()) {
+            paths.measure_again(seen.time, self.path, rtt);
+            if paths.is_dip(seen.time, self.path.0) {
+                *window = self.mss * DIP_SEGMENTS;
+            }
+        }
+        if self.changes != paths.changes(self.path) {
+            self.changes = paths.changes(self.path);
+            // The controller knows the former minimum.
+            self.restart();
         }
         let window = match self.treatment {
             Treatment::Window(window) => Some(window),
@@ -393,12 +435,12 @@ impl Round {
         self.bytes += arrival.new.0;
     }
 
-    /// Ends the round trip if it is complete.
-    fn end(&mut self, now: Time, rtt: Option<Span>, mss: Bytes, offered: Bytes) {
+    /// Ends the round trip if it is complete; returns whether it is.
+    fn end(&mut self, now: Time, rtt: Option<Span>, mss: Bytes, offered: Bytes) -> bool {
         let elapsed = now.since(self.since);
         let length = rtt.unwrap_or(UNKNOWN_RTT);
         if elapsed < length || elapsed == Span::ZERO {
-            return;
+            return false;
         }
         let bytes = std::mem::take(&mut self.bytes);
         self.since = now;
@@ -410,6 +452,7 @@ impl Round {
             self.quiet = 0;
             self.count = self.count.saturating_add(u32::from(rtt.is_some()));
         }
+        true
     }
 }
 
@@ -574,6 +617,38 @@ pub(crate) mod tests {
         assert_eq!(window, Some(Bytes(20_000)));
         policy.forget_paths(2);
         let window = (0..8).map(|_| late.receive(&mut policy, 40)).last().unwrap();
+        assert_eq!(window, Some(Bytes(80_000)));
+    }
+
+    #[test]
+    fn after_a_change_of_the_route_the_least_rtt_is_learned_anew() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&connection.seen);
+        for _ in 0..8 {
+            connection.receive(&mut policy, 10);
+        }
+        // What the kernel has measured stays that of the former route.
+        policy.forget_paths(2);
+        connection.rtt = Span::from_millis(80);
+        let window = (0..12).map(|_| connection.receive(&mut policy, 40)).last().unwrap();
+        assert_eq!(window, Some(Bytes(80_000)));
+        assert_eq!(policy.flows().next().unwrap().least_rtt, Some(Span::from_millis(80)));
+    }
+
+    #[test]
+    fn a_longer_path_that_was_not_announced_is_learned_in_a_dip() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        policy.on_observation(&connection.seen);
+        for _ in 0..8 {
+            connection.receive(&mut policy, 10);
+        }
+        connection.rtt = Span::from_millis(80);
+        let dipped =
+            (0..300_000 / 80 + 3).filter(|_| connection.receive(&mut policy, 40) == Some(Bytes(4000)));
+        assert_eq!(dipped.count(), 4);
+        let window = (0..8).map(|_| connection.receive(&mut policy, 40)).last().unwrap();
         assert_eq!(window, Some(Bytes(80_000)));
     }
 

@@ -15,6 +15,7 @@ pub const ALL: &[Case] = &[
     ("a_second_guard_is_refused", a_second_guard_is_refused),
     ("a_guard_follows_one_that_was_killed", a_guard_follows_one_that_was_killed),
     ("closed_connections_are_forgotten", closed_connections_are_forgotten),
+    ("a_changed_route_begins_connections_anew", a_changed_route_begins_connections_anew),
     ("changed_rules_apply_at_once", changed_rules_apply_at_once),
     ("a_router_limits_windows_until_it_is_killed", || forwarded("kill", false)),
     ("a_router_limits_windows_until_its_exit", || forwarded("stop", false)),
@@ -114,6 +115,17 @@ fn a_second_guard_of_an_interface_is_refused() -> Result<(), String> {
     let mut session = Session::prepare_router(false, &FIXED)?;
     let answer = session.order("second");
     assert_eq!(answer, "Some(2) airwnd-guard: interface lan: guarded by another process already");
+    Ok(())
+}
+
+/// A connection is free for some round trips at its beginning.
+fn a_changed_route_begins_connections_anew() -> Result<(), String> {
+    let mut session = Session::prepare("route", false, &FIXED)?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    assert_eq!(session.order(roles::REROUTE), "done");
+    session.await_acks(1, "the window is free", is_free);
+    session.await_acks(ENOUGH, "the window is limited again", is_limited);
     Ok(())
 }
 

@@ -71,6 +71,10 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
                     .expect("a sysctl since Linux 6.5");
                 say("done");
             }
+            REROUTE => {
+                reroute();
+                say("done");
+            }
             "status" => say(&status(guard.as_ref().expect("a guard"))),
             order @ ("connect" | CHURN) => use_network(order),
             "kill" => end(guard.take().expect("a guard"), Signal::SIGKILL),
@@ -79,6 +83,15 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
             other => panic!("unknown order {other}"),
         }
     }
+}
+
+/// Adds a route over the interface of this namespace.
+pub const REROUTE: &str = "add a route";
+
+fn reroute() {
+    let script =
+        "ip route add 203.0.113.0/24 dev $(ip route get 100.64.0.1 | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')";
+    assert!(Command::new("sh").args(["-c", script]).status().expect("a shell").success(), "ip of iproute2");
 }
 
 /// Makes a network with one receiver behind this namespace.
