@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -75,7 +75,9 @@ impl Drop for Server {
 
 /// Removes the sockets of processes that were killed.
 fn remove_dead(folder: &Path) -> io::Result<()> {
-    for path in fs::read_dir(folder)?.flatten().map(|entry| entry.path()) {
+    let sockets =
+        fs::read_dir(folder)?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()));
+    for path in sockets.map(|entry| entry.path()) {
         if UnixStream::connect(&path).is_err_and(|why| why.kind() == io::ErrorKind::ConnectionRefused) {
             fs::remove_file(&path)?;
         }
