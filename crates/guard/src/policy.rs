@@ -518,6 +518,16 @@ pub(crate) mod tests {
             Connection { seen, rtt, offered: 1 << 20 }
         }
 
+        /// A connection with an RTT of 20 ms that has received data for longer than the free round trips.
+        fn controlled(policy: &mut Policy) -> Connection {
+            let mut connection = Connection::open(1, START, Span::from_millis(20));
+            policy.on_observation(&connection.seen);
+            for _ in 0..8 {
+                connection.receive(policy, 10);
+            }
+            connection
+        }
+
         /// Data that arrives one RTT after the last.
         fn receive(&mut self, policy: &mut Policy, segments: u32) -> Option<Bytes> {
             self.seen.time += self.rtt;
@@ -556,11 +566,7 @@ pub(crate) mod tests {
     #[test]
     fn an_application_limited_receiver_is_released_and_starts_anew() {
         let mut policy = fixed();
-        let mut connection = Connection::open(1, START, Span::from_millis(20));
-        policy.on_observation(&connection.seen);
-        for _ in 0..8 {
-            connection.receive(&mut policy, 10);
-        }
+        let mut connection = Connection::controlled(&mut policy);
         assert_eq!(connection.receive(&mut policy, 1), Some(Bytes(20_000)));
         assert_eq!(connection.receive(&mut policy, 1), None);
         assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Quiet));
@@ -582,11 +588,7 @@ pub(crate) mod tests {
     #[test]
     fn an_idle_connection_starts_anew() {
         let mut policy = fixed();
-        let mut connection = Connection::open(1, START, Span::from_millis(20));
-        policy.on_observation(&connection.seen);
-        for _ in 0..8 {
-            connection.receive(&mut policy, 10);
-        }
+        let mut connection = Connection::controlled(&mut policy);
         connection.seen.time += Span::from_secs(5);
         assert_eq!(connection.receive(&mut policy, 10), None);
         assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Starting));
@@ -604,11 +606,7 @@ pub(crate) mod tests {
     #[test]
     fn a_late_connection_uses_the_least_rtt_of_its_path() {
         let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
-        let mut first = Connection::open(1, START, Span::from_millis(20));
-        policy.on_observation(&first.seen);
-        for _ in 0..8 {
-            first.receive(&mut policy, 10);
-        }
+        let first = Connection::controlled(&mut policy);
         // All that it sees is 80 ms, 60 of them in the queue.
         let mut late = Connection::open(2, first.seen.time, Span::from_millis(80));
         policy.on_observation(&late.seen);
@@ -623,11 +621,7 @@ pub(crate) mod tests {
     #[test]
     fn after_a_change_of_the_route_the_least_rtt_is_learned_anew() {
         let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
-        let mut connection = Connection::open(1, START, Span::from_millis(20));
-        policy.on_observation(&connection.seen);
-        for _ in 0..8 {
-            connection.receive(&mut policy, 10);
-        }
+        let mut connection = Connection::controlled(&mut policy);
         // What the kernel has measured stays that of the former route.
         policy.forget_paths(2);
         connection.rtt = Span::from_millis(80);
@@ -639,11 +633,7 @@ pub(crate) mod tests {
     #[test]
     fn a_longer_path_that_was_not_announced_is_learned_in_a_dip() {
         let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
-        let mut connection = Connection::open(1, START, Span::from_millis(20));
-        policy.on_observation(&connection.seen);
-        for _ in 0..8 {
-            connection.receive(&mut policy, 10);
-        }
+        let mut connection = Connection::controlled(&mut policy);
         connection.rtt = Span::from_millis(80);
         let dipped =
             (0..300_000 / 80 + 3).filter(|_| connection.receive(&mut policy, 40) == Some(Bytes(4000)));

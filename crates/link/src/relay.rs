@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_for_nobody_and_malformed_ones_are_counted_and_nested_addresses_learned() {
+    fn unroutable_and_malformed_packets_are_counted_and_nested_addresses_learned() {
         let scenario = scenario();
         let (mut relay, [server, ue]) = relay(&scenario);
         let begin = relay.live.begin();

@@ -105,7 +105,7 @@ fn command(pid: i32, mtu: u32) -> Vec<String> {
     let fixed = "--foreground --quiet --ipv4-only --config-net --netmask 24 --no-dhcp --no-dhcpv6 --no-ndp --no-ra \
                  --tcp-ports none --udp-ports none --tcp-ns none --udp-ns none";
     words.extend(fixed.split_whitespace().map(str::to_string));
-    // Otherwise it would become `nobody` where the user is root without rights.
+    // Without this option, pasta started by root without capabilities changes to the user `nobody`.
     let identity = format!("{}:{}", geteuid(), getegid());
     let own = [
         ("--ns-ifname", TAP.to_string()),

@@ -1,7 +1,7 @@
 //! The caller's own network as the other end: a device on this host, and a way from there to the Internet.
 //!
-//! Both need root; a [`Gateway`](crate::Gateway) does not. What is changed on the host is written down first, under [`FOLDER`], and undone at the end; the
-//! next start undoes it after a process that was killed.
+//! Both need root; a [`Gateway`](crate::Gateway) does not. What is changed on the host is written down first, under
+//! [`FOLDER`], and undone at the end; the next start undoes it after a process that was killed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -12,7 +12,8 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod, umask};
 use nix::unistd::{Gid, Uid, geteuid, setgid, setgroups, setuid};
 
-const NOBODY: u32 = 65534;
+/// User and group `nobody` of most distributions.
+const UNPRIVILEGED: u32 = 65534;
 const DEVICE: &str = "/dev/net/tun";
 const DEVICE_NUMBER: (u64, u64) = (10, 200);
 
@@ -27,14 +28,14 @@ pub fn leave() -> nix::Result<()> {
     mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), None::<&str>)
 }
 
-/// Makes `command` run as `nobody`, with a TUN device that everyone may open, as distributions install it.
+/// Makes `command` run as an unprivileged user, with a TUN device that every user may open, as distributions install it.
 #[expect(unsafe_code, reason = "pre_exec")]
 pub fn drop_privileges(command: &mut Command) {
     // SAFETY: this process has one thread, so its child may allocate.
-    unsafe { command.pre_exec(become_nobody) };
+    unsafe { command.pre_exec(become_unprivileged) };
 }
 
-fn become_nobody() -> io::Result<()> {
+fn become_unprivileged() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
     if Path::new(DEVICE).exists() {
@@ -44,8 +45,8 @@ fn become_nobody() -> io::Result<()> {
         mknod(DEVICE, SFlag::S_IFCHR, Mode::from_bits_truncate(0o666), makedev(major, minor))?;
     }
     setgroups(&[])?;
-    setgid(Gid::from_raw(NOBODY))?;
-    Ok(setuid(Uid::from_raw(NOBODY))?)
+    setgid(Gid::from_raw(UNPRIVILEGED))?;
+    Ok(setuid(Uid::from_raw(UNPRIVILEGED))?)
 }
 
 /// Number of processes with `word` among their arguments.
