@@ -419,7 +419,7 @@ int airwnd_acks(struct __sk_buff *skb)
 	bool is_guarded = now < control->deadline;
 	__u32 ack = __builtin_bswap32(packet.tcp.ack), val = 0, ecr = 0;
 	note_ack(flow, ack);
-	lower(skb, &packet, flow, ack, is_guarded ? target_of(flow->id, now) : 0);
+	lower(skb, &packet, flow, ack, is_guarded ? window_of(target_of(flow->id, now)) : 0);
 	bool has_news = flow->ack != flow->reported_ack || flow->range_start != flow->range_end;
 	if (!is_guarded || flow->flags & IS_FINISHED || !has_news || now - flow->ack_reported < REPORT_INTERVAL_NS)
 		return TC_ACT_UNSPEC;

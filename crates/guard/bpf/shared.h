@@ -53,6 +53,9 @@ _Static_assert(sizeof(struct observation) == 128, "user space reads 128 bytes");
 struct target {
 	__u64 window;
 	__u64 valid_until; // CLOCK_MONOTONIC, ns
+	// Code for the sender, which is sent once; each has another number, 0: there is none.
+	__u32 code;
+	__u32 code_number;
 };
 
 struct control {
@@ -113,13 +116,16 @@ ALWAYS_INLINE struct control *current_control(void)
 	return map_lookup(&control, &only);
 }
 
-// The window that user space wants now; 0: the receiver's own.
-ALWAYS_INLINE __u32 target_of(__u64 flow, __u64 now)
+// What user space wants now; 0: the receiver's own window.
+ALWAYS_INLINE struct target *target_of(__u64 flow, __u64 now)
 {
 	struct target *target = map_lookup(&targets, &flow);
-	if (!target || now >= target->valid_until)
-		return 0;
-	return target->window;
+	return target && now < target->valid_until ? target : 0;
+}
+
+ALWAYS_INLINE __u32 window_of(const struct target *target)
+{
+	return target ? target->window : 0;
 }
 
 ALWAYS_INLINE bool is_before(__u32 a, __u32 b)

@@ -6,6 +6,7 @@ use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
 use crate::rules;
+use crate::sender;
 use crate::table;
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
@@ -34,6 +35,18 @@ enum Command {
         /// Print the states as JSON, one line per guard
         #[arg(long)]
         json: bool,
+    },
+    /// Offer the congestion control `airwnd_arwa` on this machine: the part of `arwa` at the sender
+    Sender {
+        /// Read the codes of connections of this cgroup (version 2) and of those below; repeatable
+        #[arg(long, value_name = "PATH", required_unless_present = "all")]
+        cgroup: Vec<PathBuf>,
+        /// Read the codes of all connections of the machine
+        #[arg(long)]
+        all: bool,
+        /// Parameters as in scenarios, as in `{kind = "arwa", floor = "6000B"}`; those of the receiver do not count
+        #[arg(long, value_name = "SPEC", default_value = "arwa")]
+        rwnd: String,
     },
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
@@ -73,6 +86,7 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         Ok(Cli { command: None, run: options }) => run(&options),
         Ok(Cli { command: Some(Command::Status { json }), .. }) => status(json),
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
+        Ok(Cli { command: Some(Command::Sender { cgroup, all, rwnd }), .. }) => sender(cgroup, all, &rwnd),
         Err(help) if !help.use_stderr() => {
             print!("{help}");
             Ok(())
@@ -154,8 +168,26 @@ fn check() -> Result<(), Error> {
     if missing == 0 { Ok(()) } else { Err(Error::new("not everything can run here, see above")) }
 }
 
-/// Reads a controller as a value of TOML, or as a bare word.
+fn sender(mut cgroups: Vec<PathBuf>, all: bool, rwnd: &str) -> Result<(), Error> {
+    let (spec, node) = parse_spec(rwnd)?;
+    let Spec::Arwa(parameters) = spec else {
+        return Err(node.error("has no part at the sender; allowed: `arwa`").into());
+    };
+    if all {
+        cgroups.push(cgroup::root()?);
+    }
+    sender::run(&cgroups, &parameters)
+}
+
+/// Reads a controller that can run on a real machine.
 fn read_spec(text: &str) -> Result<Spec, Error> {
+    let (spec, node) = parse_spec(text)?;
+    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
+    Ok(spec)
+}
+
+/// Reads a controller as a value of TOML, or as a bare word.
+fn parse_spec(text: &str) -> Result<(Spec, Node), Error> {
     let origin = "--rwnd";
     let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
         Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {
@@ -166,8 +198,7 @@ fn read_spec(text: &str) -> Result<Spec, Error> {
     };
     let spec = Spec::read(&node)?;
     spec.check_values().map_err(|fault| fault.at(&node))?;
-    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
-    Ok(spec)
+    Ok((spec, node))
 }
 
 /// Removes line numbers: an option is one line.

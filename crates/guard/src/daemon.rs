@@ -9,13 +9,13 @@ use crate::prometheus::Exporter;
 use crate::receiver::Receiver;
 use crate::routes::{Change, Routes};
 use crate::rules::Rules;
+use crate::signals::Signals;
 use crate::{Counters, Error, Policy, system};
 use airwnd_rwnd::Spec;
 use airwnd_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -42,6 +42,20 @@ pub(crate) struct Options {
     pub source: Source,
     pub json_log: Option<PathBuf>,
     pub prometheus: Option<SocketAddr>,
+}
+
+impl Options {
+    /// Reads the rules.
+    fn rules(&self) -> Result<Rules, Error> {
+        let rules = self.source.read()?;
+        if rules.has_sender_half() && !self.interfaces.is_empty() {
+            return Err(Error::new(
+                "arwa: its codes are in a TCP option, which a router does not add; guard the receiver itself, \
+                 with --cgroup or --all",
+            ));
+        }
+        Ok(rules)
+    }
 }
 
 /// Where the rules come from.
@@ -77,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
     let mut log = options.json_log.as_deref().map(open_log).transpose()?;
     let mut read_at = options.source.changed();
-    let mut stations = open(options, &options.source.read()?)?;
+    let mut stations = open(options, &options.rules()?)?;
     let routes = Routes::open()?;
     let control = Server::open()?;
     let exporter = options.prometheus.map(Exporter::open).transpose()?;
@@ -119,7 +133,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         let changed = options.source.changed();
         if is_hangup || (changed.is_some() && changed != read_at) {
             read_at = changed;
-            reload(&options.source, &mut stations);
+            reload(options, &mut stations);
         }
         if now.since(expired) >= EXPIRY {
             for Station { place, policy } in &mut stations {
@@ -183,8 +197,8 @@ impl Station {
 }
 
 /// Applies the rules as they are now. After an error the former rules stay.
-fn reload(source: &Source, stations: &mut [Station]) {
-    match source.read() {
+fn reload(options: &Options, stations: &mut [Station]) {
+    match options.rules() {
         Ok(rules) => {
             stations.iter_mut().for_each(|station| station.policy.set_rules(rules.clone()));
             eprintln!("rules read again");
@@ -238,7 +252,7 @@ fn wait(
     stations: &[Station],
 ) -> Result<(), Error> {
     let descriptors =
-        [signals.fd.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
+        [signals.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
     let observed = stations.iter().map(|station| station.place.maps().as_fd());
     let mut events: Vec<_> =
         descriptors.chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
@@ -246,37 +260,5 @@ fn wait(
     match poll(&mut events, timeout) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(why) => Err(Error::failed("cannot wait for observations", &why)),
-    }
-}
-
-/// The signals for the guard, blocked until the value is dropped.
-struct Signals {
-    fd: SignalFd,
-    previous: SigSet,
-}
-
-impl Signals {
-    fn open() -> Result<Signals, Error> {
-        let failed = |why: Errno| Error::failed("cannot receive signals", &why);
-        let mut mask = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-            mask.add(signal);
-        }
-        let previous = mask.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(failed)?;
-        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-        let fd = SignalFd::with_flags(&mask, flags).map_err(failed)?;
-        Ok(Signals { fd, previous })
-    }
-
-    /// Returns a signal that has arrived, if any.
-    fn arrived(&self) -> Option<Signal> {
-        let signal = self.fd.read_signal().ok()??;
-        Signal::try_from(signal.ssi_signo.cast_signed()).ok()
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        let _ = self.previous.thread_set_mask();
     }
 }

@@ -13,21 +13,26 @@
 mod cgroup;
 mod check;
 mod cli;
+mod congestion;
 mod control;
 mod daemon;
 mod error;
 mod forward;
 mod kernel;
+mod layout;
 mod log;
 mod machine;
 mod maps;
 mod observation;
 mod paths;
+mod peer_clock;
 mod policy;
 mod prometheus;
 mod receiver;
 mod routes;
 mod rules;
+mod sender;
+mod signals;
 mod system;
 mod table;
 

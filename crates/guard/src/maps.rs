@@ -33,14 +33,16 @@ pub struct Counters {
 /// The maps of one object file.
 pub(crate) struct Maps {
     control: Array<MapData, [u64; 3]>,
-    targets: HashMap<MapData, u64, [u64; 2]>,
+    targets: HashMap<MapData, u64, [u64; 3]>,
     observations: RingBuf<MapData>,
     counters: PerCpuArray<MapData, u64>,
     netns: u64,
     /// Bytes before the IP header, on a router.
     link_header: u64,
-    /// Windows as they were written.
-    written: std::collections::HashMap<u64, Target>,
+    /// Windows and codes as they were written.
+    written: std::collections::HashMap<u64, (Target, u64)>,
+    /// Number of the last code, of any flow.
+    codes: u32,
 }
 
 impl Maps {
@@ -58,6 +60,7 @@ impl Maps {
             netns,
             link_header,
             written: std::collections::HashMap::new(),
+            codes: 0,
         })
     }
 
@@ -70,11 +73,38 @@ impl Maps {
 
     /// Passes each waiting observation to `on_observation`.
     pub fn observe(&mut self, mut on_observation: impl FnMut(&Observation) -> Option<Target>) {
-        while let Some(report) = self.observations.next() {
-            let Some(seen) = Observation::read(&report) else { continue };
-            drop(report);
-            let target = on_observation(&seen);
-            write(&mut self.targets, &mut self.written, &seen, target);
+        // The place in the buffer is free again before the flow's window is written.
+        while let Some(report) = self.observations.next().map(|report| Observation::read(&report)) {
+            if let Some(seen) = report {
+                let target = on_observation(&seen);
+                self.write(&seen, target);
+            }
+        }
+    }
+
+    fn write(&mut self, seen: &Observation, target: Option<Target>) {
+        let id = seen.flow;
+        let Some((target, Bytes(window))) = target.and_then(|target| Some((target, target.window?))) else {
+            self.remove(id);
+            return;
+        };
+        let last = self.written.get(&id);
+        let is_current = target.code.is_none()
+            && last.is_some_and(|(last, _)| {
+                last.window == target.window && seen.time + RENEW < last.valid_until
+            });
+        if is_current {
+            return;
+        }
+        // Until an ACK has left, the last code is not sent yet.
+        let code = target.code.map_or(last.map_or(0, |(_, code)| *code), |code| {
+            // Zero is no number.
+            self.codes = self.codes.checked_add(1).unwrap_or(1);
+            u64::from(code.get()) | u64::from(self.codes) << 32
+        });
+        // A full map leaves the flow its own window.
+        if self.targets.insert(id, [window, target.valid_until.0, code], 0).is_ok() {
+            self.written.insert(id, (target, code));
         }
     }
 
@@ -104,31 +134,5 @@ impl Maps {
 impl AsFd for Maps {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.observations.as_fd()
-    }
-}
-
-fn write(
-    targets: &mut HashMap<MapData, u64, [u64; 2]>,
-    written: &mut std::collections::HashMap<u64, Target>,
-    seen: &Observation,
-    target: Option<Target>,
-) {
-    let id = seen.flow;
-    let Some(target) = target.filter(|target| target.window.is_some()) else {
-        if written.remove(&id).is_some() {
-            let _ = targets.remove(&id);
-        }
-        return;
-    };
-    let is_current = written
-        .get(&id)
-        .is_some_and(|last| last.window == target.window && seen.time + RENEW < last.valid_until);
-    if is_current {
-        return;
-    }
-    let Bytes(window) = target.window.unwrap_or_default();
-    // A full map leaves the flow its own window.
-    if targets.insert(id, [window, target.valid_until.0], 0).is_ok() {
-        written.insert(id, target);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::observation::{Event, Observation, TimestampUnit};
 use crate::paths::{PathKey, Paths};
+use crate::peer_clock::PeerClock;
 use crate::rules::Rules;
 use airwnd_rwnd::{
     Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RwndController, SeqRange,
@@ -10,6 +11,7 @@ use airwnd_rwnd::{
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::num::NonZeroU8;
 
 /// A path with a shorter RTT is local: its queue is not the one to be kept short, and a window of a few segments would
 /// restrict its rate.
@@ -65,6 +67,8 @@ pub enum Treatment {
 pub struct Target {
     /// At most this many bytes; `None`: the receiver's own window.
     pub window: Option<Bytes>,
+    /// Code for the controller's part at the sender, to be sent once.
+    pub code: Option<NonZeroU8>,
     /// The receiver offers its own window from this time on.
     pub valid_until: Time,
 }
@@ -191,6 +195,8 @@ struct Flow {
     cgroup: u64,
     mss: Bytes,
     observer: Observer,
+    /// `None`: no timestamps so far.
+    peer_clock: Option<PeerClock>,
     /// `None`: the flow is not controlled since its last round trips.
     controller: Option<Box<dyn RwndController>>,
     round: Round,
@@ -222,6 +228,7 @@ impl Flow {
             cgroup: seen.cgroup,
             mss,
             observer,
+            peer_clock: None,
             controller: None,
             round: Round::new(seen.time),
             treatment: Treatment::Untouched(Reason::Starting),
@@ -263,6 +270,13 @@ impl Flow {
         self.seen = seen.time;
         self.clamp = seen.clamp;
         self.path.0 = seen.interface;
+        let delay = seen.timestamps.map(|newest| {
+            let clock = self.peer_clock.get_or_insert_with(|| PeerClock::new(seen.time, newest.val));
+            clock.delay(seen.time, newest.val)
+        });
+        if delay.is_some_and(|delay| delay.is_corrected) {
+            self.restart();
+        }
         let is_dip = paths.is_dip(seen.time, self.path.0) && matches!(self.treatment, Treatment::Window(_));
         let build = || {
             let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
@@ -276,6 +290,7 @@ impl Flow {
         self.observer.on_sent(seen.time, &before);
         let mut in_order = 0;
         for segment in incoming(&self.observer, seen, self.segments) {
+            let segment = Incoming { one_way_delay: delay.map(|delay| delay.span), ..segment };
             let observed = self.observer.on_segment(seen.time, &segment);
             let view = self.observer.view(seen.free, seen.unread, device);
             // A dip says nothing about the rate of the path.
@@ -311,8 +326,10 @@ impl Flow {
             self.round.least = Some(least);
             controller.on_path_rtt(seen.time, least);
         }
-        let window = match controller.window(seen.time, &view) {
-            Advertisement::Window(window) | Advertisement::Code { window, .. } => window,
+        let advertisement = controller.window(seen.time, &view);
+        let (window, mut code) = match advertisement {
+            Advertisement::Window(window) => (window, None),
+            Advertisement::Code { code, window } => (window, Some(code)),
         };
         let has_ended = self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
         self.unsettled -= self.unsettled.min(u32::from(has_ended));
@@ -336,7 +353,11 @@ impl Flow {
             Treatment::Window(window) => Some(window),
             Treatment::Untouched(_) => None,
         };
-        Target { window, valid_until: seen.time + VALID }
+        code = code.filter(|_| window.is_some());
+        if let (Some(controller), Some(_)) = (&mut self.controller, code) {
+            controller.on_advertised(seen.time, &advertisement);
+        }
+        Target { window, code, valid_until: seen.time + VALID }
     }
 
     /// `window`: what the controller offers; `None`: no rule applies.
@@ -671,7 +692,7 @@ pub(crate) mod tests {
                 let Some(seen) = Observation::read(&bytes) else { continue };
                 time += Span(seen.time.0 % 100_000_000);
                 let seen = Observation { time, flow: seen.flow % 4, ..seen };
-                if let Some(Target { window: Some(window), valid_until }) = policy.on_observation(&seen) {
+                if let Some(Target { window: Some(window), valid_until, .. }) = policy.on_observation(&seen) {
                     let mss = policy.flows[&seen.flow].mss;
                     prop_assert!(window >= mss * 2, "{window:?} {mss:?}");
                     prop_assert_eq!(valid_until, time + VALID);

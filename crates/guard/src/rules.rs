@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::observation::Observation;
 use airwnd_catalog::{Fault, Node, Param, Params};
-use airwnd_rwnd::Spec;
+use airwnd_rwnd::{Carriage, Spec, arwa};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -86,6 +86,12 @@ impl Rules {
         Ok(Rules(rules.collect::<Result<_, _>>()?))
     }
 
+    /// Whether a controller has a part at the sender.
+    pub(crate) fn has_sender_half(&self) -> bool {
+        let mut specs = self.0.iter().filter_map(|rule| rule.spec.as_ref());
+        specs.any(|spec| spec.capabilities().sender_half.is_some())
+    }
+
     /// Returns the controller of a flow; `None`: its own windows.
     pub fn choose(&self, seen: &Observation) -> Option<&Spec> {
         self.0.iter().find(|rule| rule.applies(seen)).and_then(|rule| rule.spec.as_ref())
@@ -146,8 +152,10 @@ pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
     if needs.needs.link {
         return Err("needs the rate of the link, which is known in a simulation only".into());
     }
-    if needs.sender_half.is_some() || needs.needs_one_way_delay {
-        return Err("needs a part at the sender, which the guard does not have".into());
+    if let Spec::Arwa(parameters) = spec
+        && (parameters.carriage, parameters.delay) != (Carriage::TcpOption, arwa::Delay::Queueing)
+    {
+        return Err("needs carriage = \"tcp-option\" and delay = \"queueing\" between real hosts".into());
     }
     Ok(())
 }

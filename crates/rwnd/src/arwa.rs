@@ -48,8 +48,8 @@ pub enum Delay {
 ///
 /// Where the paper is silent or contradicts itself: codes are rounded down, those above 100 up, because its "101 to
 /// 120" would otherwise start at 100, "lower by 100 percent". A code that rounds to 0 is not sent. A code waits for the
-/// next ACK if ACKs are delayed, and is sent once. It is sent only while the whole ordinary window is free. On a code
-/// the sender keeps the largest window offered so far, which cwnd does not exceed. An ACK that carries a code does not
+/// next ACK if ACKs are delayed, and is sent once. In the window field it is sent only while the whole ordinary window is
+/// free, because on a code the sender keeps the largest window offered so far. cwnd does not exceed that window. An ACK that carries a code does not
 /// grow cwnd otherwise. During loss recovery codes are ignored. In the window field a code is not scaled, and ordinary
 /// field values of 1 to 120 become 0. ssthresh is unchanged: a cwnd reduced below ssthresh grows by slow start.
 ///
@@ -240,7 +240,8 @@ impl RwndController for Arwa {
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         let window = self.whole.min(view.free);
         //= exception arwa-code-and-window
-        let code = if window == self.whole { self.pending } else { None };
+        let is_hidden = self.params.carriage == Carriage::WindowField && window != self.whole;
+        let code = self.pending.filter(|_| !is_hidden);
         code.map_or(Advertisement::Window(window), |code| Advertisement::Code { code, window })
     }
 
