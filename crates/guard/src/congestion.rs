@@ -149,13 +149,7 @@ fn function<'a>(object: &'a Object, name: &str) -> io::Result<&'a Function> {
 }
 
 /// Loads a program as the function `index` of the structure `kind`.
-fn load(
-    function: &Function,
-    name: &str,
-    license: &CString,
-    kind: u32,
-    index: usize,
-) -> io::Result<OwnedFd> {
+fn load(function: &Function, name: &str, license: &CString, kind: u32, index: usize) -> io::Result<OwnedFd> {
     let mut log = vec![0_u8; LOG];
     let attributes = Attributes::new()
         .u32(0, PROG_TYPE_STRUCT_OPS)

@@ -24,7 +24,11 @@ pub(crate) struct Layout {
 impl Layout {
     /// Returns index and offset of a member; `None`: this kernel has none of this name.
     pub fn member(&self, name: &str) -> Option<(usize, usize)> {
-        self.members.iter().enumerate().find(|(_, member)| member.0 == name).map(|(at, member)| (at, member.1))
+        self.members
+            .iter()
+            .enumerate()
+            .find(|(_, member)| member.0 == name)
+            .map(|(at, member)| (at, member.1))
     }
 }
 
@@ -84,8 +88,7 @@ mod tests {
     /// An integer, and a structure with two members.
     fn example() -> Vec<u8> {
         let strings = b"\0int\0pair\0first\0second\0";
-        let types: [u32; 13] =
-            [1, 1 << 24, 4, 32, 5, 4 << 24 | 2, 8, 10, 1, 0, 16, 1, 32];
+        let types: [u32; 13] = [1, 1 << 24, 4, 32, 5, 4 << 24 | 2, 8, 10, 1, 0, 16, 1, 32];
         let sizes = [0, 4 * types.len() as u32, 4 * types.len() as u32, strings.len() as u32];
         let mut btf = MAGIC.to_ne_bytes().to_vec();
         btf.extend([1, 0]);

@@ -42,7 +42,9 @@ impl Sender {
             .map_err(|why| Error::failed("cannot reach the eBPF programs", &why))?;
         let congestion = Congestion::register(OBJECT, &ebpf, NAME, &FUNCTIONS).map_err(|why| {
             if why.raw_os_error() == Some(libc::EEXIST) {
-                return Error::new(format!("congestion control {NAME}: registered by another process already"));
+                return Error::new(format!(
+                    "congestion control {NAME}: registered by another process already"
+                ));
             }
             Error::failed(format!("cannot register congestion control {NAME}"), &why)
         })?;
