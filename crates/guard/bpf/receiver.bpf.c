@@ -94,6 +94,7 @@ static long (*set_option)(void *ctx, int level, int name, void *value, int size)
 static long (*set_cb_flags)(struct bpf_sock_ops *ctx, int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
 
 struct socket_state {
+	__u64 flow;
 	__u64 reported;     // time of the last report
 	__u32 reported_ack; // its `ack` and `segments`
 	__u32 reported_segments;
@@ -182,8 +183,15 @@ ALWAYS_INLINE void addresses(struct bpf_sock_ops *ctx, struct observation *seen)
 	seen->remote_port = __builtin_bswap32(fields->remote_port);
 }
 
+// Least RTT that the kernel has measured, us; 0: unknown.
+ALWAYS_INLINE __u32 least_rtt(struct tcp_sock *tcp)
+{
+	__u32 least = tcp->rtt_min.s[0].v;
+	return least == 0xffffffff ? 0 : least;
+}
+
 ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct socket_state *state, __u64 now,
-			  __u64 flow, __u8 event)
+			  __u8 event)
 {
 	struct observation *seen = ringbuf_reserve(&observations, sizeof(*seen), 0);
 	if (!seen) {
@@ -193,7 +201,7 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	struct sock *sk = sock_of(tcp);
 	__builtin_memset(seen, 0, sizeof(*seen));
 	seen->time = now;
-	seen->flow = flow;
+	seen->flow = state->flow;
 	seen->event = event;
 	seen->ack = tcp->rcv_nxt;
 	seen->edge = tcp->rcv_wup + tcp->rcv_wnd;
@@ -217,8 +225,7 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	buffer = EXISTS(tcp->scaling_ratio) ? buffer * tcp->scaling_ratio >> 8 : buffer >> 1;
 	seen->free = buffer > seen->unread ? buffer - seen->unread : 0;
 	seen->clamp = state->clamp;
-	__u32 least = tcp->rtt_min.s[0].v;
-	seen->least_rtt = least == 0xffffffff ? 0 : least;
+	seen->least_rtt = least_rtt(tcp);
 	if (EXISTS(sk->sk_rx_dst_ifindex))
 		seen->interface = sk->sk_rx_dst_ifindex;
 	if (EXISTS(sk->sk_cgrp_data.cgroup)) {
@@ -232,7 +239,7 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	state->reported = now;
 	state->reported_ack = seen->ack;
 	state->reported_segments = seen->segments;
-	ringbuf_submit(seen, 0);
+	submit(seen);
 }
 
 // An outgoing segment, or the end of the connection.
@@ -250,19 +257,20 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 	if (!state)
 		return;
 	__u64 now = monotonic_ns();
-	__u64 flow = socket_cookie(ctx);
+	if (!state->flow)
+		state->flow = socket_cookie(ctx);
 	bool is_guarded = now < control->deadline;
 	if (event == EVENT_CLOSED) {
-		map_delete(&targets, &flow);
+		map_delete(&targets, &state->flow);
 		if (is_guarded && state->reported)
-			report(ctx, tcp, state, now, flow, event);
+			report(ctx, tcp, state, now, event);
 		return;
 	}
 	count(ACKS);
-	apply(ctx, tcp, state, is_guarded ? target_of(flow, now) : 0);
+	apply(ctx, tcp, state, is_guarded ? target_of(&state->flow, now) : 0);
 	bool has_news = tcp->rcv_nxt != state->reported_ack || tcp->data_segs_in != state->reported_segments;
-	if (is_guarded && has_news && now - state->reported >= REPORT_INTERVAL_NS)
-		report(ctx, tcp, state, now, flow, event);
+	if (is_guarded && has_news && is_due(control, now - state->reported, least_rtt(tcp)))
+		report(ctx, tcp, state, now, event);
 }
 
 SEC("sockops")

@@ -24,6 +24,7 @@ mod maps;
 mod observation;
 mod paths;
 mod policy;
+mod privileges;
 mod prometheus;
 mod receiver;
 mod routes;

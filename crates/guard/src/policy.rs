@@ -4,8 +4,8 @@ use crate::observation::{Event, Observation, TimestampUnit};
 use crate::paths::{PathKey, Paths};
 use crate::rules::Rules;
 use airwnd_rwnd::{
-    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RwndController, SeqRange,
-    Spec,
+    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RecvView, RwndController,
+    SeqRange, Spec,
 };
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
@@ -37,6 +37,14 @@ const UNKNOWN_RTT: Span = Span::from_millis(100);
 const TIMESTAMPS_OPTION: u32 = 12;
 /// Interval in which the state of the device is computed.
 const DEVICE_INTERVAL: Span = Span::from_millis(10);
+/// More time per flow, so that the effort does not grow with their number.
+const DEVICE_COST: Span = Span::from_micros(10);
+/// Least interval between reports of a flow: with few flows; per flow that receives; with many flows.
+pub(crate) const REPORT_INTERVAL: Span = Span::from_millis(1);
+const REPORT_COST: Span = Span::from_micros(50);
+const REPORT_INTERVAL_MAX: Span = Span::from_millis(50);
+/// Weight of a new RTT towards the receiver in its mean (RFC 6298 §2: alpha = 1/8).
+const LAN_GAIN: u64 = 8;
 
 /// Why a flow has its own window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,13 +123,19 @@ pub struct Policy {
 impl Policy {
     /// Creates a policy without flows.
     pub fn new(rules: Rules) -> Policy {
+        let paths = Paths::new(rules.confirm);
         Policy {
             rules,
             flows: HashMap::new(),
-            paths: Paths::default(),
+            paths,
             device: Device::default(),
             device_at: Time::ZERO,
         }
+    }
+
+    /// Returns the least interval between two reports of a flow, so that those of all flows are not too many.
+    pub fn report_interval(&self) -> Span {
+        (REPORT_COST * u64::from(self.device.connections)).clamp(REPORT_INTERVAL, REPORT_INTERVAL_MAX)
     }
 
     /// Processes a report; returns the window of the flow from now on; `None`: the flow has ended.
@@ -149,6 +163,7 @@ impl Policy {
 
     /// Replaces the rules. Every flow starts anew.
     pub fn set_rules(&mut self, rules: Rules) {
+        self.paths.confirm = rules.confirm;
         self.rules = rules;
         self.flows.values_mut().for_each(Flow::restart);
     }
@@ -167,18 +182,19 @@ impl Policy {
     }
 
     fn refresh_device(&mut self, now: Time) {
-        if now.since(self.device_at) < DEVICE_INTERVAL {
+        if now.since(self.device_at) < DEVICE_INTERVAL.max(DEVICE_COST * self.flows.len() as u64) {
             return;
         }
         self.device_at = now;
-        let receiving = || self.flows.values().filter(|flow| flow.is_receiving(now));
-        let received = || receiving().map(|flow| Bytes(flow.observer.received()));
-        self.device = Device {
-            connections: receiving().count() as u32,
-            least_received: received().min().unwrap_or_default(),
-            most_received: received().max().unwrap_or_default(),
-            link: None,
-        };
+        let (mut connections, mut least, mut most) = (0, None::<u64>, 0);
+        for flow in self.flows.values().filter(|flow| flow.is_receiving(now)) {
+            let received = flow.observer.received();
+            connections += 1;
+            least = Some(least.map_or(received, |least| least.min(received)));
+            most = most.max(received);
+        }
+        let least_received = Bytes(least.unwrap_or_default());
+        self.device = Device { connections, least_received, most_received: Bytes(most), link: None };
     }
 }
 
@@ -205,6 +221,8 @@ struct Flow {
     unsettled: u32,
     /// Least RTT by the kernel.
     kernel_rtt: Option<Span>,
+    /// Mean RTT between router and receiver; zero at the receiver.
+    lan_rtt: Span,
 }
 
 impl Flow {
@@ -232,8 +250,20 @@ impl Flow {
             changes: 0,
             unsettled: 0,
             kernel_rtt: None,
+            lan_rtt: Span::ZERO,
         }
     }
+
+    /// The RTT of both halves of the path: on a router the observer sees that towards the sender.
+    fn rtt(&self) -> Option<Span> {
+        Some(self.observer.rtt()? + self.lan_rtt)
+    }
+
+    /// The half of the path between router and receiver.
+    fn lan(&self) -> PathKey {
+        (self.path.0, self.local.ip())
+    }
+
 
     /// The next data is treated as that of a new transfer.
     fn restart(&mut self) {
@@ -255,7 +285,7 @@ impl Flow {
         paths: &mut Paths,
         device: Device,
     ) -> Target {
-        let rtt = self.observer.rtt();
+        let rtt = self.rtt();
         if seen.time.since(self.seen) >= IDLE.max(rtt.unwrap_or_default() * 4) {
             self.seen = seen.time;
             self.restart();
@@ -263,6 +293,7 @@ impl Flow {
         self.seen = seen.time;
         self.clamp = seen.clamp;
         self.path.0 = seen.interface;
+        let lan = self.lan();
         let is_dip = paths.is_dip(seen.time, self.path.0) && matches!(self.treatment, Treatment::Window(_));
         let build = || {
             let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
@@ -276,8 +307,10 @@ impl Flow {
         self.observer.on_sent(seen.time, &before);
         let mut in_order = 0;
         for segment in incoming(&self.observer, seen, self.segments) {
-            let observed = self.observer.on_segment(seen.time, &segment);
+            let mut observed = self.observer.on_segment(seen.time, &segment);
+            observed.arrival.rtt = observed.arrival.rtt.map(|rtt| rtt + self.lan_rtt);
             let view = self.observer.view(seen.free, seen.unread, device);
+            let view = with_lan(view, self.lan_rtt);
             // A dip says nothing about the rate of the path.
             if !is_dip {
                 controller.on_segment(&observed.arrival, &view);
@@ -289,8 +322,12 @@ impl Flow {
         if seen.event == Event::Ack {
             let sent = Outgoing { ack: seen.ack, edge: seen.edge, ts_val: seen.ack_ts_val };
             self.observer.on_sent(seen.time, &sent);
+            if let Some(sample) = seen.lan_rtt {
+                paths.add(seen.time, lan, sample);
+                self.lan_rtt = mean(self.lan_rtt, sample);
+            }
         }
-        let view = self.observer.view(seen.free, seen.unread, device);
+        let view = with_lan(self.observer.view(seen.free, seen.unread, device), self.lan_rtt);
         let copied = self.observer.received().saturating_sub(seen.unread.0);
         if in_order > 0 || copied > self.copied {
             if !is_dip {
@@ -305,7 +342,7 @@ impl Flow {
         for sample in samples.into_iter().flatten() {
             paths.add(seen.time, self.path, sample);
         }
-        if let Some(least) = paths.least(self.path)
+        if let Some(least) = least_rtt(paths, self.path, lan)
             && self.round.least.is_none_or(|known| least < known)
         {
             self.round.least = Some(least);
@@ -314,21 +351,23 @@ impl Flow {
         let window = match controller.window(seen.time, &view) {
             Advertisement::Window(window) | Advertisement::Code { window, .. } => window,
         };
-        let has_ended = self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
+        let has_ended = self.round.end(seen.time, self.rtt(), self.mss, view.offered);
         self.unsettled -= self.unsettled.min(u32::from(has_ended));
         self.treatment = self.treat(spec.map(|_| window));
         if self.round.quiet >= QUIET_ROUNDS {
             self.controller = None;
             self.round.count = 0;
         }
-        if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, self.observer.rtt()) {
+        let rtt = self.rtt();
+        if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
             paths.measure_again(seen.time, self.path, rtt);
             if paths.is_dip(seen.time, self.path.0) {
                 *window = self.mss * DIP_SEGMENTS;
             }
         }
-        if self.changes != paths.changes(self.path) {
-            self.changes = paths.changes(self.path);
+        let changes = paths.changes(self.path) + paths.changes(lan);
+        if self.changes != changes {
+            self.changes = changes;
             // The controller knows the former minimum.
             self.restart();
         }
@@ -367,8 +406,8 @@ impl Flow {
             interface: self.path.0,
             cgroup: self.cgroup,
             rate: self.round.rate,
-            rtt: self.observer.rtt(),
-            least_rtt: paths.least(self.path),
+            rtt: self.rtt(),
+            least_rtt: least_rtt(paths, self.path, self.lan()),
             received: Bytes(self.observer.received()),
             offered: Bytes(u64::from(self.observer.offered())),
             clamp: self.clamp,
@@ -376,6 +415,22 @@ impl Flow {
             seen: self.seen,
         }
     }
+}
+
+/// The least RTT of both halves of a path; `None`: unknown.
+fn least_rtt(paths: &Paths, path: PathKey, lan: PathKey) -> Option<Span> {
+    Some(paths.least(path)? + paths.least(lan).unwrap_or_default())
+}
+
+/// The state that the observer sees on a router, with the RTT between router and receiver.
+fn with_lan(view: RecvView, lan_rtt: Span) -> RecvView {
+    let both = |rtt| rtt + lan_rtt;
+    RecvView { rtt: view.rtt.map(both), min_rtt: view.min_rtt.map(both), ..view }
+}
+
+/// The mean RTT between router and receiver after a sample.
+fn mean(rtt: Span, sample: Span) -> Span {
+    if rtt == Span::ZERO { sample } else { (rtt * (LAN_GAIN - 1) + sample) / LAN_GAIN }
 }
 
 /// Returns the data that has arrived since the last observation, as at most two runs of consecutive bytes: those that
@@ -496,6 +551,7 @@ pub(crate) mod tests {
             free: Bytes(1 << 20),
             clamp: None,
             least_rtt: Some(rtt),
+            lan_rtt: None,
             interface: 2,
             local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
             remote: SocketAddr::new([198, 51, 100, 1].into(), 443),
@@ -667,7 +723,7 @@ pub(crate) mod tests {
             for words in reports {
                 let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 // One of the three events.
-                bytes[124] %= 3;
+                bytes[120] %= 3;
                 let Some(seen) = Observation::read(&bytes) else { continue };
                 time += Span(seen.time.0 % 100_000_000);
                 let seen = Observation { time, flow: seen.flow % 4, ..seen };
