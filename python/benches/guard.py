@@ -169,7 +169,7 @@ def network(rate: str) -> Iterator[Network]:
             for name in {" ".join(names)}; do
                 ip -n $name link set lo up
                 nsenter --net=/run/netns/$name sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_forward=1 \\
-                    net.ipv4.conf.default.rp_filter=0 net.core.somaxconn=65535 net.ipv4.tcp_max_syn_backlog=65535
+                    net.ipv4.conf.default.rp_filter=0 net.ipv4.tcp_max_tw_buckets=0 net.core.somaxconn=65535
             done
             ip -n {net.sender} link set data up; ip -n {net.router} link set data up
             ip -n {net.router} link set lan up; ip -n {net.receiver} link set eth0 up

@@ -71,7 +71,7 @@ struct control {
 // A flow has at most this number of reports in its least RTT, which is enough to follow it.
 #define REPORTS_PER_RTT 32
 // User space is woken at most this often: waking it costs several times as much as the rest of a report.
-#define WAKE_INTERVAL_NS 1000000ULL
+#define WAKE_INTERVAL_NS 4000000ULL
 // Windows are never smaller than this many segments.
 #define FLOOR_SEGMENTS 2
 #define FLOWS_MAX 65536

@@ -261,11 +261,12 @@ fn wait(
     let observed = stations.iter().map(|station| station.place.maps().as_fd());
     let others =
         [signals.fd.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
-    let mut events: Vec<_> =
-        observed.chain(others).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    let mut events: Vec<_> = observed.chain(others).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
     let timeout = PollTimeout::try_from(patience.0 / 1_000_000).expect("a fraction of a second");
     match poll(&mut events, timeout) {
-        Ok(_) | Err(Errno::EINTR) => Ok(events[stations.len()..].iter().any(|event| event.any() != Some(false))),
+        Ok(_) | Err(Errno::EINTR) => {
+            Ok(events[stations.len()..].iter().any(|event| event.any() != Some(false)))
+        }
         Err(why) => Err(Error::failed("cannot wait for observations", &why)),
     }
 }

@@ -159,7 +159,7 @@ mod tests {
         let mut maps = Maps::take(&mut ebpf, 0).unwrap();
         let seen = observation(Span::from_millis(20));
         let target = |window| Some(Target { window, valid_until: seen.time + Span::from_secs(2) });
-        let mut offer = |maps: &mut Maps, flow, window: Option<u64>| {
+        let offer = |maps: &mut Maps, flow, window: Option<u64>| {
             maps.write(&Observation { flow, ..seen.clone() }, target(window.map(Bytes)));
             maps.counters().full
         };

@@ -96,8 +96,7 @@ impl Observation {
         let segments = fields.u32();
         let (val, ecr, ack_ts_val) = (fields.u32(), fields.u32(), fields.u32());
         let (mss, unread, free) = (fields.u32(), fields.u32(), fields.u32());
-        let (clamp, least_rtt, lan_rtt, interface) =
-            (fields.u32(), fields.u32(), fields.u32(), fields.u32());
+        let (clamp, least_rtt, lan_rtt, interface) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
         let (local, remote) = (fields.address(), fields.address());
         let (local_port, remote_port) = (fields.u16(), fields.u16());
         let event = match fields.u8() {

@@ -5,7 +5,7 @@ use crate::paths::{PathKey, Paths};
 use crate::rules::Rules;
 use airwnd_rwnd::{
     Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RecvView, RwndController,
-    SeqRange, Spec,
+    Seq, SeqRange, Spec,
 };
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
@@ -31,6 +31,8 @@ const FLOOR_SEGMENTS: u64 = 2;
 const DIP_SEGMENTS: u64 = 4;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
+/// Largest window (RFC 7323 §2.3): sequence numbers of a connection are not farther from each other.
+const FARTHEST: u32 = 1 << 30;
 /// RTT of a round before the first sample.
 const UNKNOWN_RTT: Span = Span::from_millis(100);
 /// Bytes of the timestamps option in each segment (RFC 7323 appendix A).
@@ -124,13 +126,7 @@ impl Policy {
     /// Creates a policy without flows.
     pub fn new(rules: Rules) -> Policy {
         let paths = Paths::new(rules.confirm);
-        Policy {
-            rules,
-            flows: HashMap::new(),
-            paths,
-            device: Device::default(),
-            device_at: Time::ZERO,
-        }
+        Policy { rules, flows: HashMap::new(), paths, device: Device::default(), device_at: Time::ZERO }
     }
 
     /// Returns the least interval between two reports of a flow, so that those of all flows are not too many.
@@ -146,6 +142,9 @@ impl Policy {
         }
         self.refresh_device(seen.time);
         let flow = self.flows.entry(seen.flow).or_insert_with(|| Flow::new(seen));
+        if !flow.can_follow(seen) {
+            *flow = Flow::new(seen);
+        }
         let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
         Some(target)
     }
@@ -264,6 +263,15 @@ impl Flow {
         (self.path.0, self.local.ip())
     }
 
+    /// Whether the sequence numbers are those of the same connection a short time later. On a router they may be anything.
+    fn can_follow(&self, seen: &Observation) -> bool {
+        let next = self.observer.nxt();
+        let is_near = |seq: Seq| (seq - next).min(next - seq) < FARTHEST;
+        let is_empty = seen.range.start == seen.range.end;
+        is_near(seen.ack)
+            && seen.edge - seen.ack <= FARTHEST
+            && (is_empty || is_near(seen.range.start) && is_near(seen.range.end))
+    }
 
     /// The next data is treated as that of a new transfer.
     fn restart(&mut self) {
@@ -288,6 +296,8 @@ impl Flow {
         let rtt = self.rtt();
         if seen.time.since(self.seen) >= IDLE.max(rtt.unwrap_or_default() * 4) {
             self.seen = seen.time;
+            // It would contain the time of an interruption.
+            self.observer.forget_rtt(seen.time);
             self.restart();
         }
         self.seen = seen.time;
@@ -515,7 +525,7 @@ impl Round {
 pub(crate) mod tests {
     use super::*;
     use airwnd_catalog::{Node, Param};
-    use airwnd_rwnd::{Seq, Timestamps};
+    use airwnd_rwnd::Timestamps;
     use proptest::prelude::*;
 
     const MSS: u32 = 1000;
@@ -584,13 +594,18 @@ pub(crate) mod tests {
             connection
         }
 
-        /// Data that arrives one RTT after the last.
-        fn receive(&mut self, policy: &mut Policy, segments: u32) -> Option<Bytes> {
+        /// Data arrives one RTT after the last.
+        fn advance(&mut self, segments: u32) {
             self.seen.time += self.rtt;
             self.seen.ack += segments * MSS;
             self.seen.edge = self.seen.ack + self.offered;
             self.seen.segments += segments;
             self.seen.timestamps = echo(self.seen.time, self.rtt);
+        }
+
+        /// Data that arrives one RTT after the last, and is reported.
+        fn receive(&mut self, policy: &mut Policy, segments: u32) -> Option<Bytes> {
+            self.advance(segments);
             policy.on_observation(&self.seen).and_then(|target| target.window)
         }
 
@@ -711,11 +726,85 @@ pub(crate) mod tests {
         assert_eq!(policy.expire(START + Span::from_secs(3600)), [1]);
     }
 
+    #[test]
+    fn after_hours_without_time_a_connection_starts_anew() {
+        for hours in [1, 100, 10_000] {
+            let mut policy = fixed();
+            let mut connection = Connection::controlled(&mut policy);
+            connection.seen.time += Span::from_secs(3600 * hours);
+            assert_eq!(connection.receive(&mut policy, 10), None);
+            assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Starting));
+            let window = (0..20).map(|_| connection.receive(&mut policy, 10)).last().unwrap();
+            assert_eq!(window, Some(Bytes(20_000)));
+        }
+    }
+
+    /// The clock of the other end stood still, or data waited while this machine was suspended.
+    #[test]
+    fn an_rtt_of_hours_is_forgotten() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut connection = Connection::controlled(&mut policy);
+        connection.seen.time += Span::from_secs(1000);
+        connection.seen.timestamps = echo(connection.seen.time, Span::from_secs(1000));
+        connection.seen.ack += 10 * MSS;
+        policy.on_observation(&connection.seen);
+        let window = (0..20).map(|_| connection.receive(&mut policy, 10)).last().unwrap();
+        // lambda * 10 segments
+        assert_eq!(window, Some(Bytes(20_000)));
+        assert_eq!(policy.flows().next().unwrap().rtt, Some(Span::from_millis(20)));
+    }
+
+    #[test]
+    fn lost_reports_change_no_window() {
+        let mut policy = fixed();
+        let mut connection = Connection::controlled(&mut policy);
+        for number in 0..40 {
+            if number % 3 < 2 {
+                connection.advance(5);
+            } else {
+                assert_eq!(connection.receive(&mut policy, 5), Some(Bytes(20_000)));
+            }
+        }
+        // What the lost ones would have said is in the next.
+        let status = policy.flows().next().unwrap();
+        assert_eq!(status.received, Bytes(u64::from(8 * 10 * MSS + 39 * 5 * MSS)));
+        assert_eq!((status.rate, status.rtt), (BitRate(2_000_000), Some(Span::from_millis(20))));
+    }
+
+    /// On a router the observer sees the RTT towards the sender; that towards the receiver is measured separately.
+    #[test]
+    fn the_rtt_of_a_path_has_two_halves() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut first = Connection::open(1, START, Span::from_millis(20));
+        first.seen.lan_rtt = Some(Span::from_millis(4));
+        policy.on_observation(&first.seen);
+        for _ in 0..8 {
+            first.receive(&mut policy, 12);
+        }
+        let rtts = |policy: &Policy, flow| {
+            let status = policy.flows().find(|status| status.flow == flow).unwrap();
+            (status.rtt.unwrap(), status.least_rtt.unwrap())
+        };
+        let ms = Span::from_millis;
+        assert_eq!(rtts(&policy, 1), (ms(24), ms(24)));
+        // Another device, with a slower way to the router, uses the same path towards the sender.
+        let mut second = Connection::open(2, first.seen.time, ms(30));
+        second.seen.local = SocketAddr::new([192, 0, 2, 2].into(), 40_000);
+        second.seen.lan_rtt = Some(ms(10));
+        policy.on_observation(&second.seen);
+        let window = (0..8).map(|_| second.receive(&mut policy, 40)).last().unwrap();
+        assert_eq!(rtts(&policy, 2), (ms(40), ms(30)));
+        assert_eq!(rtts(&policy, 1), (ms(24), ms(24)));
+        // lambda RTTmin / RTT cwnd, with what arrives in two intervals of 30 ms: 2 * 30/40 * 80 segments
+        assert_eq!(window, Some(Bytes(120_000)));
+    }
+
     proptest! {
         /// Whatever is reported, a window has at least two segments, and memory is bounded by the number of flows.
         #[test]
         fn any_report_yields_a_window_of_at_least_two_segments(
             kind in prop::sample::select(vec!["drwa", "dfcsd", "rtac", "rledbat", "fixed", "autotuning"]),
+            is_likely in any::<bool>(),
             reports in prop::collection::vec(prop::array::uniform32(any::<u32>()), 1..200),
         ) {
             let mut policy = policy(&format!("\"{kind}\""));
@@ -726,7 +815,15 @@ pub(crate) mod tests {
                 bytes[120] %= 3;
                 let Some(seen) = Observation::read(&bytes) else { continue };
                 time += Span(seen.time.0 % 100_000_000);
-                let seen = Observation { time, flow: seen.flow % 4, ..seen };
+                let mut seen = Observation { time, flow: seen.flow % 4, ..seen };
+                if is_likely {
+                    // Numbers of a connection that goes on, received in any order.
+                    let base = Seq(u32::MAX - 5000);
+                    seen.ack = base + seen.ack.0 % 20_000;
+                    seen.edge = seen.ack + seen.edge.0 % 20_000;
+                    let start = base + seen.range.start.0 % 30_000;
+                    seen.range = SeqRange { start, end: start + seen.range.end.0 % 5000 };
+                }
                 if let Some(Target { window: Some(window), valid_until }) = policy.on_observation(&seen) {
                     let mss = policy.flows[&seen.flow].mss;
                     prop_assert!(window >= mss * 2, "{window:?} {mss:?}");

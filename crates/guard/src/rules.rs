@@ -244,7 +244,7 @@ mod tests {
             ("[[rule]]\nport = 0\nrwnd = \"drwa\"", "rules.toml:2: rule[0].port: 0 is outside 1..65535"),
             (
                 "[[rule]]\nrwnd = \"drwa\"\n[paths]\nconfirm = \"1ms\"",
-                "rules.toml:4: paths.confirm: 1ms is outside 1s..86400s",
+                "rules.toml:4: paths.confirm: 1ms is outside 1s..24h",
             ),
         ] {
             assert_eq!(read(rules), Err(error.to_string()));
