@@ -2,9 +2,9 @@
 
 Run with ``python python/benches/guard_against_simulation.py`` as root, on an idle machine. For each
 controller one download over `airwnd link`, in this machine's kernel with the guard and simulated without one.
-The table is CSV: goodput over the whole download, the median of the sender's smoothed RTT after the
-first seconds, sampled every 100 ms, and the differences relative to the kernel. `arwa` needs its part at the sender, which is registered meanwhile; its sender is the congestion
-control `airwnd_arwa` and as simulated Reno, as those of the other controllers.
+The table is CSV: goodput over the whole download, the median of the sender's smoothed RTT after the first
+seconds, sampled every 100 ms, and the differences relative to the kernel. The sender is Reno. `arwa` needs its
+part at the sender, the congestion control `airwnd_arwa`, which is registered meanwhile.
 """
 
 import argparse

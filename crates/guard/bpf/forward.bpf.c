@@ -39,6 +39,7 @@ enum flow_flags {
 	IS_FINISHED = 64,
 	AWAITS_ECHO = 128,
 	DATA_HAS_TIMESTAMPS = 256,
+	AWAITS_ACK = 512,
 };
 
 struct flow {
@@ -63,6 +64,10 @@ struct flow {
 	__u32 ts_val;
 	__u32 ts_ecr;
 	__u32 awaited; // TSval of an ACK that has been reported
+	// RTT towards the receiver: end of data that has passed at a time, and whose ACK is awaited.
+	__u32 passed;
+	__u64 passed_time;
+	__u32 lan_rtt; // us; 0: unknown
 	__u32 reserved;
 };
 
@@ -234,13 +239,14 @@ ALWAYS_INLINE void report(struct key *key, struct flow *flow, __u64 now, __u8 ev
 	seen->free = flow->window;
 	seen->clamp = flow->clamp;
 	seen->least_rtt = flow->least_rtt;
+	seen->lan_rtt = flow->lan_rtt;
 	seen->interface = key->interface;
 	__builtin_memcpy(seen->local, key->receiver, sizeof(seen->local));
 	__builtin_memcpy(seen->remote, key->sender, sizeof(seen->remote));
 	seen->local_port = __builtin_bswap16(key->receiver_port);
 	seen->remote_port = __builtin_bswap16(key->sender_port);
 	seen->shift = flow->shift;
-	ringbuf_submit(seen, 0);
+	submit(seen);
 	flow->data_reported = now;
 	if (event == EVENT_ACK) {
 		flow->ack_reported = now;
@@ -274,10 +280,15 @@ ALWAYS_INLINE bool is_established(struct flow *flow)
 }
 
 // A duplicate or reordered segment may be older than what has been seen.
-ALWAYS_INLINE void note_ack(struct flow *flow, __u32 ack)
+ALWAYS_INLINE void note_ack(struct flow *flow, __u32 ack, __u64 now)
 {
 	if (!(flow->flags & HAS_EDGE) || is_before(flow->ack, ack))
 		flow->ack = ack;
+	if (flow->flags & AWAITS_ACK && !is_before(ack, flow->passed)) {
+		flow->flags &= ~AWAITS_ACK;
+		__u32 rtt = (now - flow->passed_time) / 1000;
+		flow->lan_rtt = rtt ? rtt : 1;
+	}
 }
 
 SEC("classifier")
@@ -314,11 +325,21 @@ int airwnd_data(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	__u32 seq = __builtin_bswap32(packet.tcp.seq), val = 0, ecr = 0;
 	bool is_consecutive = flow->range_start == flow->range_end || seq == flow->range_end;
-	if (!is_consecutive)
+	if (!is_consecutive) {
 		report(&key, flow, now, EVENT_DATA, 0);
+		// Also if the report found no room: the bytes between have not passed.
+		flow->range_start = flow->range_end;
+		// After a loss the ACK says nothing about the RTT.
+		flow->flags &= ~AWAITS_ACK;
+	}
 	if (flow->range_start == flow->range_end)
 		flow->range_start = seq;
 	flow->range_end = seq + packet.payload;
+	if (!(flow->flags & AWAITS_ACK)) {
+		flow->flags |= AWAITS_ACK;
+		flow->passed = flow->range_end;
+		flow->passed_time = now;
+	}
 	flow->segments += skb->gso_segs > 1 ? skb->gso_segs : 1;
 	bool is_echo = false;
 	if (read_timestamps(skb, &packet, &val, &ecr)) {
@@ -330,7 +351,7 @@ int airwnd_data(struct __sk_buff *skb)
 	// The time of the first echo counts.
 	if (is_echo)
 		flow->flags &= ~AWAITS_ECHO;
-	if (is_echo || now - flow->data_reported >= REPORT_INTERVAL_NS)
+	if (is_echo || is_due(control, now - flow->data_reported, flow->least_rtt))
 		report(&key, flow, now, EVENT_DATA, 0);
 	return TC_ACT_UNSPEC;
 }
@@ -418,10 +439,11 @@ int airwnd_acks(struct __sk_buff *skb)
 		flow->shift = 0;
 	bool is_guarded = now < control->deadline;
 	__u32 ack = __builtin_bswap32(packet.tcp.ack), val = 0, ecr = 0;
-	note_ack(flow, ack);
-	lower(skb, &packet, flow, ack, is_guarded ? window_of(target_of(flow->id, now)) : 0);
+	note_ack(flow, ack, now);
+	lower(skb, &packet, flow, ack, is_guarded ? window_of(target_of(&flow->id, now)) : 0);
 	bool has_news = flow->ack != flow->reported_ack || flow->range_start != flow->range_end;
-	if (!is_guarded || flow->flags & IS_FINISHED || !has_news || now - flow->ack_reported < REPORT_INTERVAL_NS)
+	if (!is_guarded || flow->flags & IS_FINISHED || !has_news ||
+	    !is_due(control, now - flow->ack_reported, flow->least_rtt))
 		return TC_ACT_UNSPEC;
 	if (read_timestamps(skb, &packet, &val, &ecr) && !(flow->flags & AWAITS_ECHO)) {
 		flow->awaited = val;

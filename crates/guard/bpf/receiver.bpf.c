@@ -98,6 +98,7 @@ static long (*store_option)(struct bpf_sock_ops *ctx, const void *option, __u32 
 static long (*set_cb_flags)(struct bpf_sock_ops *ctx, int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
 
 struct socket_state {
+	__u64 flow;
 	__u64 reported;     // time of the last report
 	__u32 reported_ack; // its `ack` and `segments`
 	__u32 reported_segments;
@@ -188,8 +189,15 @@ ALWAYS_INLINE void addresses(struct bpf_sock_ops *ctx, struct observation *seen)
 	seen->remote_port = __builtin_bswap32(fields->remote_port);
 }
 
+// Least RTT that the kernel has measured, us; 0: unknown.
+ALWAYS_INLINE __u32 least_rtt(struct tcp_sock *tcp)
+{
+	__u32 least = tcp->rtt_min.s[0].v;
+	return least == 0xffffffff ? 0 : least;
+}
+
 ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct socket_state *state, __u64 now,
-			  __u64 flow, __u8 event)
+			  __u8 event)
 {
 	struct observation *seen = ringbuf_reserve(&observations, sizeof(*seen), 0);
 	if (!seen) {
@@ -199,7 +207,7 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	struct sock *sk = sock_of(tcp);
 	__builtin_memset(seen, 0, sizeof(*seen));
 	seen->time = now;
-	seen->flow = flow;
+	seen->flow = state->flow;
 	seen->event = event;
 	seen->ack = tcp->rcv_nxt;
 	seen->edge = tcp->rcv_wup + tcp->rcv_wnd;
@@ -223,8 +231,7 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	buffer = EXISTS(tcp->scaling_ratio) ? buffer * tcp->scaling_ratio >> 8 : buffer >> 1;
 	seen->free = buffer > seen->unread ? buffer - seen->unread : 0;
 	seen->clamp = state->clamp;
-	__u32 least = tcp->rtt_min.s[0].v;
-	seen->least_rtt = least == 0xffffffff ? 0 : least;
+	seen->least_rtt = least_rtt(tcp);
 	if (EXISTS(sk->sk_rx_dst_ifindex))
 		seen->interface = sk->sk_rx_dst_ifindex;
 	if (EXISTS(sk->sk_cgrp_data.cgroup)) {
@@ -238,7 +245,7 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	state->reported = now;
 	state->reported_ack = seen->ack;
 	state->reported_segments = seen->segments;
-	ringbuf_submit(seen, 0);
+	submit(seen);
 }
 
 // An outgoing segment, or the end of the connection.
@@ -256,24 +263,25 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 	if (!state)
 		return;
 	__u64 now = monotonic_ns();
-	__u64 flow = socket_cookie(ctx);
+	if (!state->flow)
+		state->flow = socket_cookie(ctx);
 	bool is_guarded = now < control->deadline;
 	if (event == EVENT_CLOSED) {
-		map_delete(&targets, &flow);
+		map_delete(&targets, &state->flow);
 		if (is_guarded && state->reported)
-			report(ctx, tcp, state, now, flow, event);
+			report(ctx, tcp, state, now, event);
 		return;
 	}
 	count(ACKS);
-	struct target *target = is_guarded ? target_of(flow, now) : 0;
+	struct target *target = is_guarded ? target_of(&state->flow, now) : 0;
 	apply(ctx, tcp, state, window_of(target));
 	// If SACK blocks leave no room, the code waits for another ACK.
 	if (target && target->code_number && target->code_number != state->code_number &&
 	    ctx->args[0] != BPF_WRITE_HDR_TCP_CURRENT_MSS)
 		reserve_option(ctx, sizeof(struct code_option), 0);
 	bool has_news = tcp->rcv_nxt != state->reported_ack || tcp->data_segs_in != state->reported_segments;
-	if (is_guarded && has_news && now - state->reported >= REPORT_INTERVAL_NS)
-		report(ctx, tcp, state, now, flow, event);
+	if (is_guarded && has_news && is_due(control, now - state->reported, least_rtt(tcp)))
+		report(ctx, tcp, state, now, event);
 }
 
 // The header of a segment is written in which space for a code was reserved.
@@ -281,8 +289,8 @@ ALWAYS_INLINE void write_code(struct bpf_sock_ops *ctx)
 {
 	struct bpf_sock *sk = ctx->sk;
 	struct socket_state *state = sk ? storage_get(&sockets, sk, 0, 0) : 0;
-	struct target *target = target_of(socket_cookie(ctx), monotonic_ns());
-	if (!state || !target || target->code_number == state->code_number)
+	struct target *target = state ? target_of(&state->flow, monotonic_ns()) : 0;
+	if (!target || target->code_number == state->code_number)
 		return;
 	struct code_option option = CODE_OPTION(target->code);
 	if (!store_option(ctx, &option, sizeof(option), 0))

@@ -35,7 +35,8 @@ struct observation {
 	__u32 unread; // bytes in order that the application has not read
 	__u32 free;   // largest window that the receiver would offer by itself
 	__u32 clamp;  // window in force; 0: the receiver's own
-	__u32 least_rtt; // least RTT that the kernel has measured, us; 0: unknown
+	__u32 least_rtt; // least RTT that the kernel has measured (on the way: towards the sender), us; 0: unknown
+	__u32 lan_rtt;   // newest RTT towards the receiver (on the way), us; 0: unknown
 	__u32 interface; // index; 0: unknown
 	__u8 local[16];  // IPv4 as ::ffff:a.b.c.d
 	__u8 remote[16];
@@ -66,10 +67,14 @@ struct control {
 	__u64 netns;
 	// Bytes before the IP header (on the way).
 	__u64 link_header;
+	// A flow is reported at most this often, ns.
+	__u64 report_interval;
 };
 
-// Flows are reported at most this often.
-#define REPORT_INTERVAL_NS 1000000ULL
+// A flow has at most this number of reports in its least RTT, which is enough to follow it.
+#define REPORTS_PER_RTT 32
+// User space is woken at most this often: waking it costs several times as much as the rest of a report.
+#define WAKE_INTERVAL_NS 4000000ULL
 // Windows are never smaller than this many segments.
 #define FLOOR_SEGMENTS 2
 #define FLOWS_MAX 65536
@@ -117,15 +122,34 @@ ALWAYS_INLINE struct control *current_control(void)
 }
 
 // What user space wants now; 0: the receiver's own window.
-ALWAYS_INLINE struct target *target_of(__u64 flow, __u64 now)
+ALWAYS_INLINE struct target *target_of(const __u64 *flow, __u64 now)
 {
-	struct target *target = map_lookup(&targets, &flow);
+	struct target *target = map_lookup(&targets, flow);
 	return target && now < target->valid_until ? target : 0;
 }
 
 ALWAYS_INLINE __u32 window_of(const struct target *target)
 {
 	return target ? target->window : 0;
+}
+
+// Whether a flow with this least RTT (us) may be reported again `elapsed` ns after its last report.
+ALWAYS_INLINE bool is_due(struct control *control, __u64 elapsed, __u32 least_rtt)
+{
+	return elapsed >= control->report_interval && elapsed >= least_rtt * (1000ULL / REPORTS_PER_RTT);
+}
+
+static __u64 woken;
+
+// Passes an observation on. User space looks for those after which it was not woken by itself.
+ALWAYS_INLINE void submit(struct observation *seen)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	if (seen->time - woken >= WAKE_INTERVAL_NS) {
+		woken = seen->time;
+		flags = BPF_RB_FORCE_WAKEUP;
+	}
+	ringbuf_submit(seen, flags);
 }
 
 ALWAYS_INLINE bool is_before(__u32 a, __u32 b)

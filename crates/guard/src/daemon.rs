@@ -10,7 +10,7 @@ use crate::receiver::Receiver;
 use crate::routes::{Change, Routes};
 use crate::rules::Rules;
 use crate::signals::Signals;
-use crate::{Counters, Error, Policy, system};
+use crate::{Counters, Error, Policy, privileges, system};
 use airwnd_rwnd::Spec;
 use airwnd_units::{Span, Time};
 use nix::errno::Errno;
@@ -29,6 +29,8 @@ use std::time::SystemTime;
 const ALLOWANCE: Span = Span::from_millis(500);
 /// Interval between heartbeats.
 const HEARTBEAT: Span = Span::from_millis(100);
+/// After an observation others may follow for which the programs do not wake the guard.
+const MORE: Span = Span::from_millis(2);
 /// Interval between lines of the log.
 const LOG: Span = Span::from_secs(1);
 /// Interval in which forgotten flows are removed.
@@ -101,30 +103,37 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             receiver.adopt()?;
         }
     }
+    give_up_privileges(&stations, &options.source)?;
     eprintln!("guarding");
     let mut expired = system::now();
     let mut beaten = expired;
     let mut logged = expired;
+    let mut is_busy = false;
+    let mut is_hangup = false;
     loop {
-        let is_hangup = match signals.arrived() {
-            Some(Signal::SIGHUP) => true,
-            Some(_) => break,
-            None => false,
-        };
-        wait(&signals, &control, &routes, exporter.as_ref(), &stations)?;
-        routes.changed(|change| stations.iter_mut().for_each(|station| station.on_change(change)));
-        if let Some(exporter) = &exporter {
-            exporter.answer(|| state(&stations, system::now()));
+        let patience = if is_busy { MORE } else { HEARTBEAT };
+        if wait(&signals, &control, &routes, exporter.as_ref(), &stations, patience)? {
+            match signals.arrived() {
+                Some(Signal::SIGHUP) => is_hangup = true,
+                Some(_) => break,
+                None => {}
+            }
+            routes.changed(|change| stations.iter_mut().for_each(|station| station.on_change(change)));
+            if let Some(exporter) = &exporter {
+                exporter.answer(|| state(&stations, system::now()));
+            }
+            control.answer(|| state(&stations, system::now()));
         }
-        control.answer(|| state(&stations, system::now()));
+        is_busy = false;
         for Station { place, policy } in &mut stations {
-            place.maps_mut().observe(|seen| policy.on_observation(seen));
+            is_busy |= place.maps_mut().observe(|seen| policy.on_observation(seen));
         }
         let now = system::now();
-        if now.since(beaten) >= HEARTBEAT {
-            beat(&mut stations, now)?;
-            beaten = now;
+        if now.since(beaten) < HEARTBEAT && !is_hangup {
+            continue;
         }
+        beat(&mut stations, now)?;
+        beaten = now;
         if let Some(file) = log.as_mut().filter(|_| now.since(logged) >= LOG) {
             // A full disk is no reason to release the flows.
             let _ = writeln!(file, "{}", state(&stations, now));
@@ -133,6 +142,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         let changed = options.source.changed();
         if is_hangup || (changed.is_some() && changed != read_at) {
             read_at = changed;
+            is_hangup = false;
             reload(options, &mut stations);
         }
         if now.since(expired) >= EXPIRY {
@@ -207,6 +217,13 @@ fn reload(options: &Options, stations: &mut [Station]) {
     }
 }
 
+fn give_up_privileges(stations: &[Station], source: &Source) -> Result<(), Error> {
+    let needs_net_admin =
+        |station: &Station| matches!(&station.place, Place::Forward(forward) if forward.needs_net_admin);
+    let kept = if stations.iter().any(needs_net_admin) { privileges::NET_ADMIN } else { 0 };
+    privileges::give_up(kept, || source.read().is_ok())
+}
+
 fn open(options: &Options, rules: &Rules) -> Result<Vec<Station>, Error> {
     let mut places = Vec::new();
     if !options.cgroups.is_empty() {
@@ -233,32 +250,37 @@ fn state(stations: &[Station], now: Time) -> Value {
 }
 
 fn summary(counters: &Counters) -> String {
-    let Counters { acks, clamped, refused, lost, held, unknown, exempt } = counters;
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt, full } = counters;
     format!(
         "{acks} ACKs, {clamped} with a lower window, {held} of them held by what was offered before, {refused} \
-         refused, {unknown} of unknown flows, {exempt} exempt, {lost} reports lost"
+         refused, {unknown} of unknown flows, {exempt} exempt, {lost} reports lost, {full} windows without room"
     )
 }
 
 fn beat(stations: &mut [Station], now: Time) -> Result<(), Error> {
-    stations.iter_mut().try_for_each(|station| station.place.maps_mut().allow_until(now + ALLOWANCE))
+    stations.iter_mut().try_for_each(|Station { place, policy }| {
+        place.maps_mut().allow_until(now + ALLOWANCE, policy.report_interval())
+    })
 }
 
+/// Waits for observations or something else; returns whether there is something else.
 fn wait(
     signals: &Signals,
     control: &Server,
     routes: &Routes,
     exporter: Option<&Exporter>,
     stations: &[Station],
-) -> Result<(), Error> {
-    let descriptors =
-        [signals.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
+    patience: Span,
+) -> Result<bool, Error> {
     let observed = stations.iter().map(|station| station.place.maps().as_fd());
-    let mut events: Vec<_> =
-        descriptors.chain(observed).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-    let timeout = PollTimeout::try_from(HEARTBEAT.0 / 1_000_000).expect("a fraction of a second");
+    let others =
+        [signals.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));
+    let mut events: Vec<_> = observed.chain(others).map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    let timeout = PollTimeout::try_from(patience.0 / 1_000_000).expect("a fraction of a second");
     match poll(&mut events, timeout) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Ok(_) | Err(Errno::EINTR) => {
+            Ok(events[stations.len()..].iter().any(|event| event.any() != Some(false)))
+        }
         Err(why) => Err(Error::failed("cannot wait for observations", &why)),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::maps::Maps;
-use airwnd_units::Time;
+use airwnd_units::{Span, Time};
 use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
 use aya::{Ebpf, include_bytes_aligned};
@@ -27,6 +27,8 @@ pub(crate) struct Forward {
     pub interface: String,
     pub index: u32,
     pub maps: Maps,
+    /// Whether detaching the programs needs CAP_NET_ADMIN.
+    pub needs_net_admin: bool,
     _ebpf: Ebpf,
 }
 
@@ -47,13 +49,14 @@ impl Forward {
             if_nametoindex(interface).map_err(|why| Error::failed(format!("interface {interface}"), &why))?;
         let mut ebpf = Forward::load()?;
         let maps = Maps::take(&mut ebpf, header)?;
+        let mut needs_net_admin = false;
         for (name, direction) in PROGRAMS {
-            detach_old(interface, name, direction)?;
+            needs_net_admin |= detach_old(interface, name, direction)?;
             classifier(&mut ebpf, name)
                 .attach(interface, direction)
                 .map_err(|why| Error::failed(format!("cannot attach to interface {interface}"), &why))?;
         }
-        Ok(Forward { interface: interface.to_string(), index, maps, _ebpf: ebpf })
+        Ok(Forward { interface: interface.to_string(), index, maps, needs_net_admin, _ebpf: ebpf })
     }
 }
 
@@ -65,18 +68,18 @@ fn classifier<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut SchedClassifier {
 impl Drop for Forward {
     fn drop(&mut self) {
         // The programs do nothing from now on, and are detached when the object is dropped.
-        let _ = self.maps.allow_until(Time::ZERO);
+        let _ = self.maps.allow_until(Time::ZERO, Span::ZERO);
     }
 }
 
 /// Since Linux 6.6 programs are detached when their process ends, so that a program that is there belongs to a guard.
-/// Before, they stay, and do nothing.
-fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<(), Error> {
+/// Before, they stay, and do nothing. Returns whether they do.
+fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<bool, Error> {
     match SchedClassifier::query_tcx(interface, direction) {
         Ok((_, programs)) if programs.iter().any(|program| program.name_as_str() == Some(name)) => {
             Err(Error::new(format!("interface {interface}: guarded by another process already")))
         }
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(false),
         Err(_) => {
             let failed =
                 |why: TcError| Error::failed(format!("cannot attach to interface {interface}"), &why);
@@ -86,7 +89,7 @@ fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<()
             }
             // There is none after a regular end.
             let _ = tc::qdisc_detach_program(interface, direction, name);
-            Ok(())
+            Ok(true)
         }
     }
 }

@@ -27,6 +27,7 @@ mod observation;
 mod paths;
 mod peer_clock;
 mod policy;
+mod privileges;
 mod prometheus;
 mod receiver;
 mod routes;

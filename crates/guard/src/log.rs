@@ -14,13 +14,13 @@ pub(crate) fn place(
 ) -> Value {
     let mut flows: Vec<Status> = flows.collect();
     flows.sort_by_key(|flow| flow.flow);
-    let Counters { acks, clamped, refused, lost, held, unknown, exempt } = counters;
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt, full } = counters;
     json!({
         "place": name,
         "flows": flows.iter().map(|status| flow(now, status)).collect::<Vec<_>>(),
         "counters": {
             "acks": acks, "clamped": clamped, "held": held, "refused": refused, "unknown": unknown,
-            "exempt": exempt, "lost_reports": lost,
+            "exempt": exempt, "lost_reports": lost, "without_room": full,
         },
     })
 }

@@ -10,6 +10,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// A window is written again when it lapses within this time.
 const RENEW: Span = Span::from_secs(1);
+/// Most observations that are processed before other tasks have their turn.
+const BATCH: usize = 4096;
 
 /// Counters of the programs, in the order of `enum counter` in `bpf/shared.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,11 +30,13 @@ pub struct Counters {
     pub unknown: u64,
     /// ACKs that must not be changed, on a router: MPTCP, TCP-AO, TCP-MD5, RST, urgent data.
     pub exempt: u64,
+    /// Windows that the map of the programs had no room for: these flows keep their own.
+    pub full: u64,
 }
 
 /// The maps of one object file.
 pub(crate) struct Maps {
-    control: Array<MapData, [u64; 3]>,
+    control: Array<MapData, [u64; 4]>,
     targets: HashMap<MapData, u64, [u64; 3]>,
     observations: RingBuf<MapData>,
     counters: PerCpuArray<MapData, u64>,
@@ -43,6 +47,7 @@ pub(crate) struct Maps {
     written: std::collections::HashMap<u64, (Target, u64)>,
     /// Number of the last code, of any flow.
     codes: u32,
+    full: u64,
 }
 
 impl Maps {
@@ -61,39 +66,43 @@ impl Maps {
             link_header,
             written: std::collections::HashMap::new(),
             codes: 0,
+            full: 0,
         })
     }
 
-    /// Lets the programs act until `deadline`.
-    pub fn allow_until(&mut self, deadline: Time) -> Result<(), Error> {
+    /// Lets the programs act until `deadline`, and report each flow once in `interval`.
+    pub fn allow_until(&mut self, deadline: Time, interval: Span) -> Result<(), Error> {
         self.control
-            .set(0, [deadline.0, self.netns, self.link_header], 0)
+            .set(0, [deadline.0, self.netns, self.link_header, interval.0], 0)
             .map_err(|why| Error::failed("cannot reach the eBPF programs", &why))
     }
 
-    /// Passes each waiting observation to `on_observation`.
-    pub fn observe(&mut self, mut on_observation: impl FnMut(&Observation) -> Option<Target>) {
-        // The place in the buffer is free again before the flow's window is written.
-        while let Some(report) = self.observations.next().map(|report| Observation::read(&report)) {
-            if let Some(seen) = report {
-                let target = on_observation(&seen);
-                self.write(&seen, target);
-            }
+    /// Passes waiting observations to `on_observation`; returns whether there were any.
+    pub fn observe(&mut self, mut on_observation: impl FnMut(&Observation) -> Option<Target>) -> bool {
+        for number in 0..BATCH {
+            let Some(report) = self.observations.next() else { return number > 0 };
+            let Some(seen) = Observation::read(&report) else { continue };
+            drop(report);
+            let target = on_observation(&seen);
+            self.write(&seen, target);
         }
+        true
     }
 
     fn write(&mut self, seen: &Observation, target: Option<Target>) {
         let id = seen.flow;
-        let Some((target, Bytes(window))) = target.and_then(|target| Some((target, target.window?))) else {
+        let Some((Bytes(window), target)) = target.and_then(|target| Some((target.window?, target))) else {
             self.remove(id);
             return;
         };
+        // Both programs round up to the unit of the window field.
+        let unit = 1 << seen.shift;
         let last = self.written.get(&id);
-        let is_current = target.code.is_none()
-            && last.is_some_and(|(last, _)| {
-                last.window == target.window && seen.time + RENEW < last.valid_until
-            });
-        if is_current {
+        let is_current = last.is_some_and(|(last, _)| {
+            let in_force = last.window.unwrap_or_default().0.next_multiple_of(unit);
+            in_force == window.next_multiple_of(unit) && seen.time + RENEW < last.valid_until
+        });
+        if is_current && target.code.is_none() {
             return;
         }
         // Until an ACK has left, the last code is not sent yet.
@@ -102,9 +111,10 @@ impl Maps {
             self.codes = self.codes.checked_add(1).unwrap_or(1);
             u64::from(code.get()) | u64::from(self.codes) << 32
         });
-        // A full map leaves the flow its own window.
         if self.targets.insert(id, [window, target.valid_until.0, code], 0).is_ok() {
             self.written.insert(id, (target, code));
+        } else {
+            self.full += 1;
         }
     }
 
@@ -126,6 +136,7 @@ impl Maps {
             held: total(4),
             unknown: total(5),
             exempt: total(6),
+            full: self.full,
         }
     }
 }
@@ -134,5 +145,46 @@ impl Maps {
 impl AsFd for Maps {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.observations.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::tests::observation;
+    use crate::receiver::OBJECT;
+    use aya::EbpfLoader;
+
+    /// Nothing is attached. Without the privilege to load maps the message is checked instead.
+    #[test]
+    fn a_flow_without_room_keeps_its_own_window() {
+        let mut ebpf = match EbpfLoader::new().map_max_entries("targets", 2).load(OBJECT) {
+            Ok(ebpf) => ebpf,
+            Err(why) => {
+                let message = Error::not_loaded(&why).to_string();
+                assert!(!message.contains('\n'), "{message}");
+                return;
+            }
+        };
+        let mut maps = Maps::take(&mut ebpf, 0).unwrap();
+        let seen = observation(Span::from_millis(20));
+        let target =
+            |window| Some(Target { window, code: None, valid_until: seen.time + Span::from_secs(2) });
+        let offer = |maps: &mut Maps, flow, window: Option<u64>| {
+            maps.write(&Observation { flow, ..seen.clone() }, target(window.map(Bytes)));
+            maps.counters().full
+        };
+        let fulls: Vec<u64> = (0..4).map(|flow| offer(&mut maps, flow, Some(10_000 + flow))).collect();
+        assert_eq!(fulls, [0, 0, 1, 2]);
+        assert!(maps.targets.get(&3, 0).is_err());
+        // Room again: a flow has ended.
+        offer(&mut maps, 0, None);
+        assert_eq!(offer(&mut maps, 3, Some(20_000)), 2);
+        assert_eq!(maps.targets.get(&3, 0).unwrap()[0], 20_000);
+        // The shift of the window field is 7.
+        offer(&mut maps, 3, Some(19_970));
+        assert_eq!(maps.targets.get(&3, 0).unwrap()[0], 20_000);
+        offer(&mut maps, 3, Some(19_960));
+        assert_eq!(maps.targets.get(&3, 0).unwrap()[0], 19_960);
     }
 }

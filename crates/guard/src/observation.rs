@@ -69,8 +69,10 @@ pub struct Observation {
     pub free: Bytes,
     /// Window in force instead of the receiver's own; `None`: its own.
     pub clamp: Option<Bytes>,
-    /// Least RTT that the kernel has measured.
+    /// Least RTT that the kernel has measured; on a router that between router and sender.
     pub least_rtt: Option<Span>,
+    /// Newest RTT between router and receiver, on a router.
+    pub lan_rtt: Option<Span>,
     /// Index of the interface; 0: unknown.
     pub interface: u32,
     /// Address of the receiver.
@@ -94,7 +96,7 @@ impl Observation {
         let segments = fields.u32();
         let (val, ecr, ack_ts_val) = (fields.u32(), fields.u32(), fields.u32());
         let (mss, unread, free) = (fields.u32(), fields.u32(), fields.u32());
-        let (clamp, least_rtt, interface) = (fields.u32(), fields.u32(), fields.u32());
+        let (clamp, least_rtt, lan_rtt, interface) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
         let (local, remote) = (fields.address(), fields.address());
         let (local_port, remote_port) = (fields.u16(), fields.u16());
         let event = match fields.u8() {
@@ -129,6 +131,7 @@ impl Observation {
             free: Bytes(u64::from(free)),
             clamp: (clamp > 0).then_some(Bytes(u64::from(clamp))),
             least_rtt: (least_rtt > 0).then_some(Span::from_micros(u64::from(least_rtt))),
+            lan_rtt: (lan_rtt > 0).then_some(Span::from_micros(u64::from(lan_rtt))),
             interface,
             local: SocketAddr::new(local, local_port),
             remote: SocketAddr::new(remote, remote_port),

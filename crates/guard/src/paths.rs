@@ -9,9 +9,12 @@ pub(crate) type PathKey = (u32, IpAddr);
 
 /// Time after which a path that no connection uses is forgotten.
 const UNUSED: Span = Span::from_secs(600);
-/// Time without an RTT near the minimum after which it is measured again. Linux keeps a minimum RTT for as long
-/// (tcp_min_rtt_wlen), and a dip of four RTTs of 100 ms each takes 0.13 % of it.
-const CONFIRMED: Span = Span::from_secs(300);
+/// Time without an RTT near the minimum after which it is measured again, unless the rules set another. Linux keeps a
+/// minimum RTT for as long (tcp_min_rtt_wlen), and a dip of four RTTs of 100 ms each takes 0.13 % of it.
+pub(crate) const CONFIRM: Span = Span::from_secs(300);
+/// Share of that time after which a new path is measured for the first time, whatever its RTT: all its connections may
+/// have begun behind a queue. It is also the shortest time between two dips.
+const FIRST: u64 = 10;
 /// Length of a dip in RTTs of the connection that begins it. The first two drain the queue, since an offered window is
 /// not taken back.
 const DIP_ROUNDS: u64 = 4;
@@ -27,15 +30,21 @@ const NEAR: u64 = 8;
 /// queue of their own, which would become part of the next minimum, and so on. When no RTT has been near the minimum
 /// for some time, all connections over the interface have a small window for a few RTTs, a dip. The minimum within the
 /// dip then replaces the former one, if it is longer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Paths {
     paths: HashMap<PathKey, Path>,
+    /// The current or last dip of each interface.
     dips: HashMap<u32, Dip>,
+    /// Time without an RTT near the minimum after which it is measured again.
+    pub confirm: Span,
 }
 
 #[derive(Debug)]
 struct Path {
     least: Span,
+    known: Time,
+    /// Whether the minimum has been measured in a dip.
+    is_measured: bool,
     used: Time,
     /// Time of the last RTT near the minimum.
     confirmed: Time,
@@ -49,19 +58,32 @@ struct Path {
 struct Dip {
     drained: Time,
     until: Time,
+    is_over: bool,
 }
 
 impl Paths {
+    pub fn new(confirm: Span) -> Paths {
+        Paths { paths: HashMap::new(), dips: HashMap::new(), confirm }
+    }
+
     /// Adds an RTT of a connection.
     pub fn add(&mut self, now: Time, key: PathKey, rtt: Span) {
-        let new = Path { least: rtt, used: now, confirmed: now, drained: None, changes: 0 };
+        let new = Path {
+            least: rtt,
+            known: now,
+            is_measured: false,
+            used: now,
+            confirmed: now,
+            drained: None,
+            changes: 0,
+        };
         let path = self.paths.entry(key).or_insert(new);
         path.used = now;
         path.least = path.least.min(rtt);
         if is_near(rtt, path.least) {
             path.confirmed = now;
         }
-        if self.dips.get(&key.0).is_some_and(|dip| now >= dip.drained) {
+        if self.dips.get(&key.0).is_some_and(|dip| now >= dip.drained && !dip.is_over) {
             path.drained = Some(path.drained.map_or(rtt, |known| known.min(rtt)));
         }
     }
@@ -80,10 +102,16 @@ impl Paths {
     /// connection with a lowered window.
     pub fn measure_again(&mut self, now: Time, key: PathKey, rtt: Span) {
         self.end_dip(now, key.0);
-        let is_stale = self.paths.get(&key).is_some_and(|path| now.since(path.confirmed) >= CONFIRMED);
-        if is_stale && !self.dips.contains_key(&key.0) {
+        let first = self.confirm / FIRST;
+        let is_stale = self.paths.get(&key).is_some_and(|path| {
+            let is_new = !path.is_measured && now.since(path.known) >= first;
+            is_new || now.since(path.confirmed) >= self.confirm
+        });
+        let is_allowed = self.dips.get(&key.0).is_none_or(|dip| dip.is_over && now.since(dip.until) >= first);
+        if is_stale && is_allowed {
             let length = (rtt * DIP_ROUNDS).max(SHORTEST_DIP);
-            self.dips.insert(key.0, Dip { drained: now + length / 2, until: now + length });
+            let dip = Dip { drained: now + length / 2, until: now + length, is_over: false };
+            self.dips.insert(key.0, dip);
         }
     }
 
@@ -93,13 +121,14 @@ impl Paths {
     }
 
     fn end_dip(&mut self, now: Time, interface: u32) {
-        if self.dips.get(&interface).is_none_or(|dip| now < dip.until) {
+        let Some(dip) = self.dips.get_mut(&interface).filter(|dip| !dip.is_over && now >= dip.until) else {
             return;
-        }
-        self.dips.remove(&interface);
+        };
+        dip.is_over = true;
         for (_, path) in self.paths.iter_mut().filter(|((index, _), _)| *index == interface) {
             let Some(least) = path.drained.take() else { continue };
             path.confirmed = now;
+            path.is_measured = true;
             if !is_near(least, path.least) {
                 path.least = least;
                 path.changes += 1;
@@ -137,7 +166,7 @@ mod tests {
     #[test]
     fn a_path_keeps_its_minimum_until_it_changes_or_is_unused() {
         let (key, other) = (KEY, (2, KEY.1));
-        let mut paths = Paths::default();
+        let mut paths = Paths::new(CONFIRM);
         let ms = Span::from_millis;
         paths.add(Time::ZERO, key, ms(30));
         paths.add(Time::ZERO, key, ms(40));
@@ -150,10 +179,10 @@ mod tests {
     }
 
     /// Uses a path for ten minutes with a queue that makes its RTT `queued`, and `drained` in dips; returns the minimum
-    /// at the end and the number of milliseconds in dips.
-    fn after_ten_minutes(queued: Span, drained: Span) -> (Span, u64) {
-        let mut paths = Paths::default();
-        paths.add(at(0), KEY, Span::from_millis(20));
+    /// at the end and the number of milliseconds in dips. `first`: the first RTT.
+    fn after_ten_minutes(first: Span, queued: Span, drained: Span) -> (Span, u64) {
+        let mut paths = Paths::new(CONFIRM);
+        paths.add(at(0), KEY, first);
         let mut dips = 0;
         let mut since = 0;
         for ms in 1..600_000 {
@@ -170,9 +199,33 @@ mod tests {
 
     #[test]
     fn a_longer_path_is_learned_and_a_standing_queue_is_not() {
+        let after = |first, queued, drained| {
+            let [first, queued, drained] = [first, queued, drained].map(Span::from_millis);
+            after_ten_minutes(first, queued, drained)
+        };
+        // The first dip after 30 s, the second 300 s after it.
+        assert_eq!(after(20, 60, 20), (Span::from_millis(20), 2 * 4 * 60));
+        assert_eq!(after(20, 150, 50), (Span::from_millis(50), 2 * 4 * 150));
+        // Near the minimum after the first dip, which takes 200 ms at least.
+        assert_eq!(after(20, 22, 22), (Span::from_millis(20), 200));
+    }
+
+    #[test]
+    fn a_minimum_that_was_learned_behind_a_queue_is_measured_once() {
         let ms = Span::from_millis;
-        assert_eq!(after_ten_minutes(ms(60), ms(20)), (ms(20), 240));
-        assert_eq!(after_ten_minutes(ms(150), ms(50)), (ms(50), 600));
-        assert_eq!(after_ten_minutes(ms(22), ms(22)), (ms(20), 0));
+        // All connections have begun behind 60 ms, and keep 5 ms more: near the false minimum.
+        assert_eq!(after_ten_minutes(ms(80), ms(85), ms(20)).0, ms(20));
+    }
+
+    #[test]
+    fn a_dip_without_an_rtt_is_not_repeated_at_once() {
+        let mut paths = Paths::new(Span::from_secs(10));
+        paths.add(at(0), KEY, Span::from_millis(20));
+        let is_dip = |ms: &u64| {
+            paths.measure_again(at(*ms), KEY, Span::from_millis(20));
+            paths.is_dip(at(*ms), KEY.0)
+        };
+        // After 1 s and, 1 s after its end, again.
+        assert_eq!((0..3000).filter(is_dip).count(), 400);
     }
 }

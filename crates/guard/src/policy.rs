@@ -5,8 +5,8 @@ use crate::paths::{PathKey, Paths};
 use crate::peer_clock::PeerClock;
 use crate::rules::Rules;
 use airwnd_rwnd::{
-    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RwndController, SeqRange,
-    Spec,
+    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RecvView, RwndController,
+    Seq, SeqRange, Spec,
 };
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
@@ -33,12 +33,22 @@ const FLOOR_SEGMENTS: u64 = 2;
 const DIP_SEGMENTS: u64 = 4;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
+/// Largest window (RFC 7323 §2.3): sequence numbers of a connection are not farther from each other.
+const FARTHEST: u32 = 1 << 30;
 /// RTT of a round before the first sample.
 const UNKNOWN_RTT: Span = Span::from_millis(100);
 /// Bytes of the timestamps option in each segment (RFC 7323 appendix A).
 const TIMESTAMPS_OPTION: u32 = 12;
 /// Interval in which the state of the device is computed.
 const DEVICE_INTERVAL: Span = Span::from_millis(10);
+/// More time per flow, so that the effort does not grow with their number.
+const DEVICE_COST: Span = Span::from_micros(10);
+/// Least interval between reports of a flow: with few flows; per flow that receives; with many flows.
+pub(crate) const REPORT_INTERVAL: Span = Span::from_millis(1);
+const REPORT_COST: Span = Span::from_micros(50);
+const REPORT_INTERVAL_MAX: Span = Span::from_millis(50);
+/// Weight of a new RTT towards the receiver in its mean (RFC 6298 §2: alpha = 1/8).
+const LAN_GAIN: u64 = 8;
 
 /// Why a flow has its own window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,13 +129,13 @@ pub struct Policy {
 impl Policy {
     /// Creates a policy without flows.
     pub fn new(rules: Rules) -> Policy {
-        Policy {
-            rules,
-            flows: HashMap::new(),
-            paths: Paths::default(),
-            device: Device::default(),
-            device_at: Time::ZERO,
-        }
+        let paths = Paths::new(rules.confirm);
+        Policy { rules, flows: HashMap::new(), paths, device: Device::default(), device_at: Time::ZERO }
+    }
+
+    /// Returns the least interval between two reports of a flow, so that those of all flows are not too many.
+    pub fn report_interval(&self) -> Span {
+        (REPORT_COST * u64::from(self.device.connections)).clamp(REPORT_INTERVAL, REPORT_INTERVAL_MAX)
     }
 
     /// Processes a report; returns the window of the flow from now on; `None`: the flow has ended.
@@ -136,6 +146,9 @@ impl Policy {
         }
         self.refresh_device(seen.time);
         let flow = self.flows.entry(seen.flow).or_insert_with(|| Flow::new(seen));
+        if !flow.can_follow(seen) {
+            *flow = Flow::new(seen);
+        }
         let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
         Some(target)
     }
@@ -153,6 +166,7 @@ impl Policy {
 
     /// Replaces the rules. Every flow starts anew.
     pub fn set_rules(&mut self, rules: Rules) {
+        self.paths.confirm = rules.confirm;
         self.rules = rules;
         self.flows.values_mut().for_each(Flow::restart);
     }
@@ -171,18 +185,19 @@ impl Policy {
     }
 
     fn refresh_device(&mut self, now: Time) {
-        if now.since(self.device_at) < DEVICE_INTERVAL {
+        if now.since(self.device_at) < DEVICE_INTERVAL.max(DEVICE_COST * self.flows.len() as u64) {
             return;
         }
         self.device_at = now;
-        let receiving = || self.flows.values().filter(|flow| flow.is_receiving(now));
-        let received = || receiving().map(|flow| Bytes(flow.observer.received()));
-        self.device = Device {
-            connections: receiving().count() as u32,
-            least_received: received().min().unwrap_or_default(),
-            most_received: received().max().unwrap_or_default(),
-            link: None,
-        };
+        let (mut connections, mut least, mut most) = (0, None::<u64>, 0);
+        for flow in self.flows.values().filter(|flow| flow.is_receiving(now)) {
+            let received = flow.observer.received();
+            connections += 1;
+            least = Some(least.map_or(received, |least| least.min(received)));
+            most = most.max(received);
+        }
+        let least_received = Bytes(least.unwrap_or_default());
+        self.device = Device { connections, least_received, most_received: Bytes(most), link: None };
     }
 }
 
@@ -211,6 +226,8 @@ struct Flow {
     unsettled: u32,
     /// Least RTT by the kernel.
     kernel_rtt: Option<Span>,
+    /// Mean RTT between router and receiver; zero at the receiver.
+    lan_rtt: Span,
 }
 
 impl Flow {
@@ -239,7 +256,28 @@ impl Flow {
             changes: 0,
             unsettled: 0,
             kernel_rtt: None,
+            lan_rtt: Span::ZERO,
         }
+    }
+
+    /// The RTT of both halves of the path: on a router the observer sees that towards the sender.
+    fn rtt(&self) -> Option<Span> {
+        Some(self.observer.rtt()? + self.lan_rtt)
+    }
+
+    /// The half of the path between router and receiver.
+    fn lan(&self) -> PathKey {
+        (self.path.0, self.local.ip())
+    }
+
+    /// Whether the sequence numbers are those of the same connection a short time later. On a router they may be anything.
+    fn can_follow(&self, seen: &Observation) -> bool {
+        let next = self.observer.nxt();
+        let is_near = |seq: Seq| (seq - next).min(next - seq) < FARTHEST;
+        let is_empty = seen.range.start == seen.range.end;
+        is_near(seen.ack)
+            && seen.edge - seen.ack <= FARTHEST
+            && (is_empty || is_near(seen.range.start) && is_near(seen.range.end))
     }
 
     /// The next data is treated as that of a new transfer.
@@ -262,9 +300,11 @@ impl Flow {
         paths: &mut Paths,
         device: Device,
     ) -> Target {
-        let rtt = self.observer.rtt();
+        let rtt = self.rtt();
         if seen.time.since(self.seen) >= IDLE.max(rtt.unwrap_or_default() * 4) {
             self.seen = seen.time;
+            // It would contain the time of an interruption.
+            self.observer.forget_rtt(seen.time);
             self.restart();
         }
         self.seen = seen.time;
@@ -277,6 +317,7 @@ impl Flow {
         if delay.is_some_and(|delay| delay.is_corrected) {
             self.restart();
         }
+        let lan = self.lan();
         let is_dip = paths.is_dip(seen.time, self.path.0) && matches!(self.treatment, Treatment::Window(_));
         let build = || {
             let buffer = Bytes(u64::from(u16::MAX) << seen.shift);
@@ -291,8 +332,10 @@ impl Flow {
         let mut in_order = 0;
         for segment in incoming(&self.observer, seen, self.segments) {
             let segment = Incoming { one_way_delay: delay.map(|delay| delay.span), ..segment };
-            let observed = self.observer.on_segment(seen.time, &segment);
+            let mut observed = self.observer.on_segment(seen.time, &segment);
+            observed.arrival.rtt = observed.arrival.rtt.map(|rtt| rtt + self.lan_rtt);
             let view = self.observer.view(seen.free, seen.unread, device);
+            let view = with_lan(view, self.lan_rtt);
             // A dip says nothing about the rate of the path.
             if !is_dip {
                 controller.on_segment(&observed.arrival, &view);
@@ -304,8 +347,12 @@ impl Flow {
         if seen.event == Event::Ack {
             let sent = Outgoing { ack: seen.ack, edge: seen.edge, ts_val: seen.ack_ts_val };
             self.observer.on_sent(seen.time, &sent);
+            if let Some(sample) = seen.lan_rtt {
+                paths.add(seen.time, lan, sample);
+                self.lan_rtt = mean(self.lan_rtt, sample);
+            }
         }
-        let view = self.observer.view(seen.free, seen.unread, device);
+        let view = with_lan(self.observer.view(seen.free, seen.unread, device), self.lan_rtt);
         let copied = self.observer.received().saturating_sub(seen.unread.0);
         if in_order > 0 || copied > self.copied {
             if !is_dip {
@@ -320,7 +367,7 @@ impl Flow {
         for sample in samples.into_iter().flatten() {
             paths.add(seen.time, self.path, sample);
         }
-        if let Some(least) = paths.least(self.path)
+        if let Some(least) = least_rtt(paths, self.path, lan)
             && self.round.least.is_none_or(|known| least < known)
         {
             self.round.least = Some(least);
@@ -331,21 +378,23 @@ impl Flow {
             Advertisement::Window(window) => (window, None),
             Advertisement::Code { code, window } => (window, Some(code)),
         };
-        let has_ended = self.round.end(seen.time, self.observer.rtt(), self.mss, view.offered);
+        let has_ended = self.round.end(seen.time, self.rtt(), self.mss, view.offered);
         self.unsettled -= self.unsettled.min(u32::from(has_ended));
         self.treatment = self.treat(spec.map(|_| window));
         if self.round.quiet >= QUIET_ROUNDS {
             self.controller = None;
             self.round.count = 0;
         }
-        if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, self.observer.rtt()) {
+        let rtt = self.rtt();
+        if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
             paths.measure_again(seen.time, self.path, rtt);
             if paths.is_dip(seen.time, self.path.0) {
                 *window = self.mss * DIP_SEGMENTS;
             }
         }
-        if self.changes != paths.changes(self.path) {
-            self.changes = paths.changes(self.path);
+        let changes = paths.changes(self.path) + paths.changes(lan);
+        if self.changes != changes {
+            self.changes = changes;
             // The controller knows the former minimum.
             self.restart();
         }
@@ -388,8 +437,8 @@ impl Flow {
             interface: self.path.0,
             cgroup: self.cgroup,
             rate: self.round.rate,
-            rtt: self.observer.rtt(),
-            least_rtt: paths.least(self.path),
+            rtt: self.rtt(),
+            least_rtt: least_rtt(paths, self.path, self.lan()),
             received: Bytes(self.observer.received()),
             offered: Bytes(u64::from(self.observer.offered())),
             clamp: self.clamp,
@@ -397,6 +446,22 @@ impl Flow {
             seen: self.seen,
         }
     }
+}
+
+/// The least RTT of both halves of a path; `None`: unknown.
+fn least_rtt(paths: &Paths, path: PathKey, lan: PathKey) -> Option<Span> {
+    Some(paths.least(path)? + paths.least(lan).unwrap_or_default())
+}
+
+/// The state that the observer sees on a router, with the RTT between router and receiver.
+fn with_lan(view: RecvView, lan_rtt: Span) -> RecvView {
+    let both = |rtt| rtt + lan_rtt;
+    RecvView { rtt: view.rtt.map(both), min_rtt: view.min_rtt.map(both), ..view }
+}
+
+/// The mean RTT between router and receiver after a sample.
+fn mean(rtt: Span, sample: Span) -> Span {
+    if rtt == Span::ZERO { sample } else { (rtt * (LAN_GAIN - 1) + sample) / LAN_GAIN }
 }
 
 /// Returns the data that has arrived since the last observation, as at most two runs of consecutive bytes: those that
@@ -481,7 +546,7 @@ impl Round {
 pub(crate) mod tests {
     use super::*;
     use airwnd_catalog::{Node, Param};
-    use airwnd_rwnd::{Seq, Timestamps};
+    use airwnd_rwnd::Timestamps;
     use proptest::prelude::*;
 
     const MSS: u32 = 1000;
@@ -517,6 +582,7 @@ pub(crate) mod tests {
             free: Bytes(1 << 20),
             clamp: None,
             least_rtt: Some(rtt),
+            lan_rtt: None,
             interface: 2,
             local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
             remote: SocketAddr::new([198, 51, 100, 1].into(), 443),
@@ -549,13 +615,18 @@ pub(crate) mod tests {
             connection
         }
 
-        /// Data that arrives one RTT after the last.
-        fn receive(&mut self, policy: &mut Policy, segments: u32) -> Option<Bytes> {
+        /// Data arrives one RTT after the last.
+        fn advance(&mut self, segments: u32) {
             self.seen.time += self.rtt;
             self.seen.ack += segments * MSS;
             self.seen.edge = self.seen.ack + self.offered;
             self.seen.segments += segments;
             self.seen.timestamps = echo(self.seen.time, self.rtt);
+        }
+
+        /// Data that arrives one RTT after the last, and is reported.
+        fn receive(&mut self, policy: &mut Policy, segments: u32) -> Option<Bytes> {
+            self.advance(segments);
             policy.on_observation(&self.seen).and_then(|target| target.window)
         }
 
@@ -676,11 +747,85 @@ pub(crate) mod tests {
         assert_eq!(policy.expire(START + Span::from_secs(3600)), [1]);
     }
 
+    #[test]
+    fn after_hours_without_time_a_connection_starts_anew() {
+        for hours in [1, 100, 10_000] {
+            let mut policy = fixed();
+            let mut connection = Connection::controlled(&mut policy);
+            connection.seen.time += Span::from_secs(3600 * hours);
+            assert_eq!(connection.receive(&mut policy, 10), None);
+            assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Starting));
+            let window = (0..20).map(|_| connection.receive(&mut policy, 10)).last().unwrap();
+            assert_eq!(window, Some(Bytes(20_000)));
+        }
+    }
+
+    /// The clock of the other end stood still, or data waited while this machine was suspended.
+    #[test]
+    fn an_rtt_of_hours_is_forgotten() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut connection = Connection::controlled(&mut policy);
+        connection.seen.time += Span::from_secs(1000);
+        connection.seen.timestamps = echo(connection.seen.time, Span::from_secs(1000));
+        connection.seen.ack += 10 * MSS;
+        policy.on_observation(&connection.seen);
+        let window = (0..20).map(|_| connection.receive(&mut policy, 10)).last().unwrap();
+        // lambda * 10 segments
+        assert_eq!(window, Some(Bytes(20_000)));
+        assert_eq!(policy.flows().next().unwrap().rtt, Some(Span::from_millis(20)));
+    }
+
+    #[test]
+    fn lost_reports_change_no_window() {
+        let mut policy = fixed();
+        let mut connection = Connection::controlled(&mut policy);
+        for number in 0..40 {
+            if number % 3 < 2 {
+                connection.advance(5);
+            } else {
+                assert_eq!(connection.receive(&mut policy, 5), Some(Bytes(20_000)));
+            }
+        }
+        // What the lost ones would have said is in the next.
+        let status = policy.flows().next().unwrap();
+        assert_eq!(status.received, Bytes(u64::from(8 * 10 * MSS + 39 * 5 * MSS)));
+        assert_eq!((status.rate, status.rtt), (BitRate(2_000_000), Some(Span::from_millis(20))));
+    }
+
+    /// On a router the observer sees the RTT towards the sender; that towards the receiver is measured separately.
+    #[test]
+    fn the_rtt_of_a_path_has_two_halves() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut first = Connection::open(1, START, Span::from_millis(20));
+        first.seen.lan_rtt = Some(Span::from_millis(4));
+        policy.on_observation(&first.seen);
+        for _ in 0..8 {
+            first.receive(&mut policy, 12);
+        }
+        let rtts = |policy: &Policy, flow| {
+            let status = policy.flows().find(|status| status.flow == flow).unwrap();
+            (status.rtt.unwrap(), status.least_rtt.unwrap())
+        };
+        let ms = Span::from_millis;
+        assert_eq!(rtts(&policy, 1), (ms(24), ms(24)));
+        // Another device, with a slower way to the router, uses the same path towards the sender.
+        let mut second = Connection::open(2, first.seen.time, ms(30));
+        second.seen.local = SocketAddr::new([192, 0, 2, 2].into(), 40_000);
+        second.seen.lan_rtt = Some(ms(10));
+        policy.on_observation(&second.seen);
+        let window = (0..8).map(|_| second.receive(&mut policy, 40)).last().unwrap();
+        assert_eq!(rtts(&policy, 2), (ms(40), ms(30)));
+        assert_eq!(rtts(&policy, 1), (ms(24), ms(24)));
+        // lambda RTTmin / RTT cwnd, with what arrives in two intervals of 30 ms: 2 * 30/40 * 80 segments
+        assert_eq!(window, Some(Bytes(120_000)));
+    }
+
     proptest! {
         /// Whatever is reported, a window has at least two segments, and memory is bounded by the number of flows.
         #[test]
         fn any_report_yields_a_window_of_at_least_two_segments(
             kind in prop::sample::select(vec!["drwa", "dfcsd", "rtac", "rledbat", "fixed", "autotuning"]),
+            is_likely in any::<bool>(),
             reports in prop::collection::vec(prop::array::uniform32(any::<u32>()), 1..200),
         ) {
             let mut policy = policy(&format!("\"{kind}\""));
@@ -688,10 +833,18 @@ pub(crate) mod tests {
             for words in reports {
                 let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 // One of the three events.
-                bytes[124] %= 3;
+                bytes[120] %= 3;
                 let Some(seen) = Observation::read(&bytes) else { continue };
                 time += Span(seen.time.0 % 100_000_000);
-                let seen = Observation { time, flow: seen.flow % 4, ..seen };
+                let mut seen = Observation { time, flow: seen.flow % 4, ..seen };
+                if is_likely {
+                    // Numbers of a connection that goes on, received in any order.
+                    let base = Seq(u32::MAX - 5000);
+                    seen.ack = base + seen.ack.0 % 20_000;
+                    seen.edge = seen.ack + seen.edge.0 % 20_000;
+                    let start = base + seen.range.start.0 % 30_000;
+                    seen.range = SeqRange { start, end: start + seen.range.end.0 % 5000 };
+                }
                 if let Some(Target { window: Some(window), valid_until, .. }) = policy.on_observation(&seen) {
                     let mss = policy.flows[&seen.flow].mss;
                     prop_assert!(window >= mss * 2, "{window:?} {mss:?}");

@@ -3,7 +3,8 @@
 use crate::cgroup::Cgroup;
 use crate::maps::Maps;
 use crate::{Error, kernel, system};
-use airwnd_units::Time;
+use airwnd_units::{Span, Time};
+use aya::programs::iter::IterLink;
 use aya::programs::{Iter, ProgramError, SockOps, loaded_programs};
 use aya::{Btf, Ebpf, include_bytes_aligned};
 use std::io::{self, Read};
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 /// Name of the program in the kernel.
 const PROGRAM: &str = "airwnd_receiver";
 
-static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/receiver.bpf.o"));
+pub(crate) static OBJECT: &[u8] = include_bytes_aligned!(concat!(env!("OUT_DIR"), "/receiver.bpf.o"));
 
 /// Programs for the sockets of cgroups, attached until the value is dropped.
 ///
@@ -21,6 +22,8 @@ pub(crate) struct Receiver {
     pub maps: Maps,
     ebpf: Ebpf,
     cgroups: Vec<Cgroup>,
+    /// The walk at the end, which the process may begin without privileges.
+    release: Option<IterLink>,
 }
 
 impl Receiver {
@@ -36,7 +39,7 @@ impl Receiver {
             iterator(&mut ebpf, name).load("tcp", &btf).map_err(refused)?;
         }
         let maps = Maps::take(&mut ebpf, 0)?;
-        Ok(Receiver { maps, ebpf, cgroups: Vec::new() })
+        Ok(Receiver { maps, ebpf, cgroups: Vec::new(), release: None })
     }
 
     /// Loads the programs and attaches them to the cgroups, with all cgroups below.
@@ -51,20 +54,26 @@ impl Receiver {
                 .map_err(|why| Error::failed("cannot attach the eBPF program to the cgroup", &why))?;
             receiver.cgroups.push(cgroup);
         }
+        let release = link(&mut receiver.ebpf, "release");
+        receiver.release = Some(release.map_err(|why| Error::failed("cannot prepare the end", &why))?);
         Ok(receiver)
     }
 
     /// Starts to observe the connections that exist.
     pub fn adopt(&mut self) -> Result<(), Error> {
-        walk(&mut self.ebpf, "adopt").map_err(|why| Error::failed("cannot adopt existing connections", &why))
+        link(&mut self.ebpf, "adopt")
+            .and_then(walk)
+            .map_err(|why| Error::failed("cannot adopt existing connections", &why))
     }
 }
 
 impl Drop for Receiver {
     fn drop(&mut self) {
         // After this, the programs only give windows back.
-        let _ = self.maps.allow_until(Time::ZERO);
-        let _ = walk(&mut self.ebpf, "release");
+        let _ = self.maps.allow_until(Time::ZERO, Span::ZERO);
+        if let Some(release) = self.release.take() {
+            let _ = walk(release);
+        }
         let Ok(program) = sock_ops(&mut self.ebpf).fd() else { return };
         for cgroup in &self.cgroups {
             let _ = system::detach(cgroup.file(), program);
@@ -95,11 +104,15 @@ fn iterator<'a>(ebpf: &'a mut Ebpf, name: &str) -> &'a mut Iter {
     program.try_into().expect("an iterator")
 }
 
-/// Runs an iterator over the TCP sockets of this network namespace.
-fn walk(ebpf: &mut Ebpf, name: &str) -> io::Result<()> {
+/// Prepares a walk over the TCP sockets of the network namespace in which it will begin.
+fn link(ebpf: &mut Ebpf, name: &str) -> io::Result<IterLink> {
     let program = iterator(ebpf, name);
     let id = program.attach().map_err(io::Error::other)?;
-    let mut file = program.take_link(id).map_err(io::Error::other)?.into_file().map_err(io::Error::other)?;
+    program.take_link(id).map_err(io::Error::other)
+}
+
+fn walk(iterator: IterLink) -> io::Result<()> {
+    let mut file = iterator.into_file().map_err(io::Error::other)?;
     // The programs write nothing; reading runs them.
     file.read_to_end(&mut Vec::new())?;
     Ok(())

@@ -53,9 +53,7 @@ impl Routes {
             let Ok(NetlinkMessage { payload: NetlinkPayload::InnerMessage(message), .. }) = message else {
                 continue;
             };
-            if let Some(change) = change(&message) {
-                on_change(change);
-            }
+            changes(&message).into_iter().for_each(&mut on_change);
         }
     }
 }
@@ -71,23 +69,25 @@ impl AsFd for Routes {
 
 /// Reads the announcement of a new or removed route, or of an interface that has gone down. Other changes of an
 /// interface, and those of addresses, are announced also when nothing changes, as with each IPv6 router advertisement.
-fn change(message: &RouteNetlinkMessage) -> Option<Change> {
+fn changes(message: &RouteNetlinkMessage) -> Vec<Change> {
+    let of_link = |interface| vec![Change { interface, is_default: false }];
     match message {
         RouteNetlinkMessage::NewRoute(route) | RouteNetlinkMessage::DelRoute(route) => {
             let is_default = route.header.destination_prefix_length == 0;
-            route.attributes.iter().find_map(|attribute| match attribute {
-                RouteAttribute::Oif(interface) => Some(Change { interface: *interface, is_default }),
-                _ => None,
-            })
+            let interfaces = route.attributes.iter().flat_map(|attribute| match attribute {
+                RouteAttribute::Oif(interface) => vec![*interface],
+                RouteAttribute::MultiPath(hops) => hops.iter().map(|hop| hop.interface_index).collect(),
+                _ => Vec::new(),
+            });
+            interfaces.map(|interface| Change { interface, is_default }).collect()
         }
-        RouteNetlinkMessage::DelLink(link) => {
-            Some(Change { interface: link.header.index, is_default: false })
+        RouteNetlinkMessage::DelLink(link) => of_link(link.header.index),
+        RouteNetlinkMessage::NewLink(link)
+            if !link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp) =>
+        {
+            of_link(link.header.index)
         }
-        RouteNetlinkMessage::NewLink(link) => {
-            let is_down = !link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp);
-            is_down.then_some(Change { interface: link.header.index, is_default: false })
-        }
-        _ => None,
+        _ => Vec::new(),
     }
 }
 
@@ -95,23 +95,31 @@ fn change(message: &RouteNetlinkMessage) -> Option<Change> {
 mod tests {
     use super::*;
     use netlink_packet_route::link::LinkMessage;
-    use netlink_packet_route::route::RouteMessage;
+    use netlink_packet_route::route::{RouteMessage, RouteNextHop};
 
     #[test]
     fn routes_and_interfaces_that_go_down_are_changes() {
         let mut route = RouteMessage::default();
-        let over = |route: &RouteMessage| change(&RouteNetlinkMessage::NewRoute(route.clone()));
-        assert_eq!(over(&route), None);
+        let over = |route: &RouteMessage| changes(&RouteNetlinkMessage::NewRoute(route.clone()));
+        let change = |interface, is_default| Change { interface, is_default };
+        assert_eq!(over(&route), []);
         route.attributes.push(RouteAttribute::Oif(3));
-        assert_eq!(over(&route), Some(Change { interface: 3, is_default: true }));
+        assert_eq!(over(&route), [change(3, true)]);
         route.header.destination_prefix_length = 24;
-        assert_eq!(over(&route), Some(Change { interface: 3, is_default: false }));
+        assert_eq!(over(&route), [change(3, false)]);
+        let hops = [5, 6].map(|interface_index| {
+            let mut hop = RouteNextHop::default();
+            hop.interface_index = interface_index;
+            hop
+        });
+        route.attributes = vec![RouteAttribute::MultiPath(hops.to_vec())];
+        assert_eq!(over(&route), [change(5, false), change(6, false)]);
         let mut link = LinkMessage::default();
         link.header.index = 4;
-        let down = Some(Change { interface: 4, is_default: false });
-        assert_eq!(change(&RouteNetlinkMessage::NewLink(link.clone())), down);
+        let down = [change(4, false)];
+        assert_eq!(changes(&RouteNetlinkMessage::NewLink(link.clone())), down);
         link.header.flags = LinkFlags::Up | LinkFlags::LowerUp;
-        assert_eq!(change(&RouteNetlinkMessage::NewLink(link.clone())), None);
-        assert_eq!(change(&RouteNetlinkMessage::DelLink(link)), down);
+        assert_eq!(changes(&RouteNetlinkMessage::NewLink(link.clone())), []);
+        assert_eq!(changes(&RouteNetlinkMessage::DelLink(link)), down);
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::error::Error;
 use crate::observation::Observation;
+use crate::paths;
 use airwnd_catalog::{Fault, Node, Param, Params};
 use airwnd_rwnd::{Carriage, Spec, arwa};
+use airwnd_units::Span;
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -14,6 +16,19 @@ struct Document {
     /// Rules in the order in which they are tried.
     #[param(unit = "rules", source = "the rules file")]
     rule: Vec<Entry>,
+    /// Least RTTs of paths.
+    #[param(default = PathRules::default(), unit = "table", source = "the rules file")]
+    paths: PathRules,
+}
+
+/// How least RTTs of paths are kept.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd guard")]
+struct PathRules {
+    /// Time without an RTT near the minimum, after which it is measured again with a small window.
+    #[param(default = paths::CONFIRM, range = Span::from_secs(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "Linux tcp_min_rtt_wlen")]
+    confirm: Span,
 }
 
 /// Flows and their controller.
@@ -57,7 +72,11 @@ pub(crate) trait Names {
 
 /// Rules in their order; the first that applies to a flow counts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rules(Vec<Rule>);
+pub struct Rules {
+    rules: Vec<Rule>,
+    /// Time after which the least RTT of a path is measured again.
+    pub(crate) confirm: Span,
+}
 
 #[derive(Clone, Debug, PartialEq)]
 struct Rule {
@@ -71,7 +90,8 @@ struct Rule {
 impl Rules {
     /// One rule for all flows.
     pub fn all(spec: Spec) -> Rules {
-        Rules(vec![Rule { port: None, peer: None, interface: None, cgroups: None, spec: Some(spec) }])
+        let rule = Rule { port: None, peer: None, interface: None, cgroups: None, spec: Some(spec) };
+        Rules { rules: vec![rule], confirm: paths::CONFIRM }
     }
 
     /// Reads a file of this name.
@@ -83,18 +103,18 @@ impl Rules {
             resolve(entry, names)
                 .map_err(|fault| fault.within(&format!("[{index}]")).within("rule").at(&node))
         });
-        Ok(Rules(rules.collect::<Result<_, _>>()?))
+        Ok(Rules { rules: rules.collect::<Result<_, _>>()?, confirm: document.paths.confirm })
     }
 
     /// Whether a controller has a part at the sender.
     pub(crate) fn has_sender_half(&self) -> bool {
-        let mut specs = self.0.iter().filter_map(|rule| rule.spec.as_ref());
+        let mut specs = self.rules.iter().filter_map(|rule| rule.spec.as_ref());
         specs.any(|spec| spec.capabilities().sender_half.is_some())
     }
 
     /// Returns the controller of a flow; `None`: its own windows.
     pub fn choose(&self, seen: &Observation) -> Option<&Spec> {
-        self.0.iter().find(|rule| rule.applies(seen)).and_then(|rule| rule.spec.as_ref())
+        self.rules.iter().find(|rule| rule.applies(seen)).and_then(|rule| rule.spec.as_ref())
     }
 }
 
@@ -164,7 +184,6 @@ pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::policy::tests::observation;
-    use airwnd_units::Span;
     use proptest::prelude::*;
 
     struct Machine;
@@ -231,6 +250,10 @@ mod tests {
                 "rules.toml:2: rule[0].rwnd: needs the rate of the link, which is known in a simulation only",
             ),
             ("[[rule]]\nport = 0\nrwnd = \"drwa\"", "rules.toml:2: rule[0].port: 0 is outside 1..65535"),
+            (
+                "[[rule]]\nrwnd = \"drwa\"\n[paths]\nconfirm = \"1ms\"",
+                "rules.toml:4: paths.confirm: 1ms is outside 1s..24h",
+            ),
         ] {
             assert_eq!(read(rules), Err(error.to_string()));
         }

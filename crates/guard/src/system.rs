@@ -110,3 +110,51 @@ fn change(
     })?;
     Ok(())
 }
+
+/// Version of the structures for capabilities with 64 bits.
+const CAPABILITIES: u32 = 0x2008_0522;
+
+/// `struct __user_cap_header_struct`
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    thread: i32,
+}
+
+/// `struct __user_cap_data_struct`, for the lower and the upper 32 capabilities.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct CapabilitySets {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+static THIS_THREAD: CapabilityHeader = CapabilityHeader { version: CAPABILITIES, thread: 0 };
+
+/// Returns the capabilities that this thread may use.
+pub(crate) fn permitted_capabilities() -> io::Result<u64> {
+    let mut sets = [CapabilitySets::default(); 2];
+    // SAFETY: the kernel reads the header and writes the two sets of this version.
+    Errno::result(unsafe { libc::syscall(libc::SYS_capget, &raw const THIS_THREAD, sets.as_mut_ptr()) })?;
+    Ok(u64::from(sets[0].permitted) | u64::from(sets[1].permitted) << 32)
+}
+
+/// Sets the capabilities of this thread; it passes none on to programs.
+pub(crate) fn set_capabilities(effective: u64, permitted: u64) -> io::Result<()> {
+    let sets = [0, 32].map(|shift| CapabilitySets {
+        effective: (effective >> shift) as u32,
+        permitted: (permitted >> shift) as u32,
+        inheritable: 0,
+    });
+    // SAFETY: the kernel reads the header and the two sets of this version.
+    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const THIS_THREAD, sets.as_ptr()) })?;
+    Ok(())
+}
+
+/// Makes sure that programs that this thread starts have no more privileges than it has.
+pub(crate) fn gain_no_privileges() -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    Ok(())
+}

@@ -178,6 +178,7 @@ fn reports(arrivals: &[(Time, Incoming)]) -> Vec<(usize, Observation)> {
         free: BUFFER,
         clamp: None,
         least_rtt: None,
+        lan_rtt: None,
         interface: 1,
         local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
         remote: SocketAddr::new([198, 51, 100, 1].into(), 443),

@@ -138,6 +138,17 @@ impl Observer {
         self.rtt.mean
     }
 
+    /// Forgets the mean RTT: the connection has been idle or interrupted. Echoes of TSvals sent before `now` yield no
+    /// samples. The minimum stays.
+    pub fn forget_rtt(&mut self, now: Time) {
+        let ReceiverRtt { clock, last_echo, min, .. } = self.rtt;
+        let last_echo = match clock {
+            Some(TimestampClock::Ticks(tick)) => Some(timestamps::ticks(tick, now)),
+            _ => last_echo,
+        };
+        self.rtt = ReceiverRtt { clock, last_echo, min, ..ReceiverRtt::default() };
+    }
+
     /// Returns the first part of `range` that was received before.
     #[inline]
     pub fn already_received(&self, range: SeqRange) -> Option<SeqRange> {

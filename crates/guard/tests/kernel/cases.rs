@@ -3,6 +3,8 @@
 use crate::roles;
 use crate::session::Session;
 use crate::wire::Ack;
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 pub type Case = (&'static str, fn() -> Result<(), String>);
 
@@ -15,8 +17,24 @@ pub const ALL: &[Case] = &[
     ("a_second_guard_is_refused", a_second_guard_is_refused),
     ("a_guard_follows_one_that_was_killed", a_guard_follows_one_that_was_killed),
     ("closed_connections_are_forgotten", closed_connections_are_forgotten),
-    ("a_changed_route_begins_connections_anew", a_changed_route_begins_connections_anew),
+    ("a_changed_route_begins_connections_anew", || rerouted(roles::REROUTE)),
+    ("a_route_with_two_next_hops_begins_connections_anew", || rerouted(roles::REROUTE_TWICE)),
+    ("an_interface_that_was_down_begins_connections_anew", || rerouted(roles::INTERRUPT)),
+    ("a_guard_that_was_stopped_takes_over_again", || paused(Session::prepare("paused", false, &FIXED)?)),
+    ("a_router_that_was_stopped_takes_over_again", || paused(Session::prepare_router(false, &FIXED)?)),
+    ("a_running_guard_has_no_capabilities", a_running_guard_has_no_capabilities),
     ("changed_rules_apply_at_once", changed_rules_apply_at_once),
+    ("a_longer_path_is_learned_at_the_receiver", || {
+        learned(|guard| Session::prepare("longer", false, guard))
+    }),
+    ("a_longer_path_is_learned_on_a_router", || learned(|guard| Session::prepare_router(false, guard))),
+    ("all_that_happens_leaves_windows_right_at_the_receiver", || {
+        eventful(true, |guard| Session::prepare("eventful", false, guard))
+    }),
+    ("all_that_happens_leaves_windows_right_on_a_router", || {
+        eventful(false, |guard| Session::prepare_router(false, guard))
+    }),
+    ("receivers_behind_a_router_are_told_apart", receivers_behind_a_router_are_told_apart),
     ("a_router_limits_windows_until_it_is_killed", || forwarded("kill", false)),
     ("a_router_limits_windows_until_its_exit", || forwarded("stop", false)),
     ("a_router_limits_windows_over_ipv6", || forwarded("kill", true)),
@@ -119,31 +137,138 @@ fn a_second_guard_of_an_interface_is_refused() -> Result<(), String> {
 }
 
 /// A connection is free for some round trips at its beginning.
-fn a_changed_route_begins_connections_anew() -> Result<(), String> {
+fn rerouted(how: &str) -> Result<(), String> {
     let mut session = Session::prepare("route", false, &FIXED)?;
     assert_eq!(session.order("connect"), "connected");
     session.await_acks(ENOUGH, "the window is limited", is_limited);
-    assert_eq!(session.order(roles::REROUTE), "done");
+    assert_eq!(session.order(how), "done");
     session.await_acks(1, "the window is free", is_free);
     session.await_acks(ENOUGH, "the window is limited again", is_limited);
     Ok(())
 }
 
+/// The machine stands still, or another process takes all of its time.
+fn paused(mut session: Session) -> Result<(), String> {
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    assert_eq!(session.order(roles::PAUSE), "done");
+    session.await_acks(ENOUGH, "the window is released", is_free);
+    assert_eq!(session.order(roles::RESUME), "done");
+    session.await_acks(ENOUGH, "the window is limited again", is_limited);
+    Ok(())
+}
+
+fn a_running_guard_has_no_capabilities() -> Result<(), String> {
+    let mut session = Session::prepare("privileges", false, &FIXED)?;
+    let none = "0000000000000000";
+    assert_eq!(session.order(roles::PRIVILEGES), format!("{none} {none} {none} {none} 1"));
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    session.order("stop");
+    session.await_acks(ENOUGH, "the window is released", is_free);
+    Ok(())
+}
+
+/// A rules file, removed at the end.
+struct RulesFile(PathBuf);
+
+impl RulesFile {
+    fn create(name: &str) -> RulesFile {
+        let file = RulesFile(std::env::temp_dir().join(format!("airwnd-{name}-{}.toml", std::process::id())));
+        file.set(LIMITED);
+        file
+    }
+
+    /// Sets what connections from the sender get. The least RTT of a path is measured again after a second.
+    fn set(&self, rwnd: &str) {
+        let rules = format!("[paths]\nconfirm = \"1s\"\n[[rule]]\nport = 5001\nrwnd = {rwnd}\n");
+        std::fs::write(&self.0, rules).expect("a file");
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("plain text")
+    }
+}
+
+impl Drop for RulesFile {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).expect("a file");
+    }
+}
+
+const LIMITED: &str = "{ kind = \"fixed\", limit = \"20000B\" }";
+
 fn changed_rules_apply_at_once() -> Result<(), String> {
-    let path = std::env::temp_dir().join(format!("airwnd-rules-{}.toml", std::process::id()));
-    let rule = |rwnd: &str| {
-        std::fs::write(&path, format!("[[rule]]\nport = 5001\nrwnd = {rwnd}\n")).expect("a file")
-    };
-    rule("{ kind = \"fixed\", limit = \"20000B\" }");
-    let result =
-        Session::prepare("rules", false, &[path.to_str().expect("plain text")]).map(|mut session| {
-            assert_eq!(session.order("connect"), "connected");
-            session.await_acks(ENOUGH, "the window is limited", is_limited);
-            rule("\"none\"");
-            session.await_acks(ENOUGH, "the window is released", is_free);
-        });
-    std::fs::remove_file(&path).expect("a file");
-    result
+    let rules = RulesFile::create("rules");
+    let mut session = Session::prepare("rules", false, &[rules.path()])?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    rules.set("\"none\"");
+    session.await_acks(ENOUGH, "the window is released", is_free);
+    Ok(())
+}
+
+type Prepare = fn(&[&str]) -> Result<Session, String>;
+
+/// While the least RTT of a path is measured again, windows are four segments.
+fn learned(prepare: Prepare) -> Result<(), String> {
+    let rules = RulesFile::create("longer");
+    let mut session = prepare(&[rules.path()])?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    learn_longer_path(&mut session);
+    Ok(())
+}
+
+/// Makes the path three times as long, without a change of routes.
+fn learn_longer_path(session: &mut Session) {
+    session.wire.lengthen(3);
+    session.await_acks(1, "the queue drains", |ack| ack.window <= (4 * ack.mss).next_multiple_of(ack.unit));
+    let is_learned =
+        |rtts: String| rtts.split(' ').any(|rtt| rtt.parse::<f64>().is_ok_and(|rtt| rtt >= 24.0));
+    while !is_learned(session.order(roles::LEAST_RTT)) {
+        session.await_acks(1, "the connection goes on", |_| true);
+    }
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+}
+
+/// `adopts`: whether a guard takes over connections that exist.
+fn eventful(adopts: bool, prepare: Prepare) -> Result<(), String> {
+    let rules = RulesFile::create("eventful");
+    let mut session = prepare(&[rules.path()])?;
+    assert_eq!(session.order("connect"), "connected");
+    session.await_acks(ENOUGH, "the window is limited", is_limited);
+    assert_eq!(session.order(roles::CHURN), "churned");
+    rules.set("\"none\"");
+    session.await_acks(ENOUGH, "the window is released", is_free);
+    rules.set(LIMITED);
+    session.await_acks(ENOUGH, "the window is limited after a change of rules", is_limited);
+    session.order("kill");
+    session.await_acks(ENOUGH, "the window is released after SIGKILL", is_free);
+    assert_eq!(session.order("guard"), "guarding");
+    if !adopts {
+        session.leave_present_ones();
+        assert_eq!(session.order("connect"), "connected");
+    }
+    session.await_acks(ENOUGH, "the window is limited by the next guard", is_limited);
+    learn_longer_path(&mut session);
+    Ok(())
+}
+
+fn receivers_behind_a_router_are_told_apart() -> Result<(), String> {
+    let mut session = Session::prepare_router(false, &FIXED)?;
+    assert_eq!(session.order(roles::TRANSLATE), "done");
+    assert_eq!(session.order("connect"), "connected");
+    assert_eq!(session.order(roles::SECOND), "connected");
+    let mut ports = HashSet::new();
+    session.await_acks(ENOUGH, "both windows are limited", |ack| {
+        ports.insert(ack.port);
+        is_limited(ack) && ports.len() == 2
+    });
+    let receivers = session.order(roles::RECEIVERS);
+    let hosts: Vec<&str> = receivers.split(' ').filter_map(|address| address.split(':').next()).collect();
+    assert_eq!(hosts, ["\"192.168.7.2", "\"192.168.7.3"]);
+    Ok(())
 }
 
 fn closed_connections_are_forgotten() -> Result<(), String> {

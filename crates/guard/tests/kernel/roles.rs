@@ -15,7 +15,7 @@ pub const SENDER: &str = "role-sender";
 pub const RECEIVER: &str = "role-receiver";
 /// The same with a router that has the guard, and a receiver behind it.
 pub const ROUTER: &str = "role-router";
-/// Connects and reads without end.
+/// Connects and reads without end, or often.
 const CLIENT: &str = "role-client";
 
 pub fn helper() -> [String; 2] {
@@ -30,11 +30,11 @@ pub fn play(role: &str, arguments: &[&str]) -> bool {
         (RECEIVER, [cgroup, peer, guard @ ..]) => {
             std::fs::write(format!("{cgroup}/cgroup.procs"), "0").expect("a cgroup");
             let peer = peer.parse().expect("an address");
-            obey(guard, |order| if order == CHURN { churn(peer) } else { connect(peer) });
+            obey(guard, |order| use_network(order, peer));
         }
         (ROUTER, [peer, guard @ ..]) => router(peer, guard),
-        (CLIENT, [peer]) => {
-            connect(peer.parse().expect("an address"));
+        (CLIENT, [peer, order]) => {
+            use_network(order, peer.parse().expect("an address"));
             std::thread::park();
         }
         _ => return false,
@@ -59,6 +59,12 @@ fn sender(port: u16) {
 /// Opens a connection, reads some bytes and closes it, often.
 pub const CHURN: &str = "churn";
 const CHURNED: usize = 300;
+/// Connects from the second host behind the router.
+pub const SECOND: &str = "connect the second";
+
+fn use_network(order: &str, peer: SocketAddr) {
+    if order == CHURN { churn(peer) } else { connect(peer) }
+}
 
 /// Carries out orders from standard input; `use_network` those that are not about the guard.
 fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
@@ -71,12 +77,17 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
                     .expect("a sysctl since Linux 6.5");
                 say("done");
             }
-            REROUTE => {
-                reroute();
+            order @ (REROUTE | REROUTE_TWICE | INTERRUPT | TRANSLATE) => {
+                change_network(order);
                 say("done");
             }
             "status" => say(&status(guard.as_ref().expect("a guard"))),
-            order @ ("connect" | CHURN) => use_network(order),
+            RECEIVERS => say(&flows(guard.as_ref().expect("a guard"), "receiver")),
+            LEAST_RTT => say(&flows(guard.as_ref().expect("a guard"), "rtt_ms_min")),
+            PRIVILEGES => say(&privileges(guard.as_ref().expect("a guard"))),
+            PAUSE => pause(guard.as_ref().expect("a guard"), Signal::SIGSTOP),
+            RESUME => pause(guard.as_ref().expect("a guard"), Signal::SIGCONT),
+            order @ ("connect" | CHURN | SECOND) => use_network(order),
             "kill" => end(guard.take().expect("a guard"), Signal::SIGKILL),
             "stop" => end(guard.take().expect("a guard"), Signal::SIGTERM),
             "second" => say(&refusal(arguments)),
@@ -85,52 +96,79 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
     }
 }
 
-/// Adds a route over the interface of this namespace.
+/// Adds a route over the interface of this namespace, with one next hop or two.
 pub const REROUTE: &str = "add a route";
+pub const REROUTE_TWICE: &str = "add a route with two next hops";
+/// Sets the interface down, up, and its default route again.
+pub const INTERRUPT: &str = "interrupt";
+/// Hides the hosts behind the router.
+pub const TRANSLATE: &str = "translate addresses";
 
-fn reroute() {
-    let script =
-        "ip route add 203.0.113.0/24 dev $(ip route get 100.64.0.1 | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')";
-    assert!(Command::new("sh").args(["-c", script]).status().expect("a shell").success(), "ip of iproute2");
+fn change_network(order: &str) {
+    let change = match order {
+        REROUTE => "ip route add 203.0.113.0/24 dev $link",
+        REROUTE_TWICE => "ip route add 203.0.113.0/24 nexthop dev lo nexthop dev $link",
+        INTERRUPT => "ip link set dev $link down; ip link set dev $link up; ip route add default dev $link",
+        _ => {
+            "nft add table ip nat
+             nft 'add chain ip nat after { type nat hook postrouting priority 100; }'
+             nft add rule ip nat after oifname $link masquerade"
+        }
+    };
+    let find = "link=$(ip route get 100.64.0.1 | sed -n 's/.* dev \\([^ ]*\\).*/\\1/p')";
+    shell(&format!("{find}; {change}"));
 }
 
-/// Makes a network with one receiver behind this namespace.
+fn shell(script: &str) {
+    let status = Command::new("sh").args(["-ec", script]).status();
+    assert!(status.expect("a shell").success(), "ip of iproute2 and nft of nftables");
+}
+
+/// Makes a network with two receivers behind this namespace.
 fn router(peer: &str, arguments: &[&str]) {
-    // Holds the namespace of the receiver.
-    let mut inside = Command::new("unshare")
-        .args(["-n", "sh", "-c", "echo $$; exec cat"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("unshare of util-linux");
-    let mut pid = String::new();
-    BufReader::new(inside.stdout.as_mut().expect("a pipe")).read_line(&mut pid).expect("text");
-    let pid = pid.trim();
-    let enter = format!("nsenter -t {pid} -n");
-    let script = format!(
-        "set -e
-         ip link add lan type veth peer name eth0 netns {pid}
+    let mut inside = Vec::new();
+    shell(
+        "ip link add lan type bridge
          ip address add 192.168.7.1/24 dev lan
          ip -6 address add fd00:7::1/64 dev lan nodad
          ip link set lan up
-         {enter} ip address add 192.168.7.2/24 dev eth0
-         {enter} ip -6 address add fd00:7::2/64 dev eth0 nodad
-         {enter} ip link set eth0 up
-         {enter} ip route add default via 192.168.7.1
-         {enter} ip -6 route add default via fd00:7::1
          echo 1 > /proc/sys/net/ipv4/ip_forward
-         echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
+         echo 1 > /proc/sys/net/ipv6/conf/all/forwarding",
     );
-    assert!(Command::new("sh").args(["-c", &script]).status().expect("a shell").success(), "ip of iproute2");
+    let receivers = [2, 3].map(|host| {
+        // Holds the namespace of the receiver.
+        let mut holder = Command::new("unshare")
+            .args(["-n", "sh", "-c", "echo $$; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("unshare of util-linux");
+        let mut pid = String::new();
+        BufReader::new(holder.stdout.as_mut().expect("a pipe")).read_line(&mut pid).expect("text");
+        inside.push(holder);
+        let pid = pid.trim().to_string();
+        let enter = format!("nsenter -t {pid} -n");
+        shell(&format!(
+            "ip link add port{host} type veth peer name eth0 netns {pid}
+             ip link set port{host} master lan up
+             {enter} ip address add 192.168.7.{host}/24 dev eth0
+             {enter} ip -6 address add fd00:7::{host}/64 dev eth0 nodad
+             {enter} ip link set eth0 up
+             {enter} ip route add default via 192.168.7.1
+             {enter} ip -6 route add default via fd00:7::1"
+        ));
+        pid
+    });
     // Under nsenter the name of this program's own file would mean nsenter's.
     let program = std::env::current_exe().expect("its path");
     let mut clients = Vec::new();
-    obey(arguments, |_| {
+    obey(arguments, |order| {
+        let pid = &receivers[usize::from(order == SECOND)];
         let mut client = Command::new("nsenter");
-        client.args(["-t", pid, "-n"]).arg(&program).args([CLIENT, peer]);
+        client.args(["-t", pid, "-n"]).arg(&program).args([CLIENT, peer, order]);
         clients.push(client.spawn().expect("nsenter of util-linux"));
     });
-    for mut process in clients.into_iter().chain([inside]) {
+    for mut process in clients.into_iter().chain(inside) {
         process.kill().expect("a child");
         process.wait().expect("a child");
     }
@@ -161,6 +199,48 @@ fn status(guard: &Child) -> String {
     let text = String::from_utf8(output.stdout).expect("text");
     let start = format!("guard {}, ", guard.id());
     text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_default().to_string()
+}
+
+/// The addresses of the receivers of all flows.
+pub const RECEIVERS: &str = "receivers";
+/// The least RTTs of all flows, in ms.
+pub const LEAST_RTT: &str = "least RTTs";
+
+/// The values of a key of all flows of this guard, sorted.
+fn flows(guard: &Child, key: &str) -> String {
+    let output = guard_command(&["status", "--json"]).output().expect("the program of this crate");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let states = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let state: Vec<serde_json::Value> = states.collect();
+    // The states are in the order of the lines of the table.
+    let table = guard_command(&["status"]).output().expect("the program of this crate");
+    let table = String::from_utf8(table.stdout).expect("text");
+    let heads = table.lines().filter(|line| line.starts_with("guard "));
+    let start = format!("guard {}, ", guard.id());
+    let place = heads.zip(&state).find(|(line, _)| line.starts_with(&start)).expect("a guard").1;
+    let flows = place["places"][0]["flows"].as_array().expect("flows");
+    let mut values: Vec<String> = flows.iter().map(|flow| flow[key].to_string()).collect();
+    values.sort();
+    values.join(" ")
+}
+
+/// Capabilities of the guard, and whether it can gain others.
+pub const PRIVILEGES: &str = "privileges";
+
+fn privileges(guard: &Child) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", guard.id())).expect("a process");
+    let keys = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:", "NoNewPrivs:"];
+    let lines = status.lines().filter(|line| keys.iter().any(|key| line.starts_with(key)));
+    lines.filter_map(|line| line.split_once('\t')).map(|(_, value)| value).collect::<Vec<_>>().join(" ")
+}
+
+/// Stops the guard, as a machine that is suspended or overloaded does, and lets it run again.
+pub const PAUSE: &str = "pause";
+pub const RESUME: &str = "resume";
+
+fn pause(guard: &Child, signal: Signal) {
+    kill(Pid::from_raw(guard.id().cast_signed()), signal).expect("a process");
+    say("done");
 }
 
 fn churn(peer: SocketAddr) {

@@ -1,5 +1,6 @@
 //! A receiver with a guard, and a sender, in namespaces of their own.
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,14 +19,19 @@ const RECEIVER: (Ipv4Addr, Ipv6Addr) =
     (Ipv4Addr::new(100, 64, 0, 2), Ipv6Addr::new(0xfd00, 0x64, 0, 0, 0, 0, 0, 2));
 /// A test fails if what it waits for has not happened after this number of ACKs.
 const PATIENCE: usize = 200_000;
+/// Most ACKs of a connection in a row that acknowledge nothing new; a connection that stalls has more.
+const DUPLICATES: u32 = 1000;
+/// Bytes of the timestamps option, which the maximum segment size includes.
+const TIMESTAMPS: u32 = 12;
 
 pub struct Session {
     receiver: Side,
     answers: BufReader<ChildStdout>,
-    edges: std::collections::HashMap<u16, u32>,
+    last: HashMap<u16, Last>,
+    left: HashSet<u16>,
     /// Bytes by which the kernel itself moves a right edge back.
     pub taken_back: i32,
-    wire: Wire,
+    pub wire: Wire,
     _sender: Side,
     _cgroup: Option<Cgroup>,
 }
@@ -63,9 +69,9 @@ impl Session {
         BufReader::new(output).read_line(&mut line).expect("text");
         assert_eq!(line, "listening\n");
         let answers = BufReader::new(receiver.process.stdout.take().expect("a pipe"));
-        let edges = std::collections::HashMap::new();
+        let (last, left) = (HashMap::new(), HashSet::new());
         let mut session =
-            Session { receiver, answers, edges, taken_back: 0, wire, _sender: sender, _cgroup: cgroup };
+            Session { receiver, answers, last, left, taken_back: 0, wire, _sender: sender, _cgroup: cgroup };
         match session.order("guard") {
             line if line == "guarding" => Ok(session),
             refusal => {
@@ -84,18 +90,17 @@ impl Session {
         line.trim_end().to_string()
     }
 
-    /// Waits until this number of consecutive ACKs satisfy the condition. No right edge may move back.
+    /// Waits until this number of consecutive ACKs satisfy the condition. No right edge may move back, no window may be
+    /// smaller than two segments, and no connection may stall.
     pub fn await_acks(&mut self, number: usize, what: &str, mut condition: impl FnMut(&Ack) -> bool) {
         let mut consecutive = 0;
         let mut last = None;
         for _ in 0..PATIENCE {
             let ack = self.wire.acks.recv().expect("the wire runs");
-            let edge = ack.number.wrapping_add(ack.window);
-            let former = self.edges.insert(ack.port, edge);
-            // Rounding to units moves an edge by less than one.
-            let back = former.map_or(0, |former| former.wrapping_sub(edge).cast_signed());
-            let allowed = self.taken_back.max(ack.unit.cast_signed());
-            assert!(back < allowed, "a right edge has moved back by {back} bytes: {ack:?}");
+            self.check(&ack);
+            if self.left.contains(&ack.port) {
+                continue;
+            }
             consecutive = if condition(&ack) { consecutive + 1 } else { 0 };
             if consecutive == number {
                 return;
@@ -104,6 +109,34 @@ impl Session {
         }
         panic!("{what}: not after {PATIENCE} ACKs; the last is {last:?}");
     }
+
+    /// From now on conditions are about connections that begin later.
+    pub fn leave_present_ones(&mut self) {
+        self.left.extend(self.last.keys());
+    }
+
+    fn check(&mut self, ack: &Ack) {
+        let Ack { port, number, window, unit, mss } = *ack;
+        let edge = number.wrapping_add(window);
+        let former = self.last.get(&port).copied().unwrap_or(Last { edge, number, duplicates: 0 });
+        let back = former.edge.wrapping_sub(edge).cast_signed();
+        // Rounding to units moves an edge by less than one.
+        let allowed = self.taken_back.max(unit.cast_signed());
+        assert!(back < allowed, "a right edge has moved back by {back} bytes: {ack:?}");
+        let floor = 2 * (mss - TIMESTAMPS);
+        assert!(window >= floor, "the window is below two segments, {floor}: {ack:?}");
+        let duplicates = if number == former.number { former.duplicates + 1 } else { 0 };
+        assert!(duplicates <= DUPLICATES, "the connection stalls: {ack:?}");
+        self.last.insert(port, Last { edge, number, duplicates });
+    }
+}
+
+/// What a connection has sent last.
+#[derive(Clone, Copy)]
+struct Last {
+    edge: u32,
+    number: u32,
+    duplicates: u32,
 }
 
 fn peer(ipv6: bool) -> String {

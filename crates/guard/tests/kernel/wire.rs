@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use airwnd_netns::Device;
 use nix::poll::{PollFd, PollFlags, poll};
 use nix::unistd::{read, write};
 
-/// One-way delay: the guard leaves flows alone whose RTT is below 2 ms.
-const DELAY: Duration = Duration::from_millis(4);
+/// One-way delay at the start, in milliseconds: the guard leaves flows alone whose RTT is below 2 ms.
+const DELAY_MS: u64 = 4;
 
 /// An ACK of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,11 +26,14 @@ pub struct Ack {
     pub window: u32,
     /// Bytes of a unit of the window field.
     pub unit: u32,
+    /// Maximum segment size of the receiver.
+    pub mss: u32,
 }
 
 /// Moves packets between two devices until it is dropped.
 pub struct Wire {
     pub acks: Receiver<Ack>,
+    delay_ms: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -41,18 +44,26 @@ impl Wire {
         let [up, down] = [receiver, sender].map(|device| device.tun.try_clone().expect("a copy"));
         let (acks, seen) = channel();
         let stopped = stop.clone();
+        let delay_ms = Arc::new(AtomicU64::new(DELAY_MS));
+        let delay = delay_ms.clone();
         let thread = std::thread::spawn(move || {
-            let mut windows = Windows { acks, shifts: HashMap::new() };
+            let mut windows = Windows { acks, ends: HashMap::new() };
             let mut lines = [VecDeque::new(), VecDeque::new()];
             while !stopped.load(Ordering::Relaxed) {
                 let mut events = [&up, &down].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
                 let _ = poll(&mut events, 1u8);
                 let [upwards, downwards] = &mut lines;
-                pass(&up, &down, upwards, |packet| windows.note(packet));
-                pass(&down, &up, downwards, |_| {});
+                let delay = Duration::from_millis(delay.load(Ordering::Relaxed));
+                pass(&up, &down, delay, upwards, |packet| windows.note(packet));
+                pass(&down, &up, delay, downwards, |_| {});
             }
         });
-        Wire { acks: seen, stop, thread: Some(thread) }
+        Wire { acks: seen, delay_ms, stop, thread: Some(thread) }
+    }
+
+    /// Makes the path longer, by a factor.
+    pub fn lengthen(&self, factor: u64) {
+        self.delay_ms.store(DELAY_MS * factor, Ordering::Relaxed);
     }
 }
 
@@ -65,11 +76,11 @@ impl Drop for Wire {
 
 type Line = VecDeque<(Instant, Vec<u8>)>;
 
-fn pass(from: &OwnedFd, to: &OwnedFd, line: &mut Line, mut note: impl FnMut(&[u8])) {
+fn pass(from: &OwnedFd, to: &OwnedFd, delay: Duration, line: &mut Line, mut note: impl FnMut(&[u8])) {
     let mut buffer = [0; 65536];
     while let Ok(length) = read(from, &mut buffer) {
         note(&buffer[..length]);
-        line.push_back((Instant::now() + DELAY, buffer[..length].to_vec()));
+        line.push_back((Instant::now() + delay, buffer[..length].to_vec()));
     }
     while line.front().is_some_and(|(due, _)| *due <= Instant::now()) {
         let (_, packet) = line.pop_front().expect("just seen");
@@ -80,7 +91,8 @@ fn pass(from: &OwnedFd, to: &OwnedFd, line: &mut Line, mut note: impl FnMut(&[u8
 /// Reads the window of each ACK that leaves the receiver.
 struct Windows {
     acks: Sender<Ack>,
-    shifts: HashMap<u16, u8>,
+    /// Shift and maximum segment size, by port.
+    ends: HashMap<u16, (u8, u32)>,
 }
 
 impl Windows {
@@ -93,13 +105,13 @@ impl Windows {
         let port = u16::from_be_bytes([tcp[0], tcp[1]]);
         let header = usize::from(tcp[12] >> 4) * 4;
         if tcp[13] & SYN != 0 {
-            self.shifts.insert(port, shift(&tcp[20..header]).unwrap_or(0));
-        } else if let Some(shift) = self.shifts.get(&port)
+            self.ends.insert(port, read_options(&tcp[20..header]));
+        } else if let Some((shift, mss)) = self.ends.get(&port)
             && tcp[13] & (FIN | RST) == 0
         {
             let window = u32::from(u16::from_be_bytes([tcp[14], tcp[15]])) << shift;
             let number = u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]);
-            let _ = self.acks.send(Ack { port, number, window, unit: 1 << shift });
+            let _ = self.acks.send(Ack { port, number, window, unit: 1 << shift, mss: *mss });
         }
     }
 }
@@ -108,14 +120,21 @@ const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
 
-/// Window scale option of a SYN.
-fn shift(mut options: &[u8]) -> Option<u8> {
+/// Window scale and maximum segment size of a SYN.
+fn read_options(mut options: &[u8]) -> (u8, u32) {
+    let (mut shift, mut mss) = (0, 536);
     loop {
-        match options {
-            [1, rest @ ..] => options = rest,
-            [3, 3, shift, ..] => return Some(*shift),
-            [kind, length, ..] if *kind > 1 => options = options.get(usize::from(*length)..)?,
-            _ => return None,
-        }
+        options = match options {
+            [1, rest @ ..] => rest,
+            [kind, length, rest @ ..] if *kind > 1 => {
+                match (kind, rest) {
+                    (2, [high, low, ..]) => mss = u32::from(u16::from_be_bytes([*high, *low])),
+                    (3, [value, ..]) => shift = *value,
+                    _ => {}
+                }
+                options.get(usize::from(*length).max(2)..).unwrap_or_default()
+            }
+            _ => return (shift, mss),
+        };
     }
 }
