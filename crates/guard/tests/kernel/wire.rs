@@ -28,6 +28,8 @@ pub struct Ack {
     pub unit: u32,
     /// Maximum segment size of the receiver.
     pub mss: u32,
+    /// Code of `arwa`.
+    pub code: Option<u8>,
 }
 
 /// Moves packets between two devices until it is dropped.
@@ -111,7 +113,11 @@ impl Windows {
         {
             let window = u32::from(u16::from_be_bytes([tcp[14], tcp[15]])) << shift;
             let number = u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]);
-            let _ = self.acks.send(Ack { port, number, window, unit: 1 << shift, mss: *mss });
+            let code = find_option(&tcp[20..header], CODE).and_then(|body| match body {
+                [0xa1, 0x20, code] => Some(*code),
+                _ => None,
+            });
+            let _ = self.acks.send(Ack { port, number, window, unit: 1 << shift, mss: *mss, code });
         }
     }
 }
@@ -119,22 +125,31 @@ impl Windows {
 const FIN: u8 = 1;
 const SYN: u8 = 2;
 const RST: u8 = 4;
+/// Kinds of options.
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const CODE: u8 = 254;
 
 /// Window scale and maximum segment size of a SYN.
-fn read_options(mut options: &[u8]) -> (u8, u32) {
-    let (mut shift, mut mss) = (0, 536);
+fn read_options(options: &[u8]) -> (u8, u32) {
+    let shift = find_option(options, WINDOW_SCALE).map_or(0, |body| body[0]);
+    let mss = find_option(options, MSS).map_or(536, |body| u16::from_be_bytes([body[0], body[1]]));
+    (shift, mss.into())
+}
+
+/// Returns what follows kind and length of an option.
+fn find_option(mut options: &[u8], wanted: u8) -> Option<&[u8]> {
     loop {
         options = match options {
             [1, rest @ ..] => rest,
             [kind, length, rest @ ..] if *kind > 1 => {
-                match (kind, rest) {
-                    (2, [high, low, ..]) => mss = u32::from(u16::from_be_bytes([*high, *low])),
-                    (3, [value, ..]) => shift = *value,
-                    _ => {}
+                let (body, rest) = rest.split_at_checked(usize::from(*length).saturating_sub(2))?;
+                if *kind == wanted {
+                    return Some(body);
                 }
-                options.get(usize::from(*length).max(2)..).unwrap_or_default()
+                rest
             }
-            _ => return (shift, mss),
+            _ => return None,
         };
     }
 }
