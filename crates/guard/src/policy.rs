@@ -833,7 +833,7 @@ pub(crate) mod tests {
             for words in reports {
                 let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 // One of the three events.
-                bytes[120] %= 3;
+                bytes[Observation::EVENT] %= 3;
                 let Some(seen) = Observation::read(&bytes) else { continue };
                 time += Span(seen.time.0 % 100_000_000);
                 let mut seen = Observation { time, flow: seen.flow % 4, ..seen };
