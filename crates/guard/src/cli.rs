@@ -115,12 +115,12 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         Ok(Cli { command: Some(Command::Status { json, .. }), .. }) => status(json),
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Ok(Cli { command: Some(Command::Sender { cgroup, all, rwnd }), .. }) => sender(cgroup, all, &rwnd),
-        Ok(Cli { command: Some(Command::Demo { .. }), .. }) => Err(Error::new(
-            "demo needs Python: install the package airwnd, then run: sudo airwnd guard demo",
-        )),
-        Ok(Cli { command: Some(Command::Completions { .. } | Command::Man), .. }) if name != BINARY => {
-            Err(Error::new("this is a command of airwnd-guard; use: airwnd completion SHELL, man airwnd-guard"))
+        Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
+            Err(Error::new("demo needs Python: install the package airwnd, then run: sudo airwnd guard demo"))
         }
+        Ok(Cli { command: Some(Command::Completions { .. } | Command::Man), .. }) if name != BINARY => Err(
+            Error::new("this is a command of airwnd-guard; use: airwnd completion SHELL, man airwnd-guard"),
+        ),
         Ok(Cli { command: Some(Command::Completions { shell }), .. }) => completions(&shell),
         Ok(Cli { command: Some(Command::Man), .. }) => man(),
         Err(help) if !help.use_stderr() => {
@@ -259,7 +259,7 @@ fn describe(command: &clap::Command) -> Json {
     })
 }
 
-/// Reads a controller as a value of TOML, or as a bare word.
+/// Reads a controller that can run on a real machine.
 fn read_spec(text: &str) -> Result<Spec, Error> {
     let (spec, node) = parse_spec(text)?;
     rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;

@@ -11,11 +11,7 @@ use crate::record::Recorder;
 use crate::routes::{Change, Routes};
 use crate::rules::Rules;
 use crate::signals::Signals;
-<<<<<<< HEAD
 use crate::{Counters, Error, Policy, privileges, system};
-=======
-use crate::{Counters, Error, Policy, system};
->>>>>>> 0ae2e3c8 (guard: live table, recordings, completion and man page of the static binary; the process of each flow)
 use airwnd_rwnd::Spec;
 use airwnd_units::{Span, Time};
 use nix::errno::Errno;
@@ -118,12 +114,6 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut is_busy = false;
     let mut is_hangup = false;
     loop {
-use crate::{Counters, Error, Policy, privileges, system};
-        }
-        let now = system::now();
-        if now.since(beaten) < HEARTBEAT && !is_hangup {
-            continue;
-        }
         let patience = if is_busy { MORE } else { HEARTBEAT };
         if wait(&signals, &control, &routes, exporter.as_ref(), &stations, patience)? {
             match signals.arrived() {
@@ -151,11 +141,11 @@ use crate::{Counters, Error, Policy, privileges, system};
                 recorder.seen(number, seen, target);
                 target
             });
-            logged = now;
         }
-        let changed = options.source.changed();
-        if is_hangup || (changed.is_some() && changed != read_at) {
-            read_at = changed;
+        let now = system::now();
+        if now.since(beaten) < HEARTBEAT && !is_hangup {
+            continue;
+        }
         beat(&mut stations, now)?;
         beaten = now;
         if now.since(logged) >= LOG {
@@ -164,6 +154,15 @@ use crate::{Counters, Error, Policy, privileges, system};
                 let _ = writeln!(file, "{}", state(&stations, now));
             }
             recorder.flush();
+            logged = now;
+        }
+        let changed = options.source.changed();
+        if is_hangup || (changed.is_some() && changed != read_at) {
+            read_at = changed;
+            is_hangup = false;
+            if reload(options, &mut stations) {
+                (0..stations.len()).for_each(|number| recorder.rules_read(number, now));
+            }
         }
         if now.since(expired) >= EXPIRY {
             for Station { place, policy } in &mut stations {
@@ -226,10 +225,9 @@ impl Station {
     }
 }
 
-            is_hangup = false;
-            if reload(options, &mut stations) {
-                (0..stations.len()).for_each(|number| recorder.rules_read(number, now));
-            }
+/// Applies the rules as they are now; returns whether it did. After an error the former rules stay.
+fn reload(options: &Options, stations: &mut [Station]) -> bool {
+    match options.rules() {
         Ok(rules) => {
             stations.iter_mut().for_each(|station| station.policy.set_rules(rules.clone()));
             eprintln!("rules read again");
@@ -295,9 +293,8 @@ fn wait(
     routes: &Routes,
     exporter: Option<&Exporter>,
     stations: &[Station],
-/// Applies the rules as they are now; returns whether it did. After an error the former rules stay.
-fn reload(options: &Options, stations: &mut [Station]) -> bool {
-    match options.rules() {
+    patience: Span,
+) -> Result<bool, Error> {
     let observed = stations.iter().map(|station| station.place.maps().as_fd());
     let others =
         [signals.as_fd(), control.as_fd(), routes.as_fd()].into_iter().chain(exporter.map(AsFd::as_fd));

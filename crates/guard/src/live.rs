@@ -23,17 +23,19 @@ use std::time::Duration;
 const INTERVAL: Span = Span::from_secs(1);
 /// Width from which on the receivers are shown, too.
 const WIDE: u16 = 112;
-/// Figures: heading, key, unit in terms of the key's unit, width.
-const FIGURES: [(&str, &str, f64, u16); 5] = [
-    ("Mbit/s", "rate_kbps", 1e3, 7),
-    ("RTT ms", "rtt_ms", 1.0, 7),
-    ("RTTmin", "rtt_ms_min", 1.0, 7),
-    ("window kB", "window_bytes", 1e3, 9),
-    ("offered kB", "offered_bytes", 1e3, 10),
+/// Figures: heading, key, unit in terms of the key's unit. In 80 columns an IPv4 address with its port fits beside them.
+const FIGURES: [(&str, &str, f64); 5] = [
+    ("Mbit/s", "rate_kbps", 1e3),
+    ("RTT ms", "rtt_ms", 1.0),
+    ("RTTmin", "rtt_ms_min", 1.0),
+    ("wnd kB", "window_bytes", 1e3),
+    ("off kB", "offered_bytes", 1e3),
 ];
-/// Width of the reasons why flows are left alone.
-const REASON: u16 = 9;
-const PROCESS_WIDTH: u16 = 16;
+const LEGEND: &str = "wnd: window that the controller wants; off: window offered; q: quit";
+/// Width of a figure, of a process in a narrow and in a wide terminal, and of the reasons why flows are left alone.
+const FIGURE: u16 = 6;
+const PROCESS_WIDTHS: [u16; 2] = [14, 24];
+const REASON: u16 = 8;
 
 /// Shows the flows until `q`, Ctrl-C or a signal.
 pub(crate) fn run() -> Result<(), Error> {
@@ -88,7 +90,8 @@ fn is_quit(signals: &Signals) -> Result<bool, Error> {
         }
         while event::poll(Duration::ZERO).map_err(failed)? {
             if let Event::Key(key) = event::read().map_err(failed)? {
-                let is_interrupt = key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
+                let is_interrupt =
+                    key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c');
                 if is_interrupt || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) {
                     return Ok(true);
                 }
@@ -111,7 +114,7 @@ fn draw(frame: &mut Frame<'_>, states: &[(String, Value)]) {
         draw_place(frame, *area, guard, place);
     }
     if let Some(area) = areas.last() {
-        frame.render_widget(Paragraph::new("q: quit").style(Style::new().add_modifier(Modifier::DIM)), *area);
+        frame.render_widget(Paragraph::new(LEGEND).style(Style::new().add_modifier(Modifier::DIM)), *area);
     }
 }
 
@@ -120,7 +123,7 @@ fn draw_place(frame: &mut Frame<'_>, area: Rect, guard: &str, place: &Value) {
     let rate = |flow: &Value| flow["rate_kbps"].as_f64().unwrap_or_default();
     flows.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
     let controlled = flows.iter().filter(|flow| flow["window_bytes"].is_number()).count();
-    let total: f64 = flows.iter().map(|flow| rate(flow)).sum();
+    let total: f64 = flows.iter().map(|flow| rate(flow)).fold(0.0, |sum, rate| sum + rate);
     let name = place["place"].as_str().unwrap_or_default();
     let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let title = format!(
@@ -132,11 +135,11 @@ fn draw_place(frame: &mut Frame<'_>, area: Rect, guard: &str, place: &Value) {
     frame.render_widget(Paragraph::new(title), top);
     let is_wide = area.width >= WIDE;
     let receivers = if is_wide { vec![Constraint::Fill(1)] } else { Vec::new() };
-    let widths: Vec<Constraint> = [Constraint::Max(PROCESS_WIDTH)]
+    let widths: Vec<Constraint> = [Constraint::Length(PROCESS_WIDTHS[usize::from(is_wide)])]
         .into_iter()
         .chain(receivers)
         .chain([Constraint::Fill(1)])
-        .chain(FIGURES.map(|(.., width)| Constraint::Length(width)))
+        .chain(FIGURES.map(|_| Constraint::Length(FIGURE)))
         .chain([Constraint::Length(REASON)])
         .collect();
     let right = |text: String| Cell::from(Text::from(text).alignment(Alignment::Right));
@@ -146,12 +149,17 @@ fn draw_place(frame: &mut Frame<'_>, area: Rect, guard: &str, place: &Value) {
         Row::new(texts.chain(figures.map(right)).chain([Cell::from(reason)]))
     };
     let rows = flows.iter().map(|flow| {
-        let figures = FIGURES.map(|(_, key, unit, _)| number(flow, key, unit));
-        cells(text(flow, PROCESS), text(flow, "receiver"), text(flow, "sender"), figures, text(flow, "untouched"))
+        let figures = FIGURES.map(|(_, key, unit)| number(flow, key, unit));
+        cells(
+            text(flow, PROCESS),
+            text(flow, "receiver"),
+            text(flow, "sender"),
+            figures,
+            text(flow, "untouched"),
+        )
     });
     let headings = FIGURES.map(|(heading, ..)| heading.to_string());
-    let [process, receiver, sender, reason] =
-        ["process", "receiver", "sender", "untouched"].map(String::from);
+    let [process, receiver, sender, reason] = ["process", "receiver", "sender", "alone"].map(String::from);
     let header = cells(process, receiver, sender, headings, reason);
     let header = header.style(Style::new().add_modifier(Modifier::REVERSED));
     frame.render_widget(Table::new(rows, widths).header(header), below);
@@ -187,14 +195,14 @@ mod tests {
         let state = json!({"places": [{"place": "receiver", "flows": flows}]});
         let expected = [
             "guard 7, receiver: 2 flows, 1 controlled, 10.2 Mbit/s",
-            "process  sender            Mbit/s  RTT ms  RTTmin window kB offered kB untouched",
-            "curl 432 198.51.100.2:443     9.7    30.0    20.3      37.0       41.0 -",
-            "curl 432 198.51.100.1:443     0.5    30.0    20.3         -       41.0 quiet",
+            "process        sender                Mbit/s RTT ms RTTmin wnd kB off kB alone",
+            "curl 4321      198.51.100.2:443         9.7   30.0   20.3   37.0   41.0 -",
+            "curl 4321      198.51.100.1:443         0.5   30.0   20.3      -   41.0 quiet",
         ];
         let found = screen(80, 6, state.clone());
         assert!(found.iter().all(|line| line.chars().count() <= 80));
         assert_eq!(found[..4], expected, "{found:#?}");
-        assert_eq!(found[5], "q: quit");
+        assert_eq!(found[5], LEGEND);
         assert!(screen(120, 6, state.clone())[1].contains("receiver"));
         // As small as a terminal can be.
         for (width, height) in [(1, 1), (10, 2), (20, 3)] {

@@ -29,7 +29,8 @@ impl Processes {
             let cgroup = flow["cgroup"].as_u64().unwrap_or_default();
             Some((guard.to_string(), end("receiver")?, end("sender")?, cgroup))
         };
-        let flows = || state["places"].as_array().into_iter().flatten().flat_map(|place| list(&place["flows"]));
+        let flows =
+            || state["places"].as_array().into_iter().flatten().flat_map(|place| list(&place["flows"]));
         let mut new = Vec::new();
         for flow in flows().filter_map(key) {
             match self.0.remove(&flow) {
@@ -57,22 +58,20 @@ fn list(value: &Value) -> &[Value] {
 
 /// Finds the names of flows; an empty one: unknown.
 fn find(guard: &str, flows: Vec<Flow>, known: &mut HashMap<Flow, String>) {
-    let inodes = ["tcp", "tcp6"]
-        .map(|table| fs::read_to_string(format!("/proc/{guard}/net/{table}")).unwrap_or_default())
+    // The number of a guard in a container is not that of its process here.
+    let inodes = ["self/net/tcp", "self/net/tcp6", &format!("{guard}/net/tcp"), &format!("{guard}/net/tcp6")]
+        .map(|table| fs::read_to_string(format!("/proc/{table}")).unwrap_or_default())
         .iter()
         .flat_map(|text| text.lines().filter_map(socket))
         .collect::<HashMap<_, _>>();
-    let wanted: HashMap<u64, Flow> = flows
-        .iter()
-        .filter_map(|flow| Some((*inodes.get(&(flow.1, flow.2))?, flow.clone())))
-        .collect();
+    let wanted: HashMap<u64, Flow> =
+        flows.iter().filter_map(|flow| Some((*inodes.get(&(flow.1, flow.2))?, flow.clone()))).collect();
     if !wanted.is_empty() {
         search(&wanted, known);
     }
     let is_unknown = |flow: &Flow| !known.contains_key(flow);
     let unknown: Vec<Flow> = flows.into_iter().filter(is_unknown).collect();
-    let cgroups =
-        if unknown.iter().any(|flow| flow.3 != 0) { cgroups() } else { HashMap::new() };
+    let cgroups = if unknown.iter().any(|flow| flow.3 != 0) { cgroups() } else { HashMap::new() };
     for flow in unknown {
         let name = cgroups.get(&flow.3).cloned().unwrap_or_default();
         known.insert(flow, name);
@@ -160,9 +159,7 @@ mod tests {
             // A machine may have no IPv6.
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            let flow = |receiver: SocketAddr, sender: SocketAddr| {
-                json!({"receiver": receiver.to_string(), "sender": sender.to_string(), "cgroup": 0})
-            };
+            let flow = |receiver: SocketAddr, sender: SocketAddr| json!({"receiver": receiver.to_string(), "sender": sender.to_string(), "cgroup": 0});
             let (local, remote) = (stream.local_addr().unwrap(), stream.peer_addr().unwrap());
             let unknown = "192.0.2.1:1".parse().unwrap();
             let mut state = json!({"places": [{"flows": [flow(local, remote), flow(unknown, remote)]}]});

@@ -4,9 +4,8 @@ use crate::processes::PROCESS;
 use serde_json::Value;
 
 const COLUMNS: usize = 9;
-const HEADINGS: [&str; COLUMNS] = [
-    "process", "receiver", "sender", "Mbit/s", "RTT ms", "RTTmin ms", "window B", "in force B", "untouched",
-];
+const HEADINGS: [&str; COLUMNS] =
+    ["process", "receiver", "sender", "Mbit/s", "RTT ms", "RTTmin ms", "window B", "in force B", "untouched"];
 
 /// Returns one line per flow below a line per place.
 pub(crate) fn table(process: &str, state: &Value) -> String {
