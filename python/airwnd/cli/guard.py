@@ -164,10 +164,8 @@ def demo(scenario: Path | None, rwnd: str, seconds: float, out: Path, progress: 
     save(plot_halves([measured.without, measured.guarded]), out)
     click.echo(table(measured))
     if measured.late:
-        click.echo(
-            f"airwnd: this machine was busy: 1 % of the packets left more than {measured.lateness_us:.0f} us late",
-            err=True,
-        )
+        late = f"{measured.lateness_us:.0f} us"
+        click.echo(f"airwnd: this machine was busy: 1 % of the packets were more than {late} late", err=True)
     click.echo(f"picture: {out}")
 
 

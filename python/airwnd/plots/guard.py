@@ -11,7 +11,7 @@ from airwnd import style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The beginning of a transfer that is left out of the figures, in seconds: slow start, and the guard's first RTTs.
+#: The beginning of a transfer that the figures leave out, in seconds: slow start.
 START_S = 3.0
 _WIDTH, _HEIGHT = 7.2, 4.2
 # Interval over which throughput is drawn, in seconds.
