@@ -14,9 +14,10 @@ use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use clap_mangen::Man;
 use serde_json::{Value as Json, json};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -219,8 +220,31 @@ fn completions(shell: &str) -> Result<(), Error> {
 }
 
 fn man() -> Result<(), Error> {
-    let page = clap_mangen::Man::new(Cli::command().name(BINARY).flatten_help(true));
-    page.render(&mut io::stdout()).map_err(|why| Error::failed("cannot print the man page", &why))
+    let mut page = Vec::new();
+    write_man(&mut page)
+        .and_then(|()| io::stdout().write_all(&page))
+        .map_err(|why| Error::failed("cannot print the man page", &why))
+}
+
+/// One page: the commands have sections in it instead of pages of their own.
+fn write_man(page: &mut Vec<u8>) -> io::Result<()> {
+    let mut command = Cli::command().name(BINARY).disable_help_subcommand(true);
+    command.build();
+    let man = Man::new(command.clone());
+    man.render_title(page)?;
+    man.render_name_section(page)?;
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    man.render_options_section(page)?;
+    for each in command.get_subcommands() {
+        let about = each.get_about().map(ToString::to_string).unwrap_or_default();
+        writeln!(page, ".SH \"{BINARY} {}\"\n{about}.", each.get_name())?;
+        let mut options = Vec::new();
+        Man::new(each.clone()).render_options_section(&mut options)?;
+        let options = String::from_utf8_lossy(&options);
+        page.write_all(options.replace(".SH OPTIONS\n", "").as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Describes the command line for other front ends: `about`, `options` with `names`, `value`, `help` and `is_path`, and
@@ -293,4 +317,50 @@ fn without_lines(node: Node, origin: &str) -> Node {
         plain => plain,
     };
     Node::new(value, origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_man_page_has_all_commands_and_options() {
+        let mut page = Vec::new();
+        write_man(&mut page).unwrap();
+        let page = String::from_utf8(page).unwrap().replace('\\', "");
+        for text in ["airwnd-guard status", "airwnd-guard check", "--record", "--live", "--forward"] {
+            assert!(page.contains(text), "{text}\n{page}");
+        }
+    }
+
+    #[test]
+    fn each_shell_has_a_completion_with_all_options() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), BINARY, &mut script);
+            let script = String::from_utf8(script).unwrap();
+            for option in ["cgroup", "forward", "record", "live"] {
+                assert!(script.contains(option), "{shell}: {option}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_description_has_options_and_commands() {
+        let found = commands();
+        let names: Vec<&str> = found["options"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|each| each["names"][0].as_str())
+            .collect();
+        assert!(names.contains(&"--forward"), "{names:?}");
+        assert_eq!(found["commands"]["completions"]["options"][0]["values"], json!(["bash", "zsh", "fish"]));
+        assert_eq!(found["commands"].get("help"), None);
+    }
 }

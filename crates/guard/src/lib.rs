@@ -47,3 +47,4 @@ pub use observation::{Event, Observation, TimestampUnit};
 pub use policy::{Policy, Reason, Status, Target, Treatment};
 pub use record::{Record, Recorded, read_recording};
 pub use rules::{Names, Rules};
+pub use table::table as status_table;

@@ -8,7 +8,7 @@ const HEADINGS: [&str; COLUMNS] =
     ["process", "receiver", "sender", "Mbit/s", "RTT ms", "RTTmin ms", "window B", "in force B", "untouched"];
 
 /// Returns one line per flow below a line per place.
-pub(crate) fn table(process: &str, state: &Value) -> String {
+pub fn table(process: &str, state: &Value) -> String {
     let mut lines = Vec::new();
     for place in list(&state["places"]) {
         let flows = list(&place["flows"]);

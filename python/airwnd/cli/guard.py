@@ -32,7 +32,7 @@ class Guard(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Run `demo` if the arguments begin with it."""
         if args[:1] == ["demo"] and not ctx.resilient_parsing:
-            with demo.make_context("demo", args[1:], parent=ctx) as below:
+            with demo.make_context("airwnd guard demo", args[1:]) as below:
                 demo.invoke(below)
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -41,7 +41,9 @@ class Guard(click.Command):
         """Complete the engine's options; those of `demo` are Click's."""
         words = ctx.params.get("arguments") or ()
         if words[:1] == ("demo",):
-            with demo.make_context("demo", list(words[1:]), parent=ctx, resilient_parsing=True) as below:
+            if not incomplete.startswith("-"):
+                return scenarios(ctx, demo.params[0], incomplete)
+            with demo.make_context("demo", list(words[1:]), resilient_parsing=True) as below:
                 return demo.shell_complete(below, incomplete)
         return completions(ctx, incomplete)
 
