@@ -117,9 +117,7 @@ pub(crate) fn states(processes: &mut Processes) -> Result<Vec<(String, Value)>, 
     if states.is_empty() {
         return Err(Error::new("no guard is running that this user may ask"));
     }
-    for (guard, state) in &mut states {
-        processes.add(guard, state);
-    }
+    processes.add(&mut states);
     Ok(states)
 }
 

@@ -31,7 +31,7 @@ const FIGURES: [(&str, &str, f64); 5] = [
     ("wnd kB", "window_bytes", 1e3),
     ("off kB", "offered_bytes", 1e3),
 ];
-const LEGEND: &str = "wnd: window that the controller wants; off: window offered; q: quit";
+const LEGEND: &str = "wnd: window wanted; off: window offered; alone: why it is left alone; q: quit";
 /// Width of a figure, of a process in a narrow and in a wide terminal, and of the reasons why flows are left alone.
 const FIGURE: u16 = 6;
 const PROCESS_WIDTHS: [u16; 2] = [14, 24];

@@ -21,9 +21,16 @@ pub(crate) struct Processes(HashMap<Flow, String>);
 type Flow = (String, SocketAddr, SocketAddr, u64);
 
 impl Processes {
-    /// Adds the process to each flow of a guard's state: name and number, otherwise the cgroup, otherwise null.
-    pub fn add(&mut self, guard: &str, state: &mut Value) {
+    /// Adds the process to each flow of the guards' states: name and number, otherwise the cgroup, otherwise null.
+    pub fn add(&mut self, states: &mut [(String, Value)]) {
         let mut known = HashMap::new();
+        for (guard, state) in states {
+            self.add_to(guard, state, &mut known);
+        }
+        self.0 = known;
+    }
+
+    fn add_to(&mut self, guard: &str, state: &mut Value, known: &mut HashMap<Flow, String>) {
         let key = |flow: &Value| {
             let end = |end: &str| flow[end].as_str()?.parse().ok();
             let cgroup = flow["cgroup"].as_u64().unwrap_or_default();
@@ -39,7 +46,7 @@ impl Processes {
             }
         }
         if !new.is_empty() {
-            find(guard, new, &mut known);
+            find(guard, new, known);
         }
         let places = state["places"].as_array_mut().into_iter().flatten();
         let flows = places.filter_map(|place| place["flows"].as_array_mut()).flatten();
@@ -47,8 +54,6 @@ impl Processes {
             let name = key(flow).and_then(|flow| known.get(&flow)).filter(|name| !name.is_empty());
             flow[PROCESS] = name.map_or(Value::Null, |name| name.clone().into());
         }
-        self.0.retain(|(other, ..), _| other != guard);
-        self.0.extend(known);
     }
 }
 
@@ -162,12 +167,13 @@ mod tests {
             let flow = |receiver: SocketAddr, sender: SocketAddr| json!({"receiver": receiver.to_string(), "sender": sender.to_string(), "cgroup": 0});
             let (local, remote) = (stream.local_addr().unwrap(), stream.peer_addr().unwrap());
             let unknown = "192.0.2.1:1".parse().unwrap();
-            let mut state = json!({"places": [{"flows": [flow(local, remote), flow(unknown, remote)]}]});
+            let state = json!({"places": [{"flows": [flow(local, remote), flow(unknown, remote)]}]});
+            let mut states = [(std::process::id().to_string(), state)];
             let mut processes = Processes::default();
             // Once looked up, and once known.
             for _ in 0..2 {
-                processes.add(&std::process::id().to_string(), &mut state);
-                let flows = &state["places"][0]["flows"];
+                processes.add(&mut states);
+                let flows = &states[0].1["places"][0]["flows"];
                 let name = flows[0][PROCESS].as_str().unwrap();
                 assert!(name.ends_with(&format!(" {}", std::process::id())), "{name}");
                 assert_eq!(flows[1][PROCESS], Value::Null);

@@ -47,6 +47,9 @@ def main() -> None:
             with lock:
                 file.write(json.dumps(sample) + "\n")
 
+        # A refusal comes before anything is measured.
+        with guarded(task["guard"]):
+            pass
         with observed(IDLE, write):
             time.sleep(IDLE_S)
         with transfer(task["transfer"], cgroup) as process, observed(WITHOUT, write):

@@ -69,8 +69,9 @@ def plot_halves(halves: Sequence[Half], title: str = "") -> "Figure":
             look = style.line(index)
             times, rtts = np.array(half.pings).reshape(-1, 2).T
             top.plot(times, rtts, color=look.colour, linewidth=1.1, label=style.literal(half.name))
-            times, totals = np.array(half.received, dtype=float).reshape(-1, 2).T
-            at = np.arange(_MEAN_S, times[-1] if len(times) else 0, _MEAN_S)
+            # Nothing is known of a transfer that ended at once.
+            times, totals = np.array(half.received or [(0.0, 0)], dtype=float).T
+            at = np.arange(_MEAN_S, times[-1], _MEAN_S)
             rates = (np.interp(at, times, totals) - np.interp(at - _MEAN_S, times, totals)) * 8e-6 / _MEAN_S
             bottom.plot(at, rates, color=look.colour, linestyle=look.dashes, linewidth=1.2)
         top.set_ylabel("Ping (ms)")
