@@ -25,6 +25,20 @@ dist: $(VENV)/requirements
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out $(DIST)
 	@ls -l $(DIST)
 
+# `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the
+# C library and a linker; zig compiles the eBPF programs.
+GUARD_TARGETS ?= $(filter %-linux-musl,$(shell rustup target list --installed))
+.PHONY: guard-static
+guard-static: $(VENV)/requirements
+	@[ -n "$(GUARD_TARGETS)" ] || { echo 'guard-static: run first: rustup target add x86_64-unknown-linux-musl' >&2; exit 1; }
+	@mkdir -p $(DIST)
+	@for target in $(GUARD_TARGETS); do \
+		linker=CARGO_TARGET_$$(echo $$target | tr a-z- A-Z_)_LINKER; \
+		env CARGO_PROFILE_RELEASE_STRIP=symbols $$linker=rust-lld \
+			cargo build --release --locked -p airwnd-guard --bin airwnd-guard --target $$target && \
+		cp target/$$target/release/airwnd-guard $(DIST)/airwnd-guard-$$target || exit 1; done
+	@ls -l $(DIST)
+
 # Manual pages of the commands, in docs/man, which the wheel installs.
 .PHONY: man
 man: setup

@@ -4,14 +4,16 @@
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from inspect import cleandoc
 from pathlib import Path
+from typing import Any
 
 import click
 from click_man.man import ManPage
 
 from airwnd.cli import cli
+from airwnd.cli import guard as engine
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "man" / "data" / "share" / "man" / "man1"
@@ -36,12 +38,35 @@ def _pages(context: click.Context, version: str, date: str) -> Iterator[tuple[st
     page.options = [record for record in records if record and record[1]]
     children = sorted(command.commands.items()) if isinstance(command, click.Group) else []
     commands = [f".TP\n\\fB{name}-{child}\\fP(1)\n{_summary(each)}\n" for child, each in children]
+    if command is engine.guard:
+        # The engine has the command line, except for `demo`.
+        page.options = _records(engine.commands())
+        commands = [_part(child, each) for child, each in engine.commands()["commands"].items()]
+        children = [("demo", engine.demo)]
     # Commands have spaces, the names of their pages hyphens.
     text = str(page).replace(f"\n.B {name}\n", f"\n.B {context.command_path}\n")
     yield f"{name}.1", text + (".SH COMMANDS\n" + "".join(commands) if commands else "")
     for child, each in children:
-        with click.Context(each, info_name=child, parent=context) as below:
+        # `demo` is no command of a group: the path of its context would contain the arguments of `guard`.
+        is_demo = each is engine.demo
+        parent = None if is_demo else context
+        with click.Context(each, info_name="airwnd guard demo" if is_demo else child, parent=parent) as below:
             yield from _pages(below, version, date)
+
+
+def _records(described: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the options that the engine describes."""
+    return [
+        (" ".join([*option["names"], *([option["value"]] if option["value"] else [])]), option["help"])
+        for option in described["options"]
+    ]
+
+
+def _part(name: str, described: Mapping[str, Any]) -> str:
+    """Format a command that the engine describes, with its options."""
+    options = [record for record in _records(described) if not record[0].startswith("-h")]
+    below = "".join(f".TP\n\\fB{option}\\fP\n{help_}\n" for option, help_ in options)
+    return f".TP\n\\fB{name}\\fP\n{described['about']}\n" + (f".RS\n{below}.RE\n" if below else "")
 
 
 def _summary(command: click.Command) -> str:

@@ -41,6 +41,15 @@ def complete(*words: str, cwd: Path) -> list[str]:
         (["airwnd", "run", "b"], ["plain,bus.json", "plain,busy.toml"]),
         (["airwnd", "run", "below/"], ["file,below/"]),
         (["airwnd", "check", "deep/in"], ["plain,deep/inner.toml"]),
+        (["airwnd", "guard", "--fo"], ["plain,--forward"]),
+        (["airwnd", "guard", "--all", "--rec"], ["plain,--record"]),
+        (["airwnd", "guard", "sta"], ["plain,status", "file,sta"]),
+        (["airwnd", "guard", "status", "--li"], ["plain,--live"]),
+        (["airwnd", "guard", "--all", "--rwnd", "drw"], ["plain,drwa"]),
+        (["airwnd", "guard", "--forward", "l"], ["plain,lo"]),
+        (["airwnd", "guard", "--cgroup", "/sys"], ["file,/sys"]),
+        (["airwnd", "guard", "demo", "--sec"], ["plain,--seconds"]),
+        (["airwnd", "guard", "demo", "bu"], ["plain,bus.json", "plain,busy.toml"]),
     ],
 )
 def test_names_and_files_are_completed(words: list[str], offered: list[str], tmp_path: Path) -> None:

@@ -1,10 +1,16 @@
 """``airwnd guard`` from Python; `crates/guard/tests` covers the guard itself."""
 
+import os
 import re
 import sys
 from pathlib import Path
 
 import pytest
+
+from airwnd.cli.guard import table
+from airwnd.guard.session import Measured
+from airwnd.plots.guard import Half, plot_halves
+from airwnd.plots.save import save
 
 from .conftest import Cli
 from .linux import run_in_linux
@@ -50,6 +56,72 @@ def test_check_reports_every_requirement(cli: Cli) -> None:
     complete = all(re.fullmatch(r"[^:]+: [^:]+: ok", line) for line in lines)
     assert done.returncode == (0 if complete else 2)
     assert bool(done.stderr) != complete
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["status", "--live"], "airwnd guard: --live requires a terminal"),
+        (["completions", "bash"], "airwnd guard: this is a command of airwnd-guard; use: airwnd completion "),
+        (["demo", "--out", "a.gif"], "airwnd: a.gif: the name of a picture must end in .svg, .pdf, .png"),
+        (["demo", "none.toml"], "airwnd: none.toml: "),
+        (["demo", "--seconds", "1"], "airwnd: Invalid value for '--seconds': 1.0 is not in the range "),
+    ],
+)
+def test_a_mistake_with_a_command_is_one_line(
+    cli: Cli, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = cli("guard", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message), done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may load eBPF programs")
+def test_the_demo_without_root_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+    done = cli("guard", "demo", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("airwnd: needs root, ")
+
+
+def halves() -> tuple[Half, Half]:
+    """Ten seconds; pings rise to 500 ms without the guard, with it the first 3 s differ from the rest."""
+    times = [tick / 10 for tick in range(101)]
+    rising = Half("without the guard", [(at, 50 * at) for at in times], [(at, int(at * 1e6)) for at in times])
+    steady = [(at, 900.0 if at < 3 else 30.0) for at in times]
+    received = [(at, int(at * 5e5 + max(at - 3, 0) * 5e5)) for at in times]
+    return rising, Half("with the guard, drwa", steady, received)
+
+
+def test_figures_of_a_half_leave_out_its_start() -> None:
+    without, guarded = halves()
+    assert (guarded.ping_ms(50), guarded.ping_ms(95)) == (30.0, 30.0)
+    assert guarded.mbps() == pytest.approx(8.0)
+    assert without.ping_ms(50) == pytest.approx(325.0)
+    assert Half("short", [(1.0, 5.0)], [(0.0, 0), (1.0, 10)]).mbps() is None
+
+
+def test_the_table_has_a_line_for_each_part() -> None:
+    text = table(Measured([20.0, 30.0], *halves(), late=False, lateness_us=10.0))
+    lines = [line.split() for line in text.splitlines()]
+    assert [line[-3:] for line in lines[1:]] == [
+        ["-", "25.0", "29.5"],
+        ["8.0", "325.0", "482.5"],
+        ["8.0", "30.0", "30.0"],
+    ]
+
+
+def test_the_picture_has_ping_and_throughput_of_both_halves(tmp_path: Path) -> None:
+    figure = plot_halves(halves())
+    top, bottom = figure.axes
+    assert [len(axes.get_lines()) for axes in (top, bottom)] == [2, 2]
+    assert top.get_lines()[0].get_ydata()[-1] == pytest.approx(500.0)  # type: ignore[index]
+    assert bottom.get_lines()[0].get_ydata()[-1] == pytest.approx(8.0)  # type: ignore[index]
+    for suffix in ("png", "svg", "pdf"):
+        save(figure, tmp_path / f"picture.{suffix}")
+    # A transfer that ended before anything was measured.
+    plot_halves([Half("a", [], []), Half("b", [], [])])
 
 
 @pytest.mark.nightly

@@ -3,13 +3,15 @@
 //! * [`shape`]: structure of a scenario as declared by the schema; [`value`]: numbers and quantities within a range.
 //! * [`legal`]: generator of valid scenarios; [`ends`]: ends of the range of every parameter of every member.
 //! * [`figures`]: invariants of the results of every run; [`trial`]: bounded runs of scenarios with all checks.
-//! * [`targets`]: functions called with bytes by the fuzzers (`fuzz/`) and, with the stored corpus, by the tests.
+//! * [`targets`]: functions called with bytes by the fuzzers (`fuzz/`) and, with the stored corpus, by the tests;
+//!   [`guard`]: those of `airwnd guard`.
 //!
 //! Generators and fuzzers draw from bytes in the same way ([`arbitrary::Unstructured`]), so an input found by a fuzzer
 //! is an ordinary test case.
 
 pub mod ends;
 pub mod figures;
+pub mod guard;
 pub mod legal;
 pub mod shape;
 pub mod targets;

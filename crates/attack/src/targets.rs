@@ -3,6 +3,7 @@
 //! A target returns an error or panics if it finds a defect. Texts are read like a user's files, with an origin in a
 //! folder that does not exist.
 
+use crate::guard;
 use crate::legal;
 use crate::trial::{self, ORIGIN};
 use airwnd_capture::{Capture, Format, Settings};
@@ -25,7 +26,7 @@ use std::num::{NonZeroU8, NonZeroU16};
 pub type Target = fn(&[u8]) -> Result<(), String>;
 
 /// Targets by the names of their folders in the corpus.
-pub const ALL: [(&str, Target); 7] = [
+pub const ALL: [(&str, Target); 11] = [
     ("scenario_toml", scenario_toml),
     ("scenario_json", scenario_json),
     ("scenario_legal", scenario_legal),
@@ -33,6 +34,10 @@ pub const ALL: [(&str, Target); 7] = [
     ("trace", trace),
     ("csv", csv),
     ("pcap", pcap),
+    ("guard_rules", guard::rules),
+    ("guard_reports", guard::reports),
+    ("guard_recording", guard::recording),
+    ("guard_answer", guard::answer),
 ];
 
 /// Number of calls of `progress` before a run is stopped.

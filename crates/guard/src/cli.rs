@@ -5,13 +5,19 @@ use crate::check::{self, Finding};
 use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
+use crate::live;
+use crate::processes::Processes;
 use crate::rules;
 use crate::sender;
 use crate::table;
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
+use clap_mangen::Man;
+use serde_json::{Value as Json, json};
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -35,6 +41,9 @@ enum Command {
         /// Print the states as JSON, one line per guard
         #[arg(long)]
         json: bool,
+        /// Show them in the terminal, sorted by rate and redrawn every second, until `q` or Ctrl-C
+        #[arg(long, conflicts_with = "json")]
+        live: bool,
     },
     /// Offer the congestion control `airwnd_arwa` on this machine: the part of `arwa` at the sender
     Sender {
@@ -50,12 +59,25 @@ enum Command {
     },
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
+    /// Show a download with a ping beside it in a cell of `airwnd link`, without and with the guard
+    Demo {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Print the completion script of `airwnd-guard` for a shell
+    Completions {
+        /// Shell that reads it
+        #[arg(value_parser = ["bash", "zsh", "fish"])]
+        shell: String,
+    },
+    /// Print the man page of `airwnd-guard`
+    Man,
 }
 
 #[derive(Debug, Args)]
 struct Run {
     /// Guard the sockets of this cgroup (version 2) and of those below; repeatable
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     cgroup: Vec<PathBuf>,
     /// Guard all sockets of the machine: the root cgroup
     #[arg(long)]
@@ -64,18 +86,24 @@ struct Run {
     #[arg(long, value_name = "INTERFACE")]
     forward: Vec<String>,
     /// Rules: which flows get which receive-window control; read again when it changes, and on SIGHUP
-    #[arg(value_name = "RULES.toml", conflicts_with = "rwnd")]
+    #[arg(value_name = "RULES.toml", value_hint = ValueHint::FilePath, conflicts_with = "rwnd")]
     rules: Option<PathBuf>,
     /// Without rules: receive-window control of all flows, as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
     #[arg(long, value_name = "SPEC", default_value = "drwa")]
     rwnd: String,
     /// Append the state of all flows to FILE every second, as one JSON object per line
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json_log: Option<PathBuf>,
     /// Serve the state of all flows to Prometheus at ADDRESS, as in 127.0.0.1:9550; there is no authentication
     #[arg(long, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
+    /// Record every observation and its answer in FILE, up to 144 kB per second and flow
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    record: Option<PathBuf>,
 }
+
+/// The command without Python.
+const BINARY: &str = "airwnd-guard";
 
 /// Runs the command `name` with these arguments; returns the exit code.
 pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -84,9 +112,18 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let outcome = match parsed {
         Ok(Cli { command: None, run: options }) => run(&options),
-        Ok(Cli { command: Some(Command::Status { json }), .. }) => status(json),
+        Ok(Cli { command: Some(Command::Status { live: true, .. }), .. }) => live::run(),
+        Ok(Cli { command: Some(Command::Status { json, .. }), .. }) => status(json),
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Ok(Cli { command: Some(Command::Sender { cgroup, all, rwnd }), .. }) => sender(cgroup, all, &rwnd),
+        Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
+            Err(Error::new("demo needs Python: install the package airwnd, then run: sudo airwnd guard demo"))
+        }
+        Ok(Cli { command: Some(Command::Completions { .. } | Command::Man), .. }) if name != BINARY => Err(
+            Error::new("this is a command of airwnd-guard; use: airwnd completion SHELL, man airwnd-guard"),
+        ),
+        Ok(Cli { command: Some(Command::Completions { shell }), .. }) => completions(&shell),
+        Ok(Cli { command: Some(Command::Man), .. }) => man(),
         Err(help) if !help.use_stderr() => {
             print!("{help}");
             Ok(())
@@ -136,15 +173,12 @@ fn run(run: &Run) -> Result<(), Error> {
         source,
         json_log: run.json_log.clone(),
         prometheus: run.prometheus,
+        record: run.record.clone(),
     })
 }
 
 fn status(json: bool) -> Result<(), Error> {
-    let states = control::ask()?;
-    if states.is_empty() {
-        return Err(Error::new("no guard is running that this user may ask"));
-    }
-    for (process, state) in states {
+    for (process, state) in control::states(&mut Processes::default())? {
         if json {
             println!("{state}");
         } else {
@@ -177,6 +211,76 @@ fn sender(mut cgroups: Vec<PathBuf>, all: bool, rwnd: &str) -> Result<(), Error>
         cgroups.push(cgroup::root()?);
     }
     sender::run(&cgroups, &parameters)
+}
+
+fn completions(shell: &str) -> Result<(), Error> {
+    let shell: Shell = shell.parse().map_err(|_| Error::new(format!("no completion for {shell}")))?;
+    clap_complete::generate(shell, &mut Cli::command(), BINARY, &mut io::stdout());
+    Ok(())
+}
+
+fn man() -> Result<(), Error> {
+    let mut page = Vec::new();
+    write_man(&mut page)
+        .and_then(|()| io::stdout().write_all(&page))
+        .map_err(|why| Error::failed("cannot print the man page", &why))
+}
+
+/// One page: the commands have sections in it instead of pages of their own.
+fn write_man(page: &mut Vec<u8>) -> io::Result<()> {
+    let mut command = Cli::command().name(BINARY).disable_help_subcommand(true);
+    command.build();
+    let man = Man::new(command.clone());
+    man.render_title(page)?;
+    man.render_name_section(page)?;
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    man.render_options_section(page)?;
+    for each in command.get_subcommands() {
+        let about = each.get_about().map(ToString::to_string).unwrap_or_default();
+        writeln!(page, ".SH \"{BINARY} {}\"\n{about}.", each.get_name())?;
+        let mut options = Vec::new();
+        Man::new(each.clone()).render_options_section(&mut options)?;
+        let options = String::from_utf8_lossy(&options);
+        page.write_all(options.replace(".SH OPTIONS\n", "").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Describes the command line for other front ends: `about`, `options` with `names`, `value`, `help` and `is_path`, and
+/// `commands` by name.
+pub fn commands() -> Json {
+    let mut command = Cli::command();
+    command.build();
+    describe(&command)
+}
+
+fn describe(command: &clap::Command) -> Json {
+    let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
+    let is_path = |arg: &Arg| matches!(arg.get_value_hint(), ValueHint::FilePath | ValueHint::DirPath);
+    let value = |arg: &Arg| {
+        let names = arg.get_value_names().filter(|_| arg.get_action().takes_values());
+        names.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+    };
+    let visible = || command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let options = visible().map(|arg| {
+        let short = arg.get_short().map(|letter| format!("-{letter}"));
+        let names: Vec<String> =
+            short.into_iter().chain(arg.get_long().map(|name| format!("--{name}"))).collect();
+        let values: Vec<String> =
+            arg.get_possible_values().iter().map(|value| value.get_name().to_string()).collect();
+        json!({
+            "names": names, "value": value(arg), "values": values, "is_path": is_path(arg),
+            "help": text(arg.get_help()),
+        })
+    });
+    let commands = command.get_subcommands().filter(|each| each.get_name() != "help");
+    json!({
+        "about": text(command.get_about()),
+        "options": options.collect::<Vec<_>>(),
+        "commands": commands.map(|each| (each.get_name().to_string(), describe(each)))
+            .collect::<serde_json::Map<_, _>>(),
+    })
 }
 
 /// Reads a controller that can run on a real machine.
@@ -213,4 +317,50 @@ fn without_lines(node: Node, origin: &str) -> Node {
         plain => plain,
     };
     Node::new(value, origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_man_page_has_all_commands_and_options() {
+        let mut page = Vec::new();
+        write_man(&mut page).unwrap();
+        let page = String::from_utf8(page).unwrap().replace('\\', "");
+        for text in ["airwnd-guard status", "airwnd-guard check", "--record", "--live", "--forward"] {
+            assert!(page.contains(text), "{text}\n{page}");
+        }
+    }
+
+    #[test]
+    fn each_shell_has_a_completion_with_all_options() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), BINARY, &mut script);
+            let script = String::from_utf8(script).unwrap();
+            for option in ["cgroup", "forward", "record", "live"] {
+                assert!(script.contains(option), "{shell}: {option}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_description_has_options_and_commands() {
+        let found = commands();
+        let names: Vec<&str> = found["options"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|each| each["names"][0].as_str())
+            .collect();
+        assert!(names.contains(&"--forward"), "{names:?}");
+        assert_eq!(found["commands"]["completions"]["options"][0]["values"], json!(["bash", "zsh", "fish"]));
+        assert_eq!(found["commands"].get("help"), None);
+    }
 }

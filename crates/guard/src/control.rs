@@ -1,5 +1,6 @@
 //! The socket by which `guard status` asks a running guard for its state.
 
+use crate::processes::Processes;
 use crate::{Error, system};
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -86,7 +87,7 @@ fn remove_dead(folder: &Path) -> io::Result<()> {
 }
 
 /// Returns the state of each running guard with its process identifier.
-pub(crate) fn ask() -> Result<Vec<(String, Value)>, Error> {
+fn ask() -> Result<Vec<(String, Value)>, Error> {
     let folder = folder();
     let entries = match fs::read_dir(&folder) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -107,6 +108,16 @@ pub(crate) fn ask() -> Result<Vec<(String, Value)>, Error> {
             Err(why) => return Err(Error::failed(path.display(), &why)),
         }
     }
+    Ok(states)
+}
+
+/// Returns the state of each running guard, with the processes of its flows.
+pub(crate) fn states(processes: &mut Processes) -> Result<Vec<(String, Value)>, Error> {
+    let mut states = ask()?;
+    if states.is_empty() {
+        return Err(Error::new("no guard is running that this user may ask"));
+    }
+    processes.add(&mut states);
     Ok(states)
 }
 

@@ -7,6 +7,7 @@ use crate::machine::Machine;
 use crate::maps::Maps;
 use crate::prometheus::Exporter;
 use crate::receiver::Receiver;
+use crate::record::Recorder;
 use crate::routes::{Change, Routes};
 use crate::rules::Rules;
 use crate::signals::Signals;
@@ -44,6 +45,7 @@ pub(crate) struct Options {
     pub source: Source,
     pub json_log: Option<PathBuf>,
     pub prometheus: Option<SocketAddr>,
+    pub record: Option<PathBuf>,
 }
 
 impl Options {
@@ -92,6 +94,7 @@ impl Source {
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
     let mut log = options.json_log.as_deref().map(open_log).transpose()?;
+    let mut recorder = options.record.as_deref().map(Recorder::create).transpose()?.unwrap_or_default();
     let mut read_at = options.source.changed();
     let mut stations = open(options, &options.rules()?)?;
     let routes = Routes::open()?;
@@ -118,15 +121,26 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
                 Some(_) => break,
                 None => {}
             }
-            routes.changed(|change| stations.iter_mut().for_each(|station| station.on_change(change)));
+            routes.changed(|change| {
+                for (number, station) in stations.iter_mut().enumerate() {
+                    if let Some(interface) = station.concerned(change) {
+                        station.policy.forget_paths(interface);
+                        recorder.routes_changed(number, system::now(), interface);
+                    }
+                }
+            });
             if let Some(exporter) = &exporter {
                 exporter.answer(|| state(&stations, system::now()));
             }
             control.answer(|| state(&stations, system::now()));
         }
         is_busy = false;
-        for Station { place, policy } in &mut stations {
-            is_busy |= place.maps_mut().observe(|seen| policy.on_observation(seen));
+        for (number, Station { place, policy }) in stations.iter_mut().enumerate() {
+            is_busy |= place.maps_mut().observe(|seen| {
+                let target = policy.on_observation(seen);
+                recorder.seen(number, seen, target);
+                target
+            });
         }
         let now = system::now();
         if now.since(beaten) < HEARTBEAT && !is_hangup {
@@ -134,16 +148,21 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         }
         beat(&mut stations, now)?;
         beaten = now;
-        if let Some(file) = log.as_mut().filter(|_| now.since(logged) >= LOG) {
-            // A full disk is no reason to release the flows.
-            let _ = writeln!(file, "{}", state(&stations, now));
+        if now.since(logged) >= LOG {
+            if let Some(file) = &mut log {
+                // A full disk is no reason to release the flows.
+                let _ = writeln!(file, "{}", state(&stations, now));
+            }
+            recorder.flush();
             logged = now;
         }
         let changed = options.source.changed();
         if is_hangup || (changed.is_some() && changed != read_at) {
             read_at = changed;
             is_hangup = false;
-            reload(options, &mut stations);
+            if reload(options, &mut stations) {
+                (0..stations.len()).for_each(|number| recorder.rules_read(number, now));
+            }
         }
         if now.since(expired) >= EXPIRY {
             for Station { place, policy } in &mut stations {
@@ -196,24 +215,28 @@ struct Station {
 }
 
 impl Station {
-    fn on_change(&mut self, change: Change) {
+    /// Returns the interface by which the paths are known that a change concerns; `None`: it concerns none.
+    fn concerned(&self, change: Change) -> Option<u32> {
         match &self.place {
-            Place::Receiver(_) => self.policy.forget_paths(change.interface),
+            Place::Receiver(_) => Some(change.interface),
             // Its flows are known by the interface towards the receivers; the paths lead over others.
-            Place::Forward(forward) if change.is_default => self.policy.forget_paths(forward.index),
-            Place::Forward(_) => {}
+            Place::Forward(forward) => change.is_default.then_some(forward.index),
         }
     }
 }
 
-/// Applies the rules as they are now. After an error the former rules stay.
-fn reload(options: &Options, stations: &mut [Station]) {
+/// Applies the rules as they are now; returns whether it did. After an error the former rules stay.
+fn reload(options: &Options, stations: &mut [Station]) -> bool {
     match options.rules() {
         Ok(rules) => {
             stations.iter_mut().for_each(|station| station.policy.set_rules(rules.clone()));
             eprintln!("rules read again");
+            true
         }
-        Err(error) => eprintln!("{error}; the former rules stay"),
+        Err(error) => {
+            eprintln!("{error}; the former rules stay");
+            false
+        }
     }
 }
 

@@ -86,6 +86,8 @@ pub struct Observation {
 impl Observation {
     /// Bytes of a report: `struct observation` of `bpf/shared.h`.
     pub const SIZE: usize = 128;
+    /// Place of the event in a report.
+    pub(crate) const EVENT: usize = 120;
 
     /// Reads a report; `None` if it is none.
     pub fn read(report: &[u8]) -> Option<Observation> {
@@ -138,6 +140,58 @@ impl Observation {
             shift: shift.min(14),
         })
     }
+
+    /// Writes the report that reads as this observation.
+    pub(crate) fn write(&self) -> [u8; Self::SIZE] {
+        let is_on_the_way = self.unit == TimestampUnit::Unknown;
+        let has_timestamps = self.timestamps.is_some() || self.ack_ts_val.is_some();
+        let flag = |flag: u8, is_set: bool| if is_set { flag } else { 0 };
+        let flags = flag(HAS_TIMESTAMPS, has_timestamps)
+            | flag(MICROSECOND_TICKS, self.unit == TimestampUnit::Microseconds)
+            | flag(ON_THE_WAY, is_on_the_way);
+        let Timestamps { val, ecr } = self.timestamps.unwrap_or(Timestamps { val: 0, ecr: 0 });
+        let bytes = |Bytes(bytes): Bytes| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let micros = |Span(nanos): Span| u32::try_from(nanos / 1000).unwrap_or(u32::MAX);
+        let words = [
+            self.ack.0,
+            self.edge.0,
+            self.range.start.0,
+            self.range.end.0,
+            self.segments,
+            val,
+            ecr,
+            self.ack_ts_val.unwrap_or_default(),
+            self.mss,
+            bytes(self.unread),
+            bytes(self.free),
+            self.clamp.map_or(0, bytes),
+            self.least_rtt.map_or(0, micros),
+            self.lan_rtt.map_or(0, micros),
+            self.interface,
+        ];
+        let mut report = Vec::with_capacity(Self::SIZE);
+        for word in [self.time.0, self.flow, self.cgroup] {
+            report.extend(word.to_ne_bytes());
+        }
+        report.extend(words.into_iter().flat_map(u32::to_ne_bytes));
+        for end in [self.local, self.remote] {
+            report.extend(match end.ip() {
+                IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+                IpAddr::V6(address) => address.octets(),
+            });
+        }
+        for end in [self.local, self.remote] {
+            report.extend(end.port().to_ne_bytes());
+        }
+        let event = match self.event {
+            Event::Ack => 0,
+            Event::Data => 1,
+            Event::Closed => 2,
+        };
+        report.extend([event, flags, self.shift]);
+        report.resize(Self::SIZE, 0);
+        report.try_into().expect("the fields are shorter than a report")
+    }
 }
 
 /// Linux accepts no smaller segments (TCP_MIN_MSS is 88 with 40 bytes of options).
@@ -171,5 +225,21 @@ impl Fields<'_> {
     }
     fn address(&mut self) -> IpAddr {
         Ipv6Addr::from(self.take::<16>()).to_canonical()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_report_that_is_written_reads_as_before(words in prop::array::uniform32(any::<u32>())) {
+            let mut report: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            report[Observation::EVENT] %= 3;
+            let seen = Observation::read(&report).expect("one of the three events");
+            prop_assert_eq!(Observation::read(&seen.write()), Some(seen));
+        }
     }
 }

@@ -329,7 +329,6 @@ impl Flow {
         // Data may have used a window that was offered since the last observation.
         let before = Outgoing { ack: self.observer.nxt(), edge: seen.edge, ts_val: None };
         self.observer.on_sent(seen.time, &before);
-        let mut in_order = 0;
         for segment in incoming(&self.observer, seen, self.segments) {
             let segment = Incoming { one_way_delay: delay.map(|delay| delay.span), ..segment };
             let mut observed = self.observer.on_segment(seen.time, &segment);
@@ -340,7 +339,6 @@ impl Flow {
             if !is_dip {
                 controller.on_segment(&observed.arrival, &view);
             }
-            in_order += u64::from(observed.in_order);
             self.round.add(&observed.arrival);
         }
         self.segments = seen.segments;
@@ -354,11 +352,11 @@ impl Flow {
         }
         let view = with_lan(self.observer.view(seen.free, seen.unread, device), self.lan_rtt);
         let copied = self.observer.received().saturating_sub(seen.unread.0);
-        if in_order > 0 || copied > self.copied {
+        if copied > self.copied {
             if !is_dip {
-                controller.on_copied(seen.time, Bytes(copied.saturating_sub(self.copied)), &view);
+                controller.on_copied(seen.time, Bytes(copied - self.copied), &view);
             }
-            self.copied = self.copied.max(copied);
+            self.copied = copied;
         }
         // The kernel keeps its minimum although the path has changed.
         let kernel_rtt = seen.least_rtt.filter(|rtt| Some(*rtt) != self.kernel_rtt);
@@ -833,7 +831,7 @@ pub(crate) mod tests {
             for words in reports {
                 let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
                 // One of the three events.
-                bytes[120] %= 3;
+                bytes[Observation::EVENT] %= 3;
                 let Some(seen) = Observation::read(&bytes) else { continue };
                 time += Span(seen.time.0 % 100_000_000);
                 let mut seen = Observation { time, flow: seen.flow % 4, ..seen };

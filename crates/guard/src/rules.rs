@@ -63,10 +63,16 @@ impl Entry {
 }
 
 /// Names of this machine, for what observations contain.
-pub(crate) trait Names {
-    /// Index of an interface.
+pub trait Names {
+    /// Returns the index of an interface.
+    ///
+    /// # Errors
+    /// Why there is none.
     fn interface(&self, name: &str) -> Result<u32, String>;
-    /// Identifiers of a cgroup and of those below.
+    /// Returns the identifiers of a cgroup and of those below.
+    ///
+    /// # Errors
+    /// Why there are none.
     fn cgroups(&self, path: &str) -> Result<HashSet<u64>, String>;
 }
 
@@ -94,8 +100,11 @@ impl Rules {
         Rules { rules: vec![rule], confirm: paths::CONFIRM }
     }
 
-    /// Reads a file of this name.
-    pub(crate) fn read(text: &str, name: &str, names: &dyn Names) -> Result<Rules, Error> {
+    /// Reads the text of a file of this name.
+    ///
+    /// # Errors
+    /// One line that names the file, the line and the key.
+    pub fn read(text: &str, name: &str, names: &dyn Names) -> Result<Rules, Error> {
         let node = Node::from_toml(text, name)?;
         let document = Document::read(&node)?;
         document.check_values().map_err(|fault| fault.at(&node))?;

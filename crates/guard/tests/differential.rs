@@ -5,10 +5,13 @@
 //! not applied, so that both sides process the same data. The simulated side is driven as in `receiver.rs` of
 //! `airwnd-tcp`: each segment is processed and read at once, and each ACK asks for a window. The guard gets what the
 //! eBPF program reports: with an ACK, at most once per millisecond.
+//!
+//! The recorded traces (`airwnd-guard --record`, made by `data/record.sh`) are downloads by a real kernel. Their windows
+//! were applied, so that both sides must give those that the guard wrote.
 #![cfg(target_os = "linux")]
 
 use airwnd_catalog::{Node, Param};
-use airwnd_guard::{Event, Observation, Policy, Rules, TimestampUnit};
+use airwnd_guard::{Event, Observation, Policy, Recorded, Rules, TimestampUnit, read_recording};
 use airwnd_kernel::Stream;
 use airwnd_rwnd::{
     Advertisement, Device, Incoming, Observer, Outgoing, ReceiverContext, Seq, SeqRange, Spec,
@@ -312,4 +315,121 @@ fn with_a_report_per_millisecond_the_windows_differ_within_the_bounds() {
             prop_assert!(found <= bound, "{text}: {found}, though {why}");
         }
     });
+}
+
+/// Recorded downloads with the controller of the guard.
+const RECORDINGS: [(&str, &[u8]); 3] = [
+    ("kind = \"drwa\"\nlambda = 1.5", include_bytes!("data/drwa.record")),
+    ("kind = \"dfcsd\"\nupdate = \"step\"", include_bytes!("data/dfcsd.record")),
+    ("kind = \"rledbat\"", include_bytes!("data/rledbat.record")),
+];
+
+/// Returns the observations of a recording with the windows that the guard wrote.
+fn recorded(bytes: &[u8]) -> Vec<(Observation, Option<Bytes>)> {
+    let records = read_recording(bytes).expect("a recording");
+    let answered = records.into_iter().filter_map(|record| match record.what {
+        Recorded::Seen(seen, Some(target)) => Some((seen, target.window)),
+        _ => None,
+    });
+    answered.collect()
+}
+
+#[test]
+fn a_recording_replayed_gives_the_windows_that_the_guard_wrote() {
+    for (text, bytes) in RECORDINGS {
+        let mut policy = Policy::new(Rules::all(read(text)));
+        let mut windows = 0;
+        for record in read_recording(bytes).expect("a recording") {
+            match record.what {
+                Recorded::Seen(seen, target) => {
+                    assert_eq!(policy.on_observation(&seen), target, "{text} at {:?}", seen.time);
+                    windows += usize::from(target.is_some_and(|target| target.window.is_some()));
+                }
+                Recorded::RoutesChanged(interface) => policy.forget_paths(interface),
+                Recorded::RulesRead => policy.set_rules(Rules::all(read(text))),
+            }
+        }
+        assert!(windows > 400, "{text}: {windows}");
+    }
+}
+
+/// Returns the data that has arrived since the last observation, as far as `receiver` has not received it.
+fn arrived(receiver: &Observer, seen: &Observation, segments: u32) -> Vec<Incoming> {
+    let mut beyond = seen.range;
+    while let Some(known) = receiver.already_received(beyond).filter(|known| known.start == beyond.start) {
+        if known.is_empty() {
+            break;
+        }
+        beyond.start = known.end;
+    }
+    let in_order = SeqRange { start: receiver.nxt(), end: seen.ack };
+    let runs = [in_order, beyond].into_iter().filter(|run| run.start.is_before(run.end));
+    let timestamps = seen.timestamps;
+    let arrival = |(place, run): (usize, SeqRange)| Incoming {
+        seq: run.start,
+        len: run.end - run.start,
+        segments: if place == 0 { segments.max(1) } else { 1 },
+        fin: false,
+        timestamps,
+        one_way_delay: None,
+    };
+    runs.enumerate().map(arrival).collect()
+}
+
+/// Returns the windows that the simulated receiver asks for with the data of a recording. It offers the edges that the
+/// kernel has offered, and knows the kernel's least RTT.
+fn simulated_recording(spec: &Spec, trace: &[(Observation, Option<Bytes>)]) -> Vec<Bytes> {
+    let (first, _) = &trace[0];
+    let option = if first.timestamps.is_some() { OPTION } else { 0 };
+    let mss = Bytes(u64::from(first.mss - option));
+    let buffer = Bytes(u64::from(u16::MAX) << first.shift);
+    let mut control = spec.build(&ReceiverContext { mss, buffer, seed: first.flow });
+    let mut receiver = Observer::new(mss, false);
+    receiver.synchronise(first.ack - 1, Some(TimestampClock::Ticks(TICK)));
+    receiver.set_shift(first.shift);
+    let (mut copied, mut segments, mut least) = (0, first.segments, None);
+    let windows = trace.iter().map(|(seen, _)| {
+        let now = seen.time;
+        receiver.on_sent(now, &Outgoing { ack: receiver.nxt(), edge: seen.edge, ts_val: None });
+        let received = Bytes(receiver.received());
+        let device = Device { connections: 1, least_received: received, most_received: received, link: None };
+        for segment in arrived(&receiver, seen, seen.segments.wrapping_sub(segments)) {
+            let observed = receiver.on_segment(now, &segment);
+            control.on_segment(&observed.arrival, &receiver.view(seen.free, seen.unread, device));
+        }
+        segments = seen.segments;
+        receiver.on_sent(now, &Outgoing { ack: seen.ack, edge: seen.edge, ts_val: None });
+        let view = receiver.view(seen.free, seen.unread, device);
+        let read = receiver.received().saturating_sub(seen.unread.0);
+        if read > copied {
+            control.on_copied(now, Bytes(read - copied), &view);
+            copied = read;
+        }
+        let shortest = seen.least_rtt.into_iter().chain(receiver.rtt()).min();
+        if let Some(rtt) = shortest.filter(|rtt| least.is_none_or(|least| *rtt < least)) {
+            least = Some(rtt);
+            control.on_path_rtt(now, rtt);
+        }
+        let advertised = control.window(now, &view);
+        control.on_advertised(now, &advertised);
+        match advertised {
+            Advertisement::Window(window) | Advertisement::Code { window, .. } => window.max(mss * 2),
+        }
+    });
+    windows.collect()
+}
+
+/// Equal, through losses and after them, from the first window on that the guard sets.
+#[test]
+fn the_simulated_receiver_gives_the_windows_of_a_recording() {
+    for (text, bytes) in RECORDINGS {
+        let trace = recorded(bytes);
+        let has_losses = trace.iter().any(|(seen, _)| seen.range != SeqRange::default());
+        assert!(has_losses, "{text}");
+        for ((seen, written), simulated) in trace.iter().zip(simulated_recording(&read(text), &trace)) {
+            if let Some(written) = written {
+                assert_eq!(*written, simulated, "{text} at {:?}", seen.time);
+            }
+        }
+    }
 }

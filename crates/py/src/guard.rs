@@ -7,3 +7,9 @@ use pyo3::prelude::*;
 pub fn guard(py: Python<'_>, arguments: Vec<String>) -> u8 {
     py.detach(|| airwnd_guard::main("airwnd guard", arguments.into_iter().map(Into::into)))
 }
+
+/// Describes the command line of `airwnd guard` as JSON.
+#[pyfunction]
+pub fn guard_commands() -> String {
+    airwnd_guard::commands().to_string()
+}

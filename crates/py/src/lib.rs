@@ -390,7 +390,7 @@ mod _native {
     use super::congestion::{Ack, Congestion, Connection};
 
     #[pymodule_export]
-    use super::guard::guard;
+    use super::guard::{guard, guard_commands};
 
     #[pymodule_export]
     use super::link::{link, link_side};
