@@ -53,6 +53,13 @@ def test_check_reports_every_requirement(cli: Cli) -> None:
 
 
 @pytest.mark.nightly
+def test_a_window_is_limited_and_released_in_debians_kernel(tmp_path: Path) -> None:
+    program = Path(__file__).with_name("guarded_download.py")
+    done = run_in_linux([sys.executable, "-I", program], tmp_path)
+    assert (done.returncode, done.stdout) == (0, "limited\nreleased\n"), done.stderr
+
+
+@pytest.mark.nightly
 def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     job = tmp_path / "job"
     job.mkdir()
