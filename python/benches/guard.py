@@ -1,13 +1,13 @@
-"""Measures what ``airwnd guard`` costs at 1 Gbit/s, with thousands of connections, and while they come and go.
+"""Measures what ``airwnd guard`` costs at 1 Gbit/s with few, with many and with short connections.
 
-Run with ``python python/benches/guard.py [--guard PROGRAM]...`` as root, on an idle machine. Several programs are
-measured in turn, to compare them under the same conditions.
+Run with ``python python/benches/guard.py [--guard PROGRAM]...`` as root, on an idle machine. Several programs
+are measured in turn, to compare them under the same conditions.
 
-Sender, router and receiver are network namespaces. The router shapes the data with tbf; a relay delays the ACKs by
-10 ms, so that the guard does not take the sender for a local one. tbf passes segments of 1500 bytes one by one:
-the number of ACKs is that of a receiver whose network card merges nothing, the worst case. ``ns`` is the time of an
-eBPF program per call (kernel.bpf_stats_enabled, whose own cost is included), ``CPU %`` that of the guard as a share of
-a core.
+Sender, router and receiver are network namespaces. The sender shapes the data with tbf; a relay delays the
+ACKs by 10 ms, so that the guard does not take the sender for a local one. tbf passes segments of 1500 bytes
+one by one: the number of ACKs is that of a receiver whose network card merges nothing, the worst case. ``ns``
+is the time of an eBPF program per call (kernel.bpf_stats_enabled, whose own cost is included), ``CPU %`` that
+of the guard as a share of a core.
 """
 
 # ruff: noqa: S603, S607, T201
@@ -29,6 +29,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 PORT = 5001
@@ -36,6 +37,7 @@ SENDER, RECEIVER = "10.77.0.1", "10.77.1.2"
 DELAY_S = 0.01
 CHURNED_BYTES = 20_000
 COLUMNS = ("guard", "place", "load", "Mbit/s", "calls/s", "ns", "CPU %", "RSS MiB", "flows")
+LOADS = ("bulk-1", "bulk-16", "open", "churn")
 ROLES = ("send", "relay", "bulk", "open", "churn")
 
 
@@ -51,6 +53,7 @@ def main() -> None:
     parser.add_argument("--rate", default="1gbit", help="rate, as tc takes it")
     parser.add_argument("--seconds", type=float, default=8.0, help="length of a load")
     parser.add_argument("--connections", type=int, default=10_000, help="of the loads with many")
+    parser.add_argument("--load", action="append", choices=LOADS, help="default: all")
     parser.add_argument("--rounds", type=int, default=2, help="repetitions")
     options = parser.parse_args()
     if os.geteuid() != 0:
@@ -60,43 +63,35 @@ def main() -> None:
     many = options.connections
     with network(options.rate) as net, statistics(), cgroup() as folder:
         for _ in range(options.rounds):
-            for place in ("receiver", "router"):
-                for load in (["bulk", "1"], ["bulk", "16"], ["open", str(many)], ["churn", str(many)]):
-                    for program in [None, *programs]:
-                        row = measured(program, place, load, options.seconds, net, folder)
-                        print("  ".join(map(str, row)), flush=True)
+            for place, load in product(("receiver", "router"), options.load or LOADS):
+                kind, _, number = load.partition("-")
+                command = [kind, number or str(many), str(options.seconds)]
+                for program in [None, *programs]:
+                    with guard(program, place, net, folder) as process:
+                        figures = measured(process, command, net, folder)
+                    name = Path(program.split()[0]).name if program else "none"
+                    print("  ".join([name, place, load, *figures]), flush=True)
 
 
 def measured(
-    program: str | None, place: str, load: list[str], seconds: float, net: "Network", folder: Path
-) -> list[object]:
-    """Return a row: a load with this guard, or without one."""
-    name = Path(program.split()[0]).name if program else "none"
-    with guard(program, place, net, folder) as process:
-        command = [
-            "sh",
-            "-c",
-            'echo $$ > "$0/cgroup.procs"; exec "$@"',
-            str(folder),
-            sys.executable,
-            __file__,
-        ]
-        client = subprocess.Popen(
-            [*enter(net.receiver), *command, *load, str(seconds)], stdout=subprocess.PIPE, text=True
-        )
-        output = client.stdout
-        if output is None or output.readline() != "ready\n":
-            sys.exit("the load has not started")
-        before, begin = usage(process), time.monotonic()
-        line = output.readline()
-        after, elapsed = usage(process), time.monotonic() - begin
-        client.wait()
+    process: subprocess.Popen[str] | None, load: list[str], net: "Network", folder: Path
+) -> list[str]:
+    """Return the figures of a load beside this guard, or without one."""
+    join = ["sh", "-c", 'echo $$ > "$0/cgroup.procs"; exec "$@"', str(folder), sys.executable, __file__]
+    client = subprocess.Popen([*enter(net.receiver), *join, *load], stdout=subprocess.PIPE, text=True)
+    output = client.stdout
+    if output is None or output.readline() != "ready\n":
+        sys.exit("the load has not started")
+    before, begin = usage(process), time.monotonic()
+    line = output.readline()
+    after, elapsed = usage(process), time.monotonic() - begin
+    client.wait()
     rate = int(line) * 8 / elapsed / 1e6
     calls = after.calls - before.calls
     spent = (after.program_ns - before.program_ns) / calls if calls else 0.0
     cpu = (after.cpu_ns - before.cpu_ns) / elapsed / 1e7
-    figures = (f"{rate:.0f}", f"{calls / elapsed:.0f}", f"{spent:.0f}", f"{cpu:.1f}", f"{after.memory:.0f}")
-    return [name, place, "-".join(load), *figures, after.flows]
+    memory = f"{after.memory:.0f}"
+    return [f"{rate:.0f}", f"{calls / elapsed:.0f}", f"{spent:.0f}", f"{cpu:.1f}", memory, after.flows]
 
 
 @dataclass
@@ -168,8 +163,9 @@ def network(rate: str) -> Iterator[Network]:
             ip -n {net.receiver} address add {RECEIVER}/24 dev eth0
             for name in {" ".join(names)}; do
                 ip -n $name link set lo up
-                nsenter --net=/run/netns/$name sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_forward=1 \\
-                    net.ipv4.conf.default.rp_filter=0 net.ipv4.tcp_max_tw_buckets=0 net.core.somaxconn=65535
+                nsenter --net=/run/netns/$name sysctl -qw \\
+                    net.ipv4.conf.all.rp_filter=0 net.ipv4.ip_forward=1 net.ipv4.conf.default.rp_filter=0 \\
+                    net.ipv4.tcp_max_tw_buckets=0 net.core.somaxconn=65535
             done
             ip -n {net.sender} link set data up; ip -n {net.router} link set data up
             ip -n {net.router} link set lan up; ip -n {net.receiver} link set eth0 up

@@ -1,8 +1,8 @@
 """Runs ``airwnd guard`` for long with many connections, and shows its memory and processor time.
 
 Run with ``python python/benches/guard_soak.py [--minutes 60]`` as root. The guard is at the receiver of an
-``airwnd link`` with two long downloads, and short ones one after the other. A row is a minute; the memory is to
-stay the same once the first flows have come.
+``airwnd link`` with two long downloads, and short ones one after the other. A row is a minute; the memory is
+to stay the same once the first flows have come.
 """
 
 # ruff: noqa: S603, T201
@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -83,23 +84,22 @@ def cgroup() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        while True:
-            try:
+        while folder.exists():
+            with contextlib.suppress(OSError):
                 folder.rmdir()
-                break
-            except OSError:
-                time.sleep(0.1)
 
 
 def soak(guard: list[str], folder: Path, minutes: int) -> None:
     """Guard the downloads of this process, and print a row per minute."""
     (folder / "cgroup.procs").write_text(str(os.getpid()), encoding="utf-8")
+    # Other guards have their sockets in the usual folder.
+    os.environ["RUNTIME_DIRECTORY"] = tempfile.mkdtemp()
     spec = '{kind = "drwa", lambda = 1.5}'
     arguments = [*guard, "--cgroup", str(folder), "--rwnd", spec]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        if line != "guarding\n":
+        output = process.stderr
+        line = output.readline() if output else ""
+        if output is None or line != "guarding\n":
             sys.exit(line.strip())
         downloads = Downloads()
         downloads.start()
@@ -109,7 +109,7 @@ def soak(guard: list[str], folder: Path, minutes: int) -> None:
             time.sleep(max(0.0, begin + minute * MINUTE - time.monotonic()))
             print("  ".join(map(str, [minute, *row(guard, process.pid, downloads)])), flush=True)
         process.terminate()
-        print(process.stderr.read().strip())
+        print(output.read().strip())
     # Downloads that still run end with the process.
     sys.stdout.flush()
     os._exit(process.returncode)
@@ -121,12 +121,8 @@ def row(guard: list[str], process: int, downloads: Downloads) -> list[float]:
     memory = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
     times = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     cpu = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
-    # In the namespace of processes of a link, no other guard has this number.
     answer = subprocess.run([*guard, "status", "--json"], capture_output=True, text=True, check=True)
-    states = [json.loads(line) for line in answer.stdout.splitlines()]
-    place = max(
-        (place for state in states for place in state["places"]), key=lambda place: place["counters"]["acks"]
-    )
+    place = json.loads(answer.stdout)["places"][0]
     counters = place["counters"]
     return [
         memory,

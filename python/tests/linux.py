@@ -23,9 +23,12 @@ from pathlib import Path
 
 LINUX = Path(__file__).parents[2] / "out" / "linux"
 
-#: Kernel modules, without those that they depend on: for the root file system, a link, BBR's queue
+#: Kernel modules, without those that they depend on: for the root file system, a link, a delay, BBR's queue
 #: discipline, `ss`, and every congestion control.
-_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay", "tun", "veth", "sch_fq", "tcp_*", "udp_diag")
+_MODULES = (
+    *("virtio_pci", "9pnet_virtio", "9p", "overlay", "tun", "veth", "sch_netem", "sch_fq"),
+    *("tcp_*", "udp_diag"),
+)
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 
 # Below a chroot there are no user namespaces, hence switch_root.

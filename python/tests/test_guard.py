@@ -125,6 +125,13 @@ def test_the_picture_has_ping_and_throughput_of_both_halves(tmp_path: Path) -> N
 
 
 @pytest.mark.nightly
+def test_a_window_is_limited_and_released_in_debians_kernel(tmp_path: Path) -> None:
+    program = Path(__file__).with_name("guarded_download.py")
+    done = run_in_linux([sys.executable, "-I", program], tmp_path)
+    assert (done.returncode, done.stdout) == (0, "limited\nreleased\n"), done.stderr
+
+
+@pytest.mark.nightly
 def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     job = tmp_path / "job"
     job.mkdir()

@@ -45,7 +45,7 @@ const DEVICE_INTERVAL: Span = Span::from_millis(10);
 const DEVICE_COST: Span = Span::from_micros(10);
 /// Least interval between reports of a flow: with few flows; per flow that receives; with many flows.
 pub(crate) const REPORT_INTERVAL: Span = Span::from_millis(1);
-const REPORT_COST: Span = Span::from_micros(50);
+const REPORT_COST: Span = Span::from_micros(100);
 const REPORT_INTERVAL_MAX: Span = Span::from_millis(50);
 /// Weight of a new RTT towards the receiver in its mean (RFC 6298 §2: alpha = 1/8).
 const LAN_GAIN: u64 = 8;

@@ -68,6 +68,8 @@ fn use_network(order: &str, peer: SocketAddr) {
 
 /// Carries out orders from standard input; `use_network` those that are not about the guard.
 fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
+    // The sockets of other guards of this machine are elsewhere.
+    shell("mount -t tmpfs none /run");
     let mut guard = None;
     for line in stdin().lines() {
         match line.expect("text").as_str() {
@@ -82,8 +84,8 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
                 say("done");
             }
             "status" => say(&status(guard.as_ref().expect("a guard"))),
-            RECEIVERS => say(&flows(guard.as_ref().expect("a guard"), "receiver")),
-            LEAST_RTT => say(&flows(guard.as_ref().expect("a guard"), "rtt_ms_min")),
+            RECEIVERS => say(&flows("receiver")),
+            LEAST_RTT => say(&flows("rtt_ms_min")),
             PRIVILEGES => say(&privileges(guard.as_ref().expect("a guard"))),
             PAUSE => pause(guard.as_ref().expect("a guard"), Signal::SIGSTOP),
             RESUME => pause(guard.as_ref().expect("a guard"), Signal::SIGCONT),
@@ -121,7 +123,7 @@ fn change_network(order: &str) {
 
 fn shell(script: &str) {
     let status = Command::new("sh").args(["-ec", script]).status();
-    assert!(status.expect("a shell").success(), "ip of iproute2 and nft of nftables");
+    assert!(status.expect("a shell").success(), "ip of iproute2, nft of nftables, mount");
 }
 
 /// Makes a network with two receivers behind this namespace.
@@ -207,18 +209,10 @@ pub const RECEIVERS: &str = "receivers";
 pub const LEAST_RTT: &str = "least RTTs";
 
 /// The values of a key of all flows of this guard, sorted.
-fn flows(guard: &Child, key: &str) -> String {
+fn flows(key: &str) -> String {
     let output = guard_command(&["status", "--json"]).output().expect("the program of this crate");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let states = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
-    let state: Vec<serde_json::Value> = states.collect();
-    // The states are in the order of the lines of the table.
-    let table = guard_command(&["status"]).output().expect("the program of this crate");
-    let table = String::from_utf8(table.stdout).expect("text");
-    let heads = table.lines().filter(|line| line.starts_with("guard "));
-    let start = format!("guard {}, ", guard.id());
-    let place = heads.zip(&state).find(|(line, _)| line.starts_with(&start)).expect("a guard").1;
-    let flows = place["places"][0]["flows"].as_array().expect("flows");
+    let state: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the state of one guard");
+    let flows = state["places"][0]["flows"].as_array().expect("flows");
     let mut values: Vec<String> = flows.iter().map(|flow| flow[key].to_string()).collect();
     values.sort();
     values.join(" ")
