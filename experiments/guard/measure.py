@@ -17,7 +17,6 @@ import itertools
 import json
 import os
 import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -198,13 +197,13 @@ class Study:
         group = cgroup_root() / f"airwnd-study-{os.getpid()}-{cell.key.replace('/', '-')}"
         group.mkdir()
         try:
-            server = [f"exec {shlex.join([sys.executable, str(SERVER / 'tcp.py')])} server :: {PORT} {cell.sender}"]
+            server = [
+                f"exec {shlex.join([sys.executable, str(SERVER / 'tcp.py')])} server :: {PORT} {cell.sender}"
+            ]
             sides = sessions.write_scripts(folder, server, self._client(cell, folder, group))
             command = sessions.link(self._options.airwnd, folder, *sides)
             limit_s = self._options.seconds + SPARE_S
-            return sessions.attempt(
-                folder, limit_s, lambda log: sessions.exit_code_of(command, log, limit_s)
-            )
+            return sessions.attempt(folder, limit_s, lambda log: sessions.exit_code_of(command, log, limit_s))
         finally:
             remove_cgroup(group)
 
@@ -221,8 +220,9 @@ class Study:
             scope = f"--forward {LAN}"
         if cell.guard != NONE:
             log = shlex.quote(str(folder / "guard.jsonl"))
+            rwnd = shlex.quote(GUARDS[cell.guard])
             lines += [
-                f"{self._options.airwnd} guard {scope} --rwnd {shlex.quote(GUARDS[cell.guard])} --json-log {log} &",
+                f"{self._options.airwnd} guard {scope} --rwnd {rwnd} --json-log {log} &",
                 "guard=$!",
                 # The first line is written when the guard is in place.
                 f"while [ ! -s {log} ]; do kill -0 $guard; sleep 0.05; done",
@@ -258,7 +258,7 @@ def router() -> list[str]:
         f"ip address add 192.168.64.1/24 dev {LAN}",
         f"ip address add fd00:65::1/64 dev {LAN} nodad",
         f"ip link set {LAN} up",
-        "inside() { nsenter --net --target $client \"$@\"; }",
+        'inside() { nsenter --net --target $client "$@"; }',
         "inside ip link set lo up",
         "inside ip address add 192.168.64.2/24 dev wan",
         "inside ip address add fd00:65::2/64 dev wan nodad",
