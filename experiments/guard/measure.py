@@ -63,6 +63,8 @@ SETTLING_S = 3.0
 """Time after the begin of the first download that throughput and ping leave out."""
 RECORDING_STEP_S = 20
 """Time by which a repetition begins later in a recording than the one before."""
+BEGIN_S = 4
+"""Time from the start of the UE's script to the first download: enough for a guard to be in place."""
 PORT = 5201
 SPARE_S = 60
 """Time of a session beyond that of its download, in seconds; a session that takes longer has failed."""
@@ -211,8 +213,10 @@ class Study:
         """Return the lines of the UE's shell script."""
         load = [sys.executable, str(PROGRAMS / "load.py"), "server", str(PORT), cell.sender, cell.workload]
         load += ["--seconds", f"{self._options.seconds:g}", "--result", str(folder / "results.jsonl")]
-        workload = f"env PYTHONPATH={shlex.quote(str(SERVER))} {shlex.join(load)}"
-        lines = [f"echo $$ > {shlex.quote(str(group / 'cgroup.procs'))}"]
+        workload = f"env PYTHONPATH={shlex.quote(str(SERVER))} {shlex.join(load)} --begin $begin"
+        # With nanoseconds; the shell computes with whole seconds.
+        lines = [f"now=$(date +%s.%N); begin=$((${{now%.*}} + {BEGIN_S})).${{now#*.}}"]
+        lines += [f"echo $$ > {shlex.quote(str(group / 'cgroup.procs'))}"]
         scope = f"--cgroup {shlex.quote(str(group))}"
         if cell.place == ROUTER:
             lines += router()

@@ -2,10 +2,11 @@
 
 ::
 
-    load.py HOST PORT CC one|four|late|short|ipv6 --seconds 12 --result FILE
+    load.py HOST PORT CC one|four|late|short|ipv6 --begin TIME --seconds 12 --result FILE
 
-`tcp.py server` of experiments/stacks is the other end. Ping begins first, so that it finds the base RTT, and
-ends after the last download. The result is a line of JSON:
+`tcp.py server` of experiments/stacks is the other end. The first download begins at TIME (of ``date +%s``), so
+that all sessions have the same part of a channel or recording. Ping begins before, so that it finds the base
+RTT, and ends after the last download. The result is a line of JSON:
 
 ``pings``
     ``[sent, RTT in ms, number]`` of each answered ping
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument("port", type=int)
     parser.add_argument("cc")
     parser.add_argument("workload", choices=WORKLOADS)
+    parser.add_argument("--begin", type=float, default=0.0, help="default: as soon as possible")
     parser.add_argument("--seconds", type=float, default=12.0, help="length of a download")
     parser.add_argument("--result", type=Path, default=Path("/dev/stdout"))
     options = parser.parse_args()
@@ -59,7 +61,11 @@ def main() -> None:
     try:
         (*_, address) = socket.getaddrinfo(options.host, options.port, family, socket.SOCK_STREAM)[0]
         wait_for_server(family, address)
-        result = Load(options, family, address).run()
+        begin = options.begin or time.time() + 2 * ALONE_S
+        if time.time() > begin - ALONE_S:
+            parser.exit(2, f"load.py: not ready {ALONE_S:g} s before the download\n")
+        time.sleep(begin - ALONE_S - time.time())
+        result = Load(options, family, address, begin).run()
     except OSError as error:
         parser.exit(2, f"load.py: {options.host} port {options.port}: {error.strerror or error}\n")
     with options.result.open("a", encoding="utf-8") as file:
@@ -69,11 +75,11 @@ def main() -> None:
 class Load:
     """A workload towards one server."""
 
-    def __init__(self, options: argparse.Namespace, family: int, address: Any) -> None:
+    def __init__(self, options: argparse.Namespace, family: int, address: Any, begin: float) -> None:
         self._options = options
         self._family = family
         self._address = address
-        self._began = 0.0
+        self._began = begin
         self._over = threading.Event()
 
     def run(self) -> dict[str, Any]:
@@ -81,8 +87,7 @@ class Load:
         command = ["ping", "-D", "-n", "-i", str(PING_INTERVAL_S), str(self._address[0])]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as ping:  # noqa: S603 (our own command)
             # Its output is read at the end: some 300 lines, which fit into a pipe.
-            time.sleep(ALONE_S)
-            self._began = time.time()
+            time.sleep(self._began - time.time())
             flows, short = self._downloads()
             time.sleep(4 * PING_INTERVAL_S)
             ping.send_signal(signal.SIGINT)
