@@ -8,6 +8,9 @@ Needs root, for namespaces and eBPF. A cell of the study is one session of ``air
 ``out/guard/LINK/PLACE/GUARD/SENDER/WORKLOAD/SEED``; `airwnd.reproduce.sessions` describes what is in it and
 how the same command continues an interrupted study. Cells are ordered by what matters most. After each round
 the finished cells of a link replace its ``measured.csv``, which ``airwnd reproduce guard`` reads.
+
+``--emulated`` measures the cells of the place `vm`, which need CAKE; emulate.py calls it in an emulated
+computer, and puts what it measured into ``out/guard/emulated``.
 """
 
 import argparse
@@ -21,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,7 @@ PROGRAMS = HERE / "programs"
 SERVER = HERE.parent / "stacks" / "programs"
 LINKS = ("steady-10", "steady-50", "walking", "driving", "loaded", "subway", "bus")
 AXES = ("place", "guard", "sender", "workload")
-RECEIVER, ROUTER = "receiver", "router"
+RECEIVER, ROUTER, EMULATED = "receiver", "router", "vm"
 NONE = "none"
 GUARDS = {
     NONE: "",
@@ -59,15 +62,30 @@ OTHERS = (
     (("reno", "bbr"), ("four", "late", "short", "ipv6"), BOTH),
 )
 """The rest of the product; it is measured after all repetitions of ROUNDS."""
+VARIABLE = LINKS[2:]
+"""Links on which guards are compared with CAKE."""
+CAKE = {"cake-50": 0.5, "cake-80": 0.8, "cake-95": 0.95}
+"""Fixed rates of CAKE, as shares of the throughput without a guard."""
+AUTORATE = "autorate"
+AUTORATE_RATES = {"min": 0.25, "base": 0.5, "max": 2.0}
+"""Rates of cake-autorate's rule, as shares of the throughput without a guard."""
+EMULATED_GUARDS = (NONE, "drwa-1.5", "cake-80", AUTORATE, "cake-50", "cake-95", "drwa", "dfcsd")
+"""Guards and shapers in the emulated computer, in the order in which they are measured."""
 SETTLING_S = 3.0
 """Time after the begin of the first download that throughput and ping leave out."""
 RECORDING_STEP_S = 20
 """Time by which a repetition begins later in a recording than the one before."""
-BEGIN_S = 4
-"""Time from the start of the UE's script to the first download: enough for a guard to be in place."""
+BEGIN_S = 16
+"""Time from the start of the UE's script to the first download: enough for a guard to be in place on a busy
+machine, as eBPF programs wait for every processor."""
 PORT = 5201
-SPARE_S = 60
-"""Time of a session beyond that of its download, in seconds; a session that takes longer has failed."""
+SERVER_ADDRESS = "100.64.0.1"
+SPARE_S, EMULATED_SPARE_S = 60, 3600
+"""Time of a session beyond that of its download, in seconds; a session that takes longer has failed. The
+emulated computer has a clock of its own, which may go fast while a file is read."""
+CONDITIONS = "conditions"
+EMULATED_FOLDER = "emulated"
+"""Folder of the cells of the emulated computer, and the file with its conditions there."""
 LAN = "lan"
 """The router's interface to the client."""
 
@@ -110,6 +128,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=3, help="seeds 1 to N")
     parser.add_argument("--seconds", type=float, default=12.0, help="length of a download")
     parser.add_argument("--parallel", type=int, default=3, help="sessions at the same time")
+    parser.add_argument("--emulated", action="store_true", help="only the place `vm`, on this machine")
     parser.add_argument("--first", type=int, metavar="N", help="stop after N missing cells")
     parser.add_argument("--out", type=Path, default=Path("out/guard"))
     parser.add_argument("--airwnd", default="airwnd", help="the command, with options if needed")
@@ -117,7 +136,8 @@ def main() -> None:
     try:
         experiments = [Experiment.load(HERE / link) for link in options.links]
         study = Study(options)
-        rounds = [list(each) for each in plan(experiments, options.repetitions)]
+        planned = emulated if options.emulated else plan
+        rounds = [list(each) for each in planned(experiments, options.repetitions)]
         failed = sum(study.measure(cells) for cells in rounds)
     except InputError as error:
         parser.exit(2, f"measure.py: {error}\n")
@@ -139,6 +159,14 @@ def plan(experiments: list[Experiment], repetitions: int) -> Iterator[Iterator[C
                 )
 
 
+def emulated(experiments: list[Experiment], repetitions: int) -> Iterator[Iterator[Cell]]:
+    """Yield the rounds of the emulated computer: a repetition on a link."""
+    for seed in range(1, repetitions + 1):
+        for experiment in experiments:
+            if experiment.folder.name in VARIABLE:
+                yield (Cell(experiment, EMULATED, guard, "cubic", "one", seed) for guard in EMULATED_GUARDS)
+
+
 class Study:
     """The cells that are measured with the same options."""
 
@@ -149,6 +177,12 @@ class Study:
             f"airwnd {importlib.metadata.version('airwnd')}"
         )
         self._store = sessions.Store(options.out, conditions)
+        self._emulated: sessions.Store | None = None
+        if options.emulated:
+            options.out.mkdir(parents=True, exist_ok=True)
+            (options.out / CONDITIONS).write_text(conditions, encoding="utf-8")
+        elif (told := options.out / EMULATED_FOLDER / CONDITIONS).exists():
+            self._emulated = sessions.Store(told.parent, told.read_text(encoding="utf-8"))
         self._measured: dict[str, tuple[Cell, dict[str, Any]]] = {}
         self._left = options.first
 
@@ -204,7 +238,7 @@ class Study:
             ]
             sides = sessions.write_scripts(folder, server, self._client(cell, folder, group))
             command = sessions.link(self._options.airwnd, folder, *sides)
-            limit_s = self._options.seconds + SPARE_S
+            limit_s = self._options.seconds + (EMULATED_SPARE_S if cell.place == EMULATED else SPARE_S)
             return sessions.attempt(folder, limit_s, lambda log: sessions.exit_code_of(command, log, limit_s))
         finally:
             remove_cgroup(group)
@@ -218,11 +252,11 @@ class Study:
         lines = [f"now=$(date +%s.%N); begin=$((${{now%.*}} + {BEGIN_S})).${{now#*.}}"]
         lines += [f"echo $$ > {shlex.quote(str(group / 'cgroup.procs'))}"]
         scope = f"--cgroup {shlex.quote(str(group))}"
-        if cell.place == ROUTER:
+        if cell.place != RECEIVER:
             lines += router()
             workload = f"nsenter --net --target $client {workload}"
             scope = f"--forward {LAN}"
-        if cell.guard != NONE:
+        if cell.guard in GUARDS and cell.guard != NONE:
             log = shlex.quote(str(folder / "guard.jsonl"))
             rwnd = shlex.quote(GUARDS[cell.guard])
             lines += [
@@ -231,23 +265,46 @@ class Study:
                 # The first line is written when the guard is in place.
                 f"while [ ! -s {log} ]; do kill -0 $guard; sleep 0.05; done",
             ]
+        elif cell.guard != NONE:
+            lines += self._shaper(cell, folder)
         lines.append(workload)
-        if cell.guard != NONE:
+        if cell.guard not in (NONE, *CAKE):
             lines += ["kill $guard", "wait $guard"]
-        if cell.place == ROUTER:
+        if cell.place != RECEIVER:
             lines.append("kill $client")
+        return lines
+
+    def _shaper(self, cell: Cell, folder: Path) -> list[str]:
+        """Return shell lines that shape towards the client, by the throughput of the same link without."""
+        none = replace(cell, guard=NONE)
+        stored = self._store.find(none.key, none.scenario)
+        if stored is None:
+            raise InputError(f"{cell.key}: needs the throughput of {none.key}")
+        mean_kbps = stored["measures"]["goodput_kbps"]
+        share = CAKE.get(cell.guard, AUTORATE_RATES["base"])
+        lines = [f"tc qdisc add dev {LAN} root cake bandwidth {share * mean_kbps:.0f}kbit"]
+        if cell.guard == AUTORATE:
+            rates = " ".join(f"--{name} {share * mean_kbps:.0f}" for name, share in AUTORATE_RATES.items())
+            program = shlex.join([sys.executable, str(PROGRAMS / "autorate.py"), LAN, SERVER_ADDRESS])
+            lines += [f"{program} {rates} > {shlex.quote(str(folder / 'autorate.txt'))} &", "guard=$!"]
         return lines
 
     def _write_table(self, experiment: Experiment) -> None:
         """Write ``measured.csv`` of a link: a row per finished cell."""
         stored = [pair for pair in self._measured.values() if pair[0].experiment is experiment]
+        heads = [self._store.conditions]
+        if self._emulated and experiment.folder.name in VARIABLE:
+            cells = itertools.chain(*emulated([experiment], self._options.repetitions))
+            found = [(cell, self._emulated.find(cell.key, cell.scenario)) for cell in cells]
+            stored += [(cell, each) for cell, each in found if each]
+            heads.append(f"vm: {self._emulated.conditions}")
         if stored:
             sessions.write_table(
                 experiment.folder / FILE,
                 AXES,
                 {(*cell.setting, cell.seed): found["measures"] for cell, found in stored},
                 [measure.name for measure in experiment.measures],
-                f"{sessions.period(found for _, found in stored)}, {self._store.conditions}",
+                f"{sessions.period(found for _, found in stored)}, {'. '.join(heads)}",
             )
 
 

@@ -4,9 +4,9 @@
 
     load.py HOST PORT CC one|four|late|short|ipv6 --begin TIME --seconds 12 --result FILE
 
-`tcp.py server` of experiments/stacks is the other end. The first download begins at TIME (of ``date +%s``), so
-that all sessions have the same part of a channel or recording. Ping begins before, so that it finds the base
-RTT, and ends after the last download. The result is a line of JSON:
+`tcp.py server` of experiments/stacks is the other end. The first download begins at TIME (of ``date +%s``),
+so that all sessions have the same part of a channel or recording. Ping begins before, so that it finds the
+base RTT, and ends after the last download. The result is a line of JSON:
 
 ``pings``
     ``[sent, RTT in ms, number]`` of each answered ping
