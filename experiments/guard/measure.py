@@ -21,6 +21,7 @@ import json
 import os
 import shlex
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -185,6 +186,10 @@ class Study:
             self._emulated = sessions.Store(told.parent, told.read_text(encoding="utf-8"))
         self._measured: dict[str, tuple[Cell, dict[str, Any]]] = {}
         self._left = options.first
+        # Guards that start at the same time wait for each other: the kernel attaches one at a time.
+        self._spacing_s = (BEGIN_S + options.seconds) / options.parallel
+        self._starting = threading.Lock()
+        self._next_s = 0.0
 
     def measure(self, cells: list[Cell]) -> int:
         """Run the missing cells of a round and write the tables; return how many failed."""
@@ -231,6 +236,9 @@ class Study:
     def _session(self, cell: Cell, folder: Path) -> str:
         """Run a session of a cell in a control group of its own; return why it failed."""
         group = cgroup_root() / f"airwnd-study-{os.getpid()}-{cell.key.replace('/', '-')}"
+        with self._starting:
+            time.sleep(max(self._next_s - time.monotonic(), 0.0))
+            self._next_s = time.monotonic() + self._spacing_s
         group.mkdir()
         try:
             server = [
