@@ -202,21 +202,23 @@ class Study:
         if self._left is not None:
             missing, self._left = missing[: self._left], max(self._left - len(missing), 0)
         try:
-            failed = self._run(missing)
+            # On a busy machine a session may not be ready in time; the next attempt may.
+            failed = self._run(self._run(missing))
         finally:
             for experiment in {cell.experiment.name: cell.experiment for cell in cells}.values():
                 self._write_table(experiment)
-        return failed
+        return len(failed)
 
-    def _run(self, missing: list[Cell]) -> int:
-        failed = 0
+    def _run(self, missing: list[Cell]) -> list[Cell]:
+        """Run cells and return those that failed."""
+        failed = []
         with bar("guard", None) as update, ThreadPoolExecutor(self._options.parallel) as pool:
             try:
                 for done, (cell, message) in enumerate(pool.map(self._run_cell, missing), start=1):
                     if update:
                         update(done / len(missing))
                     if message:
-                        failed += 1
+                        failed.append(cell)
                         sys.stderr.write(f"{cell.key}: {message}\n")
             except BaseException:
                 pool.shutdown(cancel_futures=True)
