@@ -336,7 +336,8 @@ def draw(links: Sequence[Link]) -> None:
         axes.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
         axes.minorticks_off()
         axes.grid(color="#dddddd", lw=0.6)
-    *_, legend = figure.axes
+    *_, last, _, _, _, legend = figure.axes
+    last.tick_params(labelbottom=True)
     legend.axis("off")
     marks = [
         Line2D([], [], ls="", marker="o", ms=8, color=colour, label=guard_label(links[0], guard))
