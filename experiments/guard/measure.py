@@ -52,7 +52,10 @@ GUARDS = {
 }
 """Levels of the axis `guard`, with the value of ``--rwnd``."""
 BOTH = (RECEIVER, ROUTER)
+ALONE = "alone"
+"""The workload of ping without a download: the part of ping that is not due to one."""
 ROUNDS = (
+    (("cubic",), (ALONE,), (RECEIVER,)),
     (("cubic",), ("one", "four"), BOTH),
     (("cubic",), ("late", "short", "ipv6"), (RECEIVER,)),
     (("reno", "bbr"), ("one",), BOTH),
@@ -157,6 +160,7 @@ def plan(experiments: list[Experiment], repetitions: int) -> Iterator[Iterator[C
                 yield (
                     Cell(experiment, place, guard, sender, workload, seed)
                     for workload, experiment, sender, place, guard in product
+                    if workload != ALONE or guard == NONE
                 )
 
 
@@ -376,16 +380,16 @@ def measures_of(cell: Cell, seconds: float) -> Callable[[sessions.Results], sess
         numbers = [number for _, number in pings]
         flows = result["flows"]
         found: sessions.Measures = {
-            "goodput_kbps": sum(between(flow, SETTLING_S, seconds) for flow in flows)
-            * 8e-3
-            / (seconds - SETTLING_S),
             "ping_ms_p50": quantile(during, 0.5),
             "ping_ms_p95": quantile(during, 0.95),
             "ping_ms_p99": quantile(during, 0.99),
             "base_ms": quantile(before, 0.5),
             "ping_loss_percent": 100 * (1 - len(numbers) / (max(numbers) - min(numbers) + 1)),
-            "retransmitted": sum(flow["retransmitted"] for flow in flows),
         }
+        if flows:
+            received = sum(between(flow, SETTLING_S, seconds) for flow in flows)
+            found["goodput_kbps"] = received * 8e-3 / (seconds - SETTLING_S)
+            found["retransmitted"] = sum(flow["retransmitted"] for flow in flows)
         if len(flows) > 1:
             start = seconds / 2 if cell.workload == "late" else SETTLING_S
             shares = [between(flow, start, seconds) for flow in flows]

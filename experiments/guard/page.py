@@ -212,7 +212,23 @@ def guard_label(link: Link, guard: str) -> str:
 
 
 def rows_of_one(link: Link, place: str) -> Iterable[list[str]]:
-    """Yield a row per guard."""
+    """Yield a row per guard, after one of ping without a download."""
+    alone = {"place": "receiver", "guard": NONE, "sender": "cubic", "workload": "alone"}
+    pings = {name: link.median(f"ping_ms_{name}", **alone) for name in ("p50", "p95", "p99")}
+    base = link.median("base_ms", **alone)
+    ratio = "-" if base is None or pings["p95"] is None else f"{pings['p95'] / base:.1f}"
+    p95s = spread(link.runs("ping_ms_p95", **alone), 1, 0)
+    yield [
+        link.title,
+        "no download",
+        "",
+        "",
+        written(pings["p50"], 0),
+        p95s,
+        written(pings["p99"], 0),
+        ratio,
+        "",
+    ]
     at = {"place": place, "sender": "cubic", "workload": "one"}
     none = link.median("goodput_kbps", guard=NONE, **at)
     for guard in COLOURS:

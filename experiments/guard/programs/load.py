@@ -2,7 +2,7 @@
 
 ::
 
-    load.py HOST PORT CC one|four|late|short|ipv6 --begin TIME --seconds 12 --result FILE
+    load.py HOST PORT CC one|four|late|short|ipv6|alone --begin TIME --seconds 12 --result FILE
 
 `tcp.py server` of experiments/stacks is the other end. The first download begins at TIME (of ``date +%s``),
 so that all sessions have the same part of a channel or recording. Ping begins before, so that it finds the
@@ -41,7 +41,7 @@ ALONE_S = 1.5
 SHORT_BYTES = 100_000
 PAUSE_S = 1.0
 """Time from the end of a short transfer to the next."""
-WORKLOADS = ("one", "four", "late", "short", "ipv6")
+WORKLOADS = ("one", "four", "late", "short", "ipv6", "alone")
 
 _REPLY = re.compile(rb"^\[([0-9.]+)\] .* icmp_seq=(\d+) .* time=([0-9.]+) ms", re.MULTILINE)
 
@@ -101,10 +101,11 @@ class Load:
     def _downloads(self) -> tuple[list[dict[str, Any]], list[float]]:
         seconds, workload = self._options.seconds, self._options.workload
         with ThreadPoolExecutor() as pool:
-            starts = {"four": [0.0] * 4, "late": [0.0, seconds / 2]}.get(workload, [0.0])
+            starts = {"four": [0.0] * 4, "late": [0.0, seconds / 2], "alone": []}.get(workload, [0.0])
             flows = [pool.submit(self._download, start, seconds - start) for start in starts]
             short = pool.submit(self._shorts) if workload == "short" else None
             found = [flow.result() for flow in flows]
+            time.sleep(max(seconds - self._now(), 0.0))
             self._over.set()
             return found, short.result() if short else []
 
