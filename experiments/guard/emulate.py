@@ -3,12 +3,13 @@
 ::
 
     make linux
-    python experiments/guard/emulate.py --links subway bus --repetitions 1
+    python experiments/guard/emulate.py --links subway bus --job out/guard/emulated
     python experiments/guard/measure.py --first 0     # writes the tables
 
 The emulated computer (``python/tests/linux.py``) has a clock of its own, in which an instruction takes one
 nanosecond: the load of this machine does not change what is measured. Its first sessions wait for files of
-this machine and fail, hence several attempts. Finished cells are kept in ``out/guard/emulated``.
+this machine and fail, hence several attempts. Finished cells are kept in the folder `cells` of the job, and
+the file `console` there has the progress.
 """
 
 import argparse
@@ -31,8 +32,9 @@ mount -t cgroup2 none /sys/fs/cgroup
 mkdir -p /.job/cells && cp -r /.job/cells {cells}
 cd {root}
 for attempt in 1 2 3 4 5; do
-    {measure}
-    code=$?
+    {{ {measure} 2>&1; echo $? > /root/code; }} | cat > /dev/console # a pipe: no progress bar
+    code=$(cat /root/code)
+    echo "attempt $attempt: exit code $code, at $(date)" > /dev/console
     cp -r {cells} /.job
     [ $code = 0 ] && break
 done

@@ -10,7 +10,7 @@ how the same command continues an interrupted study. Cells are ordered by what m
 the finished cells of a link replace its ``measured.csv``, which ``airwnd reproduce guard`` reads.
 
 ``--emulated`` measures the cells of the place `vm`, which need CAKE; emulate.py calls it in an emulated
-computer, and puts what it measured into ``out/guard/emulated``.
+computer, and puts what it measured into ``out/guard/emulated/cells``.
 """
 
 import argparse
@@ -88,7 +88,7 @@ SPARE_S, EMULATED_SPARE_S = 60, 3600
 """Time of a session beyond that of its download, in seconds; a session that takes longer has failed. The
 emulated computer has a clock of its own, which may go fast while a file is read."""
 CONDITIONS = "conditions"
-EMULATED_FOLDER = "emulated"
+EMULATED_FOLDER = "emulated/cells"
 """Folder of the cells of the emulated computer, and the file with its conditions there."""
 LAN = "lan"
 """The router's interface to the client."""
