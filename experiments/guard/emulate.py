@@ -13,16 +13,14 @@ the file `console` there has the progress.
 """
 
 import argparse
+import runpy
 import shlex
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "python" / "tests"))
-
-from linux import run_in_linux  # noqa: E402 (a module of the tests)
-
+LINUX = ROOT / "python" / "tests" / "linux.py"
 # libcrc32c needs crc32c_generic, which `depends` of its file does not name.
 MODULES = ("crc32c_generic", "sch_cake", "nf_tables", "nft_masq", "nft_chain_nat", "cls_bpf", "sch_ingress")
 # In the computer's memory.
@@ -55,6 +53,7 @@ def main() -> None:
     options.job.mkdir(parents=True, exist_ok=True)
     (options.job / "code").unlink(missing_ok=True)
     script = SCRIPT.format(root=shlex.quote(str(ROOT)), measure=shlex.join(measure), cells=CELLS)
+    run_in_linux = runpy.run_path(str(LINUX))["run_in_linux"]
     done = run_in_linux(["sh", "-c", script], options.job, modules=MODULES)
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
