@@ -5,25 +5,16 @@
     python experiments/stacks/measure.py --repetitions 3
 
 A cell of the study is one session of ``airwnd link``, in the folder
-``out/stacks/LINK/QUEUE/STACK/SEED/WORKLOAD``: the scenario, the commands of both sides, the output of
-``airwnd link``, its summary and run folder, the results of the programs (``results.jsonl``), and last the
-measures (``measures.json``). A session that was late is repeated; a cell with late sessions only has failed.
-
-A cell with measures of the same scenario under the same conditions is finished and not run again, so the same
-command continues an interrupted study. When all cells of a link are finished, they replace its
+``out/stacks/LINK/QUEUE/STACK/SEED/WORKLOAD``; `airwnd.reproduce.sessions` describes what is in it and how the
+same command continues an interrupted study. When all cells of a link are finished, they replace its
 ``measured.csv``, which ``airwnd reproduce stacks`` reads.
 """
 
 import argparse
-import csv
-import datetime as dt
 import importlib.metadata
-import io
 import json
 import os
-import platform
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
@@ -34,9 +25,10 @@ from typing import Any
 
 from airwnd.cli.options import bar
 from airwnd.errors import InputError
-from airwnd.files import write_atomically
+from airwnd.reproduce import sessions
 from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.measured import FILE
+from airwnd.reproduce.sessions import LATENESS, Measures
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -48,14 +40,6 @@ CALL_PORT, TRANSFER_PORT, PAGE_PORT = 5004, 5201, 8081
 LOADS = 2
 SPARE_S = 120
 """Time of a session beyond that of its download, in seconds; a session that takes longer has failed."""
-LATENESS_LIMIT_US = 1000
-"""Limit of a session's p99 lateness: a TTI. The delays that are measured are 25 times as long or more."""
-SESSIONS = 3
-"""Number of sessions after which a cell that is late each time has failed."""
-LATENESS = "lateness_us"
-"""Measure that all workloads have; the largest one is written to the table."""
-
-Measures = dict[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,84 +138,45 @@ def build_quinn(out: Path) -> Path:
     return target / "release" / "stacks-quinn"
 
 
+def store(options: argparse.Namespace) -> sessions.Store:
+    """Return where the cells are kept."""
+    return sessions.Store(options.out, conditions(options))
+
+
 def measured(cell: Cell, options: argparse.Namespace) -> dict[str, Any] | None:
     """Return what is stored of a finished cell: when, under which conditions, and its measures."""
-    folder = options.out / cell.key
-    try:
-        stored: dict[str, Any] = json.loads((folder / "measures.json").read_text(encoding="utf-8"))
-        scenario = (folder / "scenario.json").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    is_current = scenario == cell.scenario and stored.get("conditions") == conditions(options)
-    return stored if is_current else None
+    return store(options).find(cell.key, cell.scenario)
 
 
 def run(cell: Cell, options: argparse.Namespace, quinn: Path) -> str:
     """Run a cell and store its measures; return why it failed, empty if it did not."""
-    folder = (options.out / cell.key).resolve()
-    lateness_us = 0.0
-    for _ in range(SESSIONS):
-        if message := run_session(cell, folder, options, quinn):
-            return message
-        if not options.loopback:
-            summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-            lateness_us = summary["link"]["lateness_us"]["p99"]
-        if lateness_us <= LATENESS_LIMIT_US:
-            lines = (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
-            stored = {
-                "date": str(dt.datetime.now(dt.UTC).date()),
-                "conditions": conditions(options),
-                "measures": {**measures(map(json.loads, lines)), LATENESS: lateness_us},
-            }
-            write_atomically(folder / "measures.json", json.dumps(stored) + "\n")
-            return ""
-    return (
-        f"1 % of the packets were more than {lateness_us:.0f} us late, above the limit of "
-        f"{LATENESS_LIMIT_US} us, in the last of {SESSIONS} sessions"
-    )
+
+    def session(folder: Path) -> str:
+        return run_session(cell, folder, options, quinn)
+
+    return store(options).run(cell.key, cell.scenario, session, measures)
 
 
 def run_session(cell: Cell, folder: Path, options: argparse.Namespace, quinn: Path) -> str:
     """Run a session of a cell; return why it failed, empty if it did not."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / "scenario.json").write_text(cell.scenario, encoding="utf-8")
     address, peer = ("127.0.0.1", "127.0.0.1") if options.loopback else ("::", "server")
-    server, client = commands(cell, Sides(folder, address, peer, quinn, options.seconds))
-    (folder / "server.sh").write_text("\n".join(server) + "\n", encoding="utf-8")
-    (folder / "client.sh").write_text("\n".join(["set -e", *client]) + "\n", encoding="utf-8")
-    with (folder / "link.log").open("wb") as log:
-        try:
-            code = execute(folder, options, log.fileno())
-        except subprocess.TimeoutExpired:
-            return f"not finished after {options.seconds + SPARE_S:g} s, see {folder / 'link.log'}"
-    if code:
-        return f"exit code {code}, see {folder / 'link.log'}"
-    return ""
-
-
-def execute(folder: Path, options: argparse.Namespace, log: int) -> int:
-    """Run both sides of a session and return the exit code."""
-    client = ["sh", str(folder / "client.sh")]
-    server = ["sh", str(folder / "server.sh")]
+    server, client = sessions.write_scripts(
+        folder, *commands(cell, Sides(folder, address, peer, quinn, options.seconds))
+    )
     timeout = options.seconds + SPARE_S
-    if options.loopback:
+
+    def execute(log: int) -> int:
+        if not options.loopback:
+            command = sessions.link(options.airwnd, folder, server, client)
+            return sessions.exit_code_of(command, log, timeout)
         serving = subprocess.Popen(server, stdout=log, stderr=log, process_group=0)  # noqa: S603 (our own)
         try:
-            return exit_code_of(client, log, timeout)
+            return sessions.exit_code_of(client, log, timeout)
         finally:
             os.killpg(serving.pid, 15)
             serving.wait()
-    link = [*shlex.split(options.airwnd), "link", str(folder / "scenario.json"), "--out", str(folder / "run")]
-    link += ["--summary", str(folder / "summary.json"), "--lateness-limit", f"{LATENESS_LIMIT_US}us"]
-    return exit_code_of([*link, "--server", shlex.join(server), "--", *client], log, timeout)
 
-
-def exit_code_of(command: list[str], log: int, timeout: float) -> int:
-    """Run a command and return its exit code."""
-    return subprocess.run(  # noqa: S603 (our own command)
-        command, stdout=log, stderr=log, timeout=timeout, check=False
-    ).returncode
+    return sessions.attempt(folder, timeout, execute)
 
 
 def commands(cell: Cell, sides: Sides) -> tuple[list[str], list[str]]:
@@ -309,15 +254,8 @@ def write_table(experiment: Experiment, cells: list[Cell], options: argparse.Nam
         lateness_us = max(row[LATENESS], stored["measures"][LATENESS])
         row.update({**stored["measures"], LATENESS: lateness_us})
     names = [measure.name for measure in experiment.measures]
-    dates = sorted({stored["date"] for _, stored in finished})
-    stream = io.StringIO()
-    stream.write(f"# {' to '.join(dict.fromkeys((dates[0], dates[-1])))}, {conditions(options)}\n")
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["queue", "stack", "seed", *names])
-    for (queue, stack, seed), row in sorted(rows.items()):
-        values = ("" if (value := row.get(name)) is None else f"{value:.6g}" for name in names)
-        writer.writerow([queue, stack, seed, *values])
-    write_atomically(path, stream.getvalue())
+    head = f"{sessions.period(stored for _, stored in finished)}, {conditions(options)}"
+    sessions.write_table(path, ("queue", "stack"), rows, names, head)
 
 
 def conditions(options: argparse.Namespace) -> str:
@@ -327,7 +265,7 @@ def conditions(options: argparse.Namespace) -> str:
     )
     return (
         f"downloads of {options.seconds:g} s{' over loopback' if options.loopback else ''}; "
-        f"Linux {platform.release()}, {os.cpu_count()} cores; {versions}"
+        f"{sessions.machine()}; {versions}"
     )
 
 

@@ -9,6 +9,9 @@ passes at once. The load and the speed of this machine therefore do not change w
 exception is access to this machine's files: a process may wait for it for minutes of emulated time, while
 other processes and timers run on. Programs therefore start after a delay that cannot be predicted, and time
 limits of a command must be generous.
+
+A command that measures in real time has a computer on this machine's processor instead (`REAL_TIME`), which
+needs access to /dev/kvm.
 """
 
 import gzip
@@ -30,6 +33,13 @@ _MODULES = (
     *("tcp_*", "udp_diag"),
 )
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
+
+#: Options of qemu: processor, clock and memory.
+EMULATED = (
+    *("-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", "2048"),
+    *("-icount", "shift=0,sleep=off", "-rtc", "clock=vm"),
+)
+REAL_TIME = ("-accel", "kvm", "-cpu", "host,-arch-capabilities", "-smp", "2", "-m", "4096")
 
 # Below a chroot there are no user namespaces, hence switch_root.
 _INIT = """\
@@ -65,7 +75,12 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def run_in_linux(
-    command: Sequence[str | Path], job: Path, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    job: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    computer: Sequence[str] = EMULATED,
+    modules: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
     """Boot the kernel, run a command as root, and return its output and exit code.
 
@@ -78,6 +93,10 @@ def run_in_linux(
         that the command writes are lost.
     environment
         Environment variables besides PATH and HOME; none of this machine's are passed on.
+    computer
+        `EMULATED` or `REAL_TIME`.
+    modules
+        Further modules of the kernel, as patterns; `-` in a name is written as `_`.
     """
     job = job.resolve()
     variables = {"PATH": _PATH, "HOME": "/root", **(environment or {})}
@@ -87,19 +106,18 @@ def run_in_linux(
         command=shlex.join(map(str, command)),
     )
     (job / "start").write_text(start)
-    (job / "initrd").write_bytes(_initrd())
-    subprocess.run([*_qemu(job), "-kernel", _image(), "-initrd", job / "initrd"], check=True)
+    (job / "initrd").write_bytes(_initrd((*_MODULES, *modules)))
+    subprocess.run([*_qemu(job, computer), "-kernel", _image(), "-initrd", job / "initrd"], check=True)
     console = (job / "console").read_text(errors="replace")
     assert (job / "code").exists(), f"the kernel ended before the command:\n{console}"
     stdout, stderr, code = ((job / name).read_text() for name in ("stdout", "stderr", "code"))
     return subprocess.CompletedProcess(list(map(str, command)), int(code), stdout, stderr)
 
 
-def _qemu(job: Path) -> list[str]:
+def _qemu(job: Path, computer: Sequence[str]) -> list[str]:
     shared = "local,security_model=none,multidevs=remap"
     return [
-        *(_program("qemu-system-x86_64"), "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", "2048"),
-        *("-icount", "shift=0,sleep=off", "-rtc", "clock=vm"),
+        *(_program("qemu-system-x86_64"), *computer),
         *("-nodefaults", "-display", "none", "-no-reboot", "-serial", f"file:{job / 'console'}"),
         *("-append", "console=ttyS0 quiet panic=-1 mitigations=off"),
         *("-virtfs", f"{shared},path=/,mount_tag=host,readonly=on"),
@@ -119,9 +137,14 @@ def _image() -> Path:
     return images[-1]
 
 
-def _initrd() -> bytes:
+def version() -> str:
+    """Return the kernel's version."""
+    return _image().name.removeprefix("vmlinuz-")
+
+
+def _initrd(patterns: Sequence[str]) -> bytes:
     """Return the first root file system: busybox, the modules in their order, and `_INIT`."""
-    modules = dict(_modules(_image().name.removeprefix("vmlinuz-")))
+    modules = dict(_modules(version(), patterns))
     files = {
         "init": _INIT.encode(),
         "bin/busybox": Path(_program("busybox")).read_bytes(),
@@ -131,7 +154,7 @@ def _initrd() -> bytes:
     return gzip.compress(_cpio(("bin", "modules", "lower", "memory", "root"), files), 1)
 
 
-def _modules(version: str) -> Iterator[tuple[str, bytes]]:
+def _modules(version: str, patterns: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Yield name and content of each module after those that it depends on."""
     files = {
         path.name.split(".")[0].replace("-", "_"): path
@@ -149,7 +172,7 @@ def _modules(version: str) -> Iterator[tuple[str, bytes]]:
             yield from visit(needed)
         yield name, content
 
-    for pattern in _MODULES:
+    for pattern in patterns:
         expression = re.compile(pattern.replace("*", ".*"))
         names = list(filter(expression.fullmatch, files))
         assert names, f"the kernel in {LINUX} has no module {pattern}"

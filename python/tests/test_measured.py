@@ -1,5 +1,6 @@
 """Experiments that are measured with real programs: airwnd reads their table and judges their claims."""
 
+import json
 import re
 import shutil
 import sys
@@ -187,11 +188,12 @@ def test_mistakes_in_the_experiment(measured: Path, old: str, new: str, message:
     assert message in str(caught.value)
 
 
-def test_the_study_of_stacks_covers_every_hypothesis() -> None:
+@pytest.mark.parametrize(("study", "links"), [("stacks", 5), ("guard", 7)])
+def test_a_study_covers_every_hypothesis(study: str, links: int) -> None:
     """Each hypothesis is judged over at least two links."""
-    folders = [path.parent for path in (ROOT / "experiments" / "stacks").glob("*/experiment.toml")]
+    folders = [path.parent for path in (ROOT / "experiments" / study).glob("*/experiment.toml")]
     experiments = [Experiment.load(folder) for folder in folders]
-    assert len(experiments) == 5
+    assert len(experiments) == links
     judged = [claim.id for experiment in experiments for claim in experiment.claims]
     assert all(judged.count(claim.id) >= 2 for claim in experiments[0].paper.claims)
 
@@ -263,3 +265,55 @@ def test_an_incomplete_study_replaces_no_table(
     told = capsys.readouterr().err
     assert told.count("more than 1001 us late, above the limit of 1000 us, in the last of 3 sessions") == 4
     assert f"{table}: unchanged, 22 of 24 cells are missing" in told
+
+
+def test_the_study_of_guards_plans_each_setting_once_a_repetition() -> None:
+    program = script("measure", ROOT / "experiments" / "guard")
+    experiments = [Experiment.load(ROOT / "experiments" / "guard" / link) for link in ("bus", "walking")]
+    cells = [cell for cells in program.plan(experiments, 2) for cell in cells]
+    keys = {cell.key for cell in cells}
+    assert len(cells) == len(keys) == 2 * 2 * (2 * 6 * 3 * 5 + 1), "settings, and ping alone"
+    assert [cell.seed for cell in cells[:24]] == [1] * 24
+    known = set(experiments[0].settings())
+    assert all(cell.setting in known for cell in cells)
+    recorded = [json.loads(cell.scenario)["link"][0]["start"] for cell in cells if cell.key.startswith("bus")]
+    assert set(recorded) == {"0ns", "20s"}
+
+
+def test_measures_of_a_guarded_download() -> None:
+    program = script("measure", ROOT / "experiments" / "guard")
+    experiment = Experiment.load(ROOT / "experiments" / "guard" / "bus")
+    cell = program.Cell(experiment, "receiver", "drwa", "cubic", "late", 1)
+    first = {"began": 0.0, "received": [[0.0, 0], [12.0, 12_000_000]], "retransmitted": 2}
+    late = {"began": 6.0, "received": [[6.0, 0], [12.0, 3_000_000]], "retransmitted": 1}
+    pings = [[-1.0, 20.0, 1], [0.5, 900.0, 2], [4.0, 30.0, 3], [5.0, 40.0, 4], [6.0, 50.0, 6]]
+    found = program.measures_of(cell, 12.0)(
+        [{"pings": pings, "flows": [first, late], "short": [100.0, 300.0]}]
+    )
+    assert found["goodput_kbps"] == pytest.approx(8 * 12_000 / 9)
+    assert (found["ping_ms_p50"], found["base_ms"], found["ping_loss_percent"]) == (40.0, 20.0, 25.0)
+    assert found["retransmitted"] == 3
+    assert found["late_share"] == pytest.approx(1 / 3)
+    assert found["jain"] == pytest.approx(9 / 10)
+    assert (found["short_ms_p50"], found["short_ms_p95"]) == (200.0, 290.0)
+
+
+def test_the_rule_of_cake_autorate() -> None:
+    rule = script("autorate", ROOT / "experiments" / "guard" / "programs").Rule(1000, 5000, 20_000)
+    now_s = 0.0
+
+    def pass_time(rtt_ms: float, achieved: float, samples: int) -> float:
+        nonlocal now_s
+        for number in range(samples):
+            now_s += 0.05
+            rule.sample(now_s, rtt_ms)
+            if number % 4 == 3:
+                rule.load(now_s, achieved * rule.rate_kbps)
+        return float(rule.rate_kbps)
+
+    assert pass_time(40.0, 0.9, 20) == pytest.approx(5000 * 1.04**5), "high load without delay"
+    before = rule.rate_kbps
+    assert pass_time(400.0, 0.9, 3) == pytest.approx(before * 0.75), "three delayed samples: a full reduction"
+    assert pass_time(400.0, 0.9, 400) == 1000, "never below the minimum"
+    assert pass_time(40.0, 0.1, 100) > 1000, "low load returns to the base rate"
+    assert pass_time(40.0, 0.9, 1000) == 20_000, "never above the maximum"
