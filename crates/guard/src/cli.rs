@@ -48,7 +48,7 @@ enum Command {
     /// Offer the congestion control `airwnd_arwa` on this machine: the part of `arwa` at the sender
     Sender {
         /// Read the codes of connections of this cgroup (version 2) and of those below; repeatable
-        #[arg(long, value_name = "PATH", required_unless_present = "all")]
+        #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath, required_unless_present = "all")]
         cgroup: Vec<PathBuf>,
         /// Read the codes of all connections of the machine
         #[arg(long)]

@@ -79,17 +79,20 @@ mod tests {
             delays_ms in prop::collection::vec(10..300_u64, 100),
         ) {
             let mut clock = None;
+            let mut now = Time::ZERO;
             let mut offset = None;
             let mut corrections = 0;
             for (sent, delay) in (0..).map(|index| Span::from_millis(30 * index)).zip(&delays_ms) {
-                let now = Time::ZERO + sent + Span::from_millis(*delay);
+                // In the order in which they were sent.
+                now = now.max(Time::ZERO + sent + Span::from_millis(*delay));
+                let delay = now.since(Time::ZERO + sent);
                 let val = first.wrapping_add((sent.0 / tick.0) as u32);
                 let measured = clock.get_or_insert_with(|| PeerClock::new(now, val)).delay(now, val);
                 if measured.is_corrected {
                     corrections += 1;
                     offset = None;
                 }
-                let error = measured.span.0 as i64 - (delay * 1_000_000) as i64;
+                let error = measured.span.0 as i64 - delay.0 as i64;
                 let offset = *offset.get_or_insert(error);
                 let is_usual = tick == USUAL || corrections == 1;
                 prop_assert!(!is_usual || (error - offset).unsigned_abs() <= tick.0, "{error} {offset}");

@@ -116,7 +116,7 @@ impl Session {
     }
 
     fn check(&mut self, ack: &Ack) {
-        let Ack { port, number, window, unit, mss } = *ack;
+        let Ack { port, number, window, unit, mss, .. } = *ack;
         let edge = number.wrapping_add(window);
         let former = self.last.get(&port).copied().unwrap_or(Last { edge, number, duplicates: 0 });
         let back = former.edge.wrapping_sub(edge).cast_signed();
