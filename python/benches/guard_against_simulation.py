@@ -1,10 +1,10 @@
 """Compares windows that ``airwnd guard`` sets on a kernel's sockets with the same controllers simulated.
 
 Run with ``python python/benches/guard_against_simulation.py`` as root, on an idle machine. For each
-controller one download over `airwnd link`, in this machine's kernel with the guard and simulated without one.
+controller one download over `airwnd link`, in this machine's kernel with the guard, and simulated.
 The table is CSV: goodput over the whole download, the median of the sender's smoothed RTT after the first
-seconds, sampled every 100 ms, and the differences relative to the kernel. The sender is Reno. `arwa` needs its
-part at the sender, the congestion control `airwnd_arwa`, which is registered meanwhile.
+seconds, sampled every 100 ms, and the differences relative to the kernel. The sender is Reno. `arwa` needs
+its part at the sender, the congestion control `airwnd_arwa`, which is registered meanwhile.
 """
 
 import argparse

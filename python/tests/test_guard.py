@@ -140,3 +140,19 @@ def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     done = run_in_linux(["sh", "-c", script], job)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(re.findall(": ok$", done.stdout, re.MULTILINE)) == 4
+
+
+@pytest.mark.nightly
+def test_the_senders_part_of_arwa_is_registered_in_debians_kernel(tmp_path: Path) -> None:
+    script = f"""
+        available() {{ grep -c airwnd_arwa /proc/sys/net/ipv4/tcp_available_congestion_control; }}
+        mount -t cgroup2 none /sys/fs/cgroup || exit 1
+        {sys.executable} -m airwnd guard sender --all & sender=$!
+        until [ $(available) = 1 ]; do kill -0 $sender || exit 1; sleep 1; done
+        available
+        kill $sender
+        wait $sender
+        available
+        exit 0"""
+    done = run_in_linux(["sh", "-c", script], tmp_path)
+    assert (done.returncode, done.stdout) == (0, "1\n0\n"), done.stderr

@@ -108,6 +108,7 @@ pub struct Record {
 }
 
 /// What a guard has processed.
+#[expect(clippy::large_enum_variant, reason = "almost all records are observations")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {
     /// An observation, and the answer; `None`: the flow has ended.
