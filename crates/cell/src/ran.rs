@@ -368,6 +368,7 @@ impl Ran {
                 self.report(now, number, direction);
             }
         }
+        self.table.ues[number as usize].note_empty(now);
         if self.table.ues[number as usize].has_failed() && !self.fail_link(now, number as usize) {
             self.table.ues[number as usize].failures += 1;
             self.re_establish_rlc(now, number);

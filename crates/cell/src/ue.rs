@@ -211,6 +211,7 @@ impl UeTable {
         let ue = self.get(number);
         let waiting = ue.reported(now, Direction::Up);
         if waiting.total() == Bytes::ZERO && !ue.reporting.is_due {
+            ue.note_empty(now);
             return None;
         }
         let is_due = ue.reporting.is_due || ue.reporting.buffer_at.is_none_or(|at| tti - at >= period);
@@ -553,6 +554,15 @@ impl Ue {
             self.set_control_sinr(sinr);
         }
         self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
+    }
+
+    /// Notes that nothing waits any more, if so: a STATUS PDU has acknowledged what was to be sent again, or a timer has
+    /// discarded the rest. The next data then arrives at an empty buffer.
+    pub fn note_empty(&mut self, now: Time) {
+        if self.reporting.has_data && self.reported(now, Direction::Up).total() == Bytes::ZERO {
+            self.unsent = BufferStatus::default();
+            self.reporting.has_data = false;
+        }
     }
 
     /// Updates the backlog known to the UE's MAC from RLC.

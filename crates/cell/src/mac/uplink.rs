@@ -567,6 +567,14 @@ impl Uplink {
             }
             if failed {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
+                // The eNB does not know whether a block that is given up had a report. Without a grant, the UE would
+                // wait for retxBSR-Timer, 320 ms or more.
+                if ues.request_grants() && sending.block.transmissions >= self.max_transmissions {
+                    self.reports.push(
+                        tti + AIR_TO_DECISION,
+                        Report { slot: sending.slot, news: BufferNews::Request },
+                    );
+                }
             } else {
                 self.figures.bytes += sending.block.size.0;
                 let Sending { slot, signal, elements, context, .. } = *sending;
