@@ -76,6 +76,33 @@ fn a_small_packet_of_an_idle_ue_waits_for_request_and_grant() {
     }
 }
 
+/// Ping in a fading cell with acknowledged mode: neither a STATUS PDU that empties the UE's backlog nor a lost block with
+/// a buffer report leaves a packet waiting for retxBSR-Timer (320 ms).
+#[test]
+fn small_packets_both_ways_never_wait_for_the_report_timer() {
+    let walking = r#"
+        duration = "60s"
+        carrier.bandwidth = "5MHz"
+        radio.propagation = "log-distance"
+        radio.fading = "epa"
+        rlc.mode = "am"
+        [[site]]
+        [[ue]]
+        placement = {kind = "ring", radius = "475m"}
+        mobility = {kind = "constant-velocity", speed = "1.4m/s"}
+        [[flow]]
+        traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
+        direction = "up"
+        start = "25ms"
+        [[flow]]
+        traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
+    "#;
+    for seed in 1..=3 {
+        let found = simulate(walking, &[], seed).flows()[0].delay_ms;
+        assert!(found.p99.unwrap() < 100.0, "seed {seed}: {found:?}");
+    }
+}
+
 /// Three sectors with interfering UEs: no UE starves, no PRB is used twice, and the ledger balances (otherwise the run
 /// panics).
 #[test]
