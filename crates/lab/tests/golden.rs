@@ -147,9 +147,9 @@ fn three_downloads_by_default() {
     let outcome = simulate("duration = \"5s\"\n[[site]]\n[[ue]]\ncount = 3\n[[flow]]\n");
     check(
         &outcome,
-        "flow-0 5558.003 179.002 214.165 2554 1\n\
-         flow-1 1892.826 187.092 346.207 901 0\n\
-         flow-2 9403.891 131.446 168.820 4270 0",
+        "flow-0 5852.237 231.031 253.726 2710 0\n\
+         flow-1 2177.792 206.719 302.801 1032 0\n\
+         flow-2 9818.598 137.089 164.200 4459 0",
     );
     assert!(outcome.totals().goodput_kbps < 35_160.0 * 1448.0 / 1502.0);
     for flow in outcome.flows() {
