@@ -91,13 +91,16 @@ fn small_packets_both_ways_never_wait_for_the_report_timer() {
         placement = {kind = "ring", radius = "475m"}
         mobility = {kind = "constant-velocity", speed = "1.4m/s"}
         [[flow]]
+        id = "up"
         traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
         direction = "up"
         start = "25ms"
         [[flow]]
+        id = "down"
         traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
     "#;
-    for seed in 1..=3 {
+    // With seed 5 a packet in 50 waited.
+    for seed in [1, 5] {
         let found = simulate(walking, &[], seed).flows()[0].delay_ms;
         assert!(found.p99.unwrap() < 100.0, "seed {seed}: {found:?}");
     }
