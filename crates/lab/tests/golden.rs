@@ -91,7 +91,7 @@ fn a_cell_with_calls_and_downloads() {
         "get-0 1214.054 87.762 112.269 1517 0\n\
          get-1 1597.440 79.728 104.102 1989 0\n\
          get-2 1216.512 89.993 113.627 1516 0\n\
-         get-3 303.104 140.120 174.256 378 4\n\
+         get-3 303.104 140.130 174.244 378 4\n\
          call-0 62.720 89.902 - 251 0\n\
          call-1 62.976 81.858 - 250 0\n\
          call-2 62.720 91.788 - 250 0\n\
@@ -147,9 +147,9 @@ fn three_downloads_by_default() {
     let outcome = simulate("duration = \"5s\"\n[[site]]\n[[ue]]\ncount = 3\n[[flow]]\n");
     check(
         &outcome,
-        "flow-0 5852.237 231.031 253.726 2710 0\n\
-         flow-1 2177.792 206.719 302.801 1032 0\n\
-         flow-2 9818.598 137.089 164.200 4459 0",
+        "flow-0 5796.634 222.786 256.097 2685 0\n\
+         flow-1 2282.048 161.620 232.754 1060 0\n\
+         flow-2 9570.701 109.137 138.928 4325 0",
     );
     assert!(outcome.totals().goodput_kbps < 35_160.0 * 1448.0 / 1502.0);
     for flow in outcome.flows() {

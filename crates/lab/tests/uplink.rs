@@ -106,6 +106,46 @@ fn small_packets_both_ways_never_wait_for_the_report_timer() {
     }
 }
 
+/// Between two cells, UEs lose a grant in six. The eNB notices it, so that neither packets of the UE nor the
+/// acknowledgements of RLC wait for retxBSR-Timer (320 ms), and no handover costs TCP a retransmission.
+#[test]
+fn a_lost_grant_is_repeated() {
+    let driving = r#"
+        duration = "50s"
+        tcp.stack = "linux"
+        core.server_delay = "15ms"
+        core.x2_delay = "5ms"
+        carrier.bandwidth = "5MHz"
+        radio = {propagation = "log-distance", fading = {kind = "eva", speed = "25m/s", interference = false}}
+        rlc = {mode = "am", queue = {kind = "drop-tail", buffer = "2MB"}}
+        handover = {algorithm = "a3-rsrp", preparation = "30ms", random_access = "20ms", path_switch = "20ms"}
+        [[site]]
+        [[site]]
+        position = ["600m", "0m"]
+        [[site]]
+        position = ["1200m", "0m"]
+        [[ue]]
+        placement = {kind = "list", points = [["-160m", "60m"]]}
+        mobility = {kind = "constant-velocity", speed = "25m/s"}
+        [[flow]]
+        id = "download"
+        cc = "cubic"
+        rwnd = {kind = "drwa", lambda = 1.5}
+        [[flow]]
+        id = "up"
+        traffic = {kind = "cbr", rate = "13440bps", packet = "84B"}
+        direction = "up"
+    "#;
+    for seed in 1..=3 {
+        let outcome = simulate(driving, &[], seed);
+        let [download, packets] = outcome.flows() else { panic!() };
+        assert_eq!(outcome.ues()[0].handovers, 2);
+        assert_eq!(download.retransmissions, 0, "seed {seed}");
+        let delay = packets.delay_ms;
+        assert!(delay.p99.unwrap() < 80.0, "seed {seed}: {delay:?}");
+    }
+}
+
 /// Three sectors with interfering UEs: no UE starves, no PRB is used twice, and the ledger balances (otherwise the run
 /// panics).
 #[test]

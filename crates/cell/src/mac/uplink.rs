@@ -15,6 +15,7 @@ use crate::phy::tables::transport_block;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::rlc::{Content, PROCESSES};
+use crate::settings::BufferReports;
 use crate::ue::{BlockGrant, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
@@ -67,6 +68,11 @@ fn quantised(buffer: Bytes) -> Bytes {
     Bytes(BUFFER_LEVELS[level.min(BUFFER_LEVELS.len() - 1)])
 }
 
+/// Data in a block of this size: RLC's header takes two bytes.
+fn carried(size: Bytes) -> Bytes {
+    size.saturating_sub(Bytes(2))
+}
+
 /// The uplink side of a cell.
 pub(crate) struct Uplink {
     scheduler: Box<dyn UplinkScheduler>,
@@ -75,6 +81,8 @@ pub(crate) struct Uplink {
     schemes: Schemes,
     /// Closed-loop power control; `None`: open loop.
     closed_loop: Option<power_control::Params>,
+    /// Whether UEs request grants and report within blocks.
+    requested: bool,
     request_grant: Bytes,
     /// Backlog known to the eNB, by slot.
     buffers: Vec<Bytes>,
@@ -119,6 +127,8 @@ enum BufferNews {
     Waited { waiting: Bytes, granted: u64 },
     /// The block for this grant was full, with neither padding nor a report. The backlog may not be zero.
     Full { granted: u64 },
+    /// Nothing was received on this grant for new data, because the UE lost it: its bytes still wait.
+    Missed { granted: u64, carried: Bytes },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +218,7 @@ impl Uplink {
             max_transmissions: setup.mac.harq_transmissions,
             schemes,
             closed_loop: (control.mode == power_control::Mode::ClosedLoop).then(|| control.clone()),
+            requested: setup.mac.buffer_reports == BufferReports::Requested,
             request_grant: setup.mac.request_grant,
             buffers: Vec::new(),
             backlogged: 0,
@@ -389,6 +400,13 @@ impl Uplink {
                     self.set_buffer(slot, self.request_grant);
                 }
             }
+            BufferNews::Missed { granted, carried } => {
+                // A report in the block of a later grant includes these bytes.
+                if granted > known.answered {
+                    let waiting = self.buffers[slot as usize] + carried;
+                    self.set_buffer(slot, waiting);
+                }
+            }
         }
     }
 
@@ -409,7 +427,7 @@ impl Uplink {
         for Share { slot, first, prbs } in shares.iter().copied() {
             let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
             let size = transport_block(Direction::Up, mcs, Prbs(prbs));
-            let carried = size.saturating_sub(Bytes(2));
+            let carried = carried(size);
             let rest = self.buffers[slot as usize].saturating_sub(carried);
             self.set_buffer(slot, rest);
             self.known[slot as usize].granted += carried.0;
@@ -472,6 +490,12 @@ impl Uplink {
             let (first, prbs) = (sending.signal.first, sending.signal.prbs);
             let spent = sending.block.transmissions >= self.max_transmissions;
             if spent || !free.contains(first, prbs) {
+                // The eNB does not know whether the block had a report. Without a grant, the UE would wait for
+                // retxBSR-Timer, 320 ms or more.
+                if self.requested {
+                    let report = Report { slot: sending.slot, news: BufferNews::Request };
+                    self.reports.push(tti + (AIR_TO_DECISION - AIR_TO_FEEDBACK), report);
+                }
                 continue;
             }
             free.take(first, prbs);
@@ -498,6 +522,9 @@ impl Uplink {
         for grant in &grants {
             let number = users[grant.slot as usize];
             if ues.get(number).loses_control(tti, number, radio) {
+                if self.requested {
+                    self.miss(tti, number, grant);
+                }
                 continue;
             }
             let (prbs, loss) = (Prbs(grant.prbs), radio.loss(number as usize));
@@ -529,6 +556,26 @@ impl Uplink {
             );
         }
         self.due_grants = grants;
+    }
+
+    /// Handles a grant that the UE has lost: the eNB notices that nothing is sent, and grants again.
+    fn miss(&mut self, tti: Tti, number: u32, grant: &Grant) {
+        let &Grant { slot, first, prbs, context, again, .. } = grant;
+        match again {
+            Some((block, elements)) => {
+                let signal = UplinkSignal { ue: number, first, prbs, power: 0.0 };
+                let block = Block { transmissions: block.transmissions + 1, ..block };
+                self.undecoded.push(
+                    tti + (GRANT_TO_AIR + AIR_TO_FEEDBACK),
+                    Sending { slot, signal, block, elements, context },
+                );
+            }
+            None => {
+                let carried = carried(transport_block(Direction::Up, grant.mcs, Prbs(prbs)));
+                let news = BufferNews::Missed { granted: context.granted, carried };
+                self.reports.push(tti + (GRANT_TO_AIR + AIR_TO_DECISION), Report { slot, news });
+            }
+        }
     }
 
     /// The transmissions to this cell in this TTI.
@@ -567,18 +614,10 @@ impl Uplink {
             }
             if failed {
                 self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
-                // The eNB does not know whether a block that is given up had a report. Without a grant, the UE would
-                // wait for retxBSR-Timer, 320 ms or more.
-                if ues.request_grants() && sending.block.transmissions >= self.max_transmissions {
-                    self.reports.push(
-                        tti + AIR_TO_DECISION,
-                        Report { slot: sending.slot, news: BufferNews::Request },
-                    );
-                }
             } else {
                 self.figures.bytes += sending.block.size.0;
                 let Sending { slot, signal, elements, context, .. } = *sending;
-                if ues.request_grants() {
+                if self.requested {
                     let granted = context.granted;
                     let news = match elements.buffer {
                         Some(waiting) => BufferNews::Waited { waiting: quantised(waiting), granted },
