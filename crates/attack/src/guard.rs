@@ -67,19 +67,21 @@ fn controller(first: u8) -> Rules {
 pub fn reports(bytes: &[u8]) -> Result<(), String> {
     let Some((first, reports)) = bytes.split_first() else { return Ok(()) };
     let mut policy = Policy::new(controller(*first));
-    let (mut time, mut floors) = (Time::ZERO + Span::from_secs(1), HashMap::new());
+    let (mut time, mut sizes) = (Time::ZERO + Span::from_secs(1), HashMap::new());
     for report in reports.chunks(Observation::SIZE) {
         let Some(seen) = Observation::read(report) else { continue };
         // The clock does not go backwards.
         time += Span(seen.time.0 % PAUSE.0);
-        let seen = Observation { time, flow: seen.flow % FLOWS, ..seen };
-        let floor = *floors.entry(seen.flow).or_insert(2 * (u64::from(seen.mss) - OPTION));
+        let flow = seen.flow % FLOWS;
+        // A connection keeps its MSS.
+        let mss = *sizes.entry(flow).or_insert(seen.mss);
+        let floor = 2 * (u64::from(mss) - OPTION);
+        let seen = Observation { time, flow, mss, ..seen };
         match policy.on_observation(&seen) {
             Some(Target { window: Some(Bytes(window)), .. }) if window < floor => {
                 return Err(format!("{window} bytes are less than two segments, {floor} bytes"));
             }
-            Some(_) => {}
-            None => drop(floors.remove(&seen.flow)),
+            Some(_) | None => {}
         }
     }
     if policy.flows().count() > FLOWS as usize {

@@ -149,6 +149,14 @@ impl Policy {
         if !flow.can_follow(seen) {
             *flow = Flow::new(seen);
         }
+        // Reports of several processors may be out of order, and a recording may have any times.
+        let late;
+        let seen = if seen.time < flow.seen {
+            late = Observation { time: flow.seen, ..seen.clone() };
+            &late
+        } else {
+            seen
+        };
         let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
         Some(target)
     }
@@ -683,6 +691,14 @@ pub(crate) mod tests {
         connection.seen.time += Span::from_secs(5);
         assert_eq!(connection.receive(&mut policy, 10), None);
         assert_eq!(connection.treatment(&policy), Treatment::Untouched(Reason::Starting));
+    }
+
+    #[test]
+    fn a_report_that_comes_late_is_taken_as_of_now() {
+        let mut policy = policy(r#"{"kind": "rledbat"}"#);
+        let mut connection = Connection::controlled(&mut policy);
+        connection.seen.time = START;
+        assert!(connection.receive(&mut policy, 10).is_some());
     }
 
     #[test]
