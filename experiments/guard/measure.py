@@ -308,7 +308,7 @@ class Study:
         stored = [pair for pair in self._measured.values() if pair[0].experiment is experiment]
         heads = [self._store.conditions]
         if self._emulated and experiment.folder.name in VARIABLE:
-            cells = itertools.chain(*emulated([experiment], self._options.repetitions))
+            cells = itertools.chain.from_iterable(emulated([experiment], self._options.repetitions))
             found = [(cell, self._emulated.find(cell.key, cell.scenario)) for cell in cells]
             stored += [(cell, each) for cell, each in found if each]
             heads.append(f"vm: {self._emulated.conditions}")
