@@ -142,6 +142,12 @@ bench: setup
 	$(BIN)/python python/benches/sweep.py
 	$(BIN)/python python/benches/plugins.py
 
+# Side by side with ns-3's wheel, which is installed into an environment of its own. Takes ten minutes.
+.PHONY: bench-peers
+bench-peers: setup
+	cargo build --release --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/peers.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks
 notebooks: setup

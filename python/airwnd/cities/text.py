@@ -86,7 +86,7 @@ def ues(groups: Sequence[Group], coverage: Coverage, seed: int) -> Iterator[str]
         yield f"traffic = {application.traffic}"
         if application.arrivals:
             yield f"arrivals = {application.arrivals}"
-        yield f'stagger = "{application.spread_s * 1e3 / group.count:.6g}ms"'
+        yield f'stagger = "{round(application.spread_s * 1e6 / group.count)}us"'
 
 
 def _point(point: Point) -> str:
