@@ -2,8 +2,8 @@
 
 Run with ``make bench-peers``. The first run installs ns-3's wheel from PyPI into ``out/peers`` and compiles
 the programs in ``python/benches/peers`` against it. Each scenario is run in pairs: airwnd and ns-3, then ns-3
-and airwnd, and so on, so that changes of the machine's speed affect both. The results must agree: the exit code
-is 1 if they do not.
+and airwnd, and so on, so that changes of the machine's speed affect both. The results must agree: otherwise the
+exit code is 1.
 """
 
 # ruff: noqa: S603, T201
@@ -122,7 +122,8 @@ def main() -> int:
     agreed = True
     for case in CASES:
         seconds = given.seconds or case.seconds
-        ours, theirs = [], []
+        ours: list[Measured] = []
+        theirs: list[Measured] = []
         for pair in range(given.pairs):
             for turn in ((ours, theirs), (theirs, ours))[pair % 2]:
                 if turn is ours:
