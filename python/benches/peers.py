@@ -2,8 +2,8 @@
 
 Run with ``make bench-peers``. The first run installs ns-3's wheel from PyPI into ``out/peers`` and compiles
 the programs in ``python/benches/peers`` against it. Each scenario is run in pairs: airwnd and ns-3, then ns-3
-and airwnd, and so on, so that changes of the machine's speed affect both. The results must agree: otherwise the
-exit code is 1.
+and airwnd, and so on, so that changes of the machine's speed affect both. The results must agree: otherwise
+the exit code is 1.
 """
 
 # ruff: noqa: S603, T201
