@@ -142,6 +142,20 @@ bench: setup
 	$(BIN)/python python/benches/sweep.py
 	$(BIN)/python python/benches/plugins.py
 
+# Instructions of the engine against the stored counts, by Valgrind: independent of the machine's load.
+# `make bench-instructions STORE=NAME` stores them.
+.PHONY: bench-instructions
+bench-instructions: setup
+	cargo build --release --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/instructions.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run \
+		$(if $(STORE),--store $(STORE))
+
+# Side by side with ns-3's wheel, which is installed into an environment of its own. Takes ten minutes.
+.PHONY: bench-peers
+bench-peers: setup
+	cargo build --release --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/peers.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks
 notebooks: setup

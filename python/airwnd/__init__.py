@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airwnd._native import ScenarioError
     from airwnd.algorithms import Algorithm, Family, Parameter, catalogue, schema
     from airwnd.capture import Capture
+    from airwnd.cities import city
     from airwnd.columns import tables
     from airwnd.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.errors import EngineError, InputError
@@ -58,6 +59,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "catalogue",
+    "city",
     "over_seeds",
     "presets",
     "register",
@@ -86,6 +88,7 @@ _HOME = {
     "ScenarioError": "airwnd._native",
     "Sweep": "airwnd.swept",
     "catalogue": "airwnd.algorithms",
+    "city": "airwnd.cities",
     "over_seeds": "airwnd.seeds",
     "presets": "airwnd.preset",
     "register": "airwnd.plugins",

@@ -25,7 +25,7 @@ from .pages import PAGES, Block, blocks, commands
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(airwnd.__path__, "airwnd."))
 PUBLIC = [name for name in airwnd.__all__ if not name.startswith("__")]
-CHEAP = ("run", "check", "list", "explain", "schema", "sweep", "plot")
+CHEAP = ("run", "check", "city", "list", "explain", "schema", "sweep", "plot")
 # Wall-clock times differ in each run.
 TIMES = re.compile(r"\bin \d|real time|of the time")
 

@@ -14,7 +14,9 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import FloatRect, Page
 
+import airwnd
 from airwnd import InputError, Run, Scenario, view
+from airwnd.view import plan
 from airwnd.view.content import content
 from airwnd.view.pack import Packed, pack
 
@@ -375,6 +377,71 @@ def test_a_page_with_a_hundred_ues_is_fast(show: Callable[..., Page]) -> None:
             settle(page)
         # Several times the usual time: the tests share the machine.
         assert np.median(page.evaluate(durations, "airwnd redraw")) < 500
+
+
+@pytest.fixture(scope="module")
+def city() -> Run:
+    """Four hundred UEs in 21 cells, some of which move."""
+    return airwnd.city(rings=1, ues=400, traffic={"video": 1}, duration="300ms").run(series="50ms")
+
+
+def test_a_city_has_dots_for_ues_and_colours_for_the_load_of_cells(
+    city: Run, show: Callable[..., Page], shoot: Shoot
+) -> None:
+    page = show(city=city)
+    settle(page)
+    drawn = json.loads(page.get_attribute("#map canvas", "data-places") or "")
+    assert drawn == [], "no UE is emphasised"
+    area = box(page, "#map canvas")
+    page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
+    tip = page.inner_text("#tip")
+    assert "PRBs in use" in tip
+    page.click("#flows tbody tr:first-child td:nth-child(4)")
+    settle(page)
+    drawn = json.loads(page.get_attribute("#map canvas", "data-places") or "")
+    assert [ue for ue, _, _ in drawn] == [city.flows["ue"][0]]
+    shoot(page, "city")
+
+
+def test_the_colour_of_a_sector_follows_its_load(cell: Run, show: Callable[..., Page]) -> None:
+    loads = [
+        {**row, "downlink_prb_use": use} for row, use in zip(cell.outcome["cells"], (0, 0.5, 1), strict=True)
+    ]
+    page = show(cell=dataclasses.replace(cell, outcome={**cell.outcome, "cells": loads}))
+    settle(page)
+    area = box(page, "#map canvas")
+    reach = 0.17 * min(area["width"], area["height"])
+    # The site is at the origin.
+    ues = cell.ues.select("x_m", "y_m").rows()
+    drawn = [place[1:] for place in json.loads(page.get_attribute("#map canvas", "data-places") or "")]
+    scale = (drawn[1][0] - drawn[0][0]) / (ues[1][0] - ues[0][0])
+    middle = (drawn[0][0] - scale * ues[0][0], drawn[0][1] + scale * ues[0][1])
+    shades = []
+    for sector in plan.sites(cell.scenario)[0]["cells"]:
+        # Beside the line of the boresight.
+        angle = np.radians(sector["degrees"] + 25)
+        x, y = middle[0] + 0.6 * reach * np.cos(angle), middle[1] - 0.6 * reach * np.sin(angle)
+        shades.append(sum(pixel(page, "#map canvas", x, y)[:3]))
+    assert shades == sorted(shades, reverse=True)
+    assert shades[0] > shades[2] + 100
+
+
+def test_the_table_has_the_first_rows_of_many_flows(city: Run, show: Callable[..., Page]) -> None:
+    page = show(city=city)
+    assert page.locator("#flows tbody tr").count() == 200
+    assert page.inner_text("#flows .scroll p") == "and 200 more flows: sort or filter to see them"
+    last = city.flows["id"][-1]
+    page.fill("#flows input[type=search]", last)
+    assert page.locator("#flows tbody tr td:nth-child(3)").all_inner_texts() == [last]
+    assert not page.is_visible("#flows .scroll p")
+    page.fill("#flows input[type=search]", "")
+    page.click("#flows thead input")
+    settle(page)
+    assert page.locator("#flows tbody tr.unshown").count() == 200
+    page.click("#flows th[data-key=goodput_kbps] button")
+    page.click("#flows th[data-key=goodput_kbps] button")
+    best = city.flows.sort("goodput_kbps", descending=True)["goodput_kbps"][0]
+    assert page.locator("#flows tbody tr td:nth-child(4)").first.inner_text() == f"{best:,.1f}"
 
 
 def test_a_run_without_cells_has_no_map(show: Callable[..., Page], shoot: Shoot) -> None:

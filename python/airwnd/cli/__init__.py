@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from airwnd import _native
-from airwnd.cli import algorithms, completion, guard, link, plot, reproduce, simulate, sweep, view
+from airwnd.cli import algorithms, city, completion, guard, link, plot, reproduce, simulate, sweep, view
 from airwnd.cli.options import Commands
 from airwnd.errors import EngineError, InputError
 from airwnd.text import one_line
@@ -93,6 +93,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd view RUN                          explore a run in the browser
     airwnd ues scenario.toml                 list UEs and their link budgets
     airwnd plot map scenario.toml            draw a radio map
+    airwnd city --out city.toml              make the scenario of a city
     airwnd list                              list algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     run many settings and seeds
     airwnd link scenario.toml -- COMMAND     run real programs over a scenario, in real time
@@ -109,6 +110,7 @@ for _command in (
     simulate.check,
     simulate.ues,
     simulate.schema,
+    city.city,
     plot.plot,
     algorithms.list_,
     algorithms.explain,

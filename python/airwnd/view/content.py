@@ -1,6 +1,6 @@
 """Data of a page about its runs: facts as JSON, series and events as packed arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -33,6 +33,9 @@ _NULL = np.iinfo(np.uint32).max
 # Maximum number of values of a quantity, flows times samples: thousands of short flows would fill a page with
 # missing values.
 _MOST_VALUES = 10_000_000
+# Columns that the map uses.
+_UE = ("ue", "x_m", "y_m", "cell", "sinr_db")
+_CELL = ("cell", "users", "downlink_prb_use", "uplink_prb_use", "spectral_efficiency")
 # Maximum number of points of a curve of completion times.
 _MOST_POINTS = 200
 
@@ -48,10 +51,11 @@ class Content:
 def content(runs: Mapping[str, RunData]) -> Content:
     """Collect the data of a page about runs, given by name."""
     arrays: dict[str, NDArray[Any]] = {}
-    facts = [_facts(label, run, arrays, f"{index}") for index, (label, run) in enumerate(runs.items())]
+    figures = flow_figures({name for run in runs.values() for name in _filled(run.flows)})
+    shown = [figure.key for figure in figures]
+    facts = [_facts(label, run, arrays, f"{index}", shown) for index, (label, run) in enumerate(runs.items())]
     columns = list(dict.fromkeys(name for run in runs.values() for name in run.series.columns))
     filled = {name for run in runs.values() for name in _filled(run.series)}
-    filled_flow = {name for run in runs.values() for name in _filled(run.flows)}
     kinds = dict.fromkeys([*KINDS, *(kind for run in facts for kind in run["events"]["kinds"])])
     with ThreadPoolExecutor() as pool:
         packed = dict(zip(arrays, pool.map(pack, arrays.values()), strict=True))
@@ -60,7 +64,7 @@ def content(runs: Mapping[str, RunData]) -> Content:
             "runs": facts,
             "panels": [asdict(panel) | {"title": panel.title} for panel in panels(columns, filled)],
             "kinds": {kind: KINDS.get(kind, kind) for kind in kinds},
-            "flowFigures": [asdict(figure) for figure in flow_figures(filled_flow)],
+            "flowFigures": [asdict(figure) for figure in figures],
             "groupFigures": [asdict(figure) for figure in group_figures()],
             "totalFigures": [asdict(figure) for figure in total_figures(facts[0]["totals"])],
             "differences": differences([run.scenario for run in runs.values()]),
@@ -78,7 +82,9 @@ def content(runs: Mapping[str, RunData]) -> Content:
     )
 
 
-def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, Any]:
+def _facts(
+    label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: str, shown: Sequence[str]
+) -> dict[str, Any]:
     flows = _drawn(run)
     ids = flows["id"].to_list()
     columns = _filled(run.series)
@@ -92,10 +98,11 @@ def _facts(label: str, run: RunData, arrays: dict[str, NDArray[Any]], prefix: st
         "duration": run.duration_s,
         "engine": run.engine,
         "totals": {**run.totals, "drops": sum(run.drops.values())},
-        "flows": flows.to_dicts(),
+        "flows": flows.select("id", "ue", *(name for name in shown if name not in ("id", "ue"))).to_dicts(),
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),
-        "ues": run.ues.to_dicts(),
+        "ues": run.ues.select(name for name in _UE if name in run.ues.columns).to_dicts(),
+        "cells": run.cells.select(name for name in _CELL if name in run.cells.columns).to_dicts(),
         "outOfReach": reach_warnings(run.ues.to_dicts(), run.scenario),
         "sites": plan.sites(run.scenario),
         "columns": columns,

@@ -12,7 +12,7 @@ export const theme = { dark: false };
 
 export function readTheme() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["paper", "ink", "soft", "rule", "grid", "zero", "wash", "dim"]) theme[name] = style.getPropertyValue(`--${name}`).trim();
+  for (const name of ["paper", "ink", "soft", "rule", "grid", "zero", "wash", "dim", "link"]) theme[name] = style.getPropertyValue(`--${name}`).trim();
   theme.dark = style.colorScheme === "dark";
 }
 

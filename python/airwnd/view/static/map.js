@@ -1,5 +1,6 @@
 /**
- * The map, in metres: sites with their sectors in grey, UEs and their paths in the colours of their flows in the panels.
+ * The map, in metres: sites, sectors in the colour of their load, UEs and their paths in the colours of their flows in
+ * the panels.
  */
 
 import { fresh, theme } from "airwnd/canvas.js";
@@ -11,10 +12,18 @@ const FOOT = 22;
 const NEAR = 12;
 // With more UEs than this, only the paths of selected UEs are drawn.
 const FEW = 40;
+// With more UEs than this, those that are not emphasised are small dots of one colour.
+const MANY = 300;
 const MOST_POINTS = 500;
+// Least length of a sector in pixels that has room for the number of its cell.
+const NUMBERED = 26;
+// Opacity of the colour of a cell whose PRBs are all in use.
+const LOADED = 0.75;
 
 export class Plan {
-  #moving = new Map();
+  #paths = new Map();
+  #known = new Map();
+  #requested = false;
 
   constructor(state, looks) {
     Object.assign(this, { state, looks, run: state.facts.runs.findIndex((run) => run.sites.length > 0) });
@@ -27,12 +36,19 @@ export class Plan {
       return;
     }
     this.#chooser(section.querySelector("select"));
-    state.on(["lines", "hover", "theme"], () => this.draw());
-    state.on(["cursor"], () => this.#paths().size && this.draw());
+    state.on(["lines", "hover", "theme"], () => this.#request());
+    state.on(["cursor"], () => this.#facts().xs && this.#request());
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     this.canvas.addEventListener("pointermove", (event) => this.#point(event));
     this.canvas.addEventListener("pointerleave", () => this.#away());
     this.canvas.addEventListener("click", (event) => this.#click(event));
+  }
+
+  /** Requests a redraw; several requests before the next frame cause a single redraw. */
+  #request() {
+    if (this.#requested) return;
+    this.#requested = true;
+    requestAnimationFrame(() => this.draw());
   }
 
   #chooser(select) {
@@ -46,34 +62,53 @@ export class Plan {
   }
 
   draw() {
+    this.#requested = false;
     const { context, width, height } = fresh(this.canvas);
     const { sites, ues } = this.state.facts.runs[this.run];
-    const paths = this.#paths();
-    const points = [...sites.map(({ x, y }) => [x, y]), ...ues.map((ue) => [ue.x_m, ue.y_m]), ...[...paths.values()].flatMap((path) => path.points)];
-    const [left, right] = ends(points.map(([x]) => x));
-    const [low, high] = ends(points.map(([, y]) => y));
-    const reach = Math.min(width, height) * (sites.length > 1 ? 0.28 / Math.sqrt(sites.length) : 0.17);
+    const { left, right, low, high } = this.#facts();
     const outer = sites.some(({ x, y }) => x === left || x === right || y === low || y === high);
-    const margin = 2 * (outer ? reach + MARGIN : MARGIN);
+    const whole = Math.min(width, height);
+    const share = sites.length > 1 ? 0.28 / Math.sqrt(sites.length) : 0.17;
+    const margin = 2 * (outer ? whole * share + MARGIN : MARGIN);
     const scale = Math.min((width - margin) / Math.max(right - left, 1), (height - FOOT - margin) / Math.max(high - low, 1));
     // A single UE at its site has no extent, so the scale is limited: a metre is at most about a centimetre.
     this.scale = Math.min(scale, 40);
     this.x = (x) => width / 2 + (x - (left + right) / 2) * this.scale;
     this.y = (y) => (height - FOOT) / 2 - (y - (low + high) / 2) * this.scale;
-    for (const site of sites) this.#site(context, site, reach);
-    this.#ues(context, ues, paths);
+    // Among many UEs sectors fill their share of the area, so that the load of each cell is visible.
+    this.reach = ues.length > MANY && sites.length > 1 ? 0.5 * this.#facts().apart * this.scale : whole * share;
+    for (const site of sites) this.#site(context, site);
+    this.#ues(context, ues);
     this.#bar(context, width, height);
-    this.canvas.dataset.paths = paths.size;
-    this.canvas.dataset.places = JSON.stringify(
-      ues.map((ue) => {
-        const [x, y] = this.#place(ue, paths.get(ue.ue));
-        return [ue.ue, Math.round(this.x(x)), Math.round(this.y(y))];
-      }),
-    );
+    this.#loads(context, width, height);
   }
 
-  #site(context, { x, y, cells }, reach) {
+  /** Facts about the run that do not change: flows of each UE, positions by sample, loads of cells, extent. */
+  #facts() {
+    if (!this.#known.has(this.run)) this.#known.set(this.run, this.#read());
+    return this.#known.get(this.run);
+  }
+
+  #read() {
+    const { sites, ues, cells } = this.state.facts.runs[this.run];
+    const series = this.state.series[this.run];
+    const [xs, ys] = ["x_m", "y_m"].map((name) => series.columns.get(name));
+    const lines = new Map();
+    for (const line of this.state.lines) {
+      if (line.run !== this.run) continue;
+      if (lines.has(line.ue)) lines.get(line.ue).push(line);
+      else lines.set(line.ue, [line]);
+    }
+    const [left, right] = ends([...sites.map(({ x }) => x), ...ues.map((ue) => ue.x_m)], xs);
+    const [low, high] = ends([...sites.map(({ y }) => y), ...ues.map((ue) => ue.y_m)], ys);
+    const apart = Math.min(...sites.slice(1).map(({ x, y }) => Math.hypot(x - sites[0].x, y - sites[0].y)));
+    return { lines, xs, ys, series, apart, left, right, low, high, loads: new Map(cells.map((cell) => [cell.cell, cell])) };
+  }
+
+  #site(context, { x, y, cells }) {
     const [centreX, centreY] = [this.x(x), this.y(y)];
+    const { reach } = this;
+    const { loads } = this.#facts();
     for (const { cell, degrees } of cells) {
       const middle = (-degrees * Math.PI) / 180;
       const half = cells.length > 1 ? (Math.PI / cells.length) * 0.94 : Math.PI;
@@ -82,9 +117,14 @@ export class Plan {
       context.arc(centreX, centreY, reach, middle - half, middle + half);
       context.fillStyle = theme.wash;
       context.fill();
+      context.globalAlpha = LOADED * (loads.get(cell)?.downlink_prb_use ?? 0);
+      context.fillStyle = theme.link;
+      context.fill();
+      context.globalAlpha = 1;
       context.strokeStyle = theme.rule;
       context.lineWidth = 1;
       context.stroke();
+      if (reach < NUMBERED) continue;
       const tip = [centreX + Math.cos(middle) * reach, centreY + Math.sin(middle) * reach];
       if (cells.length > 1) {
         context.strokeStyle = theme.soft;
@@ -99,87 +139,113 @@ export class Plan {
       context.textBaseline = "middle";
       context.fillText(String(cell), centreX + Math.cos(middle) * (reach + 8), centreY + Math.sin(middle) * (reach + 8));
     }
-    marker(context, "s", centreX, centreY, 4);
+    marker(context, "s", centreX, centreY, Math.min(4, reach / 5));
     context.fillStyle = theme.ink;
     context.fill();
   }
 
-  /** Moving UEs by number: positions from the samples of one of their flows, and a path through some of them. */
-  #paths() {
-    if (!this.#moving.has(this.run)) this.#moving.set(this.run, this.#read());
-    return this.#moving.get(this.run);
-  }
-
-  #read() {
-    const paths = new Map();
-    const series = this.state.series[this.run];
-    const [xs, ys] = ["x_m", "y_m"].map((name) => series.columns.get(name));
-    if (!xs || !ys) return paths;
-    const step = Math.ceil(series.length / MOST_POINTS);
-    for (const line of this.state.lines) {
-      if (line.run !== this.run || paths.has(line.ue)) continue;
-      const [x, y] = [xs, ys].map((values) => values.subarray(line.flow * series.length, (line.flow + 1) * series.length));
-      const known = [...x.keys()].filter((i) => x[i] === x[i]);
-      const points = known.filter((_, place) => place % step === 0 || place === known.length - 1).map((i) => [x[i], y[i]]);
-      if (points.length) paths.set(line.ue, { x, y, points });
+  /** Path of a moving UE through some samples of its first flow, in metres; empty if its positions are unknown. */
+  #path(ue) {
+    const key = `${this.run}/${ue}`;
+    if (!this.#paths.has(key)) {
+      const { lines, xs, ys, series } = this.#facts();
+      const line = lines.get(ue)?.[0];
+      const points = [];
+      if (line && xs && ys) {
+        const first = line.flow * series.length;
+        for (let i = first; i < first + series.length; i++) if (xs[i] === xs[i]) points.push([xs[i], ys[i]]);
+      }
+      const step = Math.ceil(series.length / MOST_POINTS);
+      this.#paths.set(key, points.filter((_, place) => place % step === 0 || place === points.length - 1));
     }
-    return paths;
+    return this.#paths.get(key);
   }
 
-  /** Position of a UE at the time of the cursor, or at the end. */
-  #place(ue, path) {
+  /** Returns a function from a UE to its position at the time of the cursor, or at the end. */
+  #places() {
     const { cursor } = this.state;
-    const sample = path && cursor !== null ? this.state.series[this.run].nearest(cursor) : -1;
-    return sample >= 0 && path.x[sample] === path.x[sample] ? [path.x[sample], path.y[sample]] : [ue.x_m, ue.y_m];
+    const { lines, xs, ys, series } = this.#facts();
+    if (cursor === null || !xs || !ys) return (ue) => [ue.x_m, ue.y_m];
+    const sample = series.nearest(cursor);
+    return (ue) => {
+      const line = lines.get(ue.ue)?.[0];
+      const at = line ? line.flow * series.length + sample : -1;
+      return at >= 0 && xs[at] === xs[at] ? [xs[at], ys[at]] : [ue.x_m, ue.y_m];
+    };
   }
 
-  /** Style of the UE's first flow that is drawn as a separate line; grey if there is none. */
-  #look(ue) {
-    const single = this.state.single();
-    const line = this.state.lines.find((each) => each.run === this.run && each.ue === ue && single.includes(each));
-    return line ? this.looks.line(this.state, line) : { colour: theme.soft };
-  }
-
-  #ues(context, ues, paths) {
+  #ues(context, ues) {
     const { state } = this;
-    const mine = state.lines.filter((line) => line.run === this.run);
-    const selected = new Set(mine.filter((line) => state.selected.has(line)).map((line) => line.ue));
-    const shown = new Set(mine.filter((line) => state.shown.has(line)).map((line) => line.ue));
+    const { lines } = this.#facts();
+    const any = (ue, set) => lines.get(ue.ue)?.some((line) => set.has(line)) ?? false;
+    const single = new Set(state.single());
     const hovered = state.hovered && state.kin(state.hovered).find((line) => line.run === this.run)?.ue;
-    const ordered = [...ues].sort((a, b) => selected.has(a.ue) - selected.has(b.ue));
+    const place = this.#places();
+    const emphasised = ues.length > MANY ? ues.filter((ue) => ue.ue === hovered || any(ue, single)) : ues;
+    if (ues.length > MANY) this.#dots(context, ues, place, any);
+    const ordered = [...emphasised].sort((a, b) => any(a, state.selected) - any(b, state.selected));
+    // The style of the first flow that is drawn as a separate line; grey if there is none.
+    const colours = new Map(
+      ordered.map((ue) => {
+        const line = lines.get(ue.ue)?.find((each) => single.has(each));
+        return [ue, line ? this.looks.line(state, line).colour : theme.soft];
+      }),
+    );
+    let paths = 0;
     for (const ue of ordered) {
-      const path = paths.get(ue.ue);
-      if (!path || (ues.length > FEW && !selected.has(ue.ue) && ue.ue !== hovered)) continue;
-      context.strokeStyle = this.#look(ue.ue).colour;
+      if (ues.length > FEW && !any(ue, state.selected) && ue.ue !== hovered) continue;
+      const path = this.#path(ue.ue);
+      if (!path.length) continue;
+      paths++;
+      context.strokeStyle = colours.get(ue);
       context.lineWidth = 1.4;
-      context.globalAlpha = shown.has(ue.ue) ? 0.75 : 0.25;
+      context.globalAlpha = any(ue, state.shown) ? 0.75 : 0.25;
       context.beginPath();
-      for (const [x, y] of path.points) context.lineTo(this.x(x), this.y(y));
+      for (const [x, y] of path) context.lineTo(this.x(x), this.y(y));
       context.stroke();
       // A ring marks the start of the path.
       context.beginPath();
-      context.arc(this.x(path.points[0][0]), this.y(path.points[0][1]), 3, 0, 2 * Math.PI);
+      context.arc(this.x(path[0][0]), this.y(path[0][1]), 3, 0, 2 * Math.PI);
       context.stroke();
       context.globalAlpha = 1;
     }
+    const places = [];
     for (const ue of ordered) {
-      const { colour } = this.#look(ue.ue);
-      const place = this.#place(ue, paths.get(ue.ue));
-      const [x, y] = [this.x(place[0]), this.y(place[1])];
-      context.globalAlpha = shown.has(ue.ue) ? 1 : 0.25;
-      marker(context, "o", x, y, selected.has(ue.ue) ? 5 : 3.6);
-      context.fillStyle = colour;
+      const chosen = any(ue, state.selected);
+      const [x, y] = place(ue);
+      const [left, top] = [this.x(x), this.y(y)];
+      places.push([ue.ue, Math.round(left), Math.round(top)]);
+      context.globalAlpha = any(ue, state.shown) ? 1 : 0.25;
+      marker(context, "o", left, top, chosen ? 5 : 3.6);
+      context.fillStyle = colours.get(ue);
       context.fill();
-      if (selected.has(ue.ue) || ue.ue === hovered) {
+      if (chosen || ue.ue === hovered) {
         context.strokeStyle = theme.ink;
-        context.lineWidth = selected.has(ue.ue) ? 2 : 1.2;
+        context.lineWidth = chosen ? 2 : 1.2;
         context.beginPath();
-        context.arc(x, y, 8, 0, 2 * Math.PI);
+        context.arc(left, top, 8, 0, 2 * Math.PI);
         context.stroke();
       }
-      if (selected.has(ue.ue) && selected.size <= 12) this.#name(context, `UE ${ue.ue}`, x, y);
+      if (chosen && state.selected.size <= 12) this.#name(context, `UE ${ue.ue}`, left, top);
       context.globalAlpha = 1;
     }
+    this.canvas.dataset.paths = paths;
+    this.canvas.dataset.places = JSON.stringify(places.sort((a, b) => a[0] - b[0]));
+  }
+
+  /** Draws many UEs: rectangles of one colour take a hundredth of the time of separate circles. */
+  #dots(context, ues, place, any) {
+    const [size, opacity] = ues.length > 10 * MANY ? [1, 0.3] : [2, 0.6];
+    context.fillStyle = theme.ink;
+    for (const shown of [false, true]) {
+      context.globalAlpha = shown ? opacity : opacity / 4;
+      for (const ue of ues) {
+        if (any(ue, this.state.shown) !== shown) continue;
+        const [x, y] = place(ue);
+        context.fillRect(this.x(x) - size / 2, this.y(y) - size / 2, size, size);
+      }
+    }
+    context.globalAlpha = 1;
   }
 
   /** Writes a name next to a position, on the side that has room. */
@@ -210,33 +276,73 @@ export class Plan {
     context.fillText(length >= 1000 ? `${length / 1000} km` : `${length} m`, x + 4, y - 2);
   }
 
-  #nearest(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const paths = this.#paths();
-    const away = (ue) => {
-      const [x, y] = this.#place(ue, paths.get(ue.ue));
-      return Math.hypot(this.x(x) - event.clientX + box.left, this.y(y) - event.clientY + box.top);
-    };
-    const { ues } = this.state.facts.runs[this.run];
-    const best = ues.reduce((found, ue) => (found && away(found) <= away(ue) ? found : ue), null);
-    return best && away(best) <= NEAR ? best : null;
+  /** Writes the meaning of the sectors' colours at the bottom right. */
+  #loads(context, width, height) {
+    if (!this.#facts().loads.size) return;
+    const [right, bottom] = [width - 8, height - 5];
+    const text = "PRBs in use: 0 to 100 %";
+    const bar = 36;
+    context.fillStyle = theme.soft;
+    context.textAlign = "right";
+    context.textBaseline = "bottom";
+    context.fillText(text, right - bar - 6, bottom);
+    context.fillStyle = theme.link;
+    for (let step = 0; step < bar; step++) {
+      context.globalAlpha = (LOADED * (step + 1)) / bar;
+      context.fillRect(right - bar + step, bottom - 9, 1, 8);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** The UE nearest to the pointer, if there is one. */
+  #nearest([left, top]) {
+    const place = this.#places();
+    let best = null;
+    let least = NEAR;
+    for (const ue of this.state.facts.runs[this.run].ues) {
+      const [x, y] = place(ue);
+      const away = Math.hypot(this.x(x) - left, this.y(y) - top);
+      if (away < least) [best, least] = [ue, away];
+    }
+    return best;
+  }
+
+  /** The cell whose sector is under the pointer, if there is one. */
+  #cellAt([left, top]) {
+    for (const { x, y, cells } of this.state.facts.runs[this.run].sites) {
+      const [east, north] = [left - this.x(x), this.y(y) - top];
+      if (Math.hypot(east, north) > this.reach) continue;
+      const bearing = (Math.atan2(north, east) * 180) / Math.PI;
+      const away = ({ degrees }) => Math.abs(((bearing - degrees + 540) % 360) - 180);
+      return this.#facts().loads.get(cells.reduce((best, each) => (away(each) < away(best) ? each : best)).cell);
+    }
+    return undefined;
   }
 
   #lines(ue) {
-    return this.state.lines.filter((line) => line.run === this.run && line.ue === ue.ue);
+    return this.#facts().lines.get(ue.ue) ?? [];
   }
 
   #point(event) {
-    const ue = this.#nearest(event);
+    const box = this.canvas.getBoundingClientRect();
+    const at = [event.clientX - box.left, event.clientY - box.top];
+    const ue = this.#nearest(at);
+    const cell = ue ? undefined : this.#cellAt(at);
     this.state.hover(ue ? (this.#lines(ue)[0] ?? null) : null);
     this.canvas.style.cursor = ue ? "pointer" : "default";
-    this.tip.hidden = !ue;
-    if (!ue) return;
-    const sinr = ue.sinr_db === undefined || ue.sinr_db === null ? "" : `, SINR ${ue.sinr_db.toFixed(1)} dB`;
-    const flows = this.#lines(ue).map((line) => line.id).join(", ") || "no flow";
-    this.tip.textContent = `UE ${ue.ue}: ${flows}\ncell ${ue.cell ?? "–"}, at (${ue.x_m.toFixed(0)}, ${ue.y_m.toFixed(0)}) m${sinr}`;
+    this.tip.hidden = !ue && !cell;
+    if (this.tip.hidden) return;
+    this.tip.textContent = ue ? this.#ueText(ue) : cellText(cell);
     this.tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, window.innerWidth - this.tip.offsetWidth - 8))}px`;
     this.tip.style.top = `${event.clientY + 14}px`;
+  }
+
+  #ueText(ue) {
+    const sinr = ue.sinr_db === undefined || ue.sinr_db === null ? "" : `, SINR ${ue.sinr_db.toFixed(1)} dB`;
+    const flows = this.#lines(ue).map((line) => line.id).join(", ") || "no flow";
+    const load = this.#facts().loads.get(ue.cell);
+    const use = load ? ` (${percent(load.downlink_prb_use)} of its PRBs in use)` : "";
+    return `UE ${ue.ue}: ${flows}\ncell ${ue.cell ?? "–"}${use}, at (${ue.x_m.toFixed(0)}, ${ue.y_m.toFixed(0)}) m${sinr}`;
   }
 
   #away() {
@@ -246,7 +352,8 @@ export class Plan {
 
   /** A click selects only the flows of a UE; with Shift or Ctrl it adds them to the selection. */
   #click(event) {
-    const ue = this.#nearest(event);
+    const box = this.canvas.getBoundingClientRect();
+    const ue = this.#nearest([event.clientX - box.left, event.clientY - box.top]);
     const lines = ue ? this.#lines(ue) : [];
     const { selected } = this.state;
     const on = lines.some((line) => selected.has(line));
@@ -257,6 +364,23 @@ export class Plan {
   }
 }
 
-function ends(values) {
-  return [Math.min(...values), Math.max(...values)];
+function percent(part) {
+  return `${(100 * part).toFixed(0)} %`;
+}
+
+function cellText({ cell, users, downlink_prb_use: down, uplink_prb_use: up, spectral_efficiency: bits }) {
+  const efficiency = bits === null ? "" : `\n${bits.toFixed(2)} bit/s/Hz in the downlink`;
+  return `cell ${cell}: ${users} UEs\nPRBs in use: ${percent(down)} down, ${percent(up)} up${efficiency}`;
+}
+
+/** Least and largest of some values, and of an array with missing values. */
+function ends(values, more = []) {
+  let [least, largest] = [Infinity, -Infinity];
+  for (const list of [values, more]) {
+    for (const value of list) {
+      if (value < least) least = value;
+      if (value > largest) largest = value;
+    }
+  }
+  return [least, largest];
 }

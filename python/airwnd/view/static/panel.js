@@ -92,8 +92,10 @@ export class Panel {
   nearest(y) {
     let best = null;
     let distance = Infinity;
+    const runs = this.state.series.map((series, run) => ({ at: this.traces.sampled(series, this.state.cursor), y: this.y(run) }));
     for (const line of this.state.visible()) {
-      const away = Math.abs(this.y(line.run)(this.traces.at(line, this.state.cursor)) - y);
+      const { at, y: place } = runs[line.run];
+      const away = Math.abs(place(at(line)) - y);
       if (away < distance) [best, distance] = [line, away];
     }
     return best;

@@ -17,12 +17,19 @@ export function tickText(value, step) {
   return value === 0 ? "0" : (value / factor).toFixed(digits) + letter;
 }
 
+// Formats by number of decimals: toLocaleString makes a new one in each call, which takes 20 us.
+const formats = new Map();
+
 /** Formats a value: up to three decimals, with thousands separators. */
 export function valueText(value, digits) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (typeof value !== "number") return String(value);
   const most = digits ?? (Number.isInteger(value) ? 0 : 3);
-  return value.toLocaleString("en", { minimumFractionDigits: digits ?? 0, maximumFractionDigits: most });
+  const key = `${digits ?? 0} ${most}`;
+  if (!formats.has(key)) {
+    formats.set(key, new Intl.NumberFormat("en", { minimumFractionDigits: digits ?? 0, maximumFractionDigits: most }));
+  }
+  return formats.get(key).format(value);
 }
 
 /** Returns the index of the first entry that is not below `wanted`. */

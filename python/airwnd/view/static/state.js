@@ -5,6 +5,8 @@ export const FEW = 8;
 export class State {
   #listeners = new Map();
   #slots = new Map();
+  #visible = null;
+  #single = null;
 
   constructor(facts, series) {
     this.facts = facts;
@@ -41,13 +43,15 @@ export class State {
 
   /** Returns the visible lines: shown lines of shown runs. */
   visible() {
-    return this.lines.filter((line) => this.shown.has(line) && this.runsShown.has(line.run));
+    this.#visible ??= this.lines.filter((line) => this.shown.has(line) && this.runsShown.has(line.run));
+    return this.#visible;
   }
 
   /** Returns the lines to draw separately. */
   single() {
     const visible = this.visible();
-    return visible.length <= FEW ? visible : visible.filter((line) => this.selected.has(line));
+    this.#single ??= visible.length <= FEW ? visible : visible.filter((line) => this.selected.has(line));
+    return this.#single;
   }
 
   /** Returns whether there are too many lines to draw all of them separately. */
@@ -102,7 +106,10 @@ export class State {
     this.changedLines();
   }
 
+  /** Takes over changes of the shown and selected lines. */
   changedLines() {
+    this.#visible = null;
+    this.#single = null;
     this.assignSlots();
     this.notify("lines");
   }

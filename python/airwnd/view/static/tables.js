@@ -25,20 +25,47 @@ function cell(name, value, digits) {
   return element(name, { className: typeof value === "string" ? "word" : "", textContent: text });
 }
 
+// Rows in the table at most: a browser takes seconds to lay out tens of thousands.
+const MOST_ROWS = 200;
+
 export class FlowTable {
+  #rows = new Map();
+  #words = new Map();
+
   constructor(state, looks) {
-    Object.assign(this, { state, looks, sort: { key: null, sign: 1 } });
+    Object.assign(this, { state, looks, sort: { key: null, sign: 1 }, wanted: [] });
     this.section = document.getElementById("flows");
     this.several = state.facts.runs.length > 1;
     const [name, ...figures] = state.facts.flowFigures;
     this.columns = this.several ? [name, { key: "run", head: "run" }, ...figures] : [name, ...figures];
-    this.rows = state.lines.map((line) => this.#row(line));
-    this.body = element("tbody", {}, ...this.rows.map((row) => row.element));
+    this.ordered = [...state.lines];
+    this.body = element("tbody");
+    this.more = element("p", { className: "soft" });
     this.section.querySelector("table").append(this.#head(), this.body);
+    this.section.querySelector(".scroll").append(this.more);
     this.#tools();
     state.on(["lines"], () => this.update());
     state.on(["hover"], () => this.#hover());
+    this.#list();
+  }
+
+  /** Fills the table with the first of the lines that pass the filter. */
+  #list() {
+    this.listed = this.ordered.filter((line) => this.wanted.every((word) => this.#text(line).includes(word)));
+    this.rows = this.listed.slice(0, MOST_ROWS).map((line) => this.#row(line));
+    this.body.replaceChildren(...this.rows.map((row) => row.element));
+    const left = this.listed.length - this.rows.length;
+    this.more.hidden = left === 0;
+    this.more.textContent = `and ${left.toLocaleString("en")} more flows: sort or filter to see them`;
     this.update();
+  }
+
+  /** The words of a row, for the filter. */
+  #text(line) {
+    if (!this.#words.has(line)) {
+      this.#words.set(line, this.columns.map(({ key }) => valueText(this.#value(line, key))).join(" ").toLowerCase());
+    }
+    return this.#words.get(line);
   }
 
   #value(line, key) {
@@ -57,12 +84,17 @@ export class FlowTable {
     });
     this.all = element("input", { type: "checkbox", title: "show all or none" });
     this.all.setAttribute("aria-label", "show all flows");
-    this.all.addEventListener("change", () => this.state.show(this.#listed(), this.all.checked));
+    this.all.addEventListener("change", () => this.state.show(this.listed, this.all.checked));
     this.heads = heads;
     return element("thead", {}, element("tr", {}, element("th", {}, this.all), element("th"), ...heads));
   }
 
   #row(line) {
+    if (!this.#rows.has(line)) this.#rows.set(line, this.#made(line));
+    return this.#rows.get(line);
+  }
+
+  #made(line) {
     const box = element("input", { type: "checkbox" });
     box.setAttribute("aria-label", `show ${line.id}`);
     box.addEventListener("change", () => this.state.show([line], box.checked));
@@ -80,20 +112,20 @@ export class FlowTable {
     });
     made.addEventListener("pointerenter", () => this.state.hover(line));
     made.addEventListener("pointerleave", () => this.state.hover(null));
-    const words = this.columns.map(({ key }) => valueText(this.#value(line, key))).join(" ").toLowerCase();
-    return { line, element: made, box, picture, words, button: made.querySelector("button") };
+    return { line, element: made, box, picture, button: made.querySelector("button") };
   }
 
   #sortBy(key) {
     const sign = this.sort.key === key ? -this.sort.sign : 1;
     this.sort = { key, sign };
-    const rank = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
-    const there = (row) => row.value !== null && row.value !== undefined;
-    const keyed = this.rows.map((row) => ({ row, value: this.#value(row.line, key) }));
+    const { compare } = new Intl.Collator("en", { numeric: true });
+    const rank = (a, b) => (typeof a === "number" ? a - b : compare(String(a), String(b)));
+    const there = (each) => each.value !== null && each.value !== undefined;
+    const keyed = this.ordered.map((line) => ({ line, value: this.#value(line, key) }));
     // Rows without a value come last in either order.
     keyed.sort((a, b) => there(b) - there(a) || (there(a) && there(b) ? sign * rank(a.value, b.value) : 0));
-    this.rows = keyed.map(({ row }) => row);
-    this.body.append(...this.rows.map((row) => row.element));
+    this.ordered = keyed.map(({ line }) => line);
+    this.#list();
     for (const head of this.heads) {
       if (head.dataset.key === key) head.ariaSort = sign > 0 ? "ascending" : "descending";
       else head.removeAttribute("aria-sort");
@@ -104,12 +136,11 @@ export class FlowTable {
     const { state } = this;
     const filter = this.section.querySelector('input[type="search"]');
     filter.addEventListener("input", () => {
-      const wanted = filter.value.toLowerCase().split(/\s+/);
-      for (const row of this.rows) row.element.hidden = !wanted.every((word) => row.words.includes(word));
-      this.update();
+      this.wanted = filter.value.toLowerCase().split(/\s+/);
+      this.#list();
     });
     const actions = {
-      "show-all": () => state.show(this.#listed(), true),
+      "show-all": () => state.show(this.listed, true),
       "show-selected": () => {
         if (state.selected.size) state.shown = new Set(state.selected);
         state.changedLines();
@@ -125,11 +156,6 @@ export class FlowTable {
     link.querySelector("input").addEventListener("change", (event) => (state.linked = event.target.checked));
   }
 
-  /** Lines that pass the filter. */
-  #listed() {
-    return this.rows.filter((row) => !row.element.hidden).map((row) => row.line);
-  }
-
   update() {
     const { state } = this;
     const drawn = new Set(state.single());
@@ -142,7 +168,7 @@ export class FlowTable {
       row.button.setAttribute("aria-pressed", state.selected.has(line));
       row.picture.replaceChildren(...(drawn.has(line) ? [swatch(this.looks.line(state, line))] : []));
     }
-    const listed = this.#listed();
+    const { listed } = this;
     const count = listed.filter((line) => state.shown.has(line)).length;
     this.all.checked = count === listed.length && count > 0;
     this.all.indeterminate = count > 0 && count < listed.length;

@@ -21,6 +21,13 @@ export class Traces {
     return series.value(column, line.flow, series.nearest(time));
   }
 
+  /** Returns a function from a line of a run to its value at the sample nearest to a time. */
+  sampled(series, time) {
+    const values = series.columns.get(this.spec.column);
+    const sample = series.nearest(time);
+    return (line) => (values ? values[line.flow * series.length + sample] : NaN);
+  }
+
   isVisible(line) {
     const { shown, runsShown } = this.state;
     return shown.has(line) && runsShown.has(line.run) && this.series(line).has(this.spec.column);

@@ -1,0 +1,90 @@
+"""The plan of a city: what to put where, and the scenario that it makes."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from airwnd.cities import text
+from airwnd.cities.day import BUSIEST, active
+from airwnd.cities.people import APPLICATIONS, MOVEMENTS, Coverage, groups, shares
+from airwnd.cities.sites import Point, grid, places, read, rings_for
+from airwnd.engine import duration_ns
+from airwnd.errors import InputError
+from airwnd.text import counted
+
+_MOST_SPACING_M = 100_000.0
+_DEFAULT_RINGS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Arguments of :func:`airwnd.city`, which documents them."""
+
+    rings: int | None = None
+    area_km2: float | None = None
+    spacing_m: float = 500.0
+    sites: Path | None = None
+    centre: Point | None = None
+    radius_m: float | None = None
+    network: str | None = None
+    sectors: int = 3
+    ues: int = 1000
+    hour: int = BUSIEST
+    movement: Mapping[str, float] | None = None
+    traffic: Mapping[str, float] | None = None
+    duration: str = "10s"
+    seed: int = 1
+
+    def toml(self) -> str:
+        """Return the scenario of the city."""
+        self._check()
+        movement = shares("movement", self.movement, {name: each.share for name, each in MOVEMENTS.items()})
+        traffic = shares("traffic", self.traffic, {name: each.share for name, each in APPLICATIONS.items()})
+        number, coverage, lines = self._network()
+        count = active(self.ues, self.hour)
+        name = f"city of {counted(number, 'site')}, {counted(count, 'UE')} at {self.hour}:00"
+        comment = (
+            f"Made by airwnd city. Active UEs: {self.ues:,} in the busiest hour, {BUSIEST}:00; {count:,} at "
+            f"{self.hour}:00",
+            "(daily traffic profile of EARTH D2.3, 2012).",
+        )
+        members = groups(count, movement, traffic)
+        parts = (
+            text.head(comment, name, self.duration, self.seed),
+            lines,
+            text.ues(members, coverage, self.seed),
+        )
+        return "".join(f"{line}\n" for part in parts for line in part)
+
+    def _check(self) -> None:
+        for name, metres in (("spacing", self.spacing_m), ("radius", self.radius_m)):
+            if metres is not None and not 1 <= metres <= _MOST_SPACING_M:
+                raise InputError(f"{name}: expected 1 to {_MOST_SPACING_M:,.0f} m, found {metres:g}")
+        if self.area_km2 is not None and not (math.isfinite(self.area_km2) and self.area_km2 > 0):
+            raise InputError(f"area: expected square kilometres above 0, found {self.area_km2:g}")
+        for option, value in (("centre", self.centre), ("radius", self.radius_m), ("network", self.network)):
+            if value is not None and self.sites is None:
+                raise InputError(f"{option}: selects from a file of sites; there is none")
+        for option, value in (("rings", self.rings), ("area", self.area_km2)):
+            if value is not None and self.sites is not None:
+                raise InputError(f"{option}: belongs to a grid; the sites are those of {self.sites}")
+        if self.rings is not None and self.area_km2 is not None:
+            raise InputError("area: rings are given, too; expected one of them")
+        duration_ns("duration", self.duration)
+
+    def _network(self) -> tuple[int, Coverage, list[str]]:
+        """Return the number of sites, their area, and their part of the scenario."""
+        if self.sites is not None:
+            found = read(self.sites, self.centre, self.radius_m, self.network)
+            coverage = Coverage([(mast.x, mast.y) for mast in found])
+            return len(found), coverage, list(text.masts(found, self.sectors))
+        if self.rings is not None:
+            rings = self.rings
+        else:
+            rings = _DEFAULT_RINGS if self.area_km2 is None else rings_for(self.area_km2, self.spacing_m)
+        number = places(rings)
+        # The next ring bounds the areas of the outer sites.
+        every = grid(rings + 1, self.spacing_m)
+        coverage = Coverage(every[:number], every[number:])
+        return number, coverage, list(text.hexagons(rings, self.spacing_m, self.sectors))
