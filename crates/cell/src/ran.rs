@@ -867,7 +867,7 @@ impl Ran {
         let before = row(Tti(measured.0.saturating_sub(1))) * count;
         let pattern = self.radio.pattern(cell, &self.on_air[before..before + count]);
         let report = self.radio.report(cell, pattern, slot, number, measured);
-        let state = &self.radio.reports(cell)[report as usize];
+        let state = &self.radio.reports(cell)[report.index as usize];
         joined.then(|| once * self.cells[cell].downlink.whole(slot, state).0 as f64)
     }
 

@@ -8,7 +8,7 @@ use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
 use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
-use crate::radio::Radio;
+use crate::radio::{Radio, Report};
 use crate::rlc::{BufferStatus, Content, PROCESSES};
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
@@ -28,6 +28,8 @@ pub(crate) struct Downlink {
     outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
     users: Vec<User>,
+    /// UEs with data and a free HARQ process, one bit per slot.
+    ready: Vec<u64>,
     processes: Vec<[Option<Process>; PROCESSES as usize]>,
     feedback: Pipeline<Feedback>,
     /// Retransmissions that found no free RBGs, first in first out.
@@ -113,6 +115,7 @@ impl Downlink {
             grid,
             max_transmissions: setup.mac.harq_transmissions,
             users: Vec::new(),
+            ready: Vec::new(),
             processes: Vec::new(),
             feedback: Pipeline::new(),
             postponed: Vec::with_capacity(16),
@@ -133,6 +136,7 @@ impl Downlink {
     pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
+        self.ready.resize(self.users.len().div_ceil(u64::BITS as usize), 0);
         settle(&mut self.processes, slot, [None; PROCESSES as usize]);
         if let Some(outer_loop) = &mut self.outer_loop {
             outer_loop.admit(slot);
@@ -146,6 +150,7 @@ impl Downlink {
         self.scheduler.release(slot);
         self.set_queue(slot, BufferStatus::default());
         self.users[slot as usize] = User::default();
+        self.update_ready(slot);
         self.processes[slot as usize] = [None; PROCESSES as usize];
         self.feedback.retain(|answer| answer.slot() != slot);
         self.postponed.retain(|(postponed, _)| *postponed != slot);
@@ -162,6 +167,15 @@ impl Downlink {
         self.backlogged += usize::from(waiting.total() > Bytes::ZERO);
         self.backlogged -= usize::from(queue.total() > Bytes::ZERO);
         *queue = waiting;
+        self.update_ready(slot);
+    }
+
+    fn update_ready(&mut self, slot: u16) {
+        let User { queue, busy, .. } = &self.users[slot as usize];
+        let is_ready = queue.total() > Bytes::ZERO && *busy != u8::MAX;
+        let bits = &mut self.ready[usize::from(slot) / u64::BITS as usize];
+        let bit = u32::from(slot) % u64::BITS;
+        *bits = *bits & !(1 << bit) | u64::from(is_ready) << bit;
     }
 
     /// Bytes that the carrier would carry in a TTI if all RBGs were granted to the UE of a slot with this report.
@@ -201,26 +215,28 @@ impl Downlink {
         users: &[u32],
         radio: &mut Radio,
         ues: &mut UeTable,
-        mut report: impl FnMut(&mut Radio, u16) -> u32,
+        mut report: impl FnMut(&mut Radio, u16) -> Report,
     ) {
         let free = self.retransmit(tti, radio);
         if free.is_empty() {
             return;
         }
         self.views.clear();
-        if self.backlogged > 0 {
-            let uses_delay = self.scheduler.uses_delay();
-            for (slot, user) in (0..).zip(&self.users) {
-                if user.queue.total() > Bytes::ZERO && user.busy != u8::MAX && user.retransmitted != Some(tti)
-                {
-                    let report = report(radio, slot);
-                    let state = &radio.reports(cell)[report as usize];
-                    let (wideband, flat) = (state.wideband, state.flat);
-                    let head_of_line =
-                        if uses_delay { ues.get(users[slot as usize]).head_of_line(tti) } else { Span::ZERO };
-                    let queue = user.queue.total();
-                    self.views.push(UeView { queue, head_of_line, report, slot, wideband, flat });
+        let uses_delay = self.scheduler.uses_delay();
+        for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&self.ready) {
+            let mut rest = *bits;
+            while rest != 0 {
+                let slot = first + rest.trailing_zeros() as u16;
+                rest &= rest - 1;
+                let user = &self.users[slot as usize];
+                if user.retransmitted == Some(tti) {
+                    continue;
                 }
+                let Report { index, wideband, flat } = report(radio, slot);
+                let head_of_line =
+                    if uses_delay { ues.get(users[slot as usize]).head_of_line(tti) } else { Span::ZERO };
+                let queue = user.queue.total();
+                self.views.push(UeView { queue, head_of_line, report: index, slot, wideband, flat });
             }
         }
         self.grants.clear();
@@ -255,12 +271,12 @@ impl Downlink {
 
     fn send_new(&mut self, tti: Tti, slot: u16, process: u8, held: Process) {
         let Process { block, rbgs } = held;
-        let mut waiting = self.users[slot as usize].queue;
-        waiting.on_block_down(block.size);
-        self.set_queue(slot, waiting);
         let user = &mut self.users[slot as usize];
         user.busy |= 1 << process;
         user.last = process;
+        let mut waiting = user.queue;
+        waiting.on_block_down(block.size);
+        self.set_queue(slot, waiting);
         // ns-3 combines a new block with the soft bits of one that failed four times; here each block starts with none.
         self.processes[slot as usize][process as usize] = Some(held);
         if block.content.is_some() {
@@ -321,6 +337,7 @@ impl Downlink {
     fn free(&mut self, slot: u16, process: u8) {
         self.processes[slot as usize][process as usize] = None;
         self.users[slot as usize].busy &= !(1 << process);
+        self.update_ready(slot);
     }
 
     /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,

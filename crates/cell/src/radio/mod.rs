@@ -24,6 +24,7 @@ use decoder::Decoder;
 use fading::LinkFading;
 use gains::Gains;
 pub use map::{Listener, RadioMap};
+pub(crate) use reports::Report;
 use reports::Reports;
 use std::sync::Arc;
 
@@ -231,20 +232,22 @@ impl Radio {
         self.reports[cell].place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
     }
 
-    /// The index of the report of the UE in `slot` for a pattern; the report is computed if it is not cached.
-    /// `measured` is the TTI at whose start it is, or was, measured.
-    pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> u32 {
+    /// The report of the UE in `slot` for a pattern; it is computed if it is not cached. `measured` is the TTI at whose
+    /// start it is, or was, measured.
+    #[inline]
+    pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> Report {
         // A fading channel differs in each TTI.
         let version = if self.fading.is_some() { measured.0 } else { self.gains.version(ue) };
-        let (at, known) = self.reports[cell].find(place, slot, ue as u32, version);
-        if !known {
-            let report = self.measure(ue, cell, place, measured);
-            self.reports[cell].keep(at, ue as u32, version, report);
+        match self.reports[cell].find(place, slot, ue as u32, version) {
+            Some(report) => report,
+            None => {
+                let report = self.measure(ue, cell, place, measured);
+                self.reports[cell].keep(place, slot, (ue as u32, version), report)
+            }
         }
-        at as u32
     }
 
-    /// A cell's reports, by the indices that [`Radio::report`] returns.
+    /// A cell's reports, by the indices in the results of [`Radio::report`].
     pub fn reports(&self, cell: usize) -> &[ChannelState] {
         self.reports[cell].states()
     }
@@ -258,7 +261,7 @@ impl Radio {
             return Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
         }
         let report = self.report(cell, place, slot, ue, measured);
-        self.reports[cell].sinr(report as usize)
+        self.reports[cell].sinr(report.index as usize)
     }
 
     /// A report of a fading channel.

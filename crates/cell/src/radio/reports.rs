@@ -19,15 +19,29 @@ pub(crate) struct Reports {
     slots: usize,
 }
 
-/// UE and channel state of a cached report, and its mean SINR.
+/// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
 #[derive(Clone, Copy)]
 struct Measured {
     ue: u32,
+    wideband: Cqi,
+    flat: Option<Cqi>,
     version: u64,
     sinr: Db,
 }
 
-const EMPTY: Measured = Measured { ue: u32::MAX, version: 0, sinr: Db(0.0) };
+const EMPTY: Measured =
+    Measured { ue: u32::MAX, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
+
+/// A cached report.
+#[derive(Clone, Copy)]
+pub(crate) struct Report {
+    /// Index of the report among those of its cell.
+    pub index: u32,
+    /// CQI for a block over the whole carrier.
+    pub wideband: Cqi,
+    /// CQI for a block in an RBG, if it is the same in all of them.
+    pub flat: Option<Cqi>,
+}
 
 impl Reports {
     /// An empty cache with space for this many UEs.
@@ -69,17 +83,28 @@ impl Reports {
         &self.patterns[place * self.cells..][..self.cells]
     }
 
-    /// The index of a UE's report for a pattern, and whether it is cached for this state of the channel.
-    pub fn find(&self, place: usize, slot: u16, ue: u32, version: u64) -> (usize, bool) {
-        let at = place * self.slots + slot as usize;
-        let known = &self.measured[at];
-        (at, known.ue == ue && known.version == version)
+    /// A UE's report for a pattern, if it is cached for this state of the channel.
+    #[inline]
+    pub fn find(&self, place: usize, slot: u16, ue: u32, version: u64) -> Option<Report> {
+        let index = place * self.slots + slot as usize;
+        let Measured { wideband, flat, .. } = self.measured[index];
+        let is_known = self.measured[index].ue == ue && self.measured[index].version == version;
+        is_known.then_some(Report { index: index as u32, wideband, flat })
     }
 
-    /// Stores a report at the index returned by [`Reports::find`].
-    pub fn keep(&mut self, at: usize, ue: u32, version: u64, (state, sinr): (ChannelState, Db)) {
-        self.states[at] = state;
-        self.measured[at] = Measured { ue, version, sinr };
+    /// Stores a UE's report for a pattern.
+    pub fn keep(
+        &mut self,
+        place: usize,
+        slot: u16,
+        (ue, version): (u32, u64),
+        (state, sinr): (ChannelState, Db),
+    ) -> Report {
+        let index = place * self.slots + slot as usize;
+        let ChannelState { wideband, flat, .. } = state;
+        self.states[index] = state;
+        self.measured[index] = Measured { ue, wideband, flat, version, sinr };
+        Report { index: index as u32, wideband, flat }
     }
 
     /// All reports, by index.

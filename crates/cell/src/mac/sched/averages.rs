@@ -32,13 +32,20 @@ impl RateAverages {
         for average in &mut self.averages {
             *average *= 1.0 - self.weight;
         }
+        self.add(served);
+    }
+    /// Advances the averages of these UEs by one TTI, with the bytes granted to the served ones among them. No other
+    /// UE is served.
+    pub fn update_some(&mut self, slots: impl Iterator<Item = u16>, served: &[(u16, Bytes)]) {
+        for slot in slots {
+            self.averages[slot as usize] *= 1.0 - self.weight;
+        }
+        self.add(served);
+    }
+    fn add(&mut self, served: &[(u16, Bytes)]) {
         for (slot, bytes) in served {
             self.averages[*slot as usize] += self.weight * bytes.0 as f64 * 1000.0;
         }
-    }
-    /// Advances the average of one UE by one TTI.
-    pub fn update_one(&mut self, slot: u16, bytes: Bytes) {
-        self.averages[slot as usize] = self.after(slot, bytes);
     }
     /// Advances all averages by TTIs without grants.
     pub fn idle(&mut self, ttis: u64) {

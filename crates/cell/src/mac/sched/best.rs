@@ -1,7 +1,10 @@
 //! Selection of the UE with the highest metric.
 
-use super::{Candidates, Grants, Rbgs, Ties, UeView};
+use super::{Candidates, ChannelState, Grants, MAX_RBGS, Rbgs, Ties, UeView};
 use crate::phy::Cqi;
+
+/// Number of CQI values.
+const CQIS: usize = Cqi::MAX.0 as usize + 1;
 
 /// Slot at which the search for the best UE starts: the first of several UEs with equal metrics wins.
 pub(crate) struct Turn {
@@ -26,8 +29,7 @@ impl Turn {
 }
 
 /// Gives each free RBG to the UE with the highest positive metric for its CQI there. The search starts at the slot
-/// `first`, and the first of several equal metrics wins. If all UEs report a flat channel, one comparison decides for
-/// all RBGs. Returns the slot that got the first RBG.
+/// `first`, and the first of several equal metrics wins. Returns the slot that got the first RBG.
 pub(crate) fn best_per_group(
     first: u16,
     free: Rbgs,
@@ -35,20 +37,80 @@ pub(crate) fn best_per_group(
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
 ) -> Option<u16> {
-    let best = |group: u8| best(first, ues, |ue| metric(ue, ues.subband(ue, group)));
-    if ues.users.iter().all(|ue| ue.flat.is_some()) {
-        let slot = best(0)?;
-        grants.give(slot, free);
-        return Some(slot);
+    best_per_group_of(in_turn(first, ues), free, ues.reports, grants, metric)
+}
+
+/// The same for these UEs, in this order.
+pub(crate) fn best_per_group_of<'a>(
+    mut ues: impl Iterator<Item = &'a UeView>,
+    free: Rbgs,
+    reports: &[ChannelState],
+    grants: &mut Grants,
+    metric: impl Fn(&UeView, Cqi) -> f64,
+) -> Option<u16> {
+    // While all channels are flat, one comparison decides for all RBGs.
+    let mut best = Best::default();
+    while let Some(ue) = ues.next() {
+        let Some(cqi) = ue.flat else {
+            let ues = std::iter::once(ue).chain(ues);
+            return best_of_groups(ues, [best; MAX_RBGS], free, reports, grants, metric);
+        };
+        best.compare(ue, metric(ue, cqi));
+    }
+    grants.give(best.slot?, free);
+    best.slot
+}
+
+fn best_of_groups<'a>(
+    ues: impl Iterator<Item = &'a UeView>,
+    mut best: [Best; MAX_RBGS],
+    free: Rbgs,
+    reports: &[ChannelState],
+    grants: &mut Grants,
+    metric: impl Fn(&UeView, Cqi) -> f64,
+) -> Option<u16> {
+    let groups = MAX_RBGS.min((u32::BITS - free.0.leading_zeros()) as usize);
+    let mut by_cqi = [0.0; CQIS];
+    for ue in ues {
+        if let Some(cqi) = ue.flat {
+            let metric = metric(ue, cqi);
+            best[..groups].iter_mut().for_each(|best| best.compare(ue, metric));
+            continue;
+        }
+        // Few CQIs differ, and a metric costs divisions.
+        let mut known = 0u32;
+        for (best, cqi) in best[..groups].iter_mut().zip(&reports[ue.report as usize].subband) {
+            let place = usize::from(cqi.0) % CQIS;
+            if known >> place & 1 == 0 {
+                known |= 1 << place;
+                by_cqi[place] = metric(ue, *cqi);
+            }
+            best.compare(ue, by_cqi[place]);
+        }
     }
     let mut leader = None;
     for group in free.iter() {
-        if let Some(slot) = best(group) {
+        if let Some(slot) = best[usize::from(group)].slot {
             grants.give(slot, Rbgs::one(group));
             leader = leader.or(Some(slot));
         }
     }
     leader
+}
+
+/// The UE with the highest positive metric so far.
+#[derive(Clone, Copy, Default)]
+struct Best {
+    metric: f64,
+    slot: Option<u16>,
+}
+
+impl Best {
+    fn compare(&mut self, ue: &UeView, metric: f64) {
+        if metric > self.metric {
+            *self = Best { metric, slot: Some(ue.slot) };
+        }
+    }
 }
 
 /// Gives all free RBGs to the UE with the highest positive metric and returns its slot. The search starts at the slot
@@ -60,23 +122,17 @@ pub(crate) fn best_of_tti(
     grants: &mut Grants,
     metric: impl Fn(&UeView) -> f64,
 ) -> Option<u16> {
-    let slot = best(first, ues, metric)?;
-    grants.give(slot, free);
-    Some(slot)
+    let mut best = Best::default();
+    in_turn(first, ues).for_each(|ue| best.compare(ue, metric(ue)));
+    grants.give(best.slot?, free);
+    best.slot
 }
 
-/// The UE with the highest positive metric. The search starts at the slot `first`, and the first of several equal
-/// metrics wins.
-fn best(first: u16, ues: Candidates<'_>, metric: impl Fn(&UeView) -> f64) -> Option<u16> {
-    let (before, after) = ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first));
-    let mut best = None;
-    let mut highest = 0.0;
-    for ue in after.iter().chain(before) {
-        let metric = metric(ue);
-        if metric > highest {
-            highest = metric;
-            best = Some(ue.slot);
-        }
-    }
-    best
+/// The UEs from the slot `first` on, then those before it.
+fn in_turn(first: u16, ues: Candidates<'_>) -> impl Iterator<Item = &UeView> {
+    let (before, after) = match first {
+        0 => ues.users.split_at(0),
+        _ => ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first)),
+    };
+    after.iter().chain(before)
 }

@@ -1,13 +1,12 @@
 //! Priority set scheduler.
 
 use super::averages::RateAverages;
-use super::best::best_per_group;
+use super::best::best_per_group_of;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Tti};
-use std::cmp::Ordering;
 
 /// Metric of the frequency-domain step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -88,26 +87,21 @@ pub struct Pss {
     scheduled_averages: RateAverages,
     /// RBGs of the carrier.
     groups: u8,
-    ranks: Vec<Ranked>,
-    order: Vec<Ranked>,
-    selected: Vec<UeView>,
+    /// Ranks of the UEs of this TTI.
+    ranks: Vec<Rank>,
+    // Scratch list, kept for its capacity.
+    order: Vec<Rank>,
+    /// Slots of the UEs selected for the frequency domain.
+    selected: Vec<u16>,
 }
 
-/// A UE's rank in the time domain.
-#[derive(Clone, Copy)]
-struct Ranked {
-    below_target: bool,
-    metric: f64,
-    slot: u16,
-}
+/// A UE's rank in the time domain; the higher one precedes. The bits are, from the highest: whether the UE is in set
+/// 1, its metric, and its slot. The bits of floating-point numbers that are not negative are in the order of the
+/// numbers.
+type Rank = u128;
 
-impl Ranked {
-    /// Set 1 before set 2, then the higher metric, then the higher RNTI.
-    fn precedence(&self, other: &Ranked) -> Ordering {
-        (other.below_target.cmp(&self.below_target))
-            .then(other.metric.total_cmp(&self.metric))
-            .then(other.slot.cmp(&self.slot))
-    }
+fn rank(below_target: bool, metric: f64, slot: u16) -> Rank {
+    u128::from(below_target) << 127 | u128::from(metric.to_bits()) << 16 | u128::from(slot)
 }
 
 impl Pss {
@@ -126,35 +120,38 @@ impl Pss {
         }
     }
 
-    fn rank(&self, ue: &UeView) -> Ranked {
+    fn rank(&self, ue: &UeView) -> Rank {
         let average = self.averages.of(ue.slot);
         let below_target = average < self.targets[ue.slot as usize];
         let rate = self.rate_by_cqi[ue.wideband.0 as usize];
         let metric = if below_target { 1.0 / average } else { rate / average };
-        Ranked { below_target, metric, slot: ue.slot }
+        rank(below_target, metric, ue.slot)
     }
 
-    /// Fills `selected` with the UEs of the frequency domain, in ascending order of slots.
-    fn time_domain(&mut self, ues: &[UeView]) {
-        self.selected.clear();
-        //= exception pss-out-of-reach
-        let wideband_only = self.params.contenders == Contenders::Wideband;
-        let contends =
-            |ue: &&UeView| ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE));
-        self.selected.extend(ues.iter().filter(contends));
+    /// Ranks the UEs for the time domain: zero if they do not contend. Returns the lowest rank that is selected for the
+    /// frequency domain.
+    fn time_domain(&mut self, ues: &[UeView]) -> Rank {
         let mut ranks = std::mem::take(&mut self.ranks);
         ranks.clear();
-        ranks.extend(self.selected.iter().map(|ue| self.rank(ue)));
-        let users = ranks.len();
-        let wanted = self.params.multiplexed.map_or((users / 2).max(1), usize::from);
-        if wanted < users {
-            self.order.clone_from(&ranks);
-            let (_, first_out, _) = self.order.select_nth_unstable_by(wanted, Ranked::precedence);
-            let mut rank = ranks.iter();
-            self.selected
-                .retain(|_| rank.next().is_some_and(|rank| rank.precedence(first_out) == Ordering::Less));
+        ranks.resize(ues.len(), 0);
+        //= exception pss-out-of-reach
+        let wideband_only = self.params.contenders == Contenders::Wideband;
+        let mut contenders = 0;
+        for (rank, ue) in ranks.iter_mut().zip(ues) {
+            if ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE)) {
+                *rank = self.rank(ue);
+                contenders += 1;
+            }
         }
+        let wanted = self.params.multiplexed.map_or((contenders / 2).max(1), usize::from);
+        let lowest = if wanted < contenders {
+            self.order.clone_from(&ranks);
+            *self.order.select_nth_unstable(ues.len() - wanted).1
+        } else {
+            1
+        };
         self.ranks = ranks;
+        lowest
     }
 }
 
@@ -166,13 +163,16 @@ impl Scheduler for Pss {
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.time_domain(ues.users);
+        let lowest = self.time_domain(ues.users);
+        let selected = ues.users.iter().zip(&self.ranks).filter(|(_, rank)| **rank >= lowest);
+        let selected = selected.map(|(ue, _)| ue);
+        self.selected.clear();
+        self.selected.extend(selected.clone().map(|ue| ue.slot));
         let weight = |ue: &UeView| {
             let target = self.targets[ue.slot as usize];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
-        let selected = Candidates { users: &self.selected, ..ues };
-        best_per_group(0, free, selected, grants, |ue, cqi| {
+        best_per_group_of(selected, free, ues.reports, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
                     self.rate_by_cqi[cqi.0 as usize] / self.scheduled_averages.of(ue.slot)
@@ -189,11 +189,7 @@ impl Scheduler for Pss {
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        for ue in &self.selected {
-            let bytes =
-                served.iter().find(|(slot, _)| *slot == ue.slot).map_or(Bytes::ZERO, |(_, bytes)| *bytes);
-            self.scheduled_averages.update_one(ue.slot, bytes);
-        }
+        self.scheduled_averages.update_some(self.selected.iter().copied(), served);
         self.averages.update(served);
     }
 
