@@ -6,6 +6,7 @@ pub mod bit_channel;
 pub mod error_model;
 pub mod fading;
 pub mod link_budget;
+pub mod nr;
 pub mod propagation;
 pub mod shadowing;
 pub mod tables;
