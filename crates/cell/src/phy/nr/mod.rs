@@ -1,6 +1,7 @@
 //! NR's physical layer: tables and functions of TS 38.101, TS 38.211 to TS 38.214 and TS 38.306, all pure.
 
 pub mod carrier;
+pub mod ldpc;
 pub mod slots;
 pub mod tables;
 pub mod tdd;

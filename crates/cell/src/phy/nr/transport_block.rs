@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_full_carrier_by_hand() {
-        // 273 x 132 x 8 x 948 / 1024 = 266889.09; less 24: 266865.09; step 2^(18 - 5) = 8192; 32.58 -> 33 x 8192 = 270336;
+        // 273 x 132 x 8 x 948 / 1024 = 266889.09; less 24; step 2^(18 - 5) = 8192; 32.58 -> 33 x 8192 = 270336;
         // C = ceil(270360 / 8424) = 33; 8 x 33 x ceil(270360 / 264) - 24 = 264 x 1025 - 24
         let highest = Table::Qam256.mcs(Mcs(27)).unwrap();
         assert_eq!(size(highest, ONE_DMRS, Prbs(273), 1), 264 * 1025 - 24);
