@@ -141,16 +141,16 @@ impl LinkFading {
             // 0.3 dB.
             if self.interference && received[cell] >= WEAK * total {
                 let faded = self.downlink.gains(&mut self.line, (ue, cell), place, tti);
-                for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {
-                    if sent.contains((prb / self.rbg_prbs) as u8) {
-                        *disturbance += received[cell] * f64::from(faded[prb]);
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
+                for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
+                    for (disturbance, gain) in group.iter_mut().zip(faded) {
+                        *disturbance += received[cell] * f64::from(*gain);
                     }
                 }
             } else {
-                for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {
-                    if sent.contains((prb / self.rbg_prbs) as u8) {
-                        *disturbance += received[cell];
-                    }
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
+                for (_, group) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
+                    group.iter_mut().for_each(|disturbance| *disturbance += received[cell]);
                 }
             }
         }

@@ -82,20 +82,23 @@ impl Gains {
     /// Moves a UE.
     pub fn place(&mut self, ue: usize, position: Position) {
         let first = ue * self.cells.len();
+        let mut shadowing = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
+        // The sectors of a site share their path loss.
+        let mut before: Option<(Position, [Db; 2])> = None;
         for (cell, mast) in (0..).zip(&self.cells) {
             let link = first + cell as usize;
             let Mast { site, power_per_prb, .. } = mast;
-            let shadowing = self
-                .shadowing
-                .as_ref()
-                .map_or(Db(0.0), |shadowing| shadowing.loss(ue as u32, site.site, cell));
-            let gain = mast.gain(position) - shadowing;
-            let loss = |frequency: Hertz| {
-                let link = LinkGeometry { a: site.position, b: position, frequency };
-                self.propagation.path_loss(&link) - gain
+            let [down, up] = match before {
+                Some((there, losses)) if there == site.position => losses,
+                _ => [self.downlink_frequency, self.uplink_frequency].map(|frequency| {
+                    self.propagation.path_loss(&LinkGeometry { a: site.position, b: position, frequency })
+                }),
             };
-            self.received[link] = (*power_per_prb - loss(self.downlink_frequency)).milliwatts();
-            self.uplink[link] = (-loss(self.uplink_frequency)).linear();
+            before = Some((site.position, [down, up]));
+            let shadowed = shadowing.as_mut().map_or(Db(0.0), |losses| losses.to(site.site, cell));
+            let gain = mast.gain(position) - shadowed;
+            self.received[link] = (*power_per_prb - (down - gain)).milliwatts();
+            self.uplink[link] = (-(up - gain)).linear();
         }
         self.changes[ue] += 1;
     }
