@@ -50,8 +50,6 @@ const SAMPLE_PERIOD: u64 = 10;
 const UPLINK_DURATION: Span = Span::from_nanos(928_571);
 /// Entry of a free slot.
 const FREE_SLOT: u32 = u32::MAX;
-/// TTIs of past transmissions kept for channel reports.
-const REMEMBERED_TTIS: u64 = 16;
 
 /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
 pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
@@ -74,7 +72,9 @@ pub struct Ran {
     cqi_delay: u64,
     srs_period: u64,
     next: Tti,
-    /// Data transmissions of the last TTIs: `[tti % REMEMBERED_TTIS * cells + cell]`.
+    /// TTIs whose transmissions are kept for channel reports.
+    remembered: u64,
+    /// Data transmissions of the last TTIs: `[tti % remembered * cells + cell]`.
     on_air: Vec<crate::mac::sched::Rbgs>,
     /// UEs with a report from RLC to the MAC since the last TTI.
     fresh: Vec<u32>,
@@ -225,8 +225,11 @@ impl Ran {
         let mut ues: Vec<Ue> =
             (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
         ues.iter_mut().zip(positions).for_each(|(ue, position)| ue.position = position);
+        let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
+        let remembered = remembered(cqi_period, cqi_delay);
         Ok(Ran {
-            on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
+            remembered,
+            on_air: vec![Default::default(); remembered as usize * cells.len()],
             radio,
             cells,
             table: UeTable::new(setup, ues),
@@ -236,8 +239,8 @@ impl Ran {
             schemes,
             request_period: setup.mac.request_period.ttis(),
             fresh: Vec::with_capacity(setup.ues.len()),
-            cqi_period: u64::from(setup.radio.cqi_period),
-            cqi_delay: u64::from(setup.radio.cqi_delay),
+            cqi_period,
+            cqi_delay,
             srs_period: u64::from(srs_period),
             next: Tti(0),
             decoded_down: Vec::with_capacity(16),
@@ -412,8 +415,8 @@ impl Ran {
     /// Accounts for skipped TTIs: averages decay, nothing was on air.
     fn wake(&mut self, tti: Tti, skipped: u64) {
         let cells = self.cells.len();
-        for back in 1..=skipped.min(REMEMBERED_TTIS) {
-            let row = row(Tti(tti.0 - back)) * cells;
+        for back in 1..=skipped.min(self.remembered) {
+            let row = row(Tti(tti.0 - back), self.remembered) * cells;
             self.on_air[row..row + cells].fill(Default::default());
         }
         for cell in &mut self.cells {
@@ -506,7 +509,7 @@ impl Ran {
                 let phase = phases[slot as usize];
                 let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, self.cqi_period, self.cqi_delay);
-                    let before = row(Tti(measured.0.saturating_sub(1))) * count;
+                    let before = row(Tti(measured.0.saturating_sub(1)), self.remembered) * count;
                     (radio.pattern(number, &on_air[before..before + count]), measured)
                 });
                 radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
@@ -520,7 +523,7 @@ impl Ran {
         self.sound(tti);
         let Ran { radio, cells, table, on_air, signals, .. } = self;
         let count = cells.len();
-        let now = &mut on_air[row(tti) * count..][..count];
+        let now = &mut on_air[row(tti, self.remembered) * count..][..count];
         for (sent, cell) in now.iter_mut().zip(cells.iter()) {
             *sent = cell.downlink.on_air(tti);
         }
@@ -568,7 +571,7 @@ impl Ran {
 
     fn sample_sinr(&mut self, tti: Tti) {
         let count = self.cells.len();
-        let before = row(Tti(tti.0.saturating_sub(1))) * count;
+        let before = row(Tti(tti.0.saturating_sub(1)), self.remembered) * count;
         for (number, ue) in self.table.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
             let on_air = &self.on_air[before..before + count];
             let place = self.radio.pattern(ue.cell, on_air);
@@ -864,7 +867,7 @@ impl Ran {
         let phase = self.cells[cell].phases[usize::from(slot)];
         let measured = measured_at(self.next, phase, self.cqi_period, self.cqi_delay);
         let count = self.cells.len();
-        let before = row(Tti(measured.0.saturating_sub(1))) * count;
+        let before = row(Tti(measured.0.saturating_sub(1)), self.remembered) * count;
         let pattern = self.radio.pattern(cell, &self.on_air[before..before + count]);
         let report = self.radio.report(cell, pattern, slot, number, measured);
         let state = &self.radio.reports(cell)[report.index as usize];
@@ -904,8 +907,13 @@ fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
     Tti(newest.saturating_sub(age))
 }
 
-fn row(tti: Tti) -> usize {
-    (tti.0 % REMEMBERED_TTIS) as usize
+/// TTIs from the one before the oldest measurement in use to the current one.
+fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
+    cqi_period + cqi_delay + 1
+}
+
+fn row(tti: Tti, remembered: u64) -> usize {
+    (tti.0 % remembered) as usize
 }
 
 fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
@@ -926,5 +934,24 @@ fn srs_period(setup: &RanSetup, users: usize) -> Result<u16, Unbuildable> {
                 "a cell serves at most 320 UEs, one per sounding offset, but one cell has {users}"
             ))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transmissions_that_a_report_measures_are_remembered() {
+        for period in 1..=160 {
+            for delay in 1..=12 {
+                let kept = remembered(period, delay);
+                let oldest = (400..400 + period).flat_map(|tti| {
+                    (0..period)
+                        .map(move |phase| tti + 1 - measured_at(Tti(tti), phase as u16, period, delay).0)
+                });
+                assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
+            }
+        }
     }
 }
