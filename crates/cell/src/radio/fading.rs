@@ -1,7 +1,7 @@
 //! Fading of all links, TTI by TTI.
 
-use super::UplinkSignal;
-use super::gains::Gains;
+use super::gains::{Gains, Link};
+use super::{Interference, UplinkSignal};
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
@@ -85,7 +85,8 @@ impl LinkFading {
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
                 sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
-                drawn: vec![None; links],
+                drawn: vec![Vec::new(); setup.ues.len()],
+                free: Vec::new(),
                 known: vec![None; CACHED],
                 gains: vec![0.0; CACHED * usize::from(prbs.0)],
             }
@@ -122,78 +123,93 @@ impl LinkFading {
         *motion = Motion { place: to, since: now, velocity };
     }
 
-    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
+    /// Frees the memory of a UE's links to other cells than these.
+    pub fn keep(&mut self, ue: usize, links: &[Link]) {
+        self.downlink.keep(ue, links);
+        self.uplink.keep(ue, links);
+    }
+
+    /// The linear SINR of the last computation on each PRB.
+    pub fn sinrs(&self) -> &[f64] {
+        &self.sinrs
+    }
+
+    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs. `floor` is the
+    /// power per PRB in mW of noise and cells that are not neighbours.
     pub fn downlink(
         &mut self,
         gains: &Gains,
         (ue, serving): (usize, usize),
+        floor: f64,
         sent: impl Fn(usize) -> Rbgs,
         tti: Tti,
     ) -> &[f64] {
-        let received = gains.received(ue);
-        let others = || (0..received.len()).filter(|cell| *cell != serving && !sent(*cell).is_empty());
-        let total = gains.ue_noise(ue) + others().map(|cell| received[cell]).sum::<f64>();
+        let others = || {
+            let sent = |link: &Link| (link.cell as usize, link.received, sent(link.cell as usize));
+            gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
+        };
+        let total = floor + others().map(|(_, received, _)| received).sum::<f64>();
         let place = self.motions[ue].at(tti);
-        self.disturbance.fill(gains.ue_noise(ue));
-        for cell in others() {
-            let sent = sent(cell);
+        self.disturbance.fill(floor);
+        for (cell, received, sent) in others() {
             // Each fading interferer costs as much as the signal. Forty of those kept constant would change the sum by
             // 0.3 dB.
-            if self.interference && received[cell] >= WEAK * total {
+            if self.interference && received >= WEAK * total {
                 let faded = self.downlink.gains(&mut self.line, (ue, cell), place, tti);
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
                 for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
                     for (disturbance, gain) in group.iter_mut().zip(faded) {
-                        *disturbance += received[cell] * f64::from(*gain);
+                        *disturbance += received * f64::from(*gain);
                     }
                 }
             } else {
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs);
                 for (_, group) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
-                    group.iter_mut().for_each(|disturbance| *disturbance += received[cell]);
+                    group.iter_mut().for_each(|disturbance| *disturbance += received);
                 }
             }
         }
+        let signal = gains.link(ue, serving).received;
         let own = self.downlink.gains(&mut self.line, (ue, serving), place, tti);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
-            *sinr = received[serving] * f64::from(own[prb]) / self.disturbance[prb];
+            *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
         }
         &self.sinrs
     }
 
-    /// The linear SINR of a UE at a cell on each PRB of its transmission, while others send to other cells.
-    pub fn uplink<'a>(
+    /// The linear SINR of a UE at a cell on each PRB of its transmission, while others send to other cells. `floor` is
+    /// the power per PRB in mW of noise and distant UEs.
+    pub fn uplink(
         &mut self,
         gains: &Gains,
-        cell: usize,
+        (cell, floor): (usize, f64),
         signal: &UplinkSignal,
-        others: impl Iterator<Item = &'a UplinkSignal> + Clone,
+        others: &[Interference],
         tti: Tti,
     ) -> &[f64] {
-        let received = |signal: &UplinkSignal| signal.power * gains.uplink(signal.ue as usize, cell);
         let range =
             |signal: &UplinkSignal| usize::from(signal.first)..usize::from(signal.first + signal.prbs);
-        let total = gains.cell_noise(cell) + others.clone().map(received).sum::<f64>();
-        self.disturbance.fill(gains.cell_noise(cell));
-        for other in others {
-            let power = received(other);
-            if self.interference && power >= WEAK * total {
+        let total = floor + others.iter().map(|other| other.received).sum::<f64>();
+        self.disturbance.fill(floor);
+        for Interference { signal: other, received } in others {
+            if self.interference && *received >= WEAK * total {
                 let ue = other.ue as usize;
                 let place = self.motions[ue].at(tti);
                 let faded = self.uplink.gains(&mut self.line, (ue, cell), place, tti);
                 for prb in range(other) {
-                    self.disturbance[prb] += power * f64::from(faded[prb]);
+                    self.disturbance[prb] += received * f64::from(faded[prb]);
                 }
             } else {
                 for prb in range(other) {
-                    self.disturbance[prb] += power;
+                    self.disturbance[prb] += received;
                 }
             }
         }
         let ue = signal.ue as usize;
+        let received = signal.power * gains.link(ue, cell).uplink;
         let own = self.uplink.gains(&mut self.line, (ue, cell), self.motions[ue].at(tti), tti);
         for prb in range(signal) {
-            self.sinrs[prb] = received(signal) * f64::from(own[prb]) / self.disturbance[prb];
+            self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
         &self.sinrs[range(signal)]
     }
@@ -207,8 +223,10 @@ struct LinkDirection {
     cells: usize,
     /// Sinusoids of the links used so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    /// Start of a link's sinusoids, `[ue * cells + cell]`.
-    drawn: Vec<Option<usize>>,
+    /// Cells of each UE's links used so far, in order, with the start of their sinusoids.
+    drawn: Vec<Vec<(u32, usize)>>,
+    /// Starts of sinusoids that no link uses.
+    free: Vec<usize>,
     /// Link and TTI of the gains in each row of `gains`.
     known: Vec<Option<(usize, Tti)>>,
     /// `[row * prbs + prb]`
@@ -216,6 +234,18 @@ struct LinkDirection {
 }
 
 impl LinkDirection {
+    /// Frees the sinusoids of a UE's links to other cells than these.
+    fn keep(&mut self, ue: usize, links: &[Link]) {
+        let LinkDirection { drawn, free, .. } = self;
+        drawn[ue].retain(|(cell, first)| {
+            let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
+            if !stays {
+                free.push(*first);
+            }
+            stays
+        });
+    }
+
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(
         &mut self,
@@ -231,13 +261,17 @@ impl LinkDirection {
         if self.known[row] != Some((link, tti)) {
             self.known[row] = Some((link, tti));
             let count = line.sinusoids();
-            let first = *self.drawn[link].get_or_insert_with(|| {
-                let first = self.sinusoids.len();
-                self.sinusoids.resize(first + count, Sinusoid::default());
-                let stream = self.stream.child(ue as u64).child(cell as u64);
-                line.draw(stream, &mut self.sinusoids[first..]);
-                first
-            });
+            let first = match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
+                Ok(index) => self.drawn[ue][index].1,
+                Err(index) => {
+                    let first = self.free.pop().unwrap_or(self.sinusoids.len());
+                    self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
+                    let stream = self.stream.child(ue as u64).child(cell as u64);
+                    line.draw(stream, &mut self.sinusoids[first..first + count]);
+                    self.drawn[ue].insert(index, (cell as u32, first));
+                    first
+                }
+            };
             let sinusoids = &self.sinusoids[first..first + count];
             let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
             line.gains(sinusoids, place, gains);
@@ -304,8 +338,9 @@ mod tests {
         let setup = setup(other, eva(None, interference));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let alone = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(7)).to_vec();
-        let disturbed = links.downlink(&gains, (0, 0), |_| Rbgs::first(17), Tti(7));
+        let noise = gains.ue_noise(0);
+        let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -329,11 +364,11 @@ mod tests {
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(tti));
+            let sinrs = links.downlink(&gains, (0, 0), gains.ue_noise(0), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
-        let expected = gains.received(0)[0] / gains.ue_noise(0);
+        let expected = gains.link(0, 0).received / gains.ue_noise(0);
         let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
         assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         for tti in [19_000, 5, 777] {
@@ -346,9 +381,9 @@ mod tests {
         let setup = setup(600.0, eva(None, true));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let down = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(1)).to_vec();
+        let down = links.downlink(&gains, (0, 0), gains.ue_noise(0), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
-        let up = links.uplink(&gains, 0, &signal, [].iter(), Tti(1));
+        let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);
         let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
         assert!(varies(&ratios));
