@@ -22,11 +22,10 @@ const WEAK: f64 = 0.01;
 ///
 /// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
 pub(crate) struct LinkFading {
-    line: DelayLine,
     rbg_prbs: usize,
     interference: bool,
-    downlink: LinkDirection,
-    uplink: LinkDirection,
+    downlink: Links,
+    uplink: Links,
     /// By UE.
     motions: Vec<Motion>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
@@ -76,8 +75,7 @@ impl LinkFading {
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
         };
-        let line = DelayLine::new(fading.taps(), prbs);
-        let direction = |name, frequency: Hertz| {
+        let direction = |name, frequency: Hertz, line: DelayLine| {
             let links = setup.ues.len() * setup.cells.len();
             LinkDirection {
                 stream: Stream::new(setup.seed, name),
@@ -88,21 +86,29 @@ impl LinkFading {
                 drawn: vec![Vec::new(); setup.ues.len()],
                 free: Vec::new(),
                 known: vec![None; CACHED],
-                gains: vec![0.0; CACHED * usize::from(prbs.0)],
+                gains: vec![0.0; CACHED * line.points()],
+                line,
             }
+        };
+        let coarse = setup.radio.neighbours(setup.cells.len()).is_some();
+        let links = |[own, interferers]: [&'static str; 2], frequency| Links {
+            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs)),
+            interferers: coarse.then(|| {
+                let line = DelayLine::coarse(fading.taps(), prbs, Prbs(rbg_prbs));
+                direction(interferers, frequency, line)
+            }),
         };
         Some(LinkFading {
             rbg_prbs: rbg_prbs.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
-            downlink: direction("downlink fading", carrier.downlink_frequency),
-            uplink: direction("uplink fading", carrier.uplink_frequency),
+            downlink: links(["downlink fading", "downlink fading of interferers"], carrier.downlink_frequency),
+            uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
             frequency: carrier.downlink_frequency,
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
-            line,
         })
     }
 
@@ -155,11 +161,16 @@ impl LinkFading {
             // Each fading interferer costs as much as the signal. Forty of those kept constant would change the sum by
             // 0.3 dB.
             if self.interference && received >= WEAK * total {
-                let faded = self.downlink.gains(&mut self.line, (ue, cell), place, tti);
-                let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
+                let (faded, width) = self.downlink.interferer((ue, cell), place, tti, self.rbg_prbs);
+                let values = faded.chunks(self.rbg_prbs / width);
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(values);
                 for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
-                    for (disturbance, gain) in group.iter_mut().zip(faded) {
-                        *disturbance += received * f64::from(*gain);
+                    if let [gain] = faded {
+                        group.iter_mut().for_each(|disturbance| *disturbance += received * f64::from(*gain));
+                    } else {
+                        for (disturbance, gain) in group.iter_mut().zip(faded) {
+                            *disturbance += received * f64::from(*gain);
+                        }
                     }
                 }
             } else {
@@ -170,7 +181,7 @@ impl LinkFading {
             }
         }
         let signal = gains.link(ue, serving).received;
-        let own = self.downlink.gains(&mut self.line, (ue, serving), place, tti);
+        let own = self.downlink.own.gains((ue, serving), place, tti);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
             *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -195,9 +206,9 @@ impl LinkFading {
             if self.interference && *received >= WEAK * total {
                 let ue = other.ue as usize;
                 let place = self.motions[ue].at(tti);
-                let faded = self.uplink.gains(&mut self.line, (ue, cell), place, tti);
+                let (faded, width) = self.uplink.interferer((ue, cell), place, tti, self.rbg_prbs);
                 for prb in range(other) {
-                    self.disturbance[prb] += received * f64::from(faded[prb]);
+                    self.disturbance[prb] += received * f64::from(faded[prb / width]);
                 }
             } else {
                 for prb in range(other) {
@@ -207,7 +218,7 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.link(ue, cell).uplink;
-        let own = self.uplink.gains(&mut self.line, (ue, cell), self.motions[ue].at(tti), tti);
+        let own = self.uplink.own.gains((ue, cell), self.motions[ue].at(tti), tti);
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -215,8 +226,41 @@ impl LinkFading {
     }
 }
 
-/// One direction of all links.
+/// Links of one direction.
+struct Links {
+    own: LinkDirection,
+    /// Interferers, if distant cells count by their mean power: coarse, since several add up. `None`: they are like the
+    /// UE's own link.
+    interferers: Option<LinkDirection>,
+}
+
+impl Links {
+    /// The gains of an interferer, and the number of PRBs for which one of them is valid.
+    fn interferer(
+        &mut self,
+        link: (usize, usize),
+        place: Wavelengths,
+        tti: Tti,
+        rbg_prbs: usize,
+    ) -> (&[f32], usize) {
+        match &mut self.interferers {
+            Some(interferers) => (interferers.gains(link, place, tti), rbg_prbs),
+            None => (self.own.gains(link, place, tti), 1),
+        }
+    }
+
+    /// Frees the memory of a UE's links to other cells than these.
+    fn keep(&mut self, ue: usize, links: &[Link]) {
+        self.own.keep(ue, links);
+        if let Some(interferers) = &mut self.interferers {
+            interferers.keep(ue, links);
+        }
+    }
+}
+
+/// One direction of all links, or of those to interferers.
 struct LinkDirection {
+    line: DelayLine,
     stream: Stream,
     /// Ratio of this direction's carrier frequency to the downlink's.
     scale: f64,
@@ -249,7 +293,6 @@ impl LinkDirection {
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(
         &mut self,
-        line: &mut DelayLine,
         (ue, cell): (usize, usize),
         place: Wavelengths,
         tti: Tti,
@@ -260,6 +303,7 @@ impl LinkDirection {
         let gains = &mut self.gains[row * prbs..][..prbs];
         if self.known[row] != Some((link, tti)) {
             self.known[row] = Some((link, tti));
+            let line = &mut self.line;
             let count = line.sinusoids();
             let first = match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
                 Ok(index) => self.drawn[ue][index].1,
