@@ -96,10 +96,10 @@ pub struct Radio {
     pub position_period: Span,
     /// Received power of a cell above which it is a UE's neighbour, as a fraction of noise and all other cells at full
     /// power. The transmissions of neighbours interfere PRB by PRB, those of all other cells by their mean power. Zero:
-    /// all cells are neighbours; `none`: zero in networks of up to 48 cells, 0.01 in larger ones.
+    /// all cells are neighbours; `none`: zero in networks of up to 48 cells, 0.003 in larger ones.
     //= exception distant-cells-by-their-mean
     #[param(default = None, range = 0.0..=0.5)]
-    #[param(unit = "1", source = "a choice: an error of at most 0.3 dB in a network of 57 cells")]
+    #[param(unit = "1", source = "a choice: errors of the reported efficiency below 0.5 % on average")]
     pub neighbour_threshold: Option<f64>,
     /// Whether control channels (PCFICH and PDCCH) can be lost.
     #[param(default = true, unit = "1", source = "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled")]
@@ -118,7 +118,7 @@ pub struct Radio {
 /// Number of cells up to which interference is computed exactly by default.
 const EXACT_CELLS: usize = 48;
 /// Threshold of neighbours by default in larger networks.
-const NEIGHBOUR_THRESHOLD: f64 = 0.01;
+const NEIGHBOUR_THRESHOLD: f64 = 0.003;
 
 impl Radio {
     /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.

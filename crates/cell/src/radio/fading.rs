@@ -1,6 +1,7 @@
 //! Fading of all links, TTI by TTI.
 
 use super::gains::{Gains, Link};
+use super::on_air::Floor;
 use super::{Interference, UplinkSignal};
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
@@ -140,13 +141,12 @@ impl LinkFading {
         &self.sinrs
     }
 
-    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs. `floor` is the
-    /// power per PRB in mW of noise and cells that are not neighbours.
+    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
     pub fn downlink(
         &mut self,
         gains: &Gains,
         (ue, serving): (usize, usize),
-        floor: f64,
+        floor: Floor<'_>,
         sent: impl Fn(usize) -> Rbgs,
         tti: Tti,
     ) -> &[f64] {
@@ -154,9 +154,11 @@ impl LinkFading {
             let sent = |link: &Link| (link.cell as usize, link.received, sent(link.cell as usize));
             gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
         };
-        let total = floor + others().map(|(_, received, _)| received).sum::<f64>();
+        let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
         let place = self.motions[ue].at(tti);
-        self.disturbance.fill(floor);
+        for (rbg, group) in self.disturbance.chunks_mut(self.rbg_prbs).enumerate() {
+            group.fill(floor.at(rbg));
+        }
         for (cell, received, sent) in others() {
             // Each fading interferer costs as much as the signal. Forty of those kept constant would change the sum by
             // 0.3 dB.
@@ -335,6 +337,7 @@ mod tests {
     use crate::bearer::Bearer;
     use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
+    use crate::radio::on_air::Activity;
     use crate::settings::CellSite;
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
@@ -377,12 +380,16 @@ mod tests {
         fading::Spec::Eva(fading::eva::Params { speed, doppler: None, interference })
     }
 
+    fn noise(gains: &Gains) -> Floor<'static> {
+        Floor { noise: gains.ue_noise(0), far: 0.0, activity: &Activity::NONE }
+    }
+
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let noise = gains.ue_noise(0);
+        let noise = noise(&gains);
         let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
         let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
@@ -408,7 +415,7 @@ mod tests {
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs = links.downlink(&gains, (0, 0), gains.ue_noise(0), |_| Rbgs::default(), Tti(tti));
+            let sinrs = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
@@ -425,7 +432,7 @@ mod tests {
         let setup = setup(600.0, eva(None, true));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let down = links.downlink(&gains, (0, 0), gains.ue_noise(0), |_| Rbgs::default(), Tti(1)).to_vec();
+        let down = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
         let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);

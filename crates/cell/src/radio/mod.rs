@@ -27,7 +27,7 @@ pub(crate) use gains::Link;
 use gains::{Gains, strongest};
 pub use map::{Listener, RadioMap};
 pub(crate) use reports::Report;
-use on_air::OnAir;
+use on_air::{Activity, Floor, OnAir};
 use reports::Reports;
 use std::sync::Arc;
 
@@ -208,18 +208,18 @@ impl Radio {
         best.map(|link| link.cell as usize)
     }
 
-    /// Noise at a UE, and the mean interference of the cells that are not its neighbours, per PRB in mW.
-    fn floor(&self, ue: usize) -> f64 {
-        self.gains.ue_noise(ue) + self.gains.far(ue) * self.on_air.activity()
+    /// Noise and mean interference at a UE.
+    fn floor<'a>(&self, ue: usize, activity: &'a Activity) -> Floor<'a> {
+        Floor { noise: self.gains.ue_noise(ue), far: self.gains.far(ue), activity }
     }
 
     /// Noise and interference per PRB in mW at a UE in an RBG.
-    fn disturbance(&self, floor: f64, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
+    fn disturbance(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
         let links = self.gains.links(ue).iter();
         let interference = links
             .filter(|link| link.cell as usize != serving && on_air[link.cell as usize].contains(group))
             .map(|link| link.received);
-        floor + interference.sum::<f64>()
+        floor.at(group.into()) + interference.sum::<f64>()
     }
 
     /// Receives a block at a UE on `rbgs` in the TTI on air. Adds to the block's soft bits and returns
@@ -236,7 +236,7 @@ impl Radio {
     }
 
     fn measure_block(&mut self, ue: usize, serving: usize, rbgs: Rbgs) {
-        let floor = self.floor(ue);
+        let floor = self.floor(ue, self.on_air.activity());
         let on_air = self.on_air.at(self.on_air.row(self.now));
         if let Some(Faded { links, .. }) = &mut self.fading {
             let sinrs = links.downlink(&self.gains, (ue, serving), floor, |cell| on_air[cell], self.now);
@@ -267,9 +267,9 @@ impl Radio {
 
     /// The SINR of control channels over a fading channel in the TTI on air. `None` if channels do not fade.
     pub fn faded_control_sinr(&mut self, ue: usize) -> Option<Db> {
+        let floor = self.floor(ue, &Activity::FULL);
         let Faded { links, .. } = self.fading.as_mut()?;
         let everywhere = |_| Rbgs(u32::MAX);
-        let floor = self.gains.ue_noise(ue) + self.gains.far(ue);
         Some(effective(links.downlink(&self.gains, (ue, self.serving[ue].0), floor, everywhere, self.now)))
     }
 
@@ -297,15 +297,14 @@ impl Radio {
         self.reports[cell].place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
     }
 
-    /// The transmissions at a place of a cell's reports, by cell, and the noise with the mean interference of a UE's
-    /// distant cells there.
-    fn place_of(&self, cell: usize, place: usize, ue: usize) -> (&[Rbgs], f64) {
+    /// The transmissions at a place of a cell's reports, by cell, with noise and mean interference at a UE.
+    fn place_of(&self, cell: usize, place: usize, ue: usize) -> (&[Rbgs], Floor<'_>) {
         if self.gains.are_complete() {
-            (self.reports[cell].pattern(place), self.gains.ue_noise(ue))
+            (self.reports[cell].pattern(place), self.floor(ue, &Activity::NONE))
         } else if place == self.on_air.rows() {
-            (self.on_air.silence(), self.gains.ue_noise(ue))
+            (self.on_air.silence(), self.floor(ue, &Activity::NONE))
         } else {
-            (self.on_air.at(place), self.floor(ue))
+            (self.on_air.at(place), self.floor(ue, self.on_air.activity()))
         }
     }
 
@@ -531,4 +530,166 @@ fn effective(prbs: &[f64]) -> Db {
     // Values far below 1 lose precision in 1 + SINR; there capacity is proportional to SINR.
     let is_small = sinr < 1e-9;
     Db::from_linear(if is_small { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bearer::Bearer;
+    use crate::phy::tables::cqi_efficiency;
+    use crate::phy::{antenna, fading};
+    use crate::settings::{CellSite, UeSite};
+    use crate::{RadioSettings, mobility};
+    use airwnd_kernel::Stream;
+    use airwnd_units::{Degrees, Span, Speed};
+
+    const UES: usize = 300;
+    const LAST: u64 = 4000;
+    /// TTIs between two measurements.
+    const APART: u64 = 100;
+
+    /// A hexagonal network of 19 sites, 500 m apart, with 57 cells, and UEs between them.
+    fn network(fading: fading::Spec, threshold: f64) -> Radio {
+        let height = 500.0 * libm::sqrt(0.75);
+        let row = |row: i32| {
+            let (sites, y) = (5 - row.abs(), f64::from(row) * height);
+            (0..sites).map(move |site| [(f64::from(site) - f64::from(sites - 1) / 2.0) * 500.0, y])
+        };
+        let sites: Vec<[f64; 2]> = (-2..=2).flat_map(row).collect();
+        let sector = |(site, [x, y]): (u32, &[f64; 2])| {
+            [30.0, 150.0, 270.0].map(|boresight| CellSite {
+                site,
+                position: Position::new(*x, *y, 30.0),
+                boresight: Degrees(boresight),
+                antenna: antenna::Spec::Parabolic(Default::default()),
+                power: Dbm(46.0),
+                noise_figure: Db(5.0),
+            })
+        };
+        let mut places = Stream::new(7, "places");
+        let mut between = || (places.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * 2000.0 - 1000.0;
+        let ue = |_| UeSite {
+            position: Position::new(between(), between(), 1.5),
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
+            noise_figure: Db(9.0),
+            cell: None,
+            srs_offset: None,
+            bearer: Bearer::default(),
+        };
+        let setup = RanSetup {
+            carrier: Default::default(),
+            radio: RadioSettings { fading, neighbour_threshold: Some(threshold), ..Default::default() },
+            mac: Default::default(),
+            rlc: Default::default(),
+            handover: Default::default(),
+            x2_delay: Span::ZERO,
+            cells: (0..).zip(&sites).flat_map(sector).collect(),
+            ues: (0..UES).map(ue).collect(),
+            seed: 1,
+        };
+        let mut radio = Radio::new(&setup, 8);
+        (0..setup.cells.len()).for_each(|cell| radio.reserve(cell, UES));
+        (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
+        radio
+    }
+
+    /// The mean efficiency in bit/s/Hz of the CQIs of each UE's reports, while each cell sends on each RBG with this
+    /// probability.
+    fn efficiencies(radio: &mut Radio, load: f64) -> Vec<f64> {
+        let sending = Stream::new(3, "sending");
+        let mut found = Vec::new();
+        for tti in 0..=LAST {
+            radio.begin(Tti(tti));
+            let sends = |cell: usize, rbg: u8| {
+                sending.child(cell as u64).child(rbg.into()).at(tti) < load || rbg == 0
+            };
+            let rbgs = radio.rbgs();
+            let sent = |cell| {
+                let rbgs = (0..rbgs).filter(|rbg| sends(cell, *rbg));
+                rbgs.map(Rbgs::one).fold(Rbgs::default(), Rbgs::union)
+            };
+            let cells = radio.reports.len();
+            radio.transmit((0..cells).map(sent));
+            if tti >= LAST / 4 && tti.is_multiple_of(APART) {
+                for ue in 0..UES {
+                    let cell = radio.serving[ue].0;
+                    let place = radio.pattern(cell, Tti(tti + 1));
+                    let report = radio.report(cell, place, ue as u16, ue, Tti(tti + 1));
+                    let state = &radio.reports(cell)[report.index as usize];
+                    let cqis = (0..rbgs).map(|rbg| cqi_efficiency(state.subband[usize::from(rbg)]));
+                    found.push(cqis.sum::<f64>() / f64::from(rbgs));
+                }
+            }
+        }
+        found
+    }
+
+    fn flat() -> fading::Spec {
+        fading::Spec::NoFading(Default::default())
+    }
+
+    #[test]
+    fn neighbours_give_the_reports_of_all_cells() {
+        for load in [0.03, 0.1, 0.3, 1.0] {
+            let exact = efficiencies(&mut network(flat(), 0.0), load);
+            let near = efficiencies(&mut network(flat(), 0.003), load);
+            let errors: Vec<f64> = exact.iter().zip(&near).map(|(exact, near)| near - exact).collect();
+            let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / errors.len() as f64;
+            let level = mean(&mut exact.iter().copied());
+            let error = mean(&mut errors.iter().copied()) / level;
+            let rms = libm::sqrt(mean(&mut errors.iter().map(|error| error * error))) / level;
+            assert!(error.abs() < 0.005 && rms < 0.02, "load {load}: {error} {rms}");
+        }
+    }
+
+    #[test]
+    fn fading_neighbours_give_the_distribution_of_reports_of_all_cells() {
+        let car = fading::eva::Params { speed: Some(Speed(20.0)), ..Default::default() };
+        let faded = || fading::Spec::Eva(car.clone());
+        for load in [0.1, 1.0] {
+            let mut exact = efficiencies(&mut network(faded(), 0.0), load);
+            let mut near = efficiencies(&mut network(faded(), 0.003), load);
+            exact.sort_by(f64::total_cmp);
+            near.sort_by(f64::total_cmp);
+            // Their interferers fade independently.
+            for percent in [5, 25, 50, 75, 95] {
+                let at = exact.len() * percent / 100;
+                assert!((exact[at] - near[at]).abs() < 0.05, "{percent} %: {} {}", exact[at], near[at]);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_few_and_include_the_serving_cell() {
+        let mut radio = network(flat(), 0.003);
+        let counts: Vec<usize> = (0..UES).map(|ue| radio.gains.links(ue).len()).collect();
+        let mean = counts.iter().sum::<usize>() as f64 / UES as f64;
+        assert!(mean < 20.0, "{mean}");
+        let far = (0..57).find(|cell| radio.gains.links(0).iter().all(|link| link.cell != *cell)).unwrap();
+        let received = radio.gains.link(0, far as usize).received;
+        radio.serve(0, far as usize);
+        let now = radio.gains.links(0).iter().find(|link| link.cell == far).unwrap();
+        assert_eq!(now.received, received);
+    }
+
+    #[test]
+    fn the_powers_of_all_cells_add_up_wherever_a_ue_goes() {
+        let (mut near, mut exact) = (network(flat(), 0.003), network(flat(), 0.0));
+        let total = |radio: &Radio| {
+            let links = radio.gains.links(0).iter();
+            links.map(|link| link.received).sum::<f64>() + radio.gains.far(0)
+        };
+        for step in 0..200 {
+            let here = Position::new(f64::from(step) * 10.0 - 1000.0, 130.0, 1.5);
+            near.place(Time(0), 0, here);
+            exact.place(Time(0), 0, here);
+            let error = Db::from_linear(total(&near) / total(&exact)).0;
+            assert!(error.abs() < 0.2, "{step}: {error} dB");
+            let best = exact.strongest(0);
+            let strongest = |radio: &Radio| radio.gains.link(0, best).received;
+            assert_eq!(near.strongest(0), best);
+            assert_eq!(strongest(&near), strongest(&exact));
+        }
+    }
 }
