@@ -119,12 +119,19 @@ pub struct Radio {
 const EXACT_CELLS: usize = 48;
 /// Threshold of neighbours by default in larger networks.
 const NEIGHBOUR_THRESHOLD: f64 = 0.003;
+/// Maximum number of a UE's neighbours if not all cells are.
+const MOST_NEIGHBOURS: usize = 32;
 
 impl Radio {
     /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.
     pub(crate) fn neighbours(&self, cells: usize) -> Option<f64> {
         let by_size = if cells > EXACT_CELLS { NEIGHBOUR_THRESHOLD } else { 0.0 };
         Some(self.neighbour_threshold.unwrap_or(by_size)).filter(|threshold| *threshold > 0.0)
+    }
+
+    /// Maximum number of a UE's neighbours in a network of this many cells.
+    pub fn most_neighbours(&self, cells: usize) -> usize {
+        if self.neighbours(cells).is_some() { cells.min(MOST_NEIGHBOURS) } else { cells }
     }
 }
 

@@ -110,7 +110,8 @@ impl Measurements {
         });
         self.cells.retain(|measured| measured.samples > 0);
         for measured in &mut self.cells {
-            let power = std::mem::take(&mut measured.power) / f64::from(std::mem::take(&mut measured.samples));
+            let power =
+                std::mem::take(&mut measured.power) / f64::from(std::mem::take(&mut measured.samples));
             // Two symbols of each PRB carry reference signals, as in ns-3.
             let new = Measured {
                 cell: measured.cell,

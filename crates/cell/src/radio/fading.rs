@@ -103,7 +103,10 @@ impl LinkFading {
             rbg_prbs: rbg_prbs.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
-            downlink: links(["downlink fading", "downlink fading of interferers"], carrier.downlink_frequency),
+            downlink: links(
+                ["downlink fading", "downlink fading of interferers"],
+                carrier.downlink_frequency,
+            ),
             uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
@@ -293,12 +296,7 @@ impl LinkDirection {
     }
 
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
-    fn gains(
-        &mut self,
-        (ue, cell): (usize, usize),
-        place: Wavelengths,
-        tti: Tti,
-    ) -> &[f32] {
+    fn gains(&mut self, (ue, cell): (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
         let link = ue * self.cells + cell;
         let prbs = self.gains.len() / CACHED;
         let row = link % CACHED;

@@ -9,8 +9,6 @@ use crate::settings::{CellSite, RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Db, Dbm, Hertz, Metres};
 
-/// Maximum number of a UE's neighbours if they are selected.
-const MOST_NEIGHBOURS: usize = 32;
 /// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
 /// selected anew. With a path loss of 37.6 dB per decade such a cell gains at most 2.2 dB meanwhile.
 const MOVED: f64 = 1.0 / 8.0;
@@ -93,7 +91,7 @@ impl Gains {
     pub fn new(setup: &RanSetup, prbs: Prbs) -> Gains {
         let cells = setup.cells.len();
         let threshold = setup.radio.neighbours(cells);
-        let most = if threshold.is_some() { cells.min(MOST_NEIGHBOURS) } else { cells };
+        let most = setup.radio.most_neighbours(cells);
         let ue = |ue: &UeSite| Surroundings {
             position: ue.position,
             noise: noise_per_prb(ue.noise_figure).milliwatts(),
@@ -199,7 +197,8 @@ impl Gains {
                 stays
             });
             // The serving cell first, then by power.
-            let rank = |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
+            let rank =
+                |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
             all.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
             all.drain(self.most.min(all.len())..).for_each(|link| leave(&link));
             all.sort_unstable_by_key(|link| link.cell);
@@ -285,5 +284,8 @@ pub(super) fn strongest(links: &[Link]) -> usize {
 /// The index of the highest power; the first of several equal ones.
 pub(super) fn highest(powers: impl Iterator<Item = f64>) -> usize {
     let first = (0, f64::NEG_INFINITY);
-    powers.enumerate().fold(first, |best, (index, power)| if power > best.1 { (index, power) } else { best }).0
+    powers
+        .enumerate()
+        .fold(first, |best, (index, power)| if power > best.1 { (index, power) } else { best })
+        .0
 }

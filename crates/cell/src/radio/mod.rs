@@ -26,8 +26,8 @@ use fading::LinkFading;
 pub(crate) use gains::Link;
 use gains::{Gains, strongest};
 pub use map::{Listener, RadioMap};
-pub(crate) use reports::Report;
 use on_air::{Activity, Floor, OnAir};
+pub(crate) use reports::Report;
 use reports::Reports;
 use std::sync::Arc;
 
@@ -224,13 +224,7 @@ impl Radio {
 
     /// Receives a block at a UE on `rbgs` in the TTI on air. Adds to the block's soft bits and returns
     /// the probability that it is not decoded.
-    pub fn receive_downlink(
-        &mut self,
-        ue: u32,
-        serving: usize,
-        rbgs: Rbgs,
-        block: &mut Block,
-    ) -> f64 {
+    pub fn receive_downlink(&mut self, ue: u32, serving: usize, rbgs: Rbgs, block: &mut Block) -> f64 {
         self.measure_block(ue as usize, serving, rbgs);
         self.decoder.decode(&self.runs, block)
     }
@@ -379,9 +373,12 @@ impl Radio {
         runs.clear();
         runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
         runs.push((mean, Prbs(prbs.0 - scheduled.len() as u16)));
-        let Some(Faded { links, steps }) = &self.fading else { unreachable!("called for fading channels only") };
+        let Some(Faded { links, steps }) = &self.fading else {
+            unreachable!("called for fading channels only")
+        };
         let wideband = self.amc.cqi(Sinr::Groups(&runs), prbs);
-        let groups = links.sinrs()[..runs.len() - 1].chunks_exact(width).map(|prbs| steps.cqi(effective(prbs)));
+        let groups =
+            links.sinrs()[..runs.len() - 1].chunks_exact(width).map(|prbs| steps.cqi(effective(prbs)));
         let state = ChannelState::new(wideband, groups);
         self.runs = runs;
         (state, mean)
@@ -483,7 +480,13 @@ impl Radio {
         if let Some(Faded { links, .. }) = &mut self.fading {
             let floor = self.gains.cell_noise(cell) + self.uplink_floor;
             //= exception sounding-over-carrier
-            return effective(links.uplink(&self.gains, (cell, floor), signal, &self.interference[cell], self.now));
+            return effective(links.uplink(
+                &self.gains,
+                (cell, floor),
+                signal,
+                &self.interference[cell],
+                self.now,
+            ));
         }
         self.measure_uplink(cell, signal);
         self.runs[0].0

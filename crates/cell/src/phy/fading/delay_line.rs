@@ -114,7 +114,8 @@ impl DelayLine {
             let bits = stream.next_u64();
             //= Xiao, Zheng and Beaulieu 2006: alpha_n = (2 pi n + theta_n) / N, theta_n uniform on a turn
             let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
-            let arrival = TAU * ((index % self.sinusoids_per_tap) as f64 + theta) / self.sinusoids_per_tap as f64;
+            let arrival =
+                TAU * ((index % self.sinusoids_per_tap) as f64 + theta) / self.sinusoids_per_tap as f64;
             let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
             *sinusoid = Sinusoid {
                 east: turns(libm::cos(arrival)),
@@ -194,7 +195,8 @@ mod tests {
         // Exponential powers: mean 1, mean square 2; a tenth of them below 0.105.
         for (name, taps) in profiles() {
             let gains = ensemble(&mut DelayLine::coarse(&taps, Prbs(50), Prbs(3)), 7, 4000);
-            let mean = |value: &dyn Fn(f64) -> f64| gains.iter().map(|gain| value(*gain)).sum::<f64>() / 4000.0;
+            let mean =
+                |value: &dyn Fn(f64) -> f64| gains.iter().map(|gain| value(*gain)).sum::<f64>() / 4000.0;
             assert!((mean(&|gain| gain) - 1.0).abs() < 0.05, "{name}");
             assert!((mean(&|gain| gain * gain) - 2.0).abs() < 0.25, "{name}");
             assert!((mean(&|gain| f64::from(gain < 0.10536)) - 0.1).abs() < 0.02, "{name}");
@@ -204,7 +206,8 @@ mod tests {
     #[test]
     fn coarse_gains_are_those_at_the_centre_of_each_group() {
         let taps = &profiles()[1].1;
-        let (mut fine, mut coarse) = (DelayLine::new(taps, Prbs(50)), DelayLine::coarse(taps, Prbs(50), Prbs(3)));
+        let (mut fine, mut coarse) =
+            (DelayLine::new(taps, Prbs(50)), DelayLine::coarse(taps, Prbs(50), Prbs(3)));
         // The same waves for both: a single one per tap.
         (fine.sinusoids_per_tap, coarse.sinusoids_per_tap) = (1, 1);
         coarse.amplitudes.clone_from(&fine.amplitudes);
