@@ -96,10 +96,10 @@ pub struct Radio {
     pub position_period: Span,
     /// Received power of a cell above which it is a UE's neighbour, as a fraction of noise and all other cells at full
     /// power. The transmissions of neighbours interfere PRB by PRB, those of all other cells by their mean power. Zero:
-    /// all cells are neighbours; `none`: zero in networks of up to 48 cells, 0.003 in larger ones.
+    /// all cells are neighbours; `none`: zero in networks of up to 48 cells, 0.0002 in larger ones.
     //= exception distant-cells-by-their-mean
     #[param(default = None, range = 0.0..=0.5)]
-    #[param(unit = "1", source = "a choice: errors of the reported efficiency below 0.5 % on average")]
+    #[param(unit = "1", source = "a choice: 99 % of SINRs within 0.1 dB")]
     pub neighbour_threshold: Option<f64>,
     /// Whether control channels (PCFICH and PDCCH) can be lost.
     #[param(default = true, unit = "1", source = "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled")]
@@ -115,17 +115,15 @@ pub struct Radio {
     pub cqi_delay: u16,
 }
 
-/// Number of cells up to which interference is computed exactly by default.
-const EXACT_CELLS: usize = 48;
+/// Number of cells that are all neighbours of each UE by default, and maximum number of neighbours if not all cells are.
+const MOST_NEIGHBOURS: usize = 48;
 /// Threshold of neighbours by default in larger networks.
-const NEIGHBOUR_THRESHOLD: f64 = 0.003;
-/// Maximum number of a UE's neighbours if not all cells are.
-const MOST_NEIGHBOURS: usize = 32;
+const NEIGHBOUR_THRESHOLD: f64 = 0.0002;
 
 impl Radio {
     /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.
     pub(crate) fn neighbours(&self, cells: usize) -> Option<f64> {
-        let by_size = if cells > EXACT_CELLS { NEIGHBOUR_THRESHOLD } else { 0.0 };
+        let by_size = if cells > MOST_NEIGHBOURS { NEIGHBOUR_THRESHOLD } else { 0.0 };
         Some(self.neighbour_threshold.unwrap_or(by_size)).filter(|threshold| *threshold > 0.0)
     }
 

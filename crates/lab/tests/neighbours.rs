@@ -39,7 +39,7 @@ fn flows(threshold: &str, seed: u64, seconds: u32, ues: u32) -> Vec<FlowRow> {
 fn compare(seeds: Range<u64>, seconds: u32, ues: u32) -> (f64, f64) {
     let all =
         |threshold| seeds.clone().flat_map(|seed| flows(threshold, seed, seconds, ues)).collect::<Vec<_>>();
-    let (exact, near) = (all("0"), all("0.003"));
+    let (exact, near) = (all("0"), all("0.0002"));
     let goodput = |flows: &[FlowRow]| flows.iter().map(|flow| flow.goodput_kbps).sum::<f64>();
     let median = |flows: &[FlowRow]| {
         let mut rtts: Vec<f64> = flows.iter().filter_map(|flow| flow.rtt_ms.mean).collect();

@@ -12,6 +12,9 @@ use airwnd_units::{Db, Dbm, Hertz, Metres};
 /// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
 /// selected anew. With a path loss of 37.6 dB per decade such a cell gains at most 2.2 dB meanwhile.
 const MOVED: f64 = 1.0 / 8.0;
+/// Fraction of its ground distance to a neighbour by which a UE moves before the link is computed anew: 0.08 dB with
+/// the same path loss.
+const MOVED_LITTLE: f64 = 1.0 / 200.0;
 
 /// The link between a UE and a cell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +25,18 @@ pub(crate) struct Link {
     pub received: f64,
     /// Factor from the UE's transmit power to the cell's received power.
     pub uplink: f64,
+    /// Where the UE was when the link was computed, east and north in metres, and the square of the distance within
+    /// which it is valid.
+    measured_at: [f32; 2],
+    valid_within: f32,
+}
+
+impl Link {
+    fn is_valid(&self, position: Position) -> bool {
+        let [x, y] = self.measured_at;
+        let (east, north) = (position.x.0 - f64::from(x), position.y.0 - f64::from(y));
+        east * east + north * north < f64::from(self.valid_within)
+    }
 }
 
 /// Path loss, antennas and shadowing between UEs and cells: of all links, or of those to each UE's neighbours.
@@ -137,18 +152,20 @@ impl Gains {
             self.select(ue, Some(serving));
             return true;
         }
-        surroundings.changes += 1;
         let mut links = std::mem::take(&mut self.links);
-        self.measure(position, &mut links[ue * self.most..][..self.ues[ue].neighbours]);
+        let has_changed = self.measure(position, &mut links[ue * self.most..][..self.ues[ue].neighbours]);
         self.links = links;
+        self.ues[ue].changes += u64::from(has_changed);
         false
     }
 
-    /// Computes links, whose cells and shadowing are given, at a position.
-    fn measure(&self, position: Position, links: &mut [Link]) {
+    /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
+    fn measure(&self, position: Position, links: &mut [Link]) -> bool {
         // The sectors of a site share their path loss.
         let mut before: Option<(Position, [Db; 2])> = None;
-        for link in links {
+        let mut has_changed = false;
+        for link in links.iter_mut().filter(|link| !link.is_valid(position)) {
+            has_changed = true;
             let Mast { site, power_per_prb, .. } = &self.cells[link.cell as usize];
             let [down, up] = match before {
                 Some((there, losses)) if there == site.position => losses,
@@ -160,7 +177,13 @@ impl Gains {
             let gain = self.cells[link.cell as usize].gain(position) - link.shadowed;
             link.received = (*power_per_prb - (down - gain)).milliwatts();
             link.uplink = (-(up - gain)).linear();
+            if self.threshold.is_some() {
+                link.measured_at = [position.x.0 as f32, position.y.0 as f32];
+                let valid = MOVED_LITTLE * site.position.ground_distance(position).0;
+                link.valid_within = (valid * valid) as f32;
+            }
         }
+        has_changed
     }
 
     /// Computes the links to all cells, and keeps those to the neighbours.
