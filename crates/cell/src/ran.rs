@@ -45,6 +45,8 @@ pub struct Forward {
 /// TTIs between two SINR samples of a UE's figures.
 // For results only; the scheduler uses every report.
 const SAMPLE_PERIOD: u64 = 10;
+/// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
+const MOST_SAMPLES: usize = 2000;
 /// Time from the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding
 /// signals (TS 36.211 §5.3.4, §5.5.3.3).
 const UPLINK_DURATION: Span = Span::from_nanos(928_571);
@@ -554,7 +556,11 @@ impl Ran {
     }
 
     fn sample_sinr(&mut self, tti: Tti) {
-        for (number, ue) in self.table.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
+        let ues = &mut self.table.ues;
+        let groups = ues.len().div_ceil(MOST_SAMPLES);
+        let group = (tti.0 / SAMPLE_PERIOD) as usize % groups.max(1);
+        let sampled = ues.iter_mut().enumerate().skip(group).step_by(groups.max(1));
+        for (number, ue) in sampled.filter(|(_, ue)| ue.joined) {
             let place = self.radio.pattern(ue.cell, tti);
             let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
             ue.sinr = Some(sinr);

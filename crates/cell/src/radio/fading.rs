@@ -19,6 +19,10 @@ const RESERVED: usize = 1 << 16;
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
 const WEAK: f64 = 0.01;
 
+/// Steps of a UE's position per wavelength at which the gains of coarse interferers are computed: errors of at most 0.2
+/// radians.
+const STEPS: f64 = 16.0;
+
 /// Small-scale fading between all cells and all UEs.
 ///
 /// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
@@ -249,7 +253,7 @@ impl Links {
         rbg_prbs: usize,
     ) -> (&[f32], usize) {
         match &mut self.interferers {
-            Some(interferers) => (interferers.gains(link, place, tti), rbg_prbs),
+            Some(interferers) => (interferers.gains_in_steps(link, place), rbg_prbs),
             None => (self.own.gains(link, place, tti), 1),
         }
     }
@@ -276,8 +280,8 @@ struct LinkDirection {
     drawn: Vec<Vec<(u32, usize)>>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
-    /// Link and TTI of the gains in each row of `gains`.
-    known: Vec<Option<(usize, Tti)>>,
+    /// UE and cell of the gains in each row of `gains`, with their TTI, or the steps of their place.
+    known: Vec<Option<((usize, usize), [i64; 2])>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
@@ -296,31 +300,61 @@ impl LinkDirection {
     }
 
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
-    fn gains(&mut self, (ue, cell): (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
-        let link = ue * self.cells + cell;
-        let prbs = self.gains.len() / CACHED;
-        let row = link % CACHED;
-        let gains = &mut self.gains[row * prbs..][..prbs];
-        if self.known[row] != Some((link, tti)) {
-            self.known[row] = Some((link, tti));
-            let line = &mut self.line;
-            let count = line.sinusoids();
-            let first = match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
-                Ok(index) => self.drawn[ue][index].1,
-                Err(index) => {
-                    let first = self.free.pop().unwrap_or(self.sinusoids.len());
-                    self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
-                    let stream = self.stream.child(ue as u64).child(cell as u64);
-                    line.draw(stream, &mut self.sinusoids[first..first + count]);
-                    self.drawn[ue].insert(index, (cell as u32, first));
-                    first
-                }
-            };
-            let sinusoids = &self.sinusoids[first..first + count];
-            let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
-            line.gains(sinusoids, place, gains);
+    fn gains(&mut self, link: (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
+        let row = (link.0 * self.cells + link.1) % CACHED;
+        let key = (link, [tti.0 as i64, 0]);
+        if self.known[row] != Some(key) {
+            self.known[row] = Some(key);
+            let first = self.sinusoids_of(link);
+            self.compute(first, row, place);
         }
-        gains
+        self.row(row)
+    }
+
+    /// The gain of each point of a link whose UE is at `place`, in steps of the place. Each link has a row of its own.
+    fn gains_in_steps(&mut self, link: (usize, usize), place: Wavelengths) -> &[f32] {
+        let first = self.sinusoids_of(link);
+        let row = first / self.line.sinusoids();
+        if row >= self.known.len() {
+            self.known.resize(row + 1, None);
+            self.gains.resize((row + 1) * self.line.points(), 0.0);
+        }
+        let step = |wavelengths: f64| libm::floor(wavelengths * STEPS) as i64;
+        let steps = [step(place.east), step(place.north)];
+        if self.known[row] != Some((link, steps)) {
+            self.known[row] = Some((link, steps));
+            let [east, north] = steps.map(|steps| steps as f64 / STEPS);
+            self.compute(first, row, Wavelengths { east, north });
+        }
+        self.row(row)
+    }
+
+    /// Start of a link's sinusoids, which are drawn when it is used first.
+    fn sinusoids_of(&mut self, (ue, cell): (usize, usize)) -> usize {
+        let count = self.line.sinusoids();
+        match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
+            Ok(index) => self.drawn[ue][index].1,
+            Err(index) => {
+                let first = self.free.pop().unwrap_or(self.sinusoids.len());
+                self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
+                let stream = self.stream.child(ue as u64).child(cell as u64);
+                self.line.draw(stream, &mut self.sinusoids[first..first + count]);
+                self.drawn[ue].insert(index, (cell as u32, first));
+                first
+            }
+        }
+    }
+
+    fn compute(&mut self, first: usize, row: usize, place: Wavelengths) {
+        let points = self.line.points();
+        let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
+        let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
+        self.line.gains(sinusoids, place, &mut self.gains[row * points..][..points]);
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        let points = self.line.points();
+        &self.gains[row * points..][..points]
     }
 }
 
