@@ -267,6 +267,9 @@ impl Links {
     }
 }
 
+/// UE and cell of a link, and the TTI or the steps of the place for which its gains were computed.
+type Known = ((usize, usize), [i64; 2]);
+
 /// One direction of all links, or of those to interferers.
 struct LinkDirection {
     line: DelayLine,
@@ -280,8 +283,8 @@ struct LinkDirection {
     drawn: Vec<Vec<(u32, usize)>>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
-    /// UE and cell of the gains in each row of `gains`, with their TTI, or the steps of their place.
-    known: Vec<Option<((usize, usize), [i64; 2])>>,
+    /// What each row of `gains` holds.
+    known: Vec<Option<Known>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
