@@ -133,7 +133,7 @@ impl Agenda {
     pub fn new(setup: &RanSetup) -> Agenda {
         let settings = setup.handover.clone();
         let roamer = |algorithm: Box<dyn Handover>| Roamer {
-            measurements: Measurements::new(setup.cells.len(), algorithm.triggers()),
+            measurements: Measurements::new(algorithm.triggers()),
             algorithm,
             monitor: Monitor::default(),
             stage: Stage::Served,
@@ -281,7 +281,7 @@ impl Agenda {
         let Roamer { algorithm, measurements, .. } = &mut self.roamers[number];
         let again = now + measurements.watched(watch.into()).interval;
         self.queue.schedule(again, Due::Again { ue: number as u32, watch });
-        let report = measurements.report(watch.into(), serving, again);
+        let report = measurements.report(watch.into(), serving, again)?;
         let target = algorithm.on_report(&report).map(|target| usize::from(target.0))?;
         (target != serving).then_some(Task::Prepare { ue: number, target })
     }
@@ -412,7 +412,8 @@ impl Agenda {
 
 fn sample(measurements: &mut Measurements, number: usize, radio: &Radio) {
     if measurements.watches() > 0 {
-        let (powers, noise) = radio.received(number);
-        measurements.sample(powers, noise);
+        let (links, others) = radio.measurable(number);
+        let powers = links.iter().map(|link| (CellId(link.cell as u16), link.received));
+        measurements.sample(powers, others);
     }
 }

@@ -45,13 +45,13 @@ pub struct Forward {
 /// TTIs between two SINR samples of a UE's figures.
 // For results only; the scheduler uses every report.
 const SAMPLE_PERIOD: u64 = 10;
+/// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
+const MOST_SAMPLES: usize = 2000;
 /// Time from the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding
 /// signals (TS 36.211 §5.3.4, §5.5.3.3).
 const UPLINK_DURATION: Span = Span::from_nanos(928_571);
 /// Entry of a free slot.
 const FREE_SLOT: u32 = u32::MAX;
-/// TTIs of past transmissions kept for channel reports.
-const REMEMBERED_TTIS: u64 = 16;
 
 /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
 pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
@@ -74,8 +74,6 @@ pub struct Ran {
     cqi_delay: u64,
     srs_period: u64,
     next: Tti,
-    /// Data transmissions of the last TTIs: `[tti % REMEMBERED_TTIS * cells + cell]`.
-    on_air: Vec<crate::mac::sched::Rbgs>,
     /// UEs with a report from RLC to the MAC since the last TTI.
     fresh: Vec<u32>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
@@ -165,7 +163,8 @@ impl Ran {
     /// Builds cells and UEs and attaches each UE to its cell.
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
-        let mut radio = Radio::new(setup);
+        let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
+        let mut radio = Radio::new(setup, remembered(cqi_period, cqi_delay));
         let mut agenda = Agenda::new(setup);
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
         for (ue, [x, y]) in agenda.start_positions() {
@@ -226,7 +225,6 @@ impl Ran {
             (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
         ues.iter_mut().zip(positions).for_each(|(ue, position)| ue.position = position);
         Ok(Ran {
-            on_air: vec![Default::default(); REMEMBERED_TTIS as usize * cells.len()],
             radio,
             cells,
             table: UeTable::new(setup, ues),
@@ -236,8 +234,8 @@ impl Ran {
             schemes,
             request_period: setup.mac.request_period.ttis(),
             fresh: Vec::with_capacity(setup.ues.len()),
-            cqi_period: u64::from(setup.radio.cqi_period),
-            cqi_delay: u64::from(setup.radio.cqi_delay),
+            cqi_period,
+            cqi_delay,
             srs_period: u64::from(srs_period),
             next: Tti(0),
             decoded_down: Vec::with_capacity(16),
@@ -411,11 +409,7 @@ impl Ran {
 
     /// Accounts for skipped TTIs: averages decay, nothing was on air.
     fn wake(&mut self, tti: Tti, skipped: u64) {
-        let cells = self.cells.len();
-        for back in 1..=skipped.min(REMEMBERED_TTIS) {
-            let row = row(Tti(tti.0 - back)) * cells;
-            self.on_air[row..row + cells].fill(Default::default());
-        }
+        self.radio.skip(tti, skipped);
         for cell in &mut self.cells {
             cell.downlink.on_idle(skipped);
             cell.uplink.on_idle(skipped);
@@ -497,8 +491,7 @@ impl Ran {
     }
 
     fn schedule(&mut self, tti: Tti) {
-        let Ran { radio, cells, table, on_air, patterns, .. } = self;
-        let count = cells.len();
+        let Ran { radio, cells, table, patterns, .. } = self;
         for (number, cell) in cells.iter_mut().enumerate() {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
@@ -506,8 +499,7 @@ impl Ran {
                 let phase = phases[slot as usize];
                 let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, self.cqi_period, self.cqi_delay);
-                    let before = row(Tti(measured.0.saturating_sub(1))) * count;
-                    (radio.pattern(number, &on_air[before..before + count]), measured)
+                    (radio.pattern(number, measured), measured)
                 });
                 radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
             };
@@ -518,27 +510,22 @@ impl Ran {
 
     fn put_on_air(&mut self, tti: Tti) {
         self.sound(tti);
-        let Ran { radio, cells, table, on_air, signals, .. } = self;
-        let count = cells.len();
-        let now = &mut on_air[row(tti) * count..][..count];
-        for (sent, cell) in now.iter_mut().zip(cells.iter()) {
-            *sent = cell.downlink.on_air(tti);
-        }
-        signals.clear();
+        let Ran { radio, cells, table, .. } = self;
+        radio.transmit(cells.iter().map(|cell| cell.downlink.on_air(tti)));
+        radio.begin_uplink();
         for (number, cell) in cells.iter_mut().enumerate() {
             self.decoded_down.extend_from_slice(cell.downlink.receive(
                 tti,
                 number,
                 &cell.users,
-                now,
                 radio,
                 table,
             ));
             cell.uplink.receive_grants(tti, &cell.users, radio, table, &self.power_control);
-            signals.extend(cell.uplink.on_air(tti).iter().map(|sending| (number, sending.signal)));
+            cell.uplink.on_air(tti).iter().for_each(|sending| radio.send_uplink(number, sending.signal));
         }
         for (number, cell) in cells.iter_mut().enumerate() {
-            let decoded = cell.uplink.receive(tti, number, signals, radio, table);
+            let decoded = cell.uplink.receive(tti, number, radio, table);
             self.decoded_up.extend_from_slice(decoded);
         }
     }
@@ -556,22 +543,25 @@ impl Ran {
                 self.signals.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
             }
         }
+        self.radio.begin_uplink();
+        //= exception soundings-apart
+        if !self.schemes.fits_widths() {
+            self.signals.iter().for_each(|(number, signal)| self.radio.send_uplink(*number, *signal));
+        }
         for (number, signal) in &self.signals {
-            //= exception soundings-apart
-            let apart = self.schemes.fits_widths();
-            let others = self.signals.iter().filter(|(other, _)| other != number && !apart);
-            let sinr = self.radio.sounding_sinr(*number, signal, others.map(|(_, signal)| signal));
+            let sinr = self.radio.sounding_sinr(*number, signal);
             let slot = self.table.ues[signal.ue as usize].slot;
             self.cells[*number].uplink.on_sounding(tti, slot, sinr);
         }
     }
 
     fn sample_sinr(&mut self, tti: Tti) {
-        let count = self.cells.len();
-        let before = row(Tti(tti.0.saturating_sub(1))) * count;
-        for (number, ue) in self.table.ues.iter_mut().enumerate().filter(|(_, ue)| ue.joined) {
-            let on_air = &self.on_air[before..before + count];
-            let place = self.radio.pattern(ue.cell, on_air);
+        let ues = &mut self.table.ues;
+        let groups = ues.len().div_ceil(MOST_SAMPLES);
+        let group = (tti.0 / SAMPLE_PERIOD) as usize % groups.max(1);
+        let sampled = ues.iter_mut().enumerate().skip(group).step_by(groups.max(1));
+        for (number, ue) in sampled.filter(|(_, ue)| ue.joined) {
+            let place = self.radio.pattern(ue.cell, tti);
             let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
@@ -863,9 +853,7 @@ impl Ran {
         let once = if downlink.blocks.all > 0 { once } else { 1.0 };
         let phase = self.cells[cell].phases[usize::from(slot)];
         let measured = measured_at(self.next, phase, self.cqi_period, self.cqi_delay);
-        let count = self.cells.len();
-        let before = row(Tti(measured.0.saturating_sub(1))) * count;
-        let pattern = self.radio.pattern(cell, &self.on_air[before..before + count]);
+        let pattern = self.radio.pattern(cell, measured);
         let report = self.radio.report(cell, pattern, slot, number, measured);
         let state = &self.radio.reports(cell)[report.index as usize];
         joined.then(|| once * self.cells[cell].downlink.whole(slot, state).0 as f64)
@@ -904,8 +892,9 @@ fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
     Tti(newest.saturating_sub(age))
 }
 
-fn row(tti: Tti) -> usize {
-    (tti.0 % REMEMBERED_TTIS) as usize
+/// TTIs from the one before the oldest measurement in use to the current one.
+fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
+    cqi_period + cqi_delay + 1
 }
 
 fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
@@ -926,5 +915,24 @@ fn srs_period(setup: &RanSetup, users: usize) -> Result<u16, Unbuildable> {
                 "a cell serves at most 320 UEs, one per sounding offset, but one cell has {users}"
             ))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transmissions_that_a_report_measures_are_remembered() {
+        for period in 1..=160 {
+            for delay in 1..=12 {
+                let kept = remembered(period, delay);
+                let oldest = (400..400 + period).flat_map(|tti| {
+                    (0..period)
+                        .map(move |phase| tti + 1 - measured_at(Tti(tti), phase as u16, period, delay).0)
+                });
+                assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
+            }
+        }
     }
 }

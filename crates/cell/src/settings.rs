@@ -94,6 +94,13 @@ pub struct Radio {
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "20 cm at 20 m/s")]
     pub position_period: Span,
+    /// Received power of a cell above which it is a UE's neighbour, as a fraction of noise and all other cells at full
+    /// power. The transmissions of neighbours interfere PRB by PRB, those of all other cells by their mean power. Zero:
+    /// all cells are neighbours; `none`: zero in networks of up to 48 cells, 0.0002 in larger ones.
+    //= exception distant-cells-by-their-mean
+    #[param(default = None, range = 0.0..=0.5)]
+    #[param(unit = "1", source = "a choice: 99 % of SINRs within 0.1 dB")]
+    pub neighbour_threshold: Option<f64>,
     /// Whether control channels (PCFICH and PDCCH) can be lost.
     #[param(default = true, unit = "1", source = "ns-3 LteSpectrumPhy::CtrlErrorModelEnabled")]
     pub control_errors: bool,
@@ -106,6 +113,24 @@ pub struct Radio {
     #[param(default = 5, range = 1..=12)]
     #[param(unit = "TTI", source = "ns-3 LENA: 4 TTI in the UE, 1 TTI on air")]
     pub cqi_delay: u16,
+}
+
+/// Number of cells that are all neighbours of each UE by default, and maximum number of neighbours if not all cells are.
+const MOST_NEIGHBOURS: usize = 48;
+/// Threshold of neighbours by default in larger networks.
+const NEIGHBOUR_THRESHOLD: f64 = 0.0002;
+
+impl Radio {
+    /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.
+    pub(crate) fn neighbours(&self, cells: usize) -> Option<f64> {
+        let by_size = if cells > MOST_NEIGHBOURS { NEIGHBOUR_THRESHOLD } else { 0.0 };
+        Some(self.neighbour_threshold.unwrap_or(by_size)).filter(|threshold| *threshold > 0.0)
+    }
+
+    /// Maximum number of a UE's neighbours in a network of this many cells.
+    pub fn most_neighbours(&self, cells: usize) -> usize {
+        if self.neighbours(cells).is_some() { cells.min(MOST_NEIGHBOURS) } else { cells }
+    }
 }
 
 /// Reports of UEs' buffers to the eNB.

@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Maximum number of UEs.
 const MOST_UES: u32 = 100_000;
-/// Maximum number of cells: a UE stores a gain for each of them.
+/// Maximum number of cells: with `radio.neighbour_threshold = 0` a UE stores a gain for each of them.
 const MOST_CELLS: u32 = 1000;
 /// Maximum number of flows.
 const MOST_FLOWS: f64 = 1e6;

@@ -63,6 +63,9 @@ fn memory_of_flows_and_ues_is_estimated() {
     let wide = "duration = \"1s\"\n[[site]]\nrings = 10\nsectors = 3\n[[ue]]\ncount = 100_000\n\
          placement = {kind = \"ring\", radius = \"333m\"}\n[[flow]]\ntraffic = \"transfer\"\narrivals = {kind = \"schedule\", times = [\"0s\"]}";
     let why = outcome(wide, &within(1000)).unwrap_err();
+    assert!(why.starts_with("unnamed: ue: 100000 UEs with 4.8e6 radio links to cells need about "), "{why}");
+    let all = format!("radio.neighbour_threshold = 0\n{wide}");
+    let why = outcome(&all, &within(1000)).unwrap_err();
     assert!(why.starts_with("unnamed: ue: 100000 UEs with 9.9e7 radio links to cells need about "), "{why}");
 }
 

@@ -26,6 +26,7 @@ mod live;
 mod loss;
 mod lossy_bearer;
 mod memory;
+mod neighbours;
 mod ns3_disciplines;
 mod ns3_reference;
 mod packet_path;

@@ -499,19 +499,23 @@ impl Endpoint {
             Position::Valid => {}
         }
         let decoded = Carriage::decode(self.codes_in, segment.window, segment.code);
-        self.sender.on_ack(&Acknowledgment {
-            now,
-            seq: segment.seq,
-            ack: segment.ack,
-            flags: segment.flags,
-            field: decoded.field,
-            sack: &segment.sack,
-            rtt: self.elapsed(now, segment),
-            echoed_by: self.echoed_by(now, segment),
-            one_way_delay: self.one_way_delay(segment),
-            code: decoded.code,
-            has_data: segment.len > 0,
-        });
+        if self.sender.updates_only_the_window(segment.ack) {
+            self.sender.update_window(segment.seq, segment.ack, decoded.field);
+        } else {
+            self.sender.on_ack(&Acknowledgment {
+                now,
+                seq: segment.seq,
+                ack: segment.ack,
+                flags: segment.flags,
+                field: decoded.field,
+                sack: &segment.sack,
+                rtt: self.elapsed(now, segment),
+                echoed_by: self.echoed_by(now, segment),
+                one_way_delay: self.one_way_delay(segment),
+                code: decoded.code,
+                has_data: segment.len > 0,
+            });
+        }
         if self.sender.is_finished() {
             match self.state {
                 State::FinWait1 => self.state = State::FinWait2,

@@ -9,25 +9,34 @@ use airwnd_units::{Db, Dbm, Time};
 //= TS 36.331 §6.4
 const MOST_REPORTED: usize = 8;
 
-/// A UE's measurements of all cells.
+/// A UE's measurements of the cells that it receives.
 pub(crate) struct Measurements {
-    /// Sums over the layer-1 period in decibels: received power of each cell on a PRB, and of all cells and noise.
+    /// By cell.
+    cells: Vec<CellMeasurement>,
+    /// Sum over the layer-1 period of the received power of all cells and noise on a PRB, in decibels.
     //= exception measurements-without-fading
-    powers: Vec<f64>,
     total: f64,
     samples: u32,
-    /// By cell, once the first period is over.
-    filtered: Vec<Measured>,
     watches: Vec<Watch>,
+    /// State of the events: `[index in cells * watches + watch]`; A2 applies to the serving cell.
+    phases: Vec<Phase>,
     /// Neighbours of a report. Kept for its capacity.
     neighbours: Vec<Measured>,
+}
+
+/// The measurement of one cell.
+struct CellMeasurement {
+    cell: CellId,
+    /// Sum over the layer-1 period of its received power on a PRB, in decibels.
+    power: f64,
+    samples: u32,
+    /// Once the first period is over.
+    filtered: Option<Measured>,
 }
 
 /// A configured reporting event.
 struct Watch {
     trigger: Trigger,
-    /// By cell; A2 applies to the serving one.
-    cells: Vec<Phase>,
     /// Time of the next repetition of the report.
     again: Option<Time>,
 }
@@ -44,15 +53,14 @@ enum Phase {
 }
 
 impl Measurements {
-    pub fn new(cells: usize, triggers: Vec<Trigger>) -> Measurements {
-        let watch = |trigger| Watch { trigger, cells: vec![Phase::Outside; cells], again: None };
+    pub fn new(triggers: Vec<Trigger>) -> Measurements {
         Measurements {
-            powers: vec![0.0; cells],
+            cells: Vec::new(),
             total: 0.0,
             samples: 0,
-            filtered: Vec::with_capacity(cells),
-            watches: triggers.into_iter().map(watch).collect(),
-            neighbours: Vec::with_capacity(cells),
+            watches: triggers.into_iter().map(|trigger| Watch { trigger, again: None }).collect(),
+            phases: Vec::new(),
+            neighbours: Vec::new(),
         }
     }
 
@@ -66,31 +74,52 @@ impl Measurements {
         self.samples > 0
     }
 
-    /// Adds a sample: the received power of each cell on a PRB and the noise there, in mW.
+    /// Adds a sample: the received power per PRB of each cell, by cell, and of noise and all other cells, in mW.
     //= exception rsrq-at-full-load
-    pub fn sample(&mut self, powers: &[f64], noise: f64) {
-        for (sum, power) in self.powers.iter_mut().zip(powers) {
-            *sum += Db::from_linear(*power).0;
+    pub fn sample(&mut self, powers: impl Iterator<Item = (CellId, f64)>, others: f64) {
+        let (mut index, mut sum) = (0, 0.0);
+        for (cell, power) in powers {
+            index += self.cells[index..].partition_point(|known| known.cell < cell);
+            if self.cells.get(index).is_none_or(|known| known.cell != cell) {
+                self.insert(index, cell);
+            }
+            let measured = &mut self.cells[index];
+            measured.power += Db::from_linear(power).0;
+            measured.samples += 1;
+            sum += power;
         }
-        self.total += Db::from_linear(noise + powers.iter().sum::<f64>()).0;
+        self.total += Db::from_linear(others + sum).0;
         self.samples += 1;
     }
 
-    /// Ends a layer-1 period: its mean enters the layer-3 filter with this weight.
+    fn insert(&mut self, index: usize, cell: CellId) {
+        self.cells.insert(index, CellMeasurement { cell, power: 0.0, samples: 0, filtered: None });
+        let first = index * self.watches.len();
+        self.phases.splice(first..first, self.watches.iter().map(|_| Phase::Outside));
+    }
+
+    /// Ends a layer-1 period: its mean enters the layer-3 filter with this weight. Cells without a sample are no longer
+    /// received.
     //= TS 36.331 §5.5.3.2
     pub fn filter(&mut self, weight: f64) {
-        let mean = |sum: f64| sum / f64::from(self.samples);
-        let total = mean(self.total);
-        for (cell, sum) in self.powers.iter_mut().enumerate() {
-            let power = mean(std::mem::take(sum));
+        let total = self.total / f64::from(self.samples);
+        let (count, mut index) = (self.watches.len(), 0);
+        self.phases.retain(|_| {
+            index += 1;
+            self.cells[(index - 1) / count].samples > 0
+        });
+        self.cells.retain(|measured| measured.samples > 0);
+        for measured in &mut self.cells {
+            let power =
+                std::mem::take(&mut measured.power) / f64::from(std::mem::take(&mut measured.samples));
             // Two symbols of each PRB carry reference signals, as in ns-3.
             let new = Measured {
-                cell: CellId(cell as u16),
+                cell: measured.cell,
                 rsrp: rsrp(Dbm(power)),
                 rsrq: Db(power - total) - Db::from_linear(2.0),
             };
-            match self.filtered.get_mut(cell) {
-                None => self.filtered.push(new),
+            match &mut measured.filtered {
+                None => measured.filtered = Some(new),
                 Some(known) => {
                     known.rsrp.0 += weight * (new.rsrp.0 - known.rsrp.0);
                     known.rsrq.0 += weight * (new.rsrq.0 - known.rsrq.0);
@@ -100,19 +129,34 @@ impl Measurements {
         (self.total, self.samples) = (0.0, 0);
     }
 
+    /// The filtered measurements with the state of an event.
+    fn filtered(&mut self, watch: usize) -> impl Iterator<Item = (Measured, &mut Phase)> {
+        let phases = self.phases.iter_mut().skip(watch).step_by(self.watches.len());
+        let measured = self.cells.iter().zip(phases);
+        measured.filter_map(|(measured, phase)| measured.filtered.map(|filtered| (filtered, phase)))
+    }
+
+    /// The filtered measurement of the serving cell; `None` before the end of its first period.
+    fn of(&self, serving: usize) -> Option<Measured> {
+        let place = self.cells.binary_search_by_key(&serving, |measured| usize::from(measured.cell.0));
+        place.ok().and_then(|index| self.cells[index].filtered)
+    }
+
     /// Evaluates the conditions of an event. Returns whether a time to trigger starts for any cell.
     pub fn evaluate(&mut self, now: Time, watch: usize, serving: usize) -> bool {
-        let Watch { trigger, cells, .. } = &mut self.watches[watch];
-        let own = self.filtered[serving].of(trigger.quantity);
-        let hysteresis = trigger.hysteresis.0;
+        let Trigger { event, quantity, hysteresis, .. } = self.watches[watch].trigger;
+        let Some(own) = self.of(serving) else { return false };
+        let own = own.of(quantity);
+        let hysteresis = hysteresis.0;
         let mut begins = false;
-        for (cell, phase) in cells.iter_mut().enumerate() {
-            let measured = self.filtered[cell].of(trigger.quantity);
+        for (measured, phase) in self.filtered(watch) {
+            let is_serving = usize::from(measured.cell.0) == serving;
+            let measured = measured.of(quantity);
             // Excess over the threshold of the condition.
-            let excess = match trigger.event {
-                Event::A2(threshold) if cell == serving => threshold - measured,
-                Event::A3(offset) if cell != serving => measured - own - offset.0,
-                Event::A4(threshold) if cell != serving => measured - threshold,
+            let excess = match event {
+                Event::A2(threshold) if is_serving => threshold - measured,
+                Event::A3(offset) if !is_serving => measured - own - offset.0,
+                Event::A4(threshold) if !is_serving => measured - threshold,
                 _ => continue,
             };
             let (entering, leaving) = (excess > hysteresis, excess < -hysteresis);
@@ -131,19 +175,21 @@ impl Measurements {
 
     /// Ends the times to trigger that have elapsed. Returns whether to report.
     pub fn trigger(&mut self, now: Time, watch: usize) -> bool {
-        let Watch { trigger, cells, again } = &mut self.watches[watch];
-        let mut entered = false;
-        for phase in cells.iter_mut() {
+        let time_to_trigger = self.watches[watch].trigger.time_to_trigger;
+        let (mut entered, mut is_any_inside) = (false, false);
+        for (_, phase) in self.filtered(watch) {
             match *phase {
-                Phase::Entering(since) if since + trigger.time_to_trigger <= now => {
+                Phase::Entering(since) if since + time_to_trigger <= now => {
                     *phase = Phase::Inside;
                     entered = true;
                 }
-                Phase::Leaving(since) if since + trigger.time_to_trigger <= now => *phase = Phase::Outside,
+                Phase::Leaving(since) if since + time_to_trigger <= now => *phase = Phase::Outside,
                 _ => {}
             }
+            is_any_inside |= phase.is_inside();
         }
-        if !cells.iter().any(|phase| phase.is_inside()) {
+        let again = &mut self.watches[watch].again;
+        if !is_any_inside {
             *again = None;
         }
         entered && again.is_none()
@@ -159,26 +205,27 @@ impl Measurements {
         self.watches[watch].again == Some(now)
     }
 
-    /// The report of an event; its repetition is due at `again`.
-    pub fn report(&mut self, watch: usize, serving: usize, again: Time) -> Report<'_> {
-        let Watch { trigger, cells, again: due } = &mut self.watches[watch];
-        *due = Some(again);
-        let inside = cells.iter().enumerate().filter(|(cell, phase)| *cell != serving && phase.is_inside());
-        self.neighbours.clear();
-        self.neighbours.extend(inside.map(|(cell, _)| self.filtered[cell]));
-        let of = |measured: &Measured| measured.of(trigger.quantity);
-        self.neighbours.sort_unstable_by(|a, b| of(b).total_cmp(&of(a)).then(a.cell.cmp(&b.cell)));
-        self.neighbours.truncate(MOST_REPORTED);
-        Report { trigger: watch, serving: self.filtered[serving], neighbours: &self.neighbours }
+    /// The report of an event; its repetition is due at `again`. `None`: the serving cell is not measured yet.
+    pub fn report(&mut self, watch: usize, serving: usize, again: Time) -> Option<Report<'_>> {
+        self.watches[watch].again = Some(again);
+        let own = self.of(serving)?;
+        let quantity = self.watches[watch].trigger.quantity;
+        let mut neighbours = std::mem::take(&mut self.neighbours);
+        neighbours.clear();
+        let inside = self.filtered(watch).filter(|(cell, phase)| cell.cell != own.cell && phase.is_inside());
+        neighbours.extend(inside.map(|(measured, _)| measured));
+        let of = |measured: &Measured| measured.of(quantity);
+        neighbours.sort_unstable_by(|a, b| of(b).total_cmp(&of(a)).then(a.cell.cmp(&b.cell)));
+        neighbours.truncate(MOST_REPORTED);
+        self.neighbours = neighbours;
+        Some(Report { trigger: watch, serving: own, neighbours: &self.neighbours })
     }
 
     /// Resets all events after a change of cells.
     //= TS 36.331 §5.5.6.1
     pub fn reset_events(&mut self) {
-        for watch in &mut self.watches {
-            watch.cells.fill(Phase::Outside);
-            watch.again = None;
-        }
+        self.phases.fill(Phase::Outside);
+        self.watches.iter_mut().for_each(|watch| watch.again = None);
     }
 }
 
@@ -208,16 +255,17 @@ mod tests {
 
     /// Samples two cells with these received powers in dBm on a PRB.
     fn sample(measurements: &mut Measurements, powers: [f64; 2]) {
-        measurements.sample(&powers.map(|power| Dbm(power).milliwatts()), Dbm(-112.0).milliwatts());
+        let powers = (0..).map(CellId).zip(powers.map(|power| Dbm(power).milliwatts()));
+        measurements.sample(powers, Dbm(-112.0).milliwatts());
     }
 
     #[test]
     fn layer_one_averages_decibels_and_layer_three_weighs() {
-        let mut measurements = Measurements::new(2, vec![A3]);
+        let mut measurements = Measurements::new(vec![A3]);
         sample(&mut measurements, [-80.0, -90.0]);
         sample(&mut measurements, [-84.0, -90.0]);
         measurements.filter(0.5);
-        let rsrp = |measurements: &Measurements| measurements.filtered[0].rsrp.0;
+        let rsrp = |measurements: &Measurements| measurements.of(0).unwrap().rsrp.0;
         // the first value is taken unfiltered; 10 log10(12) = 10.79 dB from a PRB to a resource element
         assert!((rsrp(&measurements) + 82.0 + 10.7918).abs() < 1e-3);
         sample(&mut measurements, [-78.0, -90.0]);
@@ -227,18 +275,18 @@ mod tests {
 
     #[test]
     fn quality_is_at_most_half() {
-        let mut measurements = Measurements::new(2, vec![A3]);
+        let mut measurements = Measurements::new(vec![A3]);
         sample(&mut measurements, [-60.0, -160.0]);
         measurements.filter(1.0);
-        assert!((measurements.filtered[0].rsrq.0 + 3.0103).abs() < 1e-3);
+        assert!((measurements.of(0).unwrap().rsrq.0 + 3.0103).abs() < 1e-3);
         sample(&mut measurements, [-60.0, -60.0]);
         measurements.filter(1.0);
-        assert!((measurements.filtered[1].rsrq.0 + 6.0206).abs() < 1e-3);
+        assert!((measurements.of(1).unwrap().rsrq.0 + 6.0206).abs() < 1e-3);
     }
 
     #[test]
     fn an_event_has_to_last() {
-        let mut measurements = Measurements::new(2, vec![A3]);
+        let mut measurements = Measurements::new(vec![A3]);
         let mut step = |now, powers| {
             sample(&mut measurements, powers);
             measurements.filter(1.0);
@@ -252,7 +300,7 @@ mod tests {
         assert_eq!(step(ms(1000), [-80.0, -76.0]), (false, false));
         assert!(!measurements.trigger(ms(1055), 0));
         assert!(measurements.trigger(ms(1056), 0));
-        let report = measurements.report(0, 0, ms(2080));
+        let report = measurements.report(0, 0, ms(2080)).unwrap();
         assert_eq!(report.neighbours.iter().map(|cell| cell.cell.0).collect::<Vec<_>>(), [1]);
         assert!(measurements.is_due(ms(2080), 0));
         assert!(
@@ -262,5 +310,23 @@ mod tests {
         measurements.reset_events();
         assert!(!measurements.is_due(ms(2080), 0));
         assert!(measurements.evaluate(ms(1200), 0, 0), "events restart in a new cell");
+    }
+
+    #[test]
+    fn a_cell_that_is_no_longer_received_is_forgotten() {
+        let mut measurements = Measurements::new(vec![A3]);
+        let mut step = |now, cells: &[(u16, f64)]| {
+            let powers = cells.iter().map(|(cell, power)| (CellId(*cell), Dbm(*power).milliwatts()));
+            measurements.sample(powers, Dbm(-112.0).milliwatts());
+            measurements.filter(1.0);
+            measurements.evaluate(now, 0, 4);
+            let entered = measurements.trigger(now, 0);
+            let report = entered.then(|| measurements.report(0, 4, now).unwrap());
+            report.map_or(Vec::new(), |report| report.neighbours.iter().map(|cell| cell.cell.0).collect())
+        };
+        assert!(step(ms(200), &[(4, -80.0), (9, -76.0)]).is_empty());
+        assert!(step(ms(400), &[(2, -75.0), (4, -80.0)]).is_empty());
+        assert_eq!(step(ms(800), &[(2, -75.0), (4, -80.0), (9, -76.0)]), [2]);
+        assert!(step(ms(1000), &[(4, -80.0), (9, -76.0)]).is_empty());
     }
 }

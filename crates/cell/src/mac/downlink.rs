@@ -363,13 +363,12 @@ impl Downlink {
         self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
     }
 
-    /// Receives a TTI at the UEs, with the cells' transmissions in `on_air`. Returns the decoded PDUs with their UEs.
+    /// Receives a TTI at the UEs. Returns the decoded PDUs with their UEs.
     pub fn receive(
         &mut self,
         tti: Tti,
         cell: usize,
         users: &[u32],
-        on_air: &[Rbgs],
         radio: &mut Radio,
         ues: &mut UeTable,
     ) -> &[(u32, Content)] {
@@ -402,7 +401,7 @@ impl Downlink {
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
             }
-            let probability = radio.receive_downlink(number, cell, sent.rbgs, on_air, block);
+            let probability = radio.receive_downlink(number, cell, sent.rbgs, block);
             let failed = ue.downlink.draw(tti, sent.process) < probability;
             ue.downlink.blocks.count(block, failed);
             note(block, if failed { Reception::Failed } else { Reception::Decoded });

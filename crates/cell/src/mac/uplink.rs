@@ -583,24 +583,21 @@ impl Uplink {
         self.air.at(tti)
     }
 
-    /// Receives a TTI at the eNB. Returns the decoded PDUs with their UEs. `signals` holds the signals of this TTI and
-    /// their cells, over all cells.
+    /// Receives a TTI at the eNB. Returns the decoded PDUs with their UEs.
     pub fn receive(
         &mut self,
         tti: Tti,
         cell: usize,
-        signals: &[(usize, UplinkSignal)],
         radio: &mut Radio,
         ues: &mut UeTable,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
-        let others = signals.iter().filter(|(other, _)| *other != cell).map(|(_, signal)| signal);
         for sending in &mut sendings {
             let ue = ues.get(sending.signal.ue);
             self.figures.prbs += u64::from(sending.signal.prbs);
-            let probability = radio.receive_uplink(cell, &sending.signal, others.clone(), &mut sending.block);
+            let probability = radio.receive_uplink(cell, &sending.signal, &mut sending.block);
             if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
                 let correction = &mut self.known[sending.slot as usize].correction;
                 let off = radio.received_sinr() - expected - *correction;

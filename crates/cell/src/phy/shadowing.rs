@@ -52,19 +52,45 @@ impl Shadowing {
         Shadowing { params, stream }
     }
 
-    /// The loss, of either sign, to be added to the path loss between this UE and this cell of a site.
-    //= exception shadowing-stays
-    pub fn loss(&self, ue: u32, site: u32, cell: u32) -> Db {
-        let Params { sigma, correlation, sectors } = self.params;
+    /// The losses of a UE's links.
+    pub fn of(&self, ue: u32) -> Losses<'_> {
         let links = self.stream.child(u64::from(ue));
-        let normal = |link: Stream| standard_normal(link.at(0), link.at(1));
-        let own = match sectors {
-            Sectors::Shared => links.child(u64::from(site)),
-            Sectors::Independent => links.child(INDEPENDENT).child(u64::from(cell)),
-        };
-        let common = if correlation > 0.0 { normal(links.child(COMMON)) } else { 0.0 };
-        Db(sigma.0 * (libm::sqrt(correlation) * common + libm::sqrt(1.0 - correlation) * normal(own)))
+        let common = if self.params.correlation > 0.0 { normal(links.child(COMMON)) } else { 0.0 };
+        Losses { params: &self.params, links, common, site: None }
     }
+}
+
+/// Shadowing of one UE's links.
+#[derive(Clone, Debug)]
+pub struct Losses<'a> {
+    params: &'a Params,
+    links: Stream,
+    common: f64,
+    /// The last site and its draw, for the site's next sector.
+    site: Option<(u32, f64)>,
+}
+
+impl Losses<'_> {
+    /// The loss, of either sign, to be added to the path loss between the UE and this cell of a site.
+    //= exception shadowing-stays
+    pub fn to(&mut self, site: u32, cell: u32) -> Db {
+        let Params { sigma, correlation, sectors } = *self.params;
+        let own = match (sectors, self.site) {
+            (Sectors::Shared, Some((last, own))) if last == site => own,
+            (Sectors::Shared, _) => {
+                let own = normal(self.links.child(u64::from(site)));
+                self.site = Some((site, own));
+                own
+            }
+            (Sectors::Independent, _) => normal(self.links.child(INDEPENDENT).child(u64::from(cell))),
+        };
+        Db(sigma.0 * (libm::sqrt(correlation) * self.common + libm::sqrt(1.0 - correlation) * own))
+    }
+}
+
+/// A link's standard normal draw.
+fn normal(link: Stream) -> f64 {
+    standard_normal(link.at(0), link.at(1))
 }
 
 /// The stream of a UE's common draw, distinct from those of sites, whose numbers have 32 bits.
@@ -88,7 +114,7 @@ mod tests {
 
     /// The covariance of the losses of 1e5 UEs over two links, relative to the variance of the distribution.
     fn correlation(shadowing: &Shadowing, one: (u32, u32), other: (u32, u32)) -> f64 {
-        let product = |ue| shadowing.loss(ue, one.0, one.1).0 * shadowing.loss(ue, other.0, other.1).0;
+        let product = |ue| shadowing.of(ue).to(one.0, one.1).0 * shadowing.of(ue).to(other.0, other.1).0;
         (0..100_000).map(product).sum::<f64>() / 1e5 / 64.0
     }
 
@@ -99,7 +125,7 @@ mod tests {
             [(0.0, Sectors::Shared), (0.5, Sectors::Shared), (0.5, Sectors::Independent)]
         {
             let shadowing = shadowing(correlated, sectors);
-            let losses: Vec<f64> = (0..100_000).map(|ue| shadowing.loss(ue, 0, 0).0).collect();
+            let losses: Vec<f64> = (0..100_000).map(|ue| shadowing.of(ue).to(0, 0).0).collect();
             let mean = losses.iter().sum::<f64>() / 1e5;
             let sigma = (losses.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 1e5).sqrt();
             assert!(mean.abs() < 0.1, "{mean}");
@@ -123,12 +149,23 @@ mod tests {
     #[test]
     fn a_link_has_its_own_draw_and_keeps_it() {
         let shared = shadowing(0.0, Sectors::Shared);
-        assert_eq!(shared.loss(3, 2, 6), shared.loss(3, 2, 7));
-        assert_ne!(shared.loss(3, 2, 6), shared.loss(3, 1, 3));
-        assert_ne!(shared.loss(3, 2, 6), shared.loss(2, 2, 6));
+        assert_eq!(shared.of(3).to(2, 6), shared.of(3).to(2, 7));
+        assert_ne!(shared.of(3).to(2, 6), shared.of(3).to(1, 3));
+        assert_ne!(shared.of(3).to(2, 6), shared.of(2).to(2, 6));
         let independent = shadowing(0.0, Sectors::Independent);
-        assert_ne!(independent.loss(3, 2, 6), independent.loss(3, 2, 7));
+        assert_ne!(independent.of(3).to(2, 6), independent.of(3).to(2, 7));
         let off = Shadowing::new(Params { sigma: Db(0.0), ..Params::default() }, Stream::new(1, "shadowing"));
-        assert_eq!(off.loss(3, 2, 6).0, 0.0);
+        assert_eq!(off.of(3).to(2, 6).0, 0.0);
+    }
+
+    #[test]
+    fn earlier_questions_do_not_change_a_loss() {
+        for sectors in [Sectors::Shared, Sectors::Independent] {
+            let shadowing = shadowing(0.5, sectors);
+            let mut losses = shadowing.of(3);
+            for (site, cell) in [(0, 0), (0, 1), (1, 2), (0, 1), (1, 2), (0, 0)] {
+                assert_eq!(losses.to(site, cell), shadowing.of(3).to(site, cell), "{site} {cell}");
+            }
+        }
     }
 }

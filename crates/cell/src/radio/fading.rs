@@ -1,7 +1,8 @@
 //! Fading of all links, TTI by TTI.
 
-use super::UplinkSignal;
-use super::gains::Gains;
+use super::gains::{Gains, Link};
+use super::on_air::Floor;
+use super::{Interference, UplinkSignal};
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
@@ -18,15 +19,18 @@ const RESERVED: usize = 1 << 16;
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
 const WEAK: f64 = 0.01;
 
+/// Steps of a UE's position per wavelength at which the gains of coarse interferers are computed: errors of at most 0.2
+/// radians.
+const STEPS: f64 = 16.0;
+
 /// Small-scale fading between all cells and all UEs.
 ///
 /// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
 pub(crate) struct LinkFading {
-    line: DelayLine,
     rbg_prbs: usize,
     interference: bool,
-    downlink: LinkDirection,
-    uplink: LinkDirection,
+    downlink: Links,
+    uplink: Links,
     /// By UE.
     motions: Vec<Motion>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
@@ -76,8 +80,7 @@ impl LinkFading {
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
         };
-        let line = DelayLine::new(fading.taps(), prbs);
-        let direction = |name, frequency: Hertz| {
+        let direction = |name, frequency: Hertz, line: DelayLine| {
             let links = setup.ues.len() * setup.cells.len();
             LinkDirection {
                 stream: Stream::new(setup.seed, name),
@@ -85,23 +88,35 @@ impl LinkFading {
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
                 sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
-                drawn: vec![None; links],
+                drawn: vec![Vec::new(); setup.ues.len()],
+                free: Vec::new(),
                 known: vec![None; CACHED],
-                gains: vec![0.0; CACHED * usize::from(prbs.0)],
+                gains: vec![0.0; CACHED * line.points()],
+                line,
             }
+        };
+        let coarse = setup.radio.neighbours(setup.cells.len()).is_some();
+        let links = |[own, interferers]: [&'static str; 2], frequency| Links {
+            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs)),
+            interferers: coarse.then(|| {
+                let line = DelayLine::coarse(fading.taps(), prbs, Prbs(rbg_prbs));
+                direction(interferers, frequency, line)
+            }),
         };
         Some(LinkFading {
             rbg_prbs: rbg_prbs.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
-            downlink: direction("downlink fading", carrier.downlink_frequency),
-            uplink: direction("uplink fading", carrier.uplink_frequency),
+            downlink: links(
+                ["downlink fading", "downlink fading of interferers"],
+                carrier.downlink_frequency,
+            ),
+            uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
             frequency: carrier.downlink_frequency,
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
-            line,
         })
     }
 
@@ -122,127 +137,227 @@ impl LinkFading {
         *motion = Motion { place: to, since: now, velocity };
     }
 
+    /// Frees the memory of a UE's links to other cells than these.
+    pub fn keep(&mut self, ue: usize, links: &[Link]) {
+        self.downlink.keep(ue, links);
+        self.uplink.keep(ue, links);
+    }
+
+    /// The linear SINR of the last computation on each PRB.
+    pub fn sinrs(&self) -> &[f64] {
+        &self.sinrs
+    }
+
     /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
     pub fn downlink(
         &mut self,
         gains: &Gains,
         (ue, serving): (usize, usize),
+        floor: Floor<'_>,
         sent: impl Fn(usize) -> Rbgs,
         tti: Tti,
     ) -> &[f64] {
-        let received = gains.received(ue);
-        let others = || (0..received.len()).filter(|cell| *cell != serving && !sent(*cell).is_empty());
-        let total = gains.ue_noise(ue) + others().map(|cell| received[cell]).sum::<f64>();
+        let others = || {
+            let sent = |link: &Link| (link.cell as usize, link.received, sent(link.cell as usize));
+            gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
+        };
+        let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
         let place = self.motions[ue].at(tti);
-        self.disturbance.fill(gains.ue_noise(ue));
-        for cell in others() {
-            let sent = sent(cell);
+        for (rbg, group) in self.disturbance.chunks_mut(self.rbg_prbs).enumerate() {
+            group.fill(floor.at(rbg));
+        }
+        for (cell, received, sent) in others() {
             // Each fading interferer costs as much as the signal. Forty of those kept constant would change the sum by
             // 0.3 dB.
-            if self.interference && received[cell] >= WEAK * total {
-                let faded = self.downlink.gains(&mut self.line, (ue, cell), place, tti);
-                for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {
-                    if sent.contains((prb / self.rbg_prbs) as u8) {
-                        *disturbance += received[cell] * f64::from(faded[prb]);
+            if self.interference && received >= WEAK * total {
+                let (faded, width) = self.downlink.interferer((ue, cell), place, tti, self.rbg_prbs);
+                let values = faded.chunks(self.rbg_prbs / width);
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(values);
+                for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
+                    if let [gain] = faded {
+                        group.iter_mut().for_each(|disturbance| *disturbance += received * f64::from(*gain));
+                    } else {
+                        for (disturbance, gain) in group.iter_mut().zip(faded) {
+                            *disturbance += received * f64::from(*gain);
+                        }
                     }
                 }
             } else {
-                for (prb, disturbance) in self.disturbance.iter_mut().enumerate() {
-                    if sent.contains((prb / self.rbg_prbs) as u8) {
-                        *disturbance += received[cell];
-                    }
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
+                for (_, group) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
+                    group.iter_mut().for_each(|disturbance| *disturbance += received);
                 }
             }
         }
-        let own = self.downlink.gains(&mut self.line, (ue, serving), place, tti);
+        let signal = gains.link(ue, serving).received;
+        let own = self.downlink.own.gains((ue, serving), place, tti);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
-            *sinr = received[serving] * f64::from(own[prb]) / self.disturbance[prb];
+            *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
         }
         &self.sinrs
     }
 
-    /// The linear SINR of a UE at a cell on each PRB of its transmission, while others send to other cells.
-    pub fn uplink<'a>(
+    /// The linear SINR of a UE at a cell on each PRB of its transmission, while others send to other cells. `floor` is
+    /// the power per PRB in mW of noise and distant UEs.
+    pub fn uplink(
         &mut self,
         gains: &Gains,
-        cell: usize,
+        (cell, floor): (usize, f64),
         signal: &UplinkSignal,
-        others: impl Iterator<Item = &'a UplinkSignal> + Clone,
+        others: &[Interference],
         tti: Tti,
     ) -> &[f64] {
-        let received = |signal: &UplinkSignal| signal.power * gains.uplink(signal.ue as usize, cell);
         let range =
             |signal: &UplinkSignal| usize::from(signal.first)..usize::from(signal.first + signal.prbs);
-        let total = gains.cell_noise(cell) + others.clone().map(received).sum::<f64>();
-        self.disturbance.fill(gains.cell_noise(cell));
-        for other in others {
-            let power = received(other);
-            if self.interference && power >= WEAK * total {
+        let total = floor + others.iter().map(|other| other.received).sum::<f64>();
+        self.disturbance.fill(floor);
+        for Interference { signal: other, received } in others {
+            if self.interference && *received >= WEAK * total {
                 let ue = other.ue as usize;
                 let place = self.motions[ue].at(tti);
-                let faded = self.uplink.gains(&mut self.line, (ue, cell), place, tti);
+                let (faded, width) = self.uplink.interferer((ue, cell), place, tti, self.rbg_prbs);
                 for prb in range(other) {
-                    self.disturbance[prb] += power * f64::from(faded[prb]);
+                    self.disturbance[prb] += received * f64::from(faded[prb / width]);
                 }
             } else {
                 for prb in range(other) {
-                    self.disturbance[prb] += power;
+                    self.disturbance[prb] += received;
                 }
             }
         }
         let ue = signal.ue as usize;
-        let own = self.uplink.gains(&mut self.line, (ue, cell), self.motions[ue].at(tti), tti);
+        let received = signal.power * gains.link(ue, cell).uplink;
+        let own = self.uplink.own.gains((ue, cell), self.motions[ue].at(tti), tti);
         for prb in range(signal) {
-            self.sinrs[prb] = received(signal) * f64::from(own[prb]) / self.disturbance[prb];
+            self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
         &self.sinrs[range(signal)]
     }
 }
 
-/// One direction of all links.
+/// Links of one direction.
+struct Links {
+    own: LinkDirection,
+    /// Interferers, if distant cells count by their mean power: coarse, since several add up. `None`: they are like the
+    /// UE's own link.
+    interferers: Option<LinkDirection>,
+}
+
+impl Links {
+    /// The gains of an interferer, and the number of PRBs for which one of them is valid.
+    fn interferer(
+        &mut self,
+        link: (usize, usize),
+        place: Wavelengths,
+        tti: Tti,
+        rbg_prbs: usize,
+    ) -> (&[f32], usize) {
+        match &mut self.interferers {
+            Some(interferers) => (interferers.gains_in_steps(link, place), rbg_prbs),
+            None => (self.own.gains(link, place, tti), 1),
+        }
+    }
+
+    /// Frees the memory of a UE's links to other cells than these.
+    fn keep(&mut self, ue: usize, links: &[Link]) {
+        self.own.keep(ue, links);
+        if let Some(interferers) = &mut self.interferers {
+            interferers.keep(ue, links);
+        }
+    }
+}
+
+/// UE and cell of a link, and the TTI or the steps of the place for which its gains were computed.
+type Known = ((usize, usize), [i64; 2]);
+
+/// One direction of all links, or of those to interferers.
 struct LinkDirection {
+    line: DelayLine,
     stream: Stream,
     /// Ratio of this direction's carrier frequency to the downlink's.
     scale: f64,
     cells: usize,
     /// Sinusoids of the links used so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    /// Start of a link's sinusoids, `[ue * cells + cell]`.
-    drawn: Vec<Option<usize>>,
-    /// Link and TTI of the gains in each row of `gains`.
-    known: Vec<Option<(usize, Tti)>>,
+    /// Cells of each UE's links used so far, in order, with the start of their sinusoids.
+    drawn: Vec<Vec<(u32, usize)>>,
+    /// Starts of sinusoids that no link uses.
+    free: Vec<usize>,
+    /// What each row of `gains` holds.
+    known: Vec<Option<Known>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
 
 impl LinkDirection {
+    /// Frees the sinusoids of a UE's links to other cells than these.
+    fn keep(&mut self, ue: usize, links: &[Link]) {
+        let LinkDirection { drawn, free, .. } = self;
+        drawn[ue].retain(|(cell, first)| {
+            let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
+            if !stays {
+                free.push(*first);
+            }
+            stays
+        });
+    }
+
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
-    fn gains(
-        &mut self,
-        line: &mut DelayLine,
-        (ue, cell): (usize, usize),
-        place: Wavelengths,
-        tti: Tti,
-    ) -> &[f32] {
-        let link = ue * self.cells + cell;
-        let prbs = self.gains.len() / CACHED;
-        let row = link % CACHED;
-        let gains = &mut self.gains[row * prbs..][..prbs];
-        if self.known[row] != Some((link, tti)) {
-            self.known[row] = Some((link, tti));
-            let count = line.sinusoids();
-            let first = *self.drawn[link].get_or_insert_with(|| {
-                let first = self.sinusoids.len();
-                self.sinusoids.resize(first + count, Sinusoid::default());
-                let stream = self.stream.child(ue as u64).child(cell as u64);
-                line.draw(stream, &mut self.sinusoids[first..]);
-                first
-            });
-            let sinusoids = &self.sinusoids[first..first + count];
-            let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
-            line.gains(sinusoids, place, gains);
+    fn gains(&mut self, link: (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
+        let row = (link.0 * self.cells + link.1) % CACHED;
+        let key = (link, [tti.0 as i64, 0]);
+        if self.known[row] != Some(key) {
+            self.known[row] = Some(key);
+            let first = self.sinusoids_of(link);
+            self.compute(first, row, place);
         }
-        gains
+        self.row(row)
+    }
+
+    /// The gain of each point of a link whose UE is at `place`, in steps of the place. Each link has a row of its own.
+    fn gains_in_steps(&mut self, link: (usize, usize), place: Wavelengths) -> &[f32] {
+        let first = self.sinusoids_of(link);
+        let row = first / self.line.sinusoids();
+        if row >= self.known.len() {
+            self.known.resize(row + 1, None);
+            self.gains.resize((row + 1) * self.line.points(), 0.0);
+        }
+        let step = |wavelengths: f64| libm::floor(wavelengths * STEPS) as i64;
+        let steps = [step(place.east), step(place.north)];
+        if self.known[row] != Some((link, steps)) {
+            self.known[row] = Some((link, steps));
+            let [east, north] = steps.map(|steps| steps as f64 / STEPS);
+            self.compute(first, row, Wavelengths { east, north });
+        }
+        self.row(row)
+    }
+
+    /// Start of a link's sinusoids, which are drawn when it is used first.
+    fn sinusoids_of(&mut self, (ue, cell): (usize, usize)) -> usize {
+        let count = self.line.sinusoids();
+        match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
+            Ok(index) => self.drawn[ue][index].1,
+            Err(index) => {
+                let first = self.free.pop().unwrap_or(self.sinusoids.len());
+                self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
+                let stream = self.stream.child(ue as u64).child(cell as u64);
+                self.line.draw(stream, &mut self.sinusoids[first..first + count]);
+                self.drawn[ue].insert(index, (cell as u32, first));
+                first
+            }
+        }
+    }
+
+    fn compute(&mut self, first: usize, row: usize, place: Wavelengths) {
+        let points = self.line.points();
+        let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
+        let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
+        self.line.gains(sinusoids, place, &mut self.gains[row * points..][..points]);
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        let points = self.line.points();
+        &self.gains[row * points..][..points]
     }
 }
 
@@ -257,6 +372,7 @@ mod tests {
     use crate::bearer::Bearer;
     use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
+    use crate::radio::on_air::Activity;
     use crate::settings::CellSite;
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
@@ -299,13 +415,18 @@ mod tests {
         fading::Spec::Eva(fading::eva::Params { speed, doppler: None, interference })
     }
 
+    fn noise(gains: &Gains) -> Floor<'static> {
+        Floor { noise: gains.ue_noise(0), far: 0.0, activity: &Activity::NONE }
+    }
+
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let alone = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(7)).to_vec();
-        let disturbed = links.downlink(&gains, (0, 0), |_| Rbgs::first(17), Tti(7));
+        let noise = noise(&gains);
+        let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -329,11 +450,11 @@ mod tests {
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(tti));
+            let sinrs = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
-        let expected = gains.received(0)[0] / gains.ue_noise(0);
+        let expected = gains.link(0, 0).received / gains.ue_noise(0);
         let ratio = means.iter().sum::<f64>() / 20_000.0 / expected;
         assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         for tti in [19_000, 5, 777] {
@@ -346,9 +467,9 @@ mod tests {
         let setup = setup(600.0, eva(None, true));
         let gains = Gains::new(&setup, Prbs(50));
         let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let down = links.downlink(&gains, (0, 0), |_| Rbgs::default(), Tti(1)).to_vec();
+        let down = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
-        let up = links.uplink(&gains, 0, &signal, [].iter(), Tti(1));
+        let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);
         let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
         assert!(varies(&ratios));

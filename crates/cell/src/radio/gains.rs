@@ -1,15 +1,48 @@
-//! Gains of all links, as far as they depend on positions.
+//! Gains of links, as far as they depend on positions.
 
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::{LinkGeometry, Propagation};
 use crate::phy::shadowing::Shadowing;
 use crate::phy::{Position, Prbs};
-use crate::settings::{CellSite, RanSetup};
+use crate::settings::{CellSite, RanSetup, UeSite};
 use airwnd_kernel::Stream;
-use airwnd_units::{Db, Dbm, Hertz};
+use airwnd_units::{Db, Dbm, Hertz, Metres};
 
-/// Path loss, antennas and shadowing between all cells and all UEs.
+/// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
+/// selected anew. With a path loss of 37.6 dB per decade such a cell gains at most 2.2 dB meanwhile.
+const MOVED: f64 = 1.0 / 8.0;
+/// Fraction of its ground distance to a neighbour by which a UE moves before the link is computed anew: 0.08 dB with
+/// the same path loss.
+const MOVED_LITTLE: f64 = 1.0 / 200.0;
+
+/// The link between a UE and a cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Link {
+    pub cell: u32,
+    shadowed: Db,
+    /// Received power per PRB at the UE in mW.
+    pub received: f64,
+    /// Factor from the UE's transmit power to the cell's received power.
+    pub uplink: f64,
+    /// Where the UE was when the link was computed, east and north in metres, and the square of the distance within
+    /// which it is valid.
+    measured_at: [f32; 2],
+    valid_within: f32,
+}
+
+impl Link {
+    fn is_valid(&self, position: Position) -> bool {
+        let [x, y] = self.measured_at;
+        let (east, north) = (position.x.0 - f64::from(x), position.y.0 - f64::from(y));
+        east * east + north * north < f64::from(self.valid_within)
+    }
+}
+
+/// Path loss, antennas and shadowing between UEs and cells: of all links, or of those to each UE's neighbours.
+///
+/// Neighbours are the cells whose received power is at least a fraction of the noise and of all other cells at full
+/// power, and the serving cell. The others count by the sum of their powers.
 pub(crate) struct Gains {
     propagation: Box<dyn Propagation>,
     /// `None`: no shadowing.
@@ -17,15 +50,34 @@ pub(crate) struct Gains {
     cells: Vec<Mast>,
     downlink_frequency: Hertz,
     uplink_frequency: Hertz,
-    /// Received power per PRB in mW, `[ue * cells + cell]`.
-    received: Vec<f64>,
-    /// Factor from a UE's transmit power to a cell's received power, `[ue * cells + cell]`.
-    uplink: Vec<f64>,
-    /// Number of changes of each UE's gains.
-    changes: Vec<u64>,
-    /// Noise per PRB in mW.
-    ue_noise: Vec<f64>,
+    /// Fraction of noise and interference that makes a cell a neighbour; `None`: all cells are neighbours.
+    threshold: Option<f64>,
+    /// Links to the neighbours of each UE by cell: `[ue * most + index]`.
+    links: Vec<Link>,
+    most: usize,
+    /// By UE.
+    ues: Vec<Surroundings>,
     cell_noise: Vec<f64>,
+    /// Scratch: all links of a UE.
+    all: Vec<Link>,
+}
+
+/// A UE's position, its noise, and the cells that are not its neighbours.
+#[derive(Clone, Copy)]
+struct Surroundings {
+    position: Position,
+    /// Noise per PRB in mW.
+    noise: f64,
+    neighbours: usize,
+    /// Sum of the received powers per PRB in mW of the other cells at full power.
+    far: f64,
+    /// Sum of the factors from the UE's transmit power to the other cells' received powers.
+    far_uplink: f64,
+    /// The neighbours were selected here, and are valid within this distance.
+    selected_at: Position,
+    valid_within: Metres,
+    /// Number of changes of the links.
+    changes: u64,
 }
 
 /// Antenna and transmit power of a cell.
@@ -52,7 +104,19 @@ impl Mast {
 
 impl Gains {
     pub fn new(setup: &RanSetup, prbs: Prbs) -> Gains {
-        let links = setup.ues.len() * setup.cells.len();
+        let cells = setup.cells.len();
+        let threshold = setup.radio.neighbours(cells);
+        let most = setup.radio.most_neighbours(cells);
+        let ue = |ue: &UeSite| Surroundings {
+            position: ue.position,
+            noise: noise_per_prb(ue.noise_figure).milliwatts(),
+            neighbours: 0,
+            far: 0.0,
+            far_uplink: 0.0,
+            selected_at: ue.position,
+            valid_within: Metres(0.0),
+            changes: 0,
+        };
         let mut gains = Gains {
             propagation: setup.radio.propagation.build(),
             shadowing: setup
@@ -63,70 +127,188 @@ impl Gains {
             cells: setup.cells.iter().map(|site| Mast::new(site, prbs)).collect(),
             downlink_frequency: setup.carrier.downlink_frequency,
             uplink_frequency: setup.carrier.uplink_frequency,
-            received: vec![0.0; links],
-            uplink: vec![0.0; links],
-            changes: vec![0; setup.ues.len()],
-            ue_noise: setup.ues.iter().map(|ue| noise_per_prb(ue.noise_figure).milliwatts()).collect(),
+            threshold,
+            links: vec![Link::default(); setup.ues.len() * most],
+            most,
+            ues: setup.ues.iter().map(ue).collect(),
             cell_noise: setup
                 .cells
                 .iter()
                 .map(|cell| noise_per_prb(cell.noise_figure).milliwatts())
                 .collect(),
+            all: Vec::with_capacity(cells),
         };
-        for (number, ue) in setup.ues.iter().enumerate() {
-            gains.place(number, ue.position);
+        for ue in 0..setup.ues.len() {
+            gains.select(ue, None);
         }
         gains
     }
 
-    /// Moves a UE.
-    pub fn place(&mut self, ue: usize, position: Position) {
-        let first = ue * self.cells.len();
-        for (cell, mast) in (0..).zip(&self.cells) {
-            let link = first + cell as usize;
-            let Mast { site, power_per_prb, .. } = mast;
-            let shadowing = self
-                .shadowing
-                .as_ref()
-                .map_or(Db(0.0), |shadowing| shadowing.loss(ue as u32, site.site, cell));
-            let gain = mast.gain(position) - shadowing;
-            let loss = |frequency: Hertz| {
-                let link = LinkGeometry { a: site.position, b: position, frequency };
-                self.propagation.path_loss(&link) - gain
-            };
-            self.received[link] = (*power_per_prb - loss(self.downlink_frequency)).milliwatts();
-            self.uplink[link] = (-loss(self.uplink_frequency)).linear();
+    /// Moves a UE that this cell serves. Returns whether its neighbours have been selected anew.
+    pub fn place(&mut self, ue: usize, position: Position, serving: usize) -> bool {
+        let surroundings = &mut self.ues[ue];
+        surroundings.position = position;
+        if position.distance(surroundings.selected_at) > surroundings.valid_within {
+            self.select(ue, Some(serving));
+            return true;
         }
-        self.changes[ue] += 1;
+        let mut links = std::mem::take(&mut self.links);
+        let has_changed = self.measure(position, &mut links[ue * self.most..][..self.ues[ue].neighbours]);
+        self.links = links;
+        self.ues[ue].changes += u64::from(has_changed);
+        false
     }
 
-    /// The received power per PRB in mW of each cell at a UE.
-    pub fn received(&self, ue: usize) -> &[f64] {
-        &self.received[ue * self.cells.len()..][..self.cells.len()]
+    /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
+    fn measure(&self, position: Position, links: &mut [Link]) -> bool {
+        // The sectors of a site share their path loss.
+        let mut before: Option<(Position, [Db; 2])> = None;
+        let mut has_changed = false;
+        for link in links.iter_mut().filter(|link| !link.is_valid(position)) {
+            has_changed = true;
+            let Mast { site, power_per_prb, .. } = &self.cells[link.cell as usize];
+            let [down, up] = match before {
+                Some((there, losses)) if there == site.position => losses,
+                _ => [self.downlink_frequency, self.uplink_frequency].map(|frequency| {
+                    self.propagation.path_loss(&LinkGeometry { a: site.position, b: position, frequency })
+                }),
+            };
+            before = Some((site.position, [down, up]));
+            let gain = self.cells[link.cell as usize].gain(position) - link.shadowed;
+            link.received = (*power_per_prb - (down - gain)).milliwatts();
+            link.uplink = (-(up - gain)).linear();
+            if self.threshold.is_some() {
+                link.measured_at = [position.x.0 as f32, position.y.0 as f32];
+                let valid = MOVED_LITTLE * site.position.ground_distance(position).0;
+                link.valid_within = (valid * valid) as f32;
+            }
+        }
+        has_changed
     }
 
-    /// The factor from a UE's transmit power to a cell's received power.
-    pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
-        self.uplink[ue * self.cells.len() + cell]
+    /// Computes the links to all cells, and keeps those to the neighbours.
+    fn select(&mut self, ue: usize, serving: Option<usize>) {
+        let position = self.ues[ue].position;
+        let mut all = std::mem::take(&mut self.all);
+        all.clear();
+        let mut shadowing = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
+        all.extend((0..).zip(&self.cells).map(|(cell, mast)| {
+            let shadowed = shadowing.as_mut().map_or(Db(0.0), |losses| losses.to(mast.site.site, cell));
+            Link { cell, shadowed, ..Link::default() }
+        }));
+        self.measure(position, &mut all);
+        let surroundings = &mut self.ues[ue];
+        surroundings.changes += 1;
+        surroundings.selected_at = position;
+        (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
+        surroundings.valid_within = Metres(f64::INFINITY);
+        if let Some(threshold) = self.threshold {
+            let serving = serving.unwrap_or_else(|| strongest(&all));
+            let others = all.iter().filter(|link| link.cell as usize != serving);
+            let least = threshold * (surroundings.noise + others.map(|link| link.received).sum::<f64>());
+            let mut leave = |link: &Link| {
+                let distance = self.cells[link.cell as usize].site.position.distance(position);
+                surroundings.valid_within.0 = surroundings.valid_within.0.min(MOVED * distance.0);
+                surroundings.far += link.received;
+                surroundings.far_uplink += link.uplink;
+            };
+            all.retain(|link| {
+                let stays = link.cell as usize == serving || link.received >= least;
+                if !stays {
+                    leave(link);
+                }
+                stays
+            });
+            // The serving cell first, then by power.
+            let rank =
+                |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
+            all.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
+            all.drain(self.most.min(all.len())..).for_each(|link| leave(&link));
+            all.sort_unstable_by_key(|link| link.cell);
+        }
+        surroundings.neighbours = all.len();
+        self.links[ue * self.most..][..all.len()].copy_from_slice(&all);
+        self.all = all;
+    }
+
+    /// Makes a cell a neighbour of a UE, if it is not.
+    pub fn include(&mut self, ue: usize, cell: usize) {
+        if self.find(ue, cell).is_none() {
+            self.select(ue, Some(cell));
+        }
+    }
+
+    /// The links to a UE's neighbours, by cell.
+    pub fn links(&self, ue: usize) -> &[Link] {
+        &self.links[ue * self.most..][..self.ues[ue].neighbours]
+    }
+
+    fn find(&self, ue: usize, cell: usize) -> Option<&Link> {
+        let links = self.links(ue);
+        match links.get(cell) {
+            Some(link) if link.cell as usize == cell => Some(link),
+            _ => links.binary_search_by_key(&(cell as u32), |link| link.cell).ok().map(|index| &links[index]),
+        }
+    }
+
+    /// The link between a UE and a cell.
+    pub fn link(&self, ue: usize, cell: usize) -> Link {
+        self.find(ue, cell).copied().unwrap_or_else(|| {
+            let site = self.cells[cell].site.site;
+            let losses = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
+            let shadowed = losses.map_or(Db(0.0), |mut losses| losses.to(site, cell as u32));
+            let mut link = [Link { cell: cell as u32, shadowed, ..Link::default() }];
+            self.measure(self.ues[ue].position, &mut link);
+            link[0]
+        })
+    }
+
+    /// The sum of the received powers per PRB in mW, at full power, of the cells that are not neighbours of a UE.
+    pub fn far(&self, ue: usize) -> f64 {
+        self.ues[ue].far
+    }
+
+    /// The sum of the factors from a UE's transmit power to the received power of each cell that is not its neighbour.
+    pub fn far_uplink(&self, ue: usize) -> f64 {
+        self.ues[ue].far_uplink
+    }
+
+    /// Whether all cells are neighbours of all UEs.
+    pub fn are_complete(&self) -> bool {
+        self.threshold.is_none()
     }
 
     /// The downlink's path loss with antenna gains, as the UE estimates it.
     pub fn loss(&self, ue: usize, cell: usize) -> Db {
-        self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.received(ue)[cell])
+        self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.link(ue, cell).received)
     }
 
     /// A number that changes with every change of a UE's gains.
     pub fn version(&self, ue: usize) -> u64 {
-        self.changes[ue]
+        self.ues[ue].changes
     }
 
     /// A UE's noise per PRB in mW.
     pub fn ue_noise(&self, ue: usize) -> f64 {
-        self.ue_noise[ue]
+        self.ues[ue].noise
     }
 
     /// A cell's noise per PRB in mW.
     pub fn cell_noise(&self, cell: usize) -> f64 {
         self.cell_noise[cell]
     }
+}
+
+/// The cell with the highest received power; the first of several equal ones.
+pub(super) fn strongest(links: &[Link]) -> usize {
+    links[highest(links.iter().map(|link| link.received))].cell as usize
+}
+
+/// The index of the highest power; the first of several equal ones.
+pub(super) fn highest(powers: impl Iterator<Item = f64>) -> usize {
+    let first = (0, f64::NEG_INFINITY);
+    powers
+        .enumerate()
+        .fold(first, |best, (index, power)| if power > best.1 { (index, power) } else { best })
+        .0
 }

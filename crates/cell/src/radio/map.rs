@@ -1,7 +1,6 @@
 //! Radio environment map: reception of a UE at each point of a grid.
 
-use super::gains::Mast;
-use super::strongest;
+use super::gains::{Mast, highest};
 use crate::mac::uplink_adaptation::Density;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
 use crate::phy::propagation::LinkGeometry;
@@ -70,7 +69,7 @@ impl RadioMap {
                     before = Some((there, loss));
                     *power = (mast.power_per_prb + mast.gain(here) - loss).milliwatts();
                 }
-                let best = strongest(&received);
+                let best = highest(received.iter().copied());
                 let others: f64 =
                     received.iter().enumerate().filter(|(cell, _)| *cell != best).map(|(_, p)| p).sum();
                 map.sinr_db.push(Db::from_linear(received[best] / (noise + others)).0);

@@ -7,16 +7,29 @@ use airwnd_units::Db;
 /// Patterns cached per cell.
 const CACHED: usize = 256;
 
-/// Channel reports of one cell's UEs: a direct-mapped cache.
+/// Channel reports of one cell's UEs: a direct-mapped cache, whose places are patterns or TTIs.
 #[derive(Default)]
 pub(crate) struct Reports {
-    /// Transmissions of the other cells, `[place * cells + cell]`, own entry empty.
+    places: usize,
+    /// Transmissions of the other cells, `[place * cells + cell]`, own entry empty. Empty if places are TTIs.
     patterns: Vec<Rbgs>,
     cells: usize,
     /// `[place * slots + slot]`
     states: Vec<ChannelState>,
     measured: Vec<Measured>,
     slots: usize,
+    /// The last report of each UE's flat channel, by slot, if places are TTIs.
+    last: Vec<Last>,
+}
+
+/// A report of a UE's flat channel, and what it depends on.
+#[derive(Clone)]
+struct Last {
+    ue: u32,
+    version: u64,
+    /// Transmissions of the UE's neighbours; empty if its own cell was silent.
+    sent: Vec<Rbgs>,
+    report: (ChannelState, Db),
 }
 
 /// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
@@ -44,12 +57,19 @@ pub(crate) struct Report {
 }
 
 impl Reports {
-    /// An empty cache with space for this many UEs.
-    pub fn new(cells: usize, slots: usize) -> Reports {
-        let mut reports =
-            Reports { patterns: vec![Rbgs::default(); CACHED * cells], cells, ..Reports::default() };
-        reports.reserve(slots);
-        reports
+    /// A cache by the transmissions of all other cells.
+    pub fn by_pattern(cells: usize) -> Reports {
+        Reports {
+            places: CACHED,
+            patterns: vec![Rbgs::default(); CACHED * cells],
+            cells,
+            ..Reports::default()
+        }
+    }
+
+    /// A cache by this number of TTIs.
+    pub fn by_tti(places: usize) -> Reports {
+        Reports { places, ..Reports::default() }
     }
 
     /// Reserves space for this many UEs; growing clears the cache.
@@ -57,10 +77,37 @@ impl Reports {
         if slots > self.slots {
             self.slots = slots;
             self.states.clear();
-            self.states.resize(CACHED * slots, ChannelState::new(Cqi::OUT_OF_RANGE, []));
+            self.states.resize(self.places * slots, ChannelState::new(Cqi::OUT_OF_RANGE, []));
             self.measured.clear();
-            self.measured.resize(CACHED * slots, EMPTY);
+            self.measured.resize(self.places * slots, EMPTY);
+            if self.patterns.is_empty() {
+                let report = (ChannelState::new(Cqi::OUT_OF_RANGE, []), Db(0.0));
+                self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
+            }
         }
+    }
+
+    /// The last report of a UE's flat channel, if its neighbours sent the same then. Otherwise their transmissions are
+    /// noted for the next one.
+    pub fn repeated(
+        &mut self,
+        slot: u16,
+        (ue, version): (u32, u64),
+        sent: impl Iterator<Item = Rbgs> + Clone,
+    ) -> Option<(ChannelState, Db)> {
+        let last = &mut self.last[usize::from(slot)];
+        if last.ue == ue && last.version == version && last.sent.iter().copied().eq(sent.clone()) {
+            return Some(last.report);
+        }
+        (last.ue, last.version) = (ue, version);
+        last.sent.clear();
+        last.sent.extend(sent);
+        None
+    }
+
+    /// Stores the last report of a UE's flat channel.
+    pub fn note_last(&mut self, slot: u16, report: (ChannelState, Db)) {
+        self.last[usize::from(slot)].report = report;
     }
 
     /// The place of a pattern, the transmissions of all other cells.

@@ -72,7 +72,7 @@ impl Memory {
 /// Memory of flows, UEs and radio links.
 fn fixed(scenario: &Scenario) -> Vec<Need> {
     let ues: f64 = scenario.ue.iter().map(|group| f64::from(group.count)).sum();
-    let links = ues * f64::from(scenario.cells());
+    let links = ues * scenario.radio.most_neighbours(scenario.cells() as usize) as f64;
     let mut needs = Vec::new();
     for (place, flow) in scenario.flow.iter().enumerate() {
         let flows = scenario.flows_of(flow);

@@ -27,13 +27,14 @@ impl Sender {
         ack.is_after(self.una) && self.position(ack) == Position::Valid
     }
 
+    /// Returns true if an ACK carries no information but the window, as at an end that only receives.
+    pub fn updates_only_the_window(&self, ack: Seq) -> bool {
+        ack == self.una && self.board.outstanding() == 0 && self.sender_half.is_none()
+    }
+
     /// Processes an acknowledgment at a valid [`position`](Sender::position).
     pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
-        let repeats_window = self.update_window(ack);
-        // Common case at an end that only receives: the ACK carries no information for the sender.
-        if ack.ack == self.una && self.board.outstanding() == 0 && self.sender_half.is_none() {
-            return;
-        }
+        let repeats_window = self.update_window(ack.seq, ack.ack, ack.field);
         if ack.ack.is_after(self.nxt) {
             self.accept_probe(ack.now);
         }
@@ -151,21 +152,21 @@ impl Sender {
 
     /// Updates the window from a segment newer than the one that set it last. Returns true if the segment repeats the
     /// window.
-    pub(super) fn update_window(&mut self, ack: &Acknowledgment<'_>) -> bool {
-        let Some(field) = ack.field else {
+    pub fn update_window(&mut self, seq: Seq, ack: Seq, field: Option<u16>) -> bool {
+        let Some(field) = field else {
             // A code in its place implies the maximum window so far.
-            self.offer.edge = self.offer.edge.max(ack.ack + self.offer.max);
+            self.offer.edge = self.offer.edge.max(ack + self.offer.max);
             return true;
         };
         let offer = self.offer;
         let window = u32::from(field) << offer.shift;
-        let edge = ack.ack + window;
+        let edge = ack + window;
         // RFC 9293 §3.10.7.4 compares sequence numbers first, but a retransmission has an old sequence number and the
         // newest window. As in Linux, acknowledgment numbers are compared first, and a segment that is not newer may
         // only enlarge the window.
-        let newer = ack.ack.is_after(offer.ack) || ack.seq.is_after(offer.seq);
-        if newer || (ack.seq == offer.seq && edge.is_after(offer.edge)) {
-            self.set_window(window, ack.seq, ack.ack);
+        let newer = ack.is_after(offer.ack) || seq.is_after(offer.seq);
+        if newer || (seq == offer.seq && edge.is_after(offer.edge)) {
+            self.set_window(window, seq, ack);
             if window > 0 {
                 self.probe = None;
             }

@@ -9,6 +9,8 @@ use std::f64::consts::TAU;
 /// Sinusoids per tap. The fourth moment of a tap's amplitude is 2 - 1/16, Rayleigh's is 2. That of a gain, to which all
 /// taps contribute, is closer still.
 const SINUSOIDS: usize = 16;
+/// Sinusoids per tap of a coarse delay line: the moment is 2 - 1/4.
+const COARSE_SINUSOIDS: usize = 4;
 /// Number of points at which sine and cosine are tabulated over a turn; tangents between them leave an error of 5e-6.
 const POINTS: usize = 1024;
 
@@ -42,6 +44,8 @@ pub struct Sinusoid {
 
 /// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum.
 pub struct DelayLine {
+    sinusoids_per_tap: usize,
+    /// PRBs at which gains are computed, or groups of PRBs.
     prbs: usize,
     /// Square root of each tap's power divided by its number of sinusoids.
     amplitudes: Vec<f32>,
@@ -58,32 +62,50 @@ pub struct DelayLine {
 impl DelayLine {
     /// The delay line of `taps` over a carrier of this many PRBs.
     pub fn new(taps: &[Tap], prbs: Prbs) -> DelayLine {
+        Self::with(taps, prbs, Prbs(1), SINUSOIDS)
+    }
+
+    /// A delay line of `taps` that is fast to compute: its gains are those at the centres of groups of `width` PRBs, and
+    /// its taps have fewer sinusoids.
+    pub fn coarse(taps: &[Tap], prbs: Prbs, width: Prbs) -> DelayLine {
+        Self::with(taps, prbs, width, COARSE_SINUSOIDS)
+    }
+
+    fn with(taps: &[Tap], prbs: Prbs, width: Prbs, sinusoids: usize) -> DelayLine {
         let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
-        let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / SINUSOIDS as f64) as f32;
+        let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / sinusoids as f64) as f32;
         let middle = f64::from(prbs.0 - 1) / 2.0;
+        let groups = prbs.0.div_ceil(width.0);
+        let centre = move |group: u16| f64::from(group * width.0) + f64::from(width.0 - 1) / 2.0;
         let phases = || {
             taps.iter().flat_map(move |tap| {
-                (0..prbs.0)
-                    .map(move |prb| -TAU * (f64::from(prb) - middle) * PRB_BANDWIDTH.0 * tap.delay.as_secs())
+                (0..groups)
+                    .map(move |group| -TAU * (centre(group) - middle) * PRB_BANDWIDTH.0 * tap.delay.as_secs())
             })
         };
         let angle = |point: usize| TAU * point as f64 / POINTS as f64;
         DelayLine {
-            prbs: usize::from(prbs.0),
+            sinusoids_per_tap: sinusoids,
+            prbs: usize::from(groups),
             amplitudes: taps.iter().map(amplitude).collect(),
             cos: phases().map(|phase| libm::cos(phase) as f32).collect(),
             sin: phases().map(|phase| libm::sin(phase) as f32).collect(),
             circle: (0..POINTS)
                 .map(|point| (libm::cos(angle(point)) as f32, libm::sin(angle(point)) as f32))
                 .collect(),
-            real: vec![0.0; usize::from(prbs.0)],
-            imaginary: vec![0.0; usize::from(prbs.0)],
+            real: vec![0.0; usize::from(groups)],
+            imaginary: vec![0.0; usize::from(groups)],
         }
     }
 
     /// Number of sinusoids of a link.
     pub fn sinusoids(&self) -> usize {
-        self.amplitudes.len() * SINUSOIDS
+        self.amplitudes.len() * self.sinusoids_per_tap
+    }
+
+    /// Number of gains of a link.
+    pub fn points(&self) -> usize {
+        self.prbs
     }
 
     /// Draws the sinusoids of a link from its own stream.
@@ -92,7 +114,8 @@ impl DelayLine {
             let bits = stream.next_u64();
             //= Xiao, Zheng and Beaulieu 2006: alpha_n = (2 pi n + theta_n) / N, theta_n uniform on a turn
             let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
-            let arrival = TAU * ((index % SINUSOIDS) as f64 + theta) / SINUSOIDS as f64;
+            let arrival =
+                TAU * ((index % self.sinusoids_per_tap) as f64 + theta) / self.sinusoids_per_tap as f64;
             let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
             *sinusoid = Sinusoid {
                 east: turns(libm::cos(arrival)),
@@ -124,7 +147,7 @@ impl DelayLine {
         let whole = |wavelengths: f64| (wavelengths * (1u64 << 32) as f64) as i64;
         let (east, north) = (whole(place.east), whole(place.north));
         let (mut x, mut y) = (0.0, 0.0);
-        for sinusoid in &sinusoids[tap * SINUSOIDS..][..SINUSOIDS] {
+        for sinusoid in &sinusoids[tap * self.sinusoids_per_tap..][..self.sinusoids_per_tap] {
             // 2^-32 wavelengths times 2^-31 turns; whole turns overflow, which is intended.
             let turned = east
                 .wrapping_mul(i64::from(sinusoid.east))
@@ -165,6 +188,36 @@ mod tests {
         let mut sinusoids = vec![Sinusoid::default(); line.sinusoids()];
         line.draw(Stream::new(1, "fading").child(number), &mut sinusoids);
         sinusoids
+    }
+
+    #[test]
+    fn coarse_gains_have_nearly_the_same_distribution() {
+        // Exponential powers: mean 1, mean square 2; a tenth of them below 0.105.
+        for (name, taps) in profiles() {
+            let gains = ensemble(&mut DelayLine::coarse(&taps, Prbs(50), Prbs(3)), 7, 4000);
+            let mean =
+                |value: &dyn Fn(f64) -> f64| gains.iter().map(|gain| value(*gain)).sum::<f64>() / 4000.0;
+            assert!((mean(&|gain| gain) - 1.0).abs() < 0.05, "{name}");
+            assert!((mean(&|gain| gain * gain) - 2.0).abs() < 0.25, "{name}");
+            assert!((mean(&|gain| f64::from(gain < 0.10536)) - 0.1).abs() < 0.02, "{name}");
+        }
+    }
+
+    #[test]
+    fn coarse_gains_are_those_at_the_centre_of_each_group() {
+        let taps = &profiles()[1].1;
+        let (mut fine, mut coarse) =
+            (DelayLine::new(taps, Prbs(50)), DelayLine::coarse(taps, Prbs(50), Prbs(3)));
+        // The same waves for both: a single one per tap.
+        (fine.sinusoids_per_tap, coarse.sinusoids_per_tap) = (1, 1);
+        coarse.amplitudes.clone_from(&fine.amplitudes);
+        let sinusoids = link(&fine, 3);
+        let (mut by_prb, mut by_group) = (vec![0.0; 50], vec![0.0; 17]);
+        fine.gains(&sinusoids, Wavelengths::east(1.0), &mut by_prb);
+        coarse.gains(&sinusoids, Wavelengths::east(1.0), &mut by_group);
+        for group in 0..16 {
+            assert!((by_group[group] - by_prb[3 * group + 1]).abs() < 1e-4);
+        }
     }
 
     /// The gains of one PRB of many links at one position.

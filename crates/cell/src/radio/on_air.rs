@@ -1,0 +1,168 @@
+//! Data transmissions of all cells in the last TTIs.
+
+use crate::mac::sched::{MAX_RBGS, Rbgs};
+use airwnd_units::Tti;
+
+/// Weight of a TTI in the cells' mean activity.
+// A choice: long against bursts of packets, short against changes of the load.
+const WEIGHT: f64 = 0.01;
+/// TTIs between two updates of the activity in use, so that reports of a steady channel can be cached.
+const UPDATE: u64 = 100;
+
+/// RBGs on which cells send data, in each of the last TTIs.
+pub(super) struct OnAir {
+    cells: usize,
+    rbgs: usize,
+    /// TTIs kept.
+    kept: u64,
+    /// `[tti % kept * cells + cell]`
+    sent: Vec<Rbgs>,
+    silence: Vec<Rbgs>,
+    /// Smoothed fraction of the cells that send, by RBG.
+    mean: [f64; MAX_RBGS],
+    activity: Activity,
+    updates: u64,
+}
+
+/// Mean activity of the cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Activity {
+    /// Fraction of the cells that send, by RBG. The PRBs beyond the last whole RBG count as one that is never used.
+    by_rbg: [f64; MAX_RBGS + 1],
+    /// Its mean over the RBGs.
+    mean: f64,
+}
+
+impl Activity {
+    /// No cell sends.
+    pub const NONE: Activity = Activity { by_rbg: [0.0; MAX_RBGS + 1], mean: 0.0 };
+    /// All cells send everywhere.
+    pub const FULL: Activity = Activity { by_rbg: [1.0; MAX_RBGS + 1], mean: 1.0 };
+}
+
+/// Noise, and the mean interference of the cells that are not a UE's neighbours, per PRB in mW.
+#[derive(Clone, Copy)]
+pub(super) struct Floor<'a> {
+    pub noise: f64,
+    /// Interference while all cells send.
+    pub far: f64,
+    pub activity: &'a Activity,
+}
+
+impl Floor<'_> {
+    /// Noise and interference in an RBG.
+    pub fn at(&self, rbg: usize) -> f64 {
+        self.noise + self.far * self.activity.by_rbg[rbg]
+    }
+
+    /// Their mean over the carrier.
+    pub fn mean(&self) -> f64 {
+        self.noise + self.far * self.activity.mean
+    }
+}
+
+impl OnAir {
+    pub fn new(cells: usize, rbgs: u8, kept: u64) -> OnAir {
+        let silence = vec![Rbgs::default(); cells];
+        let sent = silence.repeat(kept as usize);
+        let mean = [0.0; MAX_RBGS];
+        OnAir { cells, rbgs: rbgs.into(), kept, sent, silence, mean, activity: Activity::NONE, updates: 0 }
+    }
+
+    /// Row of a TTI.
+    pub fn row(&self, tti: Tti) -> usize {
+        (tti.0 % self.kept) as usize
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.kept as usize
+    }
+
+    /// The transmissions in a row, by cell.
+    pub fn at(&self, row: usize) -> &[Rbgs] {
+        &self.sent[row * self.cells..][..self.cells]
+    }
+
+    /// Transmissions of cells that are all silent.
+    pub fn silence(&self) -> &[Rbgs] {
+        &self.silence
+    }
+
+    /// Notes the transmissions of a TTI, by cell.
+    pub fn note(&mut self, tti: Tti, sent: impl Iterator<Item = Rbgs>) {
+        let first = self.row(tti) * self.cells;
+        let mut senders = [0u32; MAX_RBGS];
+        for (known, sent) in self.sent[first..][..self.cells].iter_mut().zip(sent) {
+            *known = sent;
+            for (rbg, senders) in senders[..self.rbgs].iter_mut().enumerate() {
+                *senders += sent.0 >> rbg & 1;
+            }
+        }
+        for (mean, senders) in self.mean.iter_mut().zip(senders) {
+            *mean += WEIGHT * (f64::from(senders) / self.cells as f64 - *mean);
+        }
+        if tti.0.is_multiple_of(UPDATE) {
+            self.update();
+        }
+    }
+
+    /// Notes that nothing was sent in the last `skipped` TTIs before `tti`.
+    pub fn skip(&mut self, tti: Tti, skipped: u64) {
+        for back in 1..=skipped.min(self.kept) {
+            let first = self.row(Tti(tti.0 - back)) * self.cells;
+            self.sent[first..first + self.cells].fill(Rbgs::default());
+        }
+        let kept = libm::pow(1.0 - WEIGHT, skipped as f64);
+        self.mean.iter_mut().for_each(|mean| *mean *= kept);
+        if tti.0 / UPDATE > (tti.0 - skipped) / UPDATE {
+            self.update();
+        }
+    }
+
+    fn update(&mut self) {
+        self.activity.by_rbg[..MAX_RBGS].copy_from_slice(&self.mean);
+        self.activity.mean = self.mean.iter().sum::<f64>() / self.rbgs as f64;
+        self.updates += 1;
+    }
+
+    /// The cells' activity as of the last update.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Number of updates of the activity.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn activity_is_the_share_of_cells_that_send() {
+        let mut on_air = OnAir::new(2, 4, 3);
+        for tti in 0..=1000 {
+            on_air.note(Tti(tti), [Rbgs::first(4), Rbgs::first(2)].into_iter());
+        }
+        let floor = |on_air: &OnAir, rbg| Floor { noise: 0.0, far: 1.0, activity: &on_air.activity }.at(rbg);
+        for (rbg, share) in [1.0, 1.0, 0.5, 0.5, 0.0].into_iter().enumerate() {
+            assert!((floor(&on_air, rbg) - share).abs() < 0.001);
+        }
+        assert!((on_air.activity.mean - 0.75).abs() < 0.001);
+        on_air.skip(Tti(1101), 100);
+        assert!((floor(&on_air, 2) - 0.5 * libm::pow(0.99, 100.0)).abs() < 0.001);
+        assert_eq!(on_air.at(on_air.row(Tti(1100))), on_air.silence());
+    }
+
+    #[test]
+    fn transmissions_are_kept_for_some_ttis() {
+        let mut on_air = OnAir::new(1, 4, 3);
+        for tti in 0..6 {
+            on_air.note(Tti(tti), [Rbgs(tti as u32)].into_iter());
+        }
+        assert_eq!([3, 4, 5].map(|tti| on_air.at(on_air.row(Tti(tti)))[0].0), [3, 4, 5]);
+    }
+}
