@@ -73,6 +73,9 @@ pub enum Dmrs {
 }
 
 /// N_1 of UE processing capability 1: symbols from the end of the PDSCH to the start of its HARQ-ACK.
+///
+/// At 15 kHz with additional DMRS N_1 is N_1,0, 13 symbols; the 14 for an additional DMRS in symbol 12, which only a
+/// carrier shared with LTE needs, are not modelled.
 //= TS 38.214 Table 5.3-1
 pub fn decoding_symbols(numerology: Numerology, dmrs: Dmrs) -> u32 {
     let column = match dmrs {

@@ -150,7 +150,7 @@ impl Table {
     pub fn mcs_of(self, cqi: Cqi) -> Mcs {
         let limit = self.cqi(cqi).map_or(0.0, Scheme::efficiency);
         let within = |mcs: &Mcs| self.mcs(*mcs).is_some_and(|scheme| scheme.efficiency() <= limit);
-        (0..=self.highest().0).map(Mcs).filter(within).last().unwrap_or(Mcs(0))
+        (0..=self.highest().0).map(Mcs).rfind(within).unwrap_or(Mcs(0))
     }
 }
 
@@ -161,32 +161,50 @@ mod tests {
     #[test]
     fn efficiencies_are_those_printed_in_the_tables() {
         // the tables state R x 1024 and, beside it, Q_m x R with four decimals
-        let printed = [
+        let printed: [(Table, &[f64], &[f64]); 3] = [
             (
                 Table::Qam64,
-                vec![(0, 0.2344), (9, 1.3262), (10, 1.3281), (16, 2.5703), (17, 2.5664), (28, 5.5547)],
+                &[
+                    0.2344, 0.3066, 0.3770, 0.4902, 0.6016, 0.7402, 0.8770, 1.0273, 1.1758, 1.3262, 1.3281,
+                    1.4766, 1.6953, 1.9141, 2.1602, 2.4063, 2.5703, 2.5664, 2.7305, 3.0293, 3.3223, 3.6094,
+                    3.9023, 4.2129, 4.5234, 4.8164, 5.1152, 5.3320, 5.5547,
+                ],
+                &[
+                    0.1523, 0.2344, 0.3770, 0.6016, 0.8770, 1.1758, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223,
+                    3.9023, 4.5234, 5.1152, 5.5547,
+                ],
             ),
             (
                 Table::Qam256,
-                vec![(0, 0.2344), (4, 1.1758), (5, 1.4766), (19, 5.1152), (20, 5.3320), (27, 7.4063)],
+                &[
+                    0.2344, 0.3770, 0.6016, 0.8770, 1.1758, 1.4766, 1.6953, 1.9141, 2.1602, 2.4063, 2.5703,
+                    2.7305, 3.0293, 3.3223, 3.6094, 3.9023, 4.2129, 4.5234, 4.8164, 5.1152, 5.3320, 5.5547,
+                    5.8906, 6.2266, 6.5703, 6.9141, 7.1602, 7.4063,
+                ],
+                &[
+                    0.1523, 0.3770, 0.8770, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223, 3.9023, 4.5234, 5.1152,
+                    5.5547, 6.2266, 6.9141, 7.4063,
+                ],
             ),
-            (Table::LowEfficiency, vec![(0, 0.0586), (14, 1.1758), (15, 1.3281), (21, 2.5664), (28, 4.5234)]),
+            (
+                Table::LowEfficiency,
+                &[
+                    0.0586, 0.0781, 0.0977, 0.1250, 0.1523, 0.1934, 0.2344, 0.3066, 0.3770, 0.4902, 0.6016,
+                    0.7402, 0.8770, 1.0273, 1.1758, 1.3281, 1.4766, 1.6953, 1.9141, 2.1602, 2.4063, 2.5664,
+                    2.7305, 3.0293, 3.3223, 3.6094, 3.9023, 4.2129, 4.5234,
+                ],
+                &[
+                    0.0586, 0.0977, 0.1523, 0.2344, 0.3770, 0.6016, 0.8770, 1.1758, 1.4766, 1.9141, 2.4063,
+                    2.7305, 3.3223, 3.9023, 4.5234,
+                ],
+            ),
         ];
-        for (table, rows) in printed {
-            for (mcs, efficiency) in rows {
-                let found = table.mcs(Mcs(mcs)).unwrap().efficiency();
-                assert!((found - efficiency).abs() < 6e-5, "{table:?} {mcs}: {found}");
-            }
-        }
-        let printed = [
-            (Table::Qam64, [0.1523, 0.3770, 0.8770, 1.4766, 2.4063, 3.3223, 4.5234, 5.5547]),
-            (Table::Qam256, [0.1523, 0.8770, 1.9141, 2.7305, 3.9023, 5.1152, 6.2266, 7.4063]),
-            (Table::LowEfficiency, [0.0586, 0.1523, 0.3770, 0.8770, 1.4766, 2.4063, 3.3223, 4.5234]),
-        ];
-        for (table, odd) in printed {
-            for (number, efficiency) in odd.into_iter().enumerate() {
-                let found = table.cqi(Cqi(2 * number as u8 + 1)).unwrap().efficiency();
-                assert!((found - efficiency).abs() < 6e-5, "{table:?} {number}: {found}");
+        for (table, mcs, cqi) in printed {
+            let mcs = mcs.iter().zip(0..).map(|(printed, mcs)| (*printed, table.mcs(Mcs(mcs))));
+            let cqi = cqi.iter().zip(1..).map(|(printed, cqi)| (*printed, table.cqi(Cqi(cqi))));
+            for (row, (printed, scheme)) in mcs.chain(cqi).enumerate() {
+                let found = scheme.unwrap().efficiency();
+                assert!((found - printed).abs() < 6e-5, "{table:?} {row}: {found}");
             }
         }
     }

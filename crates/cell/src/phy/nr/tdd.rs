@@ -245,6 +245,17 @@ mod tests {
     }
 
     #[test]
+    fn patterns_of_3_and_2_milliseconds() {
+        // 30 kHz in band n41: DDD, a special slot with 6 and 4 symbols and UU in 3 ms, then DDDD in 2 ms
+        let [first, second] = ["DDDSUU", "DDDD"].map(|letters| Pattern::parse(letters, 6, 4).unwrap());
+        let configuration = Configuration::new(Numerology::ALL[1], first, Some(second)).unwrap();
+        let period = [vec![(14, 0); 3], vec![(6, 4)], vec![(0, 14); 2], vec![(14, 0); 4]].concat();
+        assert_eq!(uses(&configuration, 20), [period.clone(), period].concat());
+        // 3 ms alone does not divide 20 ms
+        assert_eq!(Configuration::new(Numerology::ALL[1], first, None), Err(Invalid::Period));
+    }
+
+    #[test]
     fn invalid_patterns_have_a_reason() {
         let configure = |letters: &str, down, up, exponent: usize| {
             Configuration::new(Numerology::ALL[exponent], Pattern::parse(letters, down, up)?, None)

@@ -193,6 +193,44 @@ mod tests {
     }
 
     #[test]
+    fn sizes_equal_those_of_srsran() {
+        // table, MCS, PRBs, symbols, resource elements of DMRS, layers and size, computed with srsRAN Project's
+        // tbs_calculator.cpp (commit 4bf1543936d0), which its developers compare with MATLAB's nrTBS
+        let rows = [
+            (Table::LowEfficiency, 1, 46, 14, 12, 2, 1128),
+            (Table::LowEfficiency, 4, 71, 9, 12, 3, 3104),
+            (Table::Qam64, 1, 83, 4, 12, 1, 928),
+            (Table::LowEfficiency, 11, 87, 4, 24, 1, 1544),
+            (Table::LowEfficiency, 1, 11, 14, 6, 4, 552),
+            (Table::Qam64, 3, 35, 9, 6, 2, 3496),
+            (Table::Qam256, 2, 4, 14, 24, 4, 1416),
+            (Table::Qam64, 18, 51, 4, 24, 1, 3368),
+            (Table::LowEfficiency, 4, 252, 9, 24, 1, 3240),
+            (Table::LowEfficiency, 9, 149, 12, 12, 2, 19464),
+            (Table::LowEfficiency, 6, 144, 12, 24, 3, 12040),
+            (Table::LowEfficiency, 8, 121, 9, 12, 3, 13064),
+            (Table::LowEfficiency, 0, 263, 12, 12, 3, 6024),
+            (Table::Qam64, 4, 111, 4, 24, 4, 6400),
+            (Table::LowEfficiency, 2, 143, 12, 12, 3, 5512),
+            (Table::Qam64, 24, 106, 9, 24, 1, 39936),
+            (Table::Qam64, 2, 181, 14, 24, 3, 29736),
+            (Table::LowEfficiency, 17, 32, 9, 12, 4, 21000),
+            (Table::Qam64, 21, 201, 12, 12, 1, 96264),
+            (Table::Qam256, 10, 130, 12, 6, 4, 184_424),
+            (Table::Qam64, 26, 211, 9, 12, 1, 104_496),
+            (Table::Qam64, 18, 236, 9, 6, 2, 131_176),
+            (Table::Qam256, 26, 272, 12, 12, 1, 258_144),
+            (Table::Qam256, 26, 208, 9, 24, 4, 500_136),
+            (Table::Qam256, 25, 273, 12, 12, 3, 753_816),
+        ];
+        for (table, mcs, prbs, symbols, dmrs, layers, expected) in rows {
+            let scheme = table.mcs(Mcs(mcs)).unwrap();
+            let found = size(scheme, Overhead { symbols, dmrs, other: 0 }, Prbs(prbs), layers);
+            assert_eq!(found, expected, "{table:?} {mcs} {prbs} {symbols} {dmrs} {layers}");
+        }
+    }
+
+    #[test]
     fn sizes_follow_the_text_in_floating_point() {
         // an independent evaluation of the steps of TS 38.214 §5.1.3.2
         let by_text = |elements: f64, prbs: f64, rate: f64, order: f64, layers: f64| -> f64 {
