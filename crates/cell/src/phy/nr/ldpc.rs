@@ -1,5 +1,6 @@
 //! Block errors of NR's LDPC code, from the tables of Sionna.
 
+use super::bit_channel::{self, information};
 use super::tables::{Modulation, Scheme, Table};
 use super::transport_block::Segmentation;
 use crate::phy::error_model::upper_tail;
@@ -21,47 +22,42 @@ const CERTAIN: f64 = 3.8906;
 /// Q(x) = 0.1.
 const TENTH: f64 = 1.2816;
 
-/// Parameter β of the exponential effective SINR mapping for MCS 0 to 28 of table 1: Copyright 2021-2025 NVIDIA
-/// CORPORATION & AFFILIATES, Apache-2.0, github.com/NVlabs/sionna, src/sionna/sys/esm_params, eesm_beta_table.json.
-const BETA: [f64; 29] = [
-    1.60, 1.61, 1.63, 1.65, 1.67, 1.70, 1.73, 1.76, 1.79, 1.82, 3.97, 4.27, 4.71, 5.16, 5.66, 6.16, 6.50,
-    9.95, 10.97, 12.92, 14.96, 17.06, 19.33, 21.85, 24.51, 27.14, 29.94, 32.05, 34.28,
-];
-
-/// The SINR of a flat channel with as many block errors as this one, for an MCS of table 1 (EESM): -β ln mean exp(-γ /
-/// β).
-///
-/// Panics above MCS 28.
-pub fn effective_sinr(mcs: Mcs, sinr: Sinr) -> Db {
-    let beta = BETA[usize::from(mcs.0)];
-    if let Sinr::Flat(flat) = sinr {
-        return flat;
-    }
-    let mean = sinr.mean(|group| libm::exp(-libm::pow(10.0, group.0 / 10.0) / beta));
-    Db(10.0 * libm::log10(-beta * libm::log(mean)))
-}
-
-/// The way in which HARQ combines the transmissions of a block.
+/// Combination of the transmissions of a block by HARQ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Combining {
-    /// Every transmission repeats the same bits: their SINRs add up.
+    /// Every transmission repeats the same bits at the same places of the same symbols: the SINRs add up.
     Chase,
-    /// Every transmission brings new coded bits: the code rate falls, and SINRs are averaged. Below the lowest rate of
-    /// the tables for a modulation, further bits count as repeated.
+    /// Every transmission brings new coded bits: the code rate falls. Below the lowest rate of the curves, further bits
+    /// count as repeated.
     IncrementalRedundancy,
 }
 
-/// Code rate and SINR with which a block is decoded after these transmissions of equal length.
+/// Soft buffer of a HARQ process: sums over the transmissions of a block. The default is an empty buffer.
 ///
-/// Panics without transmissions.
-pub fn combine(combining: Combining, scheme: Scheme, sinrs: &[Db]) -> (f64, Db) {
-    assert!(!sinrs.is_empty(), "a block is decoded from at least one transmission");
-    let sum: f64 = sinrs.iter().map(|sinr| libm::pow(10.0, sinr.0 / 10.0)).sum();
-    let count = sinrs.len() as f64;
-    match combining {
-        Combining::Chase => (scheme.rate.ratio(), Db(10.0 * libm::log10(sum))),
-        Combining::IncrementalRedundancy => {
-            (scheme.rate.ratio() / count, Db(10.0 * libm::log10(sum / count)))
+/// The mapping from SINRs to a block error is by mutual information per coded bit (MIESM), as for LTE
+/// ([`crate::phy::error_model::block_error_curves`]), and not by the exponential mapping (EESM) whose parameters Sionna
+/// supplies with its tables: mutual information has no parameter to fit per MCS, covers 256QAM and any code rate, and
+/// adds up over transmissions.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SoftBits {
+    /// Coded bits received.
+    pub coded: f64,
+    /// Mutual information between the bits sent and the soft values received, in bits.
+    pub information: f64,
+}
+
+impl SoftBits {
+    /// The soft buffer after one more transmission of `coded` bits (G of TS 38.212 §5.4.2.1) over all PRBs and layers.
+    pub fn receive(self, combining: Combining, modulation: Modulation, coded: u32, sinr: Sinr) -> SoftBits {
+        let coded = f64::from(coded);
+        let mean = sinr.mean(|sinr| information(modulation, sinr));
+        match combining {
+            Combining::Chase if self.coded > 0.0 => {
+                let flat = |mean| bit_channel::sinr(modulation, mean).linear();
+                let sum = Db::from_linear(flat(self.information / self.coded) + flat(mean));
+                SoftBits { coded, information: coded * information(modulation, sum) }
+            }
+            _ => SoftBits { coded: self.coded + coded, information: self.information + coded * mean },
         }
     }
 }
@@ -128,8 +124,9 @@ fn between(at: f64, (low, low_value): (f64, f64), (high, high_value): (f64, f64)
 /// Sionna simulated MCS 3 to 28 of table 1 with code blocks of 24 to 2000 bits, at SNRs 1.79 dB apart: a curve of long
 /// blocks falls from 1 to 0 within one step, and its 10 % point is known to within a fraction of that step. A code
 /// block of another size or rate has the shape of the table's nearest smaller one; its 10 % point is interpolated
-/// linearly in the rate and in 1 / sqrt(bits), and constant beyond the simulated sizes. Below the lowest simulated rate
-/// of a modulation, coded bits count as repeated: the SINR rises in proportion. There are no curves for 256QAM.
+/// linearly in the rate and in 1 / sqrt(bits), and constant beyond the simulated sizes and rates. Below the lowest
+/// simulated rate of a modulation, [`BlockErrors::block_error`] counts coded bits as repeated. There are no curves for
+/// 256QAM.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
     /// By modulation, rate and size, ascending.
@@ -154,29 +151,41 @@ impl Default for BlockErrors {
 impl BlockErrors {
     /// The probability that a code block of `bits` with CRCs fails at a rate and a flat SINR; `None` for 256QAM.
     pub fn code_block_error(&self, modulation: Modulation, rate: f64, bits: u32, sinr: Db) -> Option<f64> {
-        let (curve, tenth, repetition) = self.place(modulation, rate, bits)?;
-        Some(curve.error(sinr.0 + repetition - tenth + curve.tenth))
+        let (curve, tenth) = self.place(modulation, rate, bits)?;
+        Some(curve.error(sinr.0 - tenth + curve.tenth))
     }
 
     /// SINR at which one in ten code blocks fails; `None` for 256QAM.
     pub fn tenth(&self, modulation: Modulation, rate: f64, bits: u32) -> Option<Db> {
-        self.place(modulation, rate, bits).map(|(_, tenth, repetition)| Db(tenth - repetition))
+        self.place(modulation, rate, bits).map(|(_, tenth)| Db(tenth))
     }
 
-    /// The probability that one of the code blocks of a transport block fails; `None` for 256QAM.
-    pub fn block_error(
-        &self,
-        modulation: Modulation,
-        rate: f64,
-        cut: &Segmentation,
-        sinr: Db,
-    ) -> Option<f64> {
-        let error = self.code_block_error(modulation, rate, cut.filled, sinr)?;
+    /// The probability that a transport block cannot be decoded from the soft buffer: one of its code blocks fails;
+    /// `None` for 256QAM.
+    pub fn block_error(&self, modulation: Modulation, cut: &Segmentation, soft: SoftBits) -> Option<f64> {
+        if soft.information <= 0.0 {
+            return Some(1.0);
+        }
+        let rate = f64::from(cut.blocks * cut.filled) / soft.coded;
+        let (lowest, mean) = self.without_repetition(modulation, rate, soft.information / soft.coded)?;
+        let flat = bit_channel::sinr(modulation, mean);
+        let error = self.code_block_error(modulation, lowest, cut.filled, flat)?;
         Some(1.0 - libm::pow(1.0 - error, f64::from(cut.blocks)))
     }
 
-    /// The curve with the shape for a code block, its 10 % point, and the gain of repeated bits in dB.
-    fn place(&self, modulation: Modulation, rate: f64, bits: u32) -> Option<(&Curve, f64, f64)> {
+    /// Code rate and mean information per bit after combining repeated bits: those of a binary channel with the sum of
+    /// the SINRs.
+    fn without_repetition(&self, of: Modulation, rate: f64, mean: f64) -> Option<(f64, f64)> {
+        let lowest = self.curves.iter().find(|curve| curve.scheme.modulation == of)?.scheme.rate.ratio();
+        if rate >= lowest {
+            return Some((rate, mean));
+        }
+        let binary = bit_channel::sinr(Modulation::Qpsk, mean) + Db::from_linear(lowest / rate);
+        Some((lowest, information(Modulation::Qpsk, binary)))
+    }
+
+    /// The curve with the shape for a code block, and its 10 % point in dB.
+    fn place(&self, modulation: Modulation, rate: f64, bits: u32) -> Option<(&Curve, f64)> {
         let alike = |curve: &&Curve| curve.scheme.modulation == modulation;
         let lowest = self.curves.iter().find(alike)?.scheme.rate;
         let below = |curve: &&Curve| alike(curve) && curve.scheme.rate.ratio() <= rate;
@@ -201,8 +210,7 @@ impl BlockErrors {
         let (curve, low_tenth) = at_rate(low);
         let (_, high_tenth) = at_rate(high);
         let tenth = between(rate, (low.ratio(), low_tenth), (high.ratio(), high_tenth));
-        let repetition = 10.0 * libm::log10((lowest.ratio() / rate).max(1.0));
-        Some((curve, tenth, repetition))
+        Some((curve, tenth))
     }
 }
 
@@ -210,7 +218,6 @@ impl BlockErrors {
 mod tests {
     use super::super::transport_block::segment;
     use super::*;
-    use crate::phy::Prbs;
 
     #[test]
     fn points_of_the_tables_are_reproduced() {
@@ -251,11 +258,6 @@ mod tests {
     fn schemes_that_no_table_has() {
         let model = BlockErrors::default();
         assert_eq!(model.tenth(Modulation::Qam256, 0.7, 1000), None);
-        // half the lowest rate of QPSK, MCS 3 with 251 / 1024: 3.01 dB less
-        let lowest = 251.0 / 1024.0;
-        let [half, whole] =
-            [lowest / 2.0, lowest].map(|rate| model.tenth(Modulation::Qpsk, rate, 500).unwrap().0);
-        assert!((whole - half - 3.0103).abs() < 1e-4);
         // between two rates and two sizes
         let point = |rate, bits| model.tenth(Modulation::Qam16, rate, bits).unwrap().0;
         let middle = point(400.0 / 1024.0, 700);
@@ -263,39 +265,70 @@ mod tests {
         assert_eq!(point(0.5, 2000), point(0.5, 8448));
     }
 
+    /// A transport block of MCS 16 of table 1 (16QAM) and its coded bits in one transmission.
+    fn medium() -> (Segmentation, u32) {
+        let rate = Table::Qam64.mcs(Mcs(16)).unwrap().rate;
+        let cut = segment(3752, rate);
+        (cut, (f64::from(cut.blocks * cut.filled) / rate.ratio() / 4.0).round() as u32 * 4)
+    }
+
+    /// The SINR in hundredths of a decibel at which this many transmissions fail with at most 10 %.
+    fn needed(combining: Combining, transmissions: usize) -> f64 {
+        let (model, (cut, coded)) = (BlockErrors::default(), medium());
+        let error = |hundredth: &i32| {
+            let flat = Sinr::Flat(Db(f64::from(*hundredth) / 100.0));
+            let soft = (0..transmissions)
+                .fold(SoftBits::default(), |soft, _| soft.receive(combining, Modulation::Qam16, coded, flat));
+            model.block_error(Modulation::Qam16, &cut, soft).unwrap()
+        };
+        let sweep: Vec<i32> = (-2000..3000).collect();
+        f64::from(sweep[sweep.partition_point(|hundredth| error(hundredth) > 0.1)]) / 100.0
+    }
+
     #[test]
     fn a_transport_block_needs_all_its_code_blocks() {
         let model = BlockErrors::default();
         let rate = Table::Qam64.mcs(Mcs(20)).unwrap().rate;
         let cut = segment(38936, rate);
+        assert_eq!(cut.blocks, 5);
         let sinr = model.tenth(Modulation::Qam64, rate.ratio(), cut.filled).unwrap();
-        let error = model.block_error(Modulation::Qam64, rate.ratio(), &cut, sinr).unwrap();
-        assert!((error - (1.0 - 0.9f64.powi(5))).abs() < 1e-3, "{error}");
+        let coded = (f64::from(cut.blocks * cut.filled) / rate.ratio()).round() as u32;
+        let soft = SoftBits::default().receive(
+            Combining::IncrementalRedundancy,
+            Modulation::Qam64,
+            coded,
+            Sinr::Flat(sinr),
+        );
+        let error = model.block_error(Modulation::Qam64, &cut, soft).unwrap();
+        assert!((error - (1.0 - 0.9f64.powi(5))).abs() < 2e-3, "{error}");
+        assert_eq!(model.block_error(Modulation::Qam64, &cut, SoftBits::default()), Some(1.0));
     }
 
     #[test]
-    fn combining_adds_energy_or_lowers_the_rate() {
-        let scheme = Table::Qam64.mcs(Mcs(16)).unwrap();
-        let sinrs = [Db(3.0), Db(3.0)];
-        let (rate, sinr) = combine(Combining::Chase, scheme, &sinrs);
-        assert!(rate == scheme.rate.ratio() && (sinr.0 - 6.0103).abs() < 1e-4);
-        let (rate, sinr) = combine(Combining::IncrementalRedundancy, scheme, &sinrs);
-        assert!(rate == scheme.rate.ratio() / 2.0 && (sinr.0 - 3.0).abs() < 1e-9);
-        // redundancy is worth at least the repeated energy
-        let model = BlockErrors::default();
-        let tenth = |rate| model.tenth(Modulation::Qam16, rate, 1000).unwrap().0;
-        assert!(tenth(scheme.rate.ratio()) - tenth(rate) > 3.0103);
+    fn retransmissions_gain_energy_and_new_bits_gain_more() {
+        use Combining::{Chase, IncrementalRedundancy};
+        let first = needed(Chase, 1);
+        assert_eq!(first, needed(IncrementalRedundancy, 1));
+        let twice = first - needed(Chase, 2);
+        assert!((twice - 3.01).abs() < 0.011, "{twice}");
+        let fresh = first - needed(IncrementalRedundancy, 2);
+        assert!(fresh > twice + 0.5, "{fresh} {twice}");
+        assert!(needed(IncrementalRedundancy, 4) < needed(IncrementalRedundancy, 3) - 1.0);
     }
 
     #[test]
-    fn the_effective_sinr_is_below_the_mean() {
-        let same = [(Db(4.0), Prbs(3)), (Db(4.0), Prbs(9))];
-        assert!((effective_sinr(Mcs(12), Sinr::Groups(&same)).0 - 4.0).abs() < 1e-9);
-        assert_eq!(effective_sinr(Mcs(12), Sinr::Flat(Db(4.0))), Db(4.0));
-        // 2 and 8 with β = 4.71: -4.71 ln((exp(-2 / 4.71) + exp(-8 / 4.71)) / 2)
-        let groups = [(Db(10.0 * 2f64.log10()), Prbs(1)), (Db(10.0 * 8f64.log10()), Prbs(1))];
-        let expected = -4.71 * (((-2.0 / 4.71f64).exp() + (-8.0 / 4.71f64).exp()) / 2.0).ln();
-        let found = effective_sinr(Mcs(12), Sinr::Groups(&groups));
-        assert!((10f64.powf(found.0 / 10.0) - expected).abs() < 1e-9 && expected < 5.0);
+    fn groups_count_by_their_information() {
+        use crate::phy::Prbs;
+        let (model, (cut, coded)) = (BlockErrors::default(), medium());
+        let error = |sinr| {
+            let soft = SoftBits::default().receive(Combining::Chase, Modulation::Qam16, coded, sinr);
+            model.block_error(Modulation::Qam16, &cut, soft).unwrap()
+        };
+        let alike = [(Db(9.5), Prbs(3)), (Db(9.5), Prbs(9))];
+        assert!((error(Sinr::Groups(&alike)) - error(Sinr::Flat(Db(9.5)))).abs() < 1e-12);
+        let spread = [(Db(12.5), Prbs(6)), (Db(6.5), Prbs(6))];
+        let mean = [12.5, 6.5].map(|sinr| information(Modulation::Qam16, Db(sinr))).iter().sum::<f64>() / 2.0;
+        let equal = error(Sinr::Flat(bit_channel::sinr(Modulation::Qam16, mean)));
+        assert!((error(Sinr::Groups(&spread)) - equal).abs() < 1e-9);
     }
 }
