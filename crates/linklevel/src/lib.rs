@@ -1,4 +1,4 @@
-//! Link-level simulation of LTE's shared channels in white noise, from transport block to transport block.
+//! Link-level simulation of LTE's and NR's shared channels in white noise, from transport block to transport block.
 //!
 //! The tool that generates `crates/cell/data/block_error_curves.csv`: it encodes random blocks, sends them over the
 //! channel and decodes them. It is not linked into the engine.
@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod link;
 pub mod modulation;
 pub mod noise;
+pub mod nr;
 pub mod rate_matching;
 pub mod record;
 pub mod segmentation;

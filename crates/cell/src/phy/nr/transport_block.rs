@@ -141,15 +141,25 @@ pub fn segment(bits: u32, rate: CodeRate) -> Segmentation {
         (blocks, with_crc + blocks * 24)
     };
     let filled = total.div_ceil(blocks);
-    let (used, columns) = match graph {
-        BaseGraph::One => (22, 22),
-        BaseGraph::Two if with_crc > 640 => (10, 10),
-        BaseGraph::Two if with_crc > 560 => (9, 10),
-        BaseGraph::Two if with_crc > 192 => (8, 10),
-        BaseGraph::Two => (6, 10),
+    let lifting = lifting_size(graph, with_crc, filled);
+    let columns = match graph {
+        BaseGraph::One => 22,
+        BaseGraph::Two => 10,
     };
-    let lifting = lifting_at_least(filled.div_ceil(used));
     Segmentation { graph, blocks, filled, lifting, size: columns * lifting }
+}
+
+/// The lifting size Z_c of code blocks with `filled` bits of a transport block with `with_crc` bits.
+//= TS 38.212 §5.2.2
+pub fn lifting_size(graph: BaseGraph, with_crc: u32, filled: u32) -> u32 {
+    let used = match graph {
+        BaseGraph::One => 22,
+        BaseGraph::Two if with_crc > 640 => 10,
+        BaseGraph::Two if with_crc > 560 => 9,
+        BaseGraph::Two if with_crc > 192 => 8,
+        BaseGraph::Two => 6,
+    };
+    lifting_at_least(filled.div_ceil(used))
 }
 
 /// The smallest lifting size that is at least `size`: a x 2^j up to 384.
