@@ -1,4 +1,4 @@
-//! NR's physical layer: tables and functions of TS 38.101, TS 38.211 to TS 38.214 and TS 38.306, all pure.
+//! NR's physical layer: tables and functions of TS 38.101 and TS 38.211 to TS 38.214, and block errors, all pure.
 
 pub mod bit_channel;
 pub mod carrier;
