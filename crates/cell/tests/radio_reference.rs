@@ -6,7 +6,7 @@ use airwnd_cell::phy::error_model::mutual_information::{self, CodeBlocks, Mutual
 use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};
 use airwnd_cell::phy::link_budget::{noise_per_prb, power_per_prb, rsrp, sinr};
 use airwnd_cell::phy::propagation::{self, LinkGeometry, Propagation, friis, hybrid_buildings};
-use airwnd_cell::phy::tables::{mcs_of, transport_block};
+use airwnd_cell::phy::tables::{self, mcs_of, transport_block};
 use airwnd_cell::phy::{Cqi, Mcs, Position, Prbs, Sinr};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Metres};
@@ -208,7 +208,7 @@ fn offsets(model: &dyn ErrorModel, reference: &'static str) -> Vec<f64> {
         let block = transport_block(Direction::Down, mcs, blocks);
         let error = |hundredth: &i32| {
             let sinr = Sinr::Flat(Db(f64::from(*hundredth) / 100.0));
-            model.first_block_error(&Transmission { mcs, block, sinr })
+            model.first_block_error(&Transmission { scheme: tables::scheme(mcs), block, sinr })
         };
         let sweep: Vec<i32> = (-1500..3000).collect();
         let index = sweep.partition_point(|hundredth| error(hundredth) > 0.1);

@@ -1,7 +1,7 @@
 //! Outer-loop link adaptation (OLLA): the eNB corrects CQI reports by HARQ feedback.
 
 use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::tables::{mcs_of, transport_block};
+use crate::phy::tables::{mcs_of, scheme, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
@@ -99,7 +99,8 @@ impl OuterLoop {
 fn needed_sinr(receiver: &dyn ErrorModel, mcs: Mcs, prbs: Prbs, target: f64) -> Db {
     let block = transport_block(Direction::Down, mcs, prbs);
     let fails = |sinr: f64| {
-        receiver.first_block_error(&Transmission { mcs, block, sinr: Sinr::Flat(Db(sinr)) }) > target
+        receiver.first_block_error(&Transmission { scheme: scheme(mcs), block, sinr: Sinr::Flat(Db(sinr)) })
+            > target
     };
     let (mut low, mut high) = (-30.0, 60.0);
     // Resolution of a ten-thousandth of a decibel: 90 dB / 2^20.
@@ -171,7 +172,7 @@ mod tests {
         for number in 0..12_000 {
             let mcs = outer.mcs(0, cqi);
             let block = transport_block(Direction::Down, mcs, Prbs(50));
-            let sent = Transmission { mcs, block, sinr: Sinr::Flat(sinr) };
+            let sent = Transmission { scheme: scheme(mcs), block, sinr: Sinr::Flat(sinr) };
             let decoded = stream.at(number) >= receiver.first_block_error(&sent);
             outer.on_feedback(0, decoded);
             if number >= 2000 {

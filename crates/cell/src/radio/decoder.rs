@@ -2,6 +2,7 @@
 
 use crate::mac::Block;
 use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
+use crate::phy::tables::scheme;
 use crate::phy::{Mcs, Prbs, Sinr};
 use airwnd_units::{Bytes, Db};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ impl Decoder {
             }
             _ => None,
         };
-        let transmission = Transmission { mcs: block.mcs, block: block.size, sinr };
+        let transmission = Transmission { scheme: scheme(block.mcs), block: block.size, sinr };
         block.soft = self.errors.receive(block.soft, &transmission);
         let error = self.errors.block_error(block.size, block.soft);
         if let Some((place, sinr)) = place {

@@ -2,7 +2,7 @@
 
 use super::Amc;
 use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::tables::{cqi_below, mcs_efficiency, modulation, transport_block};
+use crate::phy::tables::{cqi_below, mcs_efficiency, modulation, scheme, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
@@ -42,7 +42,7 @@ impl BlockErrorTarget {
     pub fn fastest(&self, sinr: Sinr, blocks: Prbs) -> Option<Mcs> {
         let meets = |mcs: &Mcs| {
             let block = transport_block(Direction::Down, *mcs, blocks);
-            self.receiver.first_block_error(&Transmission { mcs: *mcs, block, sinr }) <= self.target
+            self.receiver.first_block_error(&Transmission { scheme: scheme(*mcs), block, sinr }) <= self.target
         };
         // With fading, each evaluation averages over many groups. Errors rise with the MCS within a modulation, but not
         // across modulations: with strong groups among weak ones, 64QAM may gain more from the strong ones than 16QAM
@@ -114,7 +114,7 @@ mod tests {
             let channel = if number % 2 == 0 { Sinr::Groups(&groups) } else { Sinr::Flat(at(0)) };
             let meets = |mcs: &Mcs| {
                 let block = transport_block(Direction::Down, *mcs, Prbs(48));
-                let sent = Transmission { mcs: *mcs, block, sinr: channel };
+                let sent = Transmission { scheme: scheme(*mcs), block, sinr: channel };
                 rule.receiver.first_block_error(&sent) <= rule.target
             };
             let expected = Mcs::all().take_while(meets).last();
