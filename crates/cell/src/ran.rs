@@ -1,14 +1,15 @@
 //! The radio access network, advanced one TTI at a time.
 
+use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
 use crate::handover::Forwarding;
 use crate::identity::{CellId, UeId};
-use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
+use crate::mac::downlink::Downlink;
 use crate::mac::log::{Allocation, Log};
-use crate::mac::uplink::{AIR_TO_DECISION, DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
+use crate::mac::uplink::Uplink;
 use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::mac::{BlockFigures, power_control};
-use crate::phy::{Cqi, Position, Prbs};
+use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::{Radio, UplinkSignal};
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
@@ -19,6 +20,7 @@ use airwnd_links::aqm::Backlog;
 use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -47,14 +49,8 @@ pub struct Forward {
 const SAMPLE_PERIOD: u64 = 10;
 /// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
 const MOST_SAMPLES: usize = 2000;
-/// Time from the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding
-/// signals (TS 36.211 §5.3.4, §5.5.3.3).
-const UPLINK_DURATION: Span = Span::from_nanos(928_571);
 /// Entry of a free slot.
 const FREE_SLOT: u32 = u32::MAX;
-
-/// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
-pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
 
 /// The LTE radio access network: cells and UEs, driven by TTIs.
 ///
@@ -62,6 +58,7 @@ pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti
 /// processes the packets that have arrived, and calls [`transmit`](Ran::transmit). TTIs may be skipped while
 /// [`is_idle`](Ran::is_idle).
 pub struct Ran {
+    access: Arc<Access>,
     radio: Radio,
     cells: Vec<Cell>,
     table: UeTable,
@@ -164,7 +161,8 @@ impl Ran {
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
-        let mut radio = Radio::new(setup, remembered(cqi_period, cqi_delay));
+        let access = Arc::new(setup.access());
+        let mut radio = Radio::new(setup, &access, remembered(cqi_period, cqi_delay));
         let mut agenda = Agenda::new(setup);
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
         for (ue, [x, y]) in agenda.start_positions() {
@@ -187,13 +185,13 @@ impl Ran {
         }
         let srs_period = srs_period(setup, counts.iter().copied().max().unwrap_or(0))?;
         let mut slots = vec![0; setup.ues.len()];
-        let schemes = setup.uplink_schemes();
+        let schemes = setup.uplink_schemes(&access);
         let cells = users
             .into_iter()
             .enumerate()
             .map(|(number, users)| {
-                let mut downlink = Downlink::new(setup, &radio);
-                let mut uplink = Uplink::new(setup, radio.prbs(), schemes.clone());
+                let mut downlink = Downlink::new(setup, &access);
+                let mut uplink = Uplink::new(setup, &access, schemes.clone());
                 let mut sounding = vec![None; usize::from(srs_period)];
                 for (slot, ue) in (0..).zip(&users) {
                     let site = &setup.ues[*ue as usize];
@@ -221,10 +219,12 @@ impl Ran {
                 Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mut ues: Vec<Ue> =
-            (0..setup.ues.len()).map(|ue| Ue::new(setup, &radio, ue, serving[ue], slots[ue])).collect();
+        let mut ues: Vec<Ue> = (0..setup.ues.len())
+            .map(|ue| Ue::new(setup, &access, &radio, ue, serving[ue], slots[ue]))
+            .collect();
         ues.iter_mut().zip(positions).for_each(|(ue, position)| ue.position = position);
         Ok(Ran {
+            access,
             radio,
             cells,
             table: UeTable::new(setup, ues),
@@ -300,17 +300,29 @@ impl Ran {
     /// Time from the TTI at whose start a packet waits at an idle UE to its arrival at the eNB, averaged over the
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
+        let timing = &self.access.timing;
         let until_decision = if self.table.request_grants() {
-            self.request_period / 2 + AIR_TO_DECISION
+            self.request_period / 2 + timing.request_to_decision
         } else {
-            REPORT_TO_DECISION
+            timing.report_to_decision
         };
-        Span((until_decision + DECISION_TO_GRANT + GRANT_TO_AIR) * Tti::SPAN.0) + UPLINK_DURATION
+        let slots = until_decision + timing.decision_to_grant + timing.grant_to_air();
+        Span(slots * Tti::SPAN.0) + timing.uplink_duration
+    }
+
+    /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
+    pub fn downlink_crossing(&self) -> Span {
+        Span((self.access.timing.decision_to_air + 1) * Tti::SPAN.0)
+    }
+
+    /// The MCS of blocks to a UE that reports this CQI, without outer-loop link adaptation.
+    pub fn mcs_of(&self, cqi: Cqi) -> Mcs {
+        self.access.mcs_of(cqi)
     }
 
     /// Time at which the uplink blocks of a transmitted TTI reach RLC, if any was decoded.
     pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
-        (!self.decoded_up.is_empty()).then(|| tti.start() + UPLINK_DURATION)
+        (!self.decoded_up.is_empty()).then(|| tti.start() + self.access.timing.uplink_duration)
     }
 
     /// Delivers decoded uplink blocks to RLC at their end.

@@ -1,5 +1,6 @@
 //! Settings of the radio access network.
 
+use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::handover;
 use crate::identity::CellId;
@@ -12,6 +13,7 @@ use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Span};
+use std::sync::Arc;
 
 /// Channel bandwidths with their number of PRBs (TS 36.101 Table 5.6-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -380,9 +382,14 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
+    /// The radio access on the carrier.
+    pub fn access(&self) -> Access {
+        Access::lte(self.carrier.bandwidth.prbs())
+    }
+
     /// The rule for width and MCS of uplink grants.
-    pub(crate) fn uplink_schemes(&self) -> Schemes {
-        Schemes::new(self.mac.uplink_adaptation, &self.radio.error_model, self.carrier.bandwidth.prbs())
+    pub(crate) fn uplink_schemes(&self, access: &Arc<Access>) -> Schemes {
+        Schemes::new(self.mac.uplink_adaptation, &self.radio.error_model, access)
     }
 }
 

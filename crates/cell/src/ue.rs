@@ -1,5 +1,6 @@
 //! UEs with their bearers, as the cells use them.
 
+use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
 use crate::mac::control_elements::{Elements, Headroom};
@@ -389,6 +390,8 @@ pub(crate) struct Leg {
     /// Whether it is in the list of bearers with a running RLC timer.
     pub timed: bool,
     errors: Stream,
+    /// Bits of the number of a HARQ process.
+    process_bits: u32,
     pub blocks: BlockFigures,
 }
 
@@ -428,16 +431,24 @@ impl Leg {
 
     /// A number uniform in [0, 1) for the block of a process in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
-        self.errors.at(tti.0 << 3 | u64::from(process))
+        self.errors.at(tti.0 << self.process_bits | u64::from(process))
     }
 }
 
 impl Ue {
-    pub fn new(setup: &RanSetup, radio: &Radio, number: usize, cell: usize, slot: u16) -> Ue {
+    pub fn new(
+        setup: &RanSetup,
+        access: &Access,
+        radio: &Radio,
+        number: usize,
+        cell: usize,
+        slot: u16,
+    ) -> Ue {
         let site = &setup.ues[number];
         let leg = |queue: &aqm::Spec, stream, name| Leg {
             rlc: OneWay::new(
                 &setup.rlc,
+                &access.timing,
                 queue.build(&QueueContext {
                     stream: Stream::new(setup.seed, stream).child(number as u64),
                     rate: None,
@@ -446,6 +457,7 @@ impl Ue {
             report_at: None,
             timed: false,
             errors: Stream::new(setup.seed, name).child(number as u64),
+            process_bits: access.timing.processes.next_power_of_two().ilog2(),
             blocks: BlockFigures::default(),
         };
         let mut ue = Ue {

@@ -1,8 +1,8 @@
 //! Decoding of transport blocks.
 
+use crate::access::Access;
 use crate::mac::Block;
 use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
-use crate::phy::tables::scheme;
 use crate::phy::{Mcs, Prbs, Sinr};
 use airwnd_units::{Bytes, Db};
 use std::sync::Arc;
@@ -13,6 +13,7 @@ const CACHED: usize = 1024;
 /// The receivers' error model with a cache.
 pub(crate) struct Decoder {
     errors: Arc<dyn ErrorModel>,
+    access: Arc<Access>,
     known: Vec<Decoded>,
 }
 
@@ -27,8 +28,8 @@ struct Decoded {
 }
 
 impl Decoder {
-    pub fn new(errors: Arc<dyn ErrorModel>) -> Decoder {
-        Decoder { errors, known: vec![Decoded::default(); CACHED] }
+    pub fn new(errors: Arc<dyn ErrorModel>, access: &Arc<Access>) -> Decoder {
+        Decoder { errors, access: access.clone(), known: vec![Decoded::default(); CACHED] }
     }
 
     /// Receives a block over runs of PRBs, each with its SINR. Adds to the block's soft bits and returns the
@@ -51,7 +52,7 @@ impl Decoder {
             }
             _ => None,
         };
-        let transmission = Transmission { scheme: scheme(block.mcs), block: block.size, sinr };
+        let transmission = Transmission { scheme: self.access.scheme(block.mcs), block: block.size, sinr };
         block.soft = self.errors.receive(block.soft, &transmission);
         let error = self.errors.block_error(block.size, block.soft);
         if let Some((place, sinr)) = place {

@@ -3,11 +3,12 @@
 use super::gains::{Gains, Link};
 use super::on_air::Floor;
 use super::{Interference, UplinkSignal};
+use crate::access::Access;
 use crate::mac::sched::Rbgs;
+use crate::phy::Position;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
-use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, Time, Tti};
@@ -62,7 +63,8 @@ impl Motion {
 
 impl LinkFading {
     /// The fading of a setup; `None`: no fading.
-    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16) -> Option<LinkFading> {
+    pub fn of(setup: &RanSetup, access: &Access) -> Option<LinkFading> {
+        let Access { prbs, rbg_prbs, prb_bandwidth, .. } = *access;
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
@@ -97,14 +99,14 @@ impl LinkFading {
         };
         let coarse = setup.radio.neighbours(setup.cells.len()).is_some();
         let links = |[own, interferers]: [&'static str; 2], frequency| Links {
-            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs)),
+            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs, prb_bandwidth)),
             interferers: coarse.then(|| {
-                let line = DelayLine::coarse(fading.taps(), prbs, Prbs(rbg_prbs));
+                let line = DelayLine::coarse(fading.taps(), prbs, prb_bandwidth, rbg_prbs);
                 direction(interferers, frequency, line)
             }),
         };
         Some(LinkFading {
-            rbg_prbs: rbg_prbs.into(),
+            rbg_prbs: rbg_prbs.0.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
             downlink: links(
@@ -422,8 +424,8 @@ mod tests {
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
-        let gains = Gains::new(&setup, Prbs(50));
-        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let gains = Gains::new(&setup, &setup.access());
+        let mut links = LinkFading::of(&setup, &setup.access()).unwrap();
         let noise = noise(&gains);
         let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
         let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
@@ -447,8 +449,8 @@ mod tests {
     #[test]
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
-        let gains = Gains::new(&setup, Prbs(50));
-        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let gains = Gains::new(&setup, &setup.access());
+        let mut links = LinkFading::of(&setup, &setup.access()).unwrap();
         let mut mean = |tti: u64| {
             let sinrs = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
@@ -465,8 +467,8 @@ mod tests {
     #[test]
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
-        let gains = Gains::new(&setup, Prbs(50));
-        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let gains = Gains::new(&setup, &setup.access());
+        let mut links = LinkFading::of(&setup, &setup.access()).unwrap();
         let down = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
         let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));

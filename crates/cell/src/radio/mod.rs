@@ -11,13 +11,13 @@ mod map;
 mod on_air;
 mod reports;
 
+use crate::access::Access;
 use crate::mac::Block;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::{self, ErrorModel};
-use crate::phy::tables::rbg_size;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
@@ -84,9 +84,8 @@ pub(crate) struct Interference {
 
 impl Radio {
     /// The channel of a setup. Transmissions are kept for `kept` TTIs for channel reports.
-    pub fn new(setup: &RanSetup, kept: u64) -> Radio {
-        let prbs = setup.carrier.bandwidth.prbs();
-        let rbg_prbs = rbg_size(prbs).0;
+    pub fn new(setup: &RanSetup, access: &Arc<Access>, kept: u64) -> Radio {
+        let (prbs, rbg_prbs) = (access.prbs, access.rbg_prbs.0);
         let errors: Arc<dyn ErrorModel> = setup.radio.error_model.build().into();
         // Link adaptation assumes the receiver's error model; with an error-free one, mutual information.
         let receiver = match &setup.radio.error_model {
@@ -95,13 +94,12 @@ impl Radio {
             }
             _ => errors.clone(),
         };
-        let gains = Gains::new(setup, prbs);
-        let amc = setup.radio.amc.build(&receiver);
-        let fading = LinkFading::of(setup, prbs, rbg_prbs)
+        let gains = Gains::new(setup, access);
+        let amc = setup.radio.amc.build(&receiver, access);
+        let fading = LinkFading::of(setup, access)
             .map(|links| Faded { links, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
-        //= exception whole-groups-only
-        let rbgs = (prbs.0 / rbg_prbs) as u8;
+        let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
         let reports = || match gains.are_complete() {
             true => Reports::by_pattern(setup.cells.len()),
@@ -113,7 +111,7 @@ impl Radio {
             rbg_prbs,
             rbgs,
             amc,
-            decoder: Decoder::new(errors),
+            decoder: Decoder::new(errors, access),
             serving: (0..setup.ues.len()).map(strongest).collect(),
             reports: setup.cells.iter().map(|_| reports()).collect(),
             on_air,
@@ -181,10 +179,6 @@ impl Radio {
     /// The PRBs of a set of RBGs.
     pub fn prbs_of(&self, rbgs: Rbgs) -> Prbs {
         Prbs(rbgs.count() as u16 * self.rbg_prbs)
-    }
-    /// PRBs of a whole RBG.
-    pub fn rbg_prbs(&self) -> Prbs {
-        Prbs(self.rbg_prbs)
     }
     /// PRBs of the carrier.
     pub fn prbs(&self) -> Prbs {
@@ -591,7 +585,7 @@ mod tests {
             ues: (0..UES).map(ue).collect(),
             seed: 1,
         };
-        let mut radio = Radio::new(&setup, 8);
+        let mut radio = Radio::new(&setup, &Arc::new(setup.access()), 8);
         (0..setup.cells.len()).for_each(|cell| radio.reserve(cell, UES));
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
         radio

@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::devices::{Links, Share, Taken, UeState};
-use airwnd_cell::{DOWNLINK_CROSSING, Ran, UeId};
+use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
 use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
@@ -59,10 +59,11 @@ impl Simulation<'_> {
             self.update_links(now, &mut links);
         }
         let state = &mut links.ues[ue as usize];
-        let mut cell = None;
+        let (mut cell, mut crossing) = (None, Span::ZERO);
         if let Some(ran) = self.network.ran_mut() {
             state.whole_cell = state.whole_cell.or_else(|| ran.whole_cell(UeId(ue)));
             cell = Some(ran.cell_of(UeId(ue)).0);
+            crossing = ran.downlink_crossing();
         }
         let state = *state;
         let payload =
@@ -73,7 +74,7 @@ impl Simulation<'_> {
         if let Some(cell) = cell {
             let part = links.of_cells[usize::from(cell)].part(1.0, state.is_greedy);
             rate = payload(PER_SECOND * state.whole_cell.unwrap_or(0.0) * part, Bytes::ZERO);
-            behind = DOWNLINK_CROSSING;
+            behind = crossing;
         }
         let wait = self.until_next_ack(now, ue, behind, &links);
         let base_rtt = wait + self.base_rtt(now + wait, ue, &links);
@@ -182,13 +183,11 @@ impl Simulation<'_> {
             at += self.network.link(link).down.link().crossing(at, links.segment);
         }
         let wires = at.since(now);
-        if ran.is_none() {
-            return wires;
-        }
+        let Some(ran) = ran else { return wires };
         // Segments arrive at the UE at TTI boundaries, so the RTT is a whole number of TTIs.
         let whole = links.ues[ue as usize].whole_cell.unwrap_or(0.0);
         let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
-        Span((wires.0.div_ceil(Tti::SPAN.0) + blocks - 1) * Tti::SPAN.0) + DOWNLINK_CROSSING
+        Span((wires.0.div_ceil(Tti::SPAN.0) + blocks - 1) * Tti::SPAN.0) + ran.downlink_crossing()
     }
 }
 
