@@ -17,7 +17,7 @@ use crate::settings::RanSetup;
 use crate::ue::{Dropped, Ue, UeTable, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
-use airwnd_units::{Bytes, Db, Dbm, Span, Time, Tti};
+use airwnd_units::{Bytes, Db, Dbm, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -224,15 +224,14 @@ impl Ran {
             .collect();
         ues.iter_mut().zip(positions).for_each(|(ue, position)| ue.position = position);
         Ok(Ran {
-            access,
             radio,
             cells,
-            table: UeTable::new(setup, ues),
+            table: UeTable::new(setup, &access, ues),
             agenda,
             forwarding: setup.handover.forwarding,
             power_control: setup.mac.power_control.clone(),
             schemes,
-            request_period: setup.mac.request_period.ttis(),
+            request_period: setup.mac.request_period.ttis() * access.clock.per_millisecond(),
             fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period,
             cqi_delay,
@@ -245,6 +244,7 @@ impl Ran {
             forwards: Vec::with_capacity(64),
             signals: Vec::with_capacity(setup.ues.len()),
             patterns: vec![None; usize::from(setup.radio.cqi_period)],
+            access,
         })
     }
 
@@ -261,7 +261,7 @@ impl Ran {
         let UeTable { ues, report_timers, .. } = &mut self.table;
         let leg = ues[number as usize].leg(direction);
         if leg.rlc.is_acknowledged() {
-            let next = Tti(now.0.div_ceil(Tti::SPAN.0));
+            let next = self.access.clock.from(now);
             report_timers.arm(next, (number, direction), &mut leg.report_at);
         } else {
             report_timers.disarm(&mut leg.report_at);
@@ -297,6 +297,11 @@ impl Ran {
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
+    /// The clock of its TTIs.
+    pub fn clock(&self) -> SlotClock {
+        self.access.clock
+    }
+
     /// Time from the TTI at whose start a packet waits at an idle UE to its arrival at the eNB, averaged over the
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
@@ -307,12 +312,12 @@ impl Ran {
             timing.report_to_decision
         };
         let slots = until_decision + timing.decision_to_grant + timing.grant_to_air();
-        Span(slots * Tti::SPAN.0) + timing.uplink_duration
+        Span(slots * self.access.clock.slot().0) + timing.uplink_duration
     }
 
     /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
     pub fn downlink_crossing(&self) -> Span {
-        Span((self.access.timing.decision_to_air + 1) * Tti::SPAN.0)
+        Span((self.access.timing.decision_to_air + 1) * self.access.clock.slot().0)
     }
 
     /// The MCS of blocks to a UE that reports this CQI, without outer-loop link adaptation.
@@ -322,7 +327,8 @@ impl Ran {
 
     /// Time at which the uplink blocks of a transmitted TTI reach RLC, if any was decoded.
     pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
-        (!self.decoded_up.is_empty()).then(|| tti.start() + self.access.timing.uplink_duration)
+        (!self.decoded_up.is_empty())
+            .then(|| self.access.clock.start(tti) + self.access.timing.uplink_duration)
     }
 
     /// Delivers decoded uplink blocks to RLC at their end.
@@ -346,7 +352,7 @@ impl Ran {
 
     /// Delivers decoded downlink blocks to RLC at the end of the TTI before `tti`.
     pub fn receive(&mut self, tti: Tti) {
-        let now = tti.start();
+        let now = self.access.clock.start(tti);
         self.reassemble(now, Direction::Down);
         for index in 0..self.table.timed.len() {
             let (number, direction) = self.table.timed.get(index);
@@ -434,7 +440,7 @@ impl Ran {
 
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
-        let now = tti.start();
+        let now = self.access.clock.start(tti);
         let mut due = self.table.report_timers.take(tti);
         for bearer @ (number, direction) in due.drain(..) {
             let ue = &mut self.table.ues[number as usize];
@@ -482,6 +488,7 @@ impl Ran {
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
+        let now = self.access.clock.start(tti);
         let Ran { table, fresh, .. } = self;
         let requested = table.request_grants();
         let Some(timers) = &mut table.retx_bsr_timers else { return };
@@ -491,7 +498,7 @@ impl Ran {
             let ue = &mut ues[*number as usize];
             if ue.report_again_at == Some(tti) {
                 timers.disarm(&mut ue.report_again_at);
-                ue.on_uplink_report(tti.start(), *number, fresh);
+                ue.on_uplink_report(now, *number, fresh);
                 if requested {
                     table.update_request(*number, true);
                 }

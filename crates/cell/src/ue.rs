@@ -12,7 +12,7 @@ use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returne
 use crate::settings::{BufferReports, Mac, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
-use airwnd_units::{Bytes, Db, Span, Time, Tti};
+use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 
 /// A packet that was dropped on the radio link.
@@ -87,12 +87,15 @@ pub(crate) struct Reporting {
     buffer_at: Option<Tti>,
     /// TTI of the last power headroom report, and the downlink's path loss then.
     headroom_at: Option<(Tti, Db)>,
+    /// TTIs in a millisecond.
+    per_millisecond: u64,
 }
 
 /// Bytes of a short buffer status report and of a power headroom report, each with its subheader (TS 36.321 §6.1.2,
 /// §6.1.3.1, §6.1.3.6).
 const ELEMENT: Bytes = Bytes(2);
-/// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in TTIs and decibels.
+/// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in
+/// milliseconds and decibels.
 // Choices: sf200, sf20 and dB3.
 const PERIODIC_HEADROOM: u64 = 200;
 const PROHIBIT_HEADROOM: u64 = 20;
@@ -101,10 +104,10 @@ const HEADROOM_CHANGE: f64 = 3.0;
 const HEADROOMS: [f64; 2] = [-23.0, 40.0];
 
 impl Reporting {
-    fn new(mac: &Mac) -> Reporting {
+    fn new(mac: &Mac, clock: SlotClock) -> Reporting {
         let headrooms = mac.uplink_adaptation == UplinkAdaptation::Headroom
             || mac.power_control.mode == power_control::Mode::ClosedLoop;
-        Reporting { headrooms, ..Reporting::default() }
+        Reporting { headrooms, per_millisecond: clock.per_millisecond(), ..Reporting::default() }
     }
 }
 
@@ -123,6 +126,7 @@ pub(crate) struct BlockGrant<'a> {
 /// All UEs, with the timers of their buffer reports.
 pub(crate) struct UeTable {
     pub ues: Vec<Ue>,
+    clock: SlotClock,
     /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     periodic_report: Option<u64>,
     /// UEs with a pending scheduling request.
@@ -137,16 +141,19 @@ pub(crate) struct UeTable {
 
 impl UeTable {
     /// A table of UEs that have not sent anything yet.
-    pub fn new(setup: &RanSetup, ues: Vec<Ue>) -> UeTable {
+    pub fn new(setup: &RanSetup, access: &Access, ues: Vec<Ue>) -> UeTable {
+        let clock = access.clock;
+        let again = setup.mac.report_again_after();
         UeTable {
-            report_timers: Timers::new(setup.rlc.report_period(), 2 * ues.len()),
+            report_timers: Timers::new(clock.count(setup.rlc.report_period()), 2 * ues.len()),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
-                .then(|| setup.mac.periodic_bsr_timer.0.div_ceil(Tti::SPAN.0)),
+                .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             requesting: Vec::with_capacity(ues.len()),
-            retx_bsr_timers: setup.mac.report_again_after().map(|period| Timers::new(period, ues.len())),
+            retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues.len())),
             timed: Timed::new(ues.len()),
             events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
             ues,
+            clock,
         }
     }
 
@@ -161,6 +168,13 @@ impl UeTable {
     /// The UE with this number.
     pub fn get(&mut self, number: u32) -> &mut Ue {
         &mut self.ues[number as usize]
+    }
+
+    /// Head-of-line delay of a UE at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes,
+    /// so that a grant can resolve it.
+    pub fn head_of_line(&self, number: u32, tti: Tti) -> Span {
+        let oldest = self.ues[number as usize].downlink.rlc.oldest();
+        oldest.map_or(self.clock.slot(), |arrived| self.clock.start(tti + 1) - arrived)
     }
 
     /// Fills a downlink block of a HARQ process for a UE.
@@ -208,7 +222,7 @@ impl UeTable {
         period: u64,
     ) -> Option<(Option<Content>, Elements)> {
         let &BlockGrant { tti, size, process, ref power } = grant;
-        let now = tti.start();
+        let now = self.clock.start(tti);
         let ue = self.get(number);
         let waiting = ue.reported(now, Direction::Up);
         if waiting.total() == Bytes::ZERO && !ue.reporting.is_due {
@@ -253,7 +267,8 @@ impl UeTable {
     /// Resets reports and TPC commands of a UE that has left its cell.
     pub fn reset_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
-        ue.reporting = Reporting { headrooms: ue.reporting.headrooms, ..Reporting::default() };
+        let Reporting { headrooms, per_millisecond, .. } = ue.reporting;
+        ue.reporting = Reporting { headrooms, per_millisecond, ..Reporting::default() };
         ue.commanded = Db(0.0);
         self.requesting.retain(|other| *other as usize != number);
     }
@@ -263,7 +278,7 @@ impl UeTable {
     pub fn await_grant(&mut self, number: u32, tti: Tti) {
         let Some(timers) = &mut self.retx_bsr_timers else { return };
         let ue = &mut self.ues[number as usize];
-        if ue.reported(tti.start(), Direction::Up).total() > Bytes::ZERO {
+        if ue.reported(self.clock.start(tti), Direction::Up).total() > Bytes::ZERO {
             timers.arm(tti, number, &mut ue.report_again_at);
         } else {
             timers.disarm(&mut ue.report_again_at);
@@ -279,9 +294,9 @@ impl UeTable {
         process: u8,
         reported: Option<BufferStatus>,
     ) -> Option<Content> {
+        let now = self.clock.start(tti);
         let (leg, other) = self.ues[number as usize].legs(direction);
-        let content =
-            leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, reported, &mut self.events);
+        let content = leg.rlc.transmit(now, size, process, &mut other.rlc, reported, &mut self.events);
         if leg.rlc.is_acknowledged() {
             self.timed.watch(number, direction, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
@@ -345,9 +360,8 @@ pub(crate) struct Timers<T> {
 }
 
 impl<T> Timers<T> {
-    /// Timers of this many owners, each of which starts at most once per TTI.
-    pub fn new(period: Span, owners: usize) -> Self {
-        let period = period.0.div_ceil(Tti::SPAN.0);
+    /// Timers of `period` TTIs for this many owners, each of which starts at most once per TTI.
+    pub fn new(period: u64, owners: usize) -> Self {
         Timers { period, due: (0..=period).map(|_| Vec::with_capacity(owners)).collect(), armed: 0 }
     }
 
@@ -475,7 +489,7 @@ impl Ue {
             bearer: site.bearer,
             fresh: false,
             report_again_at: None,
-            reporting: Reporting::new(&setup.mac),
+            reporting: Reporting::new(&setup.mac, access.clock),
             commanded: Db(0.0),
             failures: 0,
             handovers: 0,
@@ -531,8 +545,9 @@ impl Ue {
         self.reporting.headrooms
             && self.reporting.headroom_at.is_none_or(|(at, before)| {
                 let age = tti - at;
-                age >= PERIODIC_HEADROOM
-                    || age >= PROHIBIT_HEADROOM && (loss - before).0.abs() > HEADROOM_CHANGE
+                age >= PERIODIC_HEADROOM * self.reporting.per_millisecond
+                    || age >= PROHIBIT_HEADROOM * self.reporting.per_millisecond
+                        && (loss - before).0.abs() > HEADROOM_CHANGE
             })
     }
 
@@ -550,12 +565,6 @@ impl Ue {
     /// Whether either direction has exceeded the maximum of retransmissions.
     pub fn has_failed(&self) -> bool {
         self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
-    }
-
-    /// Head-of-line delay at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes, so that
-    /// a grant can resolve it.
-    pub fn head_of_line(&self, tti: Tti) -> Span {
-        self.downlink.rlc.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
     /// Whether the UE with this number fails to decode the control channels of the TTI on air.

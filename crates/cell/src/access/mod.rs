@@ -7,7 +7,7 @@ use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::tables::{cqi_efficiency, mcs_efficiency, mcs_of, rbg_size, scheme, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
 use airwnd_kernel::Direction;
-use airwnd_units::{Bytes, Hertz};
+use airwnd_units::{Bytes, Hertz, SlotClock};
 
 pub(crate) use timing::Timing;
 
@@ -18,6 +18,7 @@ const CQIS: usize = Cqi::MAX.0 as usize + 1;
 #[derive(Clone, Debug)]
 pub struct Access {
     pub(crate) timing: Timing,
+    pub(crate) clock: SlotClock,
     /// PRBs of the carrier.
     pub(crate) prbs: Prbs,
     /// PRBs of an RBG.
@@ -54,6 +55,7 @@ impl Access {
         };
         Access {
             timing: Timing::lte(),
+            clock: SlotClock::LTE,
             prbs,
             rbg_prbs,
             //= exception whole-groups-only

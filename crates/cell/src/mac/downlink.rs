@@ -259,7 +259,7 @@ impl Downlink {
                 }
                 let Report { index, wideband, flat } = report(radio, slot);
                 let head_of_line =
-                    if uses_delay { ues.get(users[slot as usize]).head_of_line(tti) } else { Span::ZERO };
+                    if uses_delay { ues.head_of_line(users[slot as usize], tti) } else { Span::ZERO };
                 let queue = user.queue.total();
                 self.views.push(UeView { queue, head_of_line, report: index, slot, wideband, flat });
             }

@@ -11,7 +11,7 @@ use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
-use airwnd_units::{Hertz, Time, Tti};
+use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
 /// Links per direction with cached gains: control channels, block and report use the same.
 const CACHED: usize = 64;
@@ -28,6 +28,7 @@ const STEPS: f64 = 16.0;
 ///
 /// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
 pub(crate) struct LinkFading {
+    clock: SlotClock,
     rbg_prbs: usize,
     interference: bool,
     downlink: Links,
@@ -52,8 +53,8 @@ struct Motion {
 }
 
 impl Motion {
-    fn at(&self, tti: Tti) -> Wavelengths {
-        let seconds = tti.start().as_secs() - self.since.as_secs();
+    fn at(&self, now: Time) -> Wavelengths {
+        let seconds = now.as_secs() - self.since.as_secs();
         Wavelengths {
             east: self.place.east + seconds * self.velocity.east,
             north: self.place.north + seconds * self.velocity.north,
@@ -106,6 +107,7 @@ impl LinkFading {
             }),
         };
         Some(LinkFading {
+            clock: access.clock,
             rbg_prbs: rbg_prbs.0.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
@@ -164,7 +166,7 @@ impl LinkFading {
             gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
         };
         let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
-        let place = self.motions[ue].at(tti);
+        let place = self.motions[ue].at(self.clock.start(tti));
         for (rbg, group) in self.disturbance.chunks_mut(self.rbg_prbs).enumerate() {
             group.fill(floor.at(rbg));
         }
@@ -216,7 +218,7 @@ impl LinkFading {
         for Interference { signal: other, received } in others {
             if self.interference && *received >= WEAK * total {
                 let ue = other.ue as usize;
-                let place = self.motions[ue].at(tti);
+                let place = self.motions[ue].at(self.clock.start(tti));
                 let (faded, width) = self.uplink.interferer((ue, cell), place, tti, self.rbg_prbs);
                 for prb in range(other) {
                     self.disturbance[prb] += received * f64::from(faded[prb / width]);
@@ -229,7 +231,7 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.link(ue, cell).uplink;
-        let own = self.uplink.own.gains((ue, cell), self.motions[ue].at(tti), tti);
+        let own = self.uplink.own.gains((ue, cell), self.motions[ue].at(self.clock.start(tti)), tti);
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }

@@ -5,7 +5,7 @@ use super::devices::{Links, Share, Taken, UeState};
 use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
-use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 
 /// Interval at which link shares are re-evaluated.
 const UPDATE: Span = Span::from_millis(10);
@@ -132,7 +132,7 @@ impl Simulation<'_> {
                 // The cost of UEs that are not backlogged is counted in transport blocks, padding included.
                 let granted = Bytes(ran.downlink_blocks(UeId(ue)).bytes_sum);
                 let before = std::mem::replace(&mut state.granted, granted);
-                let grants = (granted - before).0 as f64 * Tti::SPAN.as_secs() / since.as_secs();
+                let grants = (granted - before).0 as f64 * ran.clock().slot().as_secs() / since.as_secs();
                 state.grants += gain(TAKEN_GAIN) * (grants - state.grants);
                 let share = &mut links.of_cells[usize::from(cell)];
                 if let Some(whole) = state.whole_cell.filter(|whole| modest > 0 && *whole > 0.0) {
@@ -187,7 +187,8 @@ impl Simulation<'_> {
         // Segments arrive at the UE at TTI boundaries, so the RTT is a whole number of TTIs.
         let whole = links.ues[ue as usize].whole_cell.unwrap_or(0.0);
         let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
-        Span((wires.0.div_ceil(Tti::SPAN.0) + blocks - 1) * Tti::SPAN.0) + ran.downlink_crossing()
+        let clock = ran.clock();
+        Span((clock.count(wires) + blocks - 1) * clock.slot().0) + ran.downlink_crossing()
     }
 }
 
