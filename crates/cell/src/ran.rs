@@ -52,7 +52,7 @@ const MOST_SAMPLES: usize = 2000;
 /// Entry of a free slot.
 const FREE_SLOT: u32 = u32::MAX;
 
-/// The LTE radio access network: cells and UEs, driven by TTIs.
+/// The radio access network: cells and UEs, driven by TTIs, which are slots in NR.
 ///
 /// The caller passes packets in with [`send`](Ran::send). At the start of each TTI it calls [`receive`](Ran::receive),
 /// processes the packets that have arrived, and calls [`transmit`](Ran::transmit). TTIs may be skipped while
@@ -142,6 +142,8 @@ pub struct CellFigures {
     pub users: usize,
     /// PRBs of its carrier in one TTI.
     pub prbs: Prbs,
+    /// Parts of the TTIs with downlink data and with uplink data: less than one in TDD.
+    pub shares: [f64; 2],
     /// PRBs used for downlink data, retransmissions included.
     pub downlink_prbs: u64,
     /// Bytes of decoded downlink blocks.
@@ -161,8 +163,9 @@ impl Ran {
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
-        let access = Arc::new(setup.access());
-        let mut radio = Radio::new(setup, &access, remembered(cqi_period, cqi_delay));
+        let access = Arc::new(setup.access()?);
+        let mut radio =
+            Radio::new(setup, &access, remembered(cqi_period, cqi_delay) + access.timing.most_unmeasured());
         let mut agenda = Agenda::new(setup);
         let mut positions: Vec<Position> = setup.ues.iter().map(|ue| ue.position).collect();
         for (ue, [x, y]) in agenda.start_positions() {
@@ -229,7 +232,7 @@ impl Ran {
             table: UeTable::new(setup, &access, ues),
             agenda,
             forwarding: setup.handover.forwarding,
-            power_control: setup.mac.power_control.clone(),
+            power_control: setup.power_control(&access),
             schemes,
             request_period: setup.mac.request_period.ttis() * access.clock.per_millisecond(),
             fresh: Vec::with_capacity(setup.ues.len()),
@@ -306,18 +309,15 @@ impl Ran {
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
         let timing = &self.access.timing;
-        let until_decision = if self.table.request_grants() {
-            self.request_period / 2 + timing.request_to_decision
-        } else {
-            timing.report_to_decision
-        };
-        let slots = until_decision + timing.decision_to_grant + timing.grant_to_air();
+        let requested = self.table.request_grants();
+        let until_request = if requested { self.request_period / 2 } else { 0 };
+        let slots = until_request + timing.uplink_wait(requested);
         Span(slots * self.access.clock.slot().0) + timing.uplink_duration
     }
 
     /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
     pub fn downlink_crossing(&self) -> Span {
-        Span((self.access.timing.decision_to_air + 1) * self.access.clock.slot().0)
+        Span((self.access.timing.downlink_wait() + 1) * self.access.clock.slot().0)
     }
 
     /// The MCS of blocks to a UE that reports this CQI, without outer-loop link adaptation.
@@ -518,6 +518,7 @@ impl Ran {
                 let phase = phases[slot as usize];
                 let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, self.cqi_period, self.cqi_delay);
+                    let measured = self.access.timing.measurable(measured);
                     (radio.pattern(number, measured), measured)
                 });
                 radio.report(number, pattern, slot, users[slot as usize] as usize, measured)
@@ -551,6 +552,7 @@ impl Ran {
 
     /// Sends the sounding signals of a TTI: equal offsets in all cells coincide, so they interfere.
     fn sound(&mut self, tti: Tti) {
+        //= exception nr-reports-in-any-slot
         let offset = (tti.0 % self.srs_period) as usize;
         let prbs = self.radio.prbs();
         self.signals.clear();
@@ -575,13 +577,14 @@ impl Ran {
     }
 
     fn sample_sinr(&mut self, tti: Tti) {
+        let measured = self.access.timing.measurable(tti);
         let ues = &mut self.table.ues;
         let groups = ues.len().div_ceil(MOST_SAMPLES);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups.max(1);
         let sampled = ues.iter_mut().enumerate().skip(group).step_by(groups.max(1));
         for (number, ue) in sampled.filter(|(_, ue)| ue.joined) {
-            let place = self.radio.pattern(ue.cell, tti);
-            let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, tti);
+            let place = self.radio.pattern(ue.cell, measured);
+            let sinr = self.radio.mean_sinr(ue.cell, place, ue.slot, number, measured);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
             ue.sinr_samples += 1;
@@ -872,10 +875,11 @@ impl Ran {
         let once = if downlink.blocks.all > 0 { once } else { 1.0 };
         let phase = self.cells[cell].phases[usize::from(slot)];
         let measured = measured_at(self.next, phase, self.cqi_period, self.cqi_delay);
+        let measured = self.access.timing.measurable(measured);
         let pattern = self.radio.pattern(cell, measured);
         let report = self.radio.report(cell, pattern, slot, number, measured);
         let state = &self.radio.reports(cell)[report.index as usize];
-        joined.then(|| once * self.cells[cell].downlink.whole(slot, state).0 as f64)
+        joined.then(|| once * self.cells[cell].downlink.whole(slot, state))
     }
 
     /// A UE's downlink blocks so far.
@@ -895,6 +899,7 @@ impl Ran {
         self.cells.iter().map(|cell| CellFigures {
             users: cell.users.iter().filter(|user| **user != FREE_SLOT).count(),
             prbs: self.radio.prbs(),
+            shares: self.access.timing.shares(),
             downlink_prbs: cell.downlink.figures.prbs,
             downlink_bytes: cell.downlink.figures.bytes,
             uplink_prbs: cell.uplink.figures.prbs,

@@ -4,8 +4,12 @@
 mod timing;
 
 use crate::phy::link_budget::PRB_BANDWIDTH;
-use crate::phy::tables::{cqi_efficiency, mcs_efficiency, mcs_of, rbg_size, scheme, transport_block};
+use crate::phy::tables::{
+    cqi_below, cqi_efficiency, mcs_efficiency, mcs_of, rbg_size, scheme, transport_block,
+};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
+use crate::settings::Carrier;
+use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Hertz, SlotClock};
 
@@ -13,6 +17,45 @@ pub(crate) use timing::Timing;
 
 /// CQIs, with CQI 0.
 const CQIS: usize = Cqi::MAX.0 as usize + 1;
+
+/// Highest carrier frequency of LTE.
+// The bands of TS 36.101 §5.5 end at 5.925 GHz.
+const HIGHEST_LTE: Hertz = Hertz(6e9);
+
+/// Radio access technology of all cells and UEs.
+#[family(name = "access")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Lte(lte::Params),
+    Nr(nr::Params),
+}
+
+impl Spec {
+    /// Builds the access on a carrier.
+    ///
+    /// # Errors
+    /// The key of the carrier at fault and a message, if the access does not have this carrier.
+    pub fn on(&self, carrier: &Carrier) -> Result<Access, (&'static str, String)> {
+        match self {
+            Spec::Lte(_) => {
+                let Some(prbs) = carrier.bandwidth.lte_prbs() else {
+                    let word = carrier.bandwidth.word();
+                    return Err(("bandwidth", format!("LTE has no carrier of {word}; NR has: radio.access")));
+                };
+                for (key, frequency) in [
+                    ("downlink_frequency", carrier.downlink_frequency),
+                    ("uplink_frequency", carrier.uplink_frequency),
+                ] {
+                    if frequency > HIGHEST_LTE {
+                        return Err((key, format!("{frequency} is above {HIGHEST_LTE}, where LTE ends")));
+                    }
+                }
+                Ok(Access::lte(prbs))
+            }
+            Spec::Nr(params) => params.access(carrier),
+        }
+    }
+}
 
 /// A radio access on a carrier.
 #[derive(Clone, Debug)]
@@ -33,13 +76,14 @@ pub struct Access {
     /// MCSs with a code rate of their own, lowest first, and their modulation and rate.
     mcss: Vec<Mcs>,
     schemes: Vec<Scheme>,
-    /// Information bits per symbol, by MCS and by CQI.
-    mcs_efficiencies: Vec<f64>,
+    /// Information bits per symbol, by CQI.
     cqi_efficiencies: [f64; CQIS],
     /// The highest MCS that is not more efficient than each CQI.
     mcs_by_cqi: [Mcs; CQIS],
-    /// Transport block sizes in bytes: `[mcs * (PRBs + 1) + prbs]`.
-    downlink: Vec<u32>,
+    /// The CQI that a UE reports if it can decode up to this MCS.
+    cqi_by_mcs: Vec<Cqi>,
+    /// Transport block sizes in bytes, `[mcs * (PRBs + 1) + prbs]`, by kind of slot: whole, then special.
+    downlink: Vec<Vec<u32>>,
     uplink: Vec<u32>,
 }
 
@@ -64,10 +108,13 @@ impl Access {
             precodes_uplink: true,
             mcss: Mcs::all().collect(),
             schemes: Mcs::all().map(scheme).collect(),
-            mcs_efficiencies: Mcs::all().map(mcs_efficiency).collect(),
             cqi_efficiencies: std::array::from_fn(|cqi| cqi_efficiency(Cqi(cqi as u8))),
             mcs_by_cqi: std::array::from_fn(|cqi| mcs_of(Cqi(cqi as u8))),
-            downlink: sizes(Direction::Down),
+            //= exception strict-cqi
+            cqi_by_mcs: Mcs::all()
+                .map(|mcs| if mcs == Mcs::MAX { Cqi::MAX } else { cqi_below(mcs_efficiency(mcs)) })
+                .collect(),
+            downlink: vec![sizes(Direction::Down)],
             uplink: sizes(Direction::Up),
         }
     }
@@ -82,11 +129,6 @@ impl Access {
         self.mcss.chunk_by(|a, b| self.scheme(*a).modulation == self.scheme(*b).modulation)
     }
 
-    /// The highest of them.
-    pub fn highest(&self) -> Mcs {
-        Mcs(self.schemes.len() as u8 - 1)
-    }
-
     /// Modulation and code rate of an MCS.
     pub fn scheme(&self, mcs: Mcs) -> Scheme {
         self.schemes[usize::from(mcs.0)]
@@ -97,9 +139,9 @@ impl Access {
         self.mcs_by_cqi[usize::from(cqi.0)]
     }
 
-    /// Information bits per modulation symbol of an MCS.
-    pub fn efficiency(&self, mcs: Mcs) -> f64 {
-        self.mcs_efficiencies[usize::from(mcs.0)]
+    /// The CQI that a UE reports if it can decode up to this MCS.
+    pub fn cqi_of(&self, fastest: Mcs) -> Cqi {
+        self.cqi_by_mcs[usize::from(fastest.0)]
     }
 
     /// The highest CQI that is less efficient than `efficiency`; CQI 0 if there is none.
@@ -108,12 +150,20 @@ impl Access {
         Cqi(below.last().unwrap_or(Cqi::OUT_OF_RANGE.0))
     }
 
-    /// The transport block size of an MCS on this many PRBs; zero on none. Panics beyond the carrier.
+    /// The transport block size of an MCS on this many PRBs of a whole slot; zero on none. Panics beyond the carrier.
     pub fn block(&self, direction: Direction, mcs: Mcs, prbs: Prbs) -> Bytes {
-        let sizes = match direction {
-            Direction::Down => &self.downlink,
-            Direction::Up => &self.uplink,
-        };
+        match direction {
+            Direction::Down => self.block_in(0, mcs, prbs),
+            Direction::Up => self.size(&self.uplink, mcs, prbs),
+        }
+    }
+
+    /// The same in the downlink in a kind of slot: 0 for whole slots, 1 for special ones.
+    pub fn block_in(&self, kind: u8, mcs: Mcs, prbs: Prbs) -> Bytes {
+        self.size(&self.downlink[usize::from(kind)], mcs, prbs)
+    }
+
+    fn size(&self, sizes: &[u32], mcs: Mcs, prbs: Prbs) -> Bytes {
         let row = usize::from(self.prbs.0) + 1;
         Bytes(sizes[usize::from(mcs.0) * row..][..row][usize::from(prbs.0)].into())
     }

@@ -97,7 +97,8 @@ pub(crate) struct DownlinkFigures {
 impl Downlink {
     pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>) -> Self {
         let block = |cqi: u8| access.block(Direction::Down, access.mcs_of(Cqi(cqi)), access.rbg_prbs);
-        let rate = |cqi: u8| block(cqi).0 as f64 * 1000.0;
+        let per_second = (1000 * access.clock.per_millisecond()) as f64;
+        let rate = |cqi: u8| block(cqi).0 as f64 * per_second;
         let mut rate_by_cqi = [0.0; 16];
         for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
             *entry = rate(cqi);
@@ -107,7 +108,7 @@ impl Downlink {
             .mac
             .olla
             .as_ref()
-            .map(|params| OuterLoop::new(params.clone(), &*setup.radio.error_model.build(), access));
+            .map(|params| OuterLoop::new(params.clone(), &*setup.radio.errors(), access));
         Downlink {
             access: access.clone(),
             outer_loop,
@@ -195,13 +196,19 @@ impl Downlink {
         *bits = *bits & !(1 << bit) | u64::from(is_ready) << bit;
     }
 
-    /// Bytes that the carrier would carry in a TTI if all RBGs were granted to the UE of a slot with this report.
-    pub fn whole(&self, slot: u16, state: &ChannelState) -> Bytes {
+    /// Bytes that the carrier would carry in a TTI, averaged over a TDD pattern, if all RBGs were granted to the UE of a
+    /// slot with this report.
+    pub fn whole(&self, slot: u16, state: &ChannelState) -> f64 {
+        let kinds = (0..).zip(self.access.timing.kinds()).filter(|(_, share)| *share > 0.0);
+        kinds.map(|(kind, share)| share * self.whole_in(kind, slot, state).0 as f64).sum()
+    }
+
+    fn whole_in(&self, kind: u8, slot: u16, state: &ChannelState) -> Bytes {
         let block = |cqi: Cqi, groups: u32| {
             let mcs = self.mcs(slot, cqi);
             match cqi {
                 Cqi::OUT_OF_RANGE => Bytes::ZERO,
-                _ => self.access.block(Direction::Down, mcs, self.access.prbs_of(groups)),
+                _ => self.access.block_in(kind, mcs, self.access.prbs_of(groups)),
             }
         };
         let all = u32::from(self.grid.rbgs);
@@ -242,6 +249,7 @@ impl Downlink {
         ues: &mut UeTable,
         mut report: impl FnMut(&mut Radio, u16) -> Report,
     ) {
+        let Some(kind) = self.access.timing.slot(tti).downlink else { return };
         let free = self.retransmit(tti, radio);
         if free.is_empty() {
             return;
@@ -280,7 +288,7 @@ impl Downlink {
             let mcs = self.mcs(slot, cqi);
             //= exception single-antenna
             //= exception no-mac-headers
-            let size = self.access.block(Direction::Down, mcs, radio.prbs_of(rbgs));
+            let size = self.access.block_in(kind, mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free(self.access.timing.processes);
             let content = ues.transmit_down(users[slot as usize], tti, size, process);
             let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };

@@ -205,14 +205,14 @@ pub(crate) struct Sending {
 
 impl Uplink {
     pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>, schemes: Schemes) -> Self {
-        let control = &setup.mac.power_control;
+        let control = setup.power_control(access);
         Uplink {
             access: access.clone(),
             scheduler: setup.mac.uplink_scheduler.build(),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
             schemes,
-            closed_loop: (control.mode == power_control::Mode::ClosedLoop).then(|| control.clone()),
+            closed_loop: (control.mode == power_control::Mode::ClosedLoop).then_some(control),
             requested: setup.mac.buffer_reports == BufferReports::Requested,
             request_grant: setup.mac.request_grant,
             buffers: Vec::new(),
@@ -295,7 +295,7 @@ impl Uplink {
     /// Sends a scheduling request of a UE.
     //= exception requests-arrive
     pub fn on_request(&mut self, tti: Tti, slot: u16) {
-        let due = tti + self.access.timing.request_to_decision;
+        let due = tti + self.access.timing.slot(tti).request;
         self.reports.push(due, Report { slot, news: BufferNews::Request });
     }
 
@@ -313,7 +313,7 @@ impl Uplink {
             self.known[place].margin.0 *= CORRECTION_KEPT;
         }
         if !self.schemes.fits_widths() {
-            self.sounded[place] = Some(sounded_cqi(sinr));
+            self.sounded[place] = Some(sounded_cqi(&self.access, sinr));
         }
     }
 

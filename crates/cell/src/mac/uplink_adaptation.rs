@@ -3,8 +3,7 @@
 use crate::access::Access;
 use crate::phy::amc::steps::Steps;
 use crate::phy::amc::{self, Amc};
-use crate::phy::error_model;
-use crate::phy::tables::cqi_below;
+use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Mcs, Prbs};
 use airwnd_catalog::Choice;
 use airwnd_kernel::Direction;
@@ -89,15 +88,13 @@ struct ByWidth {
 
 impl Schemes {
     /// The rule for a carrier of this width and blocks received according to the error model.
-    pub fn new(adaptation: UplinkAdaptation, errors: &error_model::Spec, access: &Arc<Access>) -> Schemes {
+    pub fn new(
+        adaptation: UplinkAdaptation,
+        receiver: &Arc<dyn ErrorModel>,
+        access: &Arc<Access>,
+    ) -> Schemes {
         let by_width = || {
-            let receiver = match errors {
-                error_model::Spec::NoErrors(_) => {
-                    error_model::Spec::MutualInformation(Default::default()).build()
-                }
-                model => model.build(),
-            };
-            let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into(), access);
+            let rule = amc::Spec::BlockErrorTarget(Default::default()).build(receiver, access);
             ByWidth::new(&*rule, access)
         };
         Schemes::with((adaptation == UplinkAdaptation::Headroom).then(by_width), access)
@@ -155,7 +152,7 @@ impl Schemes {
     /// PRBs and CQI of the narrowest grant to a link without interference.
     pub(crate) fn narrowest(&self, carrier: Db, density: Density) -> (Prbs, Cqi) {
         match &self.by_width {
-            None => (Prbs(SMALLEST_SHARE), sounded_cqi(carrier)),
+            None => (Prbs(SMALLEST_SHARE), sounded_cqi(&self.access, carrier)),
             Some(by_width) => match by_width.fit(&self.access, density, SMALLEST_BLOCK, u16::MAX) {
                 Some((prbs, _)) => (Prbs(prbs), by_width.cqi(density, width(Prbs(prbs)))),
                 None => (Prbs(self.blind), Cqi::OUT_OF_RANGE),
@@ -221,14 +218,15 @@ fn shannon_gap() -> f64 {
 
 /// The CQI for a sounding signal. The SINR is quantised to eighths of a decibel, truncated towards zero, as in the
 /// scheduler interface of ns-3.
-pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
+pub(crate) fn sounded_cqi(access: &Access, sinr: Db) -> Cqi {
     let eighths = (sinr.0 * 8.0) as i32;
-    cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
+    access.cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::error_model;
 
     fn schemes() -> Schemes {
         let access = Arc::new(Access::lte(Prbs(50)));

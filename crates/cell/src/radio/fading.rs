@@ -426,8 +426,8 @@ mod tests {
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
-        let gains = Gains::new(&setup, &setup.access());
-        let mut links = LinkFading::of(&setup, &setup.access()).unwrap();
+        let gains = Gains::new(&setup, &setup.access().unwrap());
+        let mut links = LinkFading::of(&setup, &setup.access().unwrap()).unwrap();
         let noise = noise(&gains);
         let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
         let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
@@ -451,8 +451,8 @@ mod tests {
     #[test]
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
-        let gains = Gains::new(&setup, &setup.access());
-        let mut links = LinkFading::of(&setup, &setup.access()).unwrap();
+        let gains = Gains::new(&setup, &setup.access().unwrap());
+        let mut links = LinkFading::of(&setup, &setup.access().unwrap()).unwrap();
         let mut mean = |tti: u64| {
             let sinrs = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
@@ -469,8 +469,8 @@ mod tests {
     #[test]
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
-        let gains = Gains::new(&setup, &setup.access());
-        let mut links = LinkFading::of(&setup, &setup.access()).unwrap();
+        let gains = Gains::new(&setup, &setup.access().unwrap());
+        let mut links = LinkFading::of(&setup, &setup.access().unwrap()).unwrap();
         let down = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
         let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));

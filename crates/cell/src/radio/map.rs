@@ -41,7 +41,8 @@ impl RadioMap {
     /// Shadowing and fading are omitted because they are drawn per UE, not per position: the map shows medians. Its
     /// SINR is that of ns-3's RadioEnvironmentMapHelper.
     pub fn new(setup: &RanSetup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
-        let access = Arc::new(setup.access());
+        let access = Arc::new(setup.access().expect("a scenario is checked before its map is drawn"));
+        let control = setup.power_control(&access);
         let prbs = access.prbs;
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
@@ -86,7 +87,7 @@ impl RadioMap {
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);
-                let control = &setup.mac.power_control;
+                let control = &control;
                 let snr =
                     |prbs: Prbs| power_per_prb(control.total_power(prbs, loss, Db(0.0)), prbs) + gain - noise;
                 let density = Density::alone(control.headroom(Prbs(1), loss, Db(0.0)), snr(Prbs(1)));

@@ -17,7 +17,7 @@ use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
-use crate::phy::error_model::{self, ErrorModel};
+use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
@@ -39,6 +39,8 @@ pub(crate) struct Radio {
     prbs: Prbs,
     rbg_prbs: u16,
     rbgs: u8,
+    /// PRBs that the last RBG lacks.
+    beyond: u16,
     amc: Box<dyn Amc>,
     decoder: Decoder,
     gains: Gains,
@@ -86,14 +88,8 @@ impl Radio {
     /// The channel of a setup. Transmissions are kept for `kept` TTIs for channel reports.
     pub fn new(setup: &RanSetup, access: &Arc<Access>, kept: u64) -> Radio {
         let (prbs, rbg_prbs) = (access.prbs, access.rbg_prbs.0);
-        let errors: Arc<dyn ErrorModel> = setup.radio.error_model.build().into();
-        // Link adaptation assumes the receiver's error model; with an error-free one, mutual information.
-        let receiver = match &setup.radio.error_model {
-            error_model::Spec::NoErrors(_) => {
-                error_model::Spec::MutualInformation(Default::default()).build().into()
-            }
-            _ => errors.clone(),
-        };
+        let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
+        let receiver = setup.radio.receiver();
         let gains = Gains::new(setup, access);
         let amc = setup.radio.amc.build(&receiver, access);
         let fading = LinkFading::of(setup, access)
@@ -110,6 +106,7 @@ impl Radio {
             prbs,
             rbg_prbs,
             rbgs,
+            beyond: (u16::from(rbgs) * rbg_prbs).saturating_sub(prbs.0),
             amc,
             decoder: Decoder::new(errors, access),
             serving: (0..setup.ues.len()).map(strongest).collect(),
@@ -178,7 +175,8 @@ impl Radio {
     }
     /// The PRBs of a set of RBGs.
     pub fn prbs_of(&self, rbgs: Rbgs) -> Prbs {
-        Prbs(rbgs.count() as u16 * self.rbg_prbs)
+        let beyond = if rbgs.contains(self.rbgs - 1) { self.beyond } else { 0 };
+        Prbs(rbgs.count() as u16 * self.rbg_prbs - beyond)
     }
     /// PRBs of the carrier.
     pub fn prbs(&self) -> Prbs {
@@ -229,7 +227,7 @@ impl Radio {
         if let Some(Faded { links, .. }) = &mut self.fading {
             let sinrs = links.downlink(&self.gains, (ue, serving), floor, |cell| on_air[cell], self.now);
             let width = usize::from(self.rbg_prbs);
-            let used = rbgs.iter().flat_map(|group| &sinrs[usize::from(group) * width..][..width]);
+            let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
             self.runs.clear();
             self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;
@@ -354,7 +352,7 @@ impl Radio {
         let mut fading = self.fading.take().expect("called for fading channels only");
         let (on_air, floor) = self.place_of(cell, place, ue);
         fading.links.downlink(&self.gains, (ue, cell), floor, |other| on_air[other], measured);
-        let scheduled = usize::from(self.rbgs) * usize::from(self.rbg_prbs);
+        let scheduled = usize::from((u16::from(self.rbgs) * self.rbg_prbs).min(self.prbs.0));
         &self.fading.insert(fading).links.sinrs()[..scheduled]
     }
 
@@ -371,8 +369,7 @@ impl Radio {
             unreachable!("called for fading channels only")
         };
         let wideband = self.amc.cqi(Sinr::Groups(&runs), prbs);
-        let groups =
-            links.sinrs()[..runs.len() - 1].chunks_exact(width).map(|prbs| steps.cqi(effective(prbs)));
+        let groups = links.sinrs()[..runs.len() - 1].chunks(width).map(|prbs| steps.cqi(effective(prbs)));
         let state = ChannelState::new(wideband, groups);
         self.runs = runs;
         (state, mean)
@@ -388,11 +385,11 @@ impl Radio {
         for group in 0..self.rbgs {
             let sinr = signal / self.disturbance(floor, ue, cell, on_air, group);
             sum += sinr;
-            runs.push((Db::from_linear(sinr), Prbs(self.rbg_prbs)));
+            runs.push((Db::from_linear(sinr), self.prbs_of(Rbgs::one(group))));
         }
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
         let mean = Db::from_linear(sum / f64::from(self.rbgs));
-        let beyond = self.prbs.0 - u16::from(self.rbgs) * self.rbg_prbs;
+        let beyond = self.prbs.0.saturating_sub(u16::from(self.rbgs) * self.rbg_prbs);
         let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
         let group_cqi = |sinr: Db| self.amc.cqi(Sinr::Flat(sinr), Prbs(self.rbg_prbs));
         let report = if flat {
@@ -585,7 +582,7 @@ mod tests {
             ues: (0..UES).map(ue).collect(),
             seed: 1,
         };
-        let mut radio = Radio::new(&setup, &Arc::new(setup.access()), 8);
+        let mut radio = Radio::new(&setup, &Arc::new(setup.access().unwrap()), 8);
         (0..setup.cells.len()).for_each(|cell| radio.reserve(cell, UES));
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
         radio

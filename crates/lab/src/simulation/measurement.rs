@@ -427,13 +427,13 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
 }
 
 fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, ttis: u64) -> CellRow {
-    let offered = ttis as f64 * f64::from(figures.prbs.0);
+    let [offered, offered_up] = figures.shares.map(|share| ttis as f64 * share * f64::from(figures.prbs.0));
     let used = figures.downlink_prbs as f64;
     CellRow {
         cell,
         users: figures.users as u64,
         downlink_prb_use: used / offered,
-        uplink_prb_use: figures.uplink_prbs as f64 / offered,
+        uplink_prb_use: figures.uplink_prbs as f64 / offered_up,
         // Bits per PRB of 180 kHz and 1 ms.
         spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The UE raises the MCS as long as a downlink block over the reported resource blocks would fail with a probability of
 /// at most `target`. It reports the highest CQI that is less efficient than the last such MCS. TS 36.213 §7.2.3
 /// requires the highest CQI at 10 % itself. As in ns-3, a CQI is reported only once the MCS above its own is decodable
-/// too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers the error rate.
+/// too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers the error rate. NR's CQIs follow the standard.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "TS 36.213 §7.2.3; Mezzavilla et al., A lightweight and accurate link abstraction model, MSWiM \
@@ -70,9 +70,7 @@ impl Amc for BlockErrorTarget {
     fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi {
         match self.fastest(sinr, blocks) {
             None => Cqi::OUT_OF_RANGE,
-            Some(mcs) if mcs == self.access.highest() => Cqi::MAX,
-            //= exception strict-cqi
-            Some(mcs) => self.access.cqi_below(self.access.efficiency(mcs)),
+            Some(mcs) => self.access.cqi_of(mcs),
         }
     }
 }
