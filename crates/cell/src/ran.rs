@@ -234,7 +234,7 @@ impl Ran {
             forwarding: setup.handover.forwarding,
             power_control: setup.power_control(&access),
             schemes,
-            request_period: setup.mac.request_period.ttis() * access.clock.per_millisecond(),
+            request_period: setup.mac.request_period.ttis(access.clock),
             fresh: Vec::with_capacity(setup.ues.len()),
             cqi_period,
             cqi_delay,

@@ -15,7 +15,7 @@ use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Span};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
 use std::sync::Arc;
 
 /// Channel bandwidths (TS 36.101 Table 5.6-1; TS 38.101-1 and TS 38.101-2 Table 5.3.5-1).
@@ -240,9 +240,12 @@ pub enum BufferReports {
     Requested,
 }
 
-/// Period of scheduling request opportunities (TS 36.213 Table 10.1.5-1).
+/// Period of scheduling request opportunities (TS 36.213 Table 10.1.5-1; TS 38.331 §6.3.2, SchedulingRequestResourceConfig).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum RequestPeriod {
+    /// NR: each slot (`sl1`). LTE: each TTI, sr-ConfigIndex 157.
+    #[word = "slot"]
+    Slot,
     /// sr-ConfigIndex 157.
     #[word = "1ms"]
     Ms1,
@@ -268,8 +271,9 @@ pub enum RequestPeriod {
 
 impl RequestPeriod {
     /// The period in TTIs.
-    pub fn ttis(self) -> u64 {
-        match self {
+    pub fn ttis(self, clock: SlotClock) -> u64 {
+        let milliseconds = match self {
+            RequestPeriod::Slot => return 1,
             RequestPeriod::Ms1 => 1,
             RequestPeriod::Ms2 => 2,
             RequestPeriod::Ms5 => 5,
@@ -277,7 +281,8 @@ impl RequestPeriod {
             RequestPeriod::Ms20 => 20,
             RequestPeriod::Ms40 => 40,
             RequestPeriod::Ms80 => 80,
-        }
+        };
+        milliseconds * clock.per_millisecond()
     }
 }
 

@@ -688,6 +688,57 @@ mac.scheduler"#,
         r#"kind = "rtac", max_th = 0.5"#,
         ":24: flow[0].rwnd.max_th: 0.5 of the queue is not above min_th, 0.8",
     ),
+    // Radio access and its carrier.
+    (
+        "carrier.bandwidth = \"5MHz\"",
+        "carrier.bandwidth = \"100MHz\"",
+        ":6: carrier.bandwidth: LTE has no carrier of 100MHz; NR has: radio.access",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", numerology = 2}\ncarrier.bandwidth",
+        ":7: carrier.bandwidth: NR has no carrier of 5MHz with numerology 2 (60 kHz) in FR1",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", pattern = \"DDDDD\"}\ncarrier.bandwidth",
+        ":6: radio.access.pattern: `DDDDD` has no uplink",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", pattern = \"DDDDS\"}\ncarrier.bandwidth",
+        ":6: radio.access.pattern: `DDDDS` has no uplink slot `U`, which user data needs",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", pattern = \"UDD\"}\ncarrier.bandwidth",
+        ":6: radio.access.pattern: `UDD` is not slots `D`, at most one `S`, and slots `U`",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", pattern = \"DSU\"}\ncarrier.bandwidth",
+        ":6: radio.access.pattern: `DSU` takes 3 ms; a pattern takes 0.5, 0.625, 1, 1.25, 2, 2.5, 4, 5 or 10 ms",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", pattern = \"DDDSU\", special_uplink = 9}\ncarrier.bandwidth",
+        ":6: radio.access.special_downlink: 19 downlink and uplink symbols in a slot of 14",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", numerology = 3, k2 = 2}\ncarrier.bandwidth",
+        ":6: radio.access.k2: a UE needs 3 slots to prepare a PUSCH, more than 2",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", overhead = 7}\ncarrier.bandwidth",
+        ":6: radio.access.overhead: an overhead is 0, 6, 12 or 18, not 7",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", pattern = \"DDDSU\"}\ncarrier.bandwidth",
+        ":7: carrier.uplink_frequency: a TDD carrier has one frequency: 1930MHz is not the downlink's 2120MHz",
+    ),
     // Losses on links.
     (
         "carrier.bandwidth",

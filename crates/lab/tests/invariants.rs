@@ -38,9 +38,38 @@ fn line(key: &str, value: Option<impl fmt::Display>) -> String {
     value.map_or(String::new(), |value| format!("{key} = {value}\n"))
 }
 
+/// A carrier of LTE or NR: its settings, and the access for the section of the radio.
+fn carrier() -> impl Strategy<Value = (String, String)> {
+    let lte = select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"])
+        .prop_map(|bandwidth| (format!("carrier.bandwidth = \"{bandwidth}\"\n"), String::new()));
+    let words = (
+        select(vec!["none", "DDDSU", "DDDDDDDSUU", "DSUUU", "DU", "none"]),
+        select(vec!["10MHz", "20MHz", "40MHz", "50MHz"]),
+        select(vec!["64qam", "256qam", "64qam-low-se"]),
+        select(vec!["incremental", "chase"]),
+    );
+    let numbers = (0u8..3, 1u8..4, 1u8..9, 0u8..9, 0u8..9, 1u8..17, -3f64..10.0);
+    let symbols = (0u8..8, 0u8..7);
+    let nr = (words, numbers, symbols).prop_map(|(words, numbers, (down, up))| {
+        let (pattern, bandwidth, table, redundancy) = words;
+        let (numerology, control, delay, processing, preparation, processes, loss) = numbers;
+        let access = format!(
+            "access = {{kind = \"nr\", numerology = {numerology}, pattern = \"{pattern}\", special_downlink = {down}, \
+             special_uplink = {up}, control_symbols = {control}, mcs_table = \"{table}\", \
+             redundancy = \"{redundancy}\", scheduling_delay = {delay}, processing = {processing}, \
+             request_preparation = {preparation}, harq_processes = {processes}, receiver_loss = \"{loss:.1}dB\"}}\n"
+        );
+        let carrier = format!(
+            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.5GHz\"}}\n"
+        );
+        (carrier, access)
+    });
+    prop_oneof![3 => lte, 2 => nr]
+}
+
 fn radio() -> impl Strategy<Value = String> {
     let words = (
-        select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"]),
+        carrier(),
         select(vec!["friis", "hybrid-buildings", "log-distance"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "block-error-curves", "none"]),
@@ -51,15 +80,15 @@ fn radio() -> impl Strategy<Value = String> {
     let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
     let power = (-10f64..40.0, 0f64..1.0);
     (words, settings, power, rlc()).prop_map(|(words, settings, (max_power, alpha), rlc)| {
-        let (bandwidth, loss, amc, errors, scheduler, uplink, (fading, outer_loop)) = words;
+        let ((carrier, access), loss, amc, errors, scheduler, uplink, (fading, outer_loop)) = words;
         let outer_loop = if outer_loop { ", olla = {}" } else { "" };
         let (cqi_period, cqi_delay, control, sigma, harq, reordering, report) = settings;
         format!(
-            "carrier.bandwidth = \"{bandwidth}\"\n\
+            "{carrier}\
              mac = {{scheduler = \"{scheduler}\", uplink_scheduler = \"{uplink}\", harq_transmissions = {harq}{outer_loop}, \
              power_control = {{max_power = \"{max_power:.1}dBm\", alpha = {alpha:.2}}}}}\n\
              rlc.reordering = \"{reordering}ms\"\nrlc.report_period = \"{report}ms\"\n{rlc}\
-             [radio]\npropagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\nfading = \"{fading}\"\n\
+             [radio]\n{access}propagation = \"{loss}\"\namc = \"{amc}\"\nerror_model = \"{errors}\"\nfading = \"{fading}\"\n\
              cqi_period = {cqi_period}\ncqi_delay = {cqi_delay}\ncontrol_errors = {control}\n\
              shadowing = {{sigma = \"{sigma:.1}dB\"}}\n"
         )
@@ -223,8 +252,10 @@ fn tcp() -> impl Strategy<Value = String> {
 
 /// The network between the gateway and the UEs, with its bounds: bytes, SDUs and minimum delay.
 fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
-    // Two TTIs between scheduling and transmission, and one on the air.
-    let cell = cell().prop_map(|(buffer, packets, toml)| (buffer, packets, 3.0, toml));
+    // In LTE two TTIs between scheduling and transmission, and one on the air; in NR at least one of 0.25 ms, and one on
+    // the air.
+    let least = |toml: &str| if toml.contains("kind = \"nr\"") { 0.5 } else { 3.0 };
+    let cell = cell().prop_map(move |(buffer, packets, toml)| (buffer, packets, least(&toml), toml));
     let wire =
         (wire(), users("near")).prop_map(|((delay, wire), users)| (None, None, delay as f64, wire + &users));
     prop_oneof![4 => cell.boxed(), 1 => wire.boxed()]
@@ -294,12 +325,14 @@ fn check_flows(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn check_radio(outcome: &Outcome) -> Result<(), TestCaseError> {
+fn check_radio(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     for cell in outcome.cells() {
         prop_assert!((0.0..=1.0).contains(&cell.downlink_prb_use), "{:?}", cell);
         prop_assert!((0.0..=1.0).contains(&cell.uplink_prb_use), "{:?}", cell);
-        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1).
-        prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=4.19).contains(&bits)), "{:?}", cell);
+        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1). In NR a PRB has 144 elements of 8 x 948 /
+        // 1024 bits, before block sizes are rounded: 5.93.
+        let most = if case.toml.contains("kind = \"nr\"") { 6.1 } else { 4.19 };
+        prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=most).contains(&bits)), "{:?}", cell);
     }
     for ue in outcome.ues() {
         prop_assert!(ue.rsrp_dbm.is_finite() && ue.sinr_db.is_none_or(f64::is_finite), "{:?}", ue);
@@ -342,7 +375,7 @@ proptest! {
     fn every_run_balances_its_ledger_and_has_possible_results(case in scenario()) {
         let outcome = simulate(&case);
         check_flows(&case, &outcome)?;
-        check_radio(&outcome)?;
+        check_radio(&case, &outcome)?;
         check_series(&case, &outcome)?;
     }
 }

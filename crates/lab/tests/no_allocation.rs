@@ -73,6 +73,11 @@ fn steady_state_allocates_nothing() {
         [[flow]]
     "#
     .to_string();
+    let nr = fading.replace(
+        "radio.fading",
+        "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.5GHz\"}\n\
+         radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
+    );
     let ns3 = cell(20, "autotuning").replace("airwnd-0.1\"", "ns3.44\"\ncarrier.bandwidth = \"10MHz\"");
     for (name, toml) in [
         ("20 users, as in ns-3", ns3),
@@ -85,6 +90,7 @@ fn steady_state_allocates_nothing() {
         ("12 users whose channels fade", fading),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
+        ("12 users of NR in TDD", nr),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

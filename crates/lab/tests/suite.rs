@@ -27,6 +27,7 @@ mod loss;
 mod lossy_bearer;
 mod memory;
 mod neighbours;
+mod nr;
 mod ns3_disciplines;
 mod ns3_reference;
 mod packet_path;

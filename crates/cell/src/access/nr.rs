@@ -12,7 +12,7 @@ use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
 use crate::phy::nr::transport_block::{Overhead, size};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
 use crate::settings::Carrier;
-use airwnd_catalog::{Choice, Params};
+use airwnd_catalog::{Choice, Error, Node, Param, Params, serde_json};
 use airwnd_units::{Db, Hertz, SlotClock};
 
 /// Subcarriers of a PRB.
@@ -36,6 +36,26 @@ pub enum McsTable {
     /// Up to 64QAM, with lower code rates.
     #[word = "64qam-low-se"]
     LowEfficiency,
+}
+
+/// The slots of a TDD pattern: letters `D`, `S` and `U`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letters(String);
+
+impl Param for Letters {
+    fn read(node: &Node) -> Result<Self, Error> {
+        let letters = String::read(node)?;
+        if letters.is_empty() || letters.contains(|letter| !"DSU".contains(letter)) {
+            return Err(node.error(format!("expected slots `D`, `S` and `U`, as in \"DDDSU\", found \"{letters}\"")));
+        }
+        Ok(Letters(letters))
+    }
+    fn to_json(&self) -> serde_json::Value {
+        self.0.to_json()
+    }
+    fn schema() -> serde_json::Value {
+        serde_json::json!({"type": "string", "pattern": "^[DSU]+$", "examples": ["DDDSU"]})
+    }
 }
 
 /// Bits of HARQ retransmissions.
@@ -68,7 +88,7 @@ pub struct Params {
     /// TDD pattern by slots: `D` downlink, at most one `S` with both, `U` uplink; `none`: FDD. A TDD carrier has one
     /// frequency, `carrier.downlink_frequency`.
     #[param(default = None, unit = "text", source = "TS 38.213 §11.1; TS 38.331 §6.3.2, TDD-UL-DL-Pattern")]
-    pub pattern: Option<String>,
+    pub pattern: Option<Letters>,
     /// Downlink symbols at the start of slot `S`.
     #[param(default = 10, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofDownlinkSymbols")]
     pub special_downlink: u8,
@@ -100,9 +120,12 @@ pub struct Params {
     /// Slots from a scheduling decision to its PDCCH and PDSCH.
     #[param(default = 2, range = 1..=8, unit = "1", source = "5G-LENA NrGnbPhy, L1L2CtrlLatency; as in LTE")]
     pub scheduling_delay: u8,
-    /// Slots from the end of a reception to the decision that can react.
-    #[param(default = 1, range = 0..=8, unit = "1", source = "a choice: as for LTE's scheduling requests")]
+    /// Slots from the end of a reception at the gNB to the decision that can react.
+    #[param(default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays; as for LTE's scheduling requests")]
     pub processing: u8,
+    /// Slots that a UE needs to prepare a scheduling request.
+    #[param(default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays")]
+    pub request_preparation: u8,
     /// HARQ processes of a UE and direction.
     #[param(default = 16, range = 1..=16, unit = "1", source = "TS 38.214 §5.1 and §6.1")]
     pub harq_processes: u8,
@@ -139,7 +162,7 @@ impl Params {
 
     /// Symbols of directions by slot, over one period of the pattern.
     pub(super) fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
-        let Some(letters) = &self.pattern else {
+        let Some(Letters(letters)) = &self.pattern else {
             return Ok(vec![SlotUse { downlink: SYMBOLS, uplink: SYMBOLS }]);
         };
         let invalid = |why: Invalid| match why {
@@ -290,7 +313,7 @@ mod tests {
     use airwnd_units::{Bytes, Tti};
 
     fn params(pattern: Option<&str>, numerology: u8) -> Params {
-        Params { numerology, pattern: pattern.map(str::to_owned), ..Params::default() }
+        Params { numerology, pattern: pattern.map(|letters| Letters(letters.to_owned())), ..Params::default() }
     }
 
     #[test]
@@ -362,7 +385,8 @@ mod tests {
                     assert!(!timing.slot(Tti(tti + plan.again)).grants.is_empty(), "{pattern:?} {tti}");
                 }
                 let sent = tti + plan.request - 1 - u64::from(params.processing);
-                assert!(at(sent).uplink > 0 && (tti..sent).all(|slot| at(slot).uplink == 0));
+                let prepared = tti + u64::from(params.request_preparation);
+                assert!(at(sent).uplink > 0 && (prepared..sent).all(|slot| at(slot).uplink == 0));
             }
             let once: Vec<i32> = slots.iter().map(|slot| i32::from(slot.uplink == SYMBOLS)).collect();
             assert_eq!(granted, once, "every uplink slot is granted once: {pattern:?} {numerology}");

@@ -125,7 +125,7 @@ impl Timing {
                     silence: feedback,
                     grants: grants_at(slot).clone(),
                     again: next(slot, reacts, &|slot| !grants_at(slot).is_empty()),
-                    request: next(slot, 0, &has_uplink) + reacts,
+                    request: next(slot, params.request_preparation.into(), &has_uplink) + reacts,
                     unmeasured: (0..length)
                         .find(|back| has_data(slot + length - 1 - back))
                         .expect("each period has downlink data"),
