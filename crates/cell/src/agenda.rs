@@ -9,9 +9,9 @@ use crate::handover::measurement::Measurements;
 use crate::handover::{Handover, Settings};
 use crate::identity::{CellId, UeId};
 use crate::mobility::Mobility;
+use crate::phy::Position;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
-use crate::ue::Ue;
 use airwnd_kernel::{Event, EventQueue};
 use airwnd_units::{Metres, Span, Time};
 use std::ops::Range;
@@ -189,26 +189,26 @@ impl Agenda {
 
     /// Processes due events up to `now` in chronological order until the network has a task. The caller carries the
     /// task out and calls again. `None`: no event is due.
-    pub fn next_task(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) -> Option<(Time, Task)> {
+    pub fn next_task(&mut self, now: Time, radio: &mut Radio) -> Option<(Time, Task)> {
         loop {
-            if let Some(task) = self.check_links(radio, ues) {
+            if let Some(task) = self.check_links(radio) {
                 return Some(task);
             }
             let (now, due) = self.queue.pop_until(now)?;
             let task = match due {
                 Due::Place => {
-                    self.follow_ues(now, radio, ues);
+                    self.follow_ues(now, radio);
                     None
                 }
                 Due::Measure => {
-                    self.measure(now, radio, ues);
+                    self.measure(now, radio);
                     None
                 }
-                Due::Trigger { ue, watch } => self.trigger(now, ue as usize, watch, ues),
-                Due::Again { ue, watch } => self.report_again(now, ue as usize, watch, ues),
-                Due::Step(ue) => self.step(now, ue as usize, radio, ues),
+                Due::Trigger { ue, watch } => self.trigger(now, ue as usize, watch, radio),
+                Due::Again { ue, watch } => self.report_again(now, ue as usize, watch, radio),
+                Due::Step(ue) => self.step(now, ue as usize, radio),
                 Due::Switch(ue) => {
-                    self.switch(now, ue as usize, ues);
+                    self.switch(now, ue as usize, radio);
                     None
                 }
             };
@@ -219,12 +219,11 @@ impl Agenda {
     }
 
     /// Updates the channels to the positions of moving UEs.
-    fn follow_ues(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) {
+    fn follow_ues(&mut self, now: Time, radio: &mut Radio) {
         self.queue.schedule(now + self.position_period, Due::Place);
         for (number, path) in &mut self.movers {
             let (number, [x, y]) = (*number as usize, path.position(now));
-            let ue = &mut ues[number];
-            ue.place(now, number, crate::phy::Position { x, y, ..ue.position }, radio);
+            radio.place(now, number, Position { x, y, ..radio.position(number) });
             if let Some(roamer) = self.roamers.get_mut(number) {
                 sample(&mut roamer.measurements, number, radio);
             }
@@ -233,19 +232,19 @@ impl Agenda {
     }
 
     /// Finds the next failed link among those not yet checked.
-    fn check_links(&mut self, radio: &Radio, ues: &[Ue]) -> Option<(Time, Task)> {
+    fn check_links(&mut self, radio: &Radio) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
         let (unchecked, now) = &mut self.unchecked;
         let roamers = &mut self.roamers;
         let failed = unchecked.find(|number| {
             let roamer = &mut roamers[*number];
             matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
-                && roamer.monitor.update(*now, radio.control_sinr(*number, ues[*number].cell), params)
+                && roamer.monitor.update(*now, radio.control_sinr(*number, radio.serving(*number)), params)
         });
         failed.map(|number| (*now, Task::GiveUp(number)))
     }
 
-    fn measure(&mut self, now: Time, radio: &Radio, ues: &[Ue]) {
+    fn measure(&mut self, now: Time, radio: &Radio) {
         self.queue.schedule(now + self.settings.measurement_period, Due::Measure);
         for (number, Roamer { measurements, stage, .. }) in self.roamers.iter_mut().enumerate() {
             if !measurements.has_samples() {
@@ -254,7 +253,7 @@ impl Agenda {
             measurements.filter(self.weight);
             if *stage == Stage::Served {
                 for watch in 0..measurements.watches() {
-                    if measurements.evaluate(now, watch, ues[number].cell) {
+                    if measurements.evaluate(now, watch, radio.serving(number)) {
                         let at = now + measurements.watched(watch).time_to_trigger;
                         self.queue.schedule(at, Due::Trigger { ue: number as u32, watch: watch as u8 });
                     }
@@ -263,21 +262,21 @@ impl Agenda {
         }
     }
 
-    fn trigger(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
+    fn trigger(&mut self, now: Time, number: usize, watch: u8, radio: &Radio) -> Option<Task> {
         let roamer = &mut self.roamers[number];
         let reports = roamer.measurements.trigger(now, watch.into()) && roamer.stage == Stage::Served;
-        if reports { self.send_report(now, number, watch, ues) } else { None }
+        if reports { self.send_report(now, number, watch, radio) } else { None }
     }
 
-    fn report_again(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
+    fn report_again(&mut self, now: Time, number: usize, watch: u8, radio: &Radio) -> Option<Task> {
         let roamer = &self.roamers[number];
         let reports = roamer.measurements.is_due(now, watch.into()) && roamer.stage == Stage::Served;
-        if reports { self.send_report(now, number, watch, ues) } else { None }
+        if reports { self.send_report(now, number, watch, radio) } else { None }
     }
 
     //= exception reports-are-never-lost
-    fn send_report(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
-        let serving = ues[number].cell;
+    fn send_report(&mut self, now: Time, number: usize, watch: u8, radio: &Radio) -> Option<Task> {
+        let serving = radio.serving(number);
         let Roamer { algorithm, measurements, .. } = &mut self.roamers[number];
         let again = now + measurements.watched(watch.into()).interval;
         self.queue.schedule(again, Due::Again { ue: number as u32, watch });
@@ -304,7 +303,7 @@ impl Agenda {
         self.queue.schedule(at, Due::Step(number as u32));
     }
 
-    fn step(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Option<Task> {
+    fn step(&mut self, now: Time, number: usize, radio: &Radio) -> Option<Task> {
         let roamer = &mut self.roamers[number];
         if roamer.step_at != Some(now) {
             return None;
@@ -313,7 +312,7 @@ impl Agenda {
         match roamer.stage {
             Stage::Served => unreachable!("a served UE has no next handover step"),
             Stage::Preparing { target, slot } => Some(self.command(now, number, target, slot)),
-            Stage::Joining => Some(self.join(now, number, radio, ues)),
+            Stage::Joining => Some(self.join(now, number, radio)),
             Stage::Searching => self.search(now, number, radio),
         }
     }
@@ -329,8 +328,8 @@ impl Agenda {
     }
 
     /// End of random access: the cell can schedule the UE, unless its SINR is too low.
-    fn join(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Task {
-        let cell = ues[number].cell;
+    fn join(&mut self, now: Time, number: usize, radio: &Radio) -> Task {
+        let cell = radio.serving(number);
         let (ue, cell_id) = (UeId(number as u32), CellId(cell as u16));
         let sinr = radio.control_sinr(number, cell);
         match &self.settings.link_failure {
@@ -356,11 +355,11 @@ impl Agenda {
         self.queue.schedule(at, Due::Switch(number as u32));
     }
 
-    fn switch(&mut self, now: Time, number: usize, ues: &[Ue]) {
+    fn switch(&mut self, now: Time, number: usize, radio: &Radio) {
         let roamer = &mut self.roamers[number];
         if roamer.switch_at == Some(now) {
             roamer.switch_at = None;
-            let cell = CellId(ues[number].cell as u16);
+            let cell = CellId(radio.serving(number) as u16);
             self.notices.push(Notice::PathSwitch(UeId(number as u32), cell));
         }
     }

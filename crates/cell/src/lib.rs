@@ -5,6 +5,7 @@
 
 mod agenda;
 mod bearer;
+mod crew;
 pub mod handover;
 mod identity;
 pub mod mac;
@@ -14,12 +15,14 @@ mod qci;
 mod radio;
 mod ran;
 mod reach;
+mod region;
 pub mod rlc;
 mod settings;
 mod ue;
 
 pub use agenda::Notice;
 pub use bearer::Bearer;
+pub use crew::ThreadsUnavailable;
 pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;

@@ -2,7 +2,7 @@
 
 use super::gains::{Gains, Link};
 use super::on_air::Floor;
-use super::{Interference, UplinkSignal};
+use super::uplink::{Interference, UplinkSignal};
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
@@ -23,20 +23,24 @@ const WEAK: f64 = 0.01;
 /// radians.
 const STEPS: f64 = 16.0;
 
-/// Small-scale fading between all cells and all UEs.
-///
-/// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
-pub(crate) struct LinkFading {
-    rbg_prbs: usize,
-    interference: bool,
-    downlink: Links,
-    uplink: Links,
+/// Positions and velocities of all UEs, as far as fading follows them.
+pub(super) struct Motions {
     /// By UE.
     motions: Vec<Motion>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
     /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
+}
+
+/// Small-scale fading between cells and UEs.
+///
+/// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
+pub(super) struct LinkFading {
+    rbg_prbs: usize,
+    interference: bool,
+    downlink: Links,
+    uplink: Links,
     // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
@@ -60,15 +64,15 @@ impl Motion {
     }
 }
 
-impl LinkFading {
-    /// The fading of a setup; `None`: no fading.
-    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16) -> Option<LinkFading> {
+impl Motions {
+    /// The motions of a setup's UEs; `None`: no fading.
+    pub fn of(setup: &RanSetup) -> Option<Motions> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
         }
-        let carrier = &setup.carrier;
-        let wavelength = wavelength(carrier.downlink_frequency).0;
+        let frequency = setup.carrier.downlink_frequency;
+        let wavelength = wavelength(frequency).0;
         let velocity = |ue: &UeSite| match fading.pace() {
             Pace::Speed(speed) => speed.0 / wavelength,
             Pace::Doppler(shift) => shift.0,
@@ -76,12 +80,50 @@ impl LinkFading {
             Pace::Own => LEAST_SPEED.0 / wavelength,
         };
         let motion = |ue: &UeSite| Motion {
-            place: in_wavelengths(ue.position, carrier.downlink_frequency),
+            place: in_wavelengths(ue.position, frequency),
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
         };
+        Some(Motions {
+            motions: setup.ues.iter().map(motion).collect(),
+            own_pace: fading.pace() == Pace::Own,
+            frequency,
+        })
+    }
+
+    /// Moves a UE and extrapolates its velocity.
+    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+        if !self.own_pace {
+            return;
+        }
+        let motion = &mut self.motions[ue];
+        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
+        let seconds = now.since(motion.since).as_secs();
+        let velocity = if seconds > 0.0 {
+            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
+        } else {
+            motion.velocity
+        };
+        *motion = Motion { place: to, since: now, velocity };
+    }
+
+    fn at(&self, ue: usize, tti: Tti) -> Wavelengths {
+        self.motions[ue].at(tti)
+    }
+}
+
+impl LinkFading {
+    /// The fading of a setup's links, none of which has been used yet, for receivers in this many cells; `None`: no
+    /// fading.
+    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16, cells: usize) -> Option<LinkFading> {
+        let fading = setup.radio.fading.build();
+        if fading.taps().is_empty() {
+            return None;
+        }
+        let carrier = &setup.carrier;
         let direction = |name, frequency: Hertz, line: DelayLine| {
-            let links = setup.ues.len() * setup.cells.len();
+            let links = setup.ues.len() * cells;
             LinkDirection {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
@@ -112,35 +154,20 @@ impl LinkFading {
                 carrier.downlink_frequency,
             ),
             uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
-            motions: setup.ues.iter().map(motion).collect(),
-            own_pace: fading.pace() == Pace::Own,
-            frequency: carrier.downlink_frequency,
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
         })
-    }
-
-    /// Moves a UE and extrapolates its velocity.
-    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
-    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
-        if !self.own_pace {
-            return;
-        }
-        let motion = &mut self.motions[ue];
-        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
-        let seconds = now.since(motion.since).as_secs();
-        let velocity = if seconds > 0.0 {
-            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
-        } else {
-            motion.velocity
-        };
-        *motion = Motion { place: to, since: now, velocity };
     }
 
     /// Frees the memory of a UE's links to other cells than these.
     pub fn keep(&mut self, ue: usize, links: &[Link]) {
         self.downlink.keep(ue, links);
         self.uplink.keep(ue, links);
+    }
+
+    /// Frees the memory of a UE's downlink.
+    pub fn leave(&mut self, ue: usize) {
+        self.downlink.keep(ue, &[]);
     }
 
     /// The linear SINR of the last computation on each PRB.
@@ -151,7 +178,7 @@ impl LinkFading {
     /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
     pub fn downlink(
         &mut self,
-        gains: &Gains,
+        (gains, motions): (&Gains, &Motions),
         (ue, serving): (usize, usize),
         floor: Floor<'_>,
         sent: impl Fn(usize) -> Rbgs,
@@ -162,7 +189,7 @@ impl LinkFading {
             gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
         };
         let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
-        let place = self.motions[ue].at(tti);
+        let place = motions.at(ue, tti);
         for (rbg, group) in self.disturbance.chunks_mut(self.rbg_prbs).enumerate() {
             group.fill(floor.at(rbg));
         }
@@ -201,7 +228,7 @@ impl LinkFading {
     /// the power per PRB in mW of noise and distant UEs.
     pub fn uplink(
         &mut self,
-        gains: &Gains,
+        (gains, motions): (&Gains, &Motions),
         (cell, floor): (usize, f64),
         signal: &UplinkSignal,
         others: &[Interference],
@@ -214,7 +241,7 @@ impl LinkFading {
         for Interference { signal: other, received } in others {
             if self.interference && *received >= WEAK * total {
                 let ue = other.ue as usize;
-                let place = self.motions[ue].at(tti);
+                let place = motions.at(ue, tti);
                 let (faded, width) = self.uplink.interferer((ue, cell), place, tti, self.rbg_prbs);
                 for prb in range(other) {
                     self.disturbance[prb] += received * f64::from(faded[prb / width]);
@@ -227,7 +254,7 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.link(ue, cell).uplink;
-        let own = self.uplink.own.gains((ue, cell), self.motions[ue].at(tti), tti);
+        let own = self.uplink.own.gains((ue, cell), motions.at(ue, tti), tti);
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -423,10 +450,11 @@ mod tests {
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
         let gains = Gains::new(&setup, Prbs(50));
-        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let motions = Motions::of(&setup).unwrap();
+        let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
         let noise = noise(&gains);
-        let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
-        let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
+        let alone = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -448,9 +476,10 @@ mod tests {
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
         let gains = Gains::new(&setup, Prbs(50));
-        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
+        let motions = Motions::of(&setup).unwrap();
+        let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
+            let sinrs = links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
@@ -466,10 +495,11 @@ mod tests {
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
         let gains = Gains::new(&setup, Prbs(50));
-        let mut links = LinkFading::of(&setup, Prbs(50), 3).unwrap();
-        let down = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
+        let motions = Motions::of(&setup).unwrap();
+        let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
+        let down = links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
-        let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));
+        let up = links.uplink((&gains, &motions), (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);
         let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
         assert!(varies(&ratios));

@@ -263,6 +263,11 @@ impl Gains {
         })
     }
 
+    /// A UE's position.
+    pub fn position(&self, ue: usize) -> Position {
+        self.ues[ue].position
+    }
+
     /// The sum of the received powers per PRB in mW, at full power, of the cells that are not neighbours of a UE.
     pub fn far(&self, ue: usize) -> f64 {
         self.ues[ue].far
@@ -271,6 +276,11 @@ impl Gains {
     /// The sum of the factors from a UE's transmit power to the received power of each cell that is not its neighbour.
     pub fn far_uplink(&self, ue: usize) -> f64 {
         self.ues[ue].far_uplink
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.cells.len()
     }
 
     /// Whether all cells are neighbours of all UEs.
