@@ -4,6 +4,7 @@
 //! of a handover. It reads the UEs' channels and yields [`Task`]s. The network carries the tasks out and returns the
 //! outcome where a task needs an answer.
 
+use crate::crew::Crew;
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
 use crate::handover::{Handover, Settings};
@@ -86,6 +87,8 @@ pub(crate) struct Agenda {
     queue: EventQueue<Due>,
     /// Moving UEs.
     movers: Vec<(u32, Box<dyn Mobility>)>,
+    /// Their positions at the last update.
+    moves: Vec<(u32, Position)>,
     /// All UEs; empty if no UE can change cells.
     roamers: Vec<Roamer>,
     /// Weight of a new measurement in the layer-3 filter.
@@ -151,6 +154,7 @@ impl Agenda {
             position_period: setup.radio.position_period,
             queue: EventQueue::with_capacity(4 * setup.ues.len() + 4),
             movers: (0..).zip(&setup.ues).filter_map(trajectory).collect(),
+            moves: Vec::new(),
             roamers: roamers.collect(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             unchecked: (0..0, Time::ZERO),
@@ -189,7 +193,7 @@ impl Agenda {
 
     /// Processes due events up to `now` in chronological order until the network has a task. The caller carries the
     /// task out and calls again. `None`: no event is due.
-    pub fn next_task(&mut self, now: Time, radio: &mut Radio) -> Option<(Time, Task)> {
+    pub fn next_task(&mut self, now: Time, radio: &mut Radio, crew: &Crew) -> Option<(Time, Task)> {
         loop {
             if let Some(task) = self.check_links(radio) {
                 return Some(task);
@@ -197,7 +201,7 @@ impl Agenda {
             let (now, due) = self.queue.pop_until(now)?;
             let task = match due {
                 Due::Place => {
-                    self.follow_ues(now, radio);
+                    self.follow_ues(now, radio, crew);
                     None
                 }
                 Due::Measure => {
@@ -219,15 +223,21 @@ impl Agenda {
     }
 
     /// Updates the channels to the positions of moving UEs.
-    fn follow_ues(&mut self, now: Time, radio: &mut Radio) {
+    fn follow_ues(&mut self, now: Time, radio: &mut Radio, crew: &Crew) {
         self.queue.schedule(now + self.position_period, Due::Place);
-        for (number, path) in &mut self.movers {
-            let (number, [x, y]) = (*number as usize, path.position(now));
-            radio.place(now, number, Position { x, y, ..radio.position(number) });
-            if let Some(roamer) = self.roamers.get_mut(number) {
+        let Agenda { movers, roamers, moves, .. } = self;
+        moves.clear();
+        moves.extend(movers.iter_mut().map(|(number, path)| {
+            let [x, y] = path.position(now);
+            (*number, Position { x, y, ..radio.position(*number as usize) })
+        }));
+        radio.place_all(now, moves, crew);
+        let radio = &*radio;
+        crew.each_numbered(roamers, |number, roamer| {
+            if moves.binary_search_by_key(&(number as u32), |(moved, _)| *moved).is_ok() {
                 sample(&mut roamer.measurements, number, radio);
             }
-        }
+        });
         self.unchecked = (0..self.roamers.len(), now);
     }
 
@@ -412,7 +422,7 @@ impl Agenda {
 fn sample(measurements: &mut Measurements, number: usize, radio: &Radio) {
     if measurements.watches() > 0 {
         let (links, others) = radio.measurable(number);
-        let powers = links.iter().map(|link| (CellId(link.cell as u16), link.received));
+        let powers = links.iter().map(|link| (CellId(link.cell as u16), link.power, link.received));
         measurements.sample(powers, others);
     }
 }

@@ -1,6 +1,6 @@
 //! Threads that advance the regions of a network.
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 
@@ -27,6 +27,26 @@ impl Crew {
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|thread| format!("airwnd {thread}"));
         pool.build().map(|pool| Crew(Some(pool))).map_err(|error| ThreadsUnavailable(error.to_string()))
+    }
+
+    /// Does the same to each item, which are few.
+    pub fn each_of<T: Send>(&self, items: impl Iterator<Item = T>, work: impl Fn(T) + Send + Sync) {
+        match &self.0 {
+            None => items.for_each(work),
+            Some(pool) => {
+                let items: Vec<T> = items.collect();
+                pool.install(|| items.into_par_iter().with_max_len(1).for_each(work));
+            }
+        }
+    }
+
+    /// Does the same to each item and its index; items are many.
+    pub fn each_numbered<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
+        let work = |(index, item)| work(index, item);
+        match &self.0 {
+            None => items.iter_mut().enumerate().for_each(work),
+            Some(pool) => pool.install(|| items.par_iter_mut().enumerate().with_min_len(32).for_each(work)),
+        }
     }
 
     /// Does the same to each item; items are distributed over the threads.

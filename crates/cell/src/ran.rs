@@ -410,7 +410,7 @@ impl Ran {
     /// Processes motion, measurements and handovers up to `now`. The caller then takes notices, forwarded packets and
     /// drops.
     pub fn advance(&mut self, now: Time) {
-        while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio) {
+        while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio, &self.crew) {
             match task {
                 Task::GiveUp(ue) => {
                     self.fail_link(now, ue);

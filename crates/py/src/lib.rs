@@ -206,6 +206,7 @@ impl Scenario {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
             memory: max_memory.map(Bytes),
+            threads: None,
         };
         let end = (self.checked.warmup.0 + self.checked.duration.0) as f64;
         let outcome = py.detach(|| {

@@ -64,6 +64,34 @@ impl Motion {
     }
 }
 
+/// The motions of some UEs.
+pub(super) struct MotionsShare<'a> {
+    /// Number of the first UE.
+    first: usize,
+    motions: &'a mut [Motion],
+    own_pace: bool,
+    frequency: Hertz,
+}
+
+impl MotionsShare<'_> {
+    /// Moves a UE and extrapolates its velocity.
+    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+        if !self.own_pace {
+            return;
+        }
+        let motion = &mut self.motions[ue - self.first];
+        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
+        let seconds = now.since(motion.since).as_secs();
+        let velocity = if seconds > 0.0 {
+            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
+        } else {
+            motion.velocity
+        };
+        *motion = Motion { place: to, since: now, velocity };
+    }
+}
+
 impl Motions {
     /// The motions of a setup's UEs; `None`: no fading.
     pub fn of(setup: &RanSetup) -> Option<Motions> {
@@ -91,21 +119,11 @@ impl Motions {
         })
     }
 
-    /// Moves a UE and extrapolates its velocity.
-    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
-    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
-        if !self.own_pace {
-            return;
-        }
-        let motion = &mut self.motions[ue];
-        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
-        let seconds = now.since(motion.since).as_secs();
-        let velocity = if seconds > 0.0 {
-            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
-        } else {
-            motion.velocity
-        };
-        *motion = Motion { place: to, since: now, velocity };
+    /// Divides the motions into shares of this many UEs.
+    pub fn shares(&mut self, size: usize) -> impl Iterator<Item = MotionsShare<'_>> {
+        let (own_pace, frequency) = (self.own_pace, self.frequency);
+        let shares = self.motions.chunks_mut(size.max(1)).enumerate();
+        shares.map(move |(index, motions)| MotionsShare { first: index * size, motions, own_pace, frequency })
     }
 
     fn at(&self, ue: usize, tti: Tti) -> Wavelengths {

@@ -16,6 +16,7 @@ mod receivers;
 mod reports;
 mod uplink;
 
+use crate::crew::Crew;
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
 use crate::phy::amc::Amc;
@@ -25,7 +26,7 @@ use crate::phy::tables::rbg_size;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
-use fading::Motions;
+use fading::{Motions, MotionsShare};
 pub(crate) use gains::Link;
 use gains::{Gains, strongest};
 pub use map::{Listener, RadioMap};
@@ -35,6 +36,9 @@ pub(crate) use reports::Report;
 use std::sync::Arc;
 pub(crate) use uplink::UplinkSignal;
 use uplink::{Interference, UplinkOnAir};
+
+/// Number of shares in which threads move UEs.
+const SHARES: usize = 64;
 
 /// The radio channel between all cells and all UEs.
 pub(crate) struct Radio {
@@ -52,8 +56,8 @@ pub(crate) struct Radio {
     serving: Vec<(usize, Db)>,
     /// The cells' data transmissions.
     on_air: OnAir,
-    /// UEs whose neighbours have been selected anew.
-    reselected: Vec<u32>,
+    /// UEs whose neighbours have been selected anew, by share.
+    reselected: Vec<Vec<u32>>,
     /// The UEs' sounding signals and data transmissions in the TTI on air.
     soundings: UplinkOnAir,
     uplink: UplinkOnAir,
@@ -70,6 +74,36 @@ struct Faded {
     motions: Motions,
     /// SINR threshold of each CQI in an RBG.
     steps: Steps,
+}
+
+/// What depends on the positions of some UEs, and changes independently of those of the others.
+struct Share<'a> {
+    /// Number of the first UE.
+    first: usize,
+    gains: gains::Share<'a>,
+    /// `None`: channels are flat.
+    motions: Option<MotionsShare<'a>>,
+    serving: &'a mut [(usize, Db)],
+    reselected: &'a mut Vec<u32>,
+}
+
+impl Share<'_> {
+    fn place(&mut self, now: Time, ue: usize, position: Position) {
+        let serving = self.serving[ue - self.first].0;
+        let is_new = self.gains.place(ue, position, serving);
+        if let Some(motions) = &mut self.motions {
+            motions.place(now, ue, position);
+            if is_new {
+                self.reselected.push(ue as u32);
+            }
+        }
+        self.serve(ue, serving);
+    }
+
+    fn serve(&mut self, ue: usize, cell: usize) {
+        self.gains.include(ue, cell);
+        self.serving[ue - self.first] = (cell, self.gains.loss(ue, cell));
+    }
 }
 
 impl Radio {
@@ -101,7 +135,7 @@ impl Radio {
             errors,
             serving: (0..setup.ues.len()).map(strongest).collect(),
             on_air,
-            reselected: Vec::with_capacity(64),
+            reselected: Vec::new(),
             soundings: UplinkOnAir::new(setup),
             uplink: UplinkOnAir::new(setup),
             gains,
@@ -132,8 +166,7 @@ impl Radio {
 
     /// Sets the serving cell of a UE.
     pub fn serve(&mut self, ue: usize, cell: usize) {
-        self.gains.include(ue, cell);
-        self.serving[ue] = (cell, self.gains.loss(ue, cell));
+        self.whole().serve(ue, cell);
     }
 
     /// The cell that serves a UE.
@@ -148,20 +181,45 @@ impl Radio {
 
     /// Moves a UE.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
-        let serving = self.serving[ue].0;
-        if self.gains.place(ue, position, serving) && self.fading.is_some() {
-            self.reselected.push(ue as u32);
-        }
-        if let Some(Faded { motions, .. }) = &mut self.fading {
-            motions.place(now, ue, position);
-        }
-        self.serve(ue, serving);
+        self.whole().place(now, ue, position);
+    }
+
+    /// Moves UEs, which are in ascending order.
+    pub fn place_all(&mut self, now: Time, moves: &[(u32, Position)], crew: &Crew) {
+        let size = self.ues().div_ceil(SHARES).max(1);
+        let of = |index: usize| moves.partition_point(|(ue, _)| (*ue as usize) < index * size);
+        let shares = self.shares(size).enumerate();
+        let work = shares.map(|(index, share)| (share, &moves[of(index)..of(index + 1)]));
+        crew.each_of(work, |(mut share, moves)| {
+            moves.iter().for_each(|(ue, position)| share.place(now, *ue as usize, *position));
+        });
+    }
+
+    /// All UEs in one share.
+    fn whole(&mut self) -> Share<'_> {
+        let ues = self.ues();
+        self.shares(ues).next().expect("there are UEs")
+    }
+
+    /// Divides what depends on the UEs' positions into shares of this many UEs.
+    fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
+        let shares = self.serving.len().div_ceil(size);
+        self.reselected.resize_with(shares.max(self.reselected.len()), Vec::new);
+        let mut motions = self.fading.as_mut().map(|faded| faded.motions.shares(size));
+        let parts = self.gains.shares(size).zip(self.serving.chunks_mut(size)).zip(&mut self.reselected);
+        parts.enumerate().map(move |(index, ((gains, serving), reselected))| Share {
+            first: index * size,
+            gains,
+            motions: motions.as_mut().and_then(Iterator::next),
+            serving,
+            reselected,
+        })
     }
 
     /// Takes the UEs out whose neighbours have been selected anew, for [`Receivers::keep`].
     pub fn take_reselected(&mut self, into: &mut Vec<u32>) {
         into.clear();
-        std::mem::swap(&mut self.reselected, into);
+        self.reselected.iter_mut().for_each(|ues| into.append(ues));
     }
 
     /// A number that changes with every change of a UE's gains.
@@ -203,7 +261,7 @@ impl Radio {
     /// The received power of one reference-signal resource element, averaged over fading.
     //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
-        crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.link(ue, cell).received))
+        crate::phy::link_budget::rsrp(self.gains.link(ue, cell).power)
     }
 
     /// The cells that a UE measures, and the received power per PRB in mW of noise and all other cells.
