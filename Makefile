@@ -156,6 +156,12 @@ bench-peers: setup
 	cargo build --release --locked -p airwnd-lab --example run
 	$(BIN)/python python/benches/peers.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
 
+# Cost and memory against UEs, cells, bandwidth and flows: table and picture of the performance page.
+.PHONY: bench-scaling
+bench-scaling: setup
+	cargo build --release --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/scaling.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks
 notebooks: setup

@@ -1,6 +1,8 @@
 //! Threads that advance the regions of a network.
 
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
+};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 
@@ -25,7 +27,8 @@ impl Crew {
         if threads <= 1 {
             return Ok(Crew(None));
         }
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|thread| format!("airwnd {thread}"));
+        let pool =
+            ThreadPoolBuilder::new().num_threads(threads).thread_name(|thread| format!("airwnd {thread}"));
         pool.build().map(|pool| Crew(Some(pool))).map_err(|error| ThreadsUnavailable(error.to_string()))
     }
 

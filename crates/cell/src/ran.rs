@@ -4,18 +4,18 @@
 //! in a fixed order.
 
 use crate::agenda::{Agenda, Notice, Task};
+use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
 use crate::identity::{CellId, UeId};
-use crate::crew::{Crew, ThreadsUnavailable};
+use crate::mac::BlockFigures;
 use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
 use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::{AIR_TO_DECISION, DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
-use crate::mac::BlockFigures;
 use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::phy::{Cqi, Position, Prbs};
 use crate::radio::Radio;
-use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
+use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
 use crate::rlc::{Content, DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{Dropped, EventLog, Timed, Ue, Waiting};
@@ -717,7 +717,9 @@ fn cell(
         match sounding.get_mut(usize::from(offset)) {
             Some(free @ None) => *free = Some(slot),
             Some(_) => {
-                return Err(Unbuildable(format!("two UEs of cell {number} have the sounding offset {offset}")));
+                return Err(Unbuildable(format!(
+                    "two UEs of cell {number} have the sounding offset {offset}"
+                )));
             }
             None => {
                 return Err(Unbuildable(format!(

@@ -16,9 +16,9 @@ use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
 
 /// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
-const LEAST_CELLS: usize = 4;
+const LEAST_CELLS: usize = 2;
 /// Most regions: each of them has memory per UE.
-const MOST_REGIONS: usize = 16;
+const MOST_REGIONS: usize = 64;
 
 /// TTIs between two SINR samples of a UE's figures.
 // For results only; the scheduler uses every report.

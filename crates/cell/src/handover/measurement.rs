@@ -256,7 +256,8 @@ mod tests {
 
     /// Samples two cells with these received powers in dBm on a PRB.
     fn sample(measurements: &mut Measurements, powers: [f64; 2]) {
-        let powers = (0..).zip(powers.map(Dbm)).map(|(cell, power)| (CellId(cell), power, power.milliwatts()));
+        let powers =
+            (0..).zip(powers.map(Dbm)).map(|(cell, power)| (CellId(cell), power, power.milliwatts()));
         measurements.sample(powers, Dbm(-112.0).milliwatts());
     }
 
@@ -317,7 +318,8 @@ mod tests {
     fn a_cell_that_is_no_longer_received_is_forgotten() {
         let mut measurements = Measurements::new(vec![A3]);
         let mut step = |now, cells: &[(u16, f64)]| {
-            let powers = cells.iter().map(|(cell, power)| (CellId(*cell), Dbm(*power), Dbm(*power).milliwatts()));
+            let powers =
+                cells.iter().map(|(cell, power)| (CellId(*cell), Dbm(*power), Dbm(*power).milliwatts()));
             measurements.sample(powers, Dbm(-112.0).milliwatts());
             measurements.filter(1.0);
             measurements.evaluate(now, 0, 4);

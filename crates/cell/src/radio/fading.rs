@@ -19,6 +19,9 @@ const RESERVED: usize = 1 << 16;
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
 const WEAK: f64 = 0.01;
 
+/// Place of a UE without links.
+const UNUSED: u32 = u32::MAX;
+
 /// Steps of a UE's position per wavelength at which the gains of coarse interferers are computed: errors of at most 0.2
 /// radians.
 const STEPS: f64 = 16.0;
@@ -148,7 +151,8 @@ impl LinkFading {
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
                 sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
-                drawn: vec![Vec::new(); setup.ues.len()],
+                drawn: Vec::new(),
+                places: vec![UNUSED; setup.ues.len()],
                 free: Vec::new(),
                 known: vec![None; CACHED],
                 gains: vec![0.0; CACHED * line.points()],
@@ -324,8 +328,10 @@ struct LinkDirection {
     cells: usize,
     /// Sinusoids of the links used so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    /// Cells of each UE's links used so far, in order, with the start of their sinusoids.
+    /// Cells of each UE's links used so far, in order, with the start of their sinusoids; of UEs that have used any.
     drawn: Vec<Vec<(u32, usize)>>,
+    /// Place in `drawn` by UE, or [`UNUSED`].
+    places: Vec<u32>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
     /// What each row of `gains` holds.
@@ -338,7 +344,8 @@ impl LinkDirection {
     /// Frees the sinusoids of a UE's links to other cells than these.
     fn keep(&mut self, ue: usize, links: &[Link]) {
         let LinkDirection { drawn, free, .. } = self;
-        drawn[ue].retain(|(cell, first)| {
+        let Some(drawn) = drawn.get_mut(self.places[ue] as usize) else { return };
+        drawn.retain(|(cell, first)| {
             let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
             if !stays {
                 free.push(*first);
@@ -380,14 +387,20 @@ impl LinkDirection {
     /// Start of a link's sinusoids, which are drawn when it is used first.
     fn sinusoids_of(&mut self, (ue, cell): (usize, usize)) -> usize {
         let count = self.line.sinusoids();
-        match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
-            Ok(index) => self.drawn[ue][index].1,
+        let place = &mut self.places[ue];
+        if *place == UNUSED {
+            *place = self.drawn.len() as u32;
+            self.drawn.push(Vec::new());
+        }
+        let drawn = &mut self.drawn[*place as usize];
+        match drawn.binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
+            Ok(index) => drawn[index].1,
             Err(index) => {
                 let first = self.free.pop().unwrap_or(self.sinusoids.len());
                 self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
                 let stream = self.stream.child(ue as u64).child(cell as u64);
                 self.line.draw(stream, &mut self.sinusoids[first..first + count]);
-                self.drawn[ue].insert(index, (cell as u32, first));
+                drawn.insert(index, (cell as u32, first));
                 first
             }
         }
@@ -497,7 +510,8 @@ mod tests {
         let motions = Motions::of(&setup).unwrap();
         let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs = links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
+            let sinrs =
+                links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
@@ -515,7 +529,8 @@ mod tests {
         let gains = Gains::new(&setup, Prbs(50));
         let motions = Motions::of(&setup).unwrap();
         let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
-        let down = links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
+        let down =
+            links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
         let up = links.uplink((&gains, &motions), (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);

@@ -6,10 +6,10 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
 use super::uplink::UplinkOnAir;
 use super::{Faded, Interference, Radio, UplinkSignal};
-use crate::settings::RanSetup;
 use crate::mac::Block;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::{Prbs, Sinr};
+use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
 use std::ops::Range;
 
@@ -79,7 +79,8 @@ impl Receivers {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
-            let sinrs = links.downlink((&radio.gains, motions), (ue, serving), floor, |cell| on_air[cell], radio.now);
+            let sinrs =
+                links.downlink((&radio.gains, motions), (ue, serving), floor, |cell| on_air[cell], radio.now);
             let width = usize::from(radio.rbg_prbs);
             let used = rbgs.iter().flat_map(|group| &sinrs[usize::from(group) * width..][..width]);
             self.runs.clear();
@@ -126,7 +127,8 @@ impl Receivers {
         if !radio.gains.are_complete() {
             return if quiet { radio.on_air.rows() } else { row };
         }
-        self.reports_of(cell).place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
+        self.reports_of(cell)
+            .place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
     }
 
     /// The transmissions at a place of a cell's reports, by cell, with noise and mean interference at a UE.

@@ -239,7 +239,8 @@ impl<'t> Simulation<'t> {
             ran.log_allocations(records::ttis(begin, window));
         }
         if let Some((threads, ran)) = records.threads.zip(ran.as_mut()) {
-            let unavailable = |why: ThreadsUnavailable| Error::new(&scenario.name, None, format!("threads: {why}"));
+            let unavailable =
+                |why: ThreadsUnavailable| Error::new(&scenario.name, None, format!("threads: {why}"));
             ran.set_threads(threads).map_err(unavailable)?;
         }
         let mut simulation = Simulation {
