@@ -47,7 +47,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Optional records of a run, its memory limit and its threads; documented at :meth:`airwnd.Scenario.run`."""
+    """Optional records of a run, and its means; documented at :meth:`airwnd.Scenario.run`."""
 
     series: str | None = None
     pcap: "Capture | str | PathLike[str] | None" = None

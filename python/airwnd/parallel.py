@@ -28,6 +28,7 @@ def run_many(  # noqa: PLR0913
     series: str | None = None,
     progress: Callable[[float], None] | None = None,
     max_memory: int | str | None = None,
+    *,
     threads: int | None = None,
 ) -> "list[Run]":
     """Simulate scenarios with seeds in parallel; the runs are returned in the order of the tasks.

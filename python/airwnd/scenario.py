@@ -609,6 +609,7 @@ class Scenario:
         jobs: int | None = None,
         series: str | None = None,
         max_memory: int | str | None = None,
+        *,
         threads: int | None = None,
     ) -> "Sequence[Run]":
         """Simulate once per seed, in parallel; the runs are returned in the order of the seeds.
