@@ -141,8 +141,10 @@ bench: setup
 		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
 	$(BIN)/python python/benches/sweep.py
 	$(BIN)/python python/benches/plugins.py
+	$(MAKE) bench-instructions
 
-# Instructions of the engine against the stored counts, by Valgrind: independent of the machine's load.
+# Instructions of the engine against the counts of the last release and those last stored, by Valgrind:
+# independent of the machine's load.
 # `make bench-instructions STORE=NAME` stores them.
 .PHONY: bench-instructions
 bench-instructions: setup

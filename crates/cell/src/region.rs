@@ -16,7 +16,7 @@ use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
 
 /// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
-const LEAST_CELLS: usize = 2;
+const LEAST_CELLS: usize = 4;
 /// Most regions: each of them has memory per UE.
 const MOST_REGIONS: usize = 64;
 

@@ -12,8 +12,10 @@ use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, Time, Tti};
 
-/// Links per direction with cached gains: control channels, block and report use the same.
+/// Links per direction with cached gains in all cells, and least number in a part of them: control channels, block and
+/// report use the same.
 const CACHED: usize = 64;
+const LEAST_CACHED: usize = 8;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
@@ -135,16 +137,17 @@ impl Motions {
 }
 
 impl LinkFading {
-    /// The fading of a setup's links, none of which has been used yet, for receivers in this many cells; `None`: no
-    /// fading.
-    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16, cells: usize) -> Option<LinkFading> {
+    /// The fading of a setup's links, none of which has been used yet, for receivers in one of this many parts of the
+    /// cells; `None`: no fading.
+    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16, parts: usize) -> Option<LinkFading> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
         }
         let carrier = &setup.carrier;
         let direction = |name, frequency: Hertz, line: DelayLine| {
-            let links = setup.ues.len() * cells;
+            let links = setup.ues.len() * setup.cells.len() / parts;
+            let cached = (CACHED / parts).max(LEAST_CACHED);
             LinkDirection {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
@@ -154,8 +157,9 @@ impl LinkFading {
                 drawn: Vec::new(),
                 places: vec![UNUSED; setup.ues.len()],
                 free: Vec::new(),
-                known: vec![None; CACHED],
-                gains: vec![0.0; CACHED * line.points()],
+                known: vec![None; cached],
+                gains: vec![0.0; cached * line.points()],
+                cached,
                 line,
             }
         };
@@ -334,6 +338,8 @@ struct LinkDirection {
     places: Vec<u32>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
+    /// Number of rows that links share, unless each has its own.
+    cached: usize,
     /// What each row of `gains` holds.
     known: Vec<Option<Known>>,
     /// `[row * prbs + prb]`
@@ -356,7 +362,7 @@ impl LinkDirection {
 
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(&mut self, link: (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
-        let row = (link.0 * self.cells + link.1) % CACHED;
+        let row = (link.0 * self.cells + link.1) % self.cached;
         let key = (link, [tti.0 as i64, 0]);
         if self.known[row] != Some(key) {
             self.known[row] = Some(key);
@@ -482,7 +488,7 @@ mod tests {
         let setup = setup(other, eva(None, interference));
         let gains = Gains::new(&setup, Prbs(50));
         let motions = Motions::of(&setup).unwrap();
-        let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
+        let mut links = LinkFading::of(&setup, Prbs(50), 3, 1).unwrap();
         let noise = noise(&gains);
         let alone = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
         let disturbed = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
@@ -508,7 +514,7 @@ mod tests {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
         let gains = Gains::new(&setup, Prbs(50));
         let motions = Motions::of(&setup).unwrap();
-        let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
+        let mut links = LinkFading::of(&setup, Prbs(50), 3, 1).unwrap();
         let mut mean = |tti: u64| {
             let sinrs =
                 links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
@@ -528,7 +534,7 @@ mod tests {
         let setup = setup(600.0, eva(None, true));
         let gains = Gains::new(&setup, Prbs(50));
         let motions = Motions::of(&setup).unwrap();
-        let mut links = LinkFading::of(&setup, Prbs(50), 3, 2).unwrap();
+        let mut links = LinkFading::of(&setup, Prbs(50), 3, 1).unwrap();
         let down =
             links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };

@@ -34,11 +34,12 @@ impl Receivers {
             // The last place is that of a silent cell.
             false => Reports::by_tti(radio.on_air.rows() + 1),
         };
+        let parts = radio.cells() / cells.len().max(1);
         Receivers {
             first: cells.start,
-            fading: LinkFading::of(setup, radio.prbs, radio.rbg_prbs, cells.len()),
+            fading: LinkFading::of(setup, radio.prbs, radio.rbg_prbs, parts),
             reports: cells.map(reports).collect(),
-            decoder: Decoder::new(radio.errors.clone()),
+            decoder: Decoder::new(radio.errors.clone(), parts),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
         }
     }
