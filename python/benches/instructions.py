@@ -1,9 +1,9 @@
-"""Instructions that the engine executes for a simulated second, against those of the last release and last stored.
+"""Instructions that the engine executes for a simulated second, against those of other versions.
 
 Run with ``make bench-instructions``. Valgrind counts instructions, so that the numbers hardly depend on
 machine and load: a change of the engine by one per cent is visible. ``--store NAME`` stores the counts in
-``instructions.csv``, so that the diff of a change shows its cost. The counts of releases are kept; those of any
-other version are replaced by the next.
+``instructions.csv``, so that the diff of a change shows its cost. The counts of releases are kept; those of
+any other version are replaced by the next.
 """
 
 # ruff: noqa: S603, T201
@@ -39,7 +39,7 @@ def main() -> None:
             for row in compared([row for row in stored if row["scenario"] == scenario])
         ]
         print(
-            f"{scenario:<24} {millions:10.2f} million instructions per simulated second  {', '.join(changes)}",
+            f"{scenario:<24} {millions:10.2f} million instructions per simulated second {', '.join(changes)}",
             flush=True,
         )
         rows.append(dict(zip(NAMES, (scenario, seconds, given.store, f"{millions:.2f}"), strict=True)))

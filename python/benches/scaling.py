@@ -6,28 +6,27 @@ to build the network does not count; the median of three such pairs. It is proce
 where threads vary. Memory is the peak of the run.
 """
 
-# ruff: noqa: S603, T201
+# ruff: noqa: T201
 
 import argparse
 import csv
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from processes import Finished, finished
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs/data/scaling.csv"
 PICTURE = ROOT / "docs/img/scaling.svg"
-COLUMNS = ("axis", "mode", "x", "seconds", "cpu_s_per_s", "wall_s_per_s", "memory_mib")
+COLUMNS = ("axis", "mode", "x", "seconds", "cpu_s_per_s", "wall_s_per_s", "memory_mb")
 PAIRS = 3
 FEW_UES = 3
 """UEs per cell while cells vary."""
@@ -115,17 +114,10 @@ def points() -> Iterator[Point]:
             )
 
 
-def run(program: Path, file: Path, seconds: float, threads: int) -> tuple[float, float, float]:
-    """Return the process time and wall-clock time in seconds, and the peak memory in MiB, of a run."""
+def run(program: Path, file: Path, seconds: float, threads: int) -> Finished:
+    """Run a scenario for this simulated time."""
     command = [str(program), str(file), f"duration={round(seconds * 1000)}ms"]
-    begin = time.perf_counter()
-    environment = {**os.environ, "AIRWND_THREADS": str(threads)}
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1024
+    return finished(command, {"AIRWND_THREADS": str(threads)})
 
 
 def measure(program: Path, point: Point, folder: Path) -> dict[str, object]:
@@ -135,9 +127,9 @@ def measure(program: Path, point: Point, folder: Path) -> dict[str, object]:
     costs, walls, memory = [], [], 0.0
     for _ in range(PAIRS):
         half, whole = (run(program, file, share * point.seconds, point.threads) for share in (0.5, 1))
-        costs.append((whole[0] - half[0]) / (0.5 * point.seconds))
-        walls.append((whole[1] - half[1]) / (0.5 * point.seconds))
-        memory = whole[2]
+        costs.append((whole.cpu_s - half.cpu_s) / (0.5 * point.seconds))
+        walls.append((whole.wall_s - half.wall_s) / (0.5 * point.seconds))
+        memory = whole.megabytes
     cost, wall = statistics.median(costs), statistics.median(walls)
     return dict(
         zip(
@@ -154,7 +146,7 @@ def draw(rows: list[dict[str, str]]) -> None:
     axes = figure.subplots(2, len(TITLES), sharex="col", sharey="row")
     for column, (axis, title) in enumerate(TITLES.items()):
         for line, (name, label) in enumerate(
-            (("cpu_s_per_s", "CPU s per simulated s"), ("memory_mib", "peak memory (MiB)"))
+            (("cpu_s_per_s", "CPU s per simulated s"), ("memory_mb", "peak memory (MB)"))
         ):
             part = axes[line][column]
             for mode, colour in COLOURS.items():
