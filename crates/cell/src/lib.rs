@@ -3,6 +3,7 @@
 //! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] determines what is
 //! decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
 
+pub mod access;
 mod agenda;
 mod bearer;
 mod crew;
@@ -28,7 +29,7 @@ pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
-pub use ran::{Arrival, CellFigures, DOWNLINK_CROSSING, Forward, Ran, UeFigures, Unbuildable};
+pub use ran::{Arrival, CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
 pub use settings::{
     BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,

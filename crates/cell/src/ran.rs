@@ -3,16 +3,17 @@
 //! In a TTI [`Region`]s work in parallel; what crosses their borders, and what happens between TTIs, is processed here
 //! in a fixed order.
 
+use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
 use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
 use crate::identity::{CellId, UeId};
 use crate::mac::BlockFigures;
-use crate::mac::downlink::{DECISION_TO_AIR, Downlink};
+use crate::mac::downlink::Downlink;
 use crate::mac::log::{Allocation, Log};
-use crate::mac::uplink::{AIR_TO_DECISION, DECISION_TO_GRANT, GRANT_TO_AIR, REPORT_TO_DECISION, Uplink};
+use crate::mac::uplink::Uplink;
 use crate::mac::uplink_adaptation::{Density, Schemes};
-use crate::phy::{Cqi, Position, Prbs};
+use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
@@ -21,10 +22,11 @@ use crate::settings::RanSetup;
 use crate::ue::{Dropped, EventLog, Timed, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
-use airwnd_units::{Db, Dbm, Span, Time, Tti};
+use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -48,18 +50,13 @@ pub struct Forward {
     pub packet: Key,
 }
 
-/// Time from the start of a TTI to the end of its uplink blocks: the last of its fourteen symbols is for sounding
-/// signals (TS 36.211 §5.3.4, §5.5.3.3).
-const UPLINK_DURATION: Span = Span::from_nanos(928_571);
-/// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
-pub const DOWNLINK_CROSSING: Span = Span::from_nanos((DECISION_TO_AIR + 1) * Tti::SPAN.0);
-
-/// The LTE radio access network: cells and UEs, driven by TTIs.
+/// The radio access network: cells and UEs, driven by TTIs, which are slots in NR.
 ///
 /// The caller passes packets in with [`send`](Ran::send). At the start of each TTI it calls [`receive`](Ran::receive),
 /// processes the packets that have arrived, and calls [`transmit`](Ran::transmit). TTIs may be skipped while
 /// [`is_idle`](Ran::is_idle).
 pub struct Ran {
+    access: Arc<Access>,
     radio: Radio,
     regions: Vec<Region>,
     /// Region of each cell.
@@ -132,6 +129,8 @@ pub struct CellFigures {
     pub users: usize,
     /// PRBs of its carrier in one TTI.
     pub prbs: Prbs,
+    /// Parts of the TTIs with downlink data and with uplink data: less than one in TDD.
+    pub shares: [f64; 2],
     /// PRBs used for downlink data, retransmissions included.
     pub downlink_prbs: u64,
     /// Bytes of decoded downlink blocks.
@@ -151,7 +150,9 @@ impl Ran {
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
-        let mut radio = Radio::new(setup, remembered(cqi_period, cqi_delay));
+        let access = Arc::new(setup.access()?);
+        let mut radio =
+            Radio::new(setup, &access, remembered(cqi_period, cqi_delay) + access.timing.most_unmeasured());
         let mut agenda = Agenda::new(setup);
         for (ue, [x, y]) in agenda.start_positions() {
             radio.place(Time::ZERO, ue, Position { x, y, ..setup.ues[ue].position });
@@ -162,29 +163,29 @@ impl Ran {
             radio.serve(ue, cell);
             users[cell].push(ue as u32);
         }
-        let schemes = setup.uplink_schemes();
+        let schemes = setup.uplink_schemes(&access);
         let rules = Rules {
-            power_control: setup.mac.power_control.clone(),
+            power_control: setup.power_control(&access),
             soundings_apart: schemes.fits_widths(),
-            request_period: setup.mac.request_period.ttis(),
+            request_period: setup.mac.request_period.ttis() * access.clock.per_millisecond(),
             cqi_period,
             cqi_delay,
             srs_period: srs_period(setup, users.iter().map(Vec::len).max().unwrap_or(0))?.into(),
         };
         let mut cells =
-            (0..).zip(users).map(|(number, users)| cell(setup, &radio, &schemes, &rules, number, users));
+            (0..).zip(users).map(|(number, users)| cell(setup, &access, &schemes, &rules, number, users));
         let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
         let mut home = vec![0; setup.ues.len()];
         for (index, range) in (0..).zip(partition(setup.cells.len())) {
             let cells: Vec<Cell> = cells.by_ref().take(range.len()).collect::<Result<_, _>>()?;
             let users: Vec<Vec<u32>> = cells.iter().map(|cell| cell.users.clone()).collect();
             let count = users.iter().map(Vec::len).sum();
-            let mut region = Region::new(setup, &radio, &rules, (range.start, cells), count);
+            let mut region = Region::new(setup, &access, &radio, &rules, (range.start, cells), count);
             for (cell, users) in range.zip(&users) {
                 region_of.push(index);
                 for (slot, ue) in (0..).zip(users) {
                     home[*ue as usize] = index;
-                    region.admit(*ue, Box::new(Ue::new(setup, *ue as usize, cell, slot)));
+                    region.admit(*ue, Box::new(Ue::new(setup, &access, *ue as usize, cell, slot)));
                 }
             }
             regions.push(region);
@@ -209,6 +210,7 @@ impl Ran {
             schemes,
             rules,
             radio,
+            access,
         })
     }
 
@@ -252,20 +254,35 @@ impl Ran {
             && self.regions.iter().all(Region::is_idle)
     }
 
+    /// The clock of its TTIs.
+    pub fn clock(&self) -> SlotClock {
+        self.access.clock
+    }
+
     /// Time from the TTI at whose start a packet waits at an idle UE to its arrival at the eNB, averaged over the
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
-        let until_decision = if self.regions[0].table.request_grants() {
-            self.rules.request_period / 2 + AIR_TO_DECISION
-        } else {
-            REPORT_TO_DECISION
-        };
-        Span((until_decision + DECISION_TO_GRANT + GRANT_TO_AIR) * Tti::SPAN.0) + UPLINK_DURATION
+        let timing = &self.access.timing;
+        let requested = self.regions[0].table.request_grants();
+        let until_request = if requested { self.rules.request_period / 2 } else { 0 };
+        let slots = until_request + timing.uplink_wait(requested);
+        Span(slots * self.access.clock.slot().0) + timing.uplink_duration
+    }
+
+    /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
+    pub fn downlink_crossing(&self) -> Span {
+        Span((self.access.timing.downlink_wait() + 1) * self.access.clock.slot().0)
+    }
+
+    /// The MCS of blocks to a UE that reports this CQI, without outer-loop link adaptation.
+    pub fn mcs_of(&self, cqi: Cqi) -> Mcs {
+        self.access.mcs_of(cqi)
     }
 
     /// Time at which the uplink blocks of a transmitted TTI reach RLC, if any was decoded.
     pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
-        (!self.decoded_up.is_empty()).then(|| tti.start() + UPLINK_DURATION)
+        (!self.decoded_up.is_empty())
+            .then(|| self.access.clock.start(tti) + self.access.timing.uplink_duration)
     }
 
     /// Delivers decoded uplink blocks to RLC at their end.
@@ -290,7 +307,7 @@ impl Ran {
 
     /// Delivers decoded downlink blocks to RLC at the end of the TTI before `tti`.
     pub fn receive(&mut self, tti: Tti) {
-        let now = tti.start();
+        let now = self.access.clock.start(tti);
         self.reassemble(now, Direction::Down);
         for index in 0..self.timed.len() {
             let (number, direction) = self.timed.get(index);
@@ -654,17 +671,18 @@ impl Ran {
     /// changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
         let number = ue.0 as usize;
-        let Ran { radio, regions, rules, .. } = self;
+        let Ran { access, radio, regions, rules, .. } = self;
         let region = &mut regions[usize::from(self.home[number])];
         let Ue { cell, slot, joined, ref downlink, .. } = region.table.ues[number];
         let once = downlink.blocks.first as f64 / downlink.blocks.all.max(1) as f64;
         let once = if downlink.blocks.all > 0 { once } else { 1.0 };
         let phase = region.cell(cell).phases[usize::from(slot)];
         let measured = measured_at(self.next, phase, rules.cqi_period, rules.cqi_delay);
+        let measured = access.timing.measurable(measured);
         let pattern = region.receivers.pattern(radio, cell, measured);
         let report = region.receivers.report(radio, (cell, pattern), (slot, number), measured);
         let state = &region.receivers.reports(cell)[report.index as usize];
-        joined.then(|| once * region.cell(cell).downlink.whole(slot, state).0 as f64)
+        joined.then(|| once * region.cell(cell).downlink.whole(slot, state))
     }
 
     /// A UE's downlink blocks so far.
@@ -684,6 +702,7 @@ impl Ran {
         self.cells().map(|cell| CellFigures {
             users: cell.users.iter().filter(|user| **user != FREE_SLOT).count(),
             prbs: self.radio.prbs(),
+            shares: self.access.timing.shares(),
             downlink_prbs: cell.downlink.figures.prbs,
             downlink_bytes: cell.downlink.figures.bytes,
             uplink_prbs: cell.uplink.figures.prbs,
@@ -699,14 +718,14 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
 /// A cell with the UEs of its slots.
 fn cell(
     setup: &RanSetup,
-    radio: &Radio,
+    access: &Arc<Access>,
     schemes: &Schemes,
     rules: &Rules,
     number: usize,
     users: Vec<u32>,
 ) -> Result<Cell, Unbuildable> {
-    let mut downlink = Downlink::new(setup, radio);
-    let mut uplink = Uplink::new(setup, radio.prbs(), schemes.clone());
+    let mut downlink = Downlink::new(setup, access);
+    let mut uplink = Uplink::new(setup, access, schemes.clone());
     let period = rules.srs_period;
     let mut sounding = vec![None; period as usize];
     for (slot, ue) in (0..).zip(&users) {

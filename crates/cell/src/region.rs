@@ -4,6 +4,7 @@
 //! it [receives](Region::receive) it. Meanwhile it reads the common channel and changes nothing but its own state, so
 //! that the result does not depend on the order of regions, nor on the number of threads.
 
+use crate::access::Access;
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
@@ -14,6 +15,7 @@ use crate::ue::{Ue, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
 const LEAST_CELLS: usize = 4;
@@ -55,6 +57,7 @@ pub(crate) struct Region {
     pub table: UeTable,
     pub receivers: Receivers,
     rules: Rules,
+    access: Arc<Access>,
     /// UEs with a report from RLC to the MAC since the last TTI.
     pub fresh: Vec<u32>,
     /// PDUs decoded in the last TTI.
@@ -82,20 +85,22 @@ impl Region {
     /// A region of these cells of a setup, for `ues` UEs, which are still to be added.
     pub fn new(
         setup: &RanSetup,
+        access: &Arc<Access>,
         radio: &Radio,
         rules: &Rules,
         (first, cells): (usize, Vec<Cell>),
         ues: usize,
     ) -> Region {
-        let mut receivers = Receivers::new(setup, radio, first..first + cells.len());
+        let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len());
         for (number, cell) in (first..).zip(&cells) {
             receivers.reserve(number, cell.users.len());
         }
         Region {
             first,
-            table: UeTable::new(setup, ues),
+            table: UeTable::new(setup, access, ues),
             receivers,
             rules: rules.clone(),
+            access: access.clone(),
             fresh: Vec::with_capacity(ues),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
@@ -156,7 +161,7 @@ impl Region {
 
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
-        let now = tti.start();
+        let now = self.access.clock.start(tti);
         let mut due = self.table.report_timers.take(tti);
         for bearer @ (number, direction) in due.drain(..) {
             // Entries of UEs that have left stay behind.
@@ -206,6 +211,7 @@ impl Region {
     //= TS 36.321 §5.4.5
     //= exception reports-are-not-repeated
     fn repeat_reports(&mut self, tti: Tti) {
+        let now = self.access.clock.start(tti);
         let Region { table, fresh, .. } = self;
         let requested = table.request_grants();
         let Some(timers) = &mut table.retx_bsr_timers else { return };
@@ -215,7 +221,7 @@ impl Region {
             let Some(ue) = ues.find(*number) else { continue };
             if ue.report_again_at == Some(tti) {
                 timers.disarm(&mut ue.report_again_at);
-                ue.on_uplink_report(tti.start(), *number, fresh);
+                ue.on_uplink_report(now, *number, fresh);
                 if requested {
                     table.update_request(*number, true);
                 }
@@ -227,7 +233,7 @@ impl Region {
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, rules, patterns, .. } = self;
+        let Region { cells, table, receivers, rules, access, patterns, .. } = self;
         for (number, cell) in (self.first..).zip(cells) {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
@@ -235,6 +241,7 @@ impl Region {
                 let phase = phases[slot as usize];
                 let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+                    let measured = access.timing.measurable(measured);
                     (receivers.pattern(radio, number, measured), measured)
                 });
                 receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
@@ -247,6 +254,7 @@ impl Region {
 
     /// Collects the sounding signals of a TTI: equal offsets in all cells coincide, so they interfere.
     pub fn sound(&mut self, radio: &Radio, tti: Tti) {
+        //= exception nr-reports-in-any-slot
         let offset = (tti.0 % self.rules.srs_period) as usize;
         let prbs = radio.prbs();
         self.soundings.clear();
@@ -281,12 +289,13 @@ impl Region {
     }
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
+        let measured = self.access.timing.measurable(tti);
         let Region { table, receivers, .. } = self;
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
         for (number, ue) in table.ues.iter_mut(group, groups).filter(|(_, ue)| ue.joined) {
-            let place = receivers.pattern(radio, ue.cell, tti);
-            let sinr = receivers.mean_sinr(radio, (ue.cell, place), (ue.slot, number), tti);
+            let place = receivers.pattern(radio, ue.cell, measured);
+            let sinr = receivers.mean_sinr(radio, (ue.cell, place), (ue.slot, number), measured);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
             ue.sinr_samples += 1;
@@ -301,7 +310,7 @@ impl Region {
         let UeTable { ues, report_timers, .. } = &mut self.table;
         let leg = ues[number as usize].leg(direction);
         if leg.rlc.is_acknowledged() {
-            let next = Tti(now.0.div_ceil(Tti::SPAN.0));
+            let next = self.access.clock.from(now);
             report_timers.arm(next, (number, direction), &mut leg.report_at);
         } else {
             report_timers.disarm(&mut leg.report_at);

@@ -1,68 +1,138 @@
 //! Settings of the radio access network.
 
+use crate::access::{self, Access};
 use crate::bearer::Bearer;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
+use crate::phy::error_model::ErrorModel;
+use crate::phy::nr::block_errors::NrBlockErrors;
 use crate::phy::{Position, Prbs, amc, antenna, error_model, fading, propagation, shadowing};
+use crate::ran::Unbuildable;
 use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Span};
+use std::sync::Arc;
 
-/// Channel bandwidths with their number of PRBs (TS 36.101 Table 5.6-1).
+/// Channel bandwidths (TS 36.101 Table 5.6-1; TS 38.101-1 and TS 38.101-2 Table 5.3.5-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Bandwidth {
-    /// 6 PRBs.
+    /// LTE only: 6 PRBs.
     #[word = "1.4MHz"]
     Mhz1p4,
-    /// 15 PRBs.
+    /// 15 PRBs in LTE.
     #[word = "3MHz"]
     Mhz3,
-    /// 25 PRBs.
+    /// 25 PRBs in LTE.
     #[word = "5MHz"]
     Mhz5,
-    /// 50 PRBs.
+    /// 50 PRBs in LTE.
     #[word = "10MHz"]
     Mhz10,
-    /// 75 PRBs.
+    /// 75 PRBs in LTE.
     #[word = "15MHz"]
     Mhz15,
-    /// 100 PRBs.
+    /// 100 PRBs in LTE.
     #[word = "20MHz"]
     Mhz20,
+    /// NR only.
+    #[word = "25MHz"]
+    Mhz25,
+    /// NR only.
+    #[word = "30MHz"]
+    Mhz30,
+    /// NR only.
+    #[word = "35MHz"]
+    Mhz35,
+    /// NR only.
+    #[word = "40MHz"]
+    Mhz40,
+    /// NR only.
+    #[word = "45MHz"]
+    Mhz45,
+    /// NR only.
+    #[word = "50MHz"]
+    Mhz50,
+    /// NR only.
+    #[word = "60MHz"]
+    Mhz60,
+    /// NR only.
+    #[word = "70MHz"]
+    Mhz70,
+    /// NR only.
+    #[word = "80MHz"]
+    Mhz80,
+    /// NR only.
+    #[word = "90MHz"]
+    Mhz90,
+    /// NR only.
+    #[word = "100MHz"]
+    Mhz100,
+    /// NR only.
+    #[word = "200MHz"]
+    Mhz200,
+    /// NR only.
+    #[word = "400MHz"]
+    Mhz400,
 }
 
 impl Bandwidth {
-    /// The transmission bandwidth in PRBs.
-    pub fn prbs(self) -> Prbs {
-        Prbs(match self {
+    /// LTE's transmission bandwidth in PRBs; `None` if LTE does not have it.
+    pub fn lte_prbs(self) -> Option<Prbs> {
+        Some(Prbs(match self {
             Bandwidth::Mhz1p4 => 6,
             Bandwidth::Mhz3 => 15,
             Bandwidth::Mhz5 => 25,
             Bandwidth::Mhz10 => 50,
             Bandwidth::Mhz15 => 75,
             Bandwidth::Mhz20 => 100,
+            _ => return None,
+        }))
+    }
+
+    /// The channel bandwidth in MHz; `None` for 1.4 MHz.
+    pub fn megahertz(self) -> Option<u16> {
+        Some(match self {
+            Bandwidth::Mhz1p4 => return None,
+            Bandwidth::Mhz3 => 3,
+            Bandwidth::Mhz5 => 5,
+            Bandwidth::Mhz10 => 10,
+            Bandwidth::Mhz15 => 15,
+            Bandwidth::Mhz20 => 20,
+            Bandwidth::Mhz25 => 25,
+            Bandwidth::Mhz30 => 30,
+            Bandwidth::Mhz35 => 35,
+            Bandwidth::Mhz40 => 40,
+            Bandwidth::Mhz45 => 45,
+            Bandwidth::Mhz50 => 50,
+            Bandwidth::Mhz60 => 60,
+            Bandwidth::Mhz70 => 70,
+            Bandwidth::Mhz80 => 80,
+            Bandwidth::Mhz90 => 90,
+            Bandwidth::Mhz100 => 100,
+            Bandwidth::Mhz200 => 200,
+            Bandwidth::Mhz400 => 400,
         })
     }
 }
 
 /// Carrier, shared by all cells.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "TS 36.101 §5; ns-3 lte-enb-net-device.cc")]
+#[params(source = "TS 36.101 §5; TS 38.101-1 and TS 38.101-2 §5; ns-3 lte-enb-net-device.cc")]
 pub struct Carrier {
     /// Channel bandwidth of the downlink and of the uplink.
     #[param(default = Bandwidth::Mhz10, unit = "word", source = "ARWA 2019 Table 1")]
     pub bandwidth: Bandwidth,
     /// Carrier frequency of the downlink.
-    #[param(default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(6e9))]
+    #[param(default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(71e9))]
     #[param(unit = "Hz", source = "EARFCN 100, ns-3 default")]
     pub downlink_frequency: Hertz,
     /// Carrier frequency of the uplink.
-    #[param(default = Hertz(1.93e9), range = Hertz(1e8)..=Hertz(6e9))]
+    #[param(default = Hertz(1.93e9), range = Hertz(1e8)..=Hertz(71e9))]
     #[param(unit = "Hz", source = "EARFCN 18100, ns-3 default")]
     pub uplink_frequency: Hertz,
 }
@@ -71,6 +141,10 @@ pub struct Carrier {
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.213 §7; ns-3 LENA")]
 pub struct Radio {
+    /// Radio access technology: LTE or NR.
+    #[param(default = access::Spec::Lte(Default::default()))]
+    #[param(unit = "1", source = "a choice: the reproduced papers study LTE")]
+    pub access: access::Spec,
     /// Path loss.
     #[param(default = propagation::Spec::UrbanMacro(Default::default()))]
     #[param(unit = "1", source = "TR 36.942 §4.5.2")]
@@ -125,6 +199,28 @@ impl Radio {
     pub(crate) fn neighbours(&self, cells: usize) -> Option<f64> {
         let by_size = if cells > MOST_NEIGHBOURS { NEIGHBOUR_THRESHOLD } else { 0.0 };
         Some(self.neighbour_threshold.unwrap_or(by_size)).filter(|threshold| *threshold > 0.0)
+    }
+
+    /// The receivers' error model.
+    pub(crate) fn errors(&self) -> Box<dyn ErrorModel> {
+        match (&self.access, &self.error_model) {
+            (
+                access::Spec::Nr(params),
+                error_model::Spec::MutualInformation(_) | error_model::Spec::BlockErrorCurves(_),
+            ) => Box::new(NrBlockErrors::new(params.combining(), params.receiver_loss)),
+            (_, model) => model.build(),
+        }
+    }
+
+    /// The error model that link adaptation assumes: the receiver's, or with an error-free one that of the access.
+    pub(crate) fn receiver(&self) -> Arc<dyn ErrorModel> {
+        match &self.error_model {
+            error_model::Spec::NoErrors(_) => {
+                let error_model = error_model::Spec::MutualInformation(Default::default());
+                Radio { error_model, ..self.clone() }.errors().into()
+            }
+            _ => self.errors().into(),
+        }
     }
 
     /// Maximum number of a UE's neighbours in a network of this many cells.
@@ -380,9 +476,26 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
+    /// The radio access on the carrier.
+    ///
+    /// # Errors
+    /// A carrier that the access does not have.
+    pub fn access(&self) -> Result<Access, Unbuildable> {
+        self.radio.access.on(&self.carrier).map_err(|(key, why)| Unbuildable(format!("carrier.{key}: {why}")))
+    }
+
+    /// Uplink power control, by PRBs of the access.
+    //= TS 38.213 §7.1.1: 10 log10(2^μ)
+    pub(crate) fn power_control(&self, access: &Access) -> power_control::Params {
+        let control = self.mac.power_control.clone();
+        let wider = access.clock.per_millisecond();
+        let p0 = if wider > 1 { control.p0 + Db::from_linear(wider as f64) } else { control.p0 };
+        power_control::Params { p0, ..control }
+    }
+
     /// The rule for width and MCS of uplink grants.
-    pub(crate) fn uplink_schemes(&self) -> Schemes {
-        Schemes::new(self.mac.uplink_adaptation, &self.radio.error_model, self.carrier.bandwidth.prbs())
+    pub(crate) fn uplink_schemes(&self, access: &Arc<Access>) -> Schemes {
+        Schemes::new(self.mac.uplink_adaptation, &self.radio.receiver(), access)
     }
 }
 

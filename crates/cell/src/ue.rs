@@ -1,5 +1,6 @@
 //! UEs with their bearers, as the cells use them.
 
+use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::mac::BlockFigures;
 use crate::mac::control_elements::{Elements, Headroom};
@@ -11,7 +12,7 @@ use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returne
 use crate::settings::{BufferReports, Mac, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
-use airwnd_units::{Bytes, Db, Span, Time, Tti};
+use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
@@ -106,12 +107,15 @@ pub(crate) struct Reporting {
     buffer_at: Option<Tti>,
     /// TTI of the last power headroom report, and the downlink's path loss then.
     headroom_at: Option<(Tti, Db)>,
+    /// TTIs in a millisecond.
+    per_millisecond: u64,
 }
 
 /// Bytes of a short buffer status report and of a power headroom report, each with its subheader (TS 36.321 §6.1.2,
 /// §6.1.3.1, §6.1.3.6).
 const ELEMENT: Bytes = Bytes(2);
-/// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in TTIs and decibels.
+/// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in
+/// milliseconds and decibels.
 // Choices: sf200, sf20 and dB3.
 const PERIODIC_HEADROOM: u64 = 200;
 const PROHIBIT_HEADROOM: u64 = 20;
@@ -120,10 +124,10 @@ const HEADROOM_CHANGE: f64 = 3.0;
 const HEADROOMS: [f64; 2] = [-23.0, 40.0];
 
 impl Reporting {
-    fn new(mac: &Mac) -> Reporting {
+    fn new(mac: &Mac, clock: SlotClock) -> Reporting {
         let headrooms = mac.uplink_adaptation == UplinkAdaptation::Headroom
             || mac.power_control.mode == power_control::Mode::ClosedLoop;
-        Reporting { headrooms, ..Reporting::default() }
+        Reporting { headrooms, per_millisecond: clock.per_millisecond(), ..Reporting::default() }
     }
 }
 
@@ -173,6 +177,7 @@ impl IndexMut<usize> for Ues {
 /// UEs with the timers of their buffer reports.
 pub(crate) struct UeTable {
     pub ues: Ues,
+    clock: SlotClock,
     /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     periodic_report: Option<u64>,
     /// UEs with a pending scheduling request.
@@ -189,14 +194,17 @@ pub(crate) struct UeTable {
 
 impl UeTable {
     /// A table for `ues` of a setup's UEs, which is empty.
-    pub fn new(setup: &RanSetup, ues: usize) -> UeTable {
+    pub fn new(setup: &RanSetup, access: &Access, ues: usize) -> UeTable {
+        let clock = access.clock;
+        let again = setup.mac.report_again_after();
         UeTable {
             ues: Ues((0..setup.ues.len()).map(|_| None).collect()),
-            report_timers: Timers::new(setup.rlc.report_period(), 2 * ues),
+            clock,
+            report_timers: Timers::new(clock.count(setup.rlc.report_period()), 2 * ues),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
-                .then(|| setup.mac.periodic_bsr_timer.0.div_ceil(Tti::SPAN.0)),
+                .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             requesting: Vec::with_capacity(ues),
-            retx_bsr_timers: setup.mac.report_again_after().map(|period| Timers::new(period, ues)),
+            retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
             timed: Timed::new(ues),
             events: EventLog::new(),
         }
@@ -235,6 +243,13 @@ impl UeTable {
     /// The UE with this number.
     pub fn get(&mut self, number: u32) -> &mut Ue {
         &mut self.ues[number as usize]
+    }
+
+    /// Head-of-line delay of a UE at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes,
+    /// so that a grant can resolve it.
+    pub fn head_of_line(&self, number: u32, tti: Tti) -> Span {
+        let oldest = self.ues[number as usize].downlink.rlc.oldest();
+        oldest.map_or(self.clock.slot(), |arrived| self.clock.start(tti + 1) - arrived)
     }
 
     /// Fills a downlink block of a HARQ process for a UE.
@@ -282,7 +297,7 @@ impl UeTable {
         period: u64,
     ) -> Option<(Option<Content>, Elements)> {
         let &BlockGrant { tti, size, process, ref power } = grant;
-        let now = tti.start();
+        let now = self.clock.start(tti);
         let ue = self.get(number);
         let waiting = ue.reported(now, Direction::Up);
         if waiting.total() == Bytes::ZERO && !ue.reporting.is_due {
@@ -327,7 +342,8 @@ impl UeTable {
     /// Resets reports and TPC commands of a UE that has left its cell.
     pub fn reset_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
-        ue.reporting = Reporting { headrooms: ue.reporting.headrooms, ..Reporting::default() };
+        let Reporting { headrooms, per_millisecond, .. } = ue.reporting;
+        ue.reporting = Reporting { headrooms, per_millisecond, ..Reporting::default() };
         ue.commanded = Db(0.0);
         self.requesting.retain(|other| *other as usize != number);
     }
@@ -337,7 +353,7 @@ impl UeTable {
     pub fn await_grant(&mut self, number: u32, tti: Tti) {
         let Some(timers) = &mut self.retx_bsr_timers else { return };
         let ue = &mut self.ues[number as usize];
-        if ue.reported(tti.start(), Direction::Up).total() > Bytes::ZERO {
+        if ue.reported(self.clock.start(tti), Direction::Up).total() > Bytes::ZERO {
             timers.arm(tti, number, &mut ue.report_again_at);
         } else {
             timers.disarm(&mut ue.report_again_at);
@@ -353,9 +369,9 @@ impl UeTable {
         process: u8,
         reported: Option<BufferStatus>,
     ) -> Option<Content> {
+        let now = self.clock.start(tti);
         let (leg, other) = self.ues[number as usize].legs(direction);
-        let content =
-            leg.rlc.transmit(tti.start(), size, process, &mut other.rlc, reported, &mut self.events);
+        let content = leg.rlc.transmit(now, size, process, &mut other.rlc, reported, &mut self.events);
         if leg.rlc.is_acknowledged() {
             self.timed.watch(number, direction, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
@@ -420,9 +436,8 @@ pub(crate) struct Timers<T> {
 }
 
 impl<T> Timers<T> {
-    /// Timers of this many owners, each of which starts at most once per TTI.
-    pub fn new(period: Span, owners: usize) -> Self {
-        let period = period.0.div_ceil(Tti::SPAN.0);
+    /// Timers of `period` TTIs for this many owners, each of which starts at most once per TTI.
+    pub fn new(period: u64, owners: usize) -> Self {
         Timers { period, due: (0..=period).map(|_| Vec::with_capacity(owners)).collect(), armed: 0 }
     }
 
@@ -479,6 +494,8 @@ pub(crate) struct Leg {
     /// Whether it is in the list of bearers with a running RLC timer.
     pub timed: bool,
     errors: Stream,
+    /// Bits of the number of a HARQ process.
+    process_bits: u32,
     pub blocks: BlockFigures,
 }
 
@@ -524,16 +541,17 @@ impl Leg {
 
     /// A number uniform in [0, 1) for the block of a process in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
-        self.errors.at(tti.0 << 3 | u64::from(process))
+        self.errors.at(tti.0 << self.process_bits | u64::from(process))
     }
 }
 
 impl Ue {
-    pub fn new(setup: &RanSetup, number: usize, cell: usize, slot: u16) -> Ue {
+    pub fn new(setup: &RanSetup, access: &Access, number: usize, cell: usize, slot: u16) -> Ue {
         let site = &setup.ues[number];
         let leg = |queue: &aqm::Spec, stream, name| Leg {
             rlc: OneWay::new(
                 &setup.rlc,
+                &access.timing,
                 queue.build(&QueueContext {
                     stream: Stream::new(setup.seed, stream).child(number as u64),
                     rate: None,
@@ -542,6 +560,7 @@ impl Ue {
             report_at: None,
             timed: false,
             errors: Stream::new(setup.seed, name).child(number as u64),
+            process_bits: access.timing.processes.next_power_of_two().ilog2(),
             blocks: BlockFigures::default(),
         };
         Ue {
@@ -558,7 +577,7 @@ impl Ue {
             bearer: site.bearer,
             fresh: false,
             report_again_at: None,
-            reporting: Reporting::new(&setup.mac),
+            reporting: Reporting::new(&setup.mac, access.clock),
             commanded: Db(0.0),
             failures: 0,
             handovers: 0,
@@ -598,8 +617,9 @@ impl Ue {
         self.reporting.headrooms
             && self.reporting.headroom_at.is_none_or(|(at, before)| {
                 let age = tti - at;
-                age >= PERIODIC_HEADROOM
-                    || age >= PROHIBIT_HEADROOM && (loss - before).0.abs() > HEADROOM_CHANGE
+                age >= PERIODIC_HEADROOM * self.reporting.per_millisecond
+                    || age >= PROHIBIT_HEADROOM * self.reporting.per_millisecond
+                        && (loss - before).0.abs() > HEADROOM_CHANGE
             })
     }
 
@@ -617,12 +637,6 @@ impl Ue {
     /// Whether either direction has exceeded the maximum of retransmissions.
     pub fn has_failed(&self) -> bool {
         self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
-    }
-
-    /// Head-of-line delay at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes, so that
-    /// a grant can resolve it.
-    pub fn head_of_line(&self, tti: Tti) -> Span {
-        self.downlink.rlc.oldest().map_or(Tti::SPAN, |arrived| (tti + 1).start() - arrived)
     }
 
     /// Whether the UE with this number fails to decode the control channels of the TTI on air.

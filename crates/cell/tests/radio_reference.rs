@@ -1,12 +1,13 @@
 //! The radio model against values of ns-3 3.44 runs: path loss, antennas, link adaptation and block errors.
 
+use airwnd_cell::access::Access;
 use airwnd_cell::phy::amc::{self, Amc, block_error_target, piro_ew2010};
 use airwnd_cell::phy::antenna::{Antenna, Bearing, parabolic};
 use airwnd_cell::phy::error_model::mutual_information::{self, CodeBlocks, MutualInformation};
 use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};
-use airwnd_cell::phy::link_budget::{noise_per_prb, power_per_prb, rsrp, sinr};
+use airwnd_cell::phy::link_budget::{PRB_BANDWIDTH, noise_per_prb, power_per_prb, rsrp, sinr};
 use airwnd_cell::phy::propagation::{self, LinkGeometry, Propagation, friis, hybrid_buildings};
-use airwnd_cell::phy::tables::{mcs_of, transport_block};
+use airwnd_cell::phy::tables::{self, mcs_of, transport_block};
 use airwnd_cell::phy::{Cqi, Mcs, Position, Prbs, Sinr};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, Metres};
@@ -41,7 +42,7 @@ fn link_adaptation(word: &str) -> Box<dyn Amc> {
         "piro" => amc::Spec::PiroEw2010(piro_ew2010::Params::default()),
         other => panic!("{other} is no rule of the reference"),
     };
-    spec.build(&receiver())
+    spec.build(&receiver(), &Arc::new(Access::lte(Prbs(100))))
 }
 
 /// A row of the S1 runs.
@@ -92,7 +93,7 @@ fn received_power_and_sinr_of_one_ue() {
         let (a, b) = (Position::new(0.0, 0.0, 30.0), Position::new(row.distance, 0.0, 1.5));
         let received =
             power_per_prb(row.power, Prbs(50)) - model.path_loss(&LinkGeometry { a, b, frequency: CARRIER });
-        let ratio = sinr(received, noise_per_prb(Db(9.0)), []);
+        let ratio = sinr(received, noise_per_prb(Db(9.0), PRB_BANDWIDTH), []);
         assert!((rsrp(received).0 - row.rsrp).abs() < 0.001, "{} {} m", row.loss, row.distance);
         assert!((ratio.0 - row.sinr.0).abs() < 0.001, "{} {} m", row.loss, row.distance);
     }
@@ -208,7 +209,7 @@ fn offsets(model: &dyn ErrorModel, reference: &'static str) -> Vec<f64> {
         let block = transport_block(Direction::Down, mcs, blocks);
         let error = |hundredth: &i32| {
             let sinr = Sinr::Flat(Db(f64::from(*hundredth) / 100.0));
-            model.first_block_error(&Transmission { mcs, block, sinr })
+            model.first_block_error(&Transmission { scheme: tables::scheme(mcs), block, sinr })
         };
         let sweep: Vec<i32> = (-1500..3000).collect();
         let index = sweep.partition_point(|hundredth| error(hundredth) > 0.1);

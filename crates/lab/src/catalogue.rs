@@ -10,7 +10,7 @@ use crate::series::Sample;
 use crate::simulation::SocketRow;
 use crate::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic};
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, handover, mac, mobility, phy, rlc};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, access, handover, mac, mobility, phy, rlc};
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Settings, Stack, cc};
@@ -25,6 +25,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         mac::sched::Spec::catalogue(),
         mac::uplink_sched::Spec::catalogue(),
         handover::Spec::catalogue(),
+        access::Spec::catalogue(),
         phy::amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),
         phy::propagation::Spec::catalogue(),

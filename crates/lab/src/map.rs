@@ -4,7 +4,6 @@ use crate::build;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
 use airwnd_catalog::Error;
-use airwnd_cell::phy::tables::mcs_of;
 use airwnd_cell::phy::{Cqi, antenna};
 use airwnd_cell::{CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
 use airwnd_units::{Metres, Span, Time};
@@ -83,6 +82,7 @@ impl Scenario {
             let place = |budget: &LinkBudget| u32::from(of(budget) == Cqi::OUT_OF_RANGE);
             Column::Words(budgets.iter().map(place).collect(), words)
         };
+        let mcss = budgets.iter().map(|of| ran.mcs_of(of.uplink.cqi).0.into());
         let groups = (0..).zip(&self.ue).flat_map(|(index, group)| (0..group.count).map(move |_| index));
         let names = self.ue.iter().map(|group| group.name.clone()).collect();
         Ok(Some(table([
@@ -100,7 +100,7 @@ impl Scenario {
             ("uplink_narrow_sinr_db", number(|of| of.uplink.narrow.0)),
             ("uplink_narrow_prbs", whole(|of| of.uplink.narrowest.0.into())),
             ("uplink_cqi", whole(|of| of.uplink.cqi.0.into())),
-            ("uplink_mcs", whole(|of| mcs_of(of.uplink.cqi).0.into())),
+            ("uplink_mcs", Column::U32(mcss.collect())),
             ("uplink_reach", reach(|of| of.uplink.cqi)),
         ])))
     }

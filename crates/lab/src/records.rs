@@ -5,7 +5,7 @@ use crate::scenario::Scenario;
 use crate::table::{Rows, Table};
 use airwnd_catalog::Error;
 use airwnd_cell::{Allocation, Reception};
-use airwnd_units::{Bytes, Span, Time, Tti};
+use airwnd_units::{Bytes, SlotClock, Span, Time, Tti};
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
@@ -47,8 +47,8 @@ impl Records {
 }
 
 /// TTIs that begin in a window of the measurement.
-pub(crate) fn ttis(begin: Time, window: &Range<Span>) -> Range<Tti> {
-    let first = |at: Span| Tti((begin + at).0.div_ceil(Tti::SPAN.0));
+pub(crate) fn ttis(clock: SlotClock, begin: Time, window: &Range<Span>) -> Range<Tti> {
+    let first = |at: Span| clock.from(begin + at);
     first(window.start)..first(window.end)
 }
 
@@ -84,9 +84,9 @@ one_column!(Reception, Kind::Word(&["decoded", "failed", "assignment-lost"]), |r
 });
 
 /// Builds the table of transmissions; times are relative to `begin`, the end of the warm-up.
-pub(crate) fn table_of(rows: &[Allocation], begin: Time) -> Table {
+pub(crate) fn table_of(rows: &[Allocation], clock: SlotClock, begin: Time) -> Table {
     let row = |row: &Allocation| AllocationRow {
-        time_s: row.tti.start().since(begin).as_secs(),
+        time_s: clock.start(row.tti).since(begin).as_secs(),
         cell: row.cell.0,
         ue: row.ue.0,
         rbgs: row.rbgs.0,

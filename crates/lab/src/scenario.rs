@@ -354,6 +354,9 @@ impl Scenario {
             return fail("ue", "there are no UEs; add [[ue]]");
         }
         self.check_sizes()?;
+        if let Err((key, message)) = self.radio.access.on(&self.carrier) {
+            return Err(Fault::new(format!("carrier.{key}"), message));
+        }
         self.check_masts()?;
         for index in 0..self.link.len() {
             self.check_link(index).map_err(|fault| fault.within(&format!("link[{index}]")))?;

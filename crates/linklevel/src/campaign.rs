@@ -37,7 +37,7 @@ fn rates(of: Modulation) -> Vec<f64> {
     let further: &[f64] = match of {
         Modulation::Qpsk => &[0.025, 0.05],
         Modulation::Qam16 => &[],
-        Modulation::Qam64 => &[0.36],
+        Modulation::Qam64 | Modulation::Qam256 => &[0.36],
     };
     let schemes = Mcs::all().filter(|mcs| modulation(Direction::Down, *mcs) == of).map(code_rate);
     further.iter().copied().chain(schemes).collect()
@@ -54,7 +54,7 @@ pub fn format(modulation: Modulation, rate: f64, size: usize, transmissions: usi
 pub fn formats() -> Vec<Format> {
     let mut formats = Vec::new();
     for size in SIZES {
-        for modulation in Modulation::ALL {
+        for modulation in Modulation::LTE {
             formats.extend(rates(modulation).into_iter().map(|rate| format(modulation, rate, size, 1)));
         }
     }

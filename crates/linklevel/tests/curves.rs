@@ -3,7 +3,9 @@
 use airwnd_cell::phy::bit_channel::information;
 use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves};
 use airwnd_cell::phy::error_model::{self, ErrorModel, SoftBits, Transmission};
-use airwnd_cell::phy::tables::{MAX_CODE_BLOCK, Modulation, code_block_at_least, code_rate, modulation};
+use airwnd_cell::phy::tables::{
+    self, MAX_CODE_BLOCK, Modulation, code_block_at_least, code_rate, modulation,
+};
 use airwnd_cell::phy::{Mcs, Sinr};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_linklevel::campaign::{self, format};
@@ -169,7 +171,7 @@ fn cqi_thresholds_are_near_those_of_lte_sim() {
     let mut before = None;
     for row in include_str!("data/cqi_reference.csv").lines().filter(|line| !line.starts_with('#')) {
         let number: Vec<f64> = row.split(',').map(|text| text.parse().expect("a number")).collect();
-        let of = Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[1]).expect("an order");
+        let of = Modulation::LTE.into_iter().find(|of| f64::from(of.order()) == number[1]).expect("an order");
         let ours = model.curve(of, 1024, number[2] / 1024.0).tenth();
         let off = ours.0 - number[3];
         println!("CQI {}: {:.2} dB, {off:+.2} dB from LTE-Sim", number[0], ours.0);
@@ -183,7 +185,11 @@ fn tenth(model: &dyn ErrorModel, format: &Format) -> Db {
     let block = Bytes(format.block_bits as u64 / 8);
     let mcs = scheme(format);
     let error = |hundredth: &i32| {
-        let sent = Transmission { mcs, block, sinr: Sinr::Flat(Db(f64::from(*hundredth) / 100.0)) };
+        let sent = Transmission {
+            scheme: tables::scheme(mcs),
+            block,
+            sinr: Sinr::Flat(Db(f64::from(*hundredth) / 100.0)),
+        };
         let soft = (0..format.transmissions).fold(SoftBits::default(), |soft, _| model.receive(soft, &sent));
         model.block_error(block, soft)
     };
@@ -232,7 +238,13 @@ fn a_transport_block_fails_with_any_of_its_code_blocks() {
     let coded = libm::round((bits + CRC_BITS) as f64 / code_rate(mcs) / 4.0) as usize * 4;
     let format = Format { block_bits: bits, coded_bits: coded, modulation: of, transmissions: 1 };
     let block = Bytes(bits as u64 / 8);
-    let error = |snr: f64| model().first_block_error(&Transmission { mcs, block, sinr: Sinr::Flat(Db(snr)) });
+    let error = |snr: f64| {
+        model().first_block_error(&Transmission {
+            scheme: tables::scheme(mcs),
+            block,
+            sinr: Sinr::Flat(Db(snr)),
+        })
+    };
     let snr = (0..400)
         .map(|hundredth| f64::from(hundredth) / 100.0)
         .find(|snr| error(*snr) < 0.35)

@@ -82,16 +82,17 @@ impl Air {
         if self.tti_is_scheduled || self.ran.is_idle() {
             return;
         }
-        let soonest = now.0.div_ceil(Tti::SPAN.0);
-        let next = self.last_tti.map_or(soonest, |last| soonest.max(last.0 + 1));
-        queue.schedule(Tti(next).start(), NetworkEvent::Tti);
+        let clock = self.ran.clock();
+        let soonest = clock.from(now);
+        let next = self.last_tti.map_or(soonest, |last| soonest.max(last + 1));
+        queue.schedule(clock.start(next), NetworkEvent::Tti);
         self.tti_is_scheduled = true;
     }
 
     /// Ends a TTI and starts the next: stores in `arrivals` the packets that have crossed the downlink.
     pub fn receive(&mut self, now: Time) {
         self.tti_is_scheduled = false;
-        let tti = Tti(now.0 / Tti::SPAN.0);
+        let tti = self.ran.clock().at(now);
         self.last_tti = Some(tti);
         self.ran.receive(tti);
         self.ran.take_arrivals(&mut self.arrivals);

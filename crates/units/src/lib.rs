@@ -40,6 +40,10 @@ pub struct BitRate(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tti(pub u64);
 
+/// The clock of a radio access: slots of 1 ms / 2^μ, counted by [`Tti`] from the start of the simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlotClock(u8);
+
 /// A ratio in decibels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Db(pub f64);
@@ -162,12 +166,52 @@ impl BitRate {
 }
 
 impl Tti {
-    /// Duration of a TTI: one subframe (TS 36.211 §4).
+    /// Duration of a TTI of LTE: one subframe (TS 36.211 §4).
     pub const SPAN: Span = Span::from_millis(1);
 
-    /// Returns the start time of this TTI.
+    /// Returns the start time of this TTI of LTE.
     pub fn start(self) -> Time {
         Time(self.0 * Tti::SPAN.0)
+    }
+}
+
+impl SlotClock {
+    /// The clock of LTE: a slot is a TTI of 1 ms.
+    pub const LTE: SlotClock = SlotClock(0);
+
+    /// Returns the clock of a numerology (TS 38.211 Table 4.3.2-1).
+    pub const fn of_numerology(exponent: u8) -> SlotClock {
+        SlotClock(exponent)
+    }
+
+    /// Returns the number of slots in a millisecond.
+    pub fn per_millisecond(self) -> u64 {
+        1 << self.0
+    }
+
+    /// Returns the duration of a slot.
+    pub fn slot(self) -> Span {
+        Span(Tti::SPAN.0 >> self.0)
+    }
+
+    /// Returns the start time of a slot.
+    pub fn start(self, slot: Tti) -> Time {
+        Time(slot.0 * self.slot().0)
+    }
+
+    /// Returns the slot that contains a time.
+    pub fn at(self, now: Time) -> Tti {
+        Tti(now.0 / self.slot().0)
+    }
+
+    /// Returns the first slot that does not start before a time.
+    pub fn from(self, now: Time) -> Tti {
+        Tti(now.0.div_ceil(self.slot().0))
+    }
+
+    /// Returns the number of slots that cover a duration.
+    pub fn count(self, span: Span) -> u64 {
+        span.0.div_ceil(self.slot().0)
     }
 }
 

@@ -4,25 +4,20 @@ use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Pipeline};
+use crate::access::Access;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
-use crate::phy::tables::{mcs_of, transport_block};
-use crate::phy::{Cqi, Prbs};
+use crate::phy::{Cqi, Mcs};
 use crate::radio::{Air, Radio, Receivers, Report};
-use crate::rlc::{BufferStatus, Content, PROCESSES};
+use crate::rlc::{BufferStatus, Content};
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
+use std::sync::Arc;
 
-/// TTIs from a scheduling decision to its transmission (ns-3 LteEnbPhy::MacToChannelDelay).
-pub(crate) const DECISION_TO_AIR: u64 = 2;
-/// TTIs from a transmission to the decision that can react to its feedback: 4 in the UE (TS 36.213 §10.1), one on air.
-const AIR_TO_FEEDBACK: u64 = 5;
-/// TTIs after which a process without feedback is free again (ns-3 HARQ_DL_TIMEOUT of 11, found expired at the next
-/// trigger).
-const FEEDBACK_TIMEOUT: u64 = 12;
 /// The downlink side of a cell.
 pub(crate) struct Downlink {
+    access: Arc<Access>,
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
     outer_loop: Option<OuterLoop>,
@@ -30,7 +25,10 @@ pub(crate) struct Downlink {
     users: Vec<User>,
     /// UEs with data and a free HARQ process, one bit per slot.
     ready: Vec<u64>,
-    processes: Vec<[Option<Process>; PROCESSES as usize]>,
+    /// Bits of all HARQ processes.
+    all_busy: u16,
+    /// `[slot * processes + process]`
+    processes: Vec<Option<Process>>,
     feedback: Pipeline<Feedback>,
     /// Retransmissions that found no free RBGs, first in first out.
     postponed: Vec<(u16, u8)>,
@@ -56,7 +54,7 @@ struct User {
     /// Last TTI with a retransmission, in which no new data is scheduled.
     retransmitted: Option<Tti>,
     /// HARQ processes in use, one bit each.
-    busy: u8,
+    busy: u16,
     /// Last process used.
     last: u8,
 }
@@ -97,29 +95,33 @@ pub(crate) struct DownlinkFigures {
 }
 
 impl Downlink {
-    pub fn new(setup: &crate::settings::RanSetup, radio: &Radio) -> Self {
-        let rate =
-            |cqi: u8| transport_block(Direction::Down, mcs_of(Cqi(cqi)), radio.rbg_prbs()).0 as f64 * 1000.0;
+    pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>) -> Self {
+        let block = |cqi: u8| access.block(Direction::Down, access.mcs_of(Cqi(cqi)), access.rbg_prbs);
+        let per_second = (1000 * access.clock.per_millisecond()) as f64;
+        let rate = |cqi: u8| block(cqi).0 as f64 * per_second;
         let mut rate_by_cqi = [0.0; 16];
         for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
             *entry = rate(cqi);
         }
-        let grid = Grid { rbgs: radio.rbgs(), rbg_prbs: radio.rbg_prbs(), rate_by_cqi };
-        let outer_loop =
-            setup.mac.olla.as_ref().map(|params| {
-                OuterLoop::new(params.clone(), &*setup.radio.error_model.build(), radio.prbs())
-            });
+        let grid = Grid { access: access.clone(), rbgs: access.rbgs, rbg_prbs: access.rbg_prbs, rate_by_cqi };
+        let outer_loop = setup
+            .mac
+            .olla
+            .as_ref()
+            .map(|params| OuterLoop::new(params.clone(), &*setup.radio.errors(), access));
         Downlink {
+            access: access.clone(),
             outer_loop,
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
             users: Vec::new(),
             ready: Vec::new(),
+            all_busy: ((1u32 << access.timing.processes) - 1) as u16,
             processes: Vec::new(),
-            feedback: Pipeline::new(),
+            feedback: Pipeline::new(access.timing.depth),
             postponed: Vec::with_capacity(16),
-            air: Pipeline::new(),
+            air: Pipeline::new(access.timing.depth),
             backlogged: 0,
             figures: DownlinkFigures::default(),
             log: None,
@@ -137,7 +139,8 @@ impl Downlink {
         self.scheduler.admit(slot, &bearer);
         settle(&mut self.users, slot, User::default());
         self.ready.resize(self.users.len().div_ceil(u64::BITS as usize), 0);
-        settle(&mut self.processes, slot, [None; PROCESSES as usize]);
+        self.processes.resize(self.processes.len().max(self.place(slot, 0) + self.count()), None);
+        self.clear(slot);
         if let Some(outer_loop) = &mut self.outer_loop {
             outer_loop.admit(slot);
         }
@@ -151,10 +154,25 @@ impl Downlink {
         self.set_queue(slot, BufferStatus::default());
         self.users[slot as usize] = User::default();
         self.update_ready(slot);
-        self.processes[slot as usize] = [None; PROCESSES as usize];
+        self.clear(slot);
         self.feedback.retain(|answer| answer.slot() != slot);
         self.postponed.retain(|(postponed, _)| *postponed != slot);
         self.air.retain(|sent| sent.slot != slot);
+    }
+
+    /// HARQ processes of a UE.
+    fn count(&self) -> usize {
+        self.access.timing.processes.into()
+    }
+
+    /// Place of a process.
+    fn place(&self, slot: u16, process: u8) -> usize {
+        usize::from(slot) * self.count() + usize::from(process)
+    }
+
+    fn clear(&mut self, slot: u16) {
+        let (first, count) = (self.place(slot, 0), self.count());
+        self.processes[first..first + count].fill(None);
     }
 
     /// Buffer status reported by RLC.
@@ -172,19 +190,25 @@ impl Downlink {
 
     fn update_ready(&mut self, slot: u16) {
         let User { queue, busy, .. } = &self.users[slot as usize];
-        let is_ready = queue.total() > Bytes::ZERO && *busy != u8::MAX;
+        let is_ready = queue.total() > Bytes::ZERO && *busy != self.all_busy;
         let bits = &mut self.ready[usize::from(slot) / u64::BITS as usize];
         let bit = u32::from(slot) % u64::BITS;
         *bits = *bits & !(1 << bit) | u64::from(is_ready) << bit;
     }
 
-    /// Bytes that the carrier would carry in a TTI if all RBGs were granted to the UE of a slot with this report.
-    pub fn whole(&self, slot: u16, state: &ChannelState) -> Bytes {
+    /// Bytes that the carrier would carry in a TTI, averaged over a TDD pattern, if all RBGs were granted to the UE of a
+    /// slot with this report.
+    pub fn whole(&self, slot: u16, state: &ChannelState) -> f64 {
+        let kinds = (0..).zip(self.access.timing.kinds()).filter(|(_, share)| *share > 0.0);
+        kinds.map(|(kind, share)| share * self.whole_in(kind, slot, state).0 as f64).sum()
+    }
+
+    fn whole_in(&self, kind: u8, slot: u16, state: &ChannelState) -> Bytes {
         let block = |cqi: Cqi, groups: u32| {
-            let mcs = self.outer_loop.as_ref().map_or(mcs_of(cqi), |outer_loop| outer_loop.mcs(slot, cqi));
+            let mcs = self.mcs(slot, cqi);
             match cqi {
                 Cqi::OUT_OF_RANGE => Bytes::ZERO,
-                _ => transport_block(Direction::Down, mcs, Prbs(groups as u16 * self.grid.rbg_prbs.0)),
+                _ => self.access.block_in(kind, mcs, self.access.prbs_of(groups)),
             }
         };
         let all = u32::from(self.grid.rbgs);
@@ -194,6 +218,14 @@ impl Downlink {
             (LinkAdaptation::LowestSubband, None) => {
                 state.subband[..all as usize].iter().map(|cqi| block(*cqi, 1)).sum()
             }
+        }
+    }
+
+    /// The MCS for a UE that reports this CQI.
+    fn mcs(&self, slot: u16, cqi: Cqi) -> Mcs {
+        match &self.outer_loop {
+            None => self.access.mcs_of(cqi),
+            Some(outer_loop) => outer_loop.mcs(slot, cqi),
         }
     }
 
@@ -217,6 +249,7 @@ impl Downlink {
         ues: &mut UeTable,
         mut report: impl FnMut(&mut Receivers, u16) -> Report,
     ) {
+        let Some(kind) = self.access.timing.slot(tti).downlink else { return };
         let free = self.retransmit(tti, radio);
         if free.is_empty() {
             return;
@@ -234,7 +267,7 @@ impl Downlink {
                 }
                 let Report { index, wideband, flat } = report(receivers, slot);
                 let head_of_line =
-                    if uses_delay { ues.get(users[slot as usize]).head_of_line(tti) } else { Span::ZERO };
+                    if uses_delay { ues.head_of_line(users[slot as usize], tti) } else { Span::ZERO };
                 let queue = user.queue.total();
                 self.views.push(UeView { queue, head_of_line, report: index, slot, wideband, flat });
             }
@@ -252,14 +285,11 @@ impl Downlink {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
-            let mcs = match &self.outer_loop {
-                None => mcs_of(cqi),
-                Some(outer_loop) => outer_loop.mcs(slot, cqi),
-            };
+            let mcs = self.mcs(slot, cqi);
             //= exception single-antenna
             //= exception no-mac-headers
-            let size = transport_block(Direction::Down, mcs, radio.prbs_of(rbgs));
-            let process = self.users[slot as usize].next_free();
+            let size = self.access.block_in(kind, mcs, radio.prbs_of(rbgs));
+            let process = self.users[slot as usize].next_free(self.access.timing.processes);
             let content = ues.transmit_down(users[slot as usize], tti, size, process);
             let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
             self.send_new(tti, slot, process, Process { block, rbgs });
@@ -278,12 +308,15 @@ impl Downlink {
         waiting.on_block_down(block.size);
         self.set_queue(slot, waiting);
         // ns-3 combines a new block with the soft bits of one that failed four times; here each block starts with none.
-        self.processes[slot as usize][process as usize] = Some(held);
+        let place = self.place(slot, process);
+        self.processes[place] = Some(held);
         if block.content.is_some() {
-            self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+            self.air.push(tti + self.access.timing.decision_to_air, OnAir { slot, process, rbgs });
         } else {
             //= exception padding-stays-silent
-            self.feedback.push(tti + FEEDBACK_TIMEOUT, Feedback::Silence(slot, process));
+            let air = tti + self.access.timing.decision_to_air;
+            let due = air + self.access.timing.slot(air).silence;
+            self.feedback.push(due, Feedback::Silence(slot, process));
         }
         self.served.push((slot, block.size));
     }
@@ -306,7 +339,7 @@ impl Downlink {
                     self.free(slot, process);
                 }
                 Feedback::Nack(slot, process) => {
-                    let held = self.processes[slot as usize][process as usize].as_ref();
+                    let held = self.processes[self.place(slot, process)].as_ref();
                     let used = held.expect("a process is kept until its feedback").block.transmissions;
                     if used >= self.max_transmissions {
                         self.free(slot, process);
@@ -322,20 +355,21 @@ impl Downlink {
 
     /// Updates outer-loop link adaptation by first transmissions with ACK or NACK.
     fn adapt(&mut self, answer: Feedback) {
-        let Some(outer_loop) = &mut self.outer_loop else { return };
         let (slot, process, decoded) = match answer {
             Feedback::Ack(slot, process) => (slot, process, true),
             Feedback::Nack(slot, process) => (slot, process, false),
             Feedback::Silence(..) => return,
         };
-        let held = self.processes[slot as usize][process as usize].as_ref();
-        if held.expect("a process is kept until its feedback").block.transmissions == 1 {
+        let held = self.processes[self.place(slot, process)].as_ref();
+        let is_first = held.expect("a process is kept until its feedback").block.transmissions == 1;
+        if let Some(outer_loop) = self.outer_loop.as_mut().filter(|_| is_first) {
             outer_loop.on_feedback(slot, decoded);
         }
     }
 
     fn free(&mut self, slot: u16, process: u8) {
-        self.processes[slot as usize][process as usize] = None;
+        let place = self.place(slot, process);
+        self.processes[place] = None;
         self.users[slot as usize].busy &= !(1 << process);
         self.update_ready(slot);
     }
@@ -343,8 +377,9 @@ impl Downlink {
     /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,
     /// otherwise in the next TTI. A UE gets one retransmission per TTI.
     fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs) {
+        let at = self.place(slot, process);
         let user = &mut self.users[slot as usize];
-        let held = self.processes[slot as usize][process as usize].as_mut();
+        let held = self.processes[at].as_mut();
         let held = held.expect("a process is kept until its retransmission");
         let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| user.retransmitted != Some(tti))
         else {
@@ -355,7 +390,7 @@ impl Downlink {
         held.block.transmissions += 1;
         user.retransmitted = Some(tti);
         *free = free.without(rbgs);
-        self.air.push(tti + DECISION_TO_AIR, OnAir { slot, process, rbgs });
+        self.air.push(tti + self.access.timing.decision_to_air, OnAir { slot, process, rbgs });
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -375,10 +410,12 @@ impl Downlink {
         self.decoded.clear();
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
+        let consequences = self.access.timing.slot(tti);
         for sent in &sending {
             let number = users[sent.slot as usize];
             let ue = ues.get(number);
-            let process = &mut self.processes[sent.slot as usize][sent.process as usize];
+            let place = self.place(sent.slot, sent.process);
+            let process = &mut self.processes[place];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
             self.figures.prbs += u64::from(air.radio.prbs_of(sent.rbgs).0);
             let mut note = |block: &Block, reception| {
@@ -397,7 +434,7 @@ impl Downlink {
             };
             if ue.loses_control(tti, number, &mut air) {
                 note(block, Reception::AssignmentLost);
-                let due = tti + (FEEDBACK_TIMEOUT - DECISION_TO_AIR);
+                let due = tti + consequences.silence;
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
             }
@@ -406,7 +443,7 @@ impl Downlink {
             ue.downlink.blocks.count(block, failed);
             note(block, if failed { Reception::Failed } else { Reception::Decoded });
             let answer = if failed { Feedback::Nack } else { Feedback::Ack };
-            self.feedback.push(tti + AIR_TO_FEEDBACK, answer(sent.slot, sent.process));
+            self.feedback.push(tti + consequences.feedback, answer(sent.slot, sent.process));
             if !failed {
                 self.figures.bytes += block.size.0;
                 self.decoded.extend(block.content.map(|content| (number, content)));
@@ -419,9 +456,9 @@ impl Downlink {
 
 impl User {
     /// The first free process after the one used last; there must be one.
-    fn next_free(&self) -> u8 {
+    fn next_free(&self, processes: u8) -> u8 {
         let free =
-            (1..=PROCESSES).map(|step| (self.last + step) % PROCESSES).find(|p| self.busy >> p & 1 == 0);
+            (1..=processes).map(|step| (self.last + step) % processes).find(|p| self.busy >> p & 1 == 0);
         free.expect("only UEs with a free process are served")
     }
 }

@@ -25,18 +25,20 @@ pub(crate) struct Block {
     pub transmissions: u8,
 }
 
-/// Work due in a later TTI, at most [`Pipeline::DEPTH`] - 1 TTIs ahead.
+/// Work due in a later TTI, less than its depth ahead.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline<T> {
     stages: Vec<Vec<T>>,
 }
 
 impl<T> Pipeline<T> {
-    /// Exceeds every delay of the MAC.
-    pub const DEPTH: usize = 16;
-
-    pub fn new() -> Self {
-        Pipeline { stages: (0..Self::DEPTH).map(|_| Vec::with_capacity(16)).collect() }
+    /// A pipeline of this depth, a power of two.
+    pub fn new(depth: usize) -> Self {
+        assert!(depth.is_power_of_two(), "{depth} is no power of two");
+        Pipeline { stages: (0..depth).map(|_| Vec::with_capacity(16)).collect() }
+    }
+    fn place(&self, tti: Tti) -> usize {
+        tti.0 as usize & (self.stages.len() - 1)
     }
     /// Reserves capacity for this many entries per TTI.
     pub fn reserve(&mut self, most: usize) {
@@ -44,12 +46,14 @@ impl<T> Pipeline<T> {
     }
     /// Adds work to the TTI in which it is due.
     pub fn push(&mut self, due: Tti, work: T) {
-        self.stages[due.0 as usize % Self::DEPTH].push(work);
+        let place = self.place(due);
+        self.stages[place].push(work);
     }
     /// Swaps the entries due in this TTI with an empty list.
     pub fn take(&mut self, tti: Tti, into: &mut Vec<T>) {
         into.clear();
-        std::mem::swap(&mut self.stages[tti.0 as usize % Self::DEPTH], into);
+        let place = self.place(tti);
+        std::mem::swap(&mut self.stages[place], into);
     }
     /// Removes entries that are obsolete.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
@@ -57,7 +61,7 @@ impl<T> Pipeline<T> {
     }
     /// Entries due in this TTI.
     pub fn at(&self, tti: Tti) -> &[T] {
-        &self.stages[tti.0 as usize % Self::DEPTH]
+        &self.stages[self.place(tti)]
     }
     pub fn is_empty(&self) -> bool {
         self.stages.iter().all(Vec::is_empty)

@@ -1,11 +1,12 @@
 //! Outer-loop link adaptation (OLLA): the eNB corrects CQI reports by HARQ feedback.
 
+use crate::access::Access;
 use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::tables::{mcs_of, transport_block};
-use crate::phy::{Cqi, Mcs, Prbs, Sinr};
+use crate::phy::{Cqi, Mcs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::Db;
+use std::sync::Arc;
 
 /// Outer-loop link adaptation: a per-UE SINR offset, driven by HARQ feedback, holds the initial BLER at its target.
 ///
@@ -39,27 +40,23 @@ pub struct Params {
     pub bound: Db,
 }
 
-/// MCSs with a transport block size of their own.
-const MCS_COUNT: usize = Mcs::MAX.0 as usize + 1;
-
 /// Outer loops of a cell's UEs.
 #[derive(Clone, Debug)]
 pub(crate) struct OuterLoop {
     params: Params,
     /// SINR at which a block of each MCS over the whole carrier fails with the target probability.
-    needs: [Db; MCS_COUNT],
+    needs: Vec<Db>,
+    access: Arc<Access>,
     /// By slot.
     offsets: Vec<Db>,
 }
 
 impl OuterLoop {
     /// Loops without UEs, for receivers that decode as `receiver` does.
-    pub fn new(params: Params, receiver: &dyn ErrorModel, carrier: Prbs) -> OuterLoop {
-        let mut needs = [Db(0.0); MCS_COUNT];
-        for (mcs, need) in Mcs::all().zip(&mut needs) {
-            *need = needed_sinr(receiver, mcs, carrier, params.target);
-        }
-        OuterLoop { params, needs, offsets: Vec::new() }
+    pub fn new(params: Params, receiver: &dyn ErrorModel, access: &Arc<Access>) -> OuterLoop {
+        let need = |mcs| needed_sinr(receiver, access, mcs, params.target);
+        let needs = access.schemes().map(need).collect();
+        OuterLoop { params, needs, access: access.clone(), offsets: Vec::new() }
     }
 
     /// Adds a UE at a slot.
@@ -73,16 +70,16 @@ impl OuterLoop {
 
     /// The MCS for a UE that reports this CQI.
     pub fn mcs(&self, slot: u16, cqi: Cqi) -> Mcs {
-        let reported = mcs_of(cqi);
+        let reported = self.access.mcs_of(cqi);
         let need = self.needs[usize::from(reported.0)];
         let allowed = need + self.offsets[usize::from(slot)];
         let fits = |mcs: &Mcs| self.needs[usize::from(mcs.0)] <= allowed;
         if allowed >= need {
             // An MCS that requires no more SINR is no correction: without errors all require the same.
             let harder = |mcs: &Mcs| *mcs > reported && self.needs[usize::from(mcs.0)] > need;
-            Mcs::all().filter(|mcs| harder(mcs) && fits(mcs)).last().unwrap_or(reported)
+            self.access.schemes().filter(|mcs| harder(mcs) && fits(mcs)).last().unwrap_or(reported)
         } else {
-            Mcs::all().take_while(|mcs| *mcs < reported).filter(fits).last().unwrap_or(Mcs(0))
+            self.access.schemes().take_while(|mcs| *mcs < reported).filter(fits).last().unwrap_or(Mcs(0))
         }
     }
 
@@ -96,10 +93,10 @@ impl OuterLoop {
 }
 
 /// The SINR, within -30 to 60 dB, at which a block of an MCS fails with this probability.
-fn needed_sinr(receiver: &dyn ErrorModel, mcs: Mcs, prbs: Prbs, target: f64) -> Db {
-    let block = transport_block(Direction::Down, mcs, prbs);
+fn needed_sinr(receiver: &dyn ErrorModel, access: &Access, mcs: Mcs, target: f64) -> Db {
+    let (scheme, block) = (access.scheme(mcs), access.block(Direction::Down, mcs, access.prbs));
     let fails = |sinr: f64| {
-        receiver.first_block_error(&Transmission { mcs, block, sinr: Sinr::Flat(Db(sinr)) }) > target
+        receiver.first_block_error(&Transmission { scheme, block, sinr: Sinr::Flat(Db(sinr)) }) > target
     };
     let (mut low, mut high) = (-30.0, 60.0);
     // Resolution of a ten-thousandth of a decibel: 90 dB / 2^20.
@@ -113,18 +110,23 @@ fn needed_sinr(receiver: &dyn ErrorModel, mcs: Mcs, prbs: Prbs, target: f64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::Prbs;
     use crate::phy::amc::{Amc, block_error_target::BlockErrorTarget};
     use crate::phy::error_model::mutual_information::MutualInformation;
     use crate::phy::error_model::none::{self, NoErrors};
+    use crate::phy::tables::{mcs_of, scheme, transport_block};
     use airwnd_kernel::Stream;
-    use std::sync::Arc;
 
     fn receiver() -> MutualInformation {
         MutualInformation::new(Default::default())
     }
 
+    fn access() -> Arc<Access> {
+        Arc::new(Access::lte(Prbs(50)))
+    }
+
     fn outer_loop(receiver: &dyn ErrorModel) -> OuterLoop {
-        let mut outer = OuterLoop::new(Params::default(), receiver, Prbs(50));
+        let mut outer = OuterLoop::new(Params::default(), receiver, &access());
         outer.admit(0);
         outer
     }
@@ -164,14 +166,14 @@ mod tests {
     /// Fraction of failed blocks of a UE at a constant SINR whose reports exceed it by `bias`.
     fn failing(outer: &mut OuterLoop, sinr: Db, bias: Db) -> f64 {
         let receiver: Arc<dyn ErrorModel> = Arc::new(receiver());
-        let rule = BlockErrorTarget::new(Default::default(), &receiver);
+        let rule = BlockErrorTarget::new(Default::default(), &receiver, &access());
         let cqi = rule.cqi(Sinr::Flat(sinr + bias), Prbs(50));
         let stream = Stream::new(1, "blocks");
         let (mut failed, mut counted) = (0, 0);
         for number in 0..12_000 {
             let mcs = outer.mcs(0, cqi);
             let block = transport_block(Direction::Down, mcs, Prbs(50));
-            let sent = Transmission { mcs, block, sinr: Sinr::Flat(sinr) };
+            let sent = Transmission { scheme: scheme(mcs), block, sinr: Sinr::Flat(sinr) };
             let decoded = stream.at(number) >= receiver.first_block_error(&sent);
             outer.on_feedback(0, decoded);
             if number >= 2000 {

@@ -10,33 +10,17 @@ use super::sched::settle;
 use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Pipeline, make_room};
+use crate::access::Access;
 use crate::phy::error_model::SoftBits;
-use crate::phy::tables::transport_block;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
-use crate::rlc::{Content, PROCESSES};
+use crate::rlc::Content;
 use crate::settings::BufferReports;
 use crate::ue::{BlockGrant, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
+use std::sync::Arc;
 
-/// TTIs from a buffer status report to the earliest grant: 4 in the UE, 1 on air.
-pub(crate) const REPORT_TO_DECISION: u64 = 5;
-/// TTIs from a grant to its reception (ns-3 LteEnbPhy::MacToChannelDelay).
-pub(crate) const DECISION_TO_GRANT: u64 = 2;
-/// TTIs from the reception of a grant to the transmission (TS 36.213 §8.0).
-pub(crate) const GRANT_TO_AIR: u64 = 4;
-/// TTIs from a transmission to the decision that can react to it.
-// The standard retransmits after 8 TTI (TS 36.321 §5.4.2), ns-3 LENA after 7, by a new grant that can be lost.
-const AIR_TO_FEEDBACK: u64 = 1;
-/// TTIs between two transmissions of a process, and the number of processes.
-const ROUND_TRIP: u64 = DECISION_TO_GRANT + GRANT_TO_AIR + AIR_TO_FEEDBACK;
-const _: () = assert!(ROUND_TRIP <= PROCESSES as u64, "RLC keeps what each process sends");
-/// TTIs from a scheduling request or a block on air to the decision that can use its content: with
-/// [`DECISION_TO_GRANT`] 1 on air and 3 in the eNB (TR 36.881 Table 5.2.1-1).
-pub(crate) const AIR_TO_DECISION: u64 = 2;
-/// TTIs from the decision on a TPC command to the first transmission that applies it (TS 36.213 §5.1.1.1, K_PUSCH = 4).
-const DECISION_TO_AIR: u64 = DECISION_TO_GRANT + GRANT_TO_AIR;
 /// Weight of a received block in the correction of a UE's expected SINR.
 // A choice: a few blocks show the interference, and a single one does not hide it.
 const CORRECTION_WEIGHT: f64 = 0.125;
@@ -75,6 +59,7 @@ fn carried(size: Bytes) -> Bytes {
 
 /// The uplink side of a cell.
 pub(crate) struct Uplink {
+    access: Arc<Access>,
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
@@ -93,6 +78,10 @@ pub(crate) struct Uplink {
     sounding_sinr: Vec<Option<Db>>,
     /// Other knowledge of each UE.
     known: Vec<Known>,
+    /// HARQ processes in use in an asynchronous uplink, by slot, one bit each.
+    busy: Vec<u16>,
+    /// Bits of all HARQ processes.
+    all_busy: u16,
     reports: Pipeline<Report>,
     grants: Pipeline<Grant>,
     air: Pipeline<Sending>,
@@ -185,6 +174,10 @@ struct Grant {
     /// TPC command.
     command: Db,
     context: Context,
+    /// HARQ process of an asynchronous uplink.
+    process: u8,
+    /// From its reception to the transmission.
+    to_air: u64,
     /// Block to retransmit and its control elements; `None`: new data.
     again: Option<(Block, Elements)>,
 }
@@ -207,17 +200,19 @@ pub(crate) struct Sending {
     block: Block,
     elements: Elements,
     context: Context,
+    process: u8,
 }
 
 impl Uplink {
-    pub fn new(setup: &crate::settings::RanSetup, prbs: Prbs, schemes: Schemes) -> Self {
-        let control = &setup.mac.power_control;
+    pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>, schemes: Schemes) -> Self {
+        let control = setup.power_control(access);
         Uplink {
+            access: access.clone(),
             scheduler: setup.mac.uplink_scheduler.build(),
-            prbs,
+            prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
             schemes,
-            closed_loop: (control.mode == power_control::Mode::ClosedLoop).then(|| control.clone()),
+            closed_loop: (control.mode == power_control::Mode::ClosedLoop).then_some(control),
             requested: setup.mac.buffer_reports == BufferReports::Requested,
             request_grant: setup.mac.request_grant,
             buffers: Vec::new(),
@@ -225,10 +220,12 @@ impl Uplink {
             sounded: Vec::new(),
             sounding_sinr: Vec::new(),
             known: Vec::new(),
-            reports: Pipeline::new(),
-            grants: Pipeline::new(),
-            air: Pipeline::new(),
-            undecoded: Pipeline::new(),
+            busy: Vec::new(),
+            all_busy: ((1u32 << access.timing.processes) - 1) as u16,
+            reports: Pipeline::new(access.timing.depth),
+            grants: Pipeline::new(access.timing.depth),
+            air: Pipeline::new(access.timing.depth),
+            undecoded: Pipeline::new(access.timing.depth),
             figures: UplinkFigures::default(),
             due_reports: Vec::with_capacity(16),
             due_grants: Vec::with_capacity(16),
@@ -247,6 +244,7 @@ impl Uplink {
         settle(&mut self.sounded, slot, None);
         settle(&mut self.sounding_sinr, slot, None);
         settle(&mut self.known, slot, Known::default());
+        settle(&mut self.busy, slot, 0);
         self.scheduler.admit(slot);
         self.make_room();
     }
@@ -280,6 +278,7 @@ impl Uplink {
         self.set_buffer(slot, Bytes::ZERO);
         self.sounded[slot as usize] = None;
         self.sounding_sinr[slot as usize] = None;
+        self.busy[slot as usize] = 0;
         self.reports.retain(|report| report.slot != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
@@ -290,13 +289,14 @@ impl Uplink {
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
         let news = BufferNews::Waits(quantised(waiting));
-        self.reports.push(tti + REPORT_TO_DECISION, Report { slot, news });
+        self.reports.push(tti + self.access.timing.report_to_decision, Report { slot, news });
     }
 
     /// Sends a scheduling request of a UE.
     //= exception requests-arrive
     pub fn on_request(&mut self, tti: Tti, slot: u16) {
-        self.reports.push(tti + AIR_TO_DECISION, Report { slot, news: BufferNews::Request });
+        let due = tti + self.access.timing.slot(tti).request;
+        self.reports.push(due, Report { slot, news: BufferNews::Request });
     }
 
     /// Handles a UE's sounding signal, measured by the eNB.
@@ -313,7 +313,7 @@ impl Uplink {
             self.known[place].margin.0 *= CORRECTION_KEPT;
         }
         if !self.schemes.fits_widths() {
-            self.sounded[place] = Some(sounded_cqi(sinr));
+            self.sounded[place] = Some(sounded_cqi(&self.access, sinr));
         }
     }
 
@@ -370,13 +370,19 @@ impl Uplink {
             self.on_report(*report);
         }
         self.due_reports = reports;
-        let mut free = FreePrbs::all(self.prbs);
-        self.repeat(tti, &mut free);
-        self.served.clear();
-        if self.backlogged > 0 {
-            self.share(tti, free);
+        for place in 0..self.access.timing.slot(tti).grants.len() {
+            let to_air = self.access.timing.slot(tti).grants[place];
+            let mut free = FreePrbs::all(self.prbs);
+            self.repeated.clear();
+            if place == 0 {
+                self.repeat(tti, to_air, &mut free);
+            }
+            self.served.clear();
+            if self.backlogged > 0 {
+                self.share(tti, to_air, free);
+            }
+            self.scheduler.on_served(&self.served);
         }
-        self.scheduler.on_served(&self.served);
     }
 
     fn on_report(&mut self, Report { slot, news }: Report) {
@@ -411,10 +417,11 @@ impl Uplink {
     }
 
     /// Assigns the PRBs that retransmissions leave free.
-    fn share(&mut self, tti: Tti, free: FreePrbs) {
+    fn share(&mut self, tti: Tti, to_air: u64, free: FreePrbs) {
         self.views.clear();
         for (slot, buffer) in (0..).zip(&self.buffers) {
-            if *buffer > Bytes::ZERO && !self.repeated.contains(&slot) {
+            let serviceable = self.busy[slot as usize] != self.all_busy && !self.repeated.contains(&slot);
+            if *buffer > Bytes::ZERO && serviceable {
                 self.views.push(UplinkView { slot, buffer: *buffer, link: self.link(slot) });
             }
         }
@@ -426,20 +433,42 @@ impl Uplink {
         self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &self.schemes, &mut shares);
         for Share { slot, first, prbs } in shares.iter().copied() {
             let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
-            let size = transport_block(Direction::Up, mcs, Prbs(prbs));
+            let size = self.access.block(Direction::Up, mcs, Prbs(prbs));
             let carried = carried(size);
             let rest = self.buffers[slot as usize].saturating_sub(carried);
             self.set_buffer(slot, rest);
             self.known[slot as usize].granted += carried.0;
-            let command = self.command(tti, slot, Prbs(prbs));
+            let command = self.command(tti, to_air, slot, Prbs(prbs));
+            let process = self.occupy(slot);
             let context = self.context(slot, Prbs(prbs));
             self.grants.push(
-                tti + DECISION_TO_GRANT,
-                Grant { slot, first, prbs, mcs, command, context, again: None },
+                tti + self.access.timing.decision_to_grant,
+                Grant { slot, first, prbs, mcs, command, context, process, to_air, again: None },
             );
             self.served.push((slot, size));
         }
         self.shares = shares;
+    }
+
+    /// Whether the time of a transmission determines its HARQ process.
+    fn is_synchronous(&self) -> bool {
+        self.access.timing.round_trip.is_some()
+    }
+
+    /// Takes the first free HARQ process of a UE; there must be one.
+    fn occupy(&mut self, slot: u16) -> u8 {
+        if self.is_synchronous() {
+            return 0;
+        }
+        let busy = &mut self.busy[slot as usize];
+        let process = busy.trailing_ones() as u8;
+        *busy |= 1 << process;
+        process
+    }
+
+    /// Returns a HARQ process.
+    fn vacate(&mut self, slot: u16, process: u8) {
+        self.busy[slot as usize] &= !(1 << process);
     }
 
     /// A UE's MCS over these PRBs: the lowest before the first sounding; `None` if out of reach.
@@ -453,7 +482,7 @@ impl Uplink {
 
     /// The TPC command sent with a grant.
     //= TS 36.213 §5.1.1.1
-    fn command(&mut self, tti: Tti, slot: u16, prbs: Prbs) -> Db {
+    fn command(&mut self, tti: Tti, to_air: u64, slot: u16, prbs: Prbs) -> Db {
         let place = slot as usize;
         let (Some(control), Some(sounding)) = (&self.closed_loop, self.sounding_sinr[place]) else {
             return Db(0.0);
@@ -467,7 +496,7 @@ impl Uplink {
         }
         known.commanded += command;
         known.headroom = Some(headroom - command);
-        known.command = (command, tti + DECISION_TO_AIR);
+        known.command = (command, tti + (self.access.timing.decision_to_grant + to_air));
         command
     }
 
@@ -482,28 +511,34 @@ impl Uplink {
         }
     }
 
-    fn repeat(&mut self, tti: Tti, free: &mut FreePrbs) {
-        self.repeated.clear();
+    fn repeat(&mut self, tti: Tti, to_air: u64, free: &mut FreePrbs) {
         let mut failed = std::mem::take(&mut self.due_sendings);
         self.undecoded.take(tti, &mut failed);
         for sending in &failed {
             let (first, prbs) = (sending.signal.first, sending.signal.prbs);
             let spent = sending.block.transmissions >= self.max_transmissions;
+            if !spent && !self.is_synchronous() && !free.contains(first, prbs) {
+                self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
+                continue;
+            }
             if spent || !free.contains(first, prbs) {
+                self.vacate(sending.slot, sending.process);
                 // The eNB does not know whether the block had a report. Without a grant, the UE would wait for
                 // retxBSR-Timer, 320 ms or more.
                 if self.requested {
                     let report = Report { slot: sending.slot, news: BufferNews::Request };
-                    self.reports.push(tti + (AIR_TO_DECISION - AIR_TO_FEEDBACK), report);
+                    // Its content is known as late as that of a decoded block.
+                    self.reports.push(tti + 1, report);
                 }
                 continue;
             }
             free.take(first, prbs);
             self.repeated.push(sending.slot);
             let again = Some((sending.block, sending.elements));
-            let Sending { slot, block, context, .. } = *sending;
-            let grant = Grant { slot, first, prbs, mcs: block.mcs, command: Db(0.0), context, again };
-            self.grants.push(tti + DECISION_TO_GRANT, grant);
+            let Sending { slot, block, context, process, .. } = *sending;
+            let (mcs, command) = (block.mcs, Db(0.0));
+            let grant = Grant { slot, first, prbs, mcs, command, context, process, to_air, again };
+            self.grants.push(tti + self.access.timing.decision_to_grant, grant);
         }
         self.due_sendings = failed;
     }
@@ -537,11 +572,17 @@ impl Uplink {
                     (Block { transmissions: block.transmissions + 1, ..block }, elements)
                 }
                 None => {
-                    let size = transport_block(Direction::Up, grant.mcs, prbs);
-                    let process = (tti.0 % ROUND_TRIP) as u8;
+                    let size = self.access.block(Direction::Up, grant.mcs, prbs);
+                    let process = match self.access.timing.round_trip {
+                        Some(round_trip) => (tti.0 % round_trip) as u8,
+                        None => grant.process,
+                    };
                     let power = Headroom { control, prbs, loss };
                     let filled = ues.transmit_up(number, &BlockGrant { tti, size, process, power });
-                    let Some((content, elements)) = filled else { continue };
+                    let Some((content, elements)) = filled else {
+                        self.vacate(grant.slot, grant.process);
+                        continue;
+                    };
                     let block =
                         Block { mcs: grant.mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
                     (block, elements)
@@ -550,30 +591,28 @@ impl Uplink {
             let commanded = ues.get(number).commanded;
             let power = air.radio.uplink_power(number as usize, prbs, control, commanded);
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
-            self.air.push(
-                tti + GRANT_TO_AIR,
-                Sending { slot: grant.slot, signal, block, elements, context: grant.context },
-            );
+            let &Grant { slot, context, process, to_air, .. } = grant;
+            self.air.push(tti + to_air, Sending { slot, signal, block, elements, context, process });
         }
         self.due_grants = grants;
     }
 
     /// Handles a grant that the UE has lost: the eNB notices that nothing is sent, and grants again.
     fn miss(&mut self, tti: Tti, number: u32, grant: &Grant) {
-        let &Grant { slot, first, prbs, context, again, .. } = grant;
+        let &Grant { slot, first, prbs, context, process, to_air, again, .. } = grant;
+        let air = tti + to_air;
         match again {
             Some((block, elements)) => {
                 let signal = UplinkSignal { ue: number, first, prbs, power: 0.0 };
                 let block = Block { transmissions: block.transmissions + 1, ..block };
-                self.undecoded.push(
-                    tti + (GRANT_TO_AIR + AIR_TO_FEEDBACK),
-                    Sending { slot, signal, block, elements, context },
-                );
+                let due = air + self.access.timing.slot(air).again;
+                self.undecoded.push(due, Sending { slot, signal, block, elements, context, process });
             }
             None => {
-                let carried = carried(transport_block(Direction::Up, grant.mcs, Prbs(prbs)));
+                self.vacate(slot, process);
+                let carried = carried(self.access.block(Direction::Up, grant.mcs, Prbs(prbs)));
                 let news = BufferNews::Missed { granted: context.granted, carried };
-                self.reports.push(tti + (GRANT_TO_AIR + AIR_TO_DECISION), Report { slot, news });
+                self.reports.push(air + self.access.timing.block_to_decision, Report { slot, news });
             }
         }
     }
@@ -610,17 +649,18 @@ impl Uplink {
                 self.known[sending.slot as usize].update_margin(failed);
             }
             if failed {
-                self.undecoded.push(tti + AIR_TO_FEEDBACK, *sending);
+                self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
             } else {
                 self.figures.bytes += sending.block.size.0;
-                let Sending { slot, signal, elements, context, .. } = *sending;
+                let Sending { slot, signal, elements, context, process, .. } = *sending;
+                self.vacate(slot, process);
                 if self.requested {
                     let granted = context.granted;
                     let news = match elements.buffer {
                         Some(waiting) => BufferNews::Waited { waiting: quantised(waiting), granted },
                         None => BufferNews::Full { granted },
                     };
-                    self.reports.push(tti + AIR_TO_DECISION, Report { slot, news });
+                    self.reports.push(tti + self.access.timing.block_to_decision, Report { slot, news });
                 }
                 if let Some(headroom) = elements.headroom {
                     let known = &mut self.known[slot as usize];

@@ -1,22 +1,20 @@
 //! Link adaptation in the uplink: width and MCS of a grant.
 
+use crate::access::Access;
 use crate::phy::amc::steps::Steps;
 use crate::phy::amc::{self, Amc};
-use crate::phy::error_model;
-use crate::phy::tables::{cqi_below, mcs_of, transport_block};
+use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Mcs, Prbs};
 use airwnd_catalog::Choice;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
+use std::sync::Arc;
 
 /// The narrowest allocation, if one MCS serves all widths (ns-3 rr-ff-mac-scheduler.cc).
 pub const SMALLEST_SHARE: u16 = 3;
 /// The minimum block size for a grant with fitted widths: RLC's and PDCP's headers, a buffer status report, a power
 /// headroom report.
 const SMALLEST_BLOCK: Bytes = Bytes(8);
-/// The width of a grant to a UE without power headroom or sounding reports to fit one: the narrowest on which MCS 0
-/// carries [`SMALLEST_BLOCK`].
-const BLIND_WIDTH: u16 = 4;
 /// The PRBs over which the SINR thresholds of CQIs are computed: a narrow grant, whose short blocks need the highest
 /// SINR.
 const STEPS_WIDTH: Prbs = Prbs(3);
@@ -73,6 +71,10 @@ pub fn width(prbs: Prbs) -> Db {
 /// Maps the state of a link to the width and MCS of grants.
 #[derive(Clone, Debug)]
 pub struct Schemes {
+    access: Arc<Access>,
+    /// Width of a grant to a UE without power headroom or sounding reports to fit one: the narrowest on which MCS 0
+    /// carries [`SMALLEST_BLOCK`].
+    blind: u16,
     by_width: Option<ByWidth>,
 }
 
@@ -86,23 +88,32 @@ struct ByWidth {
 
 impl Schemes {
     /// The rule for a carrier of this width and blocks received according to the error model.
-    pub fn new(adaptation: UplinkAdaptation, errors: &error_model::Spec, carrier: Prbs) -> Schemes {
+    pub fn new(
+        adaptation: UplinkAdaptation,
+        receiver: &Arc<dyn ErrorModel>,
+        access: &Arc<Access>,
+    ) -> Schemes {
         let by_width = || {
-            let receiver = match errors {
-                error_model::Spec::NoErrors(_) => {
-                    error_model::Spec::MutualInformation(Default::default()).build()
-                }
-                model => model.build(),
-            };
-            let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into());
-            ByWidth::new(&*rule, carrier)
+            let rule = amc::Spec::BlockErrorTarget(Default::default()).build(receiver, access);
+            ByWidth::new(&*rule, access)
         };
-        Schemes { by_width: (adaptation == UplinkAdaptation::Headroom).then(by_width) }
+        Schemes::with((adaptation == UplinkAdaptation::Headroom).then(by_width), access)
     }
 
     /// One MCS for all widths.
-    pub fn for_carrier() -> Schemes {
-        Schemes { by_width: None }
+    pub fn for_carrier(access: &Arc<Access>) -> Schemes {
+        Schemes::with(None, access)
+    }
+
+    fn with(by_width: Option<ByWidth>, access: &Arc<Access>) -> Schemes {
+        let carries = |prbs: &u16| access.block(Direction::Up, Mcs(0), Prbs(*prbs)) >= SMALLEST_BLOCK;
+        let blind = (1..access.prbs.0).find(carries).unwrap_or(access.prbs.0);
+        Schemes { access: access.clone(), blind, by_width }
+    }
+
+    /// The transport block size of a grant.
+    pub fn block(&self, mcs: Mcs, prbs: Prbs) -> Bytes {
+        self.access.block(Direction::Up, mcs, prbs)
     }
 
     /// Whether widths are fitted to the UEs' power.
@@ -114,7 +125,7 @@ impl Schemes {
     pub fn mcs(&self, link: Link, prbs: Prbs) -> Option<Mcs> {
         match (link, &self.by_width) {
             (Link::Carrier(None) | Link::Headroom(None), _) => Some(Mcs(0)),
-            (Link::Carrier(Some(cqi)), _) => (cqi > Cqi::OUT_OF_RANGE).then(|| mcs_of(cqi)),
+            (Link::Carrier(Some(cqi)), _) => (cqi > Cqi::OUT_OF_RANGE).then(|| self.access.mcs_of(cqi)),
             (Link::Headroom(Some(density)), Some(by_width)) => by_width.mcs(density, width(prbs)),
             (Link::Headroom(Some(_)), None) => unreachable!("only fitted widths have densities"),
         }
@@ -123,15 +134,15 @@ impl Schemes {
     /// The narrowest grant of at most `most` PRBs that carries `wanted`, otherwise the one that carries the most;
     /// `None` if the UE is out of reach.
     pub fn fit(&self, link: Link, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
-        let blind = (BLIND_WIDTH.min(most), Mcs(0));
+        let blind = (self.blind.min(most), Mcs(0));
         match (link, &self.by_width) {
             (Link::Headroom(None), _) => Some(blind),
-            (Link::Headroom(Some(density)), Some(by_width)) => {
-                by_width.fit(density, wanted, most).or(density.headroom.is_none().then_some(blind))
-            }
+            (Link::Headroom(Some(density)), Some(by_width)) => by_width
+                .fit(&self.access, density, wanted, most)
+                .or(density.headroom.is_none().then_some(blind)),
             (Link::Carrier(_), _) => {
                 let mcs = self.mcs(link, Prbs(most))?;
-                let enough = |prbs: &u16| transport_block(Direction::Up, mcs, Prbs(*prbs)) >= wanted;
+                let enough = |prbs: &u16| self.block(mcs, Prbs(*prbs)) >= wanted;
                 Some(((SMALLEST_SHARE..most).find(enough).unwrap_or(most), mcs))
             }
             (Link::Headroom(Some(_)), None) => unreachable!("only fitted widths have densities"),
@@ -141,24 +152,22 @@ impl Schemes {
     /// PRBs and CQI of the narrowest grant to a link without interference.
     pub(crate) fn narrowest(&self, carrier: Db, density: Density) -> (Prbs, Cqi) {
         match &self.by_width {
-            None => (Prbs(SMALLEST_SHARE), sounded_cqi(carrier)),
-            Some(by_width) => match by_width.fit(density, SMALLEST_BLOCK, u16::MAX) {
+            None => (Prbs(SMALLEST_SHARE), sounded_cqi(&self.access, carrier)),
+            Some(by_width) => match by_width.fit(&self.access, density, SMALLEST_BLOCK, u16::MAX) {
                 Some((prbs, _)) => (Prbs(prbs), by_width.cqi(density, width(Prbs(prbs)))),
-                None => (Prbs(BLIND_WIDTH), Cqi::OUT_OF_RANGE),
+                None => (Prbs(self.blind), Cqi::OUT_OF_RANGE),
             },
         }
     }
 }
 
 impl ByWidth {
-    fn new(rule: &dyn Amc, carrier: Prbs) -> ByWidth {
+    fn new(rule: &dyn Amc, access: &Access) -> ByWidth {
+        let fits = |prbs: &u16| !access.precodes_uplink || is_transformable(*prbs);
         ByWidth {
             steps: Steps::new(rule, STEPS_WIDTH),
-            schemes: std::array::from_fn(|cqi| mcs_of(Cqi(cqi as u8))),
-            widths: (1..=carrier.0)
-                .filter(|prbs| is_transformable(*prbs))
-                .map(|prbs| (prbs, width(Prbs(prbs))))
-                .collect(),
+            schemes: std::array::from_fn(|cqi| access.mcs_of(Cqi(cqi as u8))),
+            widths: (1..=access.prbs.0).filter(fits).map(|prbs| (prbs, width(Prbs(prbs)))).collect(),
         }
     }
 
@@ -171,14 +180,14 @@ impl ByWidth {
         (cqi > Cqi::OUT_OF_RANGE).then(|| self.schemes[usize::from(cqi.0)])
     }
 
-    fn fit(&self, density: Density, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
+    fn fit(&self, access: &Access, density: Density, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
         let wanted = wanted.max(SMALLEST_BLOCK);
         let mut best = None;
         let mut carried = SMALLEST_BLOCK - Bytes(1);
         for (prbs, width) in self.widths.iter().take_while(|(prbs, _)| *prbs <= most) {
             // At maximum power, wider grants only lower the SINR.
             let Some(mcs) = self.mcs(density, *width) else { break };
-            let size = transport_block(Direction::Up, mcs, Prbs(*prbs));
+            let size = access.block(Direction::Up, mcs, Prbs(*prbs));
             if size > carried {
                 (best, carried) = (Some((*prbs, mcs)), size);
             }
@@ -209,19 +218,21 @@ fn shannon_gap() -> f64 {
 
 /// The CQI for a sounding signal. The SINR is quantised to eighths of a decibel, truncated towards zero, as in the
 /// scheduler interface of ns-3.
-pub(crate) fn sounded_cqi(sinr: Db) -> Cqi {
+pub(crate) fn sounded_cqi(access: &Access, sinr: Db) -> Cqi {
     let eighths = (sinr.0 * 8.0) as i32;
-    cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
+    access.cqi_below(libm::log2(1.0 + Db(f64::from(eighths) / 8.0).linear() / shannon_gap()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::error_model;
 
     fn schemes() -> Schemes {
+        let access = Arc::new(Access::lte(Prbs(50)));
         let receiver = error_model::Spec::MutualInformation(Default::default()).build();
-        let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into());
-        Schemes { by_width: Some(ByWidth::new(&*rule, Prbs(50))) }
+        let rule = amc::Spec::BlockErrorTarget(Default::default()).build(&receiver.into(), &access);
+        Schemes::with(Some(ByWidth::new(&*rule, &access)), &access)
     }
 
     fn link(ceiling: f64, headroom: f64) -> Link {
@@ -246,7 +257,7 @@ mod tests {
     #[test]
     fn a_grant_is_as_narrow_as_the_data_allows_and_no_wider_than_power_carries() {
         let schemes = schemes();
-        let size = |(prbs, mcs): (u16, Mcs)| transport_block(Direction::Up, mcs, Prbs(prbs));
+        let size = |(prbs, mcs): (u16, Mcs)| schemes.block(mcs, Prbs(prbs));
         let near = link(30.0, 20.0);
         let small = schemes.fit(near, Bytes(60), 50).unwrap();
         assert!(size(small) >= Bytes(60) && small.0 <= 2, "{small:?}");

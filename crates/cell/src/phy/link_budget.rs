@@ -10,9 +10,9 @@ pub const SUBCARRIERS_PER_PRB: f64 = 12.0;
 /// Thermal noise kT at 290 K in dBm per hertz, -173.98 rounded as link budgets do (and ns-3).
 pub const THERMAL_NOISE_DBM_PER_HERTZ: f64 = -174.0;
 
-/// The receiver's noise on one resource block: kT x 180 kHz, raised by the noise figure.
-pub fn noise_per_prb(noise_figure: Db) -> Dbm {
-    Dbm(THERMAL_NOISE_DBM_PER_HERTZ) + Db::from_linear(PRB_BANDWIDTH.0) + noise_figure
+/// The receiver's noise on one resource block of this bandwidth B: kTB, raised by the noise figure.
+pub fn noise_per_prb(noise_figure: Db, prb: Hertz) -> Dbm {
+    Dbm(THERMAL_NOISE_DBM_PER_HERTZ) + Db::from_linear(prb.0) + noise_figure
 }
 
 /// The power on one resource block of a transmitter that spreads `total` evenly over `blocks`.
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn noise_is_ktb_and_noise_figure() {
         // -174 + 10 log10(180e3) + 9 = -174 + 52.5527 + 9
-        assert!((noise_per_prb(Db(9.0)).0 + 112.4473).abs() < 1e-4);
+        assert!((noise_per_prb(Db(9.0), PRB_BANDWIDTH).0 + 112.4473).abs() < 1e-4);
     }
 
     #[test]

@@ -42,6 +42,22 @@ impl Cqi {
     pub const MAX: Cqi = Cqi(15);
 }
 
+/// Modulation and code rate of a transmission: all that an error model needs to know of an MCS.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scheme {
+    /// Modulation.
+    pub modulation: tables::Modulation,
+    /// Nominal code rate, 0 to 1: bits of the block with its CRC per coded bit.
+    pub rate: f64,
+}
+
+impl Scheme {
+    /// Information bits per modulation symbol.
+    pub fn efficiency(self) -> f64 {
+        f64::from(self.modulation.order()) * self.rate
+    }
+}
+
 /// A point in space; `z` is the height above ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Position {

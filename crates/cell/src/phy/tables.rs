@@ -1,26 +1,29 @@
 //! Tables of TS 36.213 and TS 36.212 for link adaptation.
 
-use super::{Cqi, Mcs, Prbs};
+use super::{Cqi, Mcs, Prbs, Scheme};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Hertz};
 
 /// Maximum resource allocation with a transport block size.
 pub const MAX_PRBS: Prbs = Prbs(110);
 
-/// A modulation of LTE's shared channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A modulation of the shared channels of LTE and NR.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Modulation {
     /// Two bits per symbol.
+    #[default]
     Qpsk,
     /// Four bits per symbol.
     Qam16,
     /// Six bits per symbol.
     Qam64,
+    /// Eight bits per symbol; in airwnd of NR only.
+    Qam256,
 }
 
 impl Modulation {
-    /// Every modulation, most robust first.
-    pub const ALL: [Modulation; 3] = [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64];
+    /// LTE's modulations, most robust first.
+    pub const LTE: [Modulation; 3] = [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64];
 
     /// Q_m, the coded bits per symbol.
     pub const fn order(self) -> u32 {
@@ -28,6 +31,7 @@ impl Modulation {
             Modulation::Qpsk => 2,
             Modulation::Qam16 => 4,
             Modulation::Qam64 => 6,
+            Modulation::Qam256 => 8,
         }
     }
 }
@@ -113,6 +117,12 @@ pub fn cqi_efficiency(cqi: Cqi) -> f64 {
 //= exception nominal-code-rate
 pub fn code_rate(mcs: Mcs) -> f64 {
     mcs_efficiency(mcs) / f64::from(modulation(Direction::Down, mcs).order())
+}
+
+/// Modulation and nominal code rate of an MCS, in the downlink.
+//= exception uplink-modulation
+pub fn scheme(mcs: Mcs) -> Scheme {
+    Scheme { modulation: modulation(Direction::Down, mcs), rate: code_rate(mcs) }
 }
 
 /// The highest CQI that is less efficient than `efficiency`; CQI 0 if there is none.

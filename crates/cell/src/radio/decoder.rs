@@ -1,5 +1,6 @@
 //! Decoding of transport blocks.
 
+use crate::access::Access;
 use crate::mac::Block;
 use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
 use crate::phy::{Mcs, Prbs, Sinr};
@@ -13,6 +14,7 @@ const LEAST_CACHED: usize = 128;
 /// The receivers' error model with a cache.
 pub(crate) struct Decoder {
     errors: Arc<dyn ErrorModel>,
+    access: Arc<Access>,
     known: Vec<Decoded>,
 }
 
@@ -28,8 +30,9 @@ struct Decoded {
 
 impl Decoder {
     /// The decoder of receivers in one of this many parts of the cells.
-    pub fn new(errors: Arc<dyn ErrorModel>, parts: usize) -> Decoder {
-        Decoder { errors, known: vec![Decoded::default(); (CACHED / parts).max(LEAST_CACHED)] }
+    pub fn new(errors: Arc<dyn ErrorModel>, access: &Arc<Access>, parts: usize) -> Decoder {
+        let known = vec![Decoded::default(); (CACHED / parts).max(LEAST_CACHED)];
+        Decoder { errors, access: access.clone(), known }
     }
 
     /// Receives a block over runs of PRBs, each with its SINR. Adds to the block's soft bits and returns the
@@ -52,7 +55,7 @@ impl Decoder {
             }
             _ => None,
         };
-        let transmission = Transmission { mcs: block.mcs, block: block.size, sinr };
+        let transmission = Transmission { scheme: self.access.scheme(block.mcs), block: block.size, sinr };
         block.soft = self.errors.receive(block.soft, &transmission);
         let error = self.errors.block_error(block.size, block.soft);
         if let Some((place, sinr)) = place {

@@ -3,14 +3,15 @@
 use super::gains::{Gains, Link};
 use super::on_air::Floor;
 use super::uplink::{Interference, UplinkSignal};
+use crate::access::Access;
 use crate::mac::sched::Rbgs;
+use crate::phy::Position;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
-use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
-use airwnd_units::{Hertz, Time, Tti};
+use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
 /// Links per direction with cached gains in all cells, and least number in a part of them: control channels, block and
 /// report use the same.
@@ -34,6 +35,7 @@ pub(super) struct Motions {
     motions: Vec<Motion>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
+    clock: SlotClock,
     /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
 }
@@ -60,8 +62,8 @@ struct Motion {
 }
 
 impl Motion {
-    fn at(&self, tti: Tti) -> Wavelengths {
-        let seconds = tti.start().as_secs() - self.since.as_secs();
+    fn at(&self, now: Time) -> Wavelengths {
+        let seconds = now.as_secs() - self.since.as_secs();
         Wavelengths {
             east: self.place.east + seconds * self.velocity.east,
             north: self.place.north + seconds * self.velocity.north,
@@ -99,7 +101,7 @@ impl MotionsShare<'_> {
 
 impl Motions {
     /// The motions of a setup's UEs; `None`: no fading.
-    pub fn of(setup: &RanSetup) -> Option<Motions> {
+    pub fn of(setup: &RanSetup, access: &Access) -> Option<Motions> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
@@ -120,6 +122,7 @@ impl Motions {
         Some(Motions {
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
+            clock: access.clock,
             frequency,
         })
     }
@@ -132,14 +135,15 @@ impl Motions {
     }
 
     fn at(&self, ue: usize, tti: Tti) -> Wavelengths {
-        self.motions[ue].at(tti)
+        self.motions[ue].at(self.clock.start(tti))
     }
 }
 
 impl LinkFading {
     /// The fading of a setup's links, none of which has been used yet, for receivers in one of this many parts of the
     /// cells; `None`: no fading.
-    pub fn of(setup: &RanSetup, prbs: Prbs, rbg_prbs: u16, parts: usize) -> Option<LinkFading> {
+    pub fn of(setup: &RanSetup, access: &Access, parts: usize) -> Option<LinkFading> {
+        let Access { prbs, rbg_prbs, prb_bandwidth, .. } = *access;
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
@@ -165,14 +169,14 @@ impl LinkFading {
         };
         let coarse = setup.radio.neighbours(setup.cells.len()).is_some();
         let links = |[own, interferers]: [&'static str; 2], frequency| Links {
-            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs)),
+            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs, prb_bandwidth)),
             interferers: coarse.then(|| {
-                let line = DelayLine::coarse(fading.taps(), prbs, Prbs(rbg_prbs));
+                let line = DelayLine::coarse(fading.taps(), prbs, prb_bandwidth, rbg_prbs);
                 direction(interferers, frequency, line)
             }),
         };
         Some(LinkFading {
-            rbg_prbs: rbg_prbs.into(),
+            rbg_prbs: rbg_prbs.0.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
             downlink: links(
@@ -486,9 +490,10 @@ mod tests {
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
-        let gains = Gains::new(&setup, Prbs(50));
-        let motions = Motions::of(&setup).unwrap();
-        let mut links = LinkFading::of(&setup, Prbs(50), 3, 1).unwrap();
+        let access = setup.access().unwrap();
+        let gains = Gains::new(&setup, &access);
+        let motions = Motions::of(&setup, &access).unwrap();
+        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let noise = noise(&gains);
         let alone = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
         let disturbed = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
@@ -512,9 +517,10 @@ mod tests {
     #[test]
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
-        let gains = Gains::new(&setup, Prbs(50));
-        let motions = Motions::of(&setup).unwrap();
-        let mut links = LinkFading::of(&setup, Prbs(50), 3, 1).unwrap();
+        let access = setup.access().unwrap();
+        let gains = Gains::new(&setup, &access);
+        let motions = Motions::of(&setup, &access).unwrap();
+        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let mut mean = |tti: u64| {
             let sinrs =
                 links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
@@ -532,9 +538,10 @@ mod tests {
     #[test]
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
-        let gains = Gains::new(&setup, Prbs(50));
-        let motions = Motions::of(&setup).unwrap();
-        let mut links = LinkFading::of(&setup, Prbs(50), 3, 1).unwrap();
+        let access = setup.access().unwrap();
+        let gains = Gains::new(&setup, &access);
+        let motions = Motions::of(&setup, &access).unwrap();
+        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let down =
             links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };

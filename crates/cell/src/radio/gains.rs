@@ -1,5 +1,6 @@
 //! Gains of links, as far as they depend on positions.
 
+use crate::access::Access;
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::{LinkGeometry, Propagation};
@@ -241,11 +242,11 @@ impl Share<'_> {
 }
 
 impl Gains {
-    pub fn new(setup: &RanSetup, prbs: Prbs) -> Gains {
+    pub fn new(setup: &RanSetup, access: &Access) -> Gains {
         let cells = setup.cells.len();
         let ue = |ue: &UeSite| Surroundings {
             position: ue.position,
-            noise: noise_per_prb(ue.noise_figure).milliwatts(),
+            noise: noise_per_prb(ue.noise_figure, access.prb_bandwidth).milliwatts(),
             neighbours: 0,
             far: 0.0,
             far_uplink: 0.0,
@@ -260,7 +261,7 @@ impl Gains {
                 .shadowing
                 .clone()
                 .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
-            cells: setup.cells.iter().map(|site| Mast::new(site, prbs)).collect(),
+            cells: setup.cells.iter().map(|site| Mast::new(site, access.prbs)).collect(),
             downlink_frequency: setup.carrier.downlink_frequency,
             uplink_frequency: setup.carrier.uplink_frequency,
             threshold: setup.radio.neighbours(cells),
@@ -273,7 +274,7 @@ impl Gains {
             cell_noise: setup
                 .cells
                 .iter()
-                .map(|cell| noise_per_prb(cell.noise_figure).milliwatts())
+                .map(|cell| noise_per_prb(cell.noise_figure, access.prb_bandwidth).milliwatts())
                 .collect(),
             all: Vec::new(),
         };

@@ -7,6 +7,7 @@ use crate::phy::propagation::LinkGeometry;
 use crate::phy::{Position, Prbs};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Metres};
+use std::sync::Arc;
 
 /// The receiver of a map.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +41,13 @@ impl RadioMap {
     /// Shadowing and fading are omitted because they are drawn per UE, not per position: the map shows medians. Its
     /// SINR is that of ns-3's RadioEnvironmentMapHelper.
     pub fn new(setup: &RanSetup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
-        let prbs: Prbs = setup.carrier.bandwidth.prbs();
+        let access = Arc::new(setup.access().expect("a scenario is checked before its map is drawn"));
+        let control = setup.power_control(&access);
+        let prbs = access.prbs;
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
-        let noise = noise_per_prb(listener.noise_figure).milliwatts();
-        let schemes = setup.uplink_schemes();
+        let noise = noise_per_prb(listener.noise_figure, access.prb_bandwidth).milliwatts();
+        let schemes = setup.uplink_schemes(&access);
         let points = x.len() * y.len();
         let mut map = RadioMap {
             sinr_db: Vec::with_capacity(points),
@@ -82,9 +85,9 @@ impl RadioMap {
                     frequency: setup.carrier.uplink_frequency,
                 };
                 let gain = mast.gain(here) - propagation.path_loss(&link);
-                let noise = noise_per_prb(mast.site.noise_figure);
+                let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);
-                let control = &setup.mac.power_control;
+                let control = &control;
                 let snr =
                     |prbs: Prbs| power_per_prb(control.total_power(prbs, loss, Db(0.0)), prbs) + gain - noise;
                 let density = Density::alone(control.headroom(Prbs(1), loss, Db(0.0)), snr(Prbs(1)));

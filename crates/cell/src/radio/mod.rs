@@ -16,13 +16,13 @@ mod receivers;
 mod reports;
 mod uplink;
 
+use crate::access::Access;
 use crate::crew::Crew;
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
-use crate::phy::error_model::{self, ErrorModel};
-use crate::phy::tables::rbg_size;
+use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
@@ -45,6 +45,8 @@ pub(crate) struct Radio {
     prbs: Prbs,
     rbg_prbs: u16,
     rbgs: u8,
+    /// PRBs that the last RBG lacks.
+    beyond: u16,
     amc: Box<dyn Amc>,
     errors: Arc<dyn ErrorModel>,
     gains: Gains,
@@ -108,29 +110,22 @@ impl Share<'_> {
 
 impl Radio {
     /// The channel of a setup. Transmissions are kept for `kept` TTIs for channel reports.
-    pub fn new(setup: &RanSetup, kept: u64) -> Radio {
-        let prbs = setup.carrier.bandwidth.prbs();
-        let rbg_prbs = rbg_size(prbs).0;
-        let errors: Arc<dyn ErrorModel> = setup.radio.error_model.build().into();
-        // Link adaptation assumes the receiver's error model; with an error-free one, mutual information.
-        let receiver = match &setup.radio.error_model {
-            error_model::Spec::NoErrors(_) => {
-                error_model::Spec::MutualInformation(Default::default()).build().into()
-            }
-            _ => errors.clone(),
-        };
-        let gains = Gains::new(setup, prbs);
-        let amc = setup.radio.amc.build(&receiver);
-        let fading =
-            Motions::of(setup).map(|motions| Faded { motions, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
+    pub fn new(setup: &RanSetup, access: &Arc<Access>, kept: u64) -> Radio {
+        let (prbs, rbg_prbs) = (access.prbs, access.rbg_prbs.0);
+        let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
+        let receiver = setup.radio.receiver();
+        let gains = Gains::new(setup, access);
+        let amc = setup.radio.amc.build(&receiver, access);
+        let fading = Motions::of(setup, access)
+            .map(|motions| Faded { motions, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
-        //= exception whole-groups-only
-        let rbgs = (prbs.0 / rbg_prbs) as u8;
+        let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
         Radio {
             prbs,
             rbg_prbs,
             rbgs,
+            beyond: (u16::from(rbgs) * rbg_prbs).saturating_sub(prbs.0),
             amc,
             errors,
             serving: (0..setup.ues.len()).map(strongest).collect(),
@@ -248,11 +243,8 @@ impl Radio {
     }
     /// The PRBs of a set of RBGs.
     pub fn prbs_of(&self, rbgs: Rbgs) -> Prbs {
-        Prbs(rbgs.count() as u16 * self.rbg_prbs)
-    }
-    /// PRBs of a whole RBG.
-    pub fn rbg_prbs(&self) -> Prbs {
-        Prbs(self.rbg_prbs)
+        let beyond = if rbgs.contains(self.rbgs - 1) { self.beyond } else { 0 };
+        Prbs(rbgs.count() as u16 * self.rbg_prbs - beyond)
     }
     /// PRBs of the carrier.
     pub fn prbs(&self) -> Prbs {
@@ -397,9 +389,10 @@ mod tests {
             ues: (0..UES).map(ue).collect(),
             seed: 1,
         };
-        let mut radio = Radio::new(&setup, 8);
+        let access = Arc::new(setup.access().unwrap());
+        let mut radio = Radio::new(&setup, &access, 8);
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
-        let mut receivers = Receivers::new(&setup, &radio, 0..setup.cells.len());
+        let mut receivers = Receivers::new(&setup, &access, &radio, 0..setup.cells.len());
         (0..setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));
         (radio, receivers)
     }

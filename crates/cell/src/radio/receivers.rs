@@ -6,12 +6,14 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
 use super::uplink::UplinkOnAir;
 use super::{Faded, Interference, Radio, UplinkSignal};
+use crate::access::Access;
 use crate::mac::Block;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::{Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The receivers in a range of cells: what they remember of the channel, which does not change results.
 pub(crate) struct Receivers {
@@ -28,7 +30,7 @@ pub(crate) struct Receivers {
 
 impl Receivers {
     /// The receivers of these cells of a setup.
-    pub fn new(setup: &RanSetup, radio: &Radio, cells: Range<usize>) -> Receivers {
+    pub fn new(setup: &RanSetup, access: &Arc<Access>, radio: &Radio, cells: Range<usize>) -> Receivers {
         let reports = |_| match radio.gains.are_complete() {
             true => Reports::by_pattern(radio.cells()),
             // The last place is that of a silent cell.
@@ -37,9 +39,9 @@ impl Receivers {
         let parts = radio.cells() / cells.len().max(1);
         Receivers {
             first: cells.start,
-            fading: LinkFading::of(setup, radio.prbs, radio.rbg_prbs, parts),
+            fading: LinkFading::of(setup, access, parts),
             reports: cells.map(reports).collect(),
-            decoder: Decoder::new(radio.errors.clone(), parts),
+            decoder: Decoder::new(radio.errors.clone(), access, parts),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
         }
     }
@@ -83,7 +85,7 @@ impl Receivers {
             let sinrs =
                 links.downlink((&radio.gains, motions), (ue, serving), floor, |cell| on_air[cell], radio.now);
             let width = usize::from(radio.rbg_prbs);
-            let used = rbgs.iter().flat_map(|group| &sinrs[usize::from(group) * width..][..width]);
+            let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
             self.runs.clear();
             self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;
@@ -230,7 +232,7 @@ impl Receivers {
         let (on_air, floor) = self.place_of(radio, cell, place, ue);
         let motions = radio.motions().expect("called for fading channels only");
         fading.downlink((&radio.gains, motions), (ue, cell), floor, |other| on_air[other], measured);
-        let scheduled = usize::from(radio.rbgs) * usize::from(radio.rbg_prbs);
+        let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
         &self.fading.insert(fading).sinrs()[..scheduled]
     }
 
@@ -253,8 +255,7 @@ impl Receivers {
             unreachable!("called for fading channels only")
         };
         let wideband = radio.amc.cqi(Sinr::Groups(&runs), prbs);
-        let groups =
-            links.sinrs()[..runs.len() - 1].chunks_exact(width).map(|prbs| steps.cqi(effective(prbs)));
+        let groups = links.sinrs()[..runs.len() - 1].chunks(width).map(|prbs| steps.cqi(effective(prbs)));
         let state = ChannelState::new(wideband, groups);
         self.runs = runs;
         (state, mean)
@@ -270,11 +271,11 @@ impl Receivers {
         for group in 0..radio.rbgs {
             let sinr = signal / radio.disturbance(floor, ue, cell, on_air, group);
             sum += sinr;
-            runs.push((Db::from_linear(sinr), Prbs(radio.rbg_prbs)));
+            runs.push((Db::from_linear(sinr), radio.prbs_of(Rbgs::one(group))));
         }
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
         let mean = Db::from_linear(sum / f64::from(radio.rbgs));
-        let beyond = radio.prbs.0 - u16::from(radio.rbgs) * radio.rbg_prbs;
+        let beyond = radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs);
         let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
         let group_cqi = |sinr: Db| radio.amc.cqi(Sinr::Flat(sinr), Prbs(radio.rbg_prbs));
         let report = if flat {

@@ -13,7 +13,7 @@ mod one_way;
 mod segmenter;
 pub mod um;
 
-pub use one_way::{Content, OneWay, PROCESSES};
+pub use one_way::{Content, OneWay};
 pub use segmenter::Returned;
 
 use airwnd_kernel::Key;

@@ -1,17 +1,11 @@
 //! One direction of a bearer: RLC at both ends.
 
 use super::{BearerEvents, BufferStatus, DropCause, Returned, Sdu, am, um};
+use crate::access::Timing;
 use crate::settings;
 use airwnd_links::aqm::{Backlog, QueueDisc};
-use airwnd_units::{Bytes, Span, Time, Tti};
+use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
-
-/// HARQ processes of a UE and direction (TS 36.213 §7).
-pub const PROCESSES: u8 = 8;
-
-/// Time from the start of a TTI until a UE has decoded its grants: three symbols of fourteen (TS 36.211 §6.7). Timers
-/// that a UE starts with a grant run that much longer.
-const CONTROL_REGION: Span = Span(Tti::SPAN.0 * 3 / 14);
 
 /// Content of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +34,14 @@ pub struct Acknowledged {
     tx: am::Tx,
     rx: am::Rx,
     /// PDUs on air, by HARQ process.
-    blocks: [am::Block; PROCESSES as usize],
+    blocks: Vec<am::Block>,
+    /// Time from the start of a slot until a UE has decoded its grants.
+    control_region: Span,
 }
 
 impl OneWay {
     /// Both entities in their initial state.
-    pub fn new(rlc: &settings::Rlc, queue: Box<dyn QueueDisc>) -> OneWay {
+    pub(crate) fn new(rlc: &settings::Rlc, timing: &Timing, queue: Box<dyn QueueDisc>) -> OneWay {
         let timer = rlc.discard_timer.span();
         match rlc.mode {
             settings::RlcMode::Um => {
@@ -55,7 +51,8 @@ impl OneWay {
                 params: rlc.am.clone(),
                 tx: am::Tx::new(rlc.am.clone(), queue).discarding(timer),
                 rx: am::Rx::new(rlc.am.clone()),
-                blocks: Default::default(),
+                blocks: (0..timing.processes).map(|_| am::Block::default()).collect(),
+                control_region: timing.control_region,
             })),
         }
     }
@@ -243,11 +240,11 @@ impl Acknowledged {
         reported: Option<BufferStatus>,
         events: &mut dyn BearerEvents,
     ) -> bool {
-        let Acknowledged { params, tx, rx, blocks } = self;
+        let Acknowledged { params, tx, rx, blocks, control_region } = self;
         let block = &mut blocks[process as usize];
         block.clear();
         let mut room = size;
-        let sent_at = if reported.is_some() { now + CONTROL_REGION } else { now };
+        let sent_at = if reported.is_some() { now + *control_region } else { now };
         let mut send_status = |block: &mut am::Block, room: Bytes| {
             let size = answered.send_status(sent_at, room, &mut block.status);
             block.has_status |= size.is_some();

@@ -17,7 +17,7 @@ use airwnd_kernel::Direction;
 use airwnd_links::link;
 use airwnd_network::{Duplex, OneWay, SharedMedium};
 use airwnd_tcp::Endpoint;
-use airwnd_units::{Bytes, Span, Time, Tti};
+use airwnd_units::{Bytes, Span, Time};
 
 impl Simulation<'_> {
     pub(crate) fn note(&mut self, now: Time, flow: u32, incident: Incident) {
@@ -127,7 +127,10 @@ impl Simulation<'_> {
             None => (Vec::new(), Vec::new()),
             Some(ran) => (
                 (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32))).collect(),
-                (0..).zip(ran.cell_figures()).map(|(cell, of)| cell_row(cell, &of, duration)).collect(),
+                (0..)
+                    .zip(ran.cell_figures())
+                    .map(|(cell, of)| cell_row(cell, &of, ran.clock().count(duration)))
+                    .collect(),
             ),
         };
         let media = self.network.media().iter().flat_map(|medium| medium_rows(medium, self.begin, duration));
@@ -165,7 +168,7 @@ impl Simulation<'_> {
                 (record.series.table(&ids), record.incidents.table(&ids), sockets)
             }
         };
-        let allocations = self.network.ran().and_then(Ran::allocations);
+        let allocations = self.network.ran().and_then(|ran| Some((ran.allocations()?, ran.clock())));
         let groups = self.groups.iter().map(|group| {
             let of_group = |completion: &&Completion| (group.first..group.end).contains(&completion.flow);
             let of_it: Vec<&Completion> = completions.iter().filter(of_group).collect();
@@ -189,7 +192,8 @@ impl Simulation<'_> {
             series,
             incidents,
             sockets,
-            allocations: allocations.map_or_else(Table::new, |rows| records::table_of(&rows, self.begin)),
+            allocations: allocations
+                .map_or_else(Table::new, |(rows, clock)| records::table_of(&rows, clock, self.begin)),
         }
     }
 
@@ -422,15 +426,14 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
     }
 }
 
-fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, measured: Span) -> CellRow {
-    let ttis = measured.0.div_ceil(Tti::SPAN.0) as f64;
-    let offered = ttis * f64::from(figures.prbs.0);
+fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, ttis: u64) -> CellRow {
+    let [offered, offered_up] = figures.shares.map(|share| ttis as f64 * share * f64::from(figures.prbs.0));
     let used = figures.downlink_prbs as f64;
     CellRow {
         cell,
         users: figures.users as u64,
         downlink_prb_use: used / offered,
-        uplink_prb_use: figures.uplink_prbs as f64 / offered,
+        uplink_prb_use: figures.uplink_prbs as f64 / offered_up,
         // Bits per PRB of 180 kHz and 1 ms.
         spectral_efficiency: (used > 0.0).then(|| figures.downlink_bytes as f64 * 8.0 / (used * 180.0)),
     }

@@ -236,7 +236,7 @@ impl<'t> Simulation<'t> {
         let begin = Time::ZERO + scenario.warmup;
         let mut ran = build::ran(scenario, seed)?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
-            ran.log_allocations(records::ttis(begin, window));
+            ran.log_allocations(records::ttis(ran.clock(), begin, window));
         }
         if let Some((threads, ran)) = records.threads.zip(ran.as_mut()) {
             let unavailable =

@@ -2,10 +2,10 @@
 
 use super::Simulation;
 use super::devices::{Links, Share, Taken, UeState};
-use airwnd_cell::{DOWNLINK_CROSSING, Ran, UeId};
+use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
-use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 
 /// Interval at which link shares are re-evaluated.
 const UPDATE: Span = Span::from_millis(10);
@@ -59,10 +59,11 @@ impl Simulation<'_> {
             self.update_links(now, &mut links);
         }
         let state = &mut links.ues[ue as usize];
-        let mut cell = None;
+        let (mut cell, mut crossing) = (None, Span::ZERO);
         if let Some(ran) = self.network.ran_mut() {
             state.whole_cell = state.whole_cell.or_else(|| ran.whole_cell(UeId(ue)));
             cell = Some(ran.cell_of(UeId(ue)).0);
+            crossing = ran.downlink_crossing();
         }
         let state = *state;
         let payload =
@@ -73,7 +74,7 @@ impl Simulation<'_> {
         if let Some(cell) = cell {
             let part = links.of_cells[usize::from(cell)].part(1.0, state.is_greedy);
             rate = payload(PER_SECOND * state.whole_cell.unwrap_or(0.0) * part, Bytes::ZERO);
-            behind = DOWNLINK_CROSSING;
+            behind = crossing;
         }
         let wait = self.until_next_ack(now, ue, behind, &links);
         let base_rtt = wait + self.base_rtt(now + wait, ue, &links);
@@ -131,7 +132,7 @@ impl Simulation<'_> {
                 // The cost of UEs that are not backlogged is counted in transport blocks, padding included.
                 let granted = Bytes(ran.downlink_blocks(UeId(ue)).bytes_sum);
                 let before = std::mem::replace(&mut state.granted, granted);
-                let grants = (granted - before).0 as f64 * Tti::SPAN.as_secs() / since.as_secs();
+                let grants = (granted - before).0 as f64 * ran.clock().slot().as_secs() / since.as_secs();
                 state.grants += gain(TAKEN_GAIN) * (grants - state.grants);
                 let share = &mut links.of_cells[usize::from(cell)];
                 if let Some(whole) = state.whole_cell.filter(|whole| modest > 0 && *whole > 0.0) {
@@ -182,13 +183,12 @@ impl Simulation<'_> {
             at += self.network.link(link).down.link().crossing(at, links.segment);
         }
         let wires = at.since(now);
-        if ran.is_none() {
-            return wires;
-        }
+        let Some(ran) = ran else { return wires };
         // Segments arrive at the UE at TTI boundaries, so the RTT is a whole number of TTIs.
         let whole = links.ues[ue as usize].whole_cell.unwrap_or(0.0);
         let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
-        Span((wires.0.div_ceil(Tti::SPAN.0) + blocks - 1) * Tti::SPAN.0) + DOWNLINK_CROSSING
+        let clock = ran.clock();
+        Span((clock.count(wires) + blocks - 1) * clock.slot().0) + ran.downlink_crossing()
     }
 }
 

@@ -8,12 +8,13 @@ pub(crate) mod best;
 mod delay;
 pub mod metric;
 
+use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::phy::tables::{mcs_of, transport_block};
 use crate::phy::{Cqi, Prbs};
 use airwnd_catalog::{Choice, family};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
+use std::sync::Arc;
 
 /// Downlink MAC scheduler.
 #[family(name = "sched", build = fn(grid: &Grid) -> Box<dyn Scheduler>)]
@@ -84,6 +85,8 @@ impl Rbgs {
 /// The carrier as a scheduler sees it.
 #[derive(Clone, Debug)]
 pub struct Grid {
+    /// Transport block sizes.
+    pub access: Arc<Access>,
     /// Number of RBGs that can be scheduled; PRBs beyond the last whole RBG are never used.
     pub rbgs: u8,
     /// PRBs per RBG.
@@ -98,7 +101,7 @@ impl Grid {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
         }
-        transport_block(Direction::Down, mcs_of(cqi), Prbs(groups as u16 * self.rbg_prbs.0))
+        self.access.block(Direction::Down, self.access.mcs_of(cqi), self.access.prbs_of(groups))
     }
 }
 
@@ -277,7 +280,12 @@ pub(crate) mod tests {
 
     /// A carrier of 15 PRBs: seven RBGs of two.
     pub(crate) fn grid() -> Grid {
-        let mut grid = Grid { rbgs: 7, rbg_prbs: Prbs(2), rate_by_cqi: [0.0; 16] };
+        let mut grid = Grid {
+            access: Arc::new(Access::lte(Prbs(15))),
+            rbgs: 7,
+            rbg_prbs: Prbs(2),
+            rate_by_cqi: [0.0; 16],
+        };
         grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block(Cqi(cqi as u8), 1).0 as f64 * 1000.0);
         grid
     }

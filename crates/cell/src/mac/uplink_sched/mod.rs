@@ -32,29 +32,42 @@ pub struct UplinkView {
 /// The carrier's PRBs, free or taken.
 #[derive(Clone, Copy, Debug)]
 pub struct FreePrbs {
-    taken: u128,
+    /// One bit per PRB.
+    taken: [u64; WORDS],
     prbs: u16,
 }
+
+/// Words of bits for 275 PRBs, the most of an NR carrier (TS 38.211 §4.4.2).
+const WORDS: usize = 5;
 
 impl FreePrbs {
     /// A carrier of `prbs` free PRBs.
     pub fn all(prbs: Prbs) -> Self {
-        FreePrbs { taken: 0, prbs: prbs.0 }
+        FreePrbs { taken: [0; WORDS], prbs: prbs.0 }
     }
     /// Number of PRBs of the carrier.
     pub fn carrier(self) -> u16 {
         self.prbs
     }
-    fn run(first: u16, prbs: u16) -> u128 {
-        ((1u128 << prbs) - 1) << first
+    /// The words of a run, each with the bits of the run in it.
+    fn run(first: u16, prbs: u16) -> impl Iterator<Item = (usize, u64)> {
+        let (mut next, end) = (u32::from(first), u32::from(first) + u32::from(prbs));
+        std::iter::from_fn(move || {
+            (next < end).then(|| {
+                let (word, bit) = (next / u64::BITS, next % u64::BITS);
+                let count = (end - next).min(u64::BITS - bit);
+                next += count;
+                (word as usize, (u64::MAX >> (u64::BITS - count)) << bit)
+            })
+        })
     }
     /// Whether a run is free.
-    pub fn contains(self, first: u16, prbs: u16) -> bool {
-        self.taken & Self::run(first, prbs) == 0
+    pub fn contains(&self, first: u16, prbs: u16) -> bool {
+        Self::run(first, prbs).all(|(word, bits)| self.taken[word] & bits == 0)
     }
     /// Takes a run.
     pub fn take(&mut self, first: u16, prbs: u16) {
-        self.taken |= Self::run(first, prbs);
+        Self::run(first, prbs).for_each(|(word, bits)| self.taken[word] |= bits);
     }
     /// First PRB of the first free run of this length.
     pub fn find(self, prbs: u16) -> Option<u16> {
@@ -62,18 +75,25 @@ impl FreePrbs {
     }
     /// Number of free PRBs.
     pub fn left(self) -> u16 {
-        self.prbs - self.taken.count_ones() as u16
+        self.prbs - self.taken.iter().map(|word| word.count_ones() as u16).sum::<u16>()
     }
     /// The length of the longest free run.
     pub fn longest(self) -> u16 {
-        // A run of n + 1 starts where two runs of n start at adjacent PRBs.
-        let mut runs = !self.taken & Self::run(0, self.prbs);
-        let mut length = 0;
-        while runs != 0 {
-            runs &= runs >> 1;
-            length += 1;
+        let (mut longest, mut length, mut prb) = (0, 0, 0);
+        while prb < self.prbs {
+            let bit = u32::from(prb) % u64::BITS;
+            let rest = self.taken[usize::from(prb) / u64::BITS as usize] >> bit;
+            let left = u64::BITS - bit;
+            let free = rest.trailing_zeros().min(left).min(u32::from(self.prbs - prb));
+            length += free as u16;
+            longest = longest.max(length);
+            prb += free as u16;
+            if free < left {
+                length = 0;
+                prb += (rest >> free).trailing_ones() as u16;
+            }
         }
-        length
+        longest
     }
 }
 
@@ -126,5 +146,32 @@ mod tests {
         free.take(0, 3);
         free.take(7, 8);
         assert_eq!((free.longest(), free.find(1)), (0, None));
+    }
+
+    #[test]
+    fn runs_are_those_of_a_list_of_prbs() {
+        let stream = airwnd_kernel::Stream::new(1, "runs");
+        for number in 0..300 {
+            let draws = stream.child(number);
+            let prbs = 1 + (275.0 * draws.at(0)) as u16;
+            let (mut free, mut list) = (FreePrbs::all(Prbs(prbs)), vec![true; prbs.into()]);
+            for step in 1..12 {
+                let first = (f64::from(prbs) * draws.at(2 * step)) as u16;
+                let count = 1 + (f64::from(prbs - first) * draws.at(2 * step + 1) * 0.3) as u16;
+                let count = count.min(prbs - first);
+                assert_eq!(
+                    free.contains(first, count),
+                    list[first.into()..][..count.into()].iter().all(|free| *free)
+                );
+                free.take(first, count);
+                list[first.into()..][..count.into()].fill(false);
+                let runs = list.split(|free| !free).map(<[bool]>::len);
+                let longest = runs.max().unwrap_or(0) as u16;
+                assert_eq!(free.longest(), longest, "{list:?}");
+                assert_eq!(usize::from(free.left()), list.iter().filter(|free| **free).count());
+                let place = list.windows(count.into()).position(|run| run.iter().all(|free| *free));
+                assert_eq!(free.find(count).map(usize::from), place);
+            }
+        }
     }
 }

@@ -4,9 +4,7 @@ use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched::averages::RateAverages;
 use crate::mac::uplink_adaptation::Schemes;
 use crate::phy::Prbs;
-use crate::phy::tables::transport_block;
 use airwnd_catalog::Params;
-use airwnd_kernel::Direction;
 use airwnd_units::Bytes;
 
 /// Proportional fair: UEs in order of the ratio of achievable rate to average throughput get the PRBs their data needs.
@@ -47,7 +45,7 @@ impl Pf {
 /// Bytes carried by a UE's best run of at most this many PRBs; zero if out of reach.
 fn block(ue: &UplinkView, most: u16, schemes: &Schemes) -> Bytes {
     let best = schemes.fit(ue.link, Bytes(u64::MAX), most);
-    best.map_or(Bytes::ZERO, |(prbs, mcs)| transport_block(Direction::Up, mcs, Prbs(prbs)))
+    best.map_or(Bytes::ZERO, |(prbs, mcs)| schemes.block(mcs, Prbs(prbs)))
 }
 
 impl UplinkScheduler for Pf {
@@ -101,8 +99,8 @@ mod tests {
     use crate::phy::Cqi;
 
     fn carried(ue: &UplinkView, prbs: u16) -> Bytes {
-        let mcs = Schemes::for_carrier().mcs(ue.link, Prbs(prbs)).unwrap();
-        transport_block(Direction::Up, mcs, Prbs(prbs))
+        let mcs = schemes().mcs(ue.link, Prbs(prbs)).unwrap();
+        schemes().block(mcs, Prbs(prbs))
     }
 
     fn user(slot: u16, buffer: u64, cqi: u8) -> UplinkView {
@@ -111,13 +109,17 @@ mod tests {
 
     fn serve(pf: &mut Pf, free: FreePrbs, users: &[UplinkView]) -> Vec<Share> {
         let mut shares = Vec::new();
-        pf.allocate(free, 0, users, &Schemes::for_carrier(), &mut shares);
+        pf.allocate(free, 0, users, &schemes(), &mut shares);
         let served = |share: &Share| {
             let ue = users.iter().find(|ue| ue.slot == share.slot).unwrap();
             (share.slot, carried(ue, share.prbs))
         };
         pf.on_served(&shares.iter().map(served).collect::<Vec<_>>());
         shares
+    }
+
+    fn schemes() -> Schemes {
+        Schemes::for_carrier(&std::sync::Arc::new(crate::access::Access::lte(Prbs(50))))
     }
 
     #[test]

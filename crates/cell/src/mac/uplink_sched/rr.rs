@@ -88,6 +88,10 @@ mod tests {
     use crate::phy::{Cqi, Prbs};
     use airwnd_units::Bytes;
 
+    fn schemes() -> Schemes {
+        Schemes::for_carrier(&std::sync::Arc::new(crate::access::Access::lte(Prbs(15))))
+    }
+
     #[test]
     fn runs_are_equal_and_the_turn_moves_when_the_carrier_is_full() {
         let users: Vec<UplinkView> = (0..7)
@@ -96,7 +100,7 @@ mod tests {
         let mut rr = Rr::new(Params {});
         let mut serve = |users: &[UplinkView]| {
             let mut shares = Vec::new();
-            rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &Schemes::for_carrier(), &mut shares);
+            rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &schemes(), &mut shares);
             shares.iter().map(|share| (share.slot, share.first, share.prbs)).collect::<Vec<_>>()
         };
         assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)]);

@@ -2,7 +2,7 @@
 
 use super::Amc;
 use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::tables::{cqi_below, mcs_efficiency, modulation, transport_block};
+use crate::access::Access;
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The UE raises the MCS as long as a downlink block over the reported resource blocks would fail with a probability of
 /// at most `target`. It reports the highest CQI that is less efficient than the last such MCS. TS 36.213 §7.2.3
 /// requires the highest CQI at 10 % itself. As in ns-3, a CQI is reported only once the MCS above its own is decodable
-/// too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers the error rate.
+/// too (CQI 15: once MCS 28 is), which costs up to one CQI and lowers the error rate. NR's CQIs follow the standard.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "TS 36.213 §7.2.3; Mezzavilla et al., A lightweight and accurate link abstraction model, MSWiM \
@@ -30,27 +30,31 @@ pub struct Params {
 pub struct BlockErrorTarget {
     target: f64,
     receiver: Arc<dyn ErrorModel>,
+    access: Arc<Access>,
 }
 
 impl BlockErrorTarget {
     /// A rule for UEs with the error model `receiver`.
-    pub fn new(params: Params, receiver: &Arc<dyn ErrorModel>) -> BlockErrorTarget {
-        BlockErrorTarget { target: params.target, receiver: receiver.clone() }
+    pub fn new(
+        params: Params,
+        receiver: &Arc<dyn ErrorModel>,
+        access: &Arc<Access>,
+    ) -> BlockErrorTarget {
+        BlockErrorTarget { target: params.target, receiver: receiver.clone(), access: access.clone() }
     }
 
     /// The highest MCS that meets the target, if any.
     pub fn fastest(&self, sinr: Sinr, blocks: Prbs) -> Option<Mcs> {
+        let access = &*self.access;
         let meets = |mcs: &Mcs| {
-            let block = transport_block(Direction::Down, *mcs, blocks);
-            self.receiver.first_block_error(&Transmission { mcs: *mcs, block, sinr }) <= self.target
+            let (scheme, block) = (access.scheme(*mcs), access.block(Direction::Down, *mcs, blocks));
+            self.receiver.first_block_error(&Transmission { scheme, block, sinr }) <= self.target
         };
         // With fading, each evaluation averages over many groups. Errors rise with the MCS within a modulation, but not
         // across modulations: with strong groups among weak ones, 64QAM may gain more from the strong ones than 16QAM
         // can.
-        let schemes: [Mcs; Mcs::MAX.0 as usize + 1] = std::array::from_fn(|index| Mcs(index as u8));
-        let order = |mcs: &Mcs| modulation(Direction::Down, *mcs);
         let mut fastest = None;
-        for alike in schemes.chunk_by(|a, b| order(a) == order(b)) {
+        for alike in access.schemes_by_modulation() {
             let met =
                 if alike.last().is_some_and(meets) { alike.len() } else { alike.partition_point(meets) };
             fastest = alike[..met].last().copied().or(fastest);
@@ -66,9 +70,7 @@ impl Amc for BlockErrorTarget {
     fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi {
         match self.fastest(sinr, blocks) {
             None => Cqi::OUT_OF_RANGE,
-            Some(Mcs::MAX) => Cqi::MAX,
-            //= exception strict-cqi
-            Some(mcs) => cqi_below(mcs_efficiency(mcs)),
+            Some(mcs) => self.access.cqi_of(mcs),
         }
     }
 }
@@ -77,11 +79,12 @@ impl Amc for BlockErrorTarget {
 mod tests {
     use super::*;
     use crate::phy::error_model;
+    use crate::phy::tables::{scheme, transport_block};
     use airwnd_units::Db;
 
     fn rule() -> BlockErrorTarget {
         let receiver = error_model::Spec::MutualInformation(Default::default()).build();
-        BlockErrorTarget::new(Params::default(), &receiver.into())
+        BlockErrorTarget::new(Params::default(), &receiver.into(), &Arc::new(Access::lte(Prbs(50))))
     }
 
     #[test]
@@ -114,7 +117,7 @@ mod tests {
             let channel = if number % 2 == 0 { Sinr::Groups(&groups) } else { Sinr::Flat(at(0)) };
             let meets = |mcs: &Mcs| {
                 let block = transport_block(Direction::Down, *mcs, Prbs(48));
-                let sent = Transmission { mcs: *mcs, block, sinr: channel };
+                let sent = Transmission { scheme: scheme(*mcs), block, sinr: channel };
                 rule.receiver.first_block_error(&sent) <= rule.target
             };
             let expected = Mcs::all().take_while(meets).last();

@@ -1,6 +1,7 @@
 //! Constant CQI reports.
 
 use super::{Amc, ErrorModel};
+use crate::access::Access;
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::Params;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct Fixed {
 
 impl Fixed {
     /// A rule that reports this CQI. The receiver's error model is not used.
-    pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>) -> Fixed {
+    pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>, _access: &Arc<Access>) -> Fixed {
         Fixed { cqi: Cqi(params.cqi) }
     }
 }
@@ -47,7 +48,7 @@ mod tests {
     fn the_mcs_is_the_same_on_any_channel() {
         let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
         for (cqi, mcs) in [(1, 0), (3, 4), (5, 8), (7, 12), (9, 16), (11, 20), (13, 24), (15, 28)] {
-            let rule = Fixed::new(Params { cqi }, &receiver);
+            let rule = Fixed::new(Params { cqi }, &receiver, &Arc::new(Access::lte(Prbs(50))));
             for sinr in [-20.0, 5.0, 40.0] {
                 assert_eq!(mcs_of(rule.cqi(Sinr::Flat(Db(sinr)), Prbs(50))).0, mcs);
             }

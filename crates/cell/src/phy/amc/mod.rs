@@ -4,11 +4,12 @@ pub mod steps;
 
 use super::error_model::ErrorModel;
 use super::{Cqi, Prbs, Sinr};
+use crate::access::Access;
 use airwnd_catalog::family;
 use std::sync::Arc;
 
 /// Link adaptation: the CQI that a UE reports for its channel.
-#[family(name = "amc", build = fn(receiver: &Arc<dyn ErrorModel>) -> Box<dyn Amc>)]
+#[family(name = "amc", build = fn(receiver: &Arc<dyn ErrorModel>, access: &Arc<Access>) -> Box<dyn Amc>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
     BlockErrorTarget(block_error_target::Params),
@@ -16,7 +17,7 @@ pub enum Spec {
     PiroEw2010(piro_ew2010::Params),
 }
 
-/// A mapping of a channel to a CQI, from which the MCS follows: [`super::tables::mcs_of`].
+/// A mapping of a channel to a CQI, from which the MCS follows: [`Access::mcs_of`].
 pub trait Amc: Send + Sync {
     /// The CQI for `blocks` resource blocks with the channel `sinr`: the whole bandwidth for a wideband report, one RBG
     /// for a sub-band report.

@@ -1,7 +1,7 @@
 //! Shannon capacity with an SINR gap.
 
 use super::{Amc, ErrorModel};
-use crate::phy::tables::cqi_below;
+use crate::access::Access;
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_units::Db;
@@ -33,17 +33,18 @@ pub struct Params {
 #[derive(Clone, Debug)]
 pub struct PiroEw2010 {
     gap: f64,
+    access: Arc<Access>,
 }
 
 impl PiroEw2010 {
     /// A rule with these parameters. The receiver's error model is not used.
-    pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>) -> PiroEw2010 {
-        PiroEw2010 { gap: -libm::log(5.0 * params.ber) / 1.5 }
+    pub fn new(params: Params, _receiver: &Arc<dyn ErrorModel>, access: &Arc<Access>) -> PiroEw2010 {
+        PiroEw2010 { gap: -libm::log(5.0 * params.ber) / 1.5, access: access.clone() }
     }
 
     /// The CQI of one resource block.
     pub fn block_cqi(&self, sinr: Db) -> Cqi {
-        cqi_below(libm::log2(1.0 + sinr.linear() / self.gap))
+        self.access.cqi_below(libm::log2(1.0 + sinr.linear() / self.gap))
     }
 }
 
@@ -60,7 +61,7 @@ mod tests {
 
     fn rule() -> PiroEw2010 {
         let receiver = error_model::Spec::MutualInformation(Default::default()).build();
-        PiroEw2010::new(Params::default(), &receiver.into())
+        PiroEw2010::new(Params::default(), &receiver.into(), &Arc::new(Access::lte(Prbs(50))))
     }
 
     #[test]

@@ -38,18 +38,20 @@ impl Steps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Access;
     use crate::phy::amc::Spec;
     use crate::phy::error_model;
 
     #[test]
     fn thresholds_reproduce_the_rule() {
         let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
+        let access = Access::lte(Prbs(50)).into();
         for spec in [
             Spec::BlockErrorTarget(Default::default()),
             Spec::PiroEw2010(Default::default()),
             Spec::Fixed(Default::default()),
         ] {
-            let rule = spec.build(&receiver);
+            let rule = spec.build(&receiver, &access);
             for blocks in [Prbs(2), Prbs(3), Prbs(50)] {
                 let steps = Steps::new(&*rule, blocks);
                 for hundredth in -2000..3500 {

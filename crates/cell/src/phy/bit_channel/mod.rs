@@ -17,9 +17,17 @@ pub const STEP: f64 = 0.25;
 /// Number of points of the grid.
 pub const POINTS: usize = 281;
 
+/// Information by grid point.
+fn information_of(modulation: Modulation) -> &'static [f64; POINTS] {
+    match INFORMATION.get(modulation as usize) {
+        Some(table) => table,
+        None => &crate::phy::nr::bit_channel::INFORMATION_256QAM,
+    }
+}
+
 /// The mutual information between a coded bit and its soft value, 0 to 1.
 pub fn information(modulation: Modulation, sinr: Db) -> f64 {
-    let table = &INFORMATION[modulation as usize];
+    let table = information_of(modulation);
     if sinr.0 < LOWEST {
         // Far below one, information is proportional to power.
         return table[0] * (sinr - Db(LOWEST)).linear();
@@ -29,7 +37,7 @@ pub fn information(modulation: Modulation, sinr: Db) -> f64 {
 
 /// The SINR at which a bit receives this information; the end of the grid for a full bit.
 pub fn sinr(modulation: Modulation, information: f64) -> Db {
-    let table = &INFORMATION[modulation as usize];
+    let table = information_of(modulation);
     let above = table.partition_point(|entry| *entry < information);
     if above == 0 {
         return Db(LOWEST) + Db::from_linear(information / table[0]);
@@ -54,7 +62,7 @@ fn interpolate(table: &[f64], sinr: Db) -> f64 {
 
 /// Computes the content of [`INFORMATION`] and [`BINARY_DISPERSION`].
 pub fn tabulate() -> ([[f64; POINTS]; 3], [f64; POINTS]) {
-    let tables = Modulation::ALL.map(|modulation| {
+    let tables = Modulation::LTE.map(|modulation| {
         let mut moments: [Moments; POINTS] =
             std::array::from_fn(|i| bit_channel(modulation, Db(LOWEST + STEP * i as f64)));
         // Near one, rounding errors of the quadrature exceed the growth from point to point.
@@ -135,8 +143,8 @@ mod tests {
     fn bit_interleaving_never_beats_shannon_and_higher_orders_need_more_power() {
         for half in -60..70 {
             let sinr = Db(f64::from(half) / 2.0);
-            let per_bit = Modulation::ALL.map(|modulation| information(modulation, sinr));
-            for (modulation, information) in Modulation::ALL.iter().zip(per_bit) {
+            let per_bit = Modulation::LTE.map(|modulation| information(modulation, sinr));
+            for (modulation, information) in Modulation::LTE.iter().zip(per_bit) {
                 let symbol = f64::from(modulation.order()) * information;
                 assert!(symbol <= libm::log2(1.0 + sinr.linear()) + 1e-6, "{modulation:?} {sinr:?}");
             }

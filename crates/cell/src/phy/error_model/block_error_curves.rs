@@ -3,9 +3,8 @@
 use super::segment::{block_error, with_all_crcs, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, upper_tail};
 use crate::phy::bit_channel::{information, sinr};
-use crate::phy::tables::{Modulation, code_rate, modulation};
+use crate::phy::tables::Modulation;
 use airwnd_catalog::Params;
-use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
 /// Block-error curves: block error rates of LTE's turbo code from link-level simulation, mapped by MIESM.
@@ -112,7 +111,7 @@ impl Size {
 impl BlockErrorCurves {
     /// A model with the simulated curves.
     pub fn new(params: Params) -> BlockErrorCurves {
-        BlockErrorCurves { params, sizes: Modulation::ALL.map(curves) }
+        BlockErrorCurves { params, sizes: Modulation::LTE.map(curves) }
     }
 
     /// The curve for code blocks of `size` bits, including their CRC, at a code rate.
@@ -163,15 +162,13 @@ fn curves(of: Modulation) -> Vec<Size> {
 
 impl ErrorModel for BlockErrorCurves {
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
-        let Transmission { mcs, block, sinr } = *transmission;
-        let coded = f64::from(with_crc(block)) / code_rate(mcs);
-        //= exception uplink-modulation
-        let modulation = modulation(Direction::Down, mcs);
-        let mean = sinr.mean(|sinr| information(modulation, sinr - self.params.loss));
+        let Transmission { scheme, block, sinr } = *transmission;
+        let coded = f64::from(with_crc(block)) / scheme.rate;
+        let mean = sinr.mean(|sinr| information(scheme.modulation, sinr - self.params.loss));
         SoftBits {
             coded: before.coded + coded,
             information: before.information + coded * mean,
-            mcs,
+            scheme,
             uncounted: None,
         }
     }
@@ -180,7 +177,7 @@ impl ErrorModel for BlockErrorCurves {
         if soft.information <= 0.0 {
             return 1.0;
         }
-        let modulation = modulation(Direction::Down, soft.mcs);
+        let modulation = soft.scheme.modulation;
         let rate = f64::from(with_all_crcs(block)) / soft.coded;
         //= exception combined-code-rate
         let (rate, mean) = without_repetition(modulation, rate, soft.information / soft.coded);
@@ -192,7 +189,8 @@ impl ErrorModel for BlockErrorCurves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::tables::transport_block;
+    use airwnd_kernel::Direction;
+    use crate::phy::tables::{code_rate, modulation, scheme, transport_block};
     use crate::phy::{Mcs, Prbs, Sinr};
     use proptest::prelude::*;
 
@@ -202,7 +200,7 @@ mod tests {
 
     fn sent(mcs: u8, prbs: u16, sinr: Sinr) -> Transmission {
         let block = transport_block(Direction::Down, Mcs(mcs), Prbs(prbs));
-        Transmission { mcs: Mcs(mcs), block, sinr }
+        Transmission { scheme: scheme(Mcs(mcs)), block, sinr }
     }
 
     /// The minimum SINR, in hundredths of a decibel, at which the n-th transmission fails with at most 10 %.
@@ -223,7 +221,7 @@ mod tests {
         for line in CURVES.lines().filter(|line| !line.starts_with('#')) {
             let number: Vec<f64> = line.split(',').map(|text| text.parse().expect("a number")).collect();
             let of =
-                Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[0]).expect("an order");
+                Modulation::LTE.into_iter().find(|of| f64::from(of.order()) == number[0]).expect("an order");
             let curve = model.curve(of, number[1] as u32, number[1] / number[2]);
             assert!((curve.half.0 - number[3]).abs() < 1e-9, "{line}: {curve:?}");
             assert!((curve.width.0 - number[4]).abs() < 1e-9, "{line}: {curve:?}");

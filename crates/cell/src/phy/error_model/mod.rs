@@ -3,7 +3,7 @@
 mod as_in_ns3;
 pub mod segment;
 
-use super::{Mcs, Sinr};
+use super::{Scheme, Sinr};
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
@@ -22,11 +22,11 @@ pub enum Spec {
 /// buffer (empty for a new block), stores the result, and passes it to [`ErrorModel::block_error`]:
 ///
 /// ```
-/// use airwnd_cell::phy::{Mcs, Sinr};
+/// use airwnd_cell::phy::{Mcs, Sinr, tables};
 /// use airwnd_cell::phy::error_model::{ErrorModel, SoftBits, Transmission, mutual_information};
 /// use airwnd_units::{Bytes, Db};
 /// let model = mutual_information::MutualInformation::new(Default::default());
-/// let sent = Transmission { mcs: Mcs(20), block: Bytes(2385), sinr: Sinr::Flat(Db(10.0)) };
+/// let sent = Transmission { scheme: tables::scheme(Mcs(20)), block: Bytes(2385), sinr: Sinr::Flat(Db(10.0)) };
 /// let first = model.receive(SoftBits::default(), &sent);
 /// let second = model.receive(first, &sent);
 /// assert!(model.block_error(sent.block, first) > 0.99);
@@ -48,8 +48,8 @@ pub trait ErrorModel: Send + Sync {
 /// One transmission of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission<'a> {
-    /// Modulation and coding scheme.
-    pub mcs: Mcs,
+    /// Modulation and code rate.
+    pub scheme: Scheme,
     /// Size of the transport block.
     pub block: Bytes,
     /// Channel of the transmission.
@@ -63,8 +63,8 @@ pub struct SoftBits {
     pub coded: f64,
     /// Mutual information between the bits sent and the soft values received, in bits.
     pub information: f64,
-    /// MCS of the latest transmission.
-    pub mcs: Mcs,
+    /// Modulation and code rate of the latest transmission.
+    pub scheme: Scheme,
     /// Information of the latest transmission that its count of coded bits leaves out; `None`: nothing was combined.
     /// Used by models that count in 16 bits like ns-3.
     pub uncounted: Option<f64>,

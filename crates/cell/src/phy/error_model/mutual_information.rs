@@ -2,11 +2,10 @@
 
 use super::segment::{decodes_all, segment, with_crc};
 use super::{ErrorModel, SoftBits, Transmission, as_in_ns3, upper_tail};
-use crate::phy::Mcs;
+use crate::phy::Scheme;
 use crate::phy::bit_channel::{binary_dispersion, information, sinr};
-use crate::phy::tables::{Modulation, code_rate, modulation};
+use crate::phy::tables::Modulation;
 use airwnd_catalog::{Choice, Params};
-use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db};
 
 /// Code block size used for the error probability.
@@ -85,10 +84,10 @@ impl MutualInformation {
         MutualInformation { params }
     }
 
-    /// SINR loss of the receiver for this MCS.
-    fn receiver_loss(&self, mcs: Mcs) -> Db {
-        let order = f64::from(modulation(Direction::Down, mcs).order());
-        let redundant_bits = order * (1.0 - code_rate(mcs));
+    /// SINR loss of the receiver for this modulation and code rate.
+    fn receiver_loss(&self, scheme: Scheme) -> Db {
+        let order = f64::from(scheme.modulation.order());
+        let redundant_bits = order * (1.0 - scheme.rate);
         Db(self.params.loss.0 + self.params.loss_per_redundant_bit.0 * redundant_bits)
     }
 
@@ -110,19 +109,17 @@ impl MutualInformation {
 
 impl ErrorModel for MutualInformation {
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits {
-        let Transmission { mcs, block, sinr } = *transmission;
-        let coded = f64::from(with_crc(block)) / code_rate(mcs);
-        //= exception uplink-modulation
-        let modulation = modulation(Direction::Down, mcs);
-        let loss = self.receiver_loss(mcs);
-        let information = sinr.mean(|sinr| information(modulation, sinr - loss));
+        let Transmission { scheme, block, sinr } = *transmission;
+        let coded = f64::from(with_crc(block)) / scheme.rate;
+        let loss = self.receiver_loss(scheme);
+        let information = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
         if self.params.sixteen_bits {
-            return as_in_ns3::receive(before, mcs, block, information);
+            return as_in_ns3::receive(before, scheme, block, information);
         }
         SoftBits {
             coded: before.coded + coded,
             information: before.information + coded * information,
-            mcs,
+            scheme,
             uncounted: None,
         }
     }
@@ -143,7 +140,7 @@ impl ErrorModel for MutualInformation {
         //= exception own-error-model: sizes at which code blocks are judged
         1.0 - match self.params.code_blocks {
             CodeBlocks::Own => decodes_all(segment(block), error),
-            CodeBlocks::Ns3 => decodes_all(as_in_ns3::segment(block, soft.mcs), error),
+            CodeBlocks::Ns3 => decodes_all(as_in_ns3::segment(block, soft.scheme), error),
         }
     }
 }
@@ -151,8 +148,9 @@ impl ErrorModel for MutualInformation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::tables::transport_block;
-    use crate::phy::{Prbs, Sinr};
+    use crate::phy::tables::{code_rate, scheme, transport_block};
+    use crate::phy::{Mcs, Prbs, Sinr};
+    use airwnd_kernel::Direction;
     use proptest::prelude::*;
 
     fn model() -> MutualInformation {
@@ -167,13 +165,13 @@ mod tests {
 
     fn first(model: &MutualInformation, mcs: u8, prbs: u16, sinr: f64) -> f64 {
         let block = transport_block(Direction::Down, Mcs(mcs), Prbs(prbs));
-        model.first_block_error(&Transmission { mcs: Mcs(mcs), block, sinr: Sinr::Flat(Db(sinr)) })
+        model.first_block_error(&Transmission { scheme: scheme(Mcs(mcs)), block, sinr: Sinr::Flat(Db(sinr)) })
     }
 
     /// The minimum SINR, in hundredths of a decibel, at which the n-th transmission fails with at most 10 %.
     fn needed(model: &MutualInformation, mcs: u8, block: Bytes, transmissions: usize) -> f64 {
         let error = |sinr: f64| {
-            let sent = Transmission { mcs: Mcs(mcs), block, sinr: Sinr::Flat(Db(sinr)) };
+            let sent = Transmission { scheme: scheme(Mcs(mcs)), block, sinr: Sinr::Flat(Db(sinr)) };
             let soft = (0..transmissions).fold(SoftBits::default(), |soft, _| model.receive(soft, &sent));
             model.block_error(block, soft)
         };
@@ -230,7 +228,7 @@ mod tests {
         // 100 PRB, MCS 28: 75376 + 24 bits at rate 0.925 are 81514 coded bits each time; the mean is unchanged.
         let model = model();
         let block = transport_block(Direction::Down, Mcs(28), Prbs(100));
-        let sent = Transmission { mcs: Mcs(28), block, sinr: Sinr::Flat(Db(12.0)) };
+        let sent = Transmission { scheme: scheme(Mcs(28)), block, sinr: Sinr::Flat(Db(12.0)) };
         let once = model.receive(SoftBits::default(), &sent);
         let four = (1..4).fold(once, |soft, _| model.receive(soft, &sent));
         assert!((once.coded - 75_400.0 / 0.925).abs() < 1e-6);
@@ -243,9 +241,9 @@ mod tests {
         let model = model();
         let block = transport_block(Direction::Down, Mcs(12), Prbs(12));
         let groups = [(Db(4.0), Prbs(3)), (Db(4.0), Prbs(9))];
-        let flat = model.first_block_error(&Transmission { mcs: Mcs(12), block, sinr: Sinr::Flat(Db(4.0)) });
+        let flat = model.first_block_error(&Transmission { scheme: scheme(Mcs(12)), block, sinr: Sinr::Flat(Db(4.0)) });
         let same =
-            model.first_block_error(&Transmission { mcs: Mcs(12), block, sinr: Sinr::Groups(&groups) });
+            model.first_block_error(&Transmission { scheme: scheme(Mcs(12)), block, sinr: Sinr::Groups(&groups) });
         assert!((flat - same).abs() < 1e-12);
     }
 
@@ -277,7 +275,7 @@ mod tests {
         // 36696 bits at rate 0.925 are 39671 coded bits: two transmissions count as 13806 with the information of
         // 79343, more than one bit each if a coded bit contributed more than 0.17. At 5 dB, where nothing can be
         // decoded, the first retransmission therefore succeeds.
-        let sent = Transmission { mcs: Mcs(28), block: Bytes(4587), sinr: Sinr::Flat(Db(5.0)) };
+        let sent = Transmission { scheme: scheme(Mcs(28)), block: Bytes(4587), sinr: Sinr::Flat(Db(5.0)) };
         for (sixteen_bits, expected) in [(false, 1.0), (true, 0.0)] {
             let model = MutualInformation::new(Params { sixteen_bits, ..Params::default() });
             let first = model.receive(SoftBits::default(), &sent);

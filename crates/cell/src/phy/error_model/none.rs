@@ -34,12 +34,13 @@ impl ErrorModel for NoErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::tables::scheme;
     use crate::phy::{Mcs, Sinr};
     use airwnd_units::Db;
 
     #[test]
     fn the_worst_channel_has_no_errors() {
-        let sent = Transmission { mcs: Mcs(28), block: Bytes(9422), sinr: Sinr::Flat(Db(-40.0)) };
+        let sent = Transmission { scheme: scheme(Mcs(28)), block: Bytes(9422), sinr: Sinr::Flat(Db(-40.0)) };
         assert_eq!(NoErrors.first_block_error(&sent), 0.0);
     }
 }

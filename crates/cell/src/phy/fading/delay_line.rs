@@ -2,8 +2,8 @@
 
 use super::Tap;
 use crate::phy::Prbs;
-use crate::phy::link_budget::PRB_BANDWIDTH;
 use airwnd_kernel::Stream;
+use airwnd_units::Hertz;
 use std::f64::consts::TAU;
 
 /// Sinusoids per tap. The fourth moment of a tap's amplitude is 2 - 1/16, Rayleigh's is 2. That of a gain, to which all
@@ -60,18 +60,18 @@ pub struct DelayLine {
 }
 
 impl DelayLine {
-    /// The delay line of `taps` over a carrier of this many PRBs.
-    pub fn new(taps: &[Tap], prbs: Prbs) -> DelayLine {
-        Self::with(taps, prbs, Prbs(1), SINUSOIDS)
+    /// The delay line of `taps` over a carrier of this many PRBs, each `prb` wide.
+    pub fn new(taps: &[Tap], prbs: Prbs, prb: Hertz) -> DelayLine {
+        Self::with(taps, prbs, prb, Prbs(1), SINUSOIDS)
     }
 
     /// A delay line of `taps` that is fast to compute: its gains are those at the centres of groups of `width` PRBs, and
     /// its taps have fewer sinusoids.
-    pub fn coarse(taps: &[Tap], prbs: Prbs, width: Prbs) -> DelayLine {
-        Self::with(taps, prbs, width, COARSE_SINUSOIDS)
+    pub fn coarse(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs) -> DelayLine {
+        Self::with(taps, prbs, prb, width, COARSE_SINUSOIDS)
     }
 
-    fn with(taps: &[Tap], prbs: Prbs, width: Prbs, sinusoids: usize) -> DelayLine {
+    fn with(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs, sinusoids: usize) -> DelayLine {
         let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
         let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / sinusoids as f64) as f32;
         let middle = f64::from(prbs.0 - 1) / 2.0;
@@ -79,8 +79,7 @@ impl DelayLine {
         let centre = move |group: u16| f64::from(group * width.0) + f64::from(width.0 - 1) / 2.0;
         let phases = || {
             taps.iter().flat_map(move |tap| {
-                (0..groups)
-                    .map(move |group| -TAU * (centre(group) - middle) * PRB_BANDWIDTH.0 * tap.delay.as_secs())
+                (0..groups).map(move |group| -TAU * (centre(group) - middle) * prb.0 * tap.delay.as_secs())
             })
         };
         let angle = |point: usize| TAU * point as f64 / POINTS as f64;
@@ -175,6 +174,7 @@ impl DelayLine {
 mod tests {
     use super::*;
     use crate::phy::fading::{Fading, epa, etu, eva};
+    use crate::phy::link_budget::PRB_BANDWIDTH;
 
     fn profiles() -> [(&'static str, Vec<Tap>); 3] {
         [
@@ -194,7 +194,7 @@ mod tests {
     fn coarse_gains_have_nearly_the_same_distribution() {
         // Exponential powers: mean 1, mean square 2; a tenth of them below 0.105.
         for (name, taps) in profiles() {
-            let gains = ensemble(&mut DelayLine::coarse(&taps, Prbs(50), Prbs(3)), 7, 4000);
+            let gains = ensemble(&mut DelayLine::coarse(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(3)), 7, 4000);
             let mean =
                 |value: &dyn Fn(f64) -> f64| gains.iter().map(|gain| value(*gain)).sum::<f64>() / 4000.0;
             assert!((mean(&|gain| gain) - 1.0).abs() < 0.05, "{name}");
@@ -206,8 +206,10 @@ mod tests {
     #[test]
     fn coarse_gains_are_those_at_the_centre_of_each_group() {
         let taps = &profiles()[1].1;
-        let (mut fine, mut coarse) =
-            (DelayLine::new(taps, Prbs(50)), DelayLine::coarse(taps, Prbs(50), Prbs(3)));
+        let (mut fine, mut coarse) = (
+            DelayLine::new(taps, Prbs(50), PRB_BANDWIDTH),
+            DelayLine::coarse(taps, Prbs(50), PRB_BANDWIDTH, Prbs(3)),
+        );
         // The same waves for both: a single one per tap.
         (fine.sinusoids_per_tap, coarse.sinusoids_per_tap) = (1, 1);
         coarse.amplitudes.clone_from(&fine.amplitudes);
@@ -236,7 +238,7 @@ mod tests {
         // Powers are exponential with mean 1 and mean square 2. The maximum distance between the distributions of 4000
         // draws exceeds 1.63 / sqrt(4000) = 0.0258 with a probability of 1 % (Kolmogorov).
         for (name, taps) in profiles() {
-            let mut gains = ensemble(&mut DelayLine::new(&taps, Prbs(50)), 7, 4000);
+            let mut gains = ensemble(&mut DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH), 7, 4000);
             gains.sort_by(f64::total_cmp);
             let count = gains.len() as f64;
             let mean = gains.iter().sum::<f64>() / count;
@@ -257,7 +259,7 @@ mod tests {
         // Over 1000 wavelengths about 2000 gains are independent: the mean is within 0.07 of one (3 standard errors),
         // and closer when averaged over the PRBs of the wider profiles.
         for (name, taps) in profiles() {
-            let mut line = DelayLine::new(&taps, Prbs(50));
+            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH);
             let (sinusoids, mut gains) = (link(&line, 5), vec![0.0; 50]);
             let mut sum = 0.0;
             for step in 0..10_000 {
@@ -271,7 +273,7 @@ mod tests {
     #[test]
     fn taps_have_clarkes_autocorrelation() {
         // E[h(x) h*(x + d)] = J0(2 pi d), d in wavelengths; the standard error of 20 000 links is 0.007
-        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
+        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6), PRB_BANDWIDTH);
         let start = Wavelengths { east: 100.0, north: -7.0 };
         for distance in [0.0, 0.1, 0.25, 0.3827, 0.6, 1.0, 2.0] {
             let (mut real, mut imaginary) = (0.0, 0.0);
@@ -295,7 +297,7 @@ mod tests {
     #[test]
     fn the_level_crossing_rate_is_rices() {
         // sqrt(2 pi) rho exp(-rho^2) upward crossings per wavelength, rho = 1: 0.922 (Rice 1948)
-        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6));
+        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6), PRB_BANDWIDTH);
         let (sinusoids, mut gains) = (link(&line, 9), vec![0.0; 6]);
         let (mut crossings, mut above) = (0, true);
         for step in 0..60_000 {
@@ -311,7 +313,7 @@ mod tests {
     fn frequency_correlation_follows_the_delays() {
         // E[H(f) H*(f + d)] = sum of p exp(2 pi i d tau) over the taps; the standard error of 4000 links is 0.016
         for (name, taps) in profiles() {
-            let mut line = DelayLine::new(&taps, Prbs(50));
+            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH);
             let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
             let mut gains = vec![0.0; 50];
             let mut correlation = [(0.0, 0.0); 50];
@@ -340,7 +342,7 @@ mod tests {
 
     #[test]
     fn links_fade_independently() {
-        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6));
+        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6), PRB_BANDWIDTH);
         let links = [link(&line, 1), link(&line, 2)];
         let mut gains = vec![0.0; 6];
         let mut product = 0.0;
@@ -358,7 +360,7 @@ mod tests {
 
     #[test]
     fn gains_do_not_depend_on_earlier_queries() {
-        let mut line = DelayLine::new(&profiles()[2].1, Prbs(100));
+        let mut line = DelayLine::new(&profiles()[2].1, Prbs(100), PRB_BANDWIDTH);
         let links = [link(&line, 1), link(&line, 2)];
         let mut gains = vec![0.0; 100];
         let mut bits = |index: usize, tti: u32| {
@@ -376,7 +378,7 @@ mod tests {
     fn a_delay_turns_the_phase_over_the_carrier() {
         // Two equal paths 1 us apart cancel where the frequency times the delay is an integer plus one half: the gain
         // over the carrier has a period of 1 MHz, 5.56 PRBs, and is 1 + cos(2 pi f tau + phase).
-        let mut line = DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50));
+        let mut line = DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50), PRB_BANDWIDTH);
         let sinusoids = link(&line, 3);
         let mut gains = vec![0.0; 50];
         line.gains(&sinusoids, Wavelengths::east(1.0), &mut gains);
@@ -391,7 +393,7 @@ mod tests {
 
     #[test]
     fn sines_have_the_precision_of_their_table() {
-        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6));
+        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6), PRB_BANDWIDTH);
         let mut stream = Stream::new(1, "phases");
         for _ in 0..10_000 {
             let phase = stream.next_u64() as u32;

@@ -38,8 +38,18 @@ pub struct SoftBits {
 impl SoftBits {
     /// The soft buffer after one more transmission of `coded` bits (G of TS 38.212 §5.4.2.1) over all PRBs and layers.
     pub fn receive(self, combining: Combining, modulation: Modulation, coded: u32, sinr: Sinr) -> SoftBits {
+        self.receive_mean(combining, modulation, coded, sinr.mean(|sinr| information(modulation, sinr)))
+    }
+
+    /// The same for a transmission whose coded bits carry `mean` information each.
+    pub fn receive_mean(
+        self,
+        combining: Combining,
+        modulation: Modulation,
+        coded: u32,
+        mean: f64,
+    ) -> SoftBits {
         let coded = f64::from(coded);
-        let mean = sinr.mean(|sinr| information(modulation, sinr));
         match combining {
             Combining::Chase if self.coded > 0.0 => {
                 let flat = |mean| super::bit_channel::sinr(modulation, mean).linear();

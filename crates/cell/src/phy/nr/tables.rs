@@ -1,31 +1,7 @@
 //! MCS and CQI tables of TS 38.214.
 
+pub use crate::phy::tables::Modulation;
 use crate::phy::{Cqi, Mcs};
-
-/// A modulation of NR's shared channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Modulation {
-    /// Two bits per symbol.
-    Qpsk,
-    /// Four bits per symbol.
-    Qam16,
-    /// Six bits per symbol.
-    Qam64,
-    /// Eight bits per symbol.
-    Qam256,
-}
-
-impl Modulation {
-    /// Q_m, the coded bits per symbol.
-    pub const fn order(self) -> u32 {
-        match self {
-            Modulation::Qpsk => 2,
-            Modulation::Qam16 => 4,
-            Modulation::Qam64 => 6,
-            Modulation::Qam256 => 8,
-        }
-    }
-}
 
 /// A code rate in units of 1 / 2048: the tables have multiples of 1 / 2048.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,9 @@
 //! Tests of both entities together, with losses and delays between them.
 
 use super::{Conduct, Params, Pdu, Rx, Status, Tx, WINDOW};
+use crate::access::Timing;
 use crate::rlc::tests::{packet, queue};
-use crate::rlc::{BufferStatus, Content, DropCause, OneWay, PROCESSES, Sdu};
+use crate::rlc::{BufferStatus, Content, DropCause, OneWay, Sdu};
 use crate::settings::{Rlc, RlcMode};
 use airwnd_units::{Bytes, Tti};
 use proptest::prelude::*;
@@ -48,7 +49,7 @@ struct Bearer {
 impl Bearer {
     fn new(params: Params) -> Bearer {
         let rlc = Rlc { mode: RlcMode::Am, am: params, ..Rlc::default() };
-        let way = || OneWay::new(&rlc, queue(Bytes(1 << 40)));
+        let way = || OneWay::new(&rlc, &Timing::lte(), queue(Bytes(1 << 40)));
         Bearer {
             ways: [way(), way()],
             air: Default::default(),
@@ -83,7 +84,7 @@ impl Bearer {
                 continue;
             }
             // A process is free again when its block has arrived.
-            let process = (tti % u64::from(PROCESSES)) as u8;
+            let process = (tti % u64::from(Timing::lte().processes)) as u8;
             let content = own.transmit(now, Bytes(slot.grants[way]), process, other, reported, &mut events);
             if let (Some(content), Chance::Late(ttis)) = (content, slot.chances[way]) {
                 self.air[way].push_back((tti + 1 + u64::from(ttis), content));

@@ -1,61 +1,17 @@
-//! Mutual information of a coded bit of NR's modulations.
-//!
-//! Up to 64QAM the constellations are LTE's, and so are the tables; 256QAM has its own, computed by the same
-//! quadrature, which the tests contain.
+//! Mutual information of a coded bit of 256QAM, computed by the quadrature that the tests contain. Up to 64QAM NR's
+//! constellations are LTE's (TS 38.211 §5.1), and so are the tables.
 
 mod table;
 
-use super::tables::Modulation;
-use crate::phy::bit_channel::{self, LOWEST, POINTS, STEP};
-use crate::phy::tables::Modulation as Lte;
-use airwnd_units::Db;
-
-use table::INFORMATION_256QAM;
-
-/// The modulation of LTE with the same constellation; `None` for 256QAM.
-//= TS 38.211 §5.1
-fn lte(of: Modulation) -> Option<Lte> {
-    match of {
-        Modulation::Qpsk => Some(Lte::Qpsk),
-        Modulation::Qam16 => Some(Lte::Qam16),
-        Modulation::Qam64 => Some(Lte::Qam64),
-        Modulation::Qam256 => None,
-    }
-}
-
-/// The mutual information between a coded bit and its soft value, 0 to 1.
-pub fn information(of: Modulation, sinr: Db) -> f64 {
-    if let Some(lte) = lte(of) {
-        return bit_channel::information(lte, sinr);
-    }
-    let table = &INFORMATION_256QAM;
-    if sinr.0 < LOWEST {
-        // far below one, information is proportional to power
-        return table[0] * (sinr - Db(LOWEST)).linear();
-    }
-    let place = ((sinr.0 - LOWEST) / STEP).min((POINTS - 1) as f64);
-    let row = (place as usize).min(POINTS - 2);
-    table[row] + (place - row as f64) * (table[row + 1] - table[row])
-}
-
-/// The SINR at which a bit receives this information; the end of the grid, 40 dB, for a full bit.
-pub fn sinr(of: Modulation, information: f64) -> Db {
-    if let Some(lte) = lte(of) {
-        return bit_channel::sinr(lte, information);
-    }
-    let table = &INFORMATION_256QAM;
-    let above = table.partition_point(|entry| *entry < information);
-    if above == 0 {
-        return Db(LOWEST) + Db::from_linear(information / table[0]);
-    }
-    let Some(end) = table.get(above) else { return Db(LOWEST + STEP * (POINTS - 1) as f64) };
-    let start = table[above - 1];
-    Db(LOWEST + STEP * ((above - 1) as f64 + (information - start) / (end - start)))
-}
+pub use crate::phy::bit_channel::{information, sinr};
+pub use table::INFORMATION_256QAM;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::bit_channel::{self, LOWEST, POINTS, STEP};
+    use crate::phy::tables::Modulation;
+    use airwnd_units::Db;
 
     /// Information of a bit of Gray-mapped square QAM with `levels` amplitudes per dimension: the sum of
     /// [`crate::phy::bit_channel`], with its step and range.
@@ -115,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_quadrature_gives_the_tables_of_lte() {
-        for (levels, modulation) in [(2, Lte::Qpsk), (4, Lte::Qam16), (8, Lte::Qam64)] {
+        for (levels, modulation) in [(2, Modulation::Qpsk), (4, Modulation::Qam16), (8, Modulation::Qam64)] {
             for quarter in (-100..120).step_by(7) {
                 let sinr = Db(STEP * f64::from(quarter));
                 let difference = quadrature(levels, sinr) - bit_channel::information(modulation, sinr);

@@ -1,0 +1,204 @@
+//! Radio access technology: what the cells, their UEs and the schedulers take as given. Timing, MCSs and CQIs, transport
+//! block sizes, the carrier's resource blocks.
+
+mod timing;
+
+use crate::phy::link_budget::PRB_BANDWIDTH;
+use crate::phy::tables::{
+    cqi_below, cqi_efficiency, mcs_efficiency, mcs_of, rbg_size, scheme, transport_block,
+};
+use crate::phy::{Cqi, Mcs, Prbs, Scheme};
+use crate::settings::Carrier;
+use airwnd_catalog::family;
+use airwnd_kernel::Direction;
+use airwnd_units::{Bytes, Hertz, SlotClock};
+
+pub(crate) use timing::Timing;
+
+/// CQIs, with CQI 0.
+const CQIS: usize = Cqi::MAX.0 as usize + 1;
+
+/// Highest carrier frequency of LTE.
+// The bands of TS 36.101 §5.5 end at 5.925 GHz.
+const HIGHEST_LTE: Hertz = Hertz(6e9);
+
+/// Radio access technology of all cells and UEs.
+#[family(name = "access")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    Lte(lte::Params),
+    Nr(nr::Params),
+}
+
+impl Spec {
+    /// Builds the access on a carrier.
+    ///
+    /// # Errors
+    /// The key of the carrier at fault and a message, if the access does not have this carrier.
+    pub fn on(&self, carrier: &Carrier) -> Result<Access, (&'static str, String)> {
+        match self {
+            Spec::Lte(_) => {
+                let Some(prbs) = carrier.bandwidth.lte_prbs() else {
+                    let word = carrier.bandwidth.word();
+                    return Err(("bandwidth", format!("LTE has no carrier of {word}; NR has: radio.access")));
+                };
+                for (key, frequency) in [
+                    ("downlink_frequency", carrier.downlink_frequency),
+                    ("uplink_frequency", carrier.uplink_frequency),
+                ] {
+                    if frequency > HIGHEST_LTE {
+                        return Err((key, format!("{frequency} is above {HIGHEST_LTE}, where LTE ends")));
+                    }
+                }
+                Ok(Access::lte(prbs))
+            }
+            Spec::Nr(params) => params.access(carrier),
+        }
+    }
+}
+
+/// A radio access on a carrier.
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub(crate) timing: Timing,
+    pub(crate) clock: SlotClock,
+    /// PRBs of the carrier.
+    pub(crate) prbs: Prbs,
+    /// PRBs of an RBG.
+    pub(crate) rbg_prbs: Prbs,
+    /// RBGs that can be scheduled.
+    pub(crate) rbgs: u8,
+    /// Bandwidth of a PRB.
+    pub(crate) prb_bandwidth: Hertz,
+    /// Whether the uplink's DFT limits the widths of grants.
+    //= TS 36.211 §5.3.3
+    pub(crate) precodes_uplink: bool,
+    /// MCSs with a code rate of their own, lowest first, and their modulation and rate.
+    mcss: Vec<Mcs>,
+    schemes: Vec<Scheme>,
+    /// Information bits per symbol, by CQI.
+    cqi_efficiencies: [f64; CQIS],
+    /// The highest MCS that is not more efficient than each CQI.
+    mcs_by_cqi: [Mcs; CQIS],
+    /// The CQI that a UE reports if it can decode up to this MCS.
+    cqi_by_mcs: Vec<Cqi>,
+    /// Transport block sizes in bytes, `[mcs * (PRBs + 1) + prbs]`, by kind of slot: whole, then special.
+    downlink: Vec<Vec<u32>>,
+    uplink: Vec<u32>,
+}
+
+impl Access {
+    /// LTE on a carrier of this many PRBs.
+    pub fn lte(prbs: Prbs) -> Access {
+        let rbg_prbs = rbg_size(prbs);
+        let sizes = |direction| {
+            let row = move |mcs: Mcs| {
+                (0..=prbs.0).map(move |prbs| transport_block(direction, mcs, Prbs(prbs)).0 as u32)
+            };
+            Mcs::all().flat_map(row).collect()
+        };
+        Access {
+            timing: Timing::lte(),
+            clock: SlotClock::LTE,
+            prbs,
+            rbg_prbs,
+            //= exception whole-groups-only
+            rbgs: (prbs.0 / rbg_prbs.0) as u8,
+            prb_bandwidth: PRB_BANDWIDTH,
+            precodes_uplink: true,
+            mcss: Mcs::all().collect(),
+            schemes: Mcs::all().map(scheme).collect(),
+            cqi_efficiencies: std::array::from_fn(|cqi| cqi_efficiency(Cqi(cqi as u8))),
+            mcs_by_cqi: std::array::from_fn(|cqi| mcs_of(Cqi(cqi as u8))),
+            //= exception strict-cqi
+            cqi_by_mcs: Mcs::all()
+                .map(|mcs| if mcs == Mcs::MAX { Cqi::MAX } else { cqi_below(mcs_efficiency(mcs)) })
+                .collect(),
+            downlink: vec![sizes(Direction::Down)],
+            uplink: sizes(Direction::Up),
+        }
+    }
+
+    /// The MCSs with a code rate of their own, lowest first.
+    pub fn schemes(&self) -> impl Iterator<Item = Mcs> + '_ {
+        self.mcss.iter().copied()
+    }
+
+    /// The same in groups with one modulation.
+    pub fn schemes_by_modulation(&self) -> impl Iterator<Item = &[Mcs]> {
+        self.mcss.chunk_by(|a, b| self.scheme(*a).modulation == self.scheme(*b).modulation)
+    }
+
+    /// Modulation and code rate of an MCS.
+    pub fn scheme(&self, mcs: Mcs) -> Scheme {
+        self.schemes[usize::from(mcs.0)]
+    }
+
+    /// The highest MCS that is not more efficient than a CQI; MCS 0 for CQI 0.
+    pub fn mcs_of(&self, cqi: Cqi) -> Mcs {
+        self.mcs_by_cqi[usize::from(cqi.0)]
+    }
+
+    /// The CQI that a UE reports if it can decode up to this MCS.
+    pub fn cqi_of(&self, fastest: Mcs) -> Cqi {
+        self.cqi_by_mcs[usize::from(fastest.0)]
+    }
+
+    /// The highest CQI that is less efficient than `efficiency`; CQI 0 if there is none.
+    pub fn cqi_below(&self, efficiency: f64) -> Cqi {
+        let below = (1..=Cqi::MAX.0).take_while(|cqi| self.cqi_efficiencies[usize::from(*cqi)] < efficiency);
+        Cqi(below.last().unwrap_or(Cqi::OUT_OF_RANGE.0))
+    }
+
+    /// The transport block size of an MCS on this many PRBs of a whole slot; zero on none. Panics beyond the carrier.
+    pub fn block(&self, direction: Direction, mcs: Mcs, prbs: Prbs) -> Bytes {
+        match direction {
+            Direction::Down => self.block_in(0, mcs, prbs),
+            Direction::Up => self.size(&self.uplink, mcs, prbs),
+        }
+    }
+
+    /// The same in the downlink in a kind of slot: 0 for whole slots, 1 for special ones.
+    pub fn block_in(&self, kind: u8, mcs: Mcs, prbs: Prbs) -> Bytes {
+        self.size(&self.downlink[usize::from(kind)], mcs, prbs)
+    }
+
+    fn size(&self, sizes: &[u32], mcs: Mcs, prbs: Prbs) -> Bytes {
+        let row = usize::from(self.prbs.0) + 1;
+        Bytes(sizes[usize::from(mcs.0) * row..][..row][usize::from(prbs.0)].into())
+    }
+
+    /// PRBs of this many RBGs, at most those of the carrier.
+    pub fn prbs_of(&self, rbgs: u32) -> Prbs {
+        Prbs((rbgs as u16 * self.rbg_prbs.0).min(self.prbs.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::tables;
+
+    #[test]
+    fn lte_has_the_tables_of_the_standard() {
+        for prbs in [6, 15, 25, 50, 75, 100].map(Prbs) {
+            let access = Access::lte(prbs);
+            assert_eq!(access.schemes().collect::<Vec<_>>(), Mcs::all().collect::<Vec<_>>());
+            for mcs in access.schemes() {
+                assert_eq!(access.scheme(mcs), scheme(mcs));
+                for width in (0..=prbs.0).map(Prbs) {
+                    for direction in Direction::BOTH {
+                        assert_eq!(
+                            access.block(direction, mcs, width),
+                            transport_block(direction, mcs, width)
+                        );
+                    }
+                }
+            }
+            for hundredth in 0..600 {
+                let efficiency = f64::from(hundredth) / 100.0;
+                assert_eq!(access.cqi_below(efficiency), tables::cqi_below(efficiency));
+            }
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! NR.
+
+use super::Access;
+use super::timing::Timing;
+use crate::phy::nr::carrier::{FrequencyRange, transmission_bandwidth};
+use crate::phy::nr::ldpc::Combining;
+use crate::phy::nr::slots::{
+    Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols,
+};
+use crate::phy::nr::tables::Table;
+use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
+use crate::phy::nr::transport_block::{Overhead, size};
+use crate::phy::{Cqi, Mcs, Prbs, Scheme};
+use crate::settings::Carrier;
+use airwnd_catalog::{Choice, Params};
+use airwnd_units::{Db, Hertz, SlotClock};
+
+/// Subcarriers of a PRB.
+const SUBCARRIERS: f64 = 12.0;
+/// Lowest carrier frequency of FR2 (TS 38.101-2 §5.1).
+const FR2: Hertz = Hertz(24.25e9);
+/// Nominal RBG sizes P of configuration 1 with the largest carrier of each (TS 38.214 Table 5.1.2.2.1-1).
+const RBG_PRBS: [(u16, u16); 4] = [(36, 2), (72, 4), (144, 8), (275, 16)];
+/// Resource elements of one PRB that a symbol of DMRS can take, with both CDM groups of type 1 (TS 38.211 §7.4.1.1).
+const DMRS_OF_SYMBOL: u8 = 12;
+
+/// MCS tables with the CQI table of the same modulations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum McsTable {
+    /// Up to 64QAM.
+    #[word = "64qam"]
+    Qam64,
+    /// Up to 256QAM.
+    #[word = "256qam"]
+    Qam256,
+    /// Up to 64QAM, with lower code rates.
+    #[word = "64qam-low-se"]
+    LowEfficiency,
+}
+
+/// Bits of HARQ retransmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Redundancy {
+    /// Every transmission brings new coded bits.
+    #[word = "incremental"]
+    Incremental,
+    /// Every transmission repeats the same bits.
+    #[word = "chase"]
+    Chase,
+}
+
+/// NR on one carrier with one layer: slots of 1 ms / 2^μ, TDD or FDD, LDPC codes, asynchronous HARQ.
+///
+/// A setting or a result in TTIs elsewhere counts slots. Block errors are those of NR's LDPC code, simulated by airwnd:
+/// `radio.error_model` applies to LTE only, except `no-errors`. Transport blocks have the sizes of TS 38.214 §5.1.3.2.
+/// RLC and PDCP are LTE's.
+///
+/// The gNB decides `scheduling_delay` slots ahead. Data is granted in slots with PDCCH; a UE sends on the PUSCH in whole
+/// uplink slots only, HARQ-ACK and scheduling requests in every slot with uplink symbols. From the end of a reception on,
+/// the gNB needs `processing` slots before a decision can react.
+//= exception nr-with-lte-rlc
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "TS 38.211 to TS 38.214", check)]
+pub struct Params {
+    /// Numerology μ: subcarrier spacing of 15 kHz x 2^μ.
+    #[param(default = 0, range = 0..=3, unit = "1", source = "TS 38.211 Table 4.2-1")]
+    pub numerology: u8,
+    /// TDD pattern by slots: `D` downlink, at most one `S` with both, `U` uplink; `none`: FDD. A TDD carrier has one
+    /// frequency, `carrier.downlink_frequency`.
+    #[param(default = None, unit = "text", source = "TS 38.213 §11.1; TS 38.331 §6.3.2, TDD-UL-DL-Pattern")]
+    pub pattern: Option<String>,
+    /// Downlink symbols at the start of slot `S`.
+    #[param(default = 10, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofDownlinkSymbols")]
+    pub special_downlink: u8,
+    /// Uplink symbols at the end of slot `S`.
+    #[param(default = 2, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofUplinkSymbols")]
+    pub special_uplink: u8,
+    /// MCS and CQI table, of downlink and uplink.
+    #[param(default = McsTable::Qam256)]
+    #[param(unit = "word", source = "TS 38.214 Tables 5.1.3.1-1 to -3 and 5.2.2.1-2 to -4")]
+    pub mcs_table: McsTable,
+    /// Symbols of the PDCCH at the start of each slot with downlink.
+    #[param(default = 1, range = 1..=3, unit = "1", source = "TS 38.211 §7.3.2.2")]
+    pub control_symbols: u8,
+    /// Symbols of PUCCH and SRS at the end of each uplink slot.
+    #[param(default = 1, range = 0..=6, unit = "1", source = "TS 38.211 §6.3.2.1 and §6.4.1.4.3")]
+    pub uplink_control_symbols: u8,
+    /// Resource elements of a PRB and slot that DMRS take: one symbol with both CDM groups by default.
+    #[param(default = 12, range = 0..=48, unit = "1", source = "TS 38.214 §5.1.3.2, N_DMRS")]
+    pub dmrs: u8,
+    /// Other resource elements of a PRB and slot that are not counted, for CSI-RS and the like: 0, 6, 12 or 18.
+    #[param(default = 0, range = 0..=18, unit = "1", source = "TS 38.331 §6.3.2, xOverhead")]
+    pub overhead: u8,
+    /// Minimum slots from a PDSCH to its HARQ-ACK; `none`: the least that the UE can do.
+    #[param(default = None, range = 0..=15, unit = "1", source = "TS 38.213 §9.2.3")]
+    pub k1: Option<u8>,
+    /// Minimum slots from an uplink grant to its PUSCH; `none`: the least that the UE can do.
+    #[param(default = None, range = 0..=32, unit = "1", source = "TS 38.214 §6.1.2.1")]
+    pub k2: Option<u8>,
+    /// Slots from a scheduling decision to its PDCCH and PDSCH.
+    #[param(default = 2, range = 1..=8, unit = "1", source = "5G-LENA NrGnbPhy, L1L2CtrlLatency; as in LTE")]
+    pub scheduling_delay: u8,
+    /// Slots from the end of a reception to the decision that can react.
+    #[param(default = 1, range = 0..=8, unit = "1", source = "a choice: as for LTE's scheduling requests")]
+    pub processing: u8,
+    /// HARQ processes of a UE and direction.
+    #[param(default = 16, range = 1..=16, unit = "1", source = "TS 38.214 §5.1 and §6.1")]
+    pub harq_processes: u8,
+    /// Bits of HARQ retransmissions.
+    #[param(default = Redundancy::Incremental, unit = "word", source = "TS 38.212 §5.4.2.1")]
+    pub redundancy: Redundancy,
+    /// Receiver loss before decoding, for example due to channel estimation; the simulated receiver has none.
+    #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]
+    #[param(unit = "dB", source = "perfect channel estimation; 5G-LENA's thresholds are about 3 dB higher")]
+    pub receiver_loss: Db,
+}
+
+impl Params {
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if ![0, 6, 12, 18].contains(&self.overhead) {
+            return Err(("overhead", format!("an overhead is 0, 6, 12 or 18, not {}", self.overhead)));
+        }
+        self.duplex()?;
+        let least = self.least_k1(SYMBOLS);
+        if let Some(k1) = self.k1.filter(|k1| *k1 < least) {
+            return Err(("k1", format!("a UE needs {least} slots to decode a PDSCH, more than {k1}")));
+        }
+        let least = self.least_k2();
+        if let Some(k2) = self.k2.filter(|k2| *k2 < least) {
+            return Err(("k2", format!("a UE needs {least} slots to prepare a PUSCH, more than {k2}")));
+        }
+        Ok(())
+    }
+
+    /// The numerology μ.
+    pub(super) fn spacing(&self) -> Numerology {
+        Numerology::new(self.numerology).expect("the numerology is in its range")
+    }
+
+    /// Symbols of directions by slot, over one period of the pattern.
+    pub(super) fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
+        let Some(letters) = &self.pattern else {
+            return Ok(vec![SlotUse { downlink: SYMBOLS, uplink: SYMBOLS }]);
+        };
+        let invalid = |why: Invalid| match why {
+            Invalid::Letters => {
+                ("pattern", format!("`{letters}` is not slots `D`, at most one `S`, and slots `U`"))
+            }
+            Invalid::Symbols => {
+                let symbols = self.special_downlink + self.special_uplink;
+                ("special_downlink", format!("{symbols} downlink and uplink symbols in a slot of {SYMBOLS}"))
+            }
+            Invalid::NoDownlink => ("pattern", format!("`{letters}` has no downlink")),
+            Invalid::NoUplink => ("pattern", format!("`{letters}` has no uplink")),
+            Invalid::Period => {
+                let span = self.spacing().slot().0 * letters.len() as u64;
+                let message = format!(
+                    "`{letters}` takes {} ms; a pattern takes 0.5, 0.625, 1, 1.25, 2, 2.5, 4, 5 or 10 ms",
+                    span as f64 / 1e6
+                );
+                ("pattern", message)
+            }
+        };
+        let pattern =
+            Pattern::parse(letters, self.special_downlink, self.special_uplink).map_err(invalid)?;
+        let configuration = Configuration::new(self.spacing(), pattern, None).map_err(invalid)?;
+        let slots: Vec<SlotUse> = (0..letters.len() as u64).map(|slot| configuration.slot(slot)).collect();
+        //= exception pusch-in-whole-slots
+        if !slots.iter().any(|slot| slot.uplink == SYMBOLS) {
+            return Err(("pattern", format!("`{letters}` has no uplink slot `U`, which user data needs")));
+        }
+        if !slots.iter().any(|slot| self.carries_data(slot.downlink)) {
+            return Err(("pattern", format!("`{letters}` leaves no downlink beside PDCCH and DMRS for data")));
+        }
+        Ok(slots)
+    }
+
+    /// Symbols of the PDSCH in a slot with this many downlink symbols.
+    pub(super) fn data_symbols(&self, downlink: u8) -> u8 {
+        downlink.saturating_sub(self.control_symbols)
+    }
+
+    /// Whether a slot with this many downlink symbols has resource elements for data.
+    pub(super) fn carries_data(&self, downlink: u8) -> bool {
+        let (symbols, other) = (self.data_symbols(downlink), self.overhead);
+        Overhead { symbols, dmrs: self.dmrs, other }.resource_elements() > 0
+    }
+
+    /// Slots that the UE needs from a PDSCH that ends after `end` symbols to its HARQ-ACK in the last symbol of a slot.
+    pub(super) fn least_k1(&self, end: u8) -> u8 {
+        let dmrs = if self.dmrs > DMRS_OF_SYMBOL { Dmrs::Additional } else { Dmrs::FrontLoaded };
+        least_offset(decoding_symbols(self.spacing(), dmrs), end, SYMBOLS - 1)
+    }
+
+    /// Slots that the UE needs from a grant to its PUSCH.
+    pub(super) fn least_k2(&self) -> u8 {
+        least_offset(preparation_symbols(self.spacing()), self.control_symbols, 0)
+    }
+
+    /// The combining of transmissions.
+    pub(crate) fn combining(&self) -> Combining {
+        match self.redundancy {
+            Redundancy::Incremental => Combining::IncrementalRedundancy,
+            Redundancy::Chase => Combining::Chase,
+        }
+    }
+
+    /// Builds the access on a carrier.
+    ///
+    /// # Errors
+    /// The key of the carrier at fault, and a message.
+    pub(super) fn access(&self, carrier: &Carrier) -> Result<Access, (&'static str, String)> {
+        let numerology = self.spacing();
+        let Carrier { bandwidth, downlink_frequency, uplink_frequency } = *carrier;
+        let range = if downlink_frequency >= FR2 { FrequencyRange::Fr2 } else { FrequencyRange::Fr1 };
+        let prbs = bandwidth.megahertz().and_then(|mhz| transmission_bandwidth(range, mhz, numerology));
+        let Some(prbs) = prbs else {
+            let place = if range == FrequencyRange::Fr1 { "FR1" } else { "FR2" };
+            let message = format!(
+                "NR has no carrier of {} with numerology {} ({} kHz) in {place}",
+                bandwidth.word(),
+                self.numerology,
+                numerology.kilohertz()
+            );
+            return Err(("bandwidth", message));
+        };
+        if self.pattern.is_some() && uplink_frequency != downlink_frequency {
+            let message = format!(
+                "a TDD carrier has one frequency: {uplink_frequency} is not the downlink's {downlink_frequency}"
+            );
+            return Err(("uplink_frequency", message));
+        }
+        Ok(self.on(prbs))
+    }
+
+    /// The access on this many PRBs.
+    fn on(&self, prbs: Prbs) -> Access {
+        let numerology = self.spacing();
+        let table = match self.mcs_table {
+            McsTable::Qam64 => Table::Qam64,
+            McsTable::Qam256 => Table::Qam256,
+            McsTable::LowEfficiency => Table::LowEfficiency,
+        };
+        let slots = self.duplex().expect("the pattern was checked");
+        let mcss: Vec<Mcs> = (0..=table.highest().0).map(Mcs).collect();
+        let rows: Vec<_> = mcss.iter().map(|mcs| table.mcs(*mcs).expect("up to the highest")).collect();
+        let sizes = |symbols: u8| -> Vec<u32> {
+            let overhead = Overhead { symbols, dmrs: self.dmrs, other: self.overhead };
+            let row = |scheme| (0..=prbs.0).map(move |prbs| size(scheme, overhead, Prbs(prbs), 1) / 8);
+            rows.iter().copied().flat_map(row).collect()
+        };
+        let mut symbols = slots.iter().map(|slot| slot.downlink);
+        let special = symbols.find(|symbols| *symbols < SYMBOLS && self.carries_data(*symbols));
+        let rbg_prbs = RBG_PRBS.iter().find(|(most, _)| prbs.0 <= *most).map_or(16, |(_, size)| *size);
+        let best = |fastest: &Mcs| {
+            (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last()
+        };
+        Access {
+            timing: Timing::nr(self, &slots),
+            clock: SlotClock::of_numerology(self.numerology),
+            prbs,
+            rbg_prbs: Prbs(rbg_prbs),
+            rbgs: prbs.0.div_ceil(rbg_prbs) as u8,
+            prb_bandwidth: Hertz(SUBCARRIERS * 1e3 * f64::from(numerology.kilohertz())),
+            precodes_uplink: false,
+            schemes: rows
+                .iter()
+                .map(|row| Scheme { modulation: row.modulation, rate: row.rate.ratio() })
+                .collect(),
+            cqi_efficiencies: std::array::from_fn(|cqi| {
+                table.cqi(Cqi(cqi as u8)).map_or(0.0, |scheme| scheme.efficiency())
+            }),
+            mcs_by_cqi: std::array::from_fn(|cqi| table.mcs_of(Cqi(cqi as u8))),
+            cqi_by_mcs: mcss.iter().map(|mcs| best(mcs).unwrap_or(Cqi::OUT_OF_RANGE)).collect(),
+            mcss,
+            downlink: [Some(SYMBOLS), special]
+                .into_iter()
+                .flatten()
+                .map(|symbols| sizes(self.data_symbols(symbols)))
+                .collect(),
+            uplink: sizes(SYMBOLS - self.uplink_control_symbols),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_kernel::Direction;
+    use airwnd_units::{Bytes, Tti};
+
+    fn params(pattern: Option<&str>, numerology: u8) -> Params {
+        Params { numerology, pattern: pattern.map(str::to_owned), ..Params::default() }
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_standard_for_every_kind_of_slot() {
+        // TS 38.214 §5.1.3.2 by hand: 273 x 132 x 8 x 948 / 1024, as in the tests of transport_block
+        let access = Params { control_symbols: 2, ..params(Some("DDDSU"), 1) }.on(Prbs(273));
+        let block = |prbs| access.block(Direction::Down, Mcs(27), Prbs(prbs));
+        assert_eq!(block(273), Bytes((264 * 1025 - 24) / 8));
+        let special = access.block_in(1, Mcs(27), Prbs(273));
+        let table = Table::Qam256.mcs(Mcs(27)).unwrap();
+        let overhead = Overhead { symbols: 8, dmrs: 12, other: 0 };
+        assert_eq!(special, Bytes((size(table, overhead, Prbs(273), 1) / 8).into()));
+        assert_eq!((access.rbgs, access.rbg_prbs), (18, Prbs(16)));
+        assert_eq!(access.prbs_of(18), Prbs(273));
+    }
+
+    #[test]
+    fn a_cqi_is_reported_if_its_own_rate_is_decodable() {
+        for (mcs_table, table) in [
+            (McsTable::Qam64, Table::Qam64),
+            (McsTable::Qam256, Table::Qam256),
+            (McsTable::LowEfficiency, Table::LowEfficiency),
+        ] {
+            let access = Params { mcs_table, ..params(None, 0) }.on(Prbs(52));
+            for mcs in access.schemes() {
+                let cqi = access.cqi_of(mcs);
+                assert!(cqi > Cqi::OUT_OF_RANGE && access.mcs_of(cqi) <= mcs, "{table:?} {mcs:?}");
+                assert!(cqi == Cqi::MAX || access.mcs_of(Cqi(cqi.0 + 1)) > mcs, "{table:?} {mcs:?}");
+            }
+        }
+    }
+
+    /// Follows every consequence through the pattern: it is due when a decision can be made, and no transmission is in a
+    /// slot of the other direction or earlier than the UE can.
+    #[test]
+    fn consequences_fall_into_slots_that_can_carry_them() {
+        let patterns = [None, Some("DDDSU"), Some("DDDDDDDSUU"), Some("DSUUU"), Some("DU"), Some("DDSUU")];
+        let mut checked = 0;
+        for (pattern, numerology) in patterns.into_iter().flat_map(|p| (0..4).map(move |n| (p, n))) {
+            let params = params(pattern, numerology);
+            let Ok(slots) = params.duplex() else { continue };
+            checked += 1;
+            let timing = Timing::nr(&params, &slots);
+            let at = |slot: u64| slots[(slot % slots.len() as u64) as usize];
+            let mut granted = vec![0; slots.len()];
+            for tti in (0..slots.len() as u64).map(|slot| slot + 1000 * slots.len() as u64) {
+                let plan = timing.slot(Tti(tti));
+                let air = tti + timing.decision_to_air;
+                assert_eq!(plan.downlink.is_some(), at(air).downlink > 1, "{pattern:?} {tti}");
+                assert!(plan.feedback < timing.depth as u64 && plan.again < timing.depth as u64);
+                if at(tti).downlink > 1 {
+                    let decision = timing.slot(Tti(tti + plan.feedback));
+                    assert!(decision.downlink.is_some(), "{pattern:?} {tti}");
+                    // HARQ-ACK on air before the slots that the gNB needs
+                    let ack = tti + plan.feedback - 1 - u64::from(params.processing);
+                    let least = u64::from(params.least_k1(at(tti).downlink));
+                    assert!((tti + least..=ack).any(|slot| at(slot).uplink > 0), "{pattern:?} {tti}");
+                    let measured = timing.measurable(Tti(tti + 1));
+                    assert_eq!(measured, Tti(tti + 1));
+                }
+                assert!(at(timing.measurable(Tti(tti)).0 - 1).downlink > 1, "{pattern:?} {tti}");
+                let grant = tti + timing.decision_to_grant;
+                for to_air in &plan.grants {
+                    assert!(at(grant).downlink > 0 && at(grant + to_air).uplink == SYMBOLS);
+                    assert!(*to_air >= u64::from(params.least_k2()));
+                    granted[((grant + to_air) % slots.len() as u64) as usize] += 1;
+                }
+                if at(tti).uplink == SYMBOLS {
+                    assert!(!timing.slot(Tti(tti + plan.again)).grants.is_empty(), "{pattern:?} {tti}");
+                }
+                let sent = tti + plan.request - 1 - u64::from(params.processing);
+                assert!(at(sent).uplink > 0 && (tti..sent).all(|slot| at(slot).uplink == 0));
+            }
+            let once: Vec<i32> = slots.iter().map(|slot| i32::from(slot.uplink == SYMBOLS)).collect();
+            assert_eq!(granted, once, "every uplink slot is granted once: {pattern:?} {numerology}");
+        }
+        assert!(checked >= 14, "{checked}");
+    }
+
+    #[test]
+    fn a_ue_gets_the_time_of_its_capability() {
+        // N_2 of 10, 12, 23 and 36 symbols after one symbol of PDCCH; N_1 of 8, 10, 17 and 20 until symbol 13
+        let least = |numerology| {
+            let params = params(None, numerology);
+            (params.least_k2(), params.least_k1(SYMBOLS))
+        };
+        assert_eq!([0, 1, 2, 3].map(least), [(1, 1), (1, 1), (2, 2), (3, 2)]);
+        let early = Params { k2: Some(2), ..params(None, 3) };
+        assert_eq!(early.check().unwrap_err().0, "k2");
+        assert_eq!(Params { k2: Some(3), ..params(None, 3) }.check(), Ok(()));
+        assert_eq!(Params { k1: Some(0), ..params(None, 0) }.check().unwrap_err().0, "k1");
+    }
+}

@@ -1,0 +1,218 @@
+//! Delays of the MAC, in slots; LTE's slot here is its TTI.
+
+use super::nr;
+use crate::phy::nr::slots::SYMBOLS;
+use crate::phy::nr::tdd::SlotUse;
+use airwnd_units::{Span, Tti};
+
+/// Delays of scheduling, HARQ and reports.
+#[derive(Clone, Debug)]
+pub(crate) struct Timing {
+    /// From a scheduling decision to its transmission in the downlink.
+    pub decision_to_air: u64,
+    /// From a decision to the reception of its grant at the UE.
+    pub decision_to_grant: u64,
+    /// From an ideal buffer status report to the earliest decision that uses it.
+    pub report_to_decision: u64,
+    /// From an uplink block on air to the decision that can use its content.
+    pub block_to_decision: u64,
+    /// From the start of a slot to the end of its uplink blocks.
+    pub uplink_duration: Span,
+    /// Slots after which a UE has decoded its grants. Timers that it starts with a grant run that much longer.
+    pub control_region: Span,
+    /// HARQ processes of a UE and direction.
+    pub processes: u8,
+    /// Slots between two transmissions of a process in a synchronous uplink; `None`: it is asynchronous.
+    pub round_trip: Option<u64>,
+    /// Exceeds every delay.
+    pub depth: usize,
+    /// By slot of the pattern, which repeats.
+    plan: Vec<Slot>,
+}
+
+/// What happens in a slot, and in consequence of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    /// Kind of the slot of the downlink transmissions that are decided in this slot; `None`: no decision is made.
+    pub downlink: Option<u8>,
+    /// From a downlink transmission to the decision that can react to its feedback.
+    pub feedback: u64,
+    /// From a downlink transmission without feedback until its process is free again.
+    pub silence: u64,
+    /// From grants whose decision is made in this slot, on reception, to their transmissions; empty: no decision for
+    /// the uplink is made.
+    pub grants: Vec<u64>,
+    /// From an uplink transmission to the decision that can repeat it.
+    pub again: u64,
+    /// From the opportunity of a scheduling request to the decision that can use it.
+    pub request: u64,
+    /// From the last slot with downlink data, whose interference can be measured, to the one before this slot.
+    pub unmeasured: u64,
+}
+
+impl Timing {
+    /// LTE in FDD. The TTI is 1 ms.
+    pub fn lte() -> Timing {
+        let (grant, to_air, again) = (2, 4, 1);
+        Timing {
+            // ns-3 LteEnbPhy::MacToChannelDelay, also of grants
+            decision_to_air: 2,
+            decision_to_grant: grant,
+            // 4 in the UE, 1 on air
+            report_to_decision: 5,
+            block_to_decision: 2,
+            // The last of fourteen symbols is for sounding signals (TS 36.211 §5.3.4, §5.5.3.3).
+            uplink_duration: Span::from_nanos(928_571),
+            // three symbols of fourteen (TS 36.211 §6.7)
+            control_region: Span(Tti::SPAN.0 * 3 / 14),
+            // TS 36.213 §7
+            processes: 8,
+            round_trip: Some(grant + to_air + again),
+            depth: 16,
+            plan: vec![Slot {
+                downlink: Some(0),
+                // 4 in the UE (TS 36.213 §10.1), 1 on air
+                feedback: 5,
+                // ns-3 HARQ_DL_TIMEOUT of 11, found expired at the next trigger, without the 2 from decision to air
+                silence: 10,
+                // TS 36.213 §8.0
+                grants: vec![to_air],
+                // The standard retransmits after 8 TTI (TS 36.321 §5.4.2), ns-3 LENA after 7, by a new grant that can
+                // be lost.
+                again,
+                // with the grant's 2, 1 on air and 3 in the eNB (TR 36.881 Table 5.2.1-1)
+                request: 2,
+                unmeasured: 0,
+            }],
+        }
+    }
+
+    /// NR with the directions of a pattern's slots.
+    pub fn nr(params: &nr::Params, slots: &[SlotUse]) -> Timing {
+        let length = slots.len() as u64;
+        let at = |slot: u64| slots[(slot % length) as usize];
+        let has_data = |slot: u64| params.carries_data(at(slot).downlink);
+        let has_control = |slot: u64| at(slot).downlink >= params.control_symbols;
+        let has_uplink = |slot: u64| at(slot).uplink > 0;
+        let ahead = u64::from(params.scheduling_delay);
+        let reacts = 1 + u64::from(params.processing);
+        let k2 = u64::from(params.k2.unwrap_or(params.least_k2()));
+        // The smallest offset from `least` on with a slot that fits: every period has one.
+        let next = |slot: u64, least: u64, fits: &dyn Fn(u64) -> bool| {
+            (least..least + length).find(|offset| fits(slot + offset)).expect("each period has such a slot")
+        };
+        let decides = |slot: u64| has_data(slot + ahead);
+        // The grant of an uplink slot is in the last slot with PDCCH that leaves the UE enough time.
+        let mut grants = vec![Vec::new(); slots.len()];
+        for slot in (0..length).filter(|slot| at(*slot).uplink == SYMBOLS) {
+            // as many periods later, so that no difference is negative
+            let slot = slot + (k2 + ahead + 2) * length;
+            let to_air = (k2..k2 + length).find(|back| has_control(slot - back));
+            let to_air = to_air.expect("each period has a PDCCH");
+            let decision = slot - to_air - ahead;
+            grants[(decision % length) as usize].push(to_air);
+        }
+        let grants_at = |slot: u64| &grants[(slot % length) as usize];
+        let plan: Vec<Slot> = (0..length)
+            .map(|slot| {
+                let least = params.k1.unwrap_or(params.least_k1(at(slot).downlink));
+                let answered = next(slot, least.into(), &has_uplink) + reacts;
+                let feedback = next(slot, answered, &decides);
+                Slot {
+                    downlink: decides(slot).then(|| u8::from(at(slot + ahead).downlink < SYMBOLS)),
+                    feedback,
+                    // The gNB finds no HARQ-ACK where it expects one.
+                    silence: feedback,
+                    grants: grants_at(slot).clone(),
+                    again: next(slot, reacts, &|slot| !grants_at(slot).is_empty()),
+                    request: next(slot, 0, &has_uplink) + reacts,
+                    unmeasured: (0..length)
+                        .find(|back| has_data(slot + length - 1 - back))
+                        .expect("each period has downlink data"),
+                }
+            })
+            .collect();
+        let most = |of: &dyn Fn(&Slot) -> u64| plan.iter().map(of).max().unwrap_or(0);
+        let to_air = most(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
+        let longest = [
+            ahead + most(&|slot| slot.feedback),
+            to_air + most(&|slot| slot.again),
+            to_air + reacts,
+            most(&|slot| slot.request),
+            k2 + reacts,
+        ];
+        let slot = params.spacing().slot().0;
+        let symbols = |count: u8| Span(slot * u64::from(count) / u64::from(SYMBOLS));
+        Timing {
+            decision_to_air: ahead,
+            decision_to_grant: ahead,
+            // As long as a UE needs for a PUSCH: ideal reports take no resources, but time.
+            report_to_decision: k2 + reacts,
+            block_to_decision: reacts,
+            uplink_duration: symbols(SYMBOLS - params.uplink_control_symbols),
+            control_region: symbols(params.control_symbols),
+            processes: params.harq_processes,
+            round_trip: None,
+            depth: (longest.into_iter().max().unwrap_or(0) as usize + 1).next_power_of_two(),
+            plan,
+        }
+    }
+
+    /// A slot of the pattern.
+    #[inline]
+    pub fn slot(&self, tti: Tti) -> &Slot {
+        match &self.plan[..] {
+            [only] => only,
+            plan => &plan[(tti.0 % plan.len() as u64) as usize],
+        }
+    }
+
+    /// From the opportunity of a scheduling request, or with ideal reports from a report, to the transmission that it
+    /// leads to: the mean over the pattern.
+    pub fn uplink_wait(&self, requested: bool) -> u64 {
+        let wait = |slot: usize| {
+            let decision = if requested { self.plan[slot].request } else { self.report_to_decision };
+            let grants = |after: &u64| !self.after(slot, decision + after).grants.is_empty();
+            let after = (0..self.plan.len() as u64).find(grants).unwrap_or(0);
+            let to_air = self.after(slot, decision + after).grants.first().copied().unwrap_or(0);
+            decision + after + self.decision_to_grant + to_air
+        };
+        (0..self.plan.len()).map(wait).sum::<u64>() / self.plan.len() as u64
+    }
+
+    /// From a packet's arrival to the downlink transmission that carries it: the mean over the pattern.
+    pub fn downlink_wait(&self) -> u64 {
+        let wait = |slot: usize| {
+            let decides = |after: &u64| self.after(slot, *after).downlink.is_some();
+            (0..self.plan.len() as u64).find(decides).unwrap_or(0) + self.decision_to_air
+        };
+        (0..self.plan.len()).map(wait).sum::<u64>() / self.plan.len() as u64
+    }
+
+    fn after(&self, slot: usize, slots: u64) -> &Slot {
+        &self.plan[(slot + slots as usize) % self.plan.len()]
+    }
+
+    /// The slot at whose start the newest measurement up to `measured` is made: behind a slot with downlink data.
+    pub fn measurable(&self, measured: Tti) -> Tti {
+        Tti(measured.0.saturating_sub(self.slot(measured).unmeasured))
+    }
+
+    /// The most slots by which [`Timing::measurable`] goes back.
+    pub fn most_unmeasured(&self) -> u64 {
+        self.plan.iter().map(|slot| slot.unmeasured).max().unwrap_or(0)
+    }
+
+    /// Parts of the slots with downlink data and with uplink data.
+    pub fn shares(&self) -> [f64; 2] {
+        let part = |count: usize| count as f64 / self.plan.len() as f64;
+        let granted = self.plan.iter().map(|slot| slot.grants.len()).sum();
+        [part(self.plan.iter().filter(|slot| slot.downlink.is_some()).count()), part(granted)]
+    }
+
+    /// Parts of the slots by kind of downlink.
+    pub fn kinds(&self) -> [f64; 2] {
+        let count = |kind| self.plan.iter().filter(|slot| slot.downlink == Some(kind)).count();
+        [0, 1].map(|kind| count(kind) as f64 / self.plan.len() as f64)
+    }
+}
