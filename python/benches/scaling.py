@@ -28,16 +28,18 @@ TABLE = ROOT / "docs/data/scaling.csv"
 PICTURE = ROOT / "docs/img/scaling.svg"
 COLUMNS = ("axis", "mode", "x", "seconds", "cpu_s_per_s", "wall_s_per_s", "memory_mb")
 PAIRS = 3
+LARGE = 4
+"""Rings of the smallest network that is measured by one pair only: it takes long, and varies little."""
 FEW_UES = 3
 """UEs per cell while cells vary."""
 UES = (3, 10, 30, 100, 300)
 RINGS = (0, 1, 2, 3, 5, 10)
-EXACT_RINGS = 3
+EXACT_RINGS = 2
 """Largest network that is also simulated with interference from all cells."""
 BANDWIDTHS = {"1.4MHz": 1.4, "3MHz": 3, "5MHz": 5, "10MHz": 10, "15MHz": 15, "20MHz": 20}
 FLOWS = (1, 3, 10, 30)
-THREADS_RINGS = {"57 cells": 2, "331 cells": 5}
-"""Networks with ten UEs per cell that several threads advance."""
+THREADS_RINGS = {"57 cells": 2, "273 cells": 5}
+"""Networks that several threads advance."""
 TITLES = {
     "ues": "UEs in 3 cells",
     "cells": "cells with 3 UEs each",
@@ -45,7 +47,7 @@ TITLES = {
     "flows": "flows per UE",
     "threads": "threads",
 }
-COLOURS = {"all cells": "#0072b2", "neighbours": "#d55e00", "57 cells": "#009e73", "331 cells": "#cc79a7"}
+COLOURS = {"all cells": "#0072b2", "neighbours": "#d55e00", "57 cells": "#009e73", "273 cells": "#cc79a7"}
 """Colours of Okabe and Ito."""
 
 
@@ -67,6 +69,8 @@ class Point:
         Simulated seconds.
     threads
         Number of threads.
+    pairs
+        Number of pairs of runs.
     """
 
     axis: str
@@ -75,13 +79,14 @@ class Point:
     scenario: str
     seconds: float
     threads: int = 1
+    pairs: int = PAIRS
 
 
 def scenario(rings: int = 0, ues: int = 30, bandwidth: str = "10MHz", flows: int = 1, mode: str = "") -> str:
     """Return a network of three-sector sites 500 m apart, all of whose UEs download over fading channels."""
     threshold = {"all cells": "radio.neighbour_threshold = 0\n", "neighbours": "", "": ""}[mode]
     return (
-        f'warmup = "1s"\ncarrier.bandwidth = "{bandwidth}"\n{threshold}'
+        f'warmup = "2s"\ncarrier.bandwidth = "{bandwidth}"\n{threshold}'
         f'[[site]]\nrings = {rings}\nsectors = 3\nspacing = "500m"\nazimuth = "30deg"\npower = "46dBm"\n'
         'antenna = {kind = "parabolic", beamwidth = "70deg", max_gain = "14dB"}\n'
         f'[[ue]]\ncount = {ues}\nplacement = {{kind = "disc", radius = "{300 + 500 * rings}m"}}\n'
@@ -101,17 +106,15 @@ def points() -> Iterator[Point]:
                 rings > 1 or mode == "all cells"
             ):
                 network = scenario(rings, FEW_UES * cells, mode=mode)
-                yield Point("cells", mode, cells, network, 4 if rings < RINGS[-2] else 0.4)
+                yield Point("cells", mode, cells, network, 2, pairs=1 if rings > LARGE else PAIRS)
     for bandwidth, megahertz in BANDWIDTHS.items():
         yield Point("bandwidth", "all cells", megahertz, scenario(bandwidth=bandwidth), 4)
     for flows in FLOWS:
         yield Point("flows", "all cells", flows, scenario(flows=flows), 4)
     for name, rings in THREADS_RINGS.items():
-        network = scenario(rings, 10 * 3 * (1 + 3 * rings * (rings + 1)))
+        network = scenario(rings, FEW_UES * 3 * (1 + 3 * rings * (rings + 1)))
         for threads in range(1, (os.cpu_count() or 1) + 1):
-            yield Point(
-                "threads", name, threads, network, 4 if rings == min(THREADS_RINGS.values()) else 1, threads
-            )
+            yield Point("threads", name, threads, network, 2, threads, 1 if rings > LARGE else PAIRS)
 
 
 def run(program: Path, file: Path, seconds: float, threads: int) -> Finished:
@@ -125,7 +128,7 @@ def measure(program: Path, point: Point, folder: Path) -> dict[str, object]:
     file = folder / "scenario.toml"
     file.write_text(point.scenario, encoding="utf-8")
     costs, walls, memory = [], [], 0.0
-    for _ in range(PAIRS):
+    for _ in range(point.pairs):
         half, whole = (run(program, file, share * point.seconds, point.threads) for share in (0.5, 1))
         costs.append((whole.cpu_s - half.cpu_s) / (0.5 * point.seconds))
         walls.append((whole.wall_s - half.wall_s) / (0.5 * point.seconds))

@@ -172,12 +172,13 @@ impl Ran {
             cqi_delay,
             srs_period: srs_period(setup, users.iter().map(Vec::len).max().unwrap_or(0))?.into(),
         };
-        let mut cells =
-            (0..).zip(users).map(|(number, users)| cell(setup, &access, &schemes, &rules, number, users));
+        let cell = |(number, users)| cell(setup, &access, &schemes, &rules, number, users);
+        let cells: Vec<Cell> = (0..).zip(users).map(cell).collect::<Result<_, _>>()?;
+        let mut cells = cells.into_iter();
         let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
         let mut home = vec![0; setup.ues.len()];
         for (index, range) in (0..).zip(partition(setup.cells.len())) {
-            let cells: Vec<Cell> = cells.by_ref().take(range.len()).collect::<Result<_, _>>()?;
+            let cells: Vec<Cell> = cells.by_ref().take(range.len()).collect();
             let users: Vec<Vec<u32>> = cells.iter().map(|cell| cell.users.clone()).collect();
             let count = users.iter().map(Vec::len).sum();
             let mut region = Region::new(setup, &access, &radio, &rules, (range.start, cells), count);
@@ -190,7 +191,6 @@ impl Ran {
             }
             regions.push(region);
         }
-        drop(cells);
         Ok(Ran {
             regions,
             region_of,

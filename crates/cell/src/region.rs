@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
-const LEAST_CELLS: usize = 4;
+const LEAST_CELLS: usize = 3;
 /// Most regions: each of them has memory per UE.
 const MOST_REGIONS: usize = 64;
 
@@ -59,12 +59,12 @@ pub(crate) struct Region {
     rules: Rules,
     access: Arc<Access>,
     /// UEs with a report from RLC to the MAC since the last TTI.
-    pub fresh: Vec<u32>,
+    fresh: Vec<u32>,
     /// PDUs decoded in the last TTI.
     pub decoded_down: Vec<(u32, Content)>,
     pub decoded_up: Vec<(u32, Content)>,
     /// The sounding signals on air, with the cells that they are for.
-    pub soundings: Vec<(usize, UplinkSignal)>,
+    soundings: Vec<(usize, UplinkSignal)>,
     /// Pattern and time of measurement of a cell's newest reports, by phase within the reporting period.
     patterns: Vec<Option<(usize, Tti)>>,
 }

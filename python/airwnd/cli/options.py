@@ -60,7 +60,7 @@ THREADS = click.option(
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Threads of each run, for many cells: at most one per two cells. Results do not depend on them.",
+    help="Threads of each run, for many cells: at most one per three cells. Results do not depend on them.",
 )
 MAX_MEMORY = click.option(
     "--max-memory",
