@@ -141,8 +141,10 @@ bench: setup
 		print(f"airwnd --help: {time.perf_counter() - start:.3f} s (at most 0.3)")' $(BIN)/airwnd; done
 	$(BIN)/python python/benches/sweep.py
 	$(BIN)/python python/benches/plugins.py
+	$(MAKE) bench-instructions
 
-# Instructions of the engine against the stored counts, by Valgrind: independent of the machine's load.
+# Instructions of the engine against the counts of the last release and those last stored, by Valgrind:
+# independent of the machine's load.
 # `make bench-instructions STORE=NAME` stores them.
 .PHONY: bench-instructions
 bench-instructions: setup
@@ -155,6 +157,12 @@ bench-instructions: setup
 bench-peers: setup
 	cargo build --release --locked -p airwnd-lab --example run
 	$(BIN)/python python/benches/peers.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+
+# Cost and memory against UEs, cells, bandwidth and flows: table and picture of the performance page.
+.PHONY: bench-scaling
+bench-scaling: setup
+	cargo build --release --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/scaling.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
 
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks

@@ -170,6 +170,7 @@ class Scenario:
         pcap: tuple[PathLike[str], list[str], int | None] | None = None,
         allocations_ns: tuple[int, int] | None = None,
         max_memory: int | None = None,
+        threads: int | None = None,
     ) -> tuple[str, dict[str, dict[str, _Column]]]: ...
 
 def catalogue() -> str: ...

@@ -47,12 +47,13 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Optional records of a run, and its memory limit; documented at :meth:`airwnd.Scenario.run`."""
+    """Optional records of a run, and its means; documented at :meth:`airwnd.Scenario.run`."""
 
     series: str | None = None
     pcap: "Capture | str | PathLike[str] | None" = None
     allocations: tuple[str, str] | None = None
     max_memory: int | str | None = None
+    threads: int | None = None
 
 
 def simulate(
@@ -65,7 +66,7 @@ def simulate(
     most = share(1, records.max_memory)
     start = time.perf_counter()
     with _panics(seed):
-        outcome, tables = scenario.run(seed, interval, progress, captured, watched, most)
+        outcome, tables = scenario.run(seed, interval, progress, captured, watched, most, records.threads)
     return Raw(outcome, tables, time.perf_counter() - start)
 
 

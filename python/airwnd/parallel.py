@@ -8,7 +8,7 @@ from airwnd.arguments import CALLABLE, DURATION, MEMORY, NONE, POSITIVE, SEED, S
 from airwnd.errors import InputError
 from airwnd.memory import share
 from airwnd.scenario import Scenario
-from airwnd.threads import cores, side_by_side
+from airwnd.threads import concurrent, side_by_side
 
 if TYPE_CHECKING:
     from airwnd.run import Run
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     series=DURATION | NONE,
     progress=CALLABLE | NONE,
     max_memory=MEMORY | NONE,
+    threads=POSITIVE | NONE,
 )
-def run_many(
+def run_many(  # noqa: PLR0913
     tasks: Sequence[tuple[Scenario, int]],
     jobs: int | None = None,
     series: str | None = None,
     progress: Callable[[float], None] | None = None,
     max_memory: int | str | None = None,
+    *,
+    threads: int | None = None,
 ) -> "list[Run]":
     """Simulate scenarios with seeds in parallel; the runs are returned in the order of the tasks.
 
@@ -35,7 +38,7 @@ def run_many(
     tasks
         Pairs of a scenario and a seed, 0 to 2**64 - 1.
     jobs
-        Number of concurrent runs; ``None``: the number of cores.
+        Number of concurrent runs; ``None``: as many as there are cores for the threads of each.
     series
         Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
     progress
@@ -43,6 +46,8 @@ def run_many(
     max_memory
         Memory limit of each run, as for :meth:`Scenario.run`; ``None``: concurrent runs share 80 % of the
         free memory.
+    threads
+        Threads of each run, as for :meth:`Scenario.run`.
 
     Returns
     -------
@@ -70,6 +75,9 @@ def run_many(
                 SEED.check("seed", seed)
             case _:
                 raise InputError("tasks: expected pairs of a Scenario and a seed")
-    each = share(min(jobs or cores(), len(tasks)), max_memory)
-    calls = [partial(scenario.run, seed, series, max_memory=each) for scenario, seed in tasks]
+    jobs = concurrent(jobs, threads)
+    each = share(min(jobs, len(tasks)), max_memory)
+    calls = [
+        partial(scenario.run, seed, series, max_memory=each, threads=threads) for scenario, seed in tasks
+    ]
     return side_by_side(calls, jobs, progress)

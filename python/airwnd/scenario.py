@@ -53,6 +53,7 @@ _RUN = {
     "pcap": PATH | instances("a Capture", Capture) | NONE,
     "allocations": PAIR | NONE,
     "max_memory": MEMORY | NONE,
+    "threads": POSITIVE | NONE,
 }
 _CODE = {"allow_code": FLAG, "plugin_timeout_s": REAL}
 
@@ -341,6 +342,7 @@ class Scenario:
         allocations: tuple[str, str] | None = None,
         *,
         max_memory: int | str | None = None,
+        threads: int | None = None,
     ) -> "Run":
         """Simulate the scenario once. The global interpreter lock is released; Ctrl-C ends the run.
 
@@ -361,6 +363,9 @@ class Scenario:
         max_memory
             Limit of the run's estimated memory: bytes, or a text as in ``"2GB"``; ``None``: 80 % of the free
             memory. A run that needs more ends with an error. Results do not depend on the limit.
+        threads
+            Number of threads that advance the cells, at most one per three cells; ``None``: one. Results do not
+            depend on it.
 
         Returns
         -------
@@ -383,7 +388,7 @@ class Scenario:
         from airwnd.run import Run
 
         seed = self.seed if seed is None else seed
-        raw = self.simulate(seed, series, progress, pcap, allocations, max_memory=max_memory)
+        raw = self.simulate(seed, series, progress, pcap, allocations, max_memory=max_memory, threads=threads)
         return Run.of(self.resolved, raw)
 
     @checked(**{**_RUN, "seed": SEED})
@@ -396,6 +401,7 @@ class Scenario:
         allocations: tuple[str, str] | None = None,
         *,
         max_memory: int | str | None = None,
+        threads: int | None = None,
     ) -> "Raw":
         """Simulate the scenario once and return the engine's output, without building data frames.
 
@@ -413,6 +419,8 @@ class Scenario:
             As for :meth:`run`.
         max_memory
             As for :meth:`run`.
+        threads
+            As for :meth:`run`.
 
         Returns
         -------
@@ -428,7 +436,7 @@ class Scenario:
         """
         from airwnd.engine import Records, simulate
 
-        records = Records(series, pcap, allocations, max_memory)
+        records = Records(series, pcap, allocations, max_memory, threads)
         if not self._checked.plugins():
             return simulate(self._checked, seed, progress, records)
         from airwnd.plugins import marked_interrupts
@@ -588,13 +596,21 @@ class Scenario:
         grid = Grid(points, extent, height_m)
         return survey(self._checked, self._origin, grid, self.seed if seed is None else seed)
 
-    @checked(seeds=SEVERAL, jobs=POSITIVE | NONE, series=DURATION | NONE, max_memory=MEMORY | NONE)
+    @checked(
+        seeds=SEVERAL,
+        jobs=POSITIVE | NONE,
+        series=DURATION | NONE,
+        max_memory=MEMORY | NONE,
+        threads=POSITIVE | NONE,
+    )
     def run_many(
         self,
         seeds: Iterable[int],
         jobs: int | None = None,
         series: str | None = None,
         max_memory: int | str | None = None,
+        *,
+        threads: int | None = None,
     ) -> "Sequence[Run]":
         """Simulate once per seed, in parallel; the runs are returned in the order of the seeds.
 
@@ -603,12 +619,14 @@ class Scenario:
         seeds
             Seeds from 0 to 2**64 - 1.
         jobs
-            Number of concurrent runs; ``None``: the number of cores.
+            Number of concurrent runs; ``None``: as many as there are cores for the threads of each.
         series
             As for :meth:`run`.
         max_memory
             Memory limit of each run, as for :meth:`run`; ``None``: concurrent runs share 80 % of the free
             memory.
+        threads
+            Threads of each run, as for :meth:`run`.
 
         Returns
         -------
@@ -623,11 +641,12 @@ class Scenario:
             If an invariant of the engine is violated.
         """
         from airwnd.memory import share
-        from airwnd.threads import cores, side_by_side
+        from airwnd.threads import concurrent, side_by_side
 
-        seeds = list(seeds)
-        each = share(min(jobs or cores(), len(seeds)), max_memory)
-        return side_by_side([partial(self.run, seed, series, max_memory=each) for seed in seeds], jobs)
+        seeds, jobs = list(seeds), concurrent(jobs, threads)
+        each = share(min(jobs, len(seeds)), max_memory)
+        runs = [partial(self.run, seed, series, max_memory=each, threads=threads) for seed in seeds]
+        return side_by_side(runs, jobs)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as text; unpickling fails where a class or a link trace differs from the one here."""

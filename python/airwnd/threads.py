@@ -19,6 +19,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def concurrent(jobs: int | None, threads: int | None) -> int:
+    """Return the number of concurrent runs: `jobs`, or as many as there are cores for `threads` per run."""
+    return jobs or max(1, cores() // (threads or 1))
+
+
 def side_by_side(
     calls: Sequence[Callable[[Progress], T]], jobs: int | None = None, progress: Progress | None = None
 ) -> list[T]:

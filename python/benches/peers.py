@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from processes import finished
+
 ROOT = Path(__file__).parents[2]
 SOURCES = Path(__file__).parent / "peers"
 NS3 = "3.44"
@@ -164,32 +166,21 @@ def compilation(source: Path, program: Path, home: Path, modules: Sequence[str])
 
 def airwnd(program: Path, case: Case, seconds: int) -> Measured:
     """Run a scenario in airwnd's engine, without Python."""
-    found, cpu_s, megabytes = timed([str(program), str(SOURCES / case.file), f"duration={seconds}s"])
-    outcome = json.loads(found)
-    return Measured(cpu_s / simulated_s(case, seconds), outcome["totals"]["goodput_kbps"], megabytes)
+    run = finished([str(program), str(SOURCES / case.file), f"duration={seconds}s"])
+    outcome = json.loads(run.output)
+    return Measured(run.cpu_s / simulated_s(case, seconds), outcome["totals"]["goodput_kbps"], run.megabytes)
 
 
 def ns3(program: Path, case: Case, seconds: int) -> Measured:
     """Run the same scenario in ns-3."""
-    found, cpu_s, megabytes = timed([str(program), *case.options, f"--duration={seconds}"])
-    outcome = json.loads(found)
-    return Measured(cpu_s / outcome["simulated_s"], outcome["goodput_kbps"], megabytes)
+    run = finished([str(program), *case.options, f"--duration={seconds}"])
+    outcome = json.loads(run.output)
+    return Measured(run.cpu_s / outcome["simulated_s"], outcome["goodput_kbps"], run.megabytes)
 
 
 def simulated_s(case: Case, seconds: int) -> float:
     """Return the simulated time, with the 0.5 s in which UEs of a cell attach."""
     return seconds + (0.5 if case.program == "s3" else 0.0)
-
-
-def timed(command: Sequence[str]) -> tuple[str, float, float]:
-    """Run a command; return its output, its CPU seconds and its maximum memory in megabytes."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None  # noqa: S101 (for the type checker)
-    output = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)
-    if code := os.waitstatus_to_exitcode(status):
-        raise SystemExit(f"{command[0]}: exit code {code}")
-    return output, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3
 
 
 def report(case: Case, ours: Sequence[Measured], theirs: Sequence[Measured]) -> bool:

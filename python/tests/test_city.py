@@ -1,5 +1,6 @@
 """Scenarios of cities."""
 
+import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -44,6 +45,23 @@ def test_a_city_runs_and_all_ways_of_moving_and_all_applications_occur() -> None
     assert using == {"web", "video", "file", "bulk"}
     assert run.cells.height == 3
     assert run.totals["goodput_kbps"] > 0
+
+
+def test_threads_do_not_change_the_results(cli: Cli) -> None:
+    city = airwnd.city(rings=1, ues=60, movement={"driving": 1}, duration="1s")
+    alone = city.run(series="100ms")
+    beside = city.run(series="100ms", threads=3)
+    assert alone.outcome == beside.outcome
+    assert alone.series.equals(beside.series)
+    assert alone.events.equals(beside.events)
+    (other,) = city.run_many([city.seed], series="100ms", threads=2)
+    assert other.outcome == alone.outcome
+    assert (
+        cli("city", "--rings", "1", "--ues", "60", "--duration", "1s", "--out", "city.toml").returncode == 0
+    )
+    printed = [cli("run", "city.toml", "--json", "--threads", threads).stdout for threads in ("1", "4")]
+    figures = [json.loads(text) for text in printed]
+    assert figures[0]["totals"] == figures[1]["totals"]
 
 
 def test_the_same_seed_gives_the_same_text_and_another_seed_other_places() -> None:

@@ -166,7 +166,7 @@ def test_ctrl_c_keeps_finished_runs(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from airwnd.batch import Processes
-    from airwnd.cli.seeds import run_seeds
+    from airwnd.cli.seeds import Pool, run_seeds
 
     def interrupted(_: Processes, tasks: "list[airwnd.batch.Task]", report: "airwnd.batch.Report") -> None:
         report.finished(0, tasks[0].carry_out())
@@ -176,10 +176,10 @@ def test_ctrl_c_keeps_finished_runs(
     with monkeypatch.context() as patch:
         patch.setattr(Processes, "carry_out", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            run_seeds(scenario, 3, None, None, False, out, force=False, as_json=False)
+            run_seeds(scenario, 3, Pool(None, 1, None), False, out, force=False, as_json=False)
     assert "finished runs are kept in" in capsys.readouterr().err
     assert len(list((out / "runs").glob("*.json"))) == 1
-    run_seeds(scenario, 3, 1, None, False, out, force=False, as_json=False)
+    run_seeds(scenario, 3, Pool(1, 1, None), False, out, force=False, as_json=False)
     assert "seeds 1 to 3" in capsys.readouterr().out
     assert len(list((out / "runs").glob("*.json"))) == 3
 

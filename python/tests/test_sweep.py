@@ -200,6 +200,12 @@ def test_jobs_do_not_change_a_byte(wire: Scenario, tmp_path: Path) -> None:
     assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
+def test_threads_of_runs_leave_cores_for_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airwnd.threads.cores", lambda: 8)
+    assert [Processes(threads=threads).jobs for threads in (1, 2, 3, 16)] == [8, 4, 2, 1]
+    assert Processes(5, threads=4).jobs == 5
+
+
 def test_a_killed_worker_process_changes_no_byte(wire: Scenario, tmp_path: Path) -> None:
     base, queues = wire.with_(duration="30s"), {"link[0].queue": range(5, 35)}
     killed: list[int] = []
@@ -298,6 +304,10 @@ def test_an_interrupted_sweep_continues_to_the_same_bytes(
         (("--random", "link[0].qeue=1..5:3"), "unknown key `qeue`"),
         (("--grid", "link[0].queue=1", "--seeds", "0"), "Invalid value for '--seeds'"),
         (("--grid", "link[0].queue=1", "--jobs", "2", "--dask", "tcp://x:1"), "--jobs applies to local runs"),
+        (
+            ("--grid", "link[0].queue=1", "--threads", "2", "--dask", "tcp://x:1"),
+            "--threads applies to local runs",
+        ),
     ],
 )
 def test_an_error_is_one_line_and_nothing_is_run(

@@ -55,8 +55,11 @@ pub fn run(scenario: &Scenario, calls: u32) -> Result<Verdict, String> {
 fn simulate(scenario: &Scenario, calls: u32) -> Result<Option<Outcome>, String> {
     let cells = scenario.nodes().iter().any(|node| matches!(node, At::Enb(_)));
     let window = Span::ZERO..Span::from_millis(5);
-    let records =
-        Records { series: Some(Span::from_millis(7)), allocations: cells.then_some(window), memory: None };
+    let records = Records {
+        series: Some(Span::from_millis(7)),
+        allocations: cells.then_some(window),
+        ..Records::default()
+    };
     if scenario.check_run(scenario.seed, &records).is_err() {
         return Ok(None);
     }

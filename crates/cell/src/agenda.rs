@@ -4,14 +4,15 @@
 //! of a handover. It reads the UEs' channels and yields [`Task`]s. The network carries the tasks out and returns the
 //! outcome where a task needs an answer.
 
+use crate::crew::Crew;
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
 use crate::handover::{Handover, Settings};
 use crate::identity::{CellId, UeId};
 use crate::mobility::Mobility;
+use crate::phy::Position;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
-use crate::ue::Ue;
 use airwnd_kernel::{Event, EventQueue};
 use airwnd_units::{Metres, Span, Time};
 use std::ops::Range;
@@ -86,6 +87,8 @@ pub(crate) struct Agenda {
     queue: EventQueue<Due>,
     /// Moving UEs.
     movers: Vec<(u32, Box<dyn Mobility>)>,
+    /// Their positions at the last update.
+    moves: Vec<(u32, Position)>,
     /// All UEs; empty if no UE can change cells.
     roamers: Vec<Roamer>,
     /// Weight of a new measurement in the layer-3 filter.
@@ -151,6 +154,7 @@ impl Agenda {
             position_period: setup.radio.position_period,
             queue: EventQueue::with_capacity(4 * setup.ues.len() + 4),
             movers: (0..).zip(&setup.ues).filter_map(trajectory).collect(),
+            moves: Vec::new(),
             roamers: roamers.collect(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             unchecked: (0..0, Time::ZERO),
@@ -189,26 +193,26 @@ impl Agenda {
 
     /// Processes due events up to `now` in chronological order until the network has a task. The caller carries the
     /// task out and calls again. `None`: no event is due.
-    pub fn next_task(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) -> Option<(Time, Task)> {
+    pub fn next_task(&mut self, now: Time, radio: &mut Radio, crew: &Crew) -> Option<(Time, Task)> {
         loop {
-            if let Some(task) = self.check_links(radio, ues) {
+            if let Some(task) = self.check_links(radio) {
                 return Some(task);
             }
             let (now, due) = self.queue.pop_until(now)?;
             let task = match due {
                 Due::Place => {
-                    self.follow_ues(now, radio, ues);
+                    self.follow_ues(now, radio, crew);
                     None
                 }
                 Due::Measure => {
-                    self.measure(now, radio, ues);
+                    self.measure(now, radio);
                     None
                 }
-                Due::Trigger { ue, watch } => self.trigger(now, ue as usize, watch, ues),
-                Due::Again { ue, watch } => self.report_again(now, ue as usize, watch, ues),
-                Due::Step(ue) => self.step(now, ue as usize, radio, ues),
+                Due::Trigger { ue, watch } => self.trigger(now, ue as usize, watch, radio),
+                Due::Again { ue, watch } => self.report_again(now, ue as usize, watch, radio),
+                Due::Step(ue) => self.step(now, ue as usize, radio),
                 Due::Switch(ue) => {
-                    self.switch(now, ue as usize, ues);
+                    self.switch(now, ue as usize, radio);
                     None
                 }
             };
@@ -219,33 +223,38 @@ impl Agenda {
     }
 
     /// Updates the channels to the positions of moving UEs.
-    fn follow_ues(&mut self, now: Time, radio: &mut Radio, ues: &mut [Ue]) {
+    fn follow_ues(&mut self, now: Time, radio: &mut Radio, crew: &Crew) {
         self.queue.schedule(now + self.position_period, Due::Place);
-        for (number, path) in &mut self.movers {
-            let (number, [x, y]) = (*number as usize, path.position(now));
-            let ue = &mut ues[number];
-            ue.place(now, number, crate::phy::Position { x, y, ..ue.position }, radio);
-            if let Some(roamer) = self.roamers.get_mut(number) {
+        let Agenda { movers, roamers, moves, .. } = self;
+        moves.clear();
+        moves.extend(movers.iter_mut().map(|(number, path)| {
+            let [x, y] = path.position(now);
+            (*number, Position { x, y, ..radio.position(*number as usize) })
+        }));
+        radio.place_all(now, moves, crew);
+        let radio = &*radio;
+        crew.each_numbered(roamers, |number, roamer| {
+            if moves.binary_search_by_key(&(number as u32), |(moved, _)| *moved).is_ok() {
                 sample(&mut roamer.measurements, number, radio);
             }
-        }
+        });
         self.unchecked = (0..self.roamers.len(), now);
     }
 
     /// Finds the next failed link among those not yet checked.
-    fn check_links(&mut self, radio: &Radio, ues: &[Ue]) -> Option<(Time, Task)> {
+    fn check_links(&mut self, radio: &Radio) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
         let (unchecked, now) = &mut self.unchecked;
         let roamers = &mut self.roamers;
         let failed = unchecked.find(|number| {
             let roamer = &mut roamers[*number];
             matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
-                && roamer.monitor.update(*now, radio.control_sinr(*number, ues[*number].cell), params)
+                && roamer.monitor.update(*now, radio.control_sinr(*number, radio.serving(*number)), params)
         });
         failed.map(|number| (*now, Task::GiveUp(number)))
     }
 
-    fn measure(&mut self, now: Time, radio: &Radio, ues: &[Ue]) {
+    fn measure(&mut self, now: Time, radio: &Radio) {
         self.queue.schedule(now + self.settings.measurement_period, Due::Measure);
         for (number, Roamer { measurements, stage, .. }) in self.roamers.iter_mut().enumerate() {
             if !measurements.has_samples() {
@@ -254,7 +263,7 @@ impl Agenda {
             measurements.filter(self.weight);
             if *stage == Stage::Served {
                 for watch in 0..measurements.watches() {
-                    if measurements.evaluate(now, watch, ues[number].cell) {
+                    if measurements.evaluate(now, watch, radio.serving(number)) {
                         let at = now + measurements.watched(watch).time_to_trigger;
                         self.queue.schedule(at, Due::Trigger { ue: number as u32, watch: watch as u8 });
                     }
@@ -263,21 +272,21 @@ impl Agenda {
         }
     }
 
-    fn trigger(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
+    fn trigger(&mut self, now: Time, number: usize, watch: u8, radio: &Radio) -> Option<Task> {
         let roamer = &mut self.roamers[number];
         let reports = roamer.measurements.trigger(now, watch.into()) && roamer.stage == Stage::Served;
-        if reports { self.send_report(now, number, watch, ues) } else { None }
+        if reports { self.send_report(now, number, watch, radio) } else { None }
     }
 
-    fn report_again(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
+    fn report_again(&mut self, now: Time, number: usize, watch: u8, radio: &Radio) -> Option<Task> {
         let roamer = &self.roamers[number];
         let reports = roamer.measurements.is_due(now, watch.into()) && roamer.stage == Stage::Served;
-        if reports { self.send_report(now, number, watch, ues) } else { None }
+        if reports { self.send_report(now, number, watch, radio) } else { None }
     }
 
     //= exception reports-are-never-lost
-    fn send_report(&mut self, now: Time, number: usize, watch: u8, ues: &[Ue]) -> Option<Task> {
-        let serving = ues[number].cell;
+    fn send_report(&mut self, now: Time, number: usize, watch: u8, radio: &Radio) -> Option<Task> {
+        let serving = radio.serving(number);
         let Roamer { algorithm, measurements, .. } = &mut self.roamers[number];
         let again = now + measurements.watched(watch.into()).interval;
         self.queue.schedule(again, Due::Again { ue: number as u32, watch });
@@ -304,7 +313,7 @@ impl Agenda {
         self.queue.schedule(at, Due::Step(number as u32));
     }
 
-    fn step(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Option<Task> {
+    fn step(&mut self, now: Time, number: usize, radio: &Radio) -> Option<Task> {
         let roamer = &mut self.roamers[number];
         if roamer.step_at != Some(now) {
             return None;
@@ -313,7 +322,7 @@ impl Agenda {
         match roamer.stage {
             Stage::Served => unreachable!("a served UE has no next handover step"),
             Stage::Preparing { target, slot } => Some(self.command(now, number, target, slot)),
-            Stage::Joining => Some(self.join(now, number, radio, ues)),
+            Stage::Joining => Some(self.join(now, number, radio)),
             Stage::Searching => self.search(now, number, radio),
         }
     }
@@ -329,8 +338,8 @@ impl Agenda {
     }
 
     /// End of random access: the cell can schedule the UE, unless its SINR is too low.
-    fn join(&mut self, now: Time, number: usize, radio: &Radio, ues: &[Ue]) -> Task {
-        let cell = ues[number].cell;
+    fn join(&mut self, now: Time, number: usize, radio: &Radio) -> Task {
+        let cell = radio.serving(number);
         let (ue, cell_id) = (UeId(number as u32), CellId(cell as u16));
         let sinr = radio.control_sinr(number, cell);
         match &self.settings.link_failure {
@@ -356,11 +365,11 @@ impl Agenda {
         self.queue.schedule(at, Due::Switch(number as u32));
     }
 
-    fn switch(&mut self, now: Time, number: usize, ues: &[Ue]) {
+    fn switch(&mut self, now: Time, number: usize, radio: &Radio) {
         let roamer = &mut self.roamers[number];
         if roamer.switch_at == Some(now) {
             roamer.switch_at = None;
-            let cell = CellId(ues[number].cell as u16);
+            let cell = CellId(radio.serving(number) as u16);
             self.notices.push(Notice::PathSwitch(UeId(number as u32), cell));
         }
     }
@@ -413,7 +422,7 @@ impl Agenda {
 fn sample(measurements: &mut Measurements, number: usize, radio: &Radio) {
     if measurements.watches() > 0 {
         let (links, others) = radio.measurable(number);
-        let powers = links.iter().map(|link| (CellId(link.cell as u16), link.received));
+        let powers = links.iter().map(|link| (CellId(link.cell as u16), link.power, link.received));
         measurements.sample(powers, others);
     }
 }

@@ -6,6 +6,7 @@
 pub mod access;
 mod agenda;
 mod bearer;
+mod crew;
 pub mod handover;
 mod identity;
 pub mod mac;
@@ -15,12 +16,14 @@ mod qci;
 mod radio;
 mod ran;
 mod reach;
+mod region;
 pub mod rlc;
 mod settings;
 mod ue;
 
 pub use agenda::Notice;
 pub use bearer::Bearer;
+pub use crew::ThreadsUnavailable;
 pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;

@@ -6,14 +6,15 @@ use crate::mac::BlockFigures;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::UplinkAdaptation;
-use crate::phy::Position;
-use crate::radio::Radio;
+use crate::phy::control_error;
+use crate::radio::Air;
 use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returned, Sdu};
 use crate::settings::{BufferReports, Mac, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +26,22 @@ pub struct Dropped {
 }
 
 /// Drops and marks until the caller drains them.
-#[derive(Default)]
 pub(crate) struct EventLog {
     pub drops: Vec<Dropped>,
     pub marks: Vec<Key>,
+}
+
+impl EventLog {
+    /// A log with space for the events of a usual TTI.
+    pub fn new() -> EventLog {
+        EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) }
+    }
+
+    /// Moves the events of another log to the end of this one.
+    pub fn append(&mut self, other: &mut EventLog) {
+        self.drops.append(&mut other.drops);
+        self.marks.append(&mut other.marks);
+    }
 }
 
 impl BearerEvents for EventLog {
@@ -45,7 +58,6 @@ impl BearerEvents for EventLog {
 pub(crate) struct Ue {
     pub cell: usize,
     pub slot: u16,
-    pub position: Position,
     pub downlink: Leg,
     pub uplink: Leg,
     /// Backlog of its RLC known to the UE's MAC.
@@ -66,12 +78,20 @@ pub(crate) struct Ue {
     pub failures: u64,
     /// Number of handovers.
     pub handovers: u64,
-    /// Probability of losing a TTI's control channels; `None`: they are never lost.
-    control_error: Option<f64>,
+    /// `None`: control channels are never lost.
+    control_error: Option<ControlError>,
     control: Stream,
     pub sinr: Option<Db>,
     pub sinr_sum: f64,
     pub sinr_samples: u64,
+}
+
+/// Probability of losing a TTI's control channels over a flat channel.
+#[derive(Clone, Copy, Debug, Default)]
+struct ControlError {
+    probability: f64,
+    /// Version of the UE's gains, and its cell, to which it applies.
+    of: Option<(u64, usize)>,
 }
 
 /// State of a UE's reports within blocks.
@@ -123,9 +143,40 @@ pub(crate) struct BlockGrant<'a> {
     pub power: Headroom<'a>,
 }
 
-/// All UEs, with the timers of their buffer reports.
+/// Some of the UEs, by number.
+pub(crate) struct Ues(Vec<Option<Box<Ue>>>);
+
+impl Ues {
+    /// The UE with this number, if it is here.
+    pub fn find(&mut self, number: u32) -> Option<&mut Ue> {
+        self.0[number as usize].as_deref_mut()
+    }
+
+    /// Every UE that is here, with its number, among the numbers from `first` in steps of `step`.
+    pub fn iter_mut(&mut self, first: usize, step: usize) -> impl Iterator<Item = (usize, &mut Ue)> {
+        let ues = self.0.iter_mut().enumerate().skip(first).step_by(step);
+        ues.filter_map(|(number, ue)| Some((number, &mut **ue.as_mut()?)))
+    }
+}
+
+const ELSEWHERE: &str = "a UE is looked up where it is served";
+
+impl Index<usize> for Ues {
+    type Output = Ue;
+    fn index(&self, number: usize) -> &Ue {
+        self.0[number].as_ref().expect(ELSEWHERE)
+    }
+}
+
+impl IndexMut<usize> for Ues {
+    fn index_mut(&mut self, number: usize) -> &mut Ue {
+        self.0[number].as_mut().expect(ELSEWHERE)
+    }
+}
+
+/// UEs with the timers of their buffer reports.
 pub(crate) struct UeTable {
-    pub ues: Vec<Ue>,
+    pub ues: Ues,
     clock: SlotClock,
     /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     periodic_report: Option<u64>,
@@ -135,32 +186,56 @@ pub(crate) struct UeTable {
     pub report_timers: Timers<(u32, Direction)>,
     /// retxBSR-Timers of the UEs, if enabled.
     pub retx_bsr_timers: Option<Timers<u32>>,
+    /// Bearers with an RLC timer that has started since the network looked.
     pub timed: Timed,
+    /// Drops and marks since the network looked.
     pub events: EventLog,
 }
 
 impl UeTable {
-    /// A table of UEs that have not sent anything yet.
-    pub fn new(setup: &RanSetup, access: &Access, ues: Vec<Ue>) -> UeTable {
+    /// A table for `ues` of a setup's UEs, which is empty.
+    pub fn new(setup: &RanSetup, access: &Access, ues: usize) -> UeTable {
         let clock = access.clock;
         let again = setup.mac.report_again_after();
         UeTable {
-            report_timers: Timers::new(clock.count(setup.rlc.report_period()), 2 * ues.len()),
+            ues: Ues((0..setup.ues.len()).map(|_| None).collect()),
+            clock,
+            report_timers: Timers::new(clock.count(setup.rlc.report_period()), 2 * ues),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
-            requesting: Vec::with_capacity(ues.len()),
-            retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues.len())),
-            timed: Timed::new(ues.len()),
-            events: EventLog { drops: Vec::with_capacity(256), marks: Vec::with_capacity(256) },
-            ues,
-            clock,
+            requesting: Vec::with_capacity(ues),
+            retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
+            timed: Timed::new(ues),
+            events: EventLog::new(),
         }
+    }
+
+    /// Adds a UE with its timers.
+    pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
+        for (direction, leg) in [(Direction::Down, &ue.downlink), (Direction::Up, &ue.uplink)] {
+            self.report_timers.admit((number, direction), leg.report_at);
+        }
+        if let Some(timers) = &mut self.retx_bsr_timers {
+            timers.admit(number, ue.report_again_at);
+        }
+        self.ues.0[number as usize] = Some(ue);
+    }
+
+    /// Removes a UE with its timers. It has no pending scheduling request.
+    pub fn release(&mut self, number: u32) -> Box<Ue> {
+        let ue = self.ues.0[number as usize].take().expect(ELSEWHERE);
+        for leg in [&ue.downlink, &ue.uplink] {
+            self.report_timers.release(leg.report_at);
+        }
+        if let Some(timers) = &mut self.retx_bsr_timers {
+            timers.release(ue.report_again_at);
+        }
+        ue
     }
 
     /// Whether no timer runs.
     pub fn is_idle(&self) -> bool {
-        self.timed.is_empty()
-            && self.requesting.is_empty()
+        self.requesting.is_empty()
             && self.report_timers.is_idle()
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
     }
@@ -339,13 +414,14 @@ impl Timed {
         }
     }
 
-    /// Removes bearers without a running timer.
-    pub fn remove_stopped(&mut self, ues: &mut [Ue]) {
-        self.0.retain(|(number, direction)| {
-            let leg = ues[*number as usize].leg(*direction);
-            leg.timed = leg.rlc.deadline().is_some();
-            leg.timed
-        });
+    /// Moves the bearers of another list to the end of this one.
+    pub fn append(&mut self, other: &mut Timed) {
+        self.0.append(&mut other.0);
+    }
+
+    /// Removes the bearers for which `runs` is false.
+    pub fn retain(&mut self, mut runs: impl FnMut(u32, Direction) -> bool) {
+        self.0.retain(|(number, direction)| runs(*number, *direction));
     }
 }
 
@@ -393,6 +469,20 @@ impl<T> Timers<T> {
 
     pub fn disarm(&mut self, expiry: &mut Option<Tti>) {
         self.armed -= usize::from(expiry.take().is_some());
+    }
+
+    /// Removes a timer, which runs until `expiry`, to another set.
+    fn release(&mut self, expiry: Option<Tti>) {
+        self.armed -= usize::from(expiry.is_some());
+    }
+
+    /// Adds a timer from another set with the same duration.
+    fn admit(&mut self, owner: T, expiry: Option<Tti>) {
+        if let Some(at) = expiry {
+            self.armed += 1;
+            let place = at.0 as usize % self.due.len();
+            self.due[place].push(owner);
+        }
     }
 }
 
@@ -443,6 +533,12 @@ impl Leg {
         }
     }
 
+    /// Updates and returns whether it is in the list of bearers with a running RLC timer.
+    pub fn update_timed(&mut self) -> bool {
+        self.timed = self.rlc.deadline().is_some();
+        self.timed
+    }
+
     /// A number uniform in [0, 1) for the block of a process in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
         self.errors.at(tti.0 << self.process_bits | u64::from(process))
@@ -450,14 +546,7 @@ impl Leg {
 }
 
 impl Ue {
-    pub fn new(
-        setup: &RanSetup,
-        access: &Access,
-        radio: &Radio,
-        number: usize,
-        cell: usize,
-        slot: u16,
-    ) -> Ue {
+    pub fn new(setup: &RanSetup, access: &Access, number: usize, cell: usize, slot: u16) -> Ue {
         let site = &setup.ues[number];
         let leg = |queue: &aqm::Spec, stream, name| Leg {
             rlc: OneWay::new(
@@ -474,10 +563,9 @@ impl Ue {
             process_bits: access.timing.processes.next_power_of_two().ilog2(),
             blocks: BlockFigures::default(),
         };
-        let mut ue = Ue {
+        Ue {
             cell,
             slot,
-            position: site.position,
             downlink: leg(&setup.rlc.queue, "downlink queue", "downlink block errors"),
             uplink: leg(
                 setup.rlc.uplink_queue.as_ref().unwrap_or(&setup.rlc.queue),
@@ -493,27 +581,11 @@ impl Ue {
             commanded: Db(0.0),
             failures: 0,
             handovers: 0,
-            control_error: setup.radio.control_errors.then_some(0.0),
+            control_error: setup.radio.control_errors.then(ControlError::default),
             control: Stream::new(setup.seed, "control channel errors").child(number as u64),
             sinr: None,
             sinr_sum: 0.0,
             sinr_samples: 0,
-        };
-        ue.set_control_sinr(radio.control_sinr(number, cell));
-        ue
-    }
-
-    /// Moves the UE with this number.
-    pub fn place(&mut self, now: Time, number: usize, position: Position, radio: &mut Radio) {
-        self.position = position;
-        radio.place(now, number, position);
-        self.set_control_sinr(radio.control_sinr(number, self.cell));
-    }
-
-    /// Updates the SINR of control channels.
-    pub fn set_control_sinr(&mut self, sinr: Db) {
-        if let Some(error) = &mut self.control_error {
-            *error = crate::phy::control_error(sinr);
         }
     }
 
@@ -568,13 +640,21 @@ impl Ue {
     }
 
     /// Whether the UE with this number fails to decode the control channels of the TTI on air.
-    pub fn loses_control(&mut self, tti: Tti, number: u32, radio: &mut Radio) -> bool {
-        if self.control_error.is_some()
-            && let Some(sinr) = radio.faded_control_sinr(number as usize)
-        {
-            self.set_control_sinr(sinr);
-        }
-        self.control_error.is_some_and(|error| error > 0.0 && self.control.at(tti.0) < error)
+    pub fn loses_control(&mut self, tti: Tti, number: u32, air: &mut Air<'_>) -> bool {
+        let Some(error) = &mut self.control_error else { return false };
+        let number = number as usize;
+        let probability = match air.receivers.faded_control_sinr(air.radio, number) {
+            Some(sinr) => control_error(sinr),
+            None => {
+                let now = Some((air.radio.version(number), self.cell));
+                if error.of != now {
+                    let sinr = air.radio.control_sinr(number, self.cell);
+                    *error = ControlError { probability: control_error(sinr), of: now };
+                }
+                error.probability
+            }
+        };
+        probability > 0.0 && self.control.at(tti.0) < probability
     }
 
     /// Notes that nothing waits any more, if so: a STATUS PDU has acknowledged what was to be sent again, or a timer has

@@ -1,7 +1,9 @@
 //! Runs a scenario file without Python: `cargo run --release -p airwnd-lab --example run FILE [KEY=VALUE]...`
+//!
+//! The environment variable `AIRWND_THREADS` sets the number of threads.
 
 use airwnd_catalog::{Error, Node};
-use airwnd_lab::{Outcome, Scenario, run};
+use airwnd_lab::{Outcome, Records, Scenario, run_tapped};
 
 fn main() {
     match simulate() {
@@ -23,5 +25,10 @@ fn simulate() -> Result<Outcome, Error> {
         node.set(key, value)?;
     }
     let scenario = Scenario::from_node(&node)?;
-    run(&scenario, scenario.seed, None, &mut |_| true)
+    let threads = std::env::var("AIRWND_THREADS").ok();
+    let number = |text: String| {
+        text.parse().map_err(|error| Error::new("AIRWND_THREADS", None, format!("{text}: {error}")))
+    };
+    let records = Records { threads: threads.map(number).transpose()?, ..Records::default() };
+    run_tapped(&scenario, scenario.seed, &records, None, &mut |_| true)
 }

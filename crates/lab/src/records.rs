@@ -6,9 +6,10 @@ use crate::table::{Rows, Table};
 use airwnd_catalog::Error;
 use airwnd_cell::{Allocation, Reception};
 use airwnd_units::{Bytes, SlotClock, Span, Time, Tti};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// Requested records of a run, and its memory limit. Records that are not requested have no cost.
+/// Requested records of a run, and what it may use of the machine. Records that are not requested have no cost.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     /// Period of the flows' time series, which include the event list; `None`: not recorded.
@@ -18,6 +19,9 @@ pub struct Records {
     /// Limit on the estimated memory of the run and its tables; `None`: no limit. A run that reaches it ends with an
     /// error; results never depend on it.
     pub memory: Option<Bytes>,
+    /// Number of threads that advance the cells; `None`: one. Results never depend on it, nor on whether the cells are
+    /// enough for all threads.
+    pub threads: Option<NonZeroUsize>,
 }
 
 impl Records {

@@ -37,6 +37,7 @@ mod radio_map;
 mod records;
 mod reference;
 mod schedulers;
+mod threads;
 mod uplink;
 mod wifi;
 

@@ -18,6 +18,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -187,8 +188,9 @@ impl Scenario {
     /// `series_interval_ns` records time series with this sampling interval; `allocations_ns` records downlink
     /// transmissions in this window of the measurement. `progress` is called with the completed fraction; an exception
     /// that it raises ends the run, and so does a signal. `pcap` has the path of a capture, the captured nodes, and the
-    /// snap length in bytes; the file is complete even if the run fails. `max_memory` is the memory limit in bytes.
-    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None))]
+    /// snap length in bytes; the file is complete even if the run fails. `max_memory` is the memory limit in bytes, and
+    /// `threads` the number of threads.
+    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None, threads=None))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python method")]
     fn run<'py>(
         &self,
@@ -199,6 +201,7 @@ impl Scenario {
         pcap: Option<capture::Wanted>,
         allocations_ns: Option<(u64, u64)>,
         max_memory: Option<u64>,
+        threads: Option<NonZeroUsize>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
         self.check_code()?;
         let _watched = watch::Scope::open(self.call_limit);
@@ -206,6 +209,7 @@ impl Scenario {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
             memory: max_memory.map(Bytes),
+            threads,
         };
         let end = (self.checked.warmup.0 + self.checked.duration.0) as f64;
         let outcome = py.detach(|| {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd import _native
 from airwnd.arguments import NUMBER, TEXT, checked
-from airwnd.batch.task import Finished, Task
+from airwnd.batch.task import Finished, Means, Task
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
 from airwnd.memory import share
@@ -265,7 +265,7 @@ def _result(task: Task) -> Result:
     from distributed import get_worker
 
     try:
-        return task.carry_out(max_memory=share(get_worker().state.nthreads))
+        return task.carry_out(means=Means(share(get_worker().state.nthreads)))
     except (ValueError, EngineError, MemoryError) as error:
         return error
 

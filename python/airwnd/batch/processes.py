@@ -10,12 +10,12 @@ from multiprocessing.connection import Pipe, wait
 from typing import TYPE_CHECKING
 
 from airwnd.arguments import MEMORY, NONE, POSITIVE, checked
-from airwnd.batch.task import Finished, Task
+from airwnd.batch.task import Finished, Means, Task
 from airwnd.batch.worker import READY, STUCK, Message
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
 from airwnd.memory import share
-from airwnd.threads import cores
+from airwnd.threads import concurrent
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -38,16 +38,20 @@ class Processes:
     Parameters
     ----------
     jobs
-        Number of concurrent runs; default: the number of cores.
+        Number of concurrent runs; default: as many as there are cores for the threads of each.
     max_memory
         Memory limit of each run, as for :meth:`airwnd.Scenario.run`; default: concurrent runs share 80 % of
         the free memory.
+    threads
+        Threads of each run, as for :meth:`airwnd.Scenario.run`.
     """
 
-    @checked(jobs=POSITIVE | NONE, max_memory=MEMORY | NONE)
-    def __init__(self, jobs: int | None = None, max_memory: int | str | None = None) -> None:
-        self._jobs = jobs or cores()
-        self._max_memory = share(self._jobs, max_memory)
+    @checked(jobs=POSITIVE | NONE, max_memory=MEMORY | NONE, threads=POSITIVE)
+    def __init__(
+        self, jobs: int | None = None, max_memory: int | str | None = None, threads: int = 1
+    ) -> None:
+        self._jobs = concurrent(jobs, threads)
+        self._each = Means(share(self._jobs, max_memory), threads)
 
     @property
     def jobs(self) -> int:
@@ -56,7 +60,7 @@ class Processes:
 
     def carry_out(self, tasks: Sequence[Task], report: Report) -> None:
         """Execute each run once and report it as soon as it is finished."""
-        pool = _Pool(self._jobs, self._max_memory, tasks, report)
+        pool = _Pool(self._jobs, self._each, tasks, report)
         try:
             pool.work()
         finally:
@@ -64,9 +68,9 @@ class Processes:
 
 
 class _Pool:
-    def __init__(self, jobs: int, max_memory: int, tasks: Sequence[Task], report: Report) -> None:
+    def __init__(self, jobs: int, each: Means, tasks: Sequence[Task], report: Report) -> None:
         self._jobs = jobs
-        self._max_memory = max_memory
+        self._each = each
         self._tasks = tasks
         self._report = report
         self._waiting = deque(range(len(tasks)))
@@ -78,7 +82,7 @@ class _Pool:
     def work(self) -> None:
         while self._outstanding:
             while len(self._workers) < min(self._jobs, self._outstanding):
-                worker = _Worker(self._max_memory)
+                worker = _Worker(self._each)
                 self._workers[worker.connection] = worker
             self._report.check()
             for connection in wait(list(self._workers), timeout=_POLL_INTERVAL_S):
@@ -168,7 +172,7 @@ class _Pool:
 class _Worker:
     """A worker process and the socket connected to it."""
 
-    def __init__(self, max_memory: int) -> None:
+    def __init__(self, each: Means) -> None:
         self.ready = False
         self.queued: deque[int] = deque()
         self.connection, other = Pipe()
@@ -176,7 +180,12 @@ class _Worker:
         code = f"import sys; sys.path[:] = {sys.path!r}; from airwnd.batch.worker import main"
         with other:
             self._process = subprocess.Popen(  # noqa: S603
-                [sys.executable, "-I", "-c", f"{code}; main({other.fileno()}, {max_memory})"],
+                [
+                    sys.executable,
+                    "-I",
+                    "-c",
+                    f"{code}; main({other.fileno()}, {each.max_memory}, {each.threads})",
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[other.fileno()],

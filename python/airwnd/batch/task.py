@@ -29,6 +29,22 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """What a run may use of its machine; results do not depend on it.
+
+    Attributes
+    ----------
+    max_memory
+        Memory limit in bytes; ``None``: 80 % of the free memory.
+    threads
+        Number of threads.
+    """
+
+    max_memory: int | None = None
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A run to execute.
 
@@ -56,10 +72,12 @@ class Task:
         return hashlib.sha256(what.encode()).hexdigest()[:32]
 
     def carry_out(
-        self, progress: Callable[[float], object] | None = None, max_memory: int | None = None
+        self, progress: Callable[[float], object] | None = None, means: Means = Means()
     ) -> Finished:
-        """Execute the run in this thread, within `max_memory` bytes; ``None``: 80 % of the free memory."""
-        raw = self.scenario.simulate(self.seed, self.series, progress, max_memory=max_memory)
+        """Execute the run with these means."""
+        raw = self.scenario.simulate(
+            self.seed, self.series, progress, max_memory=means.max_memory, threads=means.threads
+        )
         tables = {}
         if self.series is not None:
             from airwnd.frames import parquet, recorded

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from airwnd._native import end_when_stuck
-from airwnd.batch.task import Finished, Task
+from airwnd.batch.task import Finished, Means, Task
 from airwnd.errors import EngineError
 
 #: Message of a worker: the index of a task with its finished fraction, its run, or its exception.
@@ -21,17 +21,18 @@ STUCK = 124
 _REPORT_INTERVAL_S = 0.25
 
 
-def main(descriptor: int, max_memory: int) -> None:
+def main(descriptor: int, max_memory: int, threads: int) -> None:
     """Serve the process at the other end of the socket until that closes the socket or dies."""
     end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
+    means = Means(max_memory, threads)
     inbox: SimpleQueue[tuple[int, Task]] = SimpleQueue()
     Thread(target=_listen, args=(connection, inbox), daemon=True).start()
     try:
         connection.send(READY)
         while True:
             index, task = inbox.get()
-            connection.send((index, _carry_out(connection, index, task, max_memory)))
+            connection.send((index, _carry_out(connection, index, task, means)))
     except OSError:
         os._exit(0)
 
@@ -46,7 +47,7 @@ def _listen(connection: Connection, inbox: "SimpleQueue[tuple[int, Task]]") -> N
         os._exit(0)
 
 
-def _carry_out(connection: Connection, index: int, task: Task, max_memory: int) -> Finished | Exception:
+def _carry_out(connection: Connection, index: int, task: Task, means: Means) -> Finished | Exception:
     next_report = time.monotonic() + _REPORT_INTERVAL_S
 
     def report(fraction: float) -> None:
@@ -57,7 +58,7 @@ def _carry_out(connection: Connection, index: int, task: Task, max_memory: int) 
             connection.send((index, fraction))
 
     try:
-        return task.carry_out(report, max_memory)
+        return task.carry_out(report, means)
     except (ValueError, EngineError, MemoryError) as error:
         return error
     except Exception as error:

@@ -51,7 +51,16 @@ PROGRESS = click.option(
     "long work.",
 )
 JOBS = click.option(
-    "--jobs", type=click.IntRange(1), help="Number of concurrent runs; default: the number of cores."
+    "--jobs",
+    type=click.IntRange(1),
+    help="Number of concurrent runs; default: as many as there are cores for the threads of each.",
+)
+THREADS = click.option(
+    "--threads",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Threads of each run, for many cells: at most one per three cells. Results do not depend on them.",
 )
 MAX_MEMORY = click.option(
     "--max-memory",
@@ -86,7 +95,7 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
     return call
 
 
-def workers(jobs: int | None, dask: str | None, max_memory: str | None) -> "Workers":
+def workers(jobs: int | None, dask: str | None, max_memory: str | None, threads: int = 1) -> "Workers":
     """Return the workers that execute the runs: those of a Dask cluster or local processes."""
     from airwnd.batch import Dask, Processes
 
@@ -96,7 +105,9 @@ def workers(jobs: int | None, dask: str | None, max_memory: str | None) -> "Work
         raise click.UsageError(
             "--max-memory applies to local runs, not to --dask.", click.get_current_context()
         )
-    return Dask(dask) if dask else Processes(jobs, max_memory)
+    if dask and threads > 1:
+        raise click.UsageError("--threads applies to local runs, not to --dask.", click.get_current_context())
+    return Dask(dask) if dask else Processes(jobs, max_memory, threads)
 
 
 def workers_text(pool: "Workers") -> str:

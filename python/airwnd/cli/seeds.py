@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +44,19 @@ _ROWS = (
 Figures = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The means of several runs, as for :func:`airwnd.run_many`."""
+
+    jobs: int | None
+    threads: int
+    max_memory: str | None
+
+
 def run_seeds(
     scenario: "Scenario",
     seeds: int,
-    jobs: int | None,
-    max_memory: str | None,
+    pool: Pool,
     progress: bool | None,
     out: Path | None,
     *,
@@ -63,7 +72,9 @@ def run_seeds(
 
         design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1)
         with batch_bar(scenario.name, out / "runs", progress) as update:
-            swept = carry_out(design, out, Processes(jobs, max_memory), update, force=force)
+            swept = carry_out(
+                design, out, Processes(pool.jobs, pool.max_memory, pool.threads), update, force=force
+            )
         outcomes = [stored.outcome for stored in swept.results]
     else:
         from airwnd.parallel import run_many
@@ -71,9 +82,10 @@ def run_seeds(
         with bar(scenario.name, progress) as update:
             runs = run_many(
                 [(scenario, seed) for seed in range(1, seeds + 1)],
-                jobs,
+                pool.jobs,
                 progress=update,
-                max_memory=max_memory,
+                max_memory=pool.max_memory,
+                threads=pool.threads,
             )
         outcomes = [run.outcome for run in runs]
     elapsed_s = time.perf_counter() - start

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, JOBS, MAX_MEMORY, PROGRESS, SET, bar, code_options, load, saved
+from airwnd.cli.options import FILE, JOBS, MAX_MEMORY, PROGRESS, SET, THREADS, bar, code_options, load, saved
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @JOBS
+@THREADS
 @MAX_MEMORY
 @code_options
 @PROGRESS
@@ -70,6 +71,7 @@ def run(
     allocations: str | None,
     as_json: bool,
     jobs: int | None,
+    threads: int,
     max_memory: str | None,
     policy: "CodePolicy",
     progress: bool | None,
@@ -91,16 +93,17 @@ def run(
     capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
     scenario = load(file, settings, policy)
     if seeds is not None:
-        from airwnd.cli.seeds import run_seeds
+        from airwnd.cli.seeds import Pool, run_seeds
 
-        run_seeds(scenario, seeds, jobs, max_memory, progress, out, force=force, as_json=as_json)
+        pool = Pool(jobs, threads, max_memory)
+        run_seeds(scenario, seeds, pool, progress, out, force=force, as_json=as_json)
         return
     if out:
         from airwnd import run_folder
 
         run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
     with bar(f"{scenario.name}", progress) as update:
-        result = scenario.run(seed, series, update, capture, window, max_memory=max_memory)
+        result = scenario.run(seed, series, update, capture, window, max_memory=max_memory, threads=threads)
     failure = saved(result, out, force=force) if out else None
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))

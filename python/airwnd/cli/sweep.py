@@ -12,6 +12,7 @@ from airwnd.cli.options import (
     MAX_MEMORY,
     PROGRESS,
     SET,
+    THREADS,
     batch_bar,
     code_options,
     load,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     "--force", is_flag=True, help="Use FOLDER even if it holds other data; its tables are replaced."
 )
 @JOBS
+@THREADS
 @DASK
 @MAX_MEMORY
 @code_options
@@ -79,6 +81,7 @@ def sweep(
     out: Path,
     force: bool,
     jobs: int | None,
+    threads: int,
     dask: str | None,
     max_memory: str | None,
     policy: "CodePolicy",
@@ -92,7 +95,7 @@ def sweep(
     from airwnd.sweeps.axes import grid
     from airwnd.sweeps.draws import draw
 
-    pool = workers(jobs, dask, max_memory)
+    pool = workers(jobs, dask, max_memory, threads)
     design = Design(
         scenario=load(file, settings, policy),
         grid=tuple(grid(text) for text in grids),

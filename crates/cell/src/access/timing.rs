@@ -33,6 +33,8 @@ pub(crate) struct Timing {
 /// What happens in a slot, and in consequence of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
+    /// Whether the slot has downlink data.
+    pub sends: bool,
     /// Kind of the slot of the downlink transmissions that are decided in this slot; `None`: no decision is made.
     pub downlink: Option<u8>,
     /// From a downlink transmission to the decision that can react to its feedback.
@@ -70,6 +72,7 @@ impl Timing {
             round_trip: Some(grant + to_air + again),
             depth: 16,
             plan: vec![Slot {
+                sends: true,
                 downlink: Some(0),
                 // 4 in the UE (TS 36.213 §10.1), 1 on air
                 feedback: 5,
@@ -119,6 +122,7 @@ impl Timing {
                 let answered = next(slot, least.into(), &has_uplink) + reacts;
                 let feedback = next(slot, answered, &decides);
                 Slot {
+                    sends: has_data(slot),
                     downlink: decides(slot).then(|| u8::from(at(slot + ahead).downlink < SYMBOLS)),
                     feedback,
                     // The gNB finds no HARQ-ACK where it expects one.

@@ -74,19 +74,20 @@ impl Measurements {
         self.samples > 0
     }
 
-    /// Adds a sample: the received power per PRB of each cell, by cell, and of noise and all other cells, in mW.
+    /// Adds a sample: the received power per PRB of each cell, also in mW, by cell; and in mW of noise and all other
+    /// cells.
     //= exception rsrq-at-full-load
-    pub fn sample(&mut self, powers: impl Iterator<Item = (CellId, f64)>, others: f64) {
+    pub fn sample(&mut self, powers: impl Iterator<Item = (CellId, Dbm, f64)>, others: f64) {
         let (mut index, mut sum) = (0, 0.0);
-        for (cell, power) in powers {
+        for (cell, power, received) in powers {
             index += self.cells[index..].partition_point(|known| known.cell < cell);
             if self.cells.get(index).is_none_or(|known| known.cell != cell) {
                 self.insert(index, cell);
             }
             let measured = &mut self.cells[index];
-            measured.power += Db::from_linear(power).0;
+            measured.power += power.0;
             measured.samples += 1;
-            sum += power;
+            sum += received;
         }
         self.total += Db::from_linear(others + sum).0;
         self.samples += 1;
@@ -255,7 +256,8 @@ mod tests {
 
     /// Samples two cells with these received powers in dBm on a PRB.
     fn sample(measurements: &mut Measurements, powers: [f64; 2]) {
-        let powers = (0..).map(CellId).zip(powers.map(|power| Dbm(power).milliwatts()));
+        let powers =
+            (0..).zip(powers.map(Dbm)).map(|(cell, power)| (CellId(cell), power, power.milliwatts()));
         measurements.sample(powers, Dbm(-112.0).milliwatts());
     }
 
@@ -316,7 +318,8 @@ mod tests {
     fn a_cell_that_is_no_longer_received_is_forgotten() {
         let mut measurements = Measurements::new(vec![A3]);
         let mut step = |now, cells: &[(u16, f64)]| {
-            let powers = cells.iter().map(|(cell, power)| (CellId(*cell), Dbm(*power).milliwatts()));
+            let powers =
+                cells.iter().map(|(cell, power)| (CellId(*cell), Dbm(*power), Dbm(*power).milliwatts()));
             measurements.sample(powers, Dbm(-112.0).milliwatts());
             measurements.filter(1.0);
             measurements.evaluate(now, 0, 4);

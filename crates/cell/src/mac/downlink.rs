@@ -8,7 +8,7 @@ use crate::access::Access;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs};
-use crate::radio::{Radio, Report};
+use crate::radio::{Air, Radio, Receivers, Report};
 use crate::rlc::{BufferStatus, Content};
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
@@ -245,9 +245,9 @@ impl Downlink {
         tti: Tti,
         cell: usize,
         users: &[u32],
-        radio: &mut Radio,
+        Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
-        mut report: impl FnMut(&mut Radio, u16) -> Report,
+        mut report: impl FnMut(&mut Receivers, u16) -> Report,
     ) {
         let Some(kind) = self.access.timing.slot(tti).downlink else { return };
         let free = self.retransmit(tti, radio);
@@ -265,7 +265,7 @@ impl Downlink {
                 if user.retransmitted == Some(tti) {
                     continue;
                 }
-                let Report { index, wideband, flat } = report(radio, slot);
+                let Report { index, wideband, flat } = report(receivers, slot);
                 let head_of_line =
                     if uses_delay { ues.head_of_line(users[slot as usize], tti) } else { Span::ZERO };
                 let queue = user.queue.total();
@@ -274,7 +274,7 @@ impl Downlink {
         }
         self.grants.clear();
         let views = std::mem::take(&mut self.views);
-        let candidates = Candidates { users: &views, reports: radio.reports(cell) };
+        let candidates = Candidates { users: &views, reports: receivers.reports(cell) };
         self.scheduler.allocate(tti, free, candidates, &mut self.grants);
         self.served.clear();
         let grants = std::mem::take(&mut self.grants);
@@ -404,7 +404,7 @@ impl Downlink {
         tti: Tti,
         cell: usize,
         users: &[u32],
-        radio: &mut Radio,
+        mut air: Air<'_>,
         ues: &mut UeTable,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
@@ -417,7 +417,7 @@ impl Downlink {
             let place = self.place(sent.slot, sent.process);
             let process = &mut self.processes[place];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
-            self.figures.prbs += u64::from(radio.prbs_of(sent.rbgs).0);
+            self.figures.prbs += u64::from(air.radio.prbs_of(sent.rbgs).0);
             let mut note = |block: &Block, reception| {
                 if let Some(log) = &mut self.log {
                     log.note(Allocation {
@@ -432,13 +432,13 @@ impl Downlink {
                     });
                 }
             };
-            if ue.loses_control(tti, number, radio) {
+            if ue.loses_control(tti, number, &mut air) {
                 note(block, Reception::AssignmentLost);
                 let due = tti + consequences.silence;
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
             }
-            let probability = radio.receive_downlink(number, cell, sent.rbgs, block);
+            let probability = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block);
             let failed = ue.downlink.draw(tti, sent.process) < probability;
             ue.downlink.blocks.count(block, failed);
             note(block, if failed { Reception::Failed } else { Reception::Decoded });

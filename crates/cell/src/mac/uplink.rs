@@ -13,7 +13,7 @@ use super::{Block, Pipeline, make_room};
 use crate::access::Access;
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs, Prbs};
-use crate::radio::{Radio, UplinkSignal};
+use crate::radio::{Air, UplinkSignal};
 use crate::rlc::Content;
 use crate::settings::BufferReports;
 use crate::ue::{BlockGrant, UeTable};
@@ -548,7 +548,7 @@ impl Uplink {
         &mut self,
         tti: Tti,
         users: &[u32],
-        radio: &mut Radio,
+        mut air: Air<'_>,
         ues: &mut UeTable,
         control: &super::power_control::Params,
     ) {
@@ -556,13 +556,13 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if ues.get(number).loses_control(tti, number, radio) {
+            if ues.get(number).loses_control(tti, number, &mut air) {
                 if self.requested {
                     self.miss(tti, number, grant);
                 }
                 continue;
             }
-            let (prbs, loss) = (Prbs(grant.prbs), radio.loss(number as usize));
+            let (prbs, loss) = (Prbs(grant.prbs), air.radio.loss(number as usize));
             let ue = ues.get(number);
             if grant.command != Db(0.0) {
                 ue.commanded = control.accumulate(ue.commanded, grant.command, prbs, loss);
@@ -589,7 +589,7 @@ impl Uplink {
                 }
             };
             let commanded = ues.get(number).commanded;
-            let power = radio.uplink_power(number as usize, prbs, control, commanded);
+            let power = air.radio.uplink_power(number as usize, prbs, control, commanded);
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
             let &Grant { slot, context, process, to_air, .. } = grant;
             self.air.push(tti + to_air, Sending { slot, signal, block, elements, context, process });
@@ -627,7 +627,7 @@ impl Uplink {
         &mut self,
         tti: Tti,
         cell: usize,
-        radio: &mut Radio,
+        Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
     ) -> &[(u32, Content)] {
         self.decoded.clear();
@@ -636,10 +636,10 @@ impl Uplink {
         for sending in &mut sendings {
             let ue = ues.get(sending.signal.ue);
             self.figures.prbs += u64::from(sending.signal.prbs);
-            let probability = radio.receive_uplink(cell, &sending.signal, &mut sending.block);
+            let probability = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block);
             if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
                 let correction = &mut self.known[sending.slot as usize].correction;
-                let off = radio.received_sinr() - expected - *correction;
+                let off = receivers.received_sinr() - expected - *correction;
                 correction.0 =
                     (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }

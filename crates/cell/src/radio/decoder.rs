@@ -7,8 +7,9 @@ use crate::phy::{Mcs, Prbs, Sinr};
 use airwnd_units::{Bytes, Db};
 use std::sync::Arc;
 
-/// Cached first transmissions over flat channels.
+/// Cached first transmissions over flat channels in all cells, and least number in a part of them.
 const CACHED: usize = 1024;
+const LEAST_CACHED: usize = 128;
 
 /// The receivers' error model with a cache.
 pub(crate) struct Decoder {
@@ -28,8 +29,10 @@ struct Decoded {
 }
 
 impl Decoder {
-    pub fn new(errors: Arc<dyn ErrorModel>, access: &Arc<Access>) -> Decoder {
-        Decoder { errors, access: access.clone(), known: vec![Decoded::default(); CACHED] }
+    /// The decoder of receivers in one of this many parts of the cells.
+    pub fn new(errors: Arc<dyn ErrorModel>, access: &Arc<Access>, parts: usize) -> Decoder {
+        let known = vec![Decoded::default(); (CACHED / parts).max(LEAST_CACHED)];
+        Decoder { errors, access: access.clone(), known }
     }
 
     /// Receives a block over runs of PRBs, each with its SINR. Adds to the block's soft bits and returns the

@@ -2,7 +2,7 @@
 
 use super::gains::{Gains, Link};
 use super::on_air::Floor;
-use super::{Interference, UplinkSignal};
+use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
 use crate::mac::sched::Rbgs;
 use crate::phy::Position;
@@ -13,32 +13,41 @@ use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
-/// Links per direction with cached gains: control channels, block and report use the same.
+/// Links per direction with cached gains in all cells, and least number in a part of them: control channels, block and
+/// report use the same.
 const CACHED: usize = 64;
+const LEAST_CACHED: usize = 8;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
 const WEAK: f64 = 0.01;
 
+/// Place of a UE without links.
+const UNUSED: u32 = u32::MAX;
+
 /// Steps of a UE's position per wavelength at which the gains of coarse interferers are computed: errors of at most 0.2
 /// radians.
 const STEPS: f64 = 16.0;
 
-/// Small-scale fading between all cells and all UEs.
-///
-/// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
-pub(crate) struct LinkFading {
-    clock: SlotClock,
-    rbg_prbs: usize,
-    interference: bool,
-    downlink: Links,
-    uplink: Links,
+/// Positions and velocities of all UEs, as far as fading follows them.
+pub(super) struct Motions {
     /// By UE.
     motions: Vec<Motion>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
+    clock: SlotClock,
     /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
+}
+
+/// Small-scale fading between cells and UEs.
+///
+/// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
+pub(super) struct LinkFading {
+    rbg_prbs: usize,
+    interference: bool,
+    downlink: Links,
+    uplink: Links,
     // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
@@ -62,16 +71,43 @@ impl Motion {
     }
 }
 
-impl LinkFading {
-    /// The fading of a setup; `None`: no fading.
-    pub fn of(setup: &RanSetup, access: &Access) -> Option<LinkFading> {
-        let Access { prbs, rbg_prbs, prb_bandwidth, .. } = *access;
+/// The motions of some UEs.
+pub(super) struct MotionsShare<'a> {
+    /// Number of the first UE.
+    first: usize,
+    motions: &'a mut [Motion],
+    own_pace: bool,
+    frequency: Hertz,
+}
+
+impl MotionsShare<'_> {
+    /// Moves a UE and extrapolates its velocity.
+    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
+    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
+        if !self.own_pace {
+            return;
+        }
+        let motion = &mut self.motions[ue - self.first];
+        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
+        let seconds = now.since(motion.since).as_secs();
+        let velocity = if seconds > 0.0 {
+            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
+        } else {
+            motion.velocity
+        };
+        *motion = Motion { place: to, since: now, velocity };
+    }
+}
+
+impl Motions {
+    /// The motions of a setup's UEs; `None`: no fading.
+    pub fn of(setup: &RanSetup, access: &Access) -> Option<Motions> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
         }
-        let carrier = &setup.carrier;
-        let wavelength = wavelength(carrier.downlink_frequency).0;
+        let frequency = setup.carrier.downlink_frequency;
+        let wavelength = wavelength(frequency).0;
         let velocity = |ue: &UeSite| match fading.pace() {
             Pace::Speed(speed) => speed.0 / wavelength,
             Pace::Doppler(shift) => shift.0,
@@ -79,22 +115,55 @@ impl LinkFading {
             Pace::Own => LEAST_SPEED.0 / wavelength,
         };
         let motion = |ue: &UeSite| Motion {
-            place: in_wavelengths(ue.position, carrier.downlink_frequency),
+            place: in_wavelengths(ue.position, frequency),
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
         };
+        Some(Motions {
+            motions: setup.ues.iter().map(motion).collect(),
+            own_pace: fading.pace() == Pace::Own,
+            clock: access.clock,
+            frequency,
+        })
+    }
+
+    /// Divides the motions into shares of this many UEs.
+    pub fn shares(&mut self, size: usize) -> impl Iterator<Item = MotionsShare<'_>> {
+        let (own_pace, frequency) = (self.own_pace, self.frequency);
+        let shares = self.motions.chunks_mut(size.max(1)).enumerate();
+        shares.map(move |(index, motions)| MotionsShare { first: index * size, motions, own_pace, frequency })
+    }
+
+    fn at(&self, ue: usize, tti: Tti) -> Wavelengths {
+        self.motions[ue].at(self.clock.start(tti))
+    }
+}
+
+impl LinkFading {
+    /// The fading of a setup's links, none of which has been used yet, for receivers in one of this many parts of the
+    /// cells; `None`: no fading.
+    pub fn of(setup: &RanSetup, access: &Access, parts: usize) -> Option<LinkFading> {
+        let Access { prbs, rbg_prbs, prb_bandwidth, .. } = *access;
+        let fading = setup.radio.fading.build();
+        if fading.taps().is_empty() {
+            return None;
+        }
+        let carrier = &setup.carrier;
         let direction = |name, frequency: Hertz, line: DelayLine| {
-            let links = setup.ues.len() * setup.cells.len();
+            let links = setup.ues.len() * setup.cells.len() / parts;
+            let cached = (CACHED / parts).max(LEAST_CACHED);
             LinkDirection {
                 stream: Stream::new(setup.seed, name),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
                 sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
-                drawn: vec![Vec::new(); setup.ues.len()],
+                drawn: Vec::new(),
+                places: vec![UNUSED; setup.ues.len()],
                 free: Vec::new(),
-                known: vec![None; CACHED],
-                gains: vec![0.0; CACHED * line.points()],
+                known: vec![None; cached],
+                gains: vec![0.0; cached * line.points()],
+                cached,
                 line,
             }
         };
@@ -107,7 +176,6 @@ impl LinkFading {
             }),
         };
         Some(LinkFading {
-            clock: access.clock,
             rbg_prbs: rbg_prbs.0.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
@@ -116,35 +184,20 @@ impl LinkFading {
                 carrier.downlink_frequency,
             ),
             uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
-            motions: setup.ues.iter().map(motion).collect(),
-            own_pace: fading.pace() == Pace::Own,
-            frequency: carrier.downlink_frequency,
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
         })
-    }
-
-    /// Moves a UE and extrapolates its velocity.
-    // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
-    pub fn place(&mut self, now: Time, ue: usize, position: Position) {
-        if !self.own_pace {
-            return;
-        }
-        let motion = &mut self.motions[ue];
-        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
-        let seconds = now.since(motion.since).as_secs();
-        let velocity = if seconds > 0.0 {
-            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
-        } else {
-            motion.velocity
-        };
-        *motion = Motion { place: to, since: now, velocity };
     }
 
     /// Frees the memory of a UE's links to other cells than these.
     pub fn keep(&mut self, ue: usize, links: &[Link]) {
         self.downlink.keep(ue, links);
         self.uplink.keep(ue, links);
+    }
+
+    /// Frees the memory of a UE's downlink.
+    pub fn leave(&mut self, ue: usize) {
+        self.downlink.keep(ue, &[]);
     }
 
     /// The linear SINR of the last computation on each PRB.
@@ -155,7 +208,7 @@ impl LinkFading {
     /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
     pub fn downlink(
         &mut self,
-        gains: &Gains,
+        (gains, motions): (&Gains, &Motions),
         (ue, serving): (usize, usize),
         floor: Floor<'_>,
         sent: impl Fn(usize) -> Rbgs,
@@ -166,7 +219,7 @@ impl LinkFading {
             gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
         };
         let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
-        let place = self.motions[ue].at(self.clock.start(tti));
+        let place = motions.at(ue, tti);
         for (rbg, group) in self.disturbance.chunks_mut(self.rbg_prbs).enumerate() {
             group.fill(floor.at(rbg));
         }
@@ -205,7 +258,7 @@ impl LinkFading {
     /// the power per PRB in mW of noise and distant UEs.
     pub fn uplink(
         &mut self,
-        gains: &Gains,
+        (gains, motions): (&Gains, &Motions),
         (cell, floor): (usize, f64),
         signal: &UplinkSignal,
         others: &[Interference],
@@ -218,7 +271,7 @@ impl LinkFading {
         for Interference { signal: other, received } in others {
             if self.interference && *received >= WEAK * total {
                 let ue = other.ue as usize;
-                let place = self.motions[ue].at(self.clock.start(tti));
+                let place = motions.at(ue, tti);
                 let (faded, width) = self.uplink.interferer((ue, cell), place, tti, self.rbg_prbs);
                 for prb in range(other) {
                     self.disturbance[prb] += received * f64::from(faded[prb / width]);
@@ -231,7 +284,7 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.link(ue, cell).uplink;
-        let own = self.uplink.own.gains((ue, cell), self.motions[ue].at(self.clock.start(tti)), tti);
+        let own = self.uplink.own.gains((ue, cell), motions.at(ue, tti), tti);
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -283,10 +336,14 @@ struct LinkDirection {
     cells: usize,
     /// Sinusoids of the links used so far, one after the other.
     sinusoids: Vec<Sinusoid>,
-    /// Cells of each UE's links used so far, in order, with the start of their sinusoids.
+    /// Cells of each UE's links used so far, in order, with the start of their sinusoids; of UEs that have used any.
     drawn: Vec<Vec<(u32, usize)>>,
+    /// Place in `drawn` by UE, or [`UNUSED`].
+    places: Vec<u32>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
+    /// Number of rows that links share, unless each has its own.
+    cached: usize,
     /// What each row of `gains` holds.
     known: Vec<Option<Known>>,
     /// `[row * prbs + prb]`
@@ -297,7 +354,8 @@ impl LinkDirection {
     /// Frees the sinusoids of a UE's links to other cells than these.
     fn keep(&mut self, ue: usize, links: &[Link]) {
         let LinkDirection { drawn, free, .. } = self;
-        drawn[ue].retain(|(cell, first)| {
+        let Some(drawn) = drawn.get_mut(self.places[ue] as usize) else { return };
+        drawn.retain(|(cell, first)| {
             let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
             if !stays {
                 free.push(*first);
@@ -308,7 +366,7 @@ impl LinkDirection {
 
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(&mut self, link: (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
-        let row = (link.0 * self.cells + link.1) % CACHED;
+        let row = (link.0 * self.cells + link.1) % self.cached;
         let key = (link, [tti.0 as i64, 0]);
         if self.known[row] != Some(key) {
             self.known[row] = Some(key);
@@ -339,14 +397,20 @@ impl LinkDirection {
     /// Start of a link's sinusoids, which are drawn when it is used first.
     fn sinusoids_of(&mut self, (ue, cell): (usize, usize)) -> usize {
         let count = self.line.sinusoids();
-        match self.drawn[ue].binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
-            Ok(index) => self.drawn[ue][index].1,
+        let place = &mut self.places[ue];
+        if *place == UNUSED {
+            *place = self.drawn.len() as u32;
+            self.drawn.push(Vec::new());
+        }
+        let drawn = &mut self.drawn[*place as usize];
+        match drawn.binary_search_by_key(&(cell as u32), |(cell, _)| *cell) {
+            Ok(index) => drawn[index].1,
             Err(index) => {
                 let first = self.free.pop().unwrap_or(self.sinusoids.len());
                 self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
                 let stream = self.stream.child(ue as u64).child(cell as u64);
                 self.line.draw(stream, &mut self.sinusoids[first..first + count]);
-                self.drawn[ue].insert(index, (cell as u32, first));
+                drawn.insert(index, (cell as u32, first));
                 first
             }
         }
@@ -426,11 +490,13 @@ mod tests {
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
-        let gains = Gains::new(&setup, &setup.access().unwrap());
-        let mut links = LinkFading::of(&setup, &setup.access().unwrap()).unwrap();
+        let access = setup.access().unwrap();
+        let gains = Gains::new(&setup, &access);
+        let motions = Motions::of(&setup, &access).unwrap();
+        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let noise = noise(&gains);
-        let alone = links.downlink(&gains, (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
-        let disturbed = links.downlink(&gains, (0, 0), noise, |_| Rbgs::first(17), Tti(7));
+        let alone = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -451,10 +517,13 @@ mod tests {
     #[test]
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
-        let gains = Gains::new(&setup, &setup.access().unwrap());
-        let mut links = LinkFading::of(&setup, &setup.access().unwrap()).unwrap();
+        let access = setup.access().unwrap();
+        let gains = Gains::new(&setup, &access);
+        let motions = Motions::of(&setup, &access).unwrap();
+        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
+            let sinrs =
+                links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
@@ -469,11 +538,14 @@ mod tests {
     #[test]
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
-        let gains = Gains::new(&setup, &setup.access().unwrap());
-        let mut links = LinkFading::of(&setup, &setup.access().unwrap()).unwrap();
-        let down = links.downlink(&gains, (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
+        let access = setup.access().unwrap();
+        let gains = Gains::new(&setup, &access);
+        let motions = Motions::of(&setup, &access).unwrap();
+        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
+        let down =
+            links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
-        let up = links.uplink(&gains, (0, gains.cell_noise(0)), &signal, &[], Tti(1));
+        let up = links.uplink((&gains, &motions), (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);
         let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
         assert!(varies(&ratios));

@@ -22,7 +22,8 @@ const MOVED_LITTLE: f64 = 1.0 / 200.0;
 pub(crate) struct Link {
     pub cell: u32,
     shadowed: Db,
-    /// Received power per PRB at the UE in mW.
+    /// Received power per PRB at the UE, and the same in mW.
+    pub power: Dbm,
     pub received: f64,
     /// Factor from the UE's transmit power to the cell's received power.
     pub uplink: f64,
@@ -45,6 +46,18 @@ impl Link {
 /// Neighbours are the cells whose received power is at least a fraction of the noise and of all other cells at full
 /// power, and the serving cell. The others count by the sum of their powers.
 pub(crate) struct Gains {
+    terrain: Terrain,
+    /// Links to the neighbours of each UE by cell: `[ue * most + index]`.
+    links: Vec<Link>,
+    /// By UE.
+    ues: Vec<Surroundings>,
+    cell_noise: Vec<f64>,
+    /// Scratch of each share: all links of a UE.
+    all: Vec<Vec<Link>>,
+}
+
+/// What determines the gain of a link at a position.
+struct Terrain {
     propagation: Box<dyn Propagation>,
     /// `None`: no shadowing.
     shadowing: Option<Shadowing>,
@@ -53,14 +66,18 @@ pub(crate) struct Gains {
     uplink_frequency: Hertz,
     /// Fraction of noise and interference that makes a cell a neighbour; `None`: all cells are neighbours.
     threshold: Option<f64>,
-    /// Links to the neighbours of each UE by cell: `[ue * most + index]`.
-    links: Vec<Link>,
+    /// Maximum number of neighbours of a UE.
     most: usize,
-    /// By UE.
-    ues: Vec<Surroundings>,
-    cell_noise: Vec<f64>,
-    /// Scratch: all links of a UE.
-    all: Vec<Link>,
+}
+
+/// The gains of some UEs, which change independently of those of the others.
+pub(super) struct Share<'a> {
+    terrain: &'a Terrain,
+    /// Number of the first UE.
+    first: usize,
+    links: &'a mut [Link],
+    ues: &'a mut [Surroundings],
+    all: &'a mut Vec<Link>,
 }
 
 /// A UE's position, its noise, and the cells that are not its neighbours.
@@ -103,63 +120,7 @@ impl Mast {
     }
 }
 
-impl Gains {
-    pub fn new(setup: &RanSetup, access: &Access) -> Gains {
-        let cells = setup.cells.len();
-        let threshold = setup.radio.neighbours(cells);
-        let most = setup.radio.most_neighbours(cells);
-        let ue = |ue: &UeSite| Surroundings {
-            position: ue.position,
-            noise: noise_per_prb(ue.noise_figure, access.prb_bandwidth).milliwatts(),
-            neighbours: 0,
-            far: 0.0,
-            far_uplink: 0.0,
-            selected_at: ue.position,
-            valid_within: Metres(0.0),
-            changes: 0,
-        };
-        let mut gains = Gains {
-            propagation: setup.radio.propagation.build(),
-            shadowing: setup
-                .radio
-                .shadowing
-                .clone()
-                .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
-            cells: setup.cells.iter().map(|site| Mast::new(site, access.prbs)).collect(),
-            downlink_frequency: setup.carrier.downlink_frequency,
-            uplink_frequency: setup.carrier.uplink_frequency,
-            threshold,
-            links: vec![Link::default(); setup.ues.len() * most],
-            most,
-            ues: setup.ues.iter().map(ue).collect(),
-            cell_noise: setup
-                .cells
-                .iter()
-                .map(|cell| noise_per_prb(cell.noise_figure, access.prb_bandwidth).milliwatts())
-                .collect(),
-            all: Vec::with_capacity(cells),
-        };
-        for ue in 0..setup.ues.len() {
-            gains.select(ue, None);
-        }
-        gains
-    }
-
-    /// Moves a UE that this cell serves. Returns whether its neighbours have been selected anew.
-    pub fn place(&mut self, ue: usize, position: Position, serving: usize) -> bool {
-        let surroundings = &mut self.ues[ue];
-        surroundings.position = position;
-        if position.distance(surroundings.selected_at) > surroundings.valid_within {
-            self.select(ue, Some(serving));
-            return true;
-        }
-        let mut links = std::mem::take(&mut self.links);
-        let has_changed = self.measure(position, &mut links[ue * self.most..][..self.ues[ue].neighbours]);
-        self.links = links;
-        self.ues[ue].changes += u64::from(has_changed);
-        false
-    }
-
+impl Terrain {
     /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
     fn measure(&self, position: Position, links: &mut [Link]) -> bool {
         // The sectors of a site share their path loss.
@@ -176,7 +137,8 @@ impl Gains {
             };
             before = Some((site.position, [down, up]));
             let gain = self.cells[link.cell as usize].gain(position) - link.shadowed;
-            link.received = (*power_per_prb - (down - gain)).milliwatts();
+            link.power = *power_per_prb - (down - gain);
+            link.received = link.power.milliwatts();
             link.uplink = (-(up - gain)).linear();
             if self.threshold.is_some() {
                 link.measured_at = [position.x.0 as f32, position.y.0 as f32];
@@ -187,28 +149,58 @@ impl Gains {
         has_changed
     }
 
+    /// The link between a UE at a position and a cell.
+    fn link(&self, ue: usize, position: Position, cell: usize) -> Link {
+        let site = self.cells[cell].site.site;
+        let losses = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
+        let shadowed = losses.map_or(Db(0.0), |mut losses| losses.to(site, cell as u32));
+        let mut link = [Link { cell: cell as u32, shadowed, ..Link::default() }];
+        self.measure(position, &mut link);
+        link[0]
+    }
+}
+
+impl Share<'_> {
+    /// Moves a UE that this cell serves. Returns whether its neighbours have been selected anew.
+    pub fn place(&mut self, ue: usize, position: Position, serving: usize) -> bool {
+        let surroundings = &mut self.ues[ue - self.first];
+        surroundings.position = position;
+        if position.distance(surroundings.selected_at) > surroundings.valid_within {
+            self.select(ue, Some(serving));
+            return true;
+        }
+        let neighbours = surroundings.neighbours;
+        let has_changed = self.terrain.measure(position, &mut self.links_of(ue)[..neighbours]);
+        self.ues[ue - self.first].changes += u64::from(has_changed);
+        false
+    }
+
+    fn links_of(&mut self, ue: usize) -> &mut [Link] {
+        &mut self.links[(ue - self.first) * self.terrain.most..]
+    }
+
     /// Computes the links to all cells, and keeps those to the neighbours.
     fn select(&mut self, ue: usize, serving: Option<usize>) {
-        let position = self.ues[ue].position;
-        let mut all = std::mem::take(&mut self.all);
+        let Share { terrain, first, links, ues, all } = self;
+        let surroundings = &mut ues[ue - *first];
+        let position = surroundings.position;
         all.clear();
-        let mut shadowing = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
-        all.extend((0..).zip(&self.cells).map(|(cell, mast)| {
+        let mut shadowing = terrain.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
+        all.extend((0..).zip(&terrain.cells).map(|(cell, mast)| {
             let shadowed = shadowing.as_mut().map_or(Db(0.0), |losses| losses.to(mast.site.site, cell));
             Link { cell, shadowed, ..Link::default() }
         }));
-        self.measure(position, &mut all);
-        let surroundings = &mut self.ues[ue];
+        terrain.measure(position, all);
         surroundings.changes += 1;
         surroundings.selected_at = position;
         (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
         surroundings.valid_within = Metres(f64::INFINITY);
-        if let Some(threshold) = self.threshold {
-            let serving = serving.unwrap_or_else(|| strongest(&all));
+        if let Some(threshold) = terrain.threshold {
+            let serving = serving.unwrap_or_else(|| strongest(all));
             let others = all.iter().filter(|link| link.cell as usize != serving);
             let least = threshold * (surroundings.noise + others.map(|link| link.received).sum::<f64>());
             let mut leave = |link: &Link| {
-                let distance = self.cells[link.cell as usize].site.position.distance(position);
+                let distance = terrain.cells[link.cell as usize].site.position.distance(position);
                 surroundings.valid_within.0 = surroundings.valid_within.0.min(MOVED * distance.0);
                 surroundings.far += link.received;
                 surroundings.far_uplink += link.uplink;
@@ -224,44 +216,104 @@ impl Gains {
             let rank =
                 |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
             all.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
-            all.drain(self.most.min(all.len())..).for_each(|link| leave(&link));
+            all.drain(terrain.most.min(all.len())..).for_each(|link| leave(&link));
             all.sort_unstable_by_key(|link| link.cell);
         }
         surroundings.neighbours = all.len();
-        self.links[ue * self.most..][..all.len()].copy_from_slice(&all);
-        self.all = all;
+        links[(ue - *first) * terrain.most..][..all.len()].copy_from_slice(all);
     }
 
     /// Makes a cell a neighbour of a UE, if it is not.
     pub fn include(&mut self, ue: usize, cell: usize) {
-        if self.find(ue, cell).is_none() {
+        let neighbours = self.ues[ue - self.first].neighbours;
+        if find(&self.links_of(ue)[..neighbours], cell).is_none() {
             self.select(ue, Some(cell));
         }
     }
 
-    /// The links to a UE's neighbours, by cell.
-    pub fn links(&self, ue: usize) -> &[Link] {
-        &self.links[ue * self.most..][..self.ues[ue].neighbours]
+    /// The path loss of a UE's downlink from a neighbour, with antenna gains, as the UE estimates it.
+    pub fn loss(&mut self, ue: usize, cell: usize) -> Db {
+        let neighbours = self.ues[ue - self.first].neighbours;
+        let mast = &self.terrain.cells[cell];
+        let power = mast.power_per_prb;
+        let links = &self.links_of(ue)[..neighbours];
+        power - find(links, cell).expect("the cell is a neighbour").power
+    }
+}
+
+impl Gains {
+    pub fn new(setup: &RanSetup, access: &Access) -> Gains {
+        let cells = setup.cells.len();
+        let ue = |ue: &UeSite| Surroundings {
+            position: ue.position,
+            noise: noise_per_prb(ue.noise_figure, access.prb_bandwidth).milliwatts(),
+            neighbours: 0,
+            far: 0.0,
+            far_uplink: 0.0,
+            selected_at: ue.position,
+            valid_within: Metres(0.0),
+            changes: 0,
+        };
+        let terrain = Terrain {
+            propagation: setup.radio.propagation.build(),
+            shadowing: setup
+                .radio
+                .shadowing
+                .clone()
+                .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
+            cells: setup.cells.iter().map(|site| Mast::new(site, access.prbs)).collect(),
+            downlink_frequency: setup.carrier.downlink_frequency,
+            uplink_frequency: setup.carrier.uplink_frequency,
+            threshold: setup.radio.neighbours(cells),
+            most: setup.radio.most_neighbours(cells),
+        };
+        let mut gains = Gains {
+            links: vec![Link::default(); setup.ues.len() * terrain.most],
+            terrain,
+            ues: setup.ues.iter().map(ue).collect(),
+            cell_noise: setup
+                .cells
+                .iter()
+                .map(|cell| noise_per_prb(cell.noise_figure, access.prb_bandwidth).milliwatts())
+                .collect(),
+            all: Vec::new(),
+        };
+        let all_ues = setup.ues.len();
+        gains.shares(all_ues).for_each(|mut share| (0..all_ues).for_each(|ue| share.select(ue, None)));
+        gains
     }
 
-    fn find(&self, ue: usize, cell: usize) -> Option<&Link> {
-        let links = self.links(ue);
-        match links.get(cell) {
-            Some(link) if link.cell as usize == cell => Some(link),
-            _ => links.binary_search_by_key(&(cell as u32), |link| link.cell).ok().map(|index| &links[index]),
-        }
+    /// Divides the gains into shares of this many UEs.
+    pub fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
+        let Gains { terrain, links, ues, all, .. } = self;
+        let terrain = &*terrain;
+        let size = size.max(1);
+        let cells = terrain.cells.len();
+        all.resize_with(all.len().max(ues.len().div_ceil(size)), || Vec::with_capacity(cells));
+        let parts = ues.chunks_mut(size).zip(links.chunks_mut(size * terrain.most)).zip(all);
+        parts.enumerate().map(move |(index, ((ues, links), all))| Share {
+            terrain,
+            first: index * size,
+            links,
+            ues,
+            all,
+        })
+    }
+
+    /// The links to a UE's neighbours, by cell.
+    pub fn links(&self, ue: usize) -> &[Link] {
+        &self.links[ue * self.terrain.most..][..self.ues[ue].neighbours]
     }
 
     /// The link between a UE and a cell.
     pub fn link(&self, ue: usize, cell: usize) -> Link {
-        self.find(ue, cell).copied().unwrap_or_else(|| {
-            let site = self.cells[cell].site.site;
-            let losses = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
-            let shadowed = losses.map_or(Db(0.0), |mut losses| losses.to(site, cell as u32));
-            let mut link = [Link { cell: cell as u32, shadowed, ..Link::default() }];
-            self.measure(self.ues[ue].position, &mut link);
-            link[0]
-        })
+        let found = find(self.links(ue), cell).copied();
+        found.unwrap_or_else(|| self.terrain.link(ue, self.ues[ue].position, cell))
+    }
+
+    /// A UE's position.
+    pub fn position(&self, ue: usize) -> Position {
+        self.ues[ue].position
     }
 
     /// The sum of the received powers per PRB in mW, at full power, of the cells that are not neighbours of a UE.
@@ -274,14 +326,14 @@ impl Gains {
         self.ues[ue].far_uplink
     }
 
-    /// Whether all cells are neighbours of all UEs.
-    pub fn are_complete(&self) -> bool {
-        self.threshold.is_none()
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.terrain.cells.len()
     }
 
-    /// The downlink's path loss with antenna gains, as the UE estimates it.
-    pub fn loss(&self, ue: usize, cell: usize) -> Db {
-        self.cells[cell].power_per_prb - Dbm::from_milliwatts(self.link(ue, cell).received)
+    /// Whether all cells are neighbours of all UEs.
+    pub fn are_complete(&self) -> bool {
+        self.terrain.threshold.is_none()
     }
 
     /// A number that changes with every change of a UE's gains.
@@ -297,6 +349,14 @@ impl Gains {
     /// A cell's noise per PRB in mW.
     pub fn cell_noise(&self, cell: usize) -> f64 {
         self.cell_noise[cell]
+    }
+}
+
+/// The link to a cell among links by cell.
+fn find(links: &[Link], cell: usize) -> Option<&Link> {
+    match links.get(cell) {
+        Some(link) if link.cell as usize == cell => Some(link),
+        _ => links.binary_search_by_key(&(cell as u32), |link| link.cell).ok().map(|index| &links[index]),
     }
 }
 

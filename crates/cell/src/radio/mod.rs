@@ -1,5 +1,8 @@
 //! Radio channel between cells and UEs.
 //!
+//! [`Radio`] is common to all cells: gains and transmissions, which nobody changes while a TTI is received. [`Receivers`]
+//! measure it for some of the cells and their UEs, so that several threads can do so at the same time.
+//!
 //! Gains change when UEs move ([`Radio::place`]); from TTI to TTI only the pattern of transmissions changes. Channel
 //! reports are cached by that pattern and the state of the UE's channel, so that a saturated cell computes each of them
 //! once.
@@ -9,30 +12,33 @@ mod fading;
 mod gains;
 mod map;
 mod on_air;
+mod receivers;
 mod reports;
+mod uplink;
 
 use crate::access::Access;
-use crate::mac::Block;
+use crate::crew::Crew;
 use crate::mac::power_control;
-use crate::mac::sched::{ChannelState, Rbgs};
+use crate::mac::sched::Rbgs;
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
-use decoder::Decoder;
-use fading::LinkFading;
+use fading::{Motions, MotionsShare};
 pub(crate) use gains::Link;
 use gains::{Gains, strongest};
 pub use map::{Listener, RadioMap};
 use on_air::{Activity, Floor, OnAir};
+pub(crate) use receivers::Receivers;
 pub(crate) use reports::Report;
-use reports::Reports;
 use std::sync::Arc;
+pub(crate) use uplink::UplinkSignal;
+use uplink::{Interference, UplinkOnAir};
 
-/// Interfering transmissions per cell and TTI with preallocated memory.
-const RESERVED: usize = 256;
+/// Number of shares in which threads move UEs.
+const SHARES: usize = 64;
 
 /// The radio channel between all cells and all UEs.
 pub(crate) struct Radio {
@@ -42,7 +48,7 @@ pub(crate) struct Radio {
     /// PRBs that the last RBG lacks.
     beyond: u16,
     amc: Box<dyn Amc>,
-    decoder: Decoder,
+    errors: Arc<dyn ErrorModel>,
     gains: Gains,
     /// `None`: channels are flat, and change only when UEs move.
     fading: Option<Faded>,
@@ -50,38 +56,56 @@ pub(crate) struct Radio {
     now: Tti,
     /// Serving cell of each UE, and the downlink's path loss from it.
     serving: Vec<(usize, Db)>,
-    /// By cell.
-    reports: Vec<Reports>,
     /// The cells' data transmissions.
     on_air: OnAir,
-    /// The transmissions of other cells' UEs in the TTI on air, by cell.
-    interference: Vec<Vec<Interference>>,
-    /// Received power per PRB in mW of UEs that are not near a cell, averaged over cells and PRBs.
-    uplink_floor: f64,
-    /// Scratch: SINR of each run of PRBs.
-    runs: Vec<(Db, Prbs)>,
+    /// UEs whose neighbours have been selected anew, by share.
+    reselected: Vec<Vec<u32>>,
+    /// The UEs' sounding signals and data transmissions in the TTI on air.
+    soundings: UplinkOnAir,
+    uplink: UplinkOnAir,
 }
 
-/// Fading channels, and the SINR threshold of each CQI in an RBG.
+/// The channel as the receivers in some cells measure it.
+pub(crate) struct Air<'a> {
+    pub radio: &'a Radio,
+    pub receivers: &'a mut Receivers,
+}
+
+/// Fading channels.
 struct Faded {
-    links: LinkFading,
+    motions: Motions,
+    /// SINR threshold of each CQI in an RBG.
     steps: Steps,
 }
 
-/// A transmission of a UE: PRBs and power on each in mW.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UplinkSignal {
-    pub ue: u32,
-    pub first: u16,
-    pub prbs: u16,
-    pub power: f64,
+/// What depends on the positions of some UEs, and changes independently of those of the others.
+struct Share<'a> {
+    /// Number of the first UE.
+    first: usize,
+    gains: gains::Share<'a>,
+    /// `None`: channels are flat.
+    motions: Option<MotionsShare<'a>>,
+    serving: &'a mut [(usize, Db)],
+    reselected: &'a mut Vec<u32>,
 }
 
-/// A transmission of a UE of another cell, and its received power per PRB in mW.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interference {
-    pub signal: UplinkSignal,
-    pub received: f64,
+impl Share<'_> {
+    fn place(&mut self, now: Time, ue: usize, position: Position) {
+        let serving = self.serving[ue - self.first].0;
+        let is_new = self.gains.place(ue, position, serving);
+        if let Some(motions) = &mut self.motions {
+            motions.place(now, ue, position);
+            if is_new {
+                self.reselected.push(ue as u32);
+            }
+        }
+        self.serve(ue, serving);
+    }
+
+    fn serve(&mut self, ue: usize, cell: usize) {
+        self.gains.include(ue, cell);
+        self.serving[ue - self.first] = (cell, self.gains.loss(ue, cell));
+    }
 }
 
 impl Radio {
@@ -92,36 +116,26 @@ impl Radio {
         let receiver = setup.radio.receiver();
         let gains = Gains::new(setup, access);
         let amc = setup.radio.amc.build(&receiver, access);
-        let fading = LinkFading::of(setup, access)
-            .map(|links| Faded { links, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
+        let fading = Motions::of(setup, access)
+            .map(|motions| Faded { motions, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
         let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
-        let reports = || match gains.are_complete() {
-            true => Reports::by_pattern(setup.cells.len()),
-            // The last place is that of a silent cell.
-            false => Reports::by_tti(on_air.rows() + 1),
-        };
         Radio {
             prbs,
             rbg_prbs,
             rbgs,
             beyond: (u16::from(rbgs) * rbg_prbs).saturating_sub(prbs.0),
             amc,
-            decoder: Decoder::new(errors, access),
+            errors,
             serving: (0..setup.ues.len()).map(strongest).collect(),
-            reports: setup.cells.iter().map(|_| reports()).collect(),
             on_air,
-            interference: setup
-                .cells
-                .iter()
-                .map(|_| Vec::with_capacity(setup.ues.len().min(RESERVED)))
-                .collect(),
-            uplink_floor: 0.0,
+            reselected: Vec::new(),
+            soundings: UplinkOnAir::new(setup),
+            uplink: UplinkOnAir::new(setup),
             gains,
             fading,
             now: Tti(0),
-            runs: Vec::with_capacity(usize::from(prbs.0) + 1),
         }
     }
 
@@ -135,9 +149,9 @@ impl Radio {
         self.on_air.skip(tti, skipped);
     }
 
-    /// Sets the data transmissions of the TTI on air, by cell.
-    pub fn transmit(&mut self, sent: impl Iterator<Item = Rbgs>) {
-        self.on_air.note(self.now, sent);
+    /// Sets the data transmissions of the TTI on air, by cell. `counts`: it is not one of TDD's without downlink.
+    pub fn transmit(&mut self, counts: bool, sent: impl Iterator<Item = Rbgs>) {
+        self.on_air.note(self.now, counts, sent);
     }
 
     /// The strongest cell at a UE; the first of several equal ones.
@@ -145,28 +159,82 @@ impl Radio {
         strongest(self.gains.links(ue))
     }
 
-    /// Reserves space for this many UEs of a cell.
-    pub fn reserve(&mut self, cell: usize, slots: usize) {
-        self.reports[cell].reserve(slots);
-    }
-
     /// Sets the serving cell of a UE.
     pub fn serve(&mut self, ue: usize, cell: usize) {
-        self.gains.include(ue, cell);
-        self.serving[ue] = (cell, self.gains.loss(ue, cell));
+        self.whole().serve(ue, cell);
+    }
+
+    /// The cell that serves a UE.
+    pub fn serving(&self, ue: usize) -> usize {
+        self.serving[ue].0
+    }
+
+    /// A UE's position.
+    pub fn position(&self, ue: usize) -> Position {
+        self.gains.position(ue)
     }
 
     /// Moves a UE.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
-        let serving = self.serving[ue].0;
-        let selected = self.gains.place(ue, position, serving);
-        if let Some(Faded { links, .. }) = &mut self.fading {
-            links.place(now, ue, position);
-            if selected {
-                links.keep(ue, self.gains.links(ue));
-            }
-        }
-        self.serve(ue, serving);
+        self.whole().place(now, ue, position);
+    }
+
+    /// Moves UEs, which are in ascending order.
+    pub fn place_all(&mut self, now: Time, moves: &[(u32, Position)], crew: &Crew) {
+        let size = self.ues().div_ceil(SHARES).max(1);
+        let of = |index: usize| moves.partition_point(|(ue, _)| (*ue as usize) < index * size);
+        let shares = self.shares(size).enumerate();
+        let work = shares.map(|(index, share)| (share, &moves[of(index)..of(index + 1)]));
+        crew.each_of(work, |(mut share, moves)| {
+            moves.iter().for_each(|(ue, position)| share.place(now, *ue as usize, *position));
+        });
+    }
+
+    /// All UEs in one share.
+    fn whole(&mut self) -> Share<'_> {
+        let ues = self.ues();
+        self.shares(ues).next().expect("there are UEs")
+    }
+
+    /// Divides what depends on the UEs' positions into shares of this many UEs.
+    fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
+        let shares = self.serving.len().div_ceil(size);
+        self.reselected.resize_with(shares.max(self.reselected.len()), Vec::new);
+        let mut motions = self.fading.as_mut().map(|faded| faded.motions.shares(size));
+        let parts = self.gains.shares(size).zip(self.serving.chunks_mut(size)).zip(&mut self.reselected);
+        parts.enumerate().map(move |(index, ((gains, serving), reselected))| Share {
+            first: index * size,
+            gains,
+            motions: motions.as_mut().and_then(Iterator::next),
+            serving,
+            reselected,
+        })
+    }
+
+    /// Takes the UEs out whose neighbours have been selected anew, for [`Receivers::keep`].
+    pub fn take_reselected(&mut self, into: &mut Vec<u32>) {
+        into.clear();
+        self.reselected.iter_mut().for_each(|ues| into.append(ues));
+    }
+
+    /// A number that changes with every change of a UE's gains.
+    pub fn version(&self, ue: usize) -> u64 {
+        self.gains.version(ue)
+    }
+
+    /// Number of UEs.
+    pub fn ues(&self) -> usize {
+        self.serving.len()
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> usize {
+        self.gains.cells()
+    }
+
+    /// The UEs' motions, if channels fade.
+    fn motions(&self) -> Option<&Motions> {
+        self.fading.as_ref().map(|faded| &faded.motions)
     }
 
     /// Number of RBGs that can be scheduled.
@@ -185,7 +253,7 @@ impl Radio {
     /// The received power of one reference-signal resource element, averaged over fading.
     //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
-        crate::phy::link_budget::rsrp(Dbm::from_milliwatts(self.gains.link(ue, cell).received))
+        crate::phy::link_budget::rsrp(self.gains.link(ue, cell).power)
     }
 
     /// The cells that a UE measures, and the received power per PRB in mW of noise and all other cells.
@@ -205,60 +273,6 @@ impl Radio {
         Floor { noise: self.gains.ue_noise(ue), far: self.gains.far(ue), activity }
     }
 
-    /// Noise and interference per PRB in mW at a UE in an RBG.
-    fn disturbance(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
-        let links = self.gains.links(ue).iter();
-        let interference = links
-            .filter(|link| link.cell as usize != serving && on_air[link.cell as usize].contains(group))
-            .map(|link| link.received);
-        floor.at(group.into()) + interference.sum::<f64>()
-    }
-
-    /// Receives a block at a UE on `rbgs` in the TTI on air. Adds to the block's soft bits and returns
-    /// the probability that it is not decoded.
-    pub fn receive_downlink(&mut self, ue: u32, serving: usize, rbgs: Rbgs, block: &mut Block) -> f64 {
-        self.measure_block(ue as usize, serving, rbgs);
-        self.decoder.decode(&self.runs, block)
-    }
-
-    fn measure_block(&mut self, ue: usize, serving: usize, rbgs: Rbgs) {
-        let floor = self.floor(ue, self.on_air.activity());
-        let on_air = self.on_air.at(self.on_air.row(self.now));
-        if let Some(Faded { links, .. }) = &mut self.fading {
-            let sinrs = links.downlink(&self.gains, (ue, serving), floor, |cell| on_air[cell], self.now);
-            let width = usize::from(self.rbg_prbs);
-            let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
-            self.runs.clear();
-            self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
-            return;
-        }
-        let signal = self.gains.link(ue, serving).received;
-        let mut runs = std::mem::take(&mut self.runs);
-        runs.clear();
-        let mut rest = rbgs;
-        // All RBGs with the same interfering cells share one SINR.
-        while let Some(first) = rest.iter().next() {
-            let mut alike = rest;
-            let others = self.gains.links(ue).iter().map(|link| link.cell as usize);
-            for sent in others.filter(|cell| *cell != serving).map(|cell| on_air[cell]) {
-                let unlike = if sent.contains(first) { Rbgs(!sent.0) } else { sent };
-                alike = alike.without(unlike);
-            }
-            let sinr = Db::from_linear(signal / self.disturbance(floor, ue, serving, on_air, first));
-            runs.push((sinr, self.prbs_of(alike)));
-            rest = rest.without(alike);
-        }
-        self.runs = runs;
-    }
-
-    /// The SINR of control channels over a fading channel in the TTI on air. `None` if channels do not fade.
-    pub fn faded_control_sinr(&mut self, ue: usize) -> Option<Db> {
-        let floor = self.floor(ue, &Activity::FULL);
-        let Faded { links, .. } = self.fading.as_mut()?;
-        let everywhere = |_| Rbgs(u32::MAX);
-        Some(effective(links.downlink(&self.gains, (ue, self.serving[ue].0), floor, everywhere, self.now)))
-    }
-
     /// The SINR of control channels, which every cell sends at full power in every TTI.
     //= exception control-at-full-load
     pub fn control_sinr(&self, ue: usize, serving: usize) -> Db {
@@ -266,144 +280,6 @@ impl Radio {
         let links = self.gains.links(ue).iter();
         let others = links.map(|link| link.received).sum::<f64>() - signal + self.gains.far(ue);
         Db::from_linear(signal / (self.gains.ue_noise(ue) + others.max(0.0)))
-    }
-
-    /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
-    ///
-    /// The signal is that of the reference symbols, the interference that of the other cells' data. A UE measures
-    /// interference only while its own cell sends data; otherwise it reports noise alone, as in ns-3 LENA.
-    pub fn pattern(&mut self, cell: usize, measured: Tti) -> usize {
-        let row = self.on_air.row(Tti(measured.0.saturating_sub(1)));
-        let on_air = self.on_air.at(row);
-        //= exception cqi-needs-own-data
-        let quiet = on_air[cell].is_empty();
-        if !self.gains.are_complete() {
-            return if quiet { self.on_air.rows() } else { row };
-        }
-        self.reports[cell].place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
-    }
-
-    /// The transmissions at a place of a cell's reports, by cell, with noise and mean interference at a UE.
-    fn place_of(&self, cell: usize, place: usize, ue: usize) -> (&[Rbgs], Floor<'_>) {
-        if self.gains.are_complete() {
-            (self.reports[cell].pattern(place), self.floor(ue, &Activity::NONE))
-        } else if place == self.on_air.rows() {
-            (self.on_air.silence(), self.floor(ue, &Activity::NONE))
-        } else {
-            (self.on_air.at(place), self.floor(ue, self.on_air.activity()))
-        }
-    }
-
-    /// The report of the UE in `slot` at a place; it is computed if it is not cached. `measured` is the TTI at whose
-    /// start it is, or was, measured.
-    #[inline]
-    pub fn report(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> Report {
-        // A fading channel differs in each TTI, and so does a place without a pattern.
-        let by_tti = self.fading.is_some() || !self.gains.are_complete();
-        let version = if by_tti { measured.0 } else { self.gains.version(ue) };
-        match self.reports[cell].find(place, slot, ue as u32, version) {
-            Some(report) => report,
-            None => {
-                let report = match &self.fading {
-                    Some(_) => self.measure_faded(ue, cell, place, measured),
-                    None if by_tti => self.measure_or_repeat(ue, cell, place, slot),
-                    None => self.measure(ue, cell, place),
-                };
-                self.reports[cell].keep(place, slot, (ue as u32, version), report)
-            }
-        }
-    }
-
-    /// A report of a flat channel; it is computed if any transmission of the UE's neighbours has changed since the last.
-    fn measure_or_repeat(&mut self, ue: usize, cell: usize, place: usize, slot: u16) -> (ChannelState, Db) {
-        // Both grow, so that equal sums are equal numbers.
-        let version = self.gains.version(ue) + self.on_air.updates();
-        let quiet = place == self.on_air.rows();
-        let on_air = if quiet { self.on_air.silence() } else { self.on_air.at(place) };
-        let heard = if quiet { &[] } else { self.gains.links(ue) };
-        let sent = heard.iter().map(|link| on_air[link.cell as usize]);
-        match self.reports[cell].repeated(slot, (ue as u32, version), sent) {
-            Some(report) => report,
-            None => {
-                let report = self.measure(ue, cell, place);
-                self.reports[cell].note_last(slot, report);
-                report
-            }
-        }
-    }
-
-    /// A cell's reports, by the indices in the results of [`Radio::report`].
-    pub fn reports(&self, cell: usize) -> &[ChannelState] {
-        self.reports[cell].states()
-    }
-
-    /// The mean SINR over the PRBs of a UE's report.
-    pub fn mean_sinr(&mut self, cell: usize, place: usize, slot: u16, ue: usize, measured: Tti) -> Db {
-        if self.fading.is_some() {
-            let scheduled = self.faded(ue, cell, place, measured);
-            return Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
-        }
-        let report = self.report(cell, place, slot, ue, measured);
-        self.reports[cell].sinr(report.index as usize)
-    }
-
-    /// The linear SINR of a report of a fading channel on each PRB that can be scheduled.
-    fn faded(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> &[f64] {
-        let mut fading = self.fading.take().expect("called for fading channels only");
-        let (on_air, floor) = self.place_of(cell, place, ue);
-        fading.links.downlink(&self.gains, (ue, cell), floor, |other| on_air[other], measured);
-        let scheduled = usize::from((u16::from(self.rbgs) * self.rbg_prbs).min(self.prbs.0));
-        &self.fading.insert(fading).links.sinrs()[..scheduled]
-    }
-
-    /// A report of a fading channel.
-    fn measure_faded(&mut self, ue: usize, cell: usize, place: usize, measured: Tti) -> (ChannelState, Db) {
-        let mut runs = std::mem::take(&mut self.runs);
-        let (prbs, width) = (self.prbs, usize::from(self.rbg_prbs));
-        let scheduled = self.faded(ue, cell, place, measured);
-        let mean = Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
-        runs.clear();
-        runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
-        runs.push((mean, Prbs(prbs.0 - scheduled.len() as u16)));
-        let Some(Faded { links, steps }) = &self.fading else {
-            unreachable!("called for fading channels only")
-        };
-        let wideband = self.amc.cqi(Sinr::Groups(&runs), prbs);
-        let groups = links.sinrs()[..runs.len() - 1].chunks(width).map(|prbs| steps.cqi(effective(prbs)));
-        let state = ChannelState::new(wideband, groups);
-        self.runs = runs;
-        (state, mean)
-    }
-
-    /// PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of the others.
-    fn measure(&mut self, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
-        let signal = self.gains.link(ue, cell).received;
-        let mut runs = std::mem::take(&mut self.runs);
-        runs.clear();
-        let (on_air, floor) = self.place_of(cell, place, ue);
-        let mut sum = 0.0;
-        for group in 0..self.rbgs {
-            let sinr = signal / self.disturbance(floor, ue, cell, on_air, group);
-            sum += sinr;
-            runs.push((Db::from_linear(sinr), self.prbs_of(Rbgs::one(group))));
-        }
-        // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
-        let mean = Db::from_linear(sum / f64::from(self.rbgs));
-        let beyond = self.prbs.0.saturating_sub(u16::from(self.rbgs) * self.rbg_prbs);
-        let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
-        let group_cqi = |sinr: Db| self.amc.cqi(Sinr::Flat(sinr), Prbs(self.rbg_prbs));
-        let report = if flat {
-            let wideband = self.amc.cqi(Sinr::Flat(runs[0].0), self.prbs);
-            ChannelState::new(wideband, std::iter::repeat_n(group_cqi(runs[0].0), self.rbgs.into()))
-        } else {
-            if beyond > 0 {
-                runs.push((mean, Prbs(beyond)));
-            }
-            let wideband = self.amc.cqi(Sinr::Groups(&runs), self.prbs);
-            ChannelState::new(wideband, runs[..self.rbgs.into()].iter().map(|(sinr, _)| group_cqi(*sinr)))
-        };
-        self.runs = runs;
-        (report, mean)
     }
 
     /// The transmit power per PRB in mW of a UE on `prbs` after these TPC commands.
@@ -415,17 +291,6 @@ impl Radio {
     /// The path loss of a UE's downlink with antenna gains, as the UE estimates it.
     pub fn loss(&self, ue: usize) -> Db {
         self.serving[ue].1
-    }
-
-    /// The SINR of the last received uplink block: that of a flat channel with the same capacity.
-    pub fn received_sinr(&self) -> Db {
-        match self.runs[..] {
-            [(sinr, _)] => sinr,
-            _ => {
-                let capacity = Sinr::Groups(&self.runs).mean(|sinr| libm::log2(1.0 + sinr.linear()));
-                Db::from_linear(libm::exp2(capacity) - 1.0)
-            }
-        }
     }
 
     /// The SINR per PRB of a UE on `prbs` at its cell without interference.
@@ -444,86 +309,28 @@ impl Radio {
 
     /// Starts the uplink of the TTI on air: no UE sends yet.
     pub fn begin_uplink(&mut self) {
-        self.interference.iter_mut().for_each(Vec::clear);
-        self.uplink_floor = 0.0;
+        self.soundings.clear();
+        self.uplink.clear();
+    }
+
+    /// Adds a sounding signal of a UE to a cell.
+    pub fn sound(&mut self, cell: usize, signal: UplinkSignal) {
+        self.soundings.add(&self.gains, self.prbs, cell, signal);
     }
 
     /// Adds a transmission of a UE to a cell.
     pub fn send_uplink(&mut self, cell: usize, signal: UplinkSignal) {
-        let ue = signal.ue as usize;
-        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != cell) {
-            let received = signal.power * link.uplink;
-            self.interference[link.cell as usize].push(Interference { signal, received });
-        }
-        let share = f64::from(signal.prbs) / f64::from(self.prbs.0) / self.reports.len() as f64;
-        self.uplink_floor += signal.power * share * self.gains.far_uplink(ue);
+        self.uplink.add(&self.gains, self.prbs, cell, signal);
     }
 
-    /// Receives a block at a cell while other UEs send to other cells. Adds to the block's soft bits and returns the
-    /// probability that it is not decoded.
-    pub fn receive_uplink(&mut self, cell: usize, signal: &UplinkSignal, block: &mut Block) -> f64 {
-        self.measure_uplink(cell, signal);
-        self.decoder.decode(&self.runs, block)
+    /// Noise and interference per PRB in mW at a UE in an RBG.
+    fn disturbance(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
+        let links = self.gains.links(ue).iter();
+        let interference = links
+            .filter(|link| link.cell as usize != serving && on_air[link.cell as usize].contains(group))
+            .map(|link| link.received);
+        floor.at(group.into()) + interference.sum::<f64>()
     }
-
-    /// The SINR of a UE's sounding signal, which covers the carrier evenly.
-    pub fn sounding_sinr(&mut self, cell: usize, signal: &UplinkSignal) -> Db {
-        if let Some(Faded { links, .. }) = &mut self.fading {
-            let floor = self.gains.cell_noise(cell) + self.uplink_floor;
-            //= exception sounding-over-carrier
-            return effective(links.uplink(
-                &self.gains,
-                (cell, floor),
-                signal,
-                &self.interference[cell],
-                self.now,
-            ));
-        }
-        self.measure_uplink(cell, signal);
-        self.runs[0].0
-    }
-
-    fn measure_uplink(&mut self, cell: usize, signal: &UplinkSignal) {
-        let floor = self.gains.cell_noise(cell) + self.uplink_floor;
-        let others = &self.interference[cell];
-        if let Some(Faded { links, .. }) = &mut self.fading {
-            let sinrs = links.uplink(&self.gains, (cell, floor), signal, others, self.now);
-            self.runs.clear();
-            self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
-            return;
-        }
-        let own = signal.power * self.gains.link(signal.ue as usize, cell).uplink;
-        let end = signal.first + signal.prbs;
-        self.runs.clear();
-        let mut at = signal.first;
-        while at < end {
-            let mut until = end;
-            let mut disturbance = floor;
-            for Interference { signal: other, received } in others {
-                let (from, to) = (other.first, other.first + other.prbs);
-                if from <= at && at < to {
-                    disturbance += received;
-                    until = until.min(to);
-                } else if from > at {
-                    until = until.min(from);
-                }
-            }
-            self.runs.push((Db::from_linear(own / disturbance), Prbs(until - at)));
-            at = until;
-        }
-    }
-}
-
-/// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
-//= exception groups-by-capacity
-fn effective(prbs: &[f64]) -> Db {
-    // One logarithm of a product replaces four; four factors do not overflow.
-    let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
-    let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
-    let sinr = libm::exp2(capacity / prbs.len() as f64) - 1.0;
-    // Values far below 1 lose precision in 1 + SINR; there capacity is proportional to SINR.
-    let is_small = sinr < 1e-9;
-    Db::from_linear(if is_small { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
 }
 
 #[cfg(test)]
@@ -543,7 +350,7 @@ mod tests {
     const APART: u64 = 100;
 
     /// A hexagonal network of 19 sites, 500 m apart, with 57 cells, and UEs between them.
-    fn network(fading: fading::Spec, threshold: f64) -> Radio {
+    fn network(fading: fading::Spec, threshold: f64) -> (Radio, Receivers) {
         let height = 500.0 * libm::sqrt(0.75);
         let row = |row: i32| {
             let (sites, y) = (5 - row.abs(), f64::from(row) * height);
@@ -582,15 +389,17 @@ mod tests {
             ues: (0..UES).map(ue).collect(),
             seed: 1,
         };
-        let mut radio = Radio::new(&setup, &Arc::new(setup.access().unwrap()), 8);
-        (0..setup.cells.len()).for_each(|cell| radio.reserve(cell, UES));
+        let access = Arc::new(setup.access().unwrap());
+        let mut radio = Radio::new(&setup, &access, 8);
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
-        radio
+        let mut receivers = Receivers::new(&setup, &access, &radio, 0..setup.cells.len());
+        (0..setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));
+        (radio, receivers)
     }
 
     /// The mean efficiency in bit/s/Hz of the CQIs of each UE's reports, while each cell sends on each RBG with this
     /// probability.
-    fn efficiencies(radio: &mut Radio, load: f64) -> Vec<f64> {
+    fn efficiencies((radio, receivers): &mut (Radio, Receivers), load: f64) -> Vec<f64> {
         let sending = Stream::new(3, "sending");
         let mut found = Vec::new();
         for tti in 0..=LAST {
@@ -603,14 +412,14 @@ mod tests {
                 let rbgs = (0..rbgs).filter(|rbg| sends(cell, *rbg));
                 rbgs.map(Rbgs::one).fold(Rbgs::default(), Rbgs::union)
             };
-            let cells = radio.reports.len();
-            radio.transmit((0..cells).map(sent));
+            let cells = radio.cells();
+            radio.transmit(true, (0..cells).map(sent));
             if tti >= LAST / 4 && tti.is_multiple_of(APART) {
                 for ue in 0..UES {
                     let cell = radio.serving[ue].0;
-                    let place = radio.pattern(cell, Tti(tti + 1));
-                    let report = radio.report(cell, place, ue as u16, ue, Tti(tti + 1));
-                    let state = &radio.reports(cell)[report.index as usize];
+                    let place = receivers.pattern(radio, cell, Tti(tti + 1));
+                    let report = receivers.report(radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
+                    let state = &receivers.reports(cell)[report.index as usize];
                     let cqis = (0..rbgs).map(|rbg| cqi_efficiency(state.subband[usize::from(rbg)]));
                     found.push(cqis.sum::<f64>() / f64::from(rbgs));
                 }
@@ -643,6 +452,7 @@ mod tests {
             let (mut exact, mut near) = (network(flat(), 0.0), network(flat(), 0.0002));
             efficiencies(&mut exact, load);
             efficiencies(&mut near, load);
+            let (exact, near) = (exact.0, near.0);
             let on_air = exact.on_air.at(exact.on_air.row(Tti(LAST)));
             let sinr = |radio: &Radio, ue: usize, rbg: u8| {
                 let (cell, floor) = (radio.serving[ue].0, radio.floor(ue, radio.on_air.activity()));
@@ -683,7 +493,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_few_and_include_the_serving_cell() {
-        let mut radio = network(flat(), 0.0002);
+        let mut radio = network(flat(), 0.0002).0;
         let counts: Vec<usize> = (0..UES).map(|ue| radio.gains.links(ue).len()).collect();
         let mean = counts.iter().sum::<usize>() as f64 / UES as f64;
         assert!(mean < 35.0, "{mean}");
@@ -696,7 +506,7 @@ mod tests {
 
     #[test]
     fn the_powers_of_all_cells_add_up_wherever_a_ue_goes() {
-        let (mut near, mut exact) = (network(flat(), 0.0002), network(flat(), 0.0));
+        let (mut near, mut exact) = (network(flat(), 0.0002).0, network(flat(), 0.0).0);
         let total = |radio: &Radio| {
             let links = radio.gains.links(0).iter();
             links.map(|link| link.received).sum::<f64>() + radio.gains.far(0)

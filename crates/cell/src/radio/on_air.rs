@@ -89,8 +89,8 @@ impl OnAir {
         &self.silence
     }
 
-    /// Notes the transmissions of a TTI, by cell.
-    pub fn note(&mut self, tti: Tti, sent: impl Iterator<Item = Rbgs>) {
+    /// Notes the transmissions of a TTI, by cell. TTIs in which no cell can send data do not count in the mean.
+    pub fn note(&mut self, tti: Tti, counts: bool, sent: impl Iterator<Item = Rbgs>) {
         let first = self.row(tti) * self.cells;
         let mut senders = [0u32; MAX_RBGS];
         for (known, sent) in self.sent[first..][..self.cells].iter_mut().zip(sent) {
@@ -99,7 +99,7 @@ impl OnAir {
                 *senders += sent.0 >> rbg & 1;
             }
         }
-        for (mean, senders) in self.mean.iter_mut().zip(senders) {
+        for (mean, senders) in self.mean.iter_mut().zip(senders).filter(|_| counts) {
             *mean += WEIGHT * (f64::from(senders) / self.cells as f64 - *mean);
         }
         if tti.0.is_multiple_of(UPDATE) {
@@ -145,7 +145,7 @@ mod tests {
     fn activity_is_the_share_of_cells_that_send() {
         let mut on_air = OnAir::new(2, 4, 3);
         for tti in 0..=1000 {
-            on_air.note(Tti(tti), [Rbgs::first(4), Rbgs::first(2)].into_iter());
+            on_air.note(Tti(tti), true, [Rbgs::first(4), Rbgs::first(2)].into_iter());
         }
         let floor = |on_air: &OnAir, rbg| Floor { noise: 0.0, far: 1.0, activity: &on_air.activity }.at(rbg);
         for (rbg, share) in [1.0, 1.0, 0.5, 0.5, 0.0].into_iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
     fn transmissions_are_kept_for_some_ttis() {
         let mut on_air = OnAir::new(1, 4, 3);
         for tti in 0..6 {
-            on_air.note(Tti(tti), [Rbgs(tti as u32)].into_iter());
+            on_air.note(Tti(tti), true, [Rbgs(tti as u32)].into_iter());
         }
         assert_eq!([3, 4, 5].map(|tti| on_air.at(on_air.row(Tti(tti)))[0].0), [3, 4, 5]);
     }

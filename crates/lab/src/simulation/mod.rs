@@ -22,7 +22,7 @@ use crate::table::Rows;
 use crate::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
 use crate::topology::topology;
 use airwnd_catalog::Error;
-use airwnd_cell::{Notice, UeId};
+use airwnd_cell::{Notice, ThreadsUnavailable, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, LinkId, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
@@ -237,6 +237,11 @@ impl<'t> Simulation<'t> {
         let mut ran = build::ran(scenario, seed)?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(ran.clock(), begin, window));
+        }
+        if let Some((threads, ran)) = records.threads.zip(ran.as_mut()) {
+            let unavailable =
+                |why: ThreadsUnavailable| Error::new(&scenario.name, None, format!("threads: {why}"));
+            ran.set_threads(threads).map_err(unavailable)?;
         }
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),

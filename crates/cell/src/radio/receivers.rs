@@ -1,0 +1,377 @@
+//! Reception in neighbouring cells: by the cells, and by the UEs that they serve.
+
+use super::decoder::Decoder;
+use super::fading::LinkFading;
+use super::on_air::{Activity, Floor};
+use super::reports::{Report, Reports};
+use super::uplink::UplinkOnAir;
+use super::{Faded, Interference, Radio, UplinkSignal};
+use crate::access::Access;
+use crate::mac::Block;
+use crate::mac::sched::{ChannelState, Rbgs};
+use crate::phy::{Prbs, Sinr};
+use crate::settings::RanSetup;
+use airwnd_units::{Db, Tti};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The receivers in a range of cells: what they remember of the channel, which does not change results.
+pub(crate) struct Receivers {
+    /// The first cell.
+    first: usize,
+    /// By cell.
+    reports: Vec<Reports>,
+    decoder: Decoder,
+    /// `None`: channels are flat.
+    fading: Option<LinkFading>,
+    /// Scratch: SINR of each run of PRBs.
+    runs: Vec<(Db, Prbs)>,
+}
+
+impl Receivers {
+    /// The receivers of these cells of a setup.
+    pub fn new(setup: &RanSetup, access: &Arc<Access>, radio: &Radio, cells: Range<usize>) -> Receivers {
+        let reports = |_| match radio.gains.are_complete() {
+            true => Reports::by_pattern(radio.cells()),
+            // The last place is that of a silent cell.
+            false => Reports::by_tti(radio.on_air.rows() + 1),
+        };
+        let parts = radio.cells() / cells.len().max(1);
+        Receivers {
+            first: cells.start,
+            fading: LinkFading::of(setup, access, parts),
+            reports: cells.map(reports).collect(),
+            decoder: Decoder::new(radio.errors.clone(), access, parts),
+            runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
+        }
+    }
+
+    /// Reserves space for this many UEs of a cell.
+    pub fn reserve(&mut self, cell: usize, slots: usize) {
+        self.reports_of(cell).reserve(slots);
+    }
+
+    /// Frees the memory of fading of a UE's links to other cells than its neighbours.
+    pub fn keep(&mut self, radio: &Radio, ue: usize) {
+        if let Some(links) = &mut self.fading {
+            links.keep(ue, radio.gains.links(ue));
+        }
+    }
+
+    /// Frees the memory of fading of a UE that is served by another cell than these.
+    pub fn leave(&mut self, ue: usize) {
+        if let Some(links) = &mut self.fading {
+            links.leave(ue);
+        }
+    }
+
+    /// Receives a block at a UE on `rbgs` in the TTI on air. Adds to the block's soft bits and returns
+    /// the probability that it is not decoded.
+    pub fn receive_downlink(
+        &mut self,
+        radio: &Radio,
+        (ue, serving): (u32, usize),
+        rbgs: Rbgs,
+        block: &mut Block,
+    ) -> f64 {
+        self.measure_block(radio, ue as usize, serving, rbgs);
+        self.decoder.decode(&self.runs, block)
+    }
+
+    fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
+        let floor = radio.floor(ue, radio.on_air.activity());
+        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
+        if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
+            let sinrs =
+                links.downlink((&radio.gains, motions), (ue, serving), floor, |cell| on_air[cell], radio.now);
+            let width = usize::from(radio.rbg_prbs);
+            let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
+            self.runs.clear();
+            self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+            return;
+        }
+        let signal = radio.gains.link(ue, serving).received;
+        let mut runs = std::mem::take(&mut self.runs);
+        runs.clear();
+        let mut rest = rbgs;
+        // All RBGs with the same interfering cells share one SINR.
+        while let Some(first) = rest.iter().next() {
+            let mut alike = rest;
+            let others = radio.gains.links(ue).iter().map(|link| link.cell as usize);
+            for sent in others.filter(|cell| *cell != serving).map(|cell| on_air[cell]) {
+                let unlike = if sent.contains(first) { Rbgs(!sent.0) } else { sent };
+                alike = alike.without(unlike);
+            }
+            let sinr = Db::from_linear(signal / radio.disturbance(floor, ue, serving, on_air, first));
+            runs.push((sinr, radio.prbs_of(alike)));
+            rest = rest.without(alike);
+        }
+        self.runs = runs;
+    }
+
+    /// The SINR of control channels over a fading channel in the TTI on air. `None` if channels do not fade.
+    pub fn faded_control_sinr(&mut self, radio: &Radio, ue: usize) -> Option<Db> {
+        let floor = radio.floor(ue, &Activity::FULL);
+        let links = self.fading.as_mut()?;
+        let of = (&radio.gains, radio.motions()?);
+        let everywhere = |_| Rbgs(u32::MAX);
+        Some(effective(links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now)))
+    }
+
+    /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
+    ///
+    /// The signal is that of the reference symbols, the interference that of the other cells' data. A UE measures
+    /// interference only while its own cell sends data; otherwise it reports noise alone, as in ns-3 LENA.
+    pub fn pattern(&mut self, radio: &Radio, cell: usize, measured: Tti) -> usize {
+        let row = radio.on_air.row(Tti(measured.0.saturating_sub(1)));
+        let on_air = radio.on_air.at(row);
+        //= exception cqi-needs-own-data
+        let quiet = on_air[cell].is_empty();
+        if !radio.gains.are_complete() {
+            return if quiet { radio.on_air.rows() } else { row };
+        }
+        self.reports_of(cell)
+            .place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
+    }
+
+    /// The transmissions at a place of a cell's reports, by cell, with noise and mean interference at a UE.
+    fn place_of<'a>(
+        &'a self,
+        radio: &'a Radio,
+        cell: usize,
+        place: usize,
+        ue: usize,
+    ) -> (&'a [Rbgs], Floor<'a>) {
+        if radio.gains.are_complete() {
+            (self.reports[cell - self.first].pattern(place), radio.floor(ue, &Activity::NONE))
+        } else if place == radio.on_air.rows() {
+            (radio.on_air.silence(), radio.floor(ue, &Activity::NONE))
+        } else {
+            (radio.on_air.at(place), radio.floor(ue, radio.on_air.activity()))
+        }
+    }
+
+    /// The report of the UE in `slot` at a place; it is computed if it is not cached. `measured` is the TTI at whose
+    /// start it is, or was, measured.
+    #[inline]
+    pub fn report(
+        &mut self,
+        radio: &Radio,
+        (cell, place): (usize, usize),
+        (slot, ue): (u16, usize),
+        measured: Tti,
+    ) -> Report {
+        // A fading channel differs in each TTI, and so does a place without a pattern.
+        let by_tti = self.fading.is_some() || !radio.gains.are_complete();
+        let version = if by_tti { measured.0 } else { radio.gains.version(ue) };
+        match self.reports_of(cell).find(place, slot, ue as u32, version) {
+            Some(report) => report,
+            None => {
+                let report = match &self.fading {
+                    Some(_) => self.measure_faded(radio, ue, (cell, place), measured),
+                    None if by_tti => self.measure_or_repeat(radio, ue, (cell, place), slot),
+                    None => self.measure(radio, ue, cell, place),
+                };
+                self.reports_of(cell).keep(place, slot, (ue as u32, version), report)
+            }
+        }
+    }
+
+    /// A report of a flat channel; it is computed if any transmission of the UE's neighbours has changed since the last.
+    fn measure_or_repeat(
+        &mut self,
+        radio: &Radio,
+        ue: usize,
+        (cell, place): (usize, usize),
+        slot: u16,
+    ) -> (ChannelState, Db) {
+        // Both grow, so that equal sums are equal numbers.
+        let version = radio.gains.version(ue) + radio.on_air.updates();
+        let quiet = place == radio.on_air.rows();
+        let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(place) };
+        let heard = if quiet { &[] } else { radio.gains.links(ue) };
+        let sent = heard.iter().map(|link| on_air[link.cell as usize]);
+        match self.reports_of(cell).repeated(slot, (ue as u32, version), sent) {
+            Some(report) => report,
+            None => {
+                let report = self.measure(radio, ue, cell, place);
+                self.reports_of(cell).note_last(slot, report);
+                report
+            }
+        }
+    }
+
+    /// A cell's reports, by the indices in the results of [`Receivers::report`].
+    pub fn reports(&self, cell: usize) -> &[ChannelState] {
+        self.reports[cell - self.first].states()
+    }
+
+    fn reports_of(&mut self, cell: usize) -> &mut Reports {
+        &mut self.reports[cell - self.first]
+    }
+
+    /// The mean SINR over the PRBs of a UE's report.
+    pub fn mean_sinr(
+        &mut self,
+        radio: &Radio,
+        (cell, place): (usize, usize),
+        (slot, ue): (u16, usize),
+        measured: Tti,
+    ) -> Db {
+        if self.fading.is_some() {
+            let scheduled = self.faded(radio, ue, cell, place, measured);
+            return Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
+        }
+        let report = self.report(radio, (cell, place), (slot, ue), measured);
+        self.reports_of(cell).sinr(report.index as usize)
+    }
+
+    /// The linear SINR of a report of a fading channel on each PRB that can be scheduled.
+    fn faded(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize, measured: Tti) -> &[f64] {
+        let mut fading = self.fading.take().expect("called for fading channels only");
+        let (on_air, floor) = self.place_of(radio, cell, place, ue);
+        let motions = radio.motions().expect("called for fading channels only");
+        fading.downlink((&radio.gains, motions), (ue, cell), floor, |other| on_air[other], measured);
+        let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
+        &self.fading.insert(fading).sinrs()[..scheduled]
+    }
+
+    /// A report of a fading channel.
+    fn measure_faded(
+        &mut self,
+        radio: &Radio,
+        ue: usize,
+        (cell, place): (usize, usize),
+        measured: Tti,
+    ) -> (ChannelState, Db) {
+        let mut runs = std::mem::take(&mut self.runs);
+        let (prbs, width) = (radio.prbs, usize::from(radio.rbg_prbs));
+        let scheduled = self.faded(radio, ue, cell, place, measured);
+        let mean = Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
+        runs.clear();
+        runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+        runs.push((mean, Prbs(prbs.0 - scheduled.len() as u16)));
+        let (Some(links), Some(Faded { steps, .. })) = (&self.fading, &radio.fading) else {
+            unreachable!("called for fading channels only")
+        };
+        let wideband = radio.amc.cqi(Sinr::Groups(&runs), prbs);
+        let groups = links.sinrs()[..runs.len() - 1].chunks(width).map(|prbs| steps.cqi(effective(prbs)));
+        let state = ChannelState::new(wideband, groups);
+        self.runs = runs;
+        (state, mean)
+    }
+
+    /// PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of the others.
+    fn measure(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
+        let signal = radio.gains.link(ue, cell).received;
+        let mut runs = std::mem::take(&mut self.runs);
+        runs.clear();
+        let (on_air, floor) = self.place_of(radio, cell, place, ue);
+        let mut sum = 0.0;
+        for group in 0..radio.rbgs {
+            let sinr = signal / radio.disturbance(floor, ue, cell, on_air, group);
+            sum += sinr;
+            runs.push((Db::from_linear(sinr), radio.prbs_of(Rbgs::one(group))));
+        }
+        // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
+        let mean = Db::from_linear(sum / f64::from(radio.rbgs));
+        let beyond = radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs);
+        let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
+        let group_cqi = |sinr: Db| radio.amc.cqi(Sinr::Flat(sinr), Prbs(radio.rbg_prbs));
+        let report = if flat {
+            let wideband = radio.amc.cqi(Sinr::Flat(runs[0].0), radio.prbs);
+            ChannelState::new(wideband, std::iter::repeat_n(group_cqi(runs[0].0), radio.rbgs.into()))
+        } else {
+            if beyond > 0 {
+                runs.push((mean, Prbs(beyond)));
+            }
+            let wideband = radio.amc.cqi(Sinr::Groups(&runs), radio.prbs);
+            ChannelState::new(wideband, runs[..radio.rbgs.into()].iter().map(|(sinr, _)| group_cqi(*sinr)))
+        };
+        self.runs = runs;
+        (report, mean)
+    }
+
+    /// The SINR of the last received uplink block: that of a flat channel with the same capacity.
+    pub fn received_sinr(&self) -> Db {
+        match self.runs[..] {
+            [(sinr, _)] => sinr,
+            _ => {
+                let capacity = Sinr::Groups(&self.runs).mean(|sinr| libm::log2(1.0 + sinr.linear()));
+                Db::from_linear(libm::exp2(capacity) - 1.0)
+            }
+        }
+    }
+
+    /// Receives a block at a cell while other UEs send to other cells. Adds to the block's soft bits and returns the
+    /// probability that it is not decoded.
+    pub fn receive_uplink(
+        &mut self,
+        radio: &Radio,
+        cell: usize,
+        signal: &UplinkSignal,
+        block: &mut Block,
+    ) -> f64 {
+        self.measure_uplink(radio, &radio.uplink, cell, signal);
+        self.decoder.decode(&self.runs, block)
+    }
+
+    /// The SINR of a UE's sounding signal, which covers the carrier evenly.
+    pub fn sounding_sinr(&mut self, radio: &Radio, cell: usize, signal: &UplinkSignal) -> Db {
+        if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
+            let floor = radio.gains.cell_noise(cell) + radio.soundings.floor;
+            //= exception sounding-over-carrier
+            return effective(links.uplink(
+                (&radio.gains, motions),
+                (cell, floor),
+                signal,
+                radio.soundings.at(cell),
+                radio.now,
+            ));
+        }
+        self.measure_uplink(radio, &radio.soundings, cell, signal);
+        self.runs[0].0
+    }
+
+    fn measure_uplink(&mut self, radio: &Radio, air: &UplinkOnAir, cell: usize, signal: &UplinkSignal) {
+        let floor = radio.gains.cell_noise(cell) + air.floor;
+        let others = air.at(cell);
+        if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
+            let sinrs = links.uplink((&radio.gains, motions), (cell, floor), signal, others, radio.now);
+            self.runs.clear();
+            self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+            return;
+        }
+        let own = signal.power * radio.gains.link(signal.ue as usize, cell).uplink;
+        let end = signal.first + signal.prbs;
+        self.runs.clear();
+        let mut at = signal.first;
+        while at < end {
+            let mut until = end;
+            let mut disturbance = floor;
+            for Interference { signal: other, received } in others {
+                let (from, to) = (other.first, other.first + other.prbs);
+                if from <= at && at < to {
+                    disturbance += received;
+                    until = until.min(to);
+                } else if from > at {
+                    until = until.min(from);
+                }
+            }
+            self.runs.push((Db::from_linear(own / disturbance), Prbs(until - at)));
+            at = until;
+        }
+    }
+}
+
+/// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
+//= exception groups-by-capacity
+fn effective(prbs: &[f64]) -> Db {
+    // One logarithm of a product replaces four; four factors do not overflow.
+    let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
+    let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
+    let sinr = libm::exp2(capacity / prbs.len() as f64) - 1.0;
+    // Values far below 1 lose precision in 1 + SINR; there capacity is proportional to SINR.
+    let is_small = sinr < 1e-9;
+    Db::from_linear(if is_small { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
+}

@@ -1,0 +1,64 @@
+//! Transmissions of all UEs in the TTI on air.
+
+use super::gains::Gains;
+use crate::phy::Prbs;
+use crate::settings::RanSetup;
+
+/// Interfering transmissions per cell and TTI with preallocated memory.
+const RESERVED: usize = 256;
+
+/// A transmission of a UE: PRBs and power on each in mW.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UplinkSignal {
+    pub ue: u32,
+    pub first: u16,
+    pub prbs: u16,
+    pub power: f64,
+}
+
+/// A transmission of a UE of another cell, and its received power per PRB in mW.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interference {
+    pub signal: UplinkSignal,
+    pub received: f64,
+}
+
+/// Transmissions of UEs that interfere with each other.
+pub(super) struct UplinkOnAir {
+    /// Those of other cells' UEs, by cell.
+    interference: Vec<Vec<Interference>>,
+    /// Received power per PRB in mW of UEs that are not near a cell, averaged over cells and PRBs.
+    pub floor: f64,
+}
+
+impl UplinkOnAir {
+    pub fn new(setup: &RanSetup) -> UplinkOnAir {
+        let reserved = setup.ues.len().min(RESERVED);
+        UplinkOnAir {
+            interference: setup.cells.iter().map(|_| Vec::with_capacity(reserved)).collect(),
+            floor: 0.0,
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.interference.iter_mut().for_each(Vec::clear);
+        self.floor = 0.0;
+    }
+
+    /// Adds a transmission of a UE to a cell over a carrier of this width.
+    pub fn add(&mut self, gains: &Gains, carrier: Prbs, cell: usize, signal: UplinkSignal) {
+        let ue = signal.ue as usize;
+        for link in gains.links(ue).iter().filter(|link| link.cell as usize != cell) {
+            let received = signal.power * link.uplink;
+            self.interference[link.cell as usize].push(Interference { signal, received });
+        }
+        let cells = self.interference.len() as f64;
+        let share = f64::from(signal.prbs) / f64::from(carrier.0) / cells;
+        self.floor += signal.power * share * gains.far_uplink(ue);
+    }
+
+    /// The transmissions of other cells' UEs at a cell.
+    pub fn at(&self, cell: usize) -> &[Interference] {
+        &self.interference[cell]
+    }
+}

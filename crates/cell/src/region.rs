@@ -1,0 +1,446 @@
+//! Neighbouring cells with their UEs: what one thread processes in a TTI.
+//!
+//! In each TTI every [`Region`] first [decides](Region::decide) what its cells and UEs send; when all of that is on air,
+//! it [receives](Region::receive) it. Meanwhile it reads the common channel and changes nothing but its own state, so
+//! that the result does not depend on the order of regions, nor on the number of threads.
+
+use crate::access::Access;
+use crate::mac::downlink::Downlink;
+use crate::mac::power_control;
+use crate::mac::uplink::Uplink;
+use crate::radio::{Air, Radio, Receivers, UplinkSignal};
+use crate::rlc::Content;
+use crate::settings::RanSetup;
+use crate::ue::{Ue, UeTable};
+use airwnd_kernel::Direction;
+use airwnd_units::{Bytes, Time, Tti};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
+const LEAST_CELLS: usize = 3;
+/// Most regions: each of them has memory per UE.
+const MOST_REGIONS: usize = 64;
+
+/// TTIs between two SINR samples of a UE's figures.
+// For results only; the scheduler uses every report.
+const SAMPLE_PERIOD: u64 = 10;
+/// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
+const MOST_SAMPLES: usize = 2000;
+/// Entry of a free slot.
+pub(crate) const FREE_SLOT: u32 = u32::MAX;
+
+/// The cells of each region of a network: neighbours by number, about as many in each region.
+pub(crate) fn partition(cells: usize) -> impl Iterator<Item = Range<usize>> {
+    let regions = (cells / LEAST_CELLS).clamp(1, MOST_REGIONS);
+    (0..regions).map(move |region| cells * region / regions..cells * (region + 1) / regions)
+}
+
+/// Settings that apply in all cells.
+#[derive(Clone)]
+pub(crate) struct Rules {
+    pub power_control: power_control::Params,
+    /// Whether sounding signals do not interfere with each other.
+    pub soundings_apart: bool,
+    /// Period in TTIs of the opportunities for scheduling requests.
+    pub request_period: u64,
+    pub cqi_period: u64,
+    pub cqi_delay: u64,
+    pub srs_period: u64,
+}
+
+/// Cells that are neighbours by number, their UEs, and the receivers of both.
+pub(crate) struct Region {
+    /// Number of the first cell.
+    first: usize,
+    pub cells: Vec<Cell>,
+    pub table: UeTable,
+    pub receivers: Receivers,
+    rules: Rules,
+    access: Arc<Access>,
+    /// UEs with a report from RLC to the MAC since the last TTI.
+    fresh: Vec<u32>,
+    /// PDUs decoded in the last TTI.
+    pub decoded_down: Vec<(u32, Content)>,
+    pub decoded_up: Vec<(u32, Content)>,
+    /// The sounding signals on air, with the cells that they are for.
+    soundings: Vec<(usize, UplinkSignal)>,
+    /// Pattern and time of measurement of a cell's newest reports, by phase within the reporting period.
+    patterns: Vec<Option<(usize, Tti)>>,
+}
+
+/// A cell: its slots, and its MAC.
+pub(crate) struct Cell {
+    /// By slot; [`FREE_SLOT`] in free slots.
+    pub users: Vec<u32>,
+    /// Phase of each UE's channel reports within the period.
+    pub phases: Vec<u16>,
+    pub downlink: Downlink,
+    pub uplink: Uplink,
+    /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
+    pub sounding: Vec<Option<u16>>,
+}
+
+impl Region {
+    /// A region of these cells of a setup, for `ues` UEs, which are still to be added.
+    pub fn new(
+        setup: &RanSetup,
+        access: &Arc<Access>,
+        radio: &Radio,
+        rules: &Rules,
+        (first, cells): (usize, Vec<Cell>),
+        ues: usize,
+    ) -> Region {
+        let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len());
+        for (number, cell) in (first..).zip(&cells) {
+            receivers.reserve(number, cell.users.len());
+        }
+        Region {
+            first,
+            table: UeTable::new(setup, access, ues),
+            receivers,
+            rules: rules.clone(),
+            access: access.clone(),
+            fresh: Vec::with_capacity(ues),
+            decoded_down: Vec::with_capacity(16 * cells.len()),
+            decoded_up: Vec::with_capacity(ues),
+            soundings: Vec::with_capacity(cells.len()),
+            patterns: vec![None; rules.cqi_period as usize],
+            cells,
+        }
+    }
+
+    /// The cell with this number.
+    pub fn cell(&self, number: usize) -> &Cell {
+        &self.cells[number - self.first]
+    }
+
+    fn cell_mut(&mut self, number: usize) -> &mut Cell {
+        &mut self.cells[number - self.first]
+    }
+
+    /// Whether no TTI is needed.
+    pub fn is_idle(&self) -> bool {
+        self.table.is_idle()
+            && self.fresh.is_empty()
+            && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
+    }
+
+    /// Accounts for TTIs without transmissions: averages decay.
+    pub fn on_idle(&mut self, ttis: u64) {
+        for cell in &mut self.cells {
+            cell.downlink.on_idle(ttis);
+            cell.uplink.on_idle(ttis);
+        }
+    }
+
+    // Phases of a TTI.
+
+    /// Starts a TTI: buffer reports, scheduling decisions, and what the UEs make of their grants.
+    pub fn decide(&mut self, radio: &Radio, tti: Tti) {
+        self.report_buffers(tti);
+        // TPC commands in grants of this TTI do not apply to it yet.
+        self.sound(radio, tti);
+        self.schedule(radio, tti);
+    }
+
+    /// Receives what is on air.
+    pub fn receive(&mut self, radio: &Radio, tti: Tti) {
+        self.receive_soundings(radio, tti);
+        let Region { cells, table, receivers, decoded_down, decoded_up, .. } = self;
+        for (number, cell) in (self.first..).zip(cells) {
+            let air = Air { radio, receivers };
+            decoded_down.extend_from_slice(cell.downlink.receive(tti, number, &cell.users, air, table));
+            let air = Air { radio, receivers };
+            decoded_up.extend_from_slice(cell.uplink.receive(tti, number, air, table));
+        }
+        if tti.0.is_multiple_of(SAMPLE_PERIOD) {
+            self.sample_sinr(radio, tti);
+        }
+    }
+
+    /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
+    fn report_buffers(&mut self, tti: Tti) {
+        let now = self.access.clock.start(tti);
+        let mut due = self.table.report_timers.take(tti);
+        for bearer @ (number, direction) in due.drain(..) {
+            // Entries of UEs that have left stay behind.
+            let Some(ue) = self.table.ues.find(number) else { continue };
+            if ue.leg(direction).report_at != Some(tti) {
+                continue;
+            }
+            // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
+            let waiting = ue.reported(now, direction);
+            if waiting.again + waiting.new > Bytes::ZERO {
+                self.table.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
+            } else {
+                self.table.report_timers.disarm(&mut ue.leg(direction).report_at);
+            }
+            self.report(now, number, direction);
+        }
+        self.table.report_timers.put_back(tti, due);
+        self.repeat_reports(tti);
+        let requested = self.table.request_grants();
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for number in fresh.drain(..) {
+            let ue = self.table.get(number);
+            ue.fresh = false;
+            if ue.joined {
+                if requested {
+                    self.table.update_request(number, false);
+                } else {
+                    let (cell, slot, unsent) = (ue.cell, ue.slot, ue.unsent.total());
+                    self.cell_mut(cell).uplink.send_report(tti, slot, unsent);
+                    self.table.await_grant(number, tti);
+                }
+            }
+        }
+        self.fresh = fresh;
+        let period = self.rules.request_period;
+        let UeTable { ues, requesting, .. } = &self.table;
+        for number in requesting {
+            let Ue { cell, slot, .. } = ues[*number as usize];
+            //= TS 36.213 Table 10.1.5-1
+            if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
+                self.cells[cell - self.first].uplink.on_request(tti, slot);
+            }
+        }
+    }
+
+    /// Repeats the reports of UEs whose wait for a grant has exceeded retxBSR-Timer.
+    //= TS 36.321 §5.4.5
+    //= exception reports-are-not-repeated
+    fn repeat_reports(&mut self, tti: Tti) {
+        let now = self.access.clock.start(tti);
+        let Region { table, fresh, .. } = self;
+        let requested = table.request_grants();
+        let Some(timers) = &mut table.retx_bsr_timers else { return };
+        let due = timers.take(tti);
+        for number in &due {
+            let UeTable { ues, retx_bsr_timers: Some(timers), .. } = table else { break };
+            let Some(ue) = ues.find(*number) else { continue };
+            if ue.report_again_at == Some(tti) {
+                timers.disarm(&mut ue.report_again_at);
+                ue.on_uplink_report(now, *number, fresh);
+                if requested {
+                    table.update_request(*number, true);
+                }
+            }
+        }
+        if let Some(timers) = &mut table.retx_bsr_timers {
+            timers.put_back(tti, due);
+        }
+    }
+
+    fn schedule(&mut self, radio: &Radio, tti: Tti) {
+        let Region { cells, table, receivers, rules, access, patterns, .. } = self;
+        for (number, cell) in (self.first..).zip(cells) {
+            let Cell { users, phases, downlink, uplink, .. } = cell;
+            patterns.fill(None);
+            let report = |receivers: &mut Receivers, slot: u16| {
+                let phase = phases[slot as usize];
+                let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
+                    let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+                    let measured = access.timing.measurable(measured);
+                    (receivers.pattern(radio, number, measured), measured)
+                });
+                receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
+            };
+            downlink.schedule(tti, number, users, Air { radio, receivers }, table, report);
+            uplink.schedule(tti);
+            uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
+        }
+    }
+
+    /// Collects the sounding signals of a TTI: equal offsets in all cells coincide, so they interfere.
+    pub fn sound(&mut self, radio: &Radio, tti: Tti) {
+        //= exception nr-reports-in-any-slot
+        let offset = (tti.0 % self.rules.srs_period) as usize;
+        let prbs = radio.prbs();
+        self.soundings.clear();
+        for (number, cell) in (self.first..).zip(&self.cells) {
+            if let Some(slot) = cell.sounding[offset] {
+                let ue = cell.users[slot as usize];
+                let commanded = self.table.ues[ue as usize].commanded;
+                let power = radio.uplink_power(ue as usize, prbs, &self.rules.power_control, commanded);
+                self.soundings.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
+            }
+        }
+    }
+
+    /// Puts the sounding signals and the UEs' transmissions on air.
+    pub fn put_on_air(&self, radio: &mut Radio, tti: Tti) {
+        //= exception soundings-apart
+        if !self.rules.soundings_apart {
+            self.soundings.iter().for_each(|(number, signal)| radio.sound(*number, *signal));
+        }
+        for (number, cell) in (self.first..).zip(&self.cells) {
+            cell.uplink.on_air(tti).iter().for_each(|sending| radio.send_uplink(number, sending.signal));
+        }
+    }
+
+    /// Measures the sounding signals on air.
+    pub fn receive_soundings(&mut self, radio: &Radio, tti: Tti) {
+        for (number, signal) in &self.soundings {
+            let sinr = self.receivers.sounding_sinr(radio, *number, signal);
+            let slot = self.table.ues[signal.ue as usize].slot;
+            self.cells[*number - self.first].uplink.on_sounding(tti, slot, sinr);
+        }
+    }
+
+    fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
+        let measured = self.access.timing.measurable(tti);
+        let Region { table, receivers, .. } = self;
+        let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
+        let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
+        for (number, ue) in table.ues.iter_mut(group, groups).filter(|(_, ue)| ue.joined) {
+            let place = receivers.pattern(radio, ue.cell, measured);
+            let sinr = receivers.mean_sinr(radio, (ue.cell, place), (ue.slot, number), measured);
+            ue.sinr = Some(sinr);
+            ue.sinr_sum += sinr.0;
+            ue.sinr_samples += 1;
+        }
+    }
+
+    // Between TTIs.
+
+    /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
+    /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
+    pub fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
+        let UeTable { ues, report_timers, .. } = &mut self.table;
+        let leg = ues[number as usize].leg(direction);
+        if leg.rlc.is_acknowledged() {
+            let next = self.access.clock.from(now);
+            report_timers.arm(next, (number, direction), &mut leg.report_at);
+        } else {
+            report_timers.disarm(&mut leg.report_at);
+        }
+    }
+
+    /// Reports RLC's buffer status to the MAC of a direction.
+    pub fn report(&mut self, now: Time, number: u32, direction: Direction) {
+        let ue = &mut self.table.ues[number as usize];
+        match direction {
+            Direction::Down => {
+                if ue.joined {
+                    let waiting = ue.reported(now, direction);
+                    self.cells[ue.cell - self.first].downlink.on_report(ue.slot, waiting);
+                }
+            }
+            Direction::Up => ue.on_uplink_report(now, number, &mut self.fresh),
+        }
+    }
+
+    /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
+    pub fn reserve(&mut self, number: u32, bearer: crate::bearer::Bearer, cell: usize) -> Option<u16> {
+        let period = self.rules.cqi_period;
+        let Cell { users, phases, downlink, uplink, sounding } = self.cell_mut(cell);
+        let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
+        let is_new = slot == users.len();
+        if is_new {
+            if slot == sounding.len() {
+                return None;
+            }
+            users.push(FREE_SLOT);
+            phases.push((slot as u64 % period) as u16);
+        }
+        users[slot] = number;
+        downlink.admit(slot as u16, bearer);
+        uplink.admit(slot as u16);
+        if is_new {
+            self.receivers.reserve(cell, (slot + 1).next_power_of_two());
+        }
+        Some(slot as u16)
+    }
+
+    /// Frees a slot.
+    pub fn vacate(&mut self, cell: usize, slot: u16) {
+        let Cell { users, downlink, uplink, sounding, .. } = self.cell_mut(cell);
+        downlink.release(slot);
+        uplink.release(slot);
+        users[usize::from(slot)] = FREE_SLOT;
+        sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
+    }
+
+    /// Detaches a UE from its cell; transmissions on air are lost.
+    pub fn detach(&mut self, number: u32) {
+        let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
+        let ue = &mut ues[number as usize];
+        ue.joined = false;
+        report_timers.disarm(&mut ue.downlink.report_at);
+        report_timers.disarm(&mut ue.uplink.report_at);
+        if let Some(timers) = retx_bsr_timers {
+            timers.disarm(&mut ue.report_again_at);
+        }
+        let (cell, slot) = (ue.cell, ue.slot);
+        self.table.reset_reports(number as usize);
+        self.vacate(cell, slot);
+    }
+
+    /// Attaches a UE to the cell that has reserved a slot for it.
+    pub fn attach(&mut self, number: u32) {
+        let ue = &mut self.table.ues[number as usize];
+        ue.joined = true;
+        let (cell, slot) = (ue.cell, ue.slot);
+        let resource = self.cell_mut(cell).sounding.iter_mut().find(|user| user.is_none());
+        *resource.expect("each slot has a sounding resource") = Some(slot);
+    }
+
+    /// Adds a UE.
+    pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
+        if ue.fresh {
+            self.fresh.push(number);
+        }
+        self.table.admit(number, ue);
+    }
+
+    /// Removes a UE that is attached to none of the cells.
+    pub fn release(&mut self, number: u32) -> Box<Ue> {
+        self.fresh.retain(|other| *other != number);
+        self.receivers.leave(number as usize);
+        self.table.release(number)
+    }
+}
+
+/// The TTI of the report used by a decision in `tti`: reports have this period and phase, and a delay of `delay` TTIs.
+//= exception ideal-feedback
+pub(crate) fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
+    let newest = tti.0.saturating_sub(delay);
+    let age = (newest + period - u64::from(phase)) % period;
+    Tti(newest.saturating_sub(age))
+}
+
+/// TTIs from the one before the oldest measurement in use to the current one.
+pub(crate) fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
+    cqi_period + cqi_delay + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_transmissions_that_a_report_measures_are_remembered() {
+        for period in 1..=160 {
+            for delay in 1..=12 {
+                let kept = remembered(period, delay);
+                let oldest = (400..400 + period).flat_map(|tti| {
+                    (0..period)
+                        .map(move |phase| tti + 1 - measured_at(Tti(tti), phase as u16, period, delay).0)
+                });
+                assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
+            }
+        }
+    }
+
+    #[test]
+    fn regions_cover_the_cells_in_order() {
+        for cells in 1..=1000 {
+            let regions: Vec<_> = partition(cells).collect();
+            assert_eq!(regions.iter().cloned().flatten().collect::<Vec<_>>(), (0..cells).collect::<Vec<_>>());
+            let sizes = || regions.iter().map(Range::len);
+            assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+            assert!(regions.len() == 1 || sizes().min().unwrap() >= LEAST_CELLS);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Threads change the time that a run takes, and nothing else.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Records, Scenario, run_tapped};
+use airwnd_units::Span;
+use std::num::NonZeroUsize;
+
+/// Seven sites with three sectors each; UEs move between them over fading channels, and some of them change regions.
+const MOVING: &str = r#"
+preset = "airwnd-0.1"
+duration = "2s"
+radio.fading = {kind = "eva"}
+radio.position_period = "20ms"
+handover.algorithm = "a3-rsrp"
+mac.buffer_reports = "requested"
+rlc.queue = {kind = "codel"}
+
+[[site]]
+rings = 1
+sectors = 3
+azimuth = "30deg"
+antenna = {kind = "parabolic", beamwidth = "70deg"}
+
+[[ue]]
+count = 60
+placement = {kind = "disc", radius = "700m"}
+mobility = {kind = "random-waypoint", min_speed = "60m/s", max_speed = "90m/s", pause = "0s"}
+
+[[flow]]
+[[flow]]
+id = "upload"
+direction = "up"
+"#;
+
+/// The results, the time series and the events of a run, and its number of handovers.
+fn results(threads: usize) -> (String, u64) {
+    let scenario = Scenario::from_node(&Node::from_toml(MOVING, "moving").unwrap()).unwrap();
+    let records = Records {
+        series: Some(Span::from_millis(100)),
+        threads: Some(NonZeroUsize::new(threads).unwrap()),
+        ..Records::default()
+    };
+    let outcome = run_tapped(&scenario, 1, &records, None, &mut |_| true).unwrap();
+    let figures = outcome.to_json();
+    let handovers =
+        figures["ues"].as_array().unwrap().iter().map(|ue| ue["handovers"].as_u64().unwrap()).sum();
+    (format!("{figures}{:?}", outcome.into_tables()), handovers)
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let (alone, handovers) = results(1);
+    assert!(handovers > 20, "{handovers} handovers");
+    for threads in [2, 3, 8] {
+        assert!(results(threads).0 == alone, "{threads} threads");
+    }
+}
