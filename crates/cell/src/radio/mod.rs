@@ -1,6 +1,6 @@
 //! Radio channel between cells and UEs.
 //!
-//! [`Radio`] is common to all cells: gains and transmissions, which nobody changes while a TTI is received. [`Receivers`]
+//! [`Radio`] is common to all cells: gains and transmissions, which do not change while a TTI is received. [`Receivers`]
 //! measure it for some of the cells and their UEs, so that several threads can do so at the same time.
 //!
 //! Gains change when UEs move ([`Radio::place`]); from TTI to TTI only the pattern of transmissions changes. Channel
