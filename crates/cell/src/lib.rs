@@ -6,6 +6,7 @@
 pub mod access;
 mod agenda;
 mod bearer;
+mod carrier;
 mod crew;
 pub mod handover;
 mod identity;
@@ -23,6 +24,7 @@ mod ue;
 
 pub use agenda::Notice;
 pub use bearer::Bearer;
+pub use carrier::{Bandwidth, Carrier};
 pub use crew::ThreadsUnavailable;
 pub use identity::{CellId, UeId};
 pub use mac::log::{Allocation, Reception};
@@ -31,7 +33,5 @@ pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{Arrival, CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{
-    BufferReports, Carrier, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
-};
+pub use settings::{BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
 pub use ue::Dropped;

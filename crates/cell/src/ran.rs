@@ -150,7 +150,8 @@ impl Ran {
     //= exception no-attach
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
-        let access = Arc::new(setup.access()?);
+        let unbuildable = |(key, why)| Unbuildable(format!("carrier.{key}: {why}"));
+        let access = Arc::new(setup.access().map_err(unbuildable)?);
         let mut radio =
             Radio::new(setup, &access, remembered(cqi_period, cqi_delay) + access.timing.most_unmeasured());
         let mut agenda = Agenda::new(setup);

@@ -3,12 +3,12 @@
 
 mod timing;
 
+use crate::carrier::Carrier;
 use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::tables::{
     cqi_below, cqi_efficiency, mcs_efficiency, mcs_of, rbg_size, scheme, transport_block,
 };
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
-use crate::settings::Carrier;
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Hertz, SlotClock};

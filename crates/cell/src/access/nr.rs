@@ -1,7 +1,7 @@
 //! NR.
 
 use super::Access;
-use super::timing::Timing;
+use super::timing::{Slot, Timing};
 use crate::phy::nr::carrier::{FrequencyRange, transmission_bandwidth};
 use crate::phy::nr::ldpc::Combining;
 use crate::phy::nr::slots::{
@@ -11,9 +11,9 @@ use crate::phy::nr::tables::Table;
 use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
 use crate::phy::nr::transport_block::{Overhead, size};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
-use crate::settings::Carrier;
+use crate::carrier::Carrier;
 use airwnd_catalog::{Choice, Error, Node, Param, Params, serde_json};
-use airwnd_units::{Db, Hertz, SlotClock};
+use airwnd_units::{Db, Hertz, SlotClock, Span};
 
 /// Subcarriers of a PRB.
 const SUBCARRIERS: f64 = 12.0;
@@ -156,12 +156,12 @@ impl Params {
     }
 
     /// The numerology μ.
-    pub(super) fn spacing(&self) -> Numerology {
+    fn spacing(&self) -> Numerology {
         Numerology::new(self.numerology).expect("the numerology is in its range")
     }
 
     /// Symbols of directions by slot, over one period of the pattern.
-    pub(super) fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
+    fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
         let Some(Letters(letters)) = &self.pattern else {
             return Ok(vec![SlotUse { downlink: SYMBOLS, uplink: SYMBOLS }]);
         };
@@ -199,24 +199,24 @@ impl Params {
     }
 
     /// Symbols of the PDSCH in a slot with this many downlink symbols.
-    pub(super) fn data_symbols(&self, downlink: u8) -> u8 {
+    fn data_symbols(&self, downlink: u8) -> u8 {
         downlink.saturating_sub(self.control_symbols)
     }
 
     /// Whether a slot with this many downlink symbols has resource elements for data.
-    pub(super) fn carries_data(&self, downlink: u8) -> bool {
+    fn carries_data(&self, downlink: u8) -> bool {
         let (symbols, other) = (self.data_symbols(downlink), self.overhead);
         Overhead { symbols, dmrs: self.dmrs, other }.resource_elements() > 0
     }
 
     /// Slots that the UE needs from a PDSCH that ends after `end` symbols to its HARQ-ACK in the last symbol of a slot.
-    pub(super) fn least_k1(&self, end: u8) -> u8 {
+    fn least_k1(&self, end: u8) -> u8 {
         let dmrs = if self.dmrs > DMRS_OF_SYMBOL { Dmrs::Additional } else { Dmrs::FrontLoaded };
         least_offset(decoding_symbols(self.spacing(), dmrs), end, SYMBOLS - 1)
     }
 
     /// Slots that the UE needs from a grant to its PUSCH.
-    pub(super) fn least_k2(&self) -> u8 {
+    fn least_k2(&self) -> u8 {
         least_offset(preparation_symbols(self.spacing()), self.control_symbols, 0)
     }
 
@@ -279,7 +279,7 @@ impl Params {
             (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last()
         };
         Access {
-            timing: Timing::nr(self, &slots),
+            timing: timing(self, &slots),
             clock: SlotClock::of_numerology(self.numerology),
             prbs,
             rbg_prbs: Prbs(rbg_prbs),
@@ -303,6 +303,78 @@ impl Params {
                 .collect(),
             uplink: sizes(SYMBOLS - self.uplink_control_symbols),
         }
+    }
+}
+
+/// Delays with the directions of a pattern's slots.
+fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
+    let length = slots.len() as u64;
+    let at = |slot: u64| slots[(slot % length) as usize];
+    let has_data = |slot: u64| params.carries_data(at(slot).downlink);
+    let has_control = |slot: u64| at(slot).downlink >= params.control_symbols;
+    let has_uplink = |slot: u64| at(slot).uplink > 0;
+    let ahead = u64::from(params.scheduling_delay);
+    let reacts = 1 + u64::from(params.processing);
+    let k2 = u64::from(params.k2.unwrap_or(params.least_k2()));
+    // The smallest offset from `least` on with a slot that fits: every period has one.
+    let next = |slot: u64, least: u64, fits: &dyn Fn(u64) -> bool| {
+        (least..least + length).find(|offset| fits(slot + offset)).expect("each period has such a slot")
+    };
+    let decides = |slot: u64| has_data(slot + ahead);
+    // The grant of an uplink slot is in the last slot with PDCCH that leaves the UE enough time.
+    let mut grants = vec![Vec::new(); slots.len()];
+    for slot in (0..length).filter(|slot| at(*slot).uplink == SYMBOLS) {
+        // as many periods later, so that no difference is negative
+        let slot = slot + (k2 + ahead + 2) * length;
+        let to_air = (k2..k2 + length).find(|back| has_control(slot - back));
+        let to_air = to_air.expect("each period has a PDCCH");
+        let decision = slot - to_air - ahead;
+        grants[(decision % length) as usize].push(to_air);
+    }
+    let grants_at = |slot: u64| &grants[(slot % length) as usize];
+    let plan: Vec<Slot> = (0..length)
+        .map(|slot| {
+            let least = params.k1.unwrap_or(params.least_k1(at(slot).downlink));
+            let answered = next(slot, least.into(), &has_uplink) + reacts;
+            let feedback = next(slot, answered, &decides);
+            Slot {
+                sends: has_data(slot),
+                downlink: decides(slot).then(|| u8::from(at(slot + ahead).downlink < SYMBOLS)),
+                feedback,
+                // The gNB finds no HARQ-ACK where it expects one.
+                silence: feedback,
+                grants: grants_at(slot).clone(),
+                again: next(slot, reacts, &|slot| !grants_at(slot).is_empty()),
+                request: next(slot, params.request_preparation.into(), &has_uplink) + reacts,
+                unmeasured: (0..length)
+                    .find(|back| has_data(slot + length - 1 - back))
+                    .expect("each period has downlink data"),
+            }
+        })
+        .collect();
+    let most = |of: &dyn Fn(&Slot) -> u64| plan.iter().map(of).max().unwrap_or(0);
+    let to_air = most(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
+    let longest = [
+        ahead + most(&|slot| slot.feedback),
+        to_air + most(&|slot| slot.again),
+        to_air + reacts,
+        most(&|slot| slot.request),
+        k2 + reacts,
+    ];
+    let slot = params.spacing().slot().0;
+    let symbols = |count: u8| Span(slot * u64::from(count) / u64::from(SYMBOLS));
+    Timing {
+        decision_to_air: ahead,
+        decision_to_grant: ahead,
+        // As long as a UE needs for a PUSCH: ideal reports take no resources, but time.
+        report_to_decision: k2 + reacts,
+        block_to_decision: reacts,
+        uplink_duration: symbols(SYMBOLS - params.uplink_control_symbols),
+        control_region: symbols(params.control_symbols),
+        processes: params.harq_processes,
+        round_trip: None,
+        depth: (longest.into_iter().max().unwrap_or(0) as usize + 1).next_power_of_two(),
+        plan,
     }
 }
 
@@ -356,7 +428,7 @@ mod tests {
             let params = params(pattern, numerology);
             let Ok(slots) = params.duplex() else { continue };
             checked += 1;
-            let timing = Timing::nr(&params, &slots);
+            let timing = timing(&params, &slots);
             let at = |slot: u64| slots[(slot % slots.len() as u64) as usize];
             let mut granted = vec![0; slots.len()];
             for tti in (0..slots.len() as u64).map(|slot| slot + 1000 * slots.len() as u64) {

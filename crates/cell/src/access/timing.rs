@@ -1,8 +1,5 @@
 //! Delays of the MAC, in slots; LTE's slot here is its TTI.
 
-use super::nr;
-use crate::phy::nr::slots::SYMBOLS;
-use crate::phy::nr::tdd::SlotUse;
 use airwnd_units::{Span, Tti};
 
 /// Delays of scheduling, HARQ and reports.
@@ -27,7 +24,7 @@ pub(crate) struct Timing {
     /// Exceeds every delay.
     pub depth: usize,
     /// By slot of the pattern, which repeats.
-    plan: Vec<Slot>,
+    pub plan: Vec<Slot>,
 }
 
 /// What happens in a slot, and in consequence of it.
@@ -87,78 +84,6 @@ impl Timing {
                 request: 2,
                 unmeasured: 0,
             }],
-        }
-    }
-
-    /// NR with the directions of a pattern's slots.
-    pub fn nr(params: &nr::Params, slots: &[SlotUse]) -> Timing {
-        let length = slots.len() as u64;
-        let at = |slot: u64| slots[(slot % length) as usize];
-        let has_data = |slot: u64| params.carries_data(at(slot).downlink);
-        let has_control = |slot: u64| at(slot).downlink >= params.control_symbols;
-        let has_uplink = |slot: u64| at(slot).uplink > 0;
-        let ahead = u64::from(params.scheduling_delay);
-        let reacts = 1 + u64::from(params.processing);
-        let k2 = u64::from(params.k2.unwrap_or(params.least_k2()));
-        // The smallest offset from `least` on with a slot that fits: every period has one.
-        let next = |slot: u64, least: u64, fits: &dyn Fn(u64) -> bool| {
-            (least..least + length).find(|offset| fits(slot + offset)).expect("each period has such a slot")
-        };
-        let decides = |slot: u64| has_data(slot + ahead);
-        // The grant of an uplink slot is in the last slot with PDCCH that leaves the UE enough time.
-        let mut grants = vec![Vec::new(); slots.len()];
-        for slot in (0..length).filter(|slot| at(*slot).uplink == SYMBOLS) {
-            // as many periods later, so that no difference is negative
-            let slot = slot + (k2 + ahead + 2) * length;
-            let to_air = (k2..k2 + length).find(|back| has_control(slot - back));
-            let to_air = to_air.expect("each period has a PDCCH");
-            let decision = slot - to_air - ahead;
-            grants[(decision % length) as usize].push(to_air);
-        }
-        let grants_at = |slot: u64| &grants[(slot % length) as usize];
-        let plan: Vec<Slot> = (0..length)
-            .map(|slot| {
-                let least = params.k1.unwrap_or(params.least_k1(at(slot).downlink));
-                let answered = next(slot, least.into(), &has_uplink) + reacts;
-                let feedback = next(slot, answered, &decides);
-                Slot {
-                    sends: has_data(slot),
-                    downlink: decides(slot).then(|| u8::from(at(slot + ahead).downlink < SYMBOLS)),
-                    feedback,
-                    // The gNB finds no HARQ-ACK where it expects one.
-                    silence: feedback,
-                    grants: grants_at(slot).clone(),
-                    again: next(slot, reacts, &|slot| !grants_at(slot).is_empty()),
-                    request: next(slot, params.request_preparation.into(), &has_uplink) + reacts,
-                    unmeasured: (0..length)
-                        .find(|back| has_data(slot + length - 1 - back))
-                        .expect("each period has downlink data"),
-                }
-            })
-            .collect();
-        let most = |of: &dyn Fn(&Slot) -> u64| plan.iter().map(of).max().unwrap_or(0);
-        let to_air = most(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
-        let longest = [
-            ahead + most(&|slot| slot.feedback),
-            to_air + most(&|slot| slot.again),
-            to_air + reacts,
-            most(&|slot| slot.request),
-            k2 + reacts,
-        ];
-        let slot = params.spacing().slot().0;
-        let symbols = |count: u8| Span(slot * u64::from(count) / u64::from(SYMBOLS));
-        Timing {
-            decision_to_air: ahead,
-            decision_to_grant: ahead,
-            // As long as a UE needs for a PUSCH: ideal reports take no resources, but time.
-            report_to_decision: k2 + reacts,
-            block_to_decision: reacts,
-            uplink_duration: symbols(SYMBOLS - params.uplink_control_symbols),
-            control_region: symbols(params.control_symbols),
-            processes: params.harq_processes,
-            round_trip: None,
-            depth: (longest.into_iter().max().unwrap_or(0) as usize + 1).next_power_of_two(),
-            plan,
         }
     }
 

@@ -46,7 +46,7 @@ impl FreePrbs {
         FreePrbs { taken: [0; WORDS], prbs: prbs.0 }
     }
     /// Number of PRBs of the carrier.
-    pub fn carrier(self) -> u16 {
+    pub fn carrier(&self) -> u16 {
         self.prbs
     }
     /// The words of a run, each with the bits of the run in it.
@@ -69,31 +69,44 @@ impl FreePrbs {
     pub fn take(&mut self, first: u16, prbs: u16) {
         Self::run(first, prbs).for_each(|(word, bits)| self.taken[word] |= bits);
     }
+    /// The first free run from a PRB on: its first PRB and its length.
+    fn run_from(&self, prb: u16) -> Option<(u16, u16)> {
+        let bits = u64::BITS as u16;
+        let rest = |prb: u16| (self.taken[usize::from(prb / bits)] >> (prb % bits), bits - prb % bits);
+        let mut first = prb;
+        while first < self.prbs {
+            let (word, left) = rest(first);
+            let taken = word.trailing_ones() as u16;
+            first += taken;
+            if taken < left {
+                break;
+            }
+        }
+        let mut end = first;
+        while end < self.prbs {
+            let (word, left) = rest(end);
+            let free = (word.trailing_zeros() as u16).min(left);
+            end += free;
+            if free < left {
+                break;
+            }
+        }
+        (first < self.prbs).then(|| (first, end.min(self.prbs) - first))
+    }
+    fn runs(&self) -> impl Iterator<Item = (u16, u16)> {
+        std::iter::successors(self.run_from(0), |(first, length)| self.run_from(first + length))
+    }
     /// First PRB of the first free run of this length.
-    pub fn find(self, prbs: u16) -> Option<u16> {
-        (0..=self.prbs.checked_sub(prbs)?).find(|first| self.contains(*first, prbs))
+    pub fn find(&self, prbs: u16) -> Option<u16> {
+        self.runs().find(|(_, length)| *length >= prbs).map(|(first, _)| first)
     }
     /// Number of free PRBs.
-    pub fn left(self) -> u16 {
+    pub fn left(&self) -> u16 {
         self.prbs - self.taken.iter().map(|word| word.count_ones() as u16).sum::<u16>()
     }
     /// The length of the longest free run.
-    pub fn longest(self) -> u16 {
-        let (mut longest, mut length, mut prb) = (0, 0, 0);
-        while prb < self.prbs {
-            let bit = u32::from(prb) % u64::BITS;
-            let rest = self.taken[usize::from(prb) / u64::BITS as usize] >> bit;
-            let left = u64::BITS - bit;
-            let free = rest.trailing_zeros().min(left).min(u32::from(self.prbs - prb));
-            length += free as u16;
-            longest = longest.max(length);
-            prb += free as u16;
-            if free < left {
-                length = 0;
-                prb += (rest >> free).trailing_ones() as u16;
-            }
-        }
-        longest
+    pub fn longest(&self) -> u16 {
+        self.runs().map(|(_, length)| length).max().unwrap_or(0)
     }
 }
 

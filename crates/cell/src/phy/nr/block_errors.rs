@@ -1,10 +1,10 @@
 //! Block errors of NR's LDPC code as an error model.
 
-use super::bit_channel::information;
 use super::ldpc::{self, BlockErrors, Combining};
 use super::tables::CodeRate;
 use super::transport_block::{Segmentation, segment};
 use crate::phy::Scheme;
+use crate::phy::bit_channel::information;
 use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
 use airwnd_units::{Bytes, Db};
 

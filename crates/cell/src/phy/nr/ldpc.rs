@@ -1,9 +1,9 @@
 //! Block errors of NR's LDPC code, from simulated curves.
 
-use super::bit_channel::{information, sinr};
 use super::tables::Modulation;
 use super::transport_block::{BaseGraph, Segmentation};
 use crate::phy::Sinr;
+use crate::phy::bit_channel::{information, sinr};
 use crate::phy::error_model::block_error_curves::Curve;
 use airwnd_units::Db;
 
@@ -52,7 +52,7 @@ impl SoftBits {
         let coded = f64::from(coded);
         match combining {
             Combining::Chase if self.coded > 0.0 => {
-                let flat = |mean| super::bit_channel::sinr(modulation, mean).linear();
+                let flat = |mean| sinr(modulation, mean).linear();
                 let sum = Db::from_linear(flat(self.information / self.coded) + flat(mean));
                 SoftBits { coded, information: coded * information(modulation, sum) }
             }

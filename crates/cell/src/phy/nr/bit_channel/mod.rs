@@ -3,13 +3,11 @@
 
 mod table;
 
-pub use crate::phy::bit_channel::{information, sinr};
 pub use table::INFORMATION_256QAM;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::phy::bit_channel::{self, LOWEST, POINTS, STEP};
+    use crate::phy::bit_channel::{self, LOWEST, POINTS, STEP, information, sinr};
     use crate::phy::tables::Modulation;
     use airwnd_units::Db;
 
