@@ -364,8 +364,8 @@ class Scenario:
             Limit of the run's estimated memory: bytes, or a text as in ``"2GB"``; ``None``: 80 % of the free
             memory. A run that needs more ends with an error. Results do not depend on the limit.
         threads
-            Number of threads that advance the cells, at most one per three cells; ``None``: one. Results do not
-            depend on it.
+            Number of threads that advance the cells, at most one per three cells; ``None``: one. Results do
+            not depend on it.
 
         Returns
         -------
