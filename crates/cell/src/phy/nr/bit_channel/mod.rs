@@ -55,9 +55,8 @@ mod tests {
         let rows: String = values.iter().map(|value| format!("    {value:?},\n")).collect();
         format!(
             "//! Computed by the tests of the parent module. Each number is the shortest text that gives its value back.\n\n\
-             use crate::phy::bit_channel::POINTS;\n\n\
              /// The mutual information of a coded bit of 256QAM at the grid's SINR.\n\
-             pub static INFORMATION_256QAM: [f64; POINTS] = [\n{rows}];\n"
+             pub static INFORMATION_256QAM: [f64; {POINTS}] = [\n{rows}];\n"
         )
     }
 
