@@ -5,12 +5,12 @@
     python experiments/frontier/draw.py
 
 writes ``experiment.toml`` of ``development`` (seed 1) and ``test`` (seed 2). The rule and both seeds were
-committed before the first run. Controls were designed and compared on the development set only; the test set was
-run once, with the final control. `draw` accepts any seed, for further sets.
+committed before the first run. Controls were designed and compared on the development set only; the test
+set was run once, with the final control. `draw` accepts any seed, for further sets.
 
-Each dimension is drawn by itself, uniformly from a list or logarithmically between two limits. A download of one
-device (UE 0, kind ``bulk``) is measured, with all that may share its path: further flows of the device, other
-devices, short transfers, an upload.
+Each dimension is drawn by itself, uniformly from a list or logarithmically between two limits. A download
+of one device (UE 0, kind ``bulk``) is measured, with all that may share its path: further flows of the
+device, other devices, short transfers, an upload.
 """
 
 import argparse
@@ -36,8 +36,8 @@ MOVEMENTS = ("static", "walking", "driving")
 ABSENT = {"traffic": {"kind": "transfer", "size": "1B"}, "start": "19900ms"}
 """Takes the place of flows that a scenario does not have: one byte at the end of the run."""
 CONTROLLED = ("main", "late", "short", "peers")
-"""Groups of flows with the control that is compared: the first ones of each scenario, so that a level of the axis
-`receiver` can name them by number. All other flows have autotuning."""
+"""Groups of flows with the control that is compared: the first ones of each scenario, so that a level of the
+axis `receiver` can name them by number. All other flows have autotuning."""
 
 
 def draw(seed: int, count: int = SCENARIOS) -> list[dict[str, Any]]:
