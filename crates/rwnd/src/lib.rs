@@ -85,6 +85,7 @@ pub enum Spec {
     Rtfc(rtfc::Params),
     Rledbat(rledbat::Params),
     Oracle(oracle::Params),
+    Standing(standing::Params),
 }
 
 /// Placeholder connection: capabilities do not depend on the connection.

@@ -29,7 +29,7 @@ struct Bound {
     why: &'static str,
 }
 
-const BOUNDS: [Bound; 13] = [
+const BOUNDS: [Bound; 14] = [
     Bound { rwnd: r#"kind = "fixed""#, share: 0.0, why: "the window is constant" },
     Bound { rwnd: r#"kind = "oracle""#, share: 0.0, why: "the window depends on the link's figures only" },
     Bound {
@@ -68,6 +68,11 @@ const BOUNDS: [Bound; 13] = [
         rwnd: r#"kind = "rledbat""#,
         share: 3.0,
         why: "slow start and each slowdown may end one RTT earlier or later, a factor of two",
+    },
+    Bound {
+        rwnd: r#"kind = "standing""#,
+        share: 1.0,
+        why: "a round trip may end one burst later, and slow start one RTT earlier or later, a factor of two",
     },
     Bound {
         rwnd: r#"kind = "arwa""#,

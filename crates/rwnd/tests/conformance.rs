@@ -83,7 +83,7 @@ fn after(spec: &Spec, history: impl IntoIterator<Item = Sample>) -> Bytes {
 }
 
 /// Controllers that reduce the window on delay by definition.
-const DELAY_BASED: [&str; 4] = ["drwa", "dfcsd", "rtac", "rledbat"];
+const DELAY_BASED: [&str; 5] = ["drwa", "dfcsd", "rtac", "rledbat", "standing"];
 
 #[test]
 fn a_longer_rtt_never_gives_a_larger_window() {

@@ -2,16 +2,14 @@
 
 use super::Access;
 use super::timing::{Slot, Timing};
+use crate::carrier::Carrier;
 use crate::phy::nr::carrier::{FrequencyRange, transmission_bandwidth};
 use crate::phy::nr::ldpc::Combining;
-use crate::phy::nr::slots::{
-    Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols,
-};
+use crate::phy::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols};
 use crate::phy::nr::tables::Table;
 use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
 use crate::phy::nr::transport_block::{Overhead, size};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
-use crate::carrier::Carrier;
 use airwnd_catalog::{Choice, Error, Node, Param, Params, serde_json};
 use airwnd_units::{Db, Hertz, SlotClock, Span};
 
@@ -46,7 +44,9 @@ impl Param for Letters {
     fn read(node: &Node) -> Result<Self, Error> {
         let letters = String::read(node)?;
         if letters.is_empty() || letters.contains(|letter| !"DSU".contains(letter)) {
-            return Err(node.error(format!("expected slots `D`, `S` and `U`, as in \"DDDSU\", found \"{letters}\"")));
+            return Err(
+                node.error(format!("expected slots `D`, `S` and `U`, as in \"DDDSU\", found \"{letters}\""))
+            );
         }
         Ok(Letters(letters))
     }
@@ -184,8 +184,7 @@ impl Params {
                 ("pattern", message)
             }
         };
-        let pattern =
-            Pattern::parse(letters, self.special_downlink, self.special_uplink).map_err(invalid)?;
+        let pattern = Pattern::parse(letters, self.special_downlink, self.special_uplink).map_err(invalid)?;
         let configuration = Configuration::new(self.spacing(), pattern, None).map_err(invalid)?;
         let slots: Vec<SlotUse> = (0..letters.len() as u64).map(|slot| configuration.slot(slot)).collect();
         //= exception pusch-in-whole-slots
@@ -193,7 +192,10 @@ impl Params {
             return Err(("pattern", format!("`{letters}` has no uplink slot `U`, which user data needs")));
         }
         if !slots.iter().any(|slot| self.carries_data(slot.downlink)) {
-            return Err(("pattern", format!("`{letters}` leaves no downlink beside PDCCH and DMRS for data")));
+            return Err((
+                "pattern",
+                format!("`{letters}` leaves no downlink beside PDCCH and DMRS for data"),
+            ));
         }
         Ok(slots)
     }
@@ -275,9 +277,8 @@ impl Params {
         let mut symbols = slots.iter().map(|slot| slot.downlink);
         let special = symbols.find(|symbols| *symbols < SYMBOLS && self.carries_data(*symbols));
         let rbg_prbs = RBG_PRBS.iter().find(|(most, _)| prbs.0 <= *most).map_or(16, |(_, size)| *size);
-        let best = |fastest: &Mcs| {
-            (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last()
-        };
+        let best =
+            |fastest: &Mcs| (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last();
         Access {
             timing: timing(self, &slots),
             clock: SlotClock::of_numerology(self.numerology),
@@ -385,7 +386,11 @@ mod tests {
     use airwnd_units::{Bytes, Tti};
 
     fn params(pattern: Option<&str>, numerology: u8) -> Params {
-        Params { numerology, pattern: pattern.map(|letters| Letters(letters.to_owned())), ..Params::default() }
+        Params {
+            numerology,
+            pattern: pattern.map(|letters| Letters(letters.to_owned())),
+            ..Params::default()
+        }
     }
 
     #[test]

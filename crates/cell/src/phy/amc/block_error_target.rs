@@ -1,8 +1,8 @@
 //! Highest MCS that the receiver can decode.
 
 use super::Amc;
-use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::access::Access;
+use crate::phy::error_model::{ErrorModel, Transmission};
 use crate::phy::{Cqi, Mcs, Prbs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
@@ -35,11 +35,7 @@ pub struct BlockErrorTarget {
 
 impl BlockErrorTarget {
     /// A rule for UEs with the error model `receiver`.
-    pub fn new(
-        params: Params,
-        receiver: &Arc<dyn ErrorModel>,
-        access: &Arc<Access>,
-    ) -> BlockErrorTarget {
+    pub fn new(params: Params, receiver: &Arc<dyn ErrorModel>, access: &Arc<Access>) -> BlockErrorTarget {
         BlockErrorTarget { target: params.target, receiver: receiver.clone(), access: access.clone() }
     }
 

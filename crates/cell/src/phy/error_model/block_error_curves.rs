@@ -189,9 +189,9 @@ impl ErrorModel for BlockErrorCurves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use airwnd_kernel::Direction;
     use crate::phy::tables::{code_rate, modulation, scheme, transport_block};
     use crate::phy::{Mcs, Prbs, Sinr};
+    use airwnd_kernel::Direction;
     use proptest::prelude::*;
 
     fn model() -> BlockErrorCurves {

@@ -241,9 +241,16 @@ mod tests {
         let model = model();
         let block = transport_block(Direction::Down, Mcs(12), Prbs(12));
         let groups = [(Db(4.0), Prbs(3)), (Db(4.0), Prbs(9))];
-        let flat = model.first_block_error(&Transmission { scheme: scheme(Mcs(12)), block, sinr: Sinr::Flat(Db(4.0)) });
-        let same =
-            model.first_block_error(&Transmission { scheme: scheme(Mcs(12)), block, sinr: Sinr::Groups(&groups) });
+        let flat = model.first_block_error(&Transmission {
+            scheme: scheme(Mcs(12)),
+            block,
+            sinr: Sinr::Flat(Db(4.0)),
+        });
+        let same = model.first_block_error(&Transmission {
+            scheme: scheme(Mcs(12)),
+            block,
+            sinr: Sinr::Groups(&groups),
+        });
         assert!((flat - same).abs() < 1e-12);
     }
 

@@ -1,0 +1,123 @@
+"""Runs a set of scenarios with some controls, and counts the scenarios that fulfil the criterion.
+
+::
+
+    python experiments/frontier/evaluate.py development --seeds 2
+    python experiments/frontier/evaluate.py test standing '{"kind": "standing", "dips": "5s"}' --scenarios
+
+Without names of controls all of `CONTROLS` run. One run takes 0.1 to 1 s of CPU time.
+"""
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
+
+import draw
+
+from airwnd import Scenario
+
+CONTROLS: dict[str, Any] = {
+    "autotuning": {"kind": "autotuning", "variant": "linux-6.18", "max": "32MiB"},
+    "oracle": "oracle",
+    "drwa": "drwa",
+    "arwa": {"kind": "arwa", "carriage": "tcp-option", "window": "32MiB"},
+    "dfcsd": {"kind": "dfcsd", "update": "step"},
+    "rledbat": "rledbat",
+    "rtac": "rtac",
+    "rtfc": "rtfc",
+    "standing": "standing",
+}
+EMPTY = {
+    "id": "empty",
+    "ue": "own",
+    "traffic": {"kind": "cbr", "rate": "8kbps", "packet": "100B"},
+}
+LEAST_MS = 5.0
+"""Queueing delay that is good enough in any scenario."""
+
+
+class Figures(NamedTuple):
+    """Figures of a control in a scenario, means over the seeds."""
+
+    goodput_kbps: float
+    delay_ms: float
+
+
+def run(job: tuple[dict[str, Any], Any, int]) -> Figures:
+    """Run a scenario with a control; without one: with an empty path."""
+    settings, rwnd, seed = job
+    settings = dict(settings)
+    if rwnd is None:
+        settings["flow"] = [EMPTY]
+    else:
+        controlled = len(draw.CONTROLLED)
+        settings["flow"] = [
+            {**flow, "rwnd": rwnd} if number < controlled else flow
+            for number, flow in enumerate(settings["flow"])
+        ]
+    base = Scenario.load(draw.HERE / "development" / "scenario.toml")
+    flows = [flow for flow in base.with_(settings).run(seed=seed).flows.to_dicts() if flow["ue"] == 0]
+    if rwnd is None:
+        return Figures(0.0, flows[0]["delay_ms_p50"] or 0.0)
+    downloads = [flow for flow in flows if flow["kind"] == "bulk"]
+    delays = [flow["delay_ms_p95"] for flow in downloads if flow["delay_ms_p95"] is not None]
+    goodput = sum(flow["goodput_kbps"] for flow in downloads)
+    return Figures(goodput, statistics.fmean(delays) if delays else float("inf"))
+
+
+def over_seeds(runs: Iterable[Figures]) -> Figures:
+    """Average the runs of a scenario."""
+    return Figures(*map(statistics.fmean, zip(*runs, strict=True)))
+
+
+def main() -> None:
+    """Run and print one line per control."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("set", choices=draw.SETS)
+    parser.add_argument("controls", nargs="*", help="names or JSON objects")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--scenarios", action="store_true", help="one line per scenario as well")
+    arguments = parser.parse_args()
+    scenarios = draw.draw(draw.SETS[arguments.set])
+    chosen = arguments.controls or list(CONTROLS)
+    seeds = range(1, arguments.seeds + 1)
+
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+
+        def figures(rwnd: Any) -> list[Figures]:
+            jobs = [(scenario["settings"], rwnd, seed) for scenario in scenarios for seed in seeds]
+            done = list(pool.map(run, jobs))
+            return [over_seeds(done[at : at + len(seeds)]) for at in range(0, len(done), len(seeds))]
+
+        references = [figures(rwnd) for rwnd in (None, CONTROLS["autotuning"], CONTROLS["oracle"])]
+        print("control, passed, at twice the delay, goodput, delay, below 80 % of autotuning, medians")
+        for name in chosen:
+            passed = [0] * 5
+            shares = []
+            rwnd = CONTROLS[name] if name in CONTROLS else json.loads(name)
+            for number, (own, empty, plain, oracle) in enumerate(
+                zip(figures(rwnd), *references, strict=True)
+            ):
+                queue, of_oracle = own.delay_ms - empty.delay_ms, oracle.delay_ms - empty.delay_ms
+                goodput = own.goodput_kbps / max(min(plain.goodput_kbps, oracle.goodput_kbps), 1e-9)
+                delay = queue / max(of_oracle, LEAST_MS / 1.5)
+                enough, short = goodput >= 0.9, delay <= 1.5
+                twice = queue <= max(2 * of_oracle, LEAST_MS)
+                starved = own.goodput_kbps < 0.8 * plain.goodput_kbps
+                for at, holds in enumerate((enough and short, enough and twice, enough, short, starved)):
+                    passed[at] += holds
+                shares.append((goodput, delay))
+                if arguments.scenarios:
+                    print(f"  {number:02} {goodput:.2f} {delay:.2f} {draw.label(scenarios[number]['named'])}")
+            medians = [statistics.median(column) for column in zip(*shares, strict=True)]
+            print(name, *passed, *(f"{median:.2f}" for median in medians), flush=True)
+
+
+if __name__ == "__main__":
+    main()
