@@ -50,7 +50,7 @@ def _scenario(generator: random.Random) -> dict[str, Any]:
     """Draw every dimension, whether this scenario uses it or not, so that the draws stay aligned."""
 
     def between(low: float, high: float) -> float:
-        return low * (high / low) ** generator.random()
+        return float(low * (high / low) ** generator.random())
 
     chance = generator.random
     in_cell = chance() < 0.7
