@@ -2,11 +2,12 @@
 
 ::
 
-    python experiments/frontier/draw.py
+    python experiments/frontier/draw.py development
 
-writes ``experiment.toml`` of ``development`` (seed 1) and ``test`` (seed 2). The rule and both seeds were
-committed before the first run. Controls were designed and compared on the development set only; the test
-set was run once, with the final control. `draw` accepts any seed, for further sets.
+prints the scenarios of ``development`` (seed 1) or ``test`` (seed 2): the keys of ``scenario.toml`` that each
+of them sets. The rule and both seeds were committed before the first run. Controls were designed and compared
+on the development set only; the test set was run once, with the final control. `draw` accepts any seed, for
+further sets.
 
 Each dimension is drawn by itself, uniformly from a list or logarithmically between two limits. A download
 of one device (UE 0, kind ``bulk``) is measured, with all that may share its path: further flows of the
@@ -36,8 +37,8 @@ MOVEMENTS = ("static", "walking", "driving")
 ABSENT = {"traffic": {"kind": "transfer", "size": "1B"}, "start": "19900ms"}
 """Takes the place of flows that a scenario does not have: one byte at the end of the run."""
 CONTROLLED = ("main", "late", "short", "peers")
-"""Groups of flows with the control that is compared: the first ones of each scenario, so that a level of the
-axis `receiver` can name them by number. All other flows have autotuning."""
+"""Groups of flows with the control that is compared: the first ones of each scenario, so that
+they can be named by number. All other flows have autotuning."""
 
 
 def draw(seed: int, count: int = SCENARIOS) -> list[dict[str, Any]]:
@@ -177,21 +178,16 @@ def toml(value: Any) -> str:
 
 
 def main() -> None:
-    """Write the levels of the axis `scenario` into each experiment."""
+    """Print the scenarios of a set."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.parse_args()
-    template = (HERE / "template.toml").read_text()
-    for name, seed in SETS.items():
-        levels = []
-        for number, scenario in enumerate(draw(seed)):
-            lines = [f"{json.dumps(key)} = {toml(value)}" for key, value in scenario["settings"].items()]
-            heading = f'name = "{number:02}"\nlabel = {json.dumps(label(scenario["named"]))}'
-            levels.append("\n".join(["[[axis.level]]", heading, "[axis.level.set]", *lines]))
-        text = template.replace("@SET@", name).replace("@SCENARIOS@", "\n\n".join(levels))
-        (HERE / name).mkdir(exist_ok=True)
-        (HERE / name / "experiment.toml").write_text(text)
+    parser.add_argument("set", choices=SETS)
+    for number, scenario in enumerate(draw(SETS[parser.parse_args().set])):
+        print(f"# {number:02}: {label(scenario['named'])}")
+        for key, value in scenario["settings"].items():
+            print(f"{json.dumps(key)} = {toml(value)}")
+        print()
 
 
 if __name__ == "__main__":

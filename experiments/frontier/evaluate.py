@@ -58,7 +58,7 @@ def run(job: tuple[dict[str, Any], Any, int]) -> Figures:
             {**flow, "rwnd": rwnd} if number < controlled else flow
             for number, flow in enumerate(settings["flow"])
         ]
-    base = Scenario.load(draw.HERE / "development" / "scenario.toml")
+    base = Scenario.load(draw.HERE / "scenario.toml")
     flows = [flow for flow in base.with_(settings).run(seed=seed).flows.to_dicts() if flow["ue"] == 0]
     if rwnd is None:
         return Figures(0.0, flows[0]["delay_ms_p50"] or 0.0)

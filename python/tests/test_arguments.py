@@ -52,13 +52,32 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "Scenario.run": (
         SCENARIO.run,
-        {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None, "max_memory": None},
+        {
+            "seed": 1,
+            "series": None,
+            "progress": None,
+            "pcap": None,
+            "allocations": None,
+            "max_memory": None,
+            "threads": None,
+        },
     ),
-    "Scenario.run_many": (SCENARIO.run_many, {"seeds": (), "jobs": 1, "series": None, "max_memory": None}),
+    "Scenario.run_many": (
+        SCENARIO.run_many,
+        {"seeds": (), "jobs": 1, "series": None, "max_memory": None, "threads": None},
+    ),
     "Scenario.link": (SCENARIO.link, {"request": {}, "update": lambda _: False, "pcap": None}),
     "Scenario.simulate": (
         SCENARIO.simulate,
-        {"seed": 1, "series": None, "progress": None, "pcap": None, "allocations": None, "max_memory": None},
+        {
+            "seed": 1,
+            "series": None,
+            "progress": None,
+            "pcap": None,
+            "allocations": None,
+            "max_memory": None,
+            "threads": None,
+        },
     ),
     "Sweep.load": (Sweep.load, {"folder": "nowhere"}),
     "Sweep.plot": (
@@ -97,7 +116,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "register": (airwnd.register, {"kind": None}),
     "run_many": (
         airwnd.run_many,
-        {"tasks": (), "jobs": 1, "series": None, "progress": None, "max_memory": None},
+        {"tasks": (), "jobs": 1, "series": None, "progress": None, "max_memory": None, "threads": None},
     ),
     "sweep": (
         airwnd.sweep,
