@@ -2,7 +2,7 @@
 
 Run with ``make bench-scaling``, which writes ``docs/data/scaling.csv`` and ``docs/img/scaling.svg``. A point
 is the time of a run minus that of its first half, for the other half of the simulated time, so that the time
-to build the network does not count; the median of three such pairs. It is processor time, and wall-clock time
+to build the network does not count. It is processor time, and wall-clock time
 where threads vary. Memory is the peak of the run.
 """
 
@@ -27,9 +27,6 @@ ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs/data/scaling.csv"
 PICTURE = ROOT / "docs/img/scaling.svg"
 COLUMNS = ("axis", "mode", "x", "seconds", "cpu_s_per_s", "wall_s_per_s", "memory_mb")
-PAIRS = 3
-LARGE = 4
-"""Rings of the smallest network that is measured by one pair only: it takes long, and varies little."""
 FEW_UES = 3
 """UEs per cell while cells vary."""
 UES = (3, 10, 30, 100, 300)
@@ -38,7 +35,7 @@ EXACT_RINGS = 2
 """Largest network that is also simulated with interference from all cells."""
 BANDWIDTHS = {"1.4MHz": 1.4, "3MHz": 3, "5MHz": 5, "10MHz": 10, "15MHz": 15, "20MHz": 20}
 FLOWS = (1, 3, 10, 30)
-THREADS_RINGS = {"57 cells": 2, "273 cells": 5}
+THREADS_RINGS = {"57 cells": 2}
 """Networks that several threads advance."""
 TITLES = {
     "ues": "UEs in 3 cells",
@@ -47,7 +44,8 @@ TITLES = {
     "flows": "flows per UE",
     "threads": "threads",
 }
-COLOURS = {"all cells": "#0072b2", "neighbours": "#d55e00", "57 cells": "#009e73", "273 cells": "#cc79a7"}
+LINEAR = ("bandwidth", "threads")
+COLOURS = {"all cells": "#0072b2", "neighbours": "#d55e00", "57 cells": "#009e73"}
 """Colours of Okabe and Ito."""
 
 
@@ -69,8 +67,6 @@ class Point:
         Simulated seconds.
     threads
         Number of threads.
-    pairs
-        Number of pairs of runs.
     """
 
     axis: str
@@ -79,7 +75,6 @@ class Point:
     scenario: str
     seconds: float
     threads: int = 1
-    pairs: int = PAIRS
 
 
 def scenario(rings: int = 0, ues: int = 30, bandwidth: str = "10MHz", flows: int = 1, mode: str = "") -> str:
@@ -106,7 +101,7 @@ def points() -> Iterator[Point]:
                 rings > 1 or mode == "all cells"
             ):
                 network = scenario(rings, FEW_UES * cells, mode=mode)
-                yield Point("cells", mode, cells, network, 2, pairs=1 if rings > LARGE else PAIRS)
+                yield Point("cells", mode, cells, network, 2)
     for bandwidth, megahertz in BANDWIDTHS.items():
         yield Point("bandwidth", "all cells", megahertz, scenario(bandwidth=bandwidth), 4)
     for flows in FLOWS:
@@ -114,7 +109,7 @@ def points() -> Iterator[Point]:
     for name, rings in THREADS_RINGS.items():
         network = scenario(rings, FEW_UES * 3 * (1 + 3 * rings * (rings + 1)))
         for threads in range(1, (os.cpu_count() or 1) + 1):
-            yield Point("threads", name, threads, network, 2, threads, 1 if rings > LARGE else PAIRS)
+            yield Point("threads", name, threads, network, 2, threads)
 
 
 def run(program: Path, file: Path, seconds: float, threads: int) -> Finished:
@@ -123,24 +118,18 @@ def run(program: Path, file: Path, seconds: float, threads: int) -> Finished:
     return finished(command, {"AIRWND_THREADS": str(threads)})
 
 
-def measure(program: Path, point: Point, folder: Path) -> dict[str, object]:
+def measure(program: Path, point: Point, folder: Path) -> dict[str, str]:
     """Return a row of the table."""
     file = folder / "scenario.toml"
     file.write_text(point.scenario, encoding="utf-8")
-    costs, walls, memory = [], [], 0.0
-    for _ in range(point.pairs):
-        half, whole = (run(program, file, share * point.seconds, point.threads) for share in (0.5, 1))
-        costs.append((whole.cpu_s - half.cpu_s) / (0.5 * point.seconds))
-        walls.append((whole.wall_s - half.wall_s) / (0.5 * point.seconds))
-        memory = whole.megabytes
-    cost, wall = statistics.median(costs), statistics.median(walls)
-    return dict(
-        zip(
-            COLUMNS,
-            (point.axis, point.mode, point.x, point.seconds, f"{cost:.4g}", f"{wall:.4g}", f"{memory:.0f}"),
-            strict=True,
-        )
+    half, whole = (run(program, file, share * point.seconds, point.threads) for share in (0.5, 1))
+    cost, wall = (
+        (late - early) / (0.5 * point.seconds)
+        for early, late in ((half.cpu_s, whole.cpu_s), (half.wall_s, whole.wall_s))
     )
+    figures = (f"{cost:.4g}", f"{wall:.4g}", f"{whole.megabytes:.0f}")
+    row = (point.axis, point.mode, f"{point.x:g}", f"{point.seconds:g}", *figures)
+    return dict(zip(COLUMNS, row, strict=True))
 
 
 def draw(rows: list[dict[str, str]]) -> None:
@@ -161,10 +150,12 @@ def draw(rows: list[dict[str, str]]) -> None:
                 ]
                 if values:
                     part.plot(*zip(*values, strict=True), marker="o", markersize=4, color=colour, label=mode)
-            part.set(xscale="log", yscale="log")
+            part.set(xscale="linear" if axis in LINEAR else "log", yscale="log")
             part.grid(visible=True, which="major", alpha=0.3)
             if column == 0:
                 part.set_ylabel(label)
+            if axis == "threads":
+                part.set_xticks(sorted({float(row["x"]) for row in rows if row["axis"] == axis}))
         axes[1][column].set_xlabel(title)
     axes[0][1].legend(title="interference from", fontsize=8, title_fontsize=8)
     axes[0][-1].legend(title="wall-clock s per simulated s", fontsize=8, title_fontsize=8)
@@ -191,17 +182,22 @@ def main() -> None:
     parser.add_argument(
         "--airwnd", type=Path, help="the example `run` of airwnd-lab; without it, draw the stored table"
     )
+    parser.add_argument("--axis", choices=TITLES, help="measure this axis only, and keep the others")
     given = parser.parse_args()
-    if given.airwnd:
-        with tempfile.TemporaryDirectory() as folder, TABLE.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            for point in points():
-                row = measure(given.airwnd, point, Path(folder))
-                writer.writerow(row)
-                print(*row.values(), sep="  ", file=sys.stderr, flush=True)
     with TABLE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
+    if given.airwnd:
+        axes = [given.axis] if given.axis else list(TITLES)
+        rows = [row for row in rows if row["axis"] not in axes]
+        with tempfile.TemporaryDirectory() as folder:
+            for point in points():
+                if point.axis in axes:
+                    rows.append(measure(given.airwnd, point, Path(folder)))
+                    print(*rows[-1].values(), sep="  ", file=sys.stderr, flush=True)
+        with TABLE.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
     draw(rows)
     print(f"cost grows with cells to the power of {exponent(rows):.2f}")
 

@@ -85,6 +85,10 @@ impl Shape {
         if let Some(words) = schema.get("enum").and_then(Json::as_array) {
             return Shape::Words(texts(words));
         }
+        // A text of a certain form: the examples stand for all of them.
+        if let (Some(_), Some(words)) = (schema.get("pattern"), schema["examples"].as_array()) {
+            return Shape::Words(texts(words));
+        }
         match schema["type"].as_str() {
             Some("boolean") => Shape::Flag,
             Some("array") => {
