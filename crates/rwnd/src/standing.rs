@@ -41,8 +41,8 @@ use airwnd_units::{Bytes, Span, Time};
 /// A connection that starts behind a standing queue takes it for part of RTTmin, and adds its own target.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "airwnd: experiments/frontier; the standing queue as in Copa (Arun, Balakrishnan, NSDI 2018), the window of \
-              rate and RTTmin as in BBR (Cardwell et al., ACM Queue 2016)"
+    source = "airwnd: experiments/frontier; the standing queue as in Copa (Arun, Balakrishnan, NSDI 2018), \
+              the window of rate and RTTmin as in BBR (Cardwell et al., ACM Queue 2016)"
 )]
 pub struct Params {
     /// Queueing delay aimed at, without the extra segments.
