@@ -60,7 +60,7 @@ pub struct Params {
     #[param(default = 0.8, range = 0.0..=1.0)]
     #[param(
         unit = "1",
-        source = "development set: with 0.5 the jitter of a cell's RTT counts as a queue, and fast cells lose half"
+        source = "development set: with 0.5 a cell's jitter counts as a queue, and fast cells lose half"
     )]
     pub low: f64,
     /// Growth of the window per RTT without a standing queue.
