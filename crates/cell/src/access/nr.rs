@@ -121,7 +121,8 @@ pub struct Params {
     #[param(default = 2, range = 1..=8, unit = "1", source = "5G-LENA NrGnbPhy, L1L2CtrlLatency; as in LTE")]
     pub scheduling_delay: u8,
     /// Slots from the end of a reception at the gNB to the decision that can react.
-    #[param(default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays; as for LTE's scheduling requests")]
+    #[param(default = 1, range = 0..=8, unit = "1")]
+    #[param(source = "5G-LENA's delays; as for LTE's scheduling requests")]
     pub processing: u8,
     /// Slots that a UE needs to prepare a scheduling request.
     #[param(default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays")]
