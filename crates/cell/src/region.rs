@@ -26,7 +26,7 @@ const MOST_REGIONS: usize = 64;
 // For results only; the scheduler uses every report.
 const SAMPLE_PERIOD: u64 = 10;
 /// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
-const MOST_SAMPLES: usize = 2000;
+const MOST_SAMPLES: usize = 200;
 /// Entry of a free slot.
 pub(crate) const FREE_SLOT: u32 = u32::MAX;
 

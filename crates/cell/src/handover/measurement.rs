@@ -80,7 +80,9 @@ impl Measurements {
     pub fn sample(&mut self, powers: impl Iterator<Item = (CellId, Dbm, f64)>, others: f64) {
         let (mut index, mut sum) = (0, 0.0);
         for (cell, power, received) in powers {
-            index += self.cells[index..].partition_point(|known| known.cell < cell);
+            while self.cells.get(index).is_some_and(|known| known.cell < cell) {
+                index += 1;
+            }
             if self.cells.get(index).is_none_or(|known| known.cell != cell) {
                 self.insert(index, cell);
             }
@@ -88,6 +90,7 @@ impl Measurements {
             measured.power += power.0;
             measured.samples += 1;
             sum += received;
+            index += 1;
         }
         self.total += Db::from_linear(others + sum).0;
         self.samples += 1;

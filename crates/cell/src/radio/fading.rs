@@ -5,10 +5,11 @@ use super::on_air::Floor;
 use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
 use crate::mac::sched::Rbgs;
-use crate::phy::Position;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
+use crate::phy::fading::trace::Trace;
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
+use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
@@ -25,14 +26,13 @@ const WEAK: f64 = 0.01;
 /// Place of a UE without links.
 const UNUSED: u32 = u32::MAX;
 
-/// Steps of a UE's position per wavelength at which the gains of coarse interferers are computed: errors of at most 0.2
-/// radians.
-const STEPS: f64 = 16.0;
-
-/// Positions and velocities of all UEs, as far as fading follows them.
-pub(super) struct Motions {
+/// What the fading of all links has in common: the UEs' motions, and the way that interferers travel.
+pub(super) struct Scattering {
     /// By UE.
     motions: Vec<Motion>,
+    /// Gains per RBG of interferers, if distant cells count by their mean power. `None`: interferers fade like the UE's
+    /// own link.
+    trace: Option<Trace>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
     clock: SlotClock,
@@ -48,9 +48,12 @@ pub(super) struct LinkFading {
     interference: bool,
     downlink: Links,
     uplink: Links,
-    // Scratch, by PRB: linear SINR, and noise plus interference in mW.
+    // Scratch, by PRB: linear SINR, and noise plus interference in mW, which is also by RBG.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
+    by_rbg: Vec<f64>,
+    /// Gains of a link that does not fade.
+    constant: Vec<f32>,
 }
 
 /// Last position of a UE and its velocity, in wavelengths and wavelengths per second, which is the Doppler shift.
@@ -59,9 +62,17 @@ struct Motion {
     place: Wavelengths,
     since: Time,
     velocity: Wavelengths,
+    /// Wavelengths covered until then.
+    travelled: f64,
 }
 
 impl Motion {
+    /// Wavelengths covered until now.
+    fn travelled(&self, now: Time) -> f64 {
+        let seconds = now.as_secs() - self.since.as_secs();
+        self.travelled + seconds * libm::hypot(self.velocity.east, self.velocity.north)
+    }
+
     fn at(&self, now: Time) -> Wavelengths {
         let seconds = now.as_secs() - self.since.as_secs();
         Wavelengths {
@@ -95,13 +106,13 @@ impl MotionsShare<'_> {
         } else {
             motion.velocity
         };
-        *motion = Motion { place: to, since: now, velocity };
+        *motion = Motion { place: to, since: now, velocity, travelled: motion.travelled(now) };
     }
 }
 
-impl Motions {
-    /// The motions of a setup's UEs; `None`: no fading.
-    pub fn of(setup: &RanSetup, access: &Access) -> Option<Motions> {
+impl Scattering {
+    /// The fading of a setup; `None`: no fading.
+    pub fn of(setup: &RanSetup, access: &Access) -> Option<Scattering> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
@@ -118,8 +129,15 @@ impl Motions {
             place: in_wavelengths(ue.position, frequency),
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
+            travelled: 0.0,
         };
-        Some(Motions {
+        let has_trace = setup.radio.neighbours(setup.cells.len()).is_some() && fading.fades_interference();
+        let trace = || {
+            let stream = Stream::new(setup.seed, "fading of interferers");
+            Trace::new(fading.taps(), access.prbs, access.prb_bandwidth, access.rbg_prbs, stream)
+        };
+        Some(Scattering {
+            trace: has_trace.then(trace),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
             clock: access.clock,
@@ -137,6 +155,10 @@ impl Motions {
     fn at(&self, ue: usize, tti: Tti) -> Wavelengths {
         self.motions[ue].at(self.clock.start(tti))
     }
+
+    fn travelled(&self, ue: usize, tti: Tti) -> f64 {
+        self.motions[ue].travelled(self.clock.start(tti))
+    }
 }
 
 impl LinkFading {
@@ -149,11 +171,13 @@ impl LinkFading {
             return None;
         }
         let carrier = &setup.carrier;
-        let direction = |name, frequency: Hertz, line: DelayLine| {
+        let direction = |name, frequency: Hertz| {
+            let line = DelayLine::new(fading.taps(), prbs, prb_bandwidth, Prbs(1));
             let links = setup.ues.len() * setup.cells.len() / parts;
             let cached = (CACHED / parts).max(LEAST_CACHED);
-            LinkDirection {
+            Links {
                 stream: Stream::new(setup.seed, name),
+                starts: Stream::new(setup.seed, name).child(u64::MAX),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
@@ -163,29 +187,19 @@ impl LinkFading {
                 free: Vec::new(),
                 known: vec![None; cached],
                 gains: vec![0.0; cached * line.points()],
-                cached,
                 line,
             }
-        };
-        let coarse = setup.radio.neighbours(setup.cells.len()).is_some();
-        let links = |[own, interferers]: [&'static str; 2], frequency| Links {
-            own: direction(own, frequency, DelayLine::new(fading.taps(), prbs, prb_bandwidth)),
-            interferers: coarse.then(|| {
-                let line = DelayLine::coarse(fading.taps(), prbs, prb_bandwidth, rbg_prbs);
-                direction(interferers, frequency, line)
-            }),
         };
         Some(LinkFading {
             rbg_prbs: rbg_prbs.0.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
-            downlink: links(
-                ["downlink fading", "downlink fading of interferers"],
-                carrier.downlink_frequency,
-            ),
-            uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
+            downlink: direction("downlink fading", carrier.downlink_frequency),
+            uplink: direction("uplink fading", carrier.uplink_frequency),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
+            by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],
+            constant: vec![1.0; prbs.0.into()],
         })
     }
 
@@ -200,6 +214,12 @@ impl LinkFading {
         self.downlink.keep(ue, &[]);
     }
 
+    /// Whether an interferer with this received power fades. Each that does costs computation; forty of those that do not
+    /// would change the sum of noise and interference by 0.3 dB.
+    fn fades(&self, received: f64, total: f64) -> bool {
+        self.interference && received >= WEAK * total
+    }
+
     /// The linear SINR of the last computation on each PRB.
     pub fn sinrs(&self) -> &[f64] {
         &self.sinrs
@@ -208,7 +228,7 @@ impl LinkFading {
     /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
     pub fn downlink(
         &mut self,
-        (gains, motions): (&Gains, &Motions),
+        (gains, scattering): (&Gains, &Scattering),
         (ue, serving): (usize, usize),
         floor: Floor<'_>,
         sent: impl Fn(usize) -> Rbgs,
@@ -219,35 +239,42 @@ impl LinkFading {
             gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
         };
         let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
-        let place = motions.at(ue, tti);
-        for (rbg, group) in self.disturbance.chunks_mut(self.rbg_prbs).enumerate() {
-            group.fill(floor.at(rbg));
-        }
-        for (cell, received, sent) in others() {
-            // Each fading interferer costs as much as the signal. Forty of those kept constant would change the sum by
-            // 0.3 dB.
-            if self.interference && received >= WEAK * total {
-                let (faded, width) = self.downlink.interferer((ue, cell), place, tti, self.rbg_prbs);
-                let values = faded.chunks(self.rbg_prbs / width);
-                let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(values);
-                for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
-                    if let [gain] = faded {
-                        group.iter_mut().for_each(|disturbance| *disturbance += received * f64::from(*gain));
-                    } else {
+        let place = scattering.at(ue, tti);
+        match &scattering.trace {
+            Some(trace) => {
+                let travelled = scattering.travelled(ue, tti);
+                self.by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power = floor.at(rbg));
+                for (cell, received, sent) in others() {
+                    let faded = match self.fades(received, total) {
+                        true => self.downlink.on(trace, (ue, cell), travelled),
+                        false => &self.constant,
+                    };
+                    for (rbg, (power, gain)) in (0..).zip(self.by_rbg.iter_mut().zip(faded)) {
+                        *power += if sent.contains(rbg) { received * f64::from(*gain) } else { 0.0 };
+                    }
+                }
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
+                groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));
+            }
+            None => {
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
+                groups.enumerate().for_each(|(rbg, group)| group.fill(floor.at(rbg)));
+                for (cell, received, sent) in others() {
+                    let faded = match self.fades(received, total) {
+                        true => self.downlink.gains((ue, cell), place, tti),
+                        false => &self.constant,
+                    };
+                    let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
+                    for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
                         for (disturbance, gain) in group.iter_mut().zip(faded) {
                             *disturbance += received * f64::from(*gain);
                         }
                     }
                 }
-            } else {
-                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
-                for (_, group) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
-                    group.iter_mut().for_each(|disturbance| *disturbance += received);
-                }
             }
         }
         let signal = gains.link(ue, serving).received;
-        let own = self.downlink.own.gains((ue, serving), place, tti);
+        let own = self.downlink.gains((ue, serving), place, tti);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
             *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -258,7 +285,7 @@ impl LinkFading {
     /// the power per PRB in mW of noise and distant UEs.
     pub fn uplink(
         &mut self,
-        (gains, motions): (&Gains, &Motions),
+        (gains, scattering): (&Gains, &Scattering),
         (cell, floor): (usize, f64),
         signal: &UplinkSignal,
         others: &[Interference],
@@ -269,10 +296,15 @@ impl LinkFading {
         let total = floor + others.iter().map(|other| other.received).sum::<f64>();
         self.disturbance.fill(floor);
         for Interference { signal: other, received } in others {
-            if self.interference && *received >= WEAK * total {
+            if self.fades(*received, total) {
                 let ue = other.ue as usize;
-                let place = motions.at(ue, tti);
-                let (faded, width) = self.uplink.interferer((ue, cell), place, tti, self.rbg_prbs);
+                let (faded, width) = match &scattering.trace {
+                    Some(trace) => {
+                        let travelled = scattering.travelled(ue, tti);
+                        (self.uplink.on(trace, (ue, cell), travelled), self.rbg_prbs)
+                    }
+                    None => (self.uplink.gains((ue, cell), scattering.at(ue, tti), tti), 1),
+                };
                 for prb in range(other) {
                     self.disturbance[prb] += received * f64::from(faded[prb / width]);
                 }
@@ -284,7 +316,7 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.link(ue, cell).uplink;
-        let own = self.uplink.own.gains((ue, cell), motions.at(ue, tti), tti);
+        let own = self.uplink.gains((ue, cell), scattering.at(ue, tti), tti);
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -292,45 +324,12 @@ impl LinkFading {
     }
 }
 
-/// Links of one direction.
+/// All links of one direction.
 struct Links {
-    own: LinkDirection,
-    /// Interferers, if distant cells count by their mean power: coarse, since several add up. `None`: they are like the
-    /// UE's own link.
-    interferers: Option<LinkDirection>,
-}
-
-impl Links {
-    /// The gains of an interferer, and the number of PRBs for which one of them is valid.
-    fn interferer(
-        &mut self,
-        link: (usize, usize),
-        place: Wavelengths,
-        tti: Tti,
-        rbg_prbs: usize,
-    ) -> (&[f32], usize) {
-        match &mut self.interferers {
-            Some(interferers) => (interferers.gains_in_steps(link, place), rbg_prbs),
-            None => (self.own.gains(link, place, tti), 1),
-        }
-    }
-
-    /// Frees the memory of a UE's links to other cells than these.
-    fn keep(&mut self, ue: usize, links: &[Link]) {
-        self.own.keep(ue, links);
-        if let Some(interferers) = &mut self.interferers {
-            interferers.keep(ue, links);
-        }
-    }
-}
-
-/// UE and cell of a link, and the TTI or the steps of the place for which its gains were computed.
-type Known = ((usize, usize), [i64; 2]);
-
-/// One direction of all links, or of those to interferers.
-struct LinkDirection {
     line: DelayLine,
     stream: Stream,
+    /// Where interferers start on the way that they travel.
+    starts: Stream,
     /// Ratio of this direction's carrier frequency to the downlink's.
     scale: f64,
     cells: usize,
@@ -342,18 +341,16 @@ struct LinkDirection {
     places: Vec<u32>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
-    /// Number of rows that links share, unless each has its own.
-    cached: usize,
-    /// What each row of `gains` holds.
-    known: Vec<Option<Known>>,
+    /// The link in each row of `gains`, and the TTI for which they were computed.
+    known: Vec<Option<((usize, usize), Tti)>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
 
-impl LinkDirection {
+impl Links {
     /// Frees the sinusoids of a UE's links to other cells than these.
     fn keep(&mut self, ue: usize, links: &[Link]) {
-        let LinkDirection { drawn, free, .. } = self;
+        let Links { drawn, free, .. } = self;
         let Some(drawn) = drawn.get_mut(self.places[ue] as usize) else { return };
         drawn.retain(|(cell, first)| {
             let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
@@ -366,32 +363,22 @@ impl LinkDirection {
 
     /// The gain of each PRB of a link whose UE is at `place` in this TTI.
     fn gains(&mut self, link: (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
-        let row = (link.0 * self.cells + link.1) % self.cached;
-        let key = (link, [tti.0 as i64, 0]);
-        if self.known[row] != Some(key) {
-            self.known[row] = Some(key);
+        let points = self.line.points();
+        let row = (link.0 * self.cells + link.1) % self.known.len();
+        if self.known[row] != Some((link, tti)) {
+            self.known[row] = Some((link, tti));
             let first = self.sinusoids_of(link);
-            self.compute(first, row, place);
+            let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
+            let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
+            self.line.gains(sinusoids, place, &mut self.gains[row * points..][..points]);
         }
-        self.row(row)
+        &self.gains[row * points..][..points]
     }
 
-    /// The gain of each point of a link whose UE is at `place`, in steps of the place. Each link has a row of its own.
-    fn gains_in_steps(&mut self, link: (usize, usize), place: Wavelengths) -> &[f32] {
-        let first = self.sinusoids_of(link);
-        let row = first / self.line.sinusoids();
-        if row >= self.known.len() {
-            self.known.resize(row + 1, None);
-            self.gains.resize((row + 1) * self.line.points(), 0.0);
-        }
-        let step = |wavelengths: f64| libm::floor(wavelengths * STEPS) as i64;
-        let steps = [step(place.east), step(place.north)];
-        if self.known[row] != Some((link, steps)) {
-            self.known[row] = Some((link, steps));
-            let [east, north] = steps.map(|steps| steps as f64 / STEPS);
-            self.compute(first, row, Wavelengths { east, north });
-        }
-        self.row(row)
+    /// The gains per RBG of a link that travels along a way, after this many wavelengths of the downlink.
+    fn on<'a>(&self, trace: &'a Trace, (ue, cell): (usize, usize), travelled: f64) -> &'a [f32] {
+        let start = self.starts.child(ue as u64).child(cell as u64).next_u64();
+        trace.at(start, travelled * self.scale)
     }
 
     /// Start of a link's sinusoids, which are drawn when it is used first.
@@ -414,18 +401,6 @@ impl LinkDirection {
                 first
             }
         }
-    }
-
-    fn compute(&mut self, first: usize, row: usize, place: Wavelengths) {
-        let points = self.line.points();
-        let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
-        let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
-        self.line.gains(sinusoids, place, &mut self.gains[row * points..][..points]);
-    }
-
-    fn row(&self, row: usize) -> &[f32] {
-        let points = self.line.points();
-        &self.gains[row * points..][..points]
     }
 }
 
@@ -492,11 +467,12 @@ mod tests {
         let setup = setup(other, eva(None, interference));
         let access = setup.access().unwrap();
         let gains = Gains::new(&setup, &access);
-        let motions = Motions::of(&setup, &access).unwrap();
+        let scattering = Scattering::of(&setup, &access).unwrap();
         let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let noise = noise(&gains);
-        let alone = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
-        let disturbed = links.downlink((&gains, &motions), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
+        let alone =
+            links.downlink((&gains, &scattering), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
+        let disturbed = links.downlink((&gains, &scattering), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -519,11 +495,11 @@ mod tests {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
         let access = setup.access().unwrap();
         let gains = Gains::new(&setup, &access);
-        let motions = Motions::of(&setup, &access).unwrap();
+        let scattering = Scattering::of(&setup, &access).unwrap();
         let mut links = LinkFading::of(&setup, &access, 1).unwrap();
         let mut mean = |tti: u64| {
             let sinrs =
-                links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
+                links.downlink((&gains, &scattering), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
@@ -540,12 +516,13 @@ mod tests {
         let setup = setup(600.0, eva(None, true));
         let access = setup.access().unwrap();
         let gains = Gains::new(&setup, &access);
-        let motions = Motions::of(&setup, &access).unwrap();
+        let scattering = Scattering::of(&setup, &access).unwrap();
         let mut links = LinkFading::of(&setup, &access, 1).unwrap();
-        let down =
-            links.downlink((&gains, &motions), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1)).to_vec();
+        let down = links
+            .downlink((&gains, &scattering), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1))
+            .to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
-        let up = links.uplink((&gains, &motions), (0, gains.cell_noise(0)), &signal, &[], Tti(1));
+        let up = links.uplink((&gains, &scattering), (0, gains.cell_noise(0)), &signal, &[], Tti(1));
         assert_eq!(up.len(), 20);
         let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
         assert!(varies(&ratios));

@@ -26,7 +26,7 @@ use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
-use fading::{Motions, MotionsShare};
+use fading::{MotionsShare, Scattering};
 pub(crate) use gains::Link;
 use gains::{Gains, strongest};
 pub use map::{Listener, RadioMap};
@@ -73,7 +73,7 @@ pub(crate) struct Air<'a> {
 
 /// Fading channels.
 struct Faded {
-    motions: Motions,
+    scattering: Scattering,
     /// SINR threshold of each CQI in an RBG.
     steps: Steps,
 }
@@ -116,8 +116,8 @@ impl Radio {
         let receiver = setup.radio.receiver();
         let gains = Gains::new(setup, access);
         let amc = setup.radio.amc.build(&receiver, access);
-        let fading = Motions::of(setup, access)
-            .map(|motions| Faded { motions, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
+        let fading = Scattering::of(setup, access)
+            .map(|scattering| Faded { scattering, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
         let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
@@ -200,7 +200,7 @@ impl Radio {
     fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
         let shares = self.serving.len().div_ceil(size);
         self.reselected.resize_with(shares.max(self.reselected.len()), Vec::new);
-        let mut motions = self.fading.as_mut().map(|faded| faded.motions.shares(size));
+        let mut motions = self.fading.as_mut().map(|faded| faded.scattering.shares(size));
         let parts = self.gains.shares(size).zip(self.serving.chunks_mut(size)).zip(&mut self.reselected);
         parts.enumerate().map(move |(index, ((gains, serving), reselected))| Share {
             first: index * size,
@@ -232,9 +232,9 @@ impl Radio {
         self.gains.cells()
     }
 
-    /// The UEs' motions, if channels fade.
-    fn motions(&self) -> Option<&Motions> {
-        self.fading.as_ref().map(|faded| &faded.motions)
+    /// What the fading of all links has in common, if channels fade.
+    fn scattering(&self) -> Option<&Scattering> {
+        self.fading.as_ref().map(|faded| &faded.scattering)
     }
 
     /// Number of RBGs that can be scheduled.

@@ -81,9 +81,14 @@ impl Receivers {
     fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
-            let sinrs =
-                links.downlink((&radio.gains, motions), (ue, serving), floor, |cell| on_air[cell], radio.now);
+        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering()) {
+            let sinrs = links.downlink(
+                (&radio.gains, scattering),
+                (ue, serving),
+                floor,
+                |cell| on_air[cell],
+                radio.now,
+            );
             let width = usize::from(radio.rbg_prbs);
             let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
             self.runs.clear();
@@ -113,7 +118,7 @@ impl Receivers {
     pub fn faded_control_sinr(&mut self, radio: &Radio, ue: usize) -> Option<Db> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
-        let of = (&radio.gains, radio.motions()?);
+        let of = (&radio.gains, radio.scattering()?);
         let everywhere = |_| Rbgs(u32::MAX);
         Some(effective(links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now)))
     }
@@ -230,8 +235,8 @@ impl Receivers {
     fn faded(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize, measured: Tti) -> &[f64] {
         let mut fading = self.fading.take().expect("called for fading channels only");
         let (on_air, floor) = self.place_of(radio, cell, place, ue);
-        let motions = radio.motions().expect("called for fading channels only");
-        fading.downlink((&radio.gains, motions), (ue, cell), floor, |other| on_air[other], measured);
+        let scattering = radio.scattering().expect("called for fading channels only");
+        fading.downlink((&radio.gains, scattering), (ue, cell), floor, |other| on_air[other], measured);
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
         &self.fading.insert(fading).sinrs()[..scheduled]
     }
@@ -318,11 +323,11 @@ impl Receivers {
 
     /// The SINR of a UE's sounding signal, which covers the carrier evenly.
     pub fn sounding_sinr(&mut self, radio: &Radio, cell: usize, signal: &UplinkSignal) -> Db {
-        if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
+        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering()) {
             let floor = radio.gains.cell_noise(cell) + radio.soundings.floor;
             //= exception sounding-over-carrier
             return effective(links.uplink(
-                (&radio.gains, motions),
+                (&radio.gains, scattering),
                 (cell, floor),
                 signal,
                 radio.soundings.at(cell),
@@ -336,8 +341,8 @@ impl Receivers {
     fn measure_uplink(&mut self, radio: &Radio, air: &UplinkOnAir, cell: usize, signal: &UplinkSignal) {
         let floor = radio.gains.cell_noise(cell) + air.floor;
         let others = air.at(cell);
-        if let Some((links, motions)) = self.fading.as_mut().zip(radio.motions()) {
-            let sinrs = links.uplink((&radio.gains, motions), (cell, floor), signal, others, radio.now);
+        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering()) {
+            let sinrs = links.uplink((&radio.gains, scattering), (cell, floor), signal, others, radio.now);
             self.runs.clear();
             self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;

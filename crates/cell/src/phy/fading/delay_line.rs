@@ -9,8 +9,6 @@ use std::f64::consts::TAU;
 /// Sinusoids per tap. The fourth moment of a tap's amplitude is 2 - 1/16, Rayleigh's is 2. That of a gain, to which all
 /// taps contribute, is closer still.
 const SINUSOIDS: usize = 16;
-/// Sinusoids per tap of a coarse delay line: the moment is 2 - 1/4.
-const COARSE_SINUSOIDS: usize = 4;
 /// Number of points at which sine and cosine are tabulated over a turn; tangents between them leave an error of 5e-6.
 const POINTS: usize = 1024;
 
@@ -44,7 +42,6 @@ pub struct Sinusoid {
 
 /// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum.
 pub struct DelayLine {
-    sinusoids_per_tap: usize,
     /// PRBs at which gains are computed, or groups of PRBs.
     prbs: usize,
     /// Square root of each tap's power divided by its number of sinusoids.
@@ -53,27 +50,18 @@ pub struct DelayLine {
     cos: Vec<f32>,
     sin: Vec<f32>,
     /// Cosine and sine over a turn in equal steps.
-    circle: Vec<(f32, f32)>,
+    circle: Box<[(f32, f32); POINTS]>,
     // Scratch: the channel at each PRB's centre.
     real: Vec<f32>,
     imaginary: Vec<f32>,
 }
 
 impl DelayLine {
-    /// The delay line of `taps` over a carrier of this many PRBs, each `prb` wide.
-    pub fn new(taps: &[Tap], prbs: Prbs, prb: Hertz) -> DelayLine {
-        Self::with(taps, prbs, prb, Prbs(1), SINUSOIDS)
-    }
-
-    /// A delay line of `taps` that is fast to compute: its gains are those at the centres of groups of `width` PRBs, and
-    /// its taps have fewer sinusoids.
-    pub fn coarse(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs) -> DelayLine {
-        Self::with(taps, prbs, prb, width, COARSE_SINUSOIDS)
-    }
-
-    fn with(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs, sinusoids: usize) -> DelayLine {
+    /// The delay line of `taps` over a carrier of this many PRBs, each `prb` wide. Gains are those at the centres of
+    /// groups of `width` PRBs.
+    pub fn new(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs) -> DelayLine {
         let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
-        let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / sinusoids as f64) as f32;
+        let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / SINUSOIDS as f64) as f32;
         let middle = f64::from(prbs.0 - 1) / 2.0;
         let groups = prbs.0.div_ceil(width.0);
         let centre = move |group: u16| f64::from(group * width.0) + f64::from(width.0 - 1) / 2.0;
@@ -84,14 +72,13 @@ impl DelayLine {
         };
         let angle = |point: usize| TAU * point as f64 / POINTS as f64;
         DelayLine {
-            sinusoids_per_tap: sinusoids,
             prbs: usize::from(groups),
             amplitudes: taps.iter().map(amplitude).collect(),
             cos: phases().map(|phase| libm::cos(phase) as f32).collect(),
             sin: phases().map(|phase| libm::sin(phase) as f32).collect(),
-            circle: (0..POINTS)
-                .map(|point| (libm::cos(angle(point)) as f32, libm::sin(angle(point)) as f32))
-                .collect(),
+            circle: Box::new(std::array::from_fn(|point| {
+                (libm::cos(angle(point)) as f32, libm::sin(angle(point)) as f32)
+            })),
             real: vec![0.0; usize::from(groups)],
             imaginary: vec![0.0; usize::from(groups)],
         }
@@ -99,7 +86,7 @@ impl DelayLine {
 
     /// Number of sinusoids of a link.
     pub fn sinusoids(&self) -> usize {
-        self.amplitudes.len() * self.sinusoids_per_tap
+        self.amplitudes.len() * SINUSOIDS
     }
 
     /// Number of gains of a link.
@@ -113,8 +100,7 @@ impl DelayLine {
             let bits = stream.next_u64();
             //= Xiao, Zheng and Beaulieu 2006: alpha_n = (2 pi n + theta_n) / N, theta_n uniform on a turn
             let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
-            let arrival =
-                TAU * ((index % self.sinusoids_per_tap) as f64 + theta) / self.sinusoids_per_tap as f64;
+            let arrival = TAU * ((index % SINUSOIDS) as f64 + theta) / SINUSOIDS as f64;
             let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
             *sinusoid = Sinusoid {
                 east: turns(libm::cos(arrival)),
@@ -146,7 +132,7 @@ impl DelayLine {
         let whole = |wavelengths: f64| (wavelengths * (1u64 << 32) as f64) as i64;
         let (east, north) = (whole(place.east), whole(place.north));
         let (mut x, mut y) = (0.0, 0.0);
-        for sinusoid in &sinusoids[tap * self.sinusoids_per_tap..][..self.sinusoids_per_tap] {
+        for sinusoid in &sinusoids[tap * SINUSOIDS..][..SINUSOIDS] {
             // 2^-32 wavelengths times 2^-31 turns; whole turns overflow, which is intended.
             let turned = east
                 .wrapping_mul(i64::from(sinusoid.east))
@@ -191,32 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn coarse_gains_have_nearly_the_same_distribution() {
-        // Exponential powers: mean 1, mean square 2; a tenth of them below 0.105.
-        for (name, taps) in profiles() {
-            let gains = ensemble(&mut DelayLine::coarse(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(3)), 7, 4000);
-            let mean =
-                |value: &dyn Fn(f64) -> f64| gains.iter().map(|gain| value(*gain)).sum::<f64>() / 4000.0;
-            assert!((mean(&|gain| gain) - 1.0).abs() < 0.05, "{name}");
-            assert!((mean(&|gain| gain * gain) - 2.0).abs() < 0.25, "{name}");
-            assert!((mean(&|gain| f64::from(gain < 0.10536)) - 0.1).abs() < 0.02, "{name}");
-        }
-    }
-
-    #[test]
-    fn coarse_gains_are_those_at_the_centre_of_each_group() {
+    fn gains_of_groups_are_those_at_their_centres() {
         let taps = &profiles()[1].1;
-        let (mut fine, mut coarse) = (
-            DelayLine::new(taps, Prbs(50), PRB_BANDWIDTH),
-            DelayLine::coarse(taps, Prbs(50), PRB_BANDWIDTH, Prbs(3)),
-        );
-        // The same waves for both: a single one per tap.
-        (fine.sinusoids_per_tap, coarse.sinusoids_per_tap) = (1, 1);
-        coarse.amplitudes.clone_from(&fine.amplitudes);
+        let line = |width| DelayLine::new(taps, Prbs(50), PRB_BANDWIDTH, width);
+        let (mut fine, mut grouped) = (line(Prbs(1)), line(Prbs(3)));
         let sinusoids = link(&fine, 3);
         let (mut by_prb, mut by_group) = (vec![0.0; 50], vec![0.0; 17]);
         fine.gains(&sinusoids, Wavelengths::east(1.0), &mut by_prb);
-        coarse.gains(&sinusoids, Wavelengths::east(1.0), &mut by_group);
+        grouped.gains(&sinusoids, Wavelengths::east(1.0), &mut by_group);
         for group in 0..16 {
             assert!((by_group[group] - by_prb[3 * group + 1]).abs() < 1e-4);
         }
@@ -238,7 +206,7 @@ mod tests {
         // Powers are exponential with mean 1 and mean square 2. The maximum distance between the distributions of 4000
         // draws exceeds 1.63 / sqrt(4000) = 0.0258 with a probability of 1 % (Kolmogorov).
         for (name, taps) in profiles() {
-            let mut gains = ensemble(&mut DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH), 7, 4000);
+            let mut gains = ensemble(&mut DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(1)), 7, 4000);
             gains.sort_by(f64::total_cmp);
             let count = gains.len() as f64;
             let mean = gains.iter().sum::<f64>() / count;
@@ -259,7 +227,7 @@ mod tests {
         // Over 1000 wavelengths about 2000 gains are independent: the mean is within 0.07 of one (3 standard errors),
         // and closer when averaged over the PRBs of the wider profiles.
         for (name, taps) in profiles() {
-            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH);
+            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(1));
             let (sinusoids, mut gains) = (link(&line, 5), vec![0.0; 50]);
             let mut sum = 0.0;
             for step in 0..10_000 {
@@ -273,7 +241,7 @@ mod tests {
     #[test]
     fn taps_have_clarkes_autocorrelation() {
         // E[h(x) h*(x + d)] = J0(2 pi d), d in wavelengths; the standard error of 20 000 links is 0.007
-        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6), PRB_BANDWIDTH);
+        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6), PRB_BANDWIDTH, Prbs(1));
         let start = Wavelengths { east: 100.0, north: -7.0 };
         for distance in [0.0, 0.1, 0.25, 0.3827, 0.6, 1.0, 2.0] {
             let (mut real, mut imaginary) = (0.0, 0.0);
@@ -297,7 +265,7 @@ mod tests {
     #[test]
     fn the_level_crossing_rate_is_rices() {
         // sqrt(2 pi) rho exp(-rho^2) upward crossings per wavelength, rho = 1: 0.922 (Rice 1948)
-        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6), PRB_BANDWIDTH);
+        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6), PRB_BANDWIDTH, Prbs(1));
         let (sinusoids, mut gains) = (link(&line, 9), vec![0.0; 6]);
         let (mut crossings, mut above) = (0, true);
         for step in 0..60_000 {
@@ -313,7 +281,7 @@ mod tests {
     fn frequency_correlation_follows_the_delays() {
         // E[H(f) H*(f + d)] = sum of p exp(2 pi i d tau) over the taps; the standard error of 4000 links is 0.016
         for (name, taps) in profiles() {
-            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH);
+            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(1));
             let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
             let mut gains = vec![0.0; 50];
             let mut correlation = [(0.0, 0.0); 50];
@@ -342,7 +310,7 @@ mod tests {
 
     #[test]
     fn links_fade_independently() {
-        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6), PRB_BANDWIDTH);
+        let mut line = DelayLine::new(&profiles()[1].1, Prbs(6), PRB_BANDWIDTH, Prbs(1));
         let links = [link(&line, 1), link(&line, 2)];
         let mut gains = vec![0.0; 6];
         let mut product = 0.0;
@@ -360,7 +328,7 @@ mod tests {
 
     #[test]
     fn gains_do_not_depend_on_earlier_queries() {
-        let mut line = DelayLine::new(&profiles()[2].1, Prbs(100), PRB_BANDWIDTH);
+        let mut line = DelayLine::new(&profiles()[2].1, Prbs(100), PRB_BANDWIDTH, Prbs(1));
         let links = [link(&line, 1), link(&line, 2)];
         let mut gains = vec![0.0; 100];
         let mut bits = |index: usize, tti: u32| {
@@ -378,7 +346,8 @@ mod tests {
     fn a_delay_turns_the_phase_over_the_carrier() {
         // Two equal paths 1 us apart cancel where the frequency times the delay is an integer plus one half: the gain
         // over the carrier has a period of 1 MHz, 5.56 PRBs, and is 1 + cos(2 pi f tau + phase).
-        let mut line = DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50), PRB_BANDWIDTH);
+        let mut line =
+            DelayLine::new(&[Tap::new(0, 0.0), Tap::new(1000, 0.0)], Prbs(50), PRB_BANDWIDTH, Prbs(1));
         let sinusoids = link(&line, 3);
         let mut gains = vec![0.0; 50];
         line.gains(&sinusoids, Wavelengths::east(1.0), &mut gains);
@@ -393,7 +362,7 @@ mod tests {
 
     #[test]
     fn sines_have_the_precision_of_their_table() {
-        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6), PRB_BANDWIDTH);
+        let line = DelayLine::new(&[Tap::new(0, 0.0)], Prbs(6), PRB_BANDWIDTH, Prbs(1));
         let mut stream = Stream::new(1, "phases");
         for _ in 0..10_000 {
             let phase = stream.next_u64() as u32;

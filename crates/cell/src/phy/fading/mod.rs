@@ -2,6 +2,7 @@
 //! a wavelength of motion.
 
 pub mod delay_line;
+pub mod trace;
 
 use airwnd_catalog::family;
 use airwnd_units::{Db, Hertz, Span, Speed};

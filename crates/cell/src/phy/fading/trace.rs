@@ -1,0 +1,125 @@
+//! Gains along a way, computed once: each interferer has a part of its own.
+
+use super::Tap;
+use super::delay_line::{DelayLine, Sinusoid, Wavelengths};
+use crate::phy::Prbs;
+use airwnd_kernel::Stream;
+use airwnd_units::Hertz;
+
+/// Positions per wavelength of the way: between two of them phases change by at most 0.4 radians.
+const PER_WAVELENGTH: f64 = 16.0;
+/// Positions of the way, which is 1024 wavelengths long. Of twenty interferers of a UE, two are on parts closer than half
+/// a wavelength with a probability of a fifth.
+const POSITIONS: usize = 1 << 14;
+
+/// Gains of groups of PRBs along a way, which links travel from different starts, as in traces of ns-3's fading model.
+///
+/// Links at distant parts of the way fade independently.
+pub struct Trace {
+    /// Groups of PRBs.
+    groups: usize,
+    /// `[position * groups + group]`
+    gains: Vec<f32>,
+}
+
+impl Trace {
+    /// A way through multipath propagation of `taps` over a carrier of this many PRBs, each `prb` wide. Gains are those at
+    /// the centres of groups of `width` PRBs; the mean of each group along the way is one.
+    pub fn new(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs, stream: Stream) -> Trace {
+        let mut line = DelayLine::new(taps, prbs, prb, width);
+        let mut sinusoids = vec![Sinusoid::default(); line.sinusoids()];
+        line.draw(stream, &mut sinusoids);
+        let groups = line.points();
+        let mut gains = vec![0.0; POSITIONS * groups];
+        for (position, gains) in gains.chunks_exact_mut(groups).enumerate() {
+            line.gains(&sinusoids, Wavelengths::east(position as f64 / PER_WAVELENGTH), gains);
+        }
+        for group in 0..groups {
+            let sum = gains.iter().skip(group).step_by(groups).map(|gain| f64::from(*gain)).sum::<f64>();
+            let scale = (POSITIONS as f64 / sum) as f32;
+            gains.iter_mut().skip(group).step_by(groups).for_each(|gain| *gain *= scale);
+        }
+        Trace { groups, gains }
+    }
+
+    /// The gains of a link that has travelled this far, in wavelengths, from its start, which is any number.
+    // It jumps at the end of the way.
+    #[inline]
+    pub fn at(&self, start: u64, travelled: f64) -> &[f32] {
+        let position = (start % POSITIONS as u64 + (travelled * PER_WAVELENGTH) as u64) as usize % POSITIONS;
+        &self.gains[position * self.groups..][..self.groups]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::fading::{Fading, epa, etu, eva};
+    use crate::phy::link_budget::PRB_BANDWIDTH;
+
+    fn traces() -> [(&'static str, Trace); 3] {
+        let trace =
+            |taps: &[Tap]| Trace::new(taps, Prbs(50), PRB_BANDWIDTH, Prbs(3), Stream::new(1, "trace"));
+        [
+            ("epa", trace(epa::Epa::new(epa::Params::default()).taps())),
+            ("eva", trace(eva::Eva::new(eva::Params::default()).taps())),
+            ("etu", trace(etu::Etu::new(etu::Params::default()).taps())),
+        ]
+    }
+
+    /// The gain of a group at every position, from a start.
+    fn along(trace: &Trace, start: u64, group: usize) -> Vec<f64> {
+        let at = |position: usize| trace.at(start, position as f64 / PER_WAVELENGTH)[group].into();
+        (0..POSITIONS).map(at).collect()
+    }
+
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
+        values.sum::<f64>() / POSITIONS as f64
+    }
+
+    #[test]
+    fn gains_are_those_of_rayleigh_amplitudes() {
+        // Powers are exponential: mean 1, mean square 2, a tenth of them below 0.105. About 2000 are independent.
+        for (name, trace) in traces() {
+            for group in [0, 7, 16] {
+                let gains = along(&trace, 77, group);
+                assert!((mean(gains.iter().copied()) - 1.0).abs() < 1e-4, "{name}");
+                let square = mean(gains.iter().map(|gain| gain * gain));
+                assert!((square - 2.0).abs() < 0.3, "{name}: {square}");
+                let low = mean(gains.iter().map(|gain| f64::from(u8::from(*gain < 0.10536))));
+                assert!((low - 0.1).abs() < 0.025, "{name}: {low}");
+            }
+        }
+    }
+
+    #[test]
+    fn links_with_different_starts_fade_independently() {
+        // The variance of a gain is one: the standard error of the covariance is 0.02.
+        for (name, trace) in traces() {
+            for apart in [100, 3000, 8192] {
+                let pairs = along(&trace, 5, 3).into_iter().zip(along(&trace, 5 + apart, 3));
+                let covariance = mean(pairs.map(|(a, b)| (a - 1.0) * (b - 1.0)));
+                assert!(covariance.abs() < 0.15, "{name} {apart}: {covariance}");
+            }
+        }
+    }
+
+    #[test]
+    fn gains_change_smoothly_along_the_way() {
+        // J0(2 pi / 16)^2 = 0.93 is the correlation of the gains at neighbouring positions.
+        for (name, trace) in traces() {
+            let pairs = along(&trace, 9, 3).into_iter().zip(along(&trace, 10, 3));
+            let correlation = mean(pairs.map(|(a, b)| (a - 1.0) * (b - 1.0)))
+                / mean(along(&trace, 9, 3).into_iter().map(|gain| (gain - 1.0) * (gain - 1.0)));
+            assert!((correlation - 0.926).abs() < 0.02, "{name}: {correlation}");
+        }
+    }
+
+    #[test]
+    fn any_start_and_any_distance_have_gains() {
+        let [(_, trace), ..] = traces();
+        for (start, travelled) in [(u64::MAX, 0.0), (0, 1e15), (u64::MAX, 1e15)] {
+            assert_eq!(trace.at(start, travelled).len(), 17);
+        }
+    }
+}
