@@ -169,14 +169,15 @@ impl Share<'_> {
             self.select(ue, Some(serving));
             return true;
         }
-        let neighbours = surroundings.neighbours;
-        let has_changed = self.terrain.measure(position, &mut self.links_of(ue)[..neighbours]);
+        let has_changed = self.terrain.measure(position, self.links_of(ue));
         self.ues[ue - self.first].changes += u64::from(has_changed);
         false
     }
 
+    /// The links to a UE's neighbours, by cell.
     fn links_of(&mut self, ue: usize) -> &mut [Link] {
-        &mut self.links[(ue - self.first) * self.terrain.most..]
+        let index = ue - self.first;
+        &mut self.links[index * self.terrain.most..][..self.ues[index].neighbours]
     }
 
     /// Computes the links to all cells, and keeps those to the neighbours.
@@ -225,19 +226,15 @@ impl Share<'_> {
 
     /// Makes a cell a neighbour of a UE, if it is not.
     pub fn include(&mut self, ue: usize, cell: usize) {
-        let neighbours = self.ues[ue - self.first].neighbours;
-        if find(&self.links_of(ue)[..neighbours], cell).is_none() {
+        if find(self.links_of(ue), cell).is_none() {
             self.select(ue, Some(cell));
         }
     }
 
     /// The path loss of a UE's downlink from a neighbour, with antenna gains, as the UE estimates it.
     pub fn loss(&mut self, ue: usize, cell: usize) -> Db {
-        let neighbours = self.ues[ue - self.first].neighbours;
-        let mast = &self.terrain.cells[cell];
-        let power = mast.power_per_prb;
-        let links = &self.links_of(ue)[..neighbours];
-        power - find(links, cell).expect("the cell is a neighbour").power
+        let power = self.terrain.cells[cell].power_per_prb;
+        power - find(self.links_of(ue), cell).expect("the cell is a neighbour").power
     }
 }
 

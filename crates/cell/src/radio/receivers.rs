@@ -224,8 +224,7 @@ impl Receivers {
         measured: Tti,
     ) -> Db {
         if self.fading.is_some() {
-            let scheduled = self.faded(radio, ue, cell, place, measured);
-            return Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
+            return mean(self.faded(radio, ue, cell, place, measured));
         }
         let report = self.report(radio, (cell, place), (slot, ue), measured);
         self.reports_of(cell).sinr(report.index as usize)
@@ -252,7 +251,7 @@ impl Receivers {
         let mut runs = std::mem::take(&mut self.runs);
         let (prbs, width) = (radio.prbs, usize::from(radio.rbg_prbs));
         let scheduled = self.faded(radio, ue, cell, place, measured);
-        let mean = Db::from_linear(scheduled.iter().sum::<f64>() / scheduled.len() as f64);
+        let mean = mean(scheduled);
         runs.clear();
         runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
         runs.push((mean, Prbs(prbs.0 - scheduled.len() as u16)));
@@ -378,5 +377,10 @@ fn effective(prbs: &[f64]) -> Db {
     let sinr = libm::exp2(capacity / prbs.len() as f64) - 1.0;
     // Values far below 1 lose precision in 1 + SINR; there capacity is proportional to SINR.
     let is_small = sinr < 1e-9;
-    Db::from_linear(if is_small { prbs.iter().sum::<f64>() / prbs.len() as f64 } else { sinr })
+    if is_small { mean(prbs) } else { Db::from_linear(sinr) }
+}
+
+/// The mean of linear SINRs.
+fn mean(prbs: &[f64]) -> Db {
+    Db::from_linear(prbs.iter().sum::<f64>() / prbs.len() as f64)
 }
