@@ -75,7 +75,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"mac.scheduler = {kind = "pss", multiplexed = 2}"#,
         r#"mac.scheduler = {kind = "rr", multiplexed = 2}"#,
-        ":8: mac.scheduler: unknown key `multiplexed`; none is allowed here",
+        ":8: mac.scheduler: unknown key `multiplexed`; allowed: `remainder`",
     ),
     (
         "buffer =",
@@ -736,8 +736,9 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", pattern = \"DDDSU\"}\ncarrier.bandwidth",
-        ":7: carrier.uplink_frequency: a TDD carrier has one frequency: 1930MHz is not the downlink's 2120MHz",
+        "radio.access = {kind = \"nr\", pattern = \"DDDSU\"}\ncarrier.uplink_frequency = \"1930MHz\"\ncarrier.bandwidth",
+        ":7: carrier.uplink_frequency: a TDD carrier has one frequency: 1930MHz is not the downlink's 2120MHz; \
+         omit the key",
     ),
     // Losses on links.
     (

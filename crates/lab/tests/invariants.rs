@@ -60,7 +60,7 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
              request_preparation = {preparation}, harq_processes = {processes}, receiver_loss = \"{loss:.1}dB\"}}\n"
         );
         let carrier = format!(
-            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.5GHz\"}}\n"
+            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\"}}\n"
         );
         (carrier, access)
     });

@@ -75,7 +75,7 @@ fn steady_state_allocates_nothing() {
     .to_string();
     let nr = fading.replace(
         "radio.fading",
-        "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.5GHz\"}\n\
+        "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
          radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
     );
     let ns3 = cell(20, "autotuning").replace("airwnd-0.1\"", "ns3.44\"\ncarrier.bandwidth = \"10MHz\"");

@@ -44,7 +44,7 @@ impl Spec {
                 };
                 for (key, frequency) in [
                     ("downlink_frequency", carrier.downlink_frequency),
-                    ("uplink_frequency", carrier.uplink_frequency),
+                    ("uplink_frequency", self.uplink_frequency(carrier)),
                 ] {
                     if frequency > HIGHEST_LTE {
                         return Err((key, format!("{frequency} is above {HIGHEST_LTE}, where LTE ends")));
@@ -54,6 +54,11 @@ impl Spec {
             }
             Spec::Nr(params) => params.access(carrier),
         }
+    }
+
+    /// The carrier frequency of the uplink.
+    pub fn uplink_frequency(&self, carrier: &Carrier) -> Hertz {
+        carrier.uplink(matches!(self, Spec::Nr(nr::Params { pattern: Some(_), .. })))
     }
 }
 

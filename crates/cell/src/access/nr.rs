@@ -86,7 +86,7 @@ pub struct Params {
     #[param(default = 0, range = 0..=3, unit = "1", source = "TS 38.211 Table 4.2-1")]
     pub numerology: u8,
     /// TDD pattern by slots: `D` downlink, at most one `S` with both, `U` uplink; `none`: FDD. A TDD carrier has one
-    /// frequency, `carrier.downlink_frequency`.
+    /// frequency: `carrier.uplink_frequency` follows the downlink's.
     #[param(default = None, unit = "text", source = "TS 38.213 §11.1; TS 38.331 §6.3.2, TDD-UL-DL-Pattern")]
     pub pattern: Option<Letters>,
     /// Downlink symbols at the start of slot `S`.
@@ -237,7 +237,8 @@ impl Params {
     /// The key of the carrier at fault, and a message.
     pub(super) fn access(&self, carrier: &Carrier) -> Result<Access, (&'static str, String)> {
         let numerology = self.spacing();
-        let Carrier { bandwidth, downlink_frequency, uplink_frequency } = *carrier;
+        let Carrier { bandwidth, downlink_frequency, .. } = *carrier;
+        let uplink_frequency = carrier.uplink(self.pattern.is_some());
         let range = if downlink_frequency >= FR2 { FrequencyRange::Fr2 } else { FrequencyRange::Fr1 };
         let prbs = bandwidth.megahertz().and_then(|mhz| transmission_bandwidth(range, mhz, numerology));
         let Some(prbs) = prbs else {
@@ -252,7 +253,8 @@ impl Params {
         };
         if self.pattern.is_some() && uplink_frequency != downlink_frequency {
             let message = format!(
-                "a TDD carrier has one frequency: {uplink_frequency} is not the downlink's {downlink_frequency}"
+                "a TDD carrier has one frequency: {uplink_frequency} is not the downlink's {downlink_frequency}; \
+                 omit the key"
             );
             return Err(("uplink_frequency", message));
         }

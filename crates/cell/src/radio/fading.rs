@@ -183,7 +183,7 @@ impl LinkFading {
                 ["downlink fading", "downlink fading of interferers"],
                 carrier.downlink_frequency,
             ),
-            uplink: links(["uplink fading", "uplink fading of interferers"], carrier.uplink_frequency),
+            uplink: links(["uplink fading", "uplink fading of interferers"], setup.uplink_frequency()),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
         })

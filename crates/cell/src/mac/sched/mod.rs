@@ -487,6 +487,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn round_robin_gives_the_remainder_in_turn() {
+        // 7 RBGs for 4 UEs: three get two, one gets one; 7 for 3; fewer RBGs than UEs
+        for (ues, ttis) in [(4, 400), (3, 300), (7, 70), (10, 1000)] {
+            let in_turn = scheduler(r#""kind": "rr", "remainder": "in-turn""#);
+            let sent = saturate_with(in_turn, &vec![(15, 15); ues], ttis);
+            assert!(alike(&sent.blocks, 1e-9) && alike(&sent.bytes, 1e-9), "{sent:?}");
+        }
+        let users = [0, 1, 2, 3].map(|slot| user(slot, 15, 15));
+        let mut scheduler = scheduler(r#""kind": "rr", "remainder": "in-turn""#);
+        let mut counts = Vec::new();
+        for tti in 0..4 {
+            let mut grants = Grants::default();
+            let ues = Candidates { users: &users, reports: &[] };
+            scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
+            let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
+            given.sort_unstable();
+            counts.push(given.iter().map(|(_, count)| *count).collect::<Vec<_>>());
+        }
+        assert_eq!(counts, [[2, 2, 2, 1], [1, 2, 2, 2], [2, 1, 2, 2], [2, 2, 1, 2]]);
+    }
+
+    #[test]
     fn ues_out_of_reach_do_not_block_the_priority_set() {
         // wideband CQI 1, but no RBG can be used: the other UEs share the carrier as if alone
         let blocks = saturate(scheduler("pss"), &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
