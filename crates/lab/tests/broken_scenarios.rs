@@ -731,6 +731,11 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", mimo = {gnb_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
+        ":6: radio.access.mimo.max_rank: 3 layers need as many antennas at both ends; a cell has 4, a UE 2",
+    ),
+    (
+        "carrier.bandwidth",
         "radio.access = {kind = \"nr\", overhead = 7}\ncarrier.bandwidth",
         ":6: radio.access.overhead: an overhead is 0, 6, 12 or 18, not 7",
     ),

@@ -447,3 +447,65 @@ fn retransmissions_deliver_what_first_transmissions_do_not() {
     });
     assert!(goodputs[1] > 1e4 && goodputs[0] > 1.2 * goodputs[1], "{goodputs:?}");
 }
+
+/// One UE near the cell on 100 MHz at 30 kHz with these antennas: the bytes of its blocks and its throughput.
+fn near(mimo: &str, distance: u16) -> Outcome {
+    simulate(&format!(
+        r#"
+        duration = "1s"
+        warmup = "100ms"
+        carrier = {{bandwidth = "100MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
+        mac = {{scheduler = "mt", olla = "none"}}
+        rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "2000000B"}}}}
+        core = {{server_rate = "0bps", s1u_rate = "0bps"}}
+        [radio]
+        access = {{kind = "nr", numerology = 1, mimo = {mimo}}}
+        propagation = "friis"
+        shadowing = "none"
+        fading = "none"
+        [[site]]
+        power = "46dBm"
+        height = "10m"
+        [[ue]]
+        placement = {{kind = "list", points = [["{distance}m", "0m"]]}}
+        [[flow]]
+        traffic = {{kind = "cbr", rate = "3Gbps", packet = "1400B"}}
+        "#
+    ))
+}
+
+/// Peak rates on one, two and four layers by hand: 273 PRBs of 12 x 13 resource elements less 12 of DMRS, 8 bits at a rate
+/// of 948/1024, 2000 slots per second (TS 38.306 §4.1.2 with this overhead).
+#[test]
+fn layers_multiply_the_peak_rate() {
+    let cases = [("\"none\"", 1.0), ("{}", 2.0), ("{gnb_antennas = 4, ue_antennas = 4}", 4.0)];
+    for (mimo, layers) in cases {
+        let outcome = near(mimo, 20);
+        let (ue, flow) = (&outcome.ues()[0], &outcome.flows()[0]);
+        let peak = layers * 273.0 * 144.0 * 8.0 * 948.0 / 1024.0 * 2000.0 / 1e6;
+        let rate = ue.block_bytes.unwrap() * 8.0 * 2000.0 / 1e6;
+        // 1400 B of 1428 B, less the headers of PDCP and RLC: 2 B and 1.5 B per packet
+        let payload = flow.goodput_kbps / 1e3 / (1.0 - FIRST_PACKET);
+        println!("{layers} layers: {rate:.1} / {peak:.1} Mbit/s, payload {payload:.1}");
+        assert!((rate / peak - 1.0).abs() < 0.005, "{layers} layers: {rate} {peak}");
+        assert!((payload / (peak * 1400.0 / 1431.5) - 1.0).abs() < 0.005, "{layers} layers: {payload}");
+        assert_eq!((ue.mcs, ue.bler), (Some(27.0), Some(0.0)));
+    }
+}
+
+/// With distance the rank falls to one; correlated antennas have the lower rank, and the gain of an array.
+#[test]
+fn the_rank_follows_the_channel() {
+    let goodput = |mimo: &str, distance| near(mimo, distance).totals().goodput_kbps / 1e3;
+    let square = "{gnb_antennas = 4, ue_antennas = 4}";
+    let high = "{gnb_antennas = 4, ue_antennas = 4, correlation = \"high\"}";
+    let [one, four, correlated] =
+        ["\"none\"", square, high].map(|mimo| [20, 2000, 20_000].map(|at| goodput(mimo, at)));
+    println!("Mbit/s at 20 m, 2 km and 20 km: {one:.1?} {four:.1?} {correlated:.1?}");
+    for place in 0..3 {
+        assert!(four[place] > 1.2 * one[place], "{one:?} {four:?}");
+    }
+    assert!(correlated[0] < 0.8 * four[0], "{correlated:?} {four:?}");
+    // One layer has 12 dB of the array instead of 6 dB of the receiver.
+    assert!(correlated[2] > 1.3 * four[2], "{correlated:?} {four:?}");
+}
