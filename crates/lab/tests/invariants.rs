@@ -50,7 +50,7 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
     );
     let numbers = (0u8..3, 1u8..4, 1u8..9, 0u8..9, 0u8..9, 1u8..17, -3f64..10.0);
     let symbols = (0u8..8, 0u8..7);
-    let mimo = option::of((1u8..5, 1u8..5, select(vec!["low", "medium", "high"])));
+    let mimo = prop::option::of((1u8..5, 1u8..5, select(vec!["low", "medium", "high"])));
     let nr = (words, numbers, symbols, mimo).prop_map(|(words, numbers, (down, up), mimo)| {
         let mimo = mimo.map_or("\"none\"".to_string(), |(gnb, ue, correlation)| {
             format!("{{gnb_antennas = {gnb}, ue_antennas = {ue}, correlation = \"{correlation}\"}}")

@@ -474,21 +474,27 @@ fn near(mimo: &str, distance: u16) -> Outcome {
     ))
 }
 
-/// Peak rates on one, two and four layers by hand: 273 PRBs of 12 x 13 resource elements less 12 of DMRS, 8 bits at a rate
-/// of 948/1024, 2000 slots per second (TS 38.306 §4.1.2 with this overhead).
+/// Peak rates on one, two and four layers by hand, by the steps of TS 38.214 §5.1.3.2: v x 273 x 144 x 8 x 948/1024 bits,
+/// less 24, are 35.54 steps of v x 8192, so 36 steps. In code blocks of at most 8424 bits, C = 36, 71 and 141, these become
+/// 8 C x ceil((36 v 8192 + 24) / 8 C) - 24 bits: 288 x 1025, 568 x 1039 and 1128 x 1046, less 24; 2000 times per second.
 #[test]
 fn layers_multiply_the_peak_rate() {
-    let cases = [("\"none\"", 1.0), ("{}", 2.0), ("{gnb_antennas = 4, ue_antennas = 4}", 4.0)];
-    for (mimo, layers) in cases {
+    let cases = [
+        ("\"none\"", 288.0 * 1025.0),
+        ("{}", 568.0 * 1039.0),
+        ("{gnb_antennas = 4, ue_antennas = 4}", 1128.0 * 1046.0),
+    ];
+    for (mimo, bits) in cases {
         let outcome = near(mimo, 20);
         let (ue, flow) = (&outcome.ues()[0], &outcome.flows()[0]);
-        let peak = layers * 273.0 * 144.0 * 8.0 * 948.0 / 1024.0 * 2000.0 / 1e6;
+        let peak = (bits - 24.0) * 2000.0 / 1e6;
         let rate = ue.block_bytes.unwrap() * 8.0 * 2000.0 / 1e6;
         // 1400 B of 1428 B, less the headers of PDCP and RLC: 2 B and 1.5 B per packet
         let payload = flow.goodput_kbps / 1e3 / (1.0 - FIRST_PACKET);
-        println!("{layers} layers: {rate:.1} / {peak:.1} Mbit/s, payload {payload:.1}");
-        assert!((rate / peak - 1.0).abs() < 0.005, "{layers} layers: {rate} {peak}");
-        assert!((payload / (peak * 1400.0 / 1431.5) - 1.0).abs() < 0.005, "{layers} layers: {payload}");
+        let expected = peak * 1400.0 / 1431.5;
+        println!("mimo = {mimo}: {rate:.1} / {peak:.1} Mbit/s, payload {payload:.1} / {expected:.1}");
+        assert!((rate / peak - 1.0).abs() < 1e-4, "{mimo}: {rate} {peak}");
+        assert!((payload / expected - 1.0).abs() < 0.005, "{mimo}: {payload} {expected}");
         assert_eq!((ue.mcs, ue.bler), (Some(27.0), Some(0.0)));
     }
 }

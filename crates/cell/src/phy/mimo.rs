@@ -1,7 +1,5 @@
 //! Single-user MIMO: the SINR of each layer from that of one antenna at each end.
 
-use super::amc::Amc;
-use super::{Cqi, Prbs, Sinr};
 use airwnd_catalog::{Choice, Params as CatalogParams};
 use airwnd_units::Db;
 
@@ -34,29 +32,29 @@ pub enum Correlation {
 /// ```
 ///
 /// where λ_k is the k-th largest eigenvalue and e_v the elementary symmetric polynomial of degree v of the eigenvalues:
-/// the quotient of the mean determinants of the Gram matrices of v and of v - 1 layers. Without correlation this is ρ (N_r
-/// - v + 1) / v, the mean for Rayleigh fading. The UE reports the number of layers with the highest efficiency, and the
+/// the quotient of the mean determinants of the Gram matrices of v and of v - 1 layers. Without correlation this is ρ (1 +
+/// N_r - v) / v, the mean for Rayleigh fading. The UE reports the number of layers with the highest efficiency, and the
 /// CQI that goes with it. The mutual information of a block is the mean over its layers.
 //= exception layers-by-mean-sinr
 #[derive(Clone, Debug, PartialEq, CatalogParams)]
 #[params(
     source = "Gore, Heath and Paulraj, IEEE Communications Letters 6(11), 2002: Transmit selection in \
               spatial multiplexing systems; Shin and Lee, IEEE Transactions on Information Theory \
-              49(10), 2003: Capacity of multiple-antenna fading channels; TS 38.101-4 Annex B.2.3",
+              49(10), 2003: Capacity of multiple-antenna fading channels; TS 36.101 §B.2.3",
     check
 )]
 pub struct Params {
     /// Antennas of a cell.
-    #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 38.101-4 Annex B.2.3.1")]
+    #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
     pub gnb_antennas: u8,
     /// Antennas of a UE.
-    #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 38.101-4 Annex B.2.3.1")]
+    #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
     pub ue_antennas: u8,
     /// Most layers of a block; `none`: the lower number of antennas.
     #[param(default = None, range = 1..=4, unit = "layers", source = "TS 38.331 §6.3.2, maxMIMO-Layers")]
     pub max_rank: Option<u8>,
     /// Correlation of neighbouring antennas.
-    #[param(default = Correlation::Low, unit = "word", source = "TS 38.101-4 Table B.2.3.1.2-1")]
+    #[param(default = Correlation::Low, unit = "word", source = "TS 36.101 Table B.2.3.2-1")]
     pub correlation: Correlation,
 }
 
@@ -95,7 +93,7 @@ impl Params {
 }
 
 /// The eigenvalues, highest first, of the correlation matrix of antennas in a row whose ends have this correlation.
-//= TS 38.101-4 §B.2.3.1.1
+//= TS 36.141 §B.5.1
 fn eigenvalues(antennas: u8, ends: f64) -> Vec<f64> {
     let count = usize::from(antennas);
     let element = |i: usize, j: usize| {
@@ -133,10 +131,9 @@ fn rotate(matrix: &mut [[f64; MOST]; MOST], p: usize, q: usize) {
     for row in matrix.iter_mut() {
         (row[p], row[q]) = (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
     }
-    for column in 0..MOST {
-        let (a, b) = (matrix[p][column], matrix[q][column]);
-        (matrix[p][column], matrix[q][column]) = (cosine * a - sine * b, sine * a + cosine * b);
-    }
+    let (rows_p, rows_q) = (matrix[p], matrix[q]);
+    matrix[p] = std::array::from_fn(|column| cosine * rows_p[column] - sine * rows_q[column]);
+    matrix[q] = std::array::from_fn(|column| sine * rows_p[column] + cosine * rows_q[column]);
 }
 
 /// The elementary symmetric polynomials, from degree zero on.
@@ -149,25 +146,6 @@ fn elementary(values: &[f64]) -> Vec<f64> {
         }
     }
     polynomials
-}
-
-/// A rule for blocks on several layers.
-pub(crate) struct Layered {
-    /// The rule, for the block sizes of this rank.
-    pub amc: Box<dyn Amc>,
-    /// SINR of each layer over that of one antenna at each end.
-    pub gains: Vec<Db>,
-}
-
-impl Amc for Layered {
-    fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi {
-        let gains = &self.gains[..];
-        match sinr {
-            Sinr::Flat(sinr) => self.amc.cqi(Sinr::Layers(&[(sinr, Prbs(1))], gains), blocks),
-            Sinr::Groups(groups) => self.amc.cqi(Sinr::Layers(groups, gains), blocks),
-            Sinr::Layers(..) => self.amc.cqi(sinr, blocks),
-        }
-    }
 }
 
 #[cfg(test)]

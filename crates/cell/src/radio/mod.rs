@@ -10,6 +10,7 @@
 mod decoder;
 mod fading;
 mod gains;
+mod layered;
 mod map;
 mod on_air;
 mod receivers;
@@ -23,7 +24,6 @@ use crate::mac::sched::Rbgs;
 use crate::phy::amc::Amc;
 use crate::phy::amc::steps::Steps;
 use crate::phy::error_model::ErrorModel;
-use crate::phy::mimo::Layered;
 use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
@@ -114,18 +114,6 @@ impl Share<'_> {
     }
 }
 
-/// Link adaptation by rank.
-fn adaptation(setup: &RanSetup, receiver: &Arc<dyn ErrorModel>, access: &Arc<Access>) -> Vec<Box<dyn Amc>> {
-    if access.layers.is_empty() {
-        return vec![setup.radio.amc.build(receiver, access)];
-    }
-    let of = |(rank, gains): (u8, &Vec<Db>)| -> Box<dyn Amc> {
-        let amc = setup.radio.amc.build(receiver, &Arc::new(access.of_rank(rank)));
-        Box::new(Layered { amc, gains: gains.clone() })
-    };
-    (1..).zip(&access.layers).map(of).collect()
-}
-
 impl Radio {
     /// The channel of a setup. Transmissions are kept for `kept` TTIs for channel reports.
     pub fn new(setup: &RanSetup, access: &Arc<Access>, kept: u64) -> Radio {
@@ -133,7 +121,7 @@ impl Radio {
         let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
         let receiver = setup.radio.receiver();
         let gains = Gains::new(setup, access);
-        let amc = adaptation(setup, &receiver, access);
+        let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
         let fading = Motions::of(setup, access).map(|motions| Faded {
             motions,
             steps: amc.iter().map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect(),
