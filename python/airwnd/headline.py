@@ -62,9 +62,10 @@ def _carrier(scenario: Mapping[str, Any]) -> str:
     where = (
         counted(cells, "cell") if cells == sites else f"{counted(cells, 'cell')} at {counted(sites, 'site')}"
     )
-    down, up = (_value(carrier[f"{way}_frequency"]) for way in ("downlink", "uplink"))
+    down, up = carrier["downlink_frequency"], carrier["uplink_frequency"]
+    at = f"{_value(down)} (down)" if up in (None, down) else f"{_value(down)} (down), {_value(up)} (up)"
     channel = f"path loss {radio['propagation']['kind']}, fading {radio['fading']['kind']}"
-    return f"carrier {_value(carrier['bandwidth'])} at {down} (down), {up} (up); {where}; {channel}"
+    return f"carrier {_value(carrier['bandwidth'])} at {at}; {where}; {channel}"
 
 
 def _masts(rings: int) -> int:

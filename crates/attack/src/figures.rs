@@ -120,7 +120,10 @@ fn totals(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     holds((sum - totals.goodput_kbps).abs() <= ROUNDING * sum, || say("not the sum of the groups"))?;
     // LTE's MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1). NR's MCS 27 of 256QAM carries 7.4063 bits
     // on each of at most 156 resource elements (TS 38.214 §5.1.3.2), up to the steps of block sizes.
-    let most = if matches!(scenario.radio.access, Spec::Lte(_)) { 4.19 } else { 6.5 };
+    let most = match &scenario.radio.access {
+        Spec::Lte(_) => 4.19,
+        Spec::Nr(nr) => 6.5 * f64::from(nr.mimo.as_ref().map_or(1, |mimo| mimo.most_layers())),
+    };
     for cell in outcome.cells() {
         holds(cell.spectral_efficiency.is_none_or(|bits| bits <= most), || format!("{cell:?}"))?;
     }

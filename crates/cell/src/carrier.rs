@@ -117,8 +117,18 @@ pub struct Carrier {
     #[param(default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(71e9))]
     #[param(unit = "Hz", source = "EARFCN 100, ns-3 default")]
     pub downlink_frequency: Hertz,
-    /// Carrier frequency of the uplink.
-    #[param(default = Hertz(1.93e9), range = Hertz(1e8)..=Hertz(71e9))]
-    #[param(unit = "Hz", source = "EARFCN 18100, ns-3 default")]
-    pub uplink_frequency: Hertz,
+    /// Carrier frequency of the uplink; `none`: `downlink_frequency` in TDD, 1930 MHz in FDD.
+    #[param(default = None, range = Hertz(1e8)..=Hertz(71e9))]
+    #[param(unit = "Hz", source = "TS 38.104 §5.2; in FDD EARFCN 18100, ns-3 default")]
+    pub uplink_frequency: Option<Hertz>,
+}
+
+/// Uplink frequency by default in FDD: EARFCN 18100 (TS 36.101 §5.7.3).
+const UPLINK_FREQUENCY: Hertz = Hertz(1.93e9);
+
+impl Carrier {
+    /// The carrier frequency of the uplink, in TDD or FDD.
+    pub(crate) fn uplink(&self, is_tdd: bool) -> Hertz {
+        self.uplink_frequency.unwrap_or(if is_tdd { self.downlink_frequency } else { UPLINK_FREQUENCY })
+    }
 }

@@ -15,7 +15,7 @@ use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{Bytes, Db, Dbm, Degrees, SlotClock, Span};
+use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
 use std::sync::Arc;
 
 /// Radio channel: path loss, shadowing, fading, link adaptation and block errors.
@@ -368,6 +368,11 @@ impl RanSetup {
     /// A carrier that the access does not have: the key at fault, and a message.
     pub fn access(&self) -> Result<Access, (&'static str, String)> {
         self.radio.access.on(&self.carrier)
+    }
+
+    /// The carrier frequency of the uplink.
+    pub(crate) fn uplink_frequency(&self) -> Hertz {
+        self.radio.access.uplink_frequency(&self.carrier)
     }
 
     /// Uplink power control, by PRBs of the access.

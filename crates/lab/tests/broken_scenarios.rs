@@ -75,7 +75,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"mac.scheduler = {kind = "pss", multiplexed = 2}"#,
         r#"mac.scheduler = {kind = "rr", multiplexed = 2}"#,
-        ":8: mac.scheduler: unknown key `multiplexed`; none is allowed here",
+        ":8: mac.scheduler: unknown key `multiplexed`; allowed: `remainder`",
     ),
     (
         "buffer =",
@@ -731,13 +731,19 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", mimo = {gnb_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
+        ":6: radio.access.mimo.max_rank: 3 layers need as many antennas at both ends; a cell has 4, a UE 2",
+    ),
+    (
+        "carrier.bandwidth",
         "radio.access = {kind = \"nr\", overhead = 7}\ncarrier.bandwidth",
         ":6: radio.access.overhead: an overhead is 0, 6, 12 or 18, not 7",
     ),
     (
         "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", pattern = \"DDDSU\"}\ncarrier.bandwidth",
-        ":7: carrier.uplink_frequency: a TDD carrier has one frequency: 1930MHz is not the downlink's 2120MHz",
+        "radio.access = {kind = \"nr\", pattern = \"DDDSU\"}\ncarrier.uplink_frequency = \"1930MHz\"\ncarrier.bandwidth",
+        ":7: carrier.uplink_frequency: a TDD carrier has one frequency: 1930MHz is not the downlink's 2120MHz; \
+         omit the key",
     ),
     // Losses on links.
     (

@@ -50,17 +50,22 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
     );
     let numbers = (0u8..3, 1u8..4, 1u8..9, 0u8..9, 0u8..9, 1u8..17, -3f64..10.0);
     let symbols = (0u8..8, 0u8..7);
-    let nr = (words, numbers, symbols).prop_map(|(words, numbers, (down, up))| {
+    let mimo = prop::option::of((1u8..5, 1u8..5, select(vec!["low", "medium", "high"])));
+    let nr = (words, numbers, symbols, mimo).prop_map(|(words, numbers, (down, up), mimo)| {
+        let mimo = mimo.map_or("\"none\"".to_string(), |(gnb, ue, correlation)| {
+            format!("{{gnb_antennas = {gnb}, ue_antennas = {ue}, correlation = \"{correlation}\"}}")
+        });
         let (pattern, bandwidth, table, redundancy) = words;
         let (numerology, control, delay, processing, preparation, processes, loss) = numbers;
         let access = format!(
             "access = {{kind = \"nr\", numerology = {numerology}, pattern = \"{pattern}\", special_downlink = {down}, \
              special_uplink = {up}, control_symbols = {control}, mcs_table = \"{table}\", \
              redundancy = \"{redundancy}\", scheduling_delay = {delay}, processing = {processing}, \
-             request_preparation = {preparation}, harq_processes = {processes}, receiver_loss = \"{loss:.1}dB\"}}\n"
+             request_preparation = {preparation}, harq_processes = {processes}, receiver_loss = \"{loss:.1}dB\", \
+             mimo = {mimo}}}\n"
         );
         let carrier = format!(
-            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.5GHz\"}}\n"
+            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\"}}\n"
         );
         (carrier, access)
     });

@@ -75,9 +75,10 @@ fn steady_state_allocates_nothing() {
     .to_string();
     let nr = fading.replace(
         "radio.fading",
-        "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.5GHz\"}\n\
+        "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
          radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
     );
+    let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {gnb_antennas = 4, ue_antennas = 4}");
     let ns3 = cell(20, "autotuning").replace("airwnd-0.1\"", "ns3.44\"\ncarrier.bandwidth = \"10MHz\"");
     for (name, toml) in [
         ("20 users, as in ns-3", ns3),
@@ -91,6 +92,7 @@ fn steady_state_allocates_nothing() {
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("12 users of NR in TDD", nr),
+        ("12 users of NR in TDD on up to four layers", layers),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

@@ -4,6 +4,8 @@
 
 use crate::support::csv::rows;
 use airwnd_catalog::Node;
+use airwnd_cell::phy::Mcs;
+use airwnd_cell::phy::nr::tables::Table;
 use airwnd_lab::{Outcome, Scenario, run};
 
 fn simulate(toml: &str) -> Outcome {
@@ -24,15 +26,15 @@ fn oracle(run: &str, power_dbm: &str) -> String {
     let numerology = if run.starts_with("mu0") { 0 } else { 1 };
     let bandwidth = if run.contains("-100-") { 100 } else { 20 };
     let table = if run.ends_with("T1") { "64qam" } else { "256qam" };
-    let duplex = if run.ends_with("DDDSU") {
-        r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1, control_symbols = 1"#
+    let (duplex, uplink) = if run.ends_with("DDDSU") {
+        (r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1, control_symbols = 1"#, "none")
     } else {
-        "control_symbols = 2"
+        ("control_symbols = 2", "3.5GHz")
     };
     format!(
         r#"
-        carrier = {{bandwidth = "{bandwidth}MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
-        mac = {{scheduler = "rr", olla = "none"}}
+        carrier = {{bandwidth = "{bandwidth}MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
+        mac = {{scheduler = {{kind = "rr", remainder = "in-turn"}}, olla = "none"}}
         rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "200000B"}}}}
         [radio]
         access = {{kind = "nr", numerology = {numerology}, mcs_table = "{table}", receiver_loss = "3dB", {duplex}}}
@@ -122,16 +124,16 @@ fn packets_cross_an_idle_cell() {
         (1, true, true, 5.35739),
     ];
     for (numerology, tdd, up, theirs) in theirs {
-        let duplex = if tdd {
-            r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#
+        let (duplex, uplink) = if tdd {
+            (r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#, "none")
         } else {
-            "control_symbols = 2"
+            ("control_symbols = 2", "3.5GHz")
         };
         let outcome = simulate(&format!(
             r#"
             duration = "12s"
             warmup = "1s"
-            carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
+            carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
             core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
             mac = {{scheduler = "rr", olla = "none", request_period = "slot"}}
             rlc.mode = "um"
@@ -165,6 +167,65 @@ fn packets_cross_an_idle_cell() {
     }
 }
 
+/// Spectral efficiency of an MCS of the table with 256QAM, between two by interpolation.
+fn efficiency(mcs: f64) -> f64 {
+    let of = |mcs: f64| Table::Qam256.mcs(Mcs(mcs as u8)).unwrap().efficiency();
+    of(mcs.floor()) + mcs.fract() * (of(mcs.ceil()) - of(mcs.floor()))
+}
+
+/// N2: ten UEs that want 20 Mbit/s each, round robin. Each gets its part of the carrier within 5 %: its throughput is that
+/// of the oracle over as many PRBs with the same MCS. The oracle assigns single PRBs, 106 to ten UEs or 51, of which some
+/// UEs get one more in every slot; here groups of 8 or 4 PRBs are assigned in turn.
+#[test]
+fn round_robin_divides_the_carrier_equally() {
+    let rows = rows(include_str!("data/nr_n2.csv"));
+    for (run, all) in [("rr mu0", 106.0), ("rr mu1", 51.0)] {
+        let theirs: Vec<_> = rows.iter().filter(|row| row("run") == run).collect();
+        let points: Vec<_> = theirs.iter().map(|row| format!(r#"["{}m", "0m"]"#, row("x_m"))).collect();
+        let outcome = simulate(&format!(
+            r#"
+            duration = "2s"
+            warmup = "100ms"
+            {}
+            [[ue]]
+            count = 10
+            height = "1.5m"
+            noise_figure = "9dB"
+            placement = {{kind = "list", points = [{}]}}
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "20Mbps", packet = "1400B"}}
+            "#,
+            oracle(&format!("{}-20-T2", &run[3..]), "10").replace("200000B", "50000B"),
+            points.join(", "),
+        ));
+        let (mut ours, mut expected) = (0.0, 0.0);
+        for (place, row) in theirs.iter().enumerate() {
+            let (ue, flow) = (&outcome.ues()[place], &outcome.flows()[place]);
+            let goodput = flow.goodput_kbps / 1e3 / (1.0 - FIRST_PACKET / 2.0);
+            let (mcs, prbs) = (number(row("mcs")), number(row("prbs")));
+            // A block that fails, which at a constant SINR only some of ours do, takes another slot.
+            let rate = efficiency(ue.mcs.unwrap()) / efficiency(mcs) / (1.0 + ue.bler.unwrap());
+            // The oracle's blocks are 3 B of CRC smaller than N_info, and 3 B of them are a MAC header.
+            let block = number(row("block_bytes"));
+            let alike = number(row("app_mbps")) * rate * block / (block - 6.0) * all / 10.0 / prbs;
+            println!(
+                "{run}: {} dB, MCS {:.2} / {mcs}, {:.1} / {prbs} PRBs, {goodput:.3} / {} Mbit/s, alike {alike:.3}: \
+                 {:+.1} %",
+                row("sinr_db"),
+                ue.mcs.unwrap(),
+                all / 10.0,
+                row("app_mbps"),
+                100.0 * (goodput / alike - 1.0),
+            );
+            assert!((ue.sinr_db.unwrap() - number(row("sinr_db"))).abs() < 0.05);
+            assert!((goodput / alike - 1.0).abs() < 0.05, "{run}, UE {place}: {goodput} {alike}");
+            (ours, expected) = (ours + goodput, expected + alike);
+        }
+        println!("{run}: {ours:.2} / {expected:.2} Mbit/s");
+        assert!((ours / expected - 1.0).abs() < 0.03, "{run}: {ours} {expected}");
+    }
+}
+
 /// Bytes of TCP payload and their mean delay from the start of the flows on, and the part of packets lost.
 struct Downloads {
     megabits: f64,
@@ -172,9 +233,10 @@ struct Downloads {
     delay_sum_ms: f64,
     dropped: f64,
     sent: f64,
+    mcs: Vec<f64>,
 }
 
-fn downloads(cc: &str, ues: u8, seconds: u32) -> Downloads {
+fn downloads(run: &str, cc: &str, ues: u8, seconds: u32) -> Downloads {
     let step = 250.0 / f64::from(ues.max(2) - 1);
     let points: Vec<String> =
         (0..ues).map(|ue| format!(r#"["{}m", "0m"]"#, 50.0 + step * f64::from(ue))).collect();
@@ -195,7 +257,7 @@ fn downloads(cc: &str, ues: u8, seconds: u32) -> Downloads {
         traffic = "bulk"
         cc = "{cc}"
         "#,
-        oracle("mu1-20-T2-DDDSU", "10").replace("200000B", "100000B"),
+        oracle(&format!("{run}-20-T2-DDDSU"), "10").replace("200000B", "100000B"),
         points.join(", "),
     ));
     let flows = outcome.flows();
@@ -206,38 +268,56 @@ fn downloads(cc: &str, ues: u8, seconds: u32) -> Downloads {
         delay_sum_ms: sum(&|flow| flow.packets_received as f64 * flow.delay_ms.mean.unwrap()),
         dropped: sum(&|flow| flow.packets_dropped as f64),
         sent: sum(&|flow| flow.packets_sent as f64),
+        mcs: outcome.ues().iter().map(|ue| ue.mcs.unwrap()).collect(),
     }
 }
 
-/// N3: downloads by TCP in `DDDSU` at 30 kHz, from the second second on.
+/// N3: downloads by TCP in `DDDSU`, from the second second on.
+///
+/// With ten UEs the oracle's MCSs are up to two below ours, because it tests its link adaptation by blocks of one symbol
+/// over five PRBs. Its throughput is compared after scaling by the efficiencies of the MCSs, its delay, which is that of a
+/// buffer of fixed size, after the inverse.
 #[test]
 fn downloads_in_tdd() {
+    let rows = rows(include_str!("data/nr_n3.csv"));
     // congestion control, UEs, seconds, total goodput, mean delay in the downlink with 10 ms of the core, loss
     let theirs = [
-        ("newreno", 1, 12, 59.71, 15.4, 0.002),
-        ("cubic", 1, 12, 63.73, 16.3, 0.02),
-        ("newreno", 10, 5, 32.70, 155.0, 0.42),
-        ("cubic", 10, 5, 34.42, 164.2, 0.34),
+        ("mu1", "newreno", 1, 12, 59.71, 15.4, 0.002),
+        ("mu1", "cubic", 1, 12, 63.73, 16.3, 0.02),
+        ("mu1", "newreno", 10, 5, 32.70, 155.0, 0.42),
+        ("mu1", "cubic", 10, 5, 34.42, 164.2, 0.34),
+        ("mu0", "newreno", 10, 5, 35.16, 171.1, 0.36),
     ];
-    for (cc, ues, seconds, goodput, delay, loss) in theirs {
-        let [first, all] = [1, 1 + seconds].map(|seconds| downloads(cc, ues, seconds));
+    for (run, cc, ues, seconds, goodput, delay, loss) in theirs {
+        let [first, all] = [1, 1 + seconds].map(|seconds| downloads(run, cc, ues, seconds));
         let packets = all.packets - first.packets;
         let found = [
             (all.megabits - first.megabits) / f64::from(seconds),
             (all.delay_sum_ms - first.delay_sum_ms) / packets,
             100.0 * (all.dropped - first.dropped) / (all.sent - first.sent),
         ];
-        println!("{cc}, {ues} UEs: {found:.3?} / [{goodput}, {delay}, {loss}] Mbit/s, ms, % lost");
-        let name = format!("{cc}, {ues} UEs: {found:?}");
+        let (mut alike, mut sum) = (0.0, 0.0);
+        for row in rows.iter().filter(|row| ues > 1 && row("run") == run && row("cc") == cc) {
+            let place: usize = row("ue").parse().unwrap();
+            let theirs = number(row("goodput_mbps"));
+            alike += theirs * efficiency(all.mcs[place]) / efficiency(number(row("mcs")));
+            sum += theirs;
+        }
+        let scale = if ues > 1 { alike / sum } else { 1.0 };
+        let expected = [goodput * scale, 10.0 + (delay - 10.0) / scale];
+        println!(
+            "{run}, {cc}, {ues} UEs: {found:.3?} / [{goodput}, {delay}, {loss}] Mbit/s, ms, % lost; with our MCSs \
+             {expected:.2?}"
+        );
+        let name = format!("{run}, {cc}, {ues} UEs: {found:?} {expected:?}");
         if ues == 1 {
             assert!((found[0] / goodput - 1.0).abs() < 0.05, "{name}");
             assert!((found[1] / delay - 1.0).abs() < 0.1, "{name}");
             assert!((found[2] - loss).abs() < 0.005, "{name}");
         } else {
-            // Round robin over 13 RBGs gives one to each of ten UEs and leaves three unused, 22 % of the PRBs; the oracle
-            // assigns single PRBs, whose small blocks it sends with MCSs two below ours.
-            assert!((0.8..1.0).contains(&(found[0] / goodput)), "{name}");
-            assert!((1.0..1.4).contains(&(found[1] / delay)), "{name}");
+            // Within five seconds a few losses decide how long the queues are.
+            assert!((0.98..1.1).contains(&(found[0] / expected[0])), "{name}");
+            assert!((0.65..1.1).contains(&(found[1] / expected[1])), "{name}");
             assert!(found[2] < 1.0, "{name}");
         }
     }
@@ -268,7 +348,7 @@ fn transfers(carrier: &str, access: &str, [amc, power]: [&str; 2], direction: &s
     ))
 }
 
-const MID: &str = r#"bandwidth = "40MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz""#;
+const MID: &str = r#"bandwidth = "40MHz", downlink_frequency = "3.5GHz""#;
 
 /// TCP runs through every numerology, in FDD and TDD, in both frequency ranges, and gets most of the carrier.
 #[test]
@@ -366,4 +446,72 @@ fn retransmissions_deliver_what_first_transmissions_do_not() {
         outcome.totals().goodput_kbps
     });
     assert!(goodputs[1] > 1e4 && goodputs[0] > 1.2 * goodputs[1], "{goodputs:?}");
+}
+
+/// One UE near the cell on 100 MHz at 30 kHz with these antennas: the bytes of its blocks and its throughput.
+fn near(mimo: &str, distance: u16) -> Outcome {
+    simulate(&format!(
+        r#"
+        duration = "1s"
+        warmup = "100ms"
+        carrier = {{bandwidth = "100MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
+        mac = {{scheduler = "mt", olla = "none"}}
+        rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "2000000B"}}}}
+        core = {{server_rate = "0bps", s1u_rate = "0bps"}}
+        [radio]
+        access = {{kind = "nr", numerology = 1, mimo = {mimo}}}
+        propagation = "friis"
+        shadowing = "none"
+        fading = "none"
+        [[site]]
+        power = "46dBm"
+        height = "10m"
+        [[ue]]
+        placement = {{kind = "list", points = [["{distance}m", "0m"]]}}
+        [[flow]]
+        traffic = {{kind = "cbr", rate = "3Gbps", packet = "1400B"}}
+        "#
+    ))
+}
+
+/// Peak rates on one, two and four layers by hand, by the steps of TS 38.214 §5.1.3.2: v x 273 x 144 x 8 x 948/1024 bits,
+/// less 24, are 35.54 steps of v x 8192, so 36 steps. In code blocks of at most 8424 bits, C = 36, 71 and 141, these become
+/// 8 C x ceil((36 v 8192 + 24) / 8 C) - 24 bits: 288 x 1025, 568 x 1039 and 1128 x 1046, less 24; 2000 times per second.
+#[test]
+fn layers_multiply_the_peak_rate() {
+    let cases = [
+        ("\"none\"", 288.0 * 1025.0),
+        ("{}", 568.0 * 1039.0),
+        ("{gnb_antennas = 4, ue_antennas = 4}", 1128.0 * 1046.0),
+    ];
+    for (mimo, bits) in cases {
+        let outcome = near(mimo, 20);
+        let (ue, flow) = (&outcome.ues()[0], &outcome.flows()[0]);
+        let peak = (bits - 24.0) * 2000.0 / 1e6;
+        let rate = ue.block_bytes.unwrap() * 8.0 * 2000.0 / 1e6;
+        // 1400 B of 1428 B, less the headers of PDCP and RLC: 2 B and 1.5 B per packet
+        let payload = flow.goodput_kbps / 1e3 / (1.0 - FIRST_PACKET);
+        let expected = peak * 1400.0 / 1431.5;
+        println!("mimo = {mimo}: {rate:.1} / {peak:.1} Mbit/s, payload {payload:.1} / {expected:.1}");
+        assert!((rate / peak - 1.0).abs() < 1e-4, "{mimo}: {rate} {peak}");
+        assert!((payload / expected - 1.0).abs() < 0.005, "{mimo}: {payload} {expected}");
+        assert_eq!((ue.mcs, ue.bler), (Some(27.0), Some(0.0)));
+    }
+}
+
+/// With distance the rank falls to one; correlated antennas have the lower rank, and the gain of an array.
+#[test]
+fn the_rank_follows_the_channel() {
+    let goodput = |mimo: &str, distance| near(mimo, distance).totals().goodput_kbps / 1e3;
+    let square = "{gnb_antennas = 4, ue_antennas = 4}";
+    let high = "{gnb_antennas = 4, ue_antennas = 4, correlation = \"high\"}";
+    let [one, four, correlated] =
+        ["\"none\"", square, high].map(|mimo| [20, 2000, 20_000].map(|at| goodput(mimo, at)));
+    println!("Mbit/s at 20 m, 2 km and 20 km: {one:.1?} {four:.1?} {correlated:.1?}");
+    for place in 0..3 {
+        assert!(four[place] > 1.2 * one[place], "{one:?} {four:?}");
+    }
+    assert!(correlated[0] < 0.8 * four[0], "{correlated:?} {four:?}");
+    // One layer has 12 dB of the array instead of 6 dB of the receiver.
+    assert!(correlated[2] > 1.3 * four[2], "{correlated:?} {four:?}");
 }

@@ -11,7 +11,7 @@ use crate::phy::tables::{
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
-use airwnd_units::{Bytes, Hertz, SlotClock};
+use airwnd_units::{Bytes, Db, Hertz, SlotClock};
 
 pub(crate) use timing::Timing;
 
@@ -44,7 +44,7 @@ impl Spec {
                 };
                 for (key, frequency) in [
                     ("downlink_frequency", carrier.downlink_frequency),
-                    ("uplink_frequency", carrier.uplink_frequency),
+                    ("uplink_frequency", self.uplink_frequency(carrier)),
                 ] {
                     if frequency > HIGHEST_LTE {
                         return Err((key, format!("{frequency} is above {HIGHEST_LTE}, where LTE ends")));
@@ -54,6 +54,11 @@ impl Spec {
             }
             Spec::Nr(params) => params.access(carrier),
         }
+    }
+
+    /// The carrier frequency of the uplink.
+    pub fn uplink_frequency(&self, carrier: &Carrier) -> Hertz {
+        carrier.uplink(matches!(self, Spec::Nr(nr::Params { pattern: Some(_), .. })))
     }
 }
 
@@ -82,8 +87,10 @@ pub struct Access {
     mcs_by_cqi: [Mcs; CQIS],
     /// The CQI that a UE reports if it can decode up to this MCS.
     cqi_by_mcs: Vec<Cqi>,
-    /// Transport block sizes in bytes, `[mcs * (PRBs + 1) + prbs]`, by kind of slot: whole, then special.
-    downlink: Vec<Vec<u32>>,
+    /// SINR of each layer over that of one antenna at each end, by rank; empty: one antenna at each end.
+    pub(crate) layers: Vec<Vec<Db>>,
+    /// Transport block sizes in bytes, `[mcs * (PRBs + 1) + prbs]`, by rank and kind of slot: whole, then special.
+    downlink: Vec<Vec<Vec<u32>>>,
     uplink: Vec<u32>,
 }
 
@@ -114,7 +121,8 @@ impl Access {
             cqi_by_mcs: Mcs::all()
                 .map(|mcs| if mcs == Mcs::MAX { Cqi::MAX } else { cqi_below(mcs_efficiency(mcs)) })
                 .collect(),
-            downlink: vec![sizes(Direction::Down)],
+            layers: Vec::new(),
+            downlink: vec![vec![sizes(Direction::Down)]],
             uplink: sizes(Direction::Up),
         }
     }
@@ -144,23 +152,34 @@ impl Access {
         self.cqi_by_mcs[usize::from(fastest.0)]
     }
 
+    /// Information bits per symbol of a CQI; zero for CQI 0.
+    pub(crate) fn cqi_efficiency(&self, cqi: Cqi) -> f64 {
+        self.cqi_efficiencies[usize::from(cqi.0)]
+    }
+
     /// The highest CQI that is less efficient than `efficiency`; CQI 0 if there is none.
     pub fn cqi_below(&self, efficiency: f64) -> Cqi {
         let below = (1..=Cqi::MAX.0).take_while(|cqi| self.cqi_efficiencies[usize::from(*cqi)] < efficiency);
         Cqi(below.last().unwrap_or(Cqi::OUT_OF_RANGE.0))
     }
 
-    /// The transport block size of an MCS on this many PRBs of a whole slot; zero on none. Panics beyond the carrier.
+    /// The access with the block sizes of a rank instead of those of one layer, for link adaptation.
+    pub(crate) fn of_rank(&self, rank: u8) -> Access {
+        Access { downlink: vec![self.downlink[usize::from(rank) - 1].clone()], ..self.clone() }
+    }
+
+    /// The transport block size of an MCS on one layer and this many PRBs of a whole slot; zero on none. Panics beyond
+    /// the carrier.
     pub fn block(&self, direction: Direction, mcs: Mcs, prbs: Prbs) -> Bytes {
         match direction {
-            Direction::Down => self.block_in(0, mcs, prbs),
+            Direction::Down => self.block_in((1, 0), mcs, prbs),
             Direction::Up => self.size(&self.uplink, mcs, prbs),
         }
     }
 
-    /// The same in the downlink in a kind of slot: 0 for whole slots, 1 for special ones.
-    pub fn block_in(&self, kind: u8, mcs: Mcs, prbs: Prbs) -> Bytes {
-        self.size(&self.downlink[usize::from(kind)], mcs, prbs)
+    /// The same in the downlink on this many layers, in a kind of slot: 0 for whole slots, 1 for special ones.
+    pub fn block_in(&self, (rank, kind): (u8, u8), mcs: Mcs, prbs: Prbs) -> Bytes {
+        self.size(&self.downlink[usize::from(rank) - 1][usize::from(kind)], mcs, prbs)
     }
 
     fn size(&self, sizes: &[u32], mcs: Mcs, prbs: Prbs) -> Bytes {

@@ -3,6 +3,7 @@
 use super::Access;
 use super::timing::{Slot, Timing};
 use crate::carrier::Carrier;
+use crate::phy::mimo;
 use crate::phy::nr::carrier::{FrequencyRange, transmission_bandwidth};
 use crate::phy::nr::ldpc::Combining;
 use crate::phy::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols};
@@ -69,7 +70,7 @@ pub enum Redundancy {
     Chase,
 }
 
-/// NR on one carrier with one layer: slots of 1 ms / 2^μ, TDD or FDD, LDPC codes, asynchronous HARQ.
+/// NR on one carrier: slots of 1 ms / 2^μ, TDD or FDD, LDPC codes, asynchronous HARQ.
 ///
 /// A setting or a result in TTIs elsewhere counts slots. Block errors are those of NR's LDPC code, simulated by airwnd:
 /// `radio.error_model` applies to LTE only, except `no-errors`. Transport blocks have the sizes of TS 38.214 §5.1.3.2.
@@ -86,7 +87,7 @@ pub struct Params {
     #[param(default = 0, range = 0..=3, unit = "1", source = "TS 38.211 Table 4.2-1")]
     pub numerology: u8,
     /// TDD pattern by slots: `D` downlink, at most one `S` with both, `U` uplink; `none`: FDD. A TDD carrier has one
-    /// frequency, `carrier.downlink_frequency`.
+    /// frequency: `carrier.uplink_frequency` follows the downlink's.
     #[param(default = None, unit = "text", source = "TS 38.213 §11.1; TS 38.331 §6.3.2, TDD-UL-DL-Pattern")]
     pub pattern: Option<Letters>,
     /// Downlink symbols at the start of slot `S`.
@@ -133,6 +134,9 @@ pub struct Params {
     /// Bits of HARQ retransmissions.
     #[param(default = Redundancy::Incremental, unit = "word", source = "TS 38.212 §5.4.2.1")]
     pub redundancy: Redundancy,
+    /// Single-user MIMO in the downlink; `none`: one antenna at each end.
+    #[param(default = None, unit = "1", source = "a choice: the scenario of one layer is comparable with LTE's")]
+    pub mimo: Option<mimo::Params>,
     /// Receiver loss before decoding, for example due to channel estimation; the simulated receiver has none.
     #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]
     #[param(unit = "dB", source = "perfect channel estimation; 5G-LENA's thresholds are about 3 dB higher")]
@@ -237,7 +241,8 @@ impl Params {
     /// The key of the carrier at fault, and a message.
     pub(super) fn access(&self, carrier: &Carrier) -> Result<Access, (&'static str, String)> {
         let numerology = self.spacing();
-        let Carrier { bandwidth, downlink_frequency, uplink_frequency } = *carrier;
+        let Carrier { bandwidth, downlink_frequency, .. } = *carrier;
+        let uplink_frequency = carrier.uplink(self.pattern.is_some());
         let range = if downlink_frequency >= FR2 { FrequencyRange::Fr2 } else { FrequencyRange::Fr1 };
         let prbs = bandwidth.megahertz().and_then(|mhz| transmission_bandwidth(range, mhz, numerology));
         let Some(prbs) = prbs else {
@@ -252,7 +257,8 @@ impl Params {
         };
         if self.pattern.is_some() && uplink_frequency != downlink_frequency {
             let message = format!(
-                "a TDD carrier has one frequency: {uplink_frequency} is not the downlink's {downlink_frequency}"
+                "a TDD carrier has one frequency: {uplink_frequency} is not the downlink's {downlink_frequency}; \
+                 omit the key"
             );
             return Err(("uplink_frequency", message));
         }
@@ -270,14 +276,18 @@ impl Params {
         let slots = self.duplex().expect("the pattern was checked");
         let mcss: Vec<Mcs> = (0..=table.highest().0).map(Mcs).collect();
         let rows: Vec<_> = mcss.iter().map(|mcs| table.mcs(*mcs).expect("up to the highest")).collect();
-        let sizes = |symbols: u8| -> Vec<u32> {
+        let sizes = |symbols: u8, rank: u8| -> Vec<u32> {
             let overhead = Overhead { symbols, dmrs: self.dmrs, other: self.overhead };
-            let row = |scheme| (0..=prbs.0).map(move |prbs| size(scheme, overhead, Prbs(prbs), 1) / 8);
+            let row = |scheme| (0..=prbs.0).map(move |prbs| size(scheme, overhead, Prbs(prbs), rank) / 8);
             rows.iter().copied().flat_map(row).collect()
         };
         let mut symbols = slots.iter().map(|slot| slot.downlink);
         let special = symbols.find(|symbols| *symbols < SYMBOLS && self.carries_data(*symbols));
         let rbg_prbs = RBG_PRBS.iter().find(|(most, _)| prbs.0 <= *most).map_or(16, |(_, size)| *size);
+        let kinds = |rank: u8| {
+            let symbols = [Some(SYMBOLS), special].into_iter().flatten();
+            symbols.map(|symbols| sizes(self.data_symbols(symbols), rank)).collect()
+        };
         let best =
             |fastest: &Mcs| (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last();
         Access {
@@ -298,12 +308,9 @@ impl Params {
             mcs_by_cqi: std::array::from_fn(|cqi| table.mcs_of(Cqi(cqi as u8))),
             cqi_by_mcs: mcss.iter().map(|mcs| best(mcs).unwrap_or(Cqi::OUT_OF_RANGE)).collect(),
             mcss,
-            downlink: [Some(SYMBOLS), special]
-                .into_iter()
-                .flatten()
-                .map(|symbols| sizes(self.data_symbols(symbols)))
-                .collect(),
-            uplink: sizes(SYMBOLS - self.uplink_control_symbols),
+            layers: self.mimo.as_ref().map_or(Vec::new(), mimo::Params::gains),
+            downlink: (1..=self.mimo.as_ref().map_or(1, mimo::Params::most_layers)).map(kinds).collect(),
+            uplink: sizes(SYMBOLS - self.uplink_control_symbols, 1),
         }
     }
 }
@@ -400,7 +407,7 @@ mod tests {
         let access = Params { control_symbols: 2, ..params(Some("DDDSU"), 1) }.on(Prbs(273));
         let block = |prbs| access.block(Direction::Down, Mcs(27), Prbs(prbs));
         assert_eq!(block(273), Bytes((264 * 1025 - 24) / 8));
-        let special = access.block_in(1, Mcs(27), Prbs(273));
+        let special = access.block_in((1, 1), Mcs(27), Prbs(273));
         let table = Table::Qam256.mcs(Mcs(27)).unwrap();
         let overhead = Overhead { symbols: 8, dmrs: 12, other: 0 };
         assert_eq!(special, Bytes((size(table, overhead, Prbs(273), 1) / 8).into()));

@@ -208,7 +208,7 @@ impl Downlink {
             let mcs = self.mcs(slot, cqi);
             match cqi {
                 Cqi::OUT_OF_RANGE => Bytes::ZERO,
-                _ => self.access.block_in(kind, mcs, self.access.prbs_of(groups)),
+                _ => self.access.block_in((state.rank, kind), mcs, self.access.prbs_of(groups)),
             }
         };
         let all = u32::from(self.grid.rbgs);
@@ -265,11 +265,11 @@ impl Downlink {
                 if user.retransmitted == Some(tti) {
                     continue;
                 }
-                let Report { index, wideband, flat } = report(receivers, slot);
+                let Report { index, rank, wideband, flat } = report(receivers, slot);
                 let head_of_line =
                     if uses_delay { ues.head_of_line(users[slot as usize], tti) } else { Span::ZERO };
                 let queue = user.queue.total();
-                self.views.push(UeView { queue, head_of_line, report: index, slot, wideband, flat });
+                self.views.push(UeView { queue, head_of_line, report: index, slot, rank, wideband, flat });
             }
         }
         self.grants.clear();
@@ -285,13 +285,13 @@ impl Downlink {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
-            let mcs = self.mcs(slot, cqi);
+            let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
             //= exception single-antenna
             //= exception no-mac-headers
-            let size = self.access.block_in(kind, mcs, radio.prbs_of(rbgs));
+            let size = self.access.block_in((rank, kind), mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free(self.access.timing.processes);
             let content = ues.transmit_down(users[slot as usize], tti, size, process);
-            let block = Block { mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
+            let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
             self.send_new(tti, slot, process, Process { block, rbgs });
         }
         self.grants = grants;

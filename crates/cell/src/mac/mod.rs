@@ -17,6 +17,8 @@ use airwnd_units::{Bytes, Tti};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub mcs: crate::phy::Mcs,
+    /// Layers of its transmissions.
+    pub rank: u8,
     pub size: Bytes,
     /// Its content; a grant to an empty buffer is padding.
     pub content: Option<Content>,

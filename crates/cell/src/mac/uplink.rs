@@ -583,8 +583,14 @@ impl Uplink {
                         self.vacate(grant.slot, grant.process);
                         continue;
                     };
-                    let block =
-                        Block { mcs: grant.mcs, size, content, soft: SoftBits::default(), transmissions: 1 };
+                    let block = Block {
+                        mcs: grant.mcs,
+                        rank: 1,
+                        size,
+                        content,
+                        soft: SoftBits::default(),
+                        transmissions: 1,
+                    };
                     (block, elements)
                 }
             };

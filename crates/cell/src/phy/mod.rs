@@ -6,6 +6,7 @@ pub mod bit_channel;
 pub mod error_model;
 pub mod fading;
 pub mod link_budget;
+pub mod mimo;
 pub mod nr;
 pub mod propagation;
 pub mod shadowing;
@@ -93,21 +94,30 @@ pub enum Sinr<'a> {
     Flat(Db),
     /// Groups of blocks, each with its own ratio.
     Groups(&'a [(Db, Prbs)]),
+    /// The same on several layers, each with this gain.
+    Layers(&'a [(Db, Prbs)], &'a [Db]),
 }
 
 impl Sinr<'_> {
-    /// The mean of a function of the ratio over all resource blocks; zero without blocks.
+    /// The mean of a function of the ratio over all resource blocks and layers; zero without blocks.
     pub fn mean(&self, of: impl Fn(Db) -> f64) -> f64 {
         match self {
             Sinr::Flat(sinr) => of(*sinr),
-            Sinr::Groups(groups) => {
-                let (sum, blocks) = groups.iter().fold((0.0, 0.0), |(sum, blocks), (sinr, prbs)| {
-                    (sum + f64::from(prbs.0) * of(*sinr), blocks + f64::from(prbs.0))
-                });
-                if blocks > 0.0 { sum / blocks } else { 0.0 }
+            Sinr::Groups(groups) => mean(groups, of),
+            Sinr::Layers(groups, gains) => {
+                let layer = |gain: &Db| mean(groups, |sinr| of(sinr + *gain));
+                gains.iter().map(layer).sum::<f64>() / gains.len() as f64
             }
         }
     }
+}
+
+/// The mean of a function of the ratio over the blocks of all groups; zero without blocks.
+fn mean(groups: &[(Db, Prbs)], of: impl Fn(Db) -> f64) -> f64 {
+    let (sum, blocks) = groups.iter().fold((0.0, 0.0), |(sum, blocks), (sinr, prbs)| {
+        (sum + f64::from(prbs.0) * of(*sinr), blocks + f64::from(prbs.0))
+    });
+    if blocks > 0.0 { sum / blocks } else { 0.0 }
 }
 
 /// The probability that PCFICH and PDCCH are not decoded.
@@ -151,5 +161,7 @@ mod tests {
         assert_eq!(Sinr::Groups(&groups).mean(|sinr| sinr.0), 1.25);
         assert_eq!(Sinr::Groups(&[]).mean(|sinr| sinr.0), 0.0);
         assert_eq!(Sinr::Flat(Db(7.0)).mean(|sinr| sinr.0), 7.0);
+        // 1.25 on one layer and 3.25 on the other
+        assert_eq!(Sinr::Layers(&groups, &[Db(0.0), Db(2.0)]).mean(|sinr| sinr.0), 2.25);
     }
 }

@@ -195,7 +195,7 @@ impl LinkFading {
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
             downlink: direction("downlink fading", carrier.downlink_frequency),
-            uplink: direction("uplink fading", carrier.uplink_frequency),
+            uplink: direction("uplink fading", setup.uplink_frequency()),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
             by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],

@@ -260,7 +260,7 @@ impl Gains {
                 .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
             cells: setup.cells.iter().map(|site| Mast::new(site, access.prbs)).collect(),
             downlink_frequency: setup.carrier.downlink_frequency,
-            uplink_frequency: setup.carrier.uplink_frequency,
+            uplink_frequency: setup.uplink_frequency(),
             threshold: setup.radio.neighbours(cells),
             most: setup.radio.most_neighbours(cells),
         };

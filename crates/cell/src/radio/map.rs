@@ -79,11 +79,8 @@ impl RadioMap {
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(received[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
-                let link = LinkGeometry {
-                    a: mast.site.position,
-                    b: here,
-                    frequency: setup.carrier.uplink_frequency,
-                };
+                let link =
+                    LinkGeometry { a: mast.site.position, b: here, frequency: setup.uplink_frequency() };
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);

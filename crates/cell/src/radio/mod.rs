@@ -10,6 +10,7 @@
 mod decoder;
 mod fading;
 mod gains;
+mod layered;
 mod map;
 mod on_air;
 mod receivers;
@@ -47,7 +48,12 @@ pub(crate) struct Radio {
     rbgs: u8,
     /// PRBs that the last RBG lacks.
     beyond: u16,
-    amc: Box<dyn Amc>,
+    /// Link adaptation by rank.
+    amc: Vec<Box<dyn Amc>>,
+    /// Efficiency of each CQI on one layer.
+    efficiencies: [f64; Cqi::MAX.0 as usize + 1],
+    /// Gains of the layers by rank; empty: one antenna at each end.
+    layers: Vec<Vec<Db>>,
     errors: Arc<dyn ErrorModel>,
     gains: Gains,
     /// `None`: channels are flat, and change only when UEs move.
@@ -74,8 +80,8 @@ pub(crate) struct Air<'a> {
 /// Fading channels.
 struct Faded {
     scattering: Scattering,
-    /// SINR threshold of each CQI in an RBG.
-    steps: Steps,
+    /// SINR threshold of each CQI in an RBG, by rank.
+    steps: Vec<Steps>,
 }
 
 /// What depends on the positions of some UEs, and changes independently of those of the others.
@@ -115,9 +121,11 @@ impl Radio {
         let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
         let receiver = setup.radio.receiver();
         let gains = Gains::new(setup, access);
-        let amc = setup.radio.amc.build(&receiver, access);
-        let fading = Scattering::of(setup, access)
-            .map(|scattering| Faded { scattering, steps: Steps::new(&*amc, Prbs(rbg_prbs)) });
+        let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
+        let fading = Scattering::of(setup, access).map(|scattering| Faded {
+            scattering,
+            steps: amc.iter().map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect(),
+        });
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
         let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
@@ -127,6 +135,8 @@ impl Radio {
             rbgs,
             beyond: (u16::from(rbgs) * rbg_prbs).saturating_sub(prbs.0),
             amc,
+            efficiencies: std::array::from_fn(|cqi| access.cqi_efficiency(Cqi(cqi as u8))),
+            layers: access.layers.clone(),
             errors,
             serving: (0..setup.ues.len()).map(strongest).collect(),
             on_air,
@@ -304,7 +314,30 @@ impl Radio {
     pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
         let signal = self.gains.link(ue, self.serving[ue].0).received;
         let sinr = Db::from_linear(signal / self.gains.ue_noise(ue));
-        (sinr, self.amc.cqi(Sinr::Flat(sinr), self.prbs))
+        (sinr, self.rank(Sinr::Flat(sinr), self.prbs).1)
+    }
+
+    /// Link adaptation of blocks with this many layers.
+    fn amc(&self, rank: u8) -> &dyn Amc {
+        &*self.amc[usize::from(rank) - 1]
+    }
+
+    /// The rank with the highest efficiency over these resource blocks, the lowest of several, and its CQI.
+    fn rank(&self, sinr: Sinr, blocks: Prbs) -> (u8, Cqi) {
+        let [only] = &self.amc[..] else {
+            let efficiency =
+                |(rank, cqi): &(u8, Cqi)| f64::from(*rank) * self.efficiencies[usize::from(cqi.0)];
+            let reports = (1..).zip(&self.amc).map(|(rank, amc)| (rank, amc.cqi(sinr, blocks)));
+            let better = |best, next| if efficiency(&next) > efficiency(&best) { next } else { best };
+            return reports.reduce(better).expect("there is a layer");
+        };
+        (1, only.cqi(sinr, blocks))
+    }
+
+    /// SINR of each layer of a downlink block over that of one antenna at each end; none: there is one antenna at each
+    /// end.
+    fn layers(&self, rank: u8) -> &[Db] {
+        self.layers.get(usize::from(rank) - 1).map_or(&[], Vec::as_slice)
     }
 
     /// Starts the uplink of the TTI on air: no UE sends yet.

@@ -75,7 +75,7 @@ impl Receivers {
         block: &mut Block,
     ) -> f64 {
         self.measure_block(radio, ue as usize, serving, rbgs);
-        self.decoder.decode(&self.runs, block)
+        self.decoder.decode(&self.runs, radio.layers(block.rank), block)
     }
 
     fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
@@ -258,9 +258,10 @@ impl Receivers {
         let (Some(links), Some(Faded { steps, .. })) = (&self.fading, &radio.fading) else {
             unreachable!("called for fading channels only")
         };
-        let wideband = radio.amc.cqi(Sinr::Groups(&runs), prbs);
+        let (rank, wideband) = radio.rank(Sinr::Groups(&runs), prbs);
+        let steps = &steps[usize::from(rank) - 1];
         let groups = links.sinrs()[..runs.len() - 1].chunks(width).map(|prbs| steps.cqi(effective(prbs)));
-        let state = ChannelState::new(wideband, groups);
+        let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
         self.runs = runs;
         (state, mean)
     }
@@ -281,16 +282,18 @@ impl Receivers {
         let mean = Db::from_linear(sum / f64::from(radio.rbgs));
         let beyond = radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs);
         let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
-        let group_cqi = |sinr: Db| radio.amc.cqi(Sinr::Flat(sinr), Prbs(radio.rbg_prbs));
+        let group_cqi = |rank: u8, sinr: Db| radio.amc(rank).cqi(Sinr::Flat(sinr), Prbs(radio.rbg_prbs));
         let report = if flat {
-            let wideband = radio.amc.cqi(Sinr::Flat(runs[0].0), radio.prbs);
-            ChannelState::new(wideband, std::iter::repeat_n(group_cqi(runs[0].0), radio.rbgs.into()))
+            let (rank, wideband) = radio.rank(Sinr::Flat(runs[0].0), radio.prbs);
+            let groups = std::iter::repeat_n(group_cqi(rank, runs[0].0), radio.rbgs.into());
+            ChannelState { rank, ..ChannelState::new(wideband, groups) }
         } else {
             if beyond > 0 {
                 runs.push((mean, Prbs(beyond)));
             }
-            let wideband = radio.amc.cqi(Sinr::Groups(&runs), radio.prbs);
-            ChannelState::new(wideband, runs[..radio.rbgs.into()].iter().map(|(sinr, _)| group_cqi(*sinr)))
+            let (rank, wideband) = radio.rank(Sinr::Groups(&runs), radio.prbs);
+            let groups = runs[..radio.rbgs.into()].iter().map(|(sinr, _)| group_cqi(rank, *sinr));
+            ChannelState { rank, ..ChannelState::new(wideband, groups) }
         };
         self.runs = runs;
         (report, mean)
@@ -317,7 +320,7 @@ impl Receivers {
         block: &mut Block,
     ) -> f64 {
         self.measure_uplink(radio, &radio.uplink, cell, signal);
-        self.decoder.decode(&self.runs, block)
+        self.decoder.decode(&self.runs, &[], block)
     }
 
     /// The SINR of a UE's sounding signal, which covers the carrier evenly.

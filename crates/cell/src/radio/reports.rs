@@ -36,6 +36,7 @@ struct Last {
 #[derive(Clone, Copy)]
 struct Measured {
     ue: u32,
+    rank: u8,
     wideband: Cqi,
     flat: Option<Cqi>,
     version: u64,
@@ -43,13 +44,15 @@ struct Measured {
 }
 
 const EMPTY: Measured =
-    Measured { ue: u32::MAX, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
+    Measured { ue: u32::MAX, rank: 1, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
 
 /// A cached report.
 #[derive(Clone, Copy)]
 pub(crate) struct Report {
     /// Index of the report among those of its cell.
     pub index: u32,
+    /// Layers of a block.
+    pub rank: u8,
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
     /// CQI for a block in an RBG, if it is the same in all of them.
@@ -134,9 +137,9 @@ impl Reports {
     #[inline]
     pub fn find(&self, place: usize, slot: u16, ue: u32, version: u64) -> Option<Report> {
         let index = place * self.slots + slot as usize;
-        let Measured { wideband, flat, .. } = self.measured[index];
+        let Measured { rank, wideband, flat, .. } = self.measured[index];
         let is_known = self.measured[index].ue == ue && self.measured[index].version == version;
-        is_known.then_some(Report { index: index as u32, wideband, flat })
+        is_known.then_some(Report { index: index as u32, rank, wideband, flat })
     }
 
     /// Stores a UE's report for a pattern.
@@ -148,10 +151,10 @@ impl Reports {
         (state, sinr): (ChannelState, Db),
     ) -> Report {
         let index = place * self.slots + slot as usize;
-        let ChannelState { wideband, flat, .. } = state;
+        let ChannelState { rank, wideband, flat, .. } = state;
         self.states[index] = state;
-        self.measured[index] = Measured { ue, wideband, flat, version, sinr };
-        Report { index: index as u32, wideband, flat }
+        self.measured[index] = Measured { ue, rank, wideband, flat, version, sinr };
+        Report { index: index as u32, rank, wideband, flat }
     }
 
     /// All reports, by index.

@@ -74,7 +74,7 @@ impl Bet {
             let ue = &ues.users[user.place];
             user.groups += 1;
             grants.give(ue.slot, Rbgs::one(group));
-            user.average = self.averages.after(ue.slot, self.grid.block(ue.wideband, user.groups));
+            user.average = self.averages.after(ue.slot, self.grid.block(ue, ue.wideband, user.groups));
         }
     }
 }

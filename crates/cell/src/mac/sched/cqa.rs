@@ -112,7 +112,7 @@ impl Cqa {
             * match self.params.metric {
                 ChannelMetric::FrequencyFading => f64::from(cqi.0) / user.cqis,
                 ChannelMetric::ProportionalFair => {
-                    self.grid.rate_by_cqi[usize::from(cqi.0)] / self.averages.of(user.ue.slot)
+                    user.ue.rate(&self.grid.rate_by_cqi, cqi) / self.averages.of(user.ue.slot)
                 }
             }
     }
@@ -145,7 +145,7 @@ impl Cqa {
 
     /// Whether 1.1 times a UE's grant covers its backlog.
     fn is_satisfied(&self, user: &Contender, ues: Candidates<'_>) -> bool {
-        let block = self.grid.block(ues.lowest(&user.ue, user.granted), user.granted.count());
+        let block = self.grid.block(&user.ue, ues.lowest(&user.ue, user.granted), user.granted.count());
         !user.granted.is_empty() && 10 * user.ue.queue.0 <= 11 * block.0
     }
 }
@@ -275,7 +275,7 @@ mod tests {
                 let chosen = members[best];
                 given[usize::from(chosen.slot)] += 1;
                 group += 1;
-                let block = grid.block(chosen.wideband, given[usize::from(chosen.slot)]);
+                let block = grid.block(chosen, chosen.wideband, given[usize::from(chosen.slot)]);
                 if block.0 * 11 >= chosen.queue.0 * 10 {
                     members.remove(best);
                 }

@@ -12,7 +12,6 @@ use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::phy::{Cqi, Prbs};
 use airwnd_catalog::{Choice, family};
-use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 use std::sync::Arc;
 
@@ -91,17 +90,22 @@ pub struct Grid {
     pub rbgs: u8,
     /// PRBs per RBG.
     pub rbg_prbs: Prbs,
-    /// Rate of one RBG in bytes per second, by CQI 0 to 15 (zero at CQI 0).
+    /// Rate of one RBG on one layer in bytes per second, by CQI 0 to 15 (zero at CQI 0).
     pub rate_by_cqi: [f64; 16],
 }
 
 impl Grid {
-    /// Transport block size over this number of RBGs at a CQI; zero if out of range.
-    pub fn block(&self, cqi: Cqi, groups: u32) -> Bytes {
+    /// Transport block size of a UE over this number of RBGs at a CQI; zero if out of range.
+    pub fn block(&self, ue: &UeView, cqi: Cqi, groups: u32) -> Bytes {
+        self.block_on(ue.rank, cqi, groups)
+    }
+
+    /// The same on this many layers.
+    pub(crate) fn block_on(&self, rank: u8, cqi: Cqi, groups: u32) -> Bytes {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
         }
-        self.access.block(Direction::Down, self.access.mcs_of(cqi), self.access.prbs_of(groups))
+        self.access.block_in((rank, 0), self.access.mcs_of(cqi), self.access.prbs_of(groups))
     }
 }
 
@@ -140,6 +144,8 @@ pub enum Ties {
 /// Channel report of a UE.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChannelState {
+    /// Layers of a block: the rank indicator.
+    pub rank: u8,
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
     /// CQI for a block in an RBG, if it is the same in all of them.
@@ -158,7 +164,7 @@ impl ChannelState {
             count += 1;
         }
         let flat = subband[..count].iter().all(|cqi| *cqi == subband[0]).then_some(subband[0]);
-        ChannelState { wideband, flat, subband }
+        ChannelState { rank: 1, wideband, flat, subband }
     }
 }
 
@@ -173,10 +179,20 @@ pub struct UeView {
     pub(crate) report: u32,
     /// Slot of the UE in the cell, ascending with the RNTI.
     pub slot: u16,
+    /// Layers of its blocks.
+    pub rank: u8,
     /// CQI for a block over the whole carrier.
     pub wideband: Cqi,
     /// CQI for a block in an RBG, if it is the same in all of them.
     pub flat: Option<Cqi>,
+}
+
+impl UeView {
+    /// The rate of one RBG, from the rates by CQI of one layer.
+    #[inline]
+    pub(crate) fn rate(&self, by_cqi: &[f64; 16], cqi: Cqi) -> f64 {
+        f64::from(self.rank) * by_cqi[usize::from(cqi.0)]
+    }
 }
 
 /// The schedulable UEs, ascending by slot, with their channel reports.
@@ -286,7 +302,7 @@ pub(crate) mod tests {
             rbg_prbs: Prbs(2),
             rate_by_cqi: [0.0; 16],
         };
-        grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block(Cqi(cqi as u8), 1).0 as f64 * 1000.0);
+        grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block_on(1, Cqi(cqi as u8), 1).0 as f64 * 1000.0);
         grid
     }
 
@@ -308,6 +324,7 @@ pub(crate) mod tests {
             head_of_line: Span::ZERO,
             report: 0,
             slot,
+            rank: 1,
             wideband: Cqi(wideband),
             flat: Some(Cqi(subband)),
         }
@@ -373,7 +390,7 @@ pub(crate) mod tests {
                     LinkAdaptation::Wideband => view.wideband,
                     LinkAdaptation::LowestSubband => ues.lowest(view, rbgs),
                 };
-                let block = grid.block(cqi, rbgs.count());
+                let block = grid.block(view, cqi, rbgs.count());
                 sent.blocks[slot as usize] += 1;
                 sent.bytes[slot as usize] += block.0;
                 served.push((slot, block));
@@ -426,7 +443,7 @@ pub(crate) mod tests {
         let sent = saturate_with(scheduler(r#""kind": "pf", "window": 2000.0"#), &S2, 50_000);
         let grid = grid();
         let shares = sent.blocks.iter().zip(S2).map(|(blocks, (_, cqi))| {
-            let block = |groups| grid.block(Cqi(cqi), groups).0;
+            let block = |groups| grid.block_on(1, Cqi(cqi), groups).0;
             1000 * blocks * block(7) / (7 * block(1))
         });
         assert!(alike(&shares.collect::<Vec<_>>(), 0.003), "{sent:?}");
@@ -484,6 +501,29 @@ pub(crate) mod tests {
         // 7 RBGs for 4 UEs: one each, 3 stay unused
         let blocks = saturate(scheduler("rr"), &[(15, 15); 4], 100);
         assert_eq!(blocks, [100; 4]);
+    }
+
+    #[test]
+    fn round_robin_gives_the_remainder_in_turn() {
+        // 7 RBGs for 4 UEs: three get two, one gets one; 7 for 3; fewer RBGs than UEs
+        for (ues, ttis) in [(4, 400), (3, 300), (7, 70), (10, 1000)] {
+            let in_turn = scheduler(r#""kind": "rr", "remainder": "in-turn""#);
+            let sent = saturate_with(in_turn, &vec![(15, 15); ues], ttis);
+            assert!(alike(&sent.blocks, 1e-9) && alike(&sent.bytes, 1e-9), "{sent:?}");
+        }
+        let users = [0, 1, 2, 3].map(|slot| user(slot, 15, 15));
+        let mut scheduler = scheduler(r#""kind": "rr", "remainder": "in-turn""#);
+        users.iter().for_each(|user| scheduler.admit(user.slot, &Bearer::default()));
+        let mut counts = Vec::new();
+        for tti in 0..4 {
+            let mut grants = Grants::default();
+            let ues = Candidates { users: &users, reports: &[] };
+            scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
+            let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
+            given.sort_unstable();
+            counts.push(given.iter().map(|(_, count)| *count).collect::<Vec<_>>());
+        }
+        assert_eq!(counts, [[2, 2, 2, 1], [1, 2, 2, 2], [2, 1, 2, 2], [2, 2, 1, 2]]);
     }
 
     #[test]

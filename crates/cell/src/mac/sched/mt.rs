@@ -42,8 +42,8 @@ pub struct Rate {
 }
 
 impl Metric for Rate {
-    fn of(&self, _ue: &UeView, cqi: Cqi) -> f64 {
-        self.by_cqi[cqi.0 as usize]
+    fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
+        ue.rate(&self.by_cqi, cqi)
     }
 }
 

@@ -58,6 +58,6 @@ impl Metric for RelativeRate {
     }
 
     fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
-        self.rate_by_cqi[cqi.0 as usize] / self.averages.of(ue.slot)
+        ue.rate(&self.rate_by_cqi, cqi) / self.averages.of(ue.slot)
     }
 }

@@ -123,7 +123,7 @@ impl Pss {
     fn rank(&self, ue: &UeView) -> Rank {
         let average = self.averages.of(ue.slot);
         let below_target = average < self.targets[ue.slot as usize];
-        let rate = self.rate_by_cqi[ue.wideband.0 as usize];
+        let rate = ue.rate(&self.rate_by_cqi, ue.wideband);
         let metric = if below_target { 1.0 / average } else { rate / average };
         rank(below_target, metric, ue.slot)
     }
@@ -175,7 +175,7 @@ impl Scheduler for Pss {
         best_per_group_of(selected, free, ues.reports, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
-                    self.rate_by_cqi[cqi.0 as usize] / self.scheduled_averages.of(ue.slot)
+                    ue.rate(&self.rate_by_cqi, cqi) / self.scheduled_averages.of(ue.slot)
                 }
                 // ns-3 keeps the sum in eight bits and turns a metric of zero into one; both favour UEs with the worst
                 // channels.

@@ -2,28 +2,44 @@
 
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView};
 use crate::bearer::Bearer;
-use airwnd_catalog::Params;
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::Tti;
 
 /// Round robin: each UE in turn gets an equal number of RBGs, independent of channel quality.
 ///
-/// Each UE with data gets floor(free RBGs / UEs), at least one; the remainder of the division stays unused. If the RBGs
-/// run out, the next TTI starts after the last UE served. If they suffice for all UEs, the start moves by one slot per
-/// TTI. The MCS follows the wideband CQI.
+/// Each UE with data gets floor(free RBGs / UEs), at least one. `remainder` states who gets the remainder of the
+/// division. If the RBGs run out, the next TTI starts after the last UE served. If they suffice for all UEs, the start
+/// moves by one slot per TTI. The MCS follows the wideband CQI.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "ns-3 rr-ff-mac-scheduler.cc")]
-pub struct Params {}
+#[params(source = "ns-3 rr-ff-mac-scheduler.cc; 5G-LENA nr-mac-scheduler-ofdma.cc")]
+pub struct Params {
+    /// Use of the RBGs that the division leaves over.
+    #[param(default = Remainder::Unused, unit = "word", source = "ns-3 rr-ff-mac-scheduler.cc")]
+    pub remainder: Remainder,
+}
+
+/// RBGs that cannot be divided equally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Remainder {
+    /// They stay unused, as in ns-3 LENA.
+    #[word = "unused"]
+    Unused,
+    /// One more for each of the first UEs of the TTI, which are others in each TTI.
+    #[word = "in-turn"]
+    InTurn,
+}
 
 /// The round-robin scheduler.
 pub struct Rr {
+    remainder: Remainder,
     slots: u16,
     cursor: Option<u16>,
 }
 
 impl Rr {
     /// A scheduler without UEs.
-    pub fn new(_params: Params, _grid: &Grid) -> Self {
-        Rr { slots: 0, cursor: None }
+    pub fn new(params: Params, _grid: &Grid) -> Self {
+        Rr { remainder: params.remainder, slots: 0, cursor: None }
     }
 }
 
@@ -40,17 +56,26 @@ impl Scheduler for Rr {
             return;
         }
         let share = (free.count() / eligible).max(1);
+        let mut over = match self.remainder {
+            Remainder::Unused => 0,
+            Remainder::InTurn => free.count().saturating_sub(share * eligible),
+        };
         let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.slots);
         self.cursor = Some(start);
         let turn = users.partition_point(|ue| ue.slot < start);
         let mut rest = free;
         for ue in users[turn..].iter().chain(&users[..turn]).filter(served) {
-            for index in rest.iter().take(share as usize) {
+            let more = over.min(1);
+            over -= more;
+            for index in rest.iter().take((share + more) as usize) {
                 grants.give(ue.slot, Rbgs::one(index));
                 rest = rest.without(Rbgs::one(index));
             }
             if rest.is_empty() {
-                self.cursor = Some(ue.slot);
+                // If all UEs had their turn, those that get one more would otherwise be the same in each TTI.
+                if self.remainder == Remainder::Unused || free.count() < eligible {
+                    self.cursor = Some(ue.slot);
+                }
                 break;
             }
         }

@@ -177,7 +177,7 @@ impl Tbfq {
                 break;
             };
             let more = taken.union(Rbgs::one(best));
-            let larger = self.grid.block(ues.lowest(ue, more), more.count());
+            let larger = self.grid.block(ue, ues.lowest(ue, more), more.count());
             if larger.0 > budget {
                 break;
             }

@@ -1,0 +1,42 @@
+//! Link adaptation of blocks on several layers.
+
+use crate::access::Access;
+use crate::phy::amc::{self, Amc};
+use crate::phy::error_model::ErrorModel;
+use crate::phy::{Cqi, Prbs, Sinr};
+use airwnd_units::Db;
+use std::sync::Arc;
+
+/// Link adaptation by rank, from one layer on.
+pub(super) fn by_rank(
+    spec: &amc::Spec,
+    receiver: &Arc<dyn ErrorModel>,
+    access: &Arc<Access>,
+) -> Vec<Box<dyn Amc>> {
+    if access.layers.is_empty() {
+        return vec![spec.build(receiver, access)];
+    }
+    let of = |(rank, gains): (u8, &Vec<Db>)| -> Box<dyn Amc> {
+        let amc = spec.build(receiver, &Arc::new(access.of_rank(rank)));
+        Box::new(Layered { amc, gains: gains.clone() })
+    };
+    (1..).zip(&access.layers).map(of).collect()
+}
+
+/// A rule for blocks on several layers, by the SINR of one antenna at each end.
+struct Layered {
+    /// The rule, for the block sizes of this rank.
+    amc: Box<dyn Amc>,
+    /// SINR of each layer over that of one antenna at each end.
+    gains: Vec<Db>,
+}
+
+impl Amc for Layered {
+    fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi {
+        match sinr {
+            Sinr::Flat(sinr) => self.amc.cqi(Sinr::Layers(&[(sinr, Prbs(1))], &self.gains), blocks),
+            Sinr::Groups(groups) => self.amc.cqi(Sinr::Layers(groups, &self.gains), blocks),
+            Sinr::Layers(..) => self.amc.cqi(sinr, blocks),
+        }
+    }
+}
