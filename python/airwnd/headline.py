@@ -63,8 +63,15 @@ def _carrier(scenario: Mapping[str, Any]) -> str:
         counted(cells, "cell") if cells == sites else f"{counted(cells, 'cell')} at {counted(sites, 'site')}"
     )
     down, up = (_value(carrier[f"{way}_frequency"]) for way in ("downlink", "uplink"))
+    access = radio["access"]
+    technology, place = "", f"{down} (down), {up} (up)"
+    if access["kind"] == "nr":
+        technology = "NR, "
+        pattern = access.get("pattern")
+        place = f"{down}, TDD {pattern}" if pattern else f"{place}, FDD"
+        place += f", numerology {access['numerology']}"
     channel = f"path loss {radio['propagation']['kind']}, fading {radio['fading']['kind']}"
-    return f"carrier {_value(carrier['bandwidth'])} at {down} (down), {up} (up); {where}; {channel}"
+    return f"{technology}carrier {_value(carrier['bandwidth'])} at {place}; {where}; {channel}"
 
 
 def _masts(rings: int) -> int:
