@@ -30,7 +30,8 @@ class Grid:
     slot_ms
         Duration of a slot in milliseconds: 1 for LTE, whose slots are TTIs.
     slots
-        Downlink and uplink symbols of the slots of a period; FDD: one slot with all symbols in both directions.
+        Downlink and uplink symbols of the slots of a period; FDD: one slot with all symbols in both
+        directions.
     pattern
         TDD pattern such as ``DDDSU``; ``None``: FDD.
     warmup_ms
