@@ -416,7 +416,7 @@ fn blocked_links_lose_their_power() {
     let delay =
         |outcome: &Outcome| outcome.flows().iter().map(|flow| flow.delay_ms.p95.unwrap()).fold(0.0, f64::max);
     println!("p95 of the delay {:.2} and {:.2} ms", delay(&free), delay(&outages));
-    assert!(delay(&free) < 5.0 && delay(&outages) > 100.0);
+    assert!(delay(&free) < 15.0 && delay(&outages) > 100.0);
 }
 
 /// N4: a frame and its echo, as a ping of `airwnd link` carries them, within 1 ms of 5G-LENA.
@@ -468,8 +468,9 @@ fn an_echo_crosses_an_idle_cell_twice() {
             live.advance(sent).unwrap();
             live.send(sent, frame(2 * number, Direction::Down));
             let mut now = sent;
-            while now < sent + Span::from_millis(20) {
-                now = live.next_event().map_or(sent + Span::from_millis(20), |next| next.max(now));
+            let end = sent + Span::from_millis(20);
+            while now < end {
+                now = live.next_event().map_or(end, |next| next.max(now).min(end));
                 live.advance(now).unwrap();
                 let exits: Vec<_> = live.exits().collect();
                 for exit in exits {
