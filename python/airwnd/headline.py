@@ -63,9 +63,15 @@ def _carrier(scenario: Mapping[str, Any]) -> str:
         counted(cells, "cell") if cells == sites else f"{counted(cells, 'cell')} at {counted(sites, 'site')}"
     )
     down, up = carrier["downlink_frequency"], carrier["uplink_frequency"]
-    at = f"{_value(down)} (down)" if up in (None, down) else f"{_value(down)} (down), {_value(up)} (up)"
+    place = f"{_value(down)} (down)" if up in (None, down) else f"{_value(down)} (down), {_value(up)} (up)"
+    access, technology = radio["access"], ""
+    if access["kind"] == "nr":
+        technology = "NR, "
+        pattern = access.get("pattern")
+        place = f"{_value(down)}, TDD {pattern}" if pattern else f"{place}, FDD"
+        place += f", numerology {access['numerology']}"
     channel = f"path loss {radio['propagation']['kind']}, fading {radio['fading']['kind']}"
-    return f"carrier {_value(carrier['bandwidth'])} at {at}; {where}; {channel}"
+    return f"{technology}carrier {_value(carrier['bandwidth'])} at {place}; {where}; {channel}"
 
 
 def _masts(rings: int) -> int:

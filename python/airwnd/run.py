@@ -131,7 +131,9 @@ class Run(RunData):
     def plot_prbs(
         self, cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
     ) -> "Axes":
-        """Draw the PRB allocation of a cell in each TTI: new data, retransmissions, failures.
+        """Draw the downlink PRB allocation of a cell in each slot: new data, retransmissions, failures.
+
+        A slot is a TTI in LTE. In TDD, uplink and guard periods are shaded in windows of up to 200 slots.
 
         Parameters
         ----------

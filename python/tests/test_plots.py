@@ -10,6 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection, PathCollection
 from matplotlib.colors import to_hex
+from matplotlib.patches import Rectangle
 
 from airwnd import InputError, RadioMap, Run, Scenario, style
 from airwnd.plots.prbs import stretches
@@ -311,6 +312,57 @@ def test_rbgs_have_the_size_for_the_carrier(small: Scenario, bandwidth: str, gro
     area = sum(top - bottom for _, bottom, top, _ in drawn)
     whole = {"1.4MHz": 6, "3MHz": 15, "5MHz": 25, "10MHz": 50, "15MHz": 75, "20MHz": 100}[bandwidth]
     assert area / whole / 200 == pytest.approx(run.cells["downlink_prb_use"][0], rel=1e-9)
+
+
+NR = """\
+name = "tdd"
+duration = "300ms"
+carrier = { bandwidth = "40MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz" }
+radio.access = { kind = "nr", numerology = 1, pattern = "DDDSU" }
+[[site]]
+[[ue]]
+count = 4
+placement = { kind = "disc", radius = "200m" }
+[[flow]]
+"""
+
+
+@pytest.mark.parametrize("warmup", ["500ms", "501ms", "500.5ms"])
+def test_slots_of_tdd_have_their_direction(warmup: str) -> None:
+    run = Scenario.from_toml(f'warmup = "{warmup}"\n{NR}').run(allocations=("250ms", "300ms"))
+    axes = run.plot_prbs(window_s=(0.25, 0.3))
+    offset = float(warmup.removesuffix("ms"))
+    boxes = [
+        path.get_extents()
+        for each in axes.collections
+        if isinstance(each, PatchCollection)
+        for path in each.get_paths()
+    ]
+    assert boxes
+    kinds = set()
+    for box in boxes:
+        place = round((box.x0 + offset) / 0.5) % 5
+        # Ten of fourteen symbols of the special slot are downlink; its last RBG ends with the carrier.
+        assert box.width == pytest.approx(0.5 if place < 3 else 0.5 * 10 / 14)
+        assert box.y1 <= 106
+        kinds.add(place)
+    assert kinds == {0, 1, 2, 3}
+    assert max(box.y1 for box in boxes) == 106
+    shades = [
+        (patch.get_x(), patch.get_width(), to_hex(patch.get_facecolor()).upper())
+        for patch in axes.patches
+        if isinstance(patch, Rectangle)
+    ]
+    uplink = sum(width for _, width, colour in shades if colour == "#DDDDDD")
+    guard = sum(width for _, width, colour in shades if colour == "#F2F2F2")
+    # 20 periods of 2.5 ms, cut at both ends: uplink 16 symbols of 70, guard 2.
+    assert uplink == pytest.approx(50 * 16 / 70, abs=1.1)
+    assert guard == pytest.approx(50 * 2 / 70, abs=0.1)
+    for box in boxes:
+        middle = (box.x0 + box.x1) / 2
+        assert not any(left < middle < left + width for left, width, _ in shades)
+    assert axes.get_title("left") == "Cell 0, downlink; NR, 106 PRBs, slots of 0.5 ms, TDD DDDSU"
+    assert {"uplink", "guard period"} <= set(labels(axes))
 
 
 def test_missing_allocations_are_an_error(sites: Scenario, run: Run) -> None:

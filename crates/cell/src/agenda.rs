@@ -89,6 +89,9 @@ pub(crate) struct Agenda {
     movers: Vec<(u32, Box<dyn Mobility>)>,
     /// Their positions at the last update.
     moves: Vec<(u32, Position)>,
+    /// Whether links can be blocked, and the UEs of which one has changed at the last update.
+    has_blockage: bool,
+    blocked: Vec<u32>,
     /// All UEs; empty if no UE can change cells.
     roamers: Vec<Roamer>,
     /// Weight of a new measurement in the layer-3 filter.
@@ -155,13 +158,15 @@ impl Agenda {
             queue: EventQueue::with_capacity(4 * setup.ues.len() + 4),
             movers: (0..).zip(&setup.ues).filter_map(trajectory).collect(),
             moves: Vec::new(),
+            has_blockage: setup.radio.blockage.is_some(),
+            blocked: Vec::with_capacity(setup.ues.len()),
             roamers: roamers.collect(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             unchecked: (0..0, Time::ZERO),
             notices: Vec::with_capacity(16),
             settings,
         };
-        if !agenda.movers.is_empty() || agenda.settings.link_failure.is_some() {
+        if !agenda.movers.is_empty() || agenda.has_blockage || agenda.settings.link_failure.is_some() {
             agenda.queue.schedule(Time::ZERO + agenda.position_period, Due::Place);
         }
         if agenda.roamers.iter().any(|roamer| roamer.measurements.watches() > 0) {
@@ -225,12 +230,18 @@ impl Agenda {
     /// Updates the channels to the positions of moving UEs.
     fn follow_ues(&mut self, now: Time, radio: &mut Radio, crew: &Crew) {
         self.queue.schedule(now + self.position_period, Due::Place);
-        let Agenda { movers, roamers, moves, .. } = self;
+        let Agenda { movers, roamers, moves, blocked, .. } = self;
         moves.clear();
         moves.extend(movers.iter_mut().map(|(number, path)| {
             let [x, y] = path.position(now);
             (*number, Position { x, y, ..radio.position(*number as usize) })
         }));
+        if self.has_blockage {
+            radio.block(now, blocked);
+            let at_rest = |ue: &&u32| movers.binary_search_by_key(*ue, |(number, _)| *number).is_err();
+            moves.extend(blocked.iter().filter(at_rest).map(|ue| (*ue, radio.position(*ue as usize))));
+            moves.sort_unstable_by_key(|(ue, _)| *ue);
+        }
         radio.place_all(now, moves, crew);
         let radio = &*radio;
         crew.each_numbered(roamers, |number, roamer| {

@@ -16,6 +16,9 @@ pub enum Bandwidth {
     /// 25 PRBs in LTE.
     #[word = "5MHz"]
     Mhz5,
+    /// NR only.
+    #[word = "7MHz"]
+    Mhz7,
     /// 50 PRBs in LTE.
     #[word = "10MHz"]
     Mhz10,
@@ -86,6 +89,7 @@ impl Bandwidth {
             Bandwidth::Mhz1p4 => return None,
             Bandwidth::Mhz3 => 3,
             Bandwidth::Mhz5 => 5,
+            Bandwidth::Mhz7 => 7,
             Bandwidth::Mhz10 => 10,
             Bandwidth::Mhz15 => 15,
             Bandwidth::Mhz20 => 20,

@@ -10,7 +10,7 @@ use crate::mac::{outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
-use crate::phy::{Position, amc, antenna, error_model, fading, propagation, shadowing};
+use crate::phy::{Position, amc, antenna, blockage, error_model, fading, propagation, shadowing};
 use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
@@ -33,6 +33,9 @@ pub struct Radio {
     /// Log-normal shadowing of each link.
     #[param(default = Some(shadowing::Params::default()), unit = "1", source = "TR 36.942 §4.5.2")]
     pub shadowing: Option<shadowing::Params>,
+    /// Blockage of links by people and vehicles, as at frequencies of FR2; `none`: no link is blocked.
+    #[param(default = None, unit = "1", source = "a choice: carriers below 6 GHz")]
+    pub blockage: Option<blockage::Params>,
     /// Small-scale fading of each link.
     #[param(default = fading::Spec::Epa(Default::default()))]
     #[param(unit = "1", source = "TS 36.104 Annex B.2: a pedestrian")]
@@ -45,7 +48,7 @@ pub struct Radio {
     #[param(default = error_model::Spec::MutualInformation(Default::default()))]
     #[param(unit = "1", source = "ns-3 LteSpectrumPhy default")]
     pub error_model: error_model::Spec,
-    /// Period of updates of the channel of moving UEs.
+    /// Period of updates of the channel of moving UEs and of blockage.
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "20 cm at 20 m/s")]
     pub position_period: Span,

@@ -58,6 +58,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Carrier>("[carrier]"),
         SectionInfo::of::<RadioSettings>("[radio]"),
         SectionInfo::of::<phy::shadowing::Params>("[radio.shadowing]"),
+        SectionInfo::of::<phy::blockage::Params>("[radio.blockage]"),
         SectionInfo::of::<Mac>("[mac]"),
         SectionInfo::of::<mac::outer_loop::Params>("[mac.olla]"),
         SectionInfo::of::<mac::power_control::Params>("[mac.power_control]"),

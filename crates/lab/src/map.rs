@@ -3,13 +3,24 @@
 use crate::build;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
-use airwnd_catalog::Error;
+use airwnd_catalog::{Error, Node, Param};
+use airwnd_cell::access::{self, Grid};
 use airwnd_cell::phy::{Cqi, antenna};
-use airwnd_cell::{CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
+use airwnd_cell::{Carrier, CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
 use airwnd_units::{Metres, Span, Time};
 
 fn ues(ran: &Ran) -> impl Iterator<Item = UeId> {
     (0..ran.ues()).map(|ue| UeId(ue as u32))
+}
+
+/// Computes the resource grid of a carrier from the tables `carrier` and `radio.access` of a scenario.
+///
+/// # Errors
+/// One line for the first value that is not valid.
+pub fn resource_grid(carrier: &Node, access: &Node) -> Result<Grid, Error> {
+    let read = Carrier::read(carrier).map_err(|error| error.within("carrier"))?;
+    let access = access::Spec::read(access).map_err(|error| error.within("radio.access"))?;
+    access.grid(&read).map_err(|(key, message)| carrier.error(message).within(key).within("carrier"))
 }
 
 impl Scenario {

@@ -433,12 +433,12 @@ mbr = "1Mbps""#,
     (
         r#""5MHz""#,
         r#""0MHz""#,
-        ":6: carrier.bandwidth: unknown word `0MHz`; did you mean `90MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `10MHz`, `15MHz`, `20MHz`, `25MHz`, `30MHz`, `35MHz`, `40MHz`, `45MHz`, `50MHz`, `60MHz`, `70MHz`, `80MHz`, `90MHz`, `100MHz`, `200MHz`, `400MHz`",
+        ":6: carrier.bandwidth: unknown word `0MHz`; did you mean `90MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `7MHz`, `10MHz`, `15MHz`, `20MHz`, `25MHz`, `30MHz`, `35MHz`, `40MHz`, `45MHz`, `50MHz`, `60MHz`, `70MHz`, `80MHz`, `90MHz`, `100MHz`, `200MHz`, `400MHz`",
     ),
     (
         r#""5MHz""#,
         r#""7MHz""#,
-        ":6: carrier.bandwidth: unknown word `7MHz`; did you mean `70MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `10MHz`, `15MHz`, `20MHz`, `25MHz`, `30MHz`, `35MHz`, `40MHz`, `45MHz`, `50MHz`, `60MHz`, `70MHz`, `80MHz`, `90MHz`, `100MHz`, `200MHz`, `400MHz`",
+        ":6: carrier.bandwidth: unknown word `7MHz`; did you mean `70MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `7MHz`, `10MHz`, `15MHz`, `20MHz`, `25MHz`, `30MHz`, `35MHz`, `40MHz`, `45MHz`, `50MHz`, `60MHz`, `70MHz`, `80MHz`, `90MHz`, `100MHz`, `200MHz`, `400MHz`",
     ),
     (
         r#""ns3.44""#,
@@ -697,7 +697,14 @@ mac.scheduler"#,
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"nr\", numerology = 2}\ncarrier.bandwidth",
-        ":7: carrier.bandwidth: NR has no carrier of 5MHz with numerology 2 (60 kHz) in FR1",
+        ":7: carrier.bandwidth: NR has no carrier of 5MHz with numerology 2 (60 kHz) in FR1; allowed: 10MHz, 15MHz, \
+         20MHz, 25MHz, 30MHz, 35MHz, 40MHz, 45MHz, 50MHz, 60MHz, 70MHz, 80MHz, 90MHz, 100MHz",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", numerology = 3}\ncarrier.bandwidth",
+        ":7: carrier.bandwidth: NR has no carrier of 5MHz with numerology 3 (120 kHz) in FR1; FR1 does not have this \
+         numerology",
     ),
     (
         "carrier.bandwidth",
@@ -727,7 +734,7 @@ mac.scheduler"#,
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"nr\", numerology = 3, k2 = 2}\ncarrier.bandwidth",
-        ":6: radio.access.k2: a UE needs 3 slots to prepare a PUSCH, more than 2",
+        ":6: radio.access.k2: a UE needs 3 slots to prepare a PUSCH, found 2",
     ),
     (
         "carrier.bandwidth",

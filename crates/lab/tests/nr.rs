@@ -6,7 +6,9 @@ use crate::support::csv::rows;
 use airwnd_catalog::Node;
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::nr::tables::Table;
-use airwnd_lab::{Outcome, Scenario, run};
+use airwnd_kernel::{Codepoint, Direction};
+use airwnd_lab::{Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, run};
+use airwnd_units::{Bytes, Span};
 
 fn simulate(toml: &str) -> Outcome {
     let origin = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/nr.toml");
@@ -514,4 +516,122 @@ fn the_rank_follows_the_channel() {
     assert!(correlated[0] < 0.8 * four[0], "{correlated:?} {four:?}");
     // One layer has 12 dB of the array instead of 6 dB of the receiver.
     assert!(correlated[2] > 1.3 * four[2], "{correlated:?} {four:?}");
+}
+
+/// Blockage removes its loss from the SINR for its part of the time, of UEs at rest as well, and is off in the result of
+/// `none`: with a loss of zero the run is the same.
+#[test]
+fn blocked_links_lose_their_power() {
+    let outcome = |blockage: &str| {
+        simulate(&format!(
+            r#"
+            duration = "20s"
+            carrier = {{bandwidth = "100MHz", downlink_frequency = "28GHz", uplink_frequency = "28GHz"}}
+            [radio]
+            access = {{kind = "nr", numerology = 3, pattern = "DDDSU"}}
+            propagation = {{kind = "log-distance", exponent = 2.1, reference_loss = "61.4dB"}}
+            shadowing = "none"
+            fading = "none"
+            blockage = {blockage}
+            [[site]]
+            power = "35dBm"
+            [[ue]]
+            count = 8
+            placement = {{kind = "ring", radius = "100m"}}
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "2Mbps", packet = "1000B"}}
+            "#
+        ))
+    };
+    let part = |unblocked: &str, blocked: &str, loss: &str| {
+        outcome(&format!(r#"{{unblocked = "{unblocked}", blocked = "{blocked}", loss = "{loss}"}}"#))
+    };
+    let sinr = |outcome: &Outcome| {
+        let ues = outcome.ues();
+        ues.iter().map(|ue| ue.sinr_db.unwrap()).sum::<f64>() / ues.len() as f64
+    };
+    let free = outcome(r#""none""#);
+    let nothing = part("200ms", "200ms", "0dB");
+    assert_eq!(format!("{:?}", free.flows()), format!("{:?}", nothing.flows()));
+    // 8 UEs for 20 s with cycles of 0.4 s: 400 cycles, the part blocked has a standard error of 0.025.
+    let half = part("200ms", "200ms", "10dB");
+    println!("{:.2} dB, half of the time blocked {:.2} dB", sinr(&free), sinr(&half));
+    assert!((sinr(&free) - sinr(&half) - 5.0).abs() < 1.0, "{} {}", sinr(&free), sinr(&half));
+    let mostly = part("20ms", "100s", "10dB");
+    assert!((sinr(&free) - sinr(&mostly) - 10.0).abs() < 0.2, "{}", sinr(&mostly));
+    // Beyond what the lowest MCS bridges, packets wait for the end of the outage.
+    let outages = part("1s", "300ms", "45dB");
+    let delay =
+        |outcome: &Outcome| outcome.flows().iter().map(|flow| flow.delay_ms.p95.unwrap()).fold(0.0, f64::max);
+    println!("p95 of the delay {:.2} and {:.2} ms", delay(&free), delay(&outages));
+    assert!(delay(&free) < 15.0 && delay(&outages) > 100.0);
+}
+
+/// N4: a frame and its echo, as a ping of `airwnd link` carries them, within 1 ms of 5G-LENA.
+#[test]
+fn an_echo_crosses_an_idle_cell_twice() {
+    // numerology, TDD, mean in milliseconds
+    let theirs = [
+        (0, false, 12.5085),
+        (1, false, 6.33719),
+        (2, false, 3.22121),
+        (0, true, 14.2863),
+        (1, true, 7.37759),
+    ];
+    for (numerology, tdd, theirs) in theirs {
+        let duplex = if tdd {
+            r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#
+        } else {
+            "control_symbols = 2"
+        };
+        let toml = format!(
+            r#"
+            duration = "8s"
+            carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
+            core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
+            mac.request_period = "slot"
+            rlc.mode = "um"
+            [radio]
+            access = {{kind = "nr", numerology = {numerology}, k2 = 2, {duplex}}}
+            propagation = "friis"
+            shadowing = "none"
+            fading = "none"
+            [[site]]
+            power = "10dBm"
+            [[ue]]
+            placement = {{kind = "list", points = [["25m", "0m"]]}}
+            "#
+        );
+        let scenario = Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap();
+        let real = [RealUe { ue: 0, keeps_flows: false }];
+        let mut live = Live::new(&scenario, 1, &Records::default(), &real, None).unwrap();
+        let begin = live.begin();
+        live.advance(begin).unwrap();
+        let flow = live.open(begin, 0, Direction::Down, Protocol::Udp, ["a".into(), "b".into()]);
+        let frame =
+            |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
+        let mut echoes = Vec::new();
+        for number in 0..300 {
+            let sent = begin + Span(u64::from(number) * 20_130_000);
+            live.advance(sent).unwrap();
+            live.send(sent, frame(2 * number, Direction::Down));
+            let mut now = sent;
+            let end = sent + Span::from_millis(20);
+            while now < end {
+                now = live.next_event().map_or(end, |next| next.max(now).min(end));
+                live.advance(now).unwrap();
+                let exits: Vec<_> = live.exits().collect();
+                for exit in exits {
+                    match exit.direction {
+                        Direction::Down => live.send(now, frame(2 * number + 1, Direction::Up)),
+                        Direction::Up => echoes.push(exit.at.since(sent).as_secs() * 1e3),
+                    }
+                }
+            }
+        }
+        assert_eq!(echoes.len(), 300);
+        let ours = echoes.iter().sum::<f64>() / echoes.len() as f64;
+        println!("numerology {numerology}, TDD {tdd}: {ours:.3} / {theirs:.3} ms");
+        assert!((ours - theirs).abs() < 1.0, "numerology {numerology}, TDD {tdd}: {ours} {theirs}");
+    }
 }

@@ -373,6 +373,22 @@ fn schema() -> String {
     airwnd_lab::schema().to_string()
 }
 
+/// Returns the resource grid of a carrier as JSON, from the tables `carrier` and `radio.access` of a resolved scenario:
+/// PRBs, PRBs of an RBG, nanoseconds of a slot, and downlink and uplink symbols of the slots of a period.
+#[pyfunction]
+fn resource_grid(carrier: &str, access: &str) -> PyResult<String> {
+    let node = |text, origin| Node::from_json(text, origin).map_err(scenario_error);
+    let grid = airwnd_lab::resource_grid(&node(carrier, "carrier")?, &node(access, "radio.access")?);
+    let grid = grid.map_err(scenario_error)?;
+    Ok(json!({
+        "prbs": grid.prbs.0,
+        "rbg_prbs": grid.rbg_prbs.0,
+        "slot_ns": grid.slot.0,
+        "slots": grid.slots.iter().map(|slot| json!([slot.downlink, slot.uplink])).collect::<Value>(),
+    })
+    .to_string())
+}
+
 /// Parses a duration such as "10ms" to nanoseconds.
 #[pyfunction]
 fn parse_span(text: &str) -> PyResult<u64> {
@@ -407,8 +423,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, parse_bytes, parse_span, presets, schema, sections,
-        stacks, tables,
+        Interrupted, Scenario, ScenarioError, catalogue, parse_bytes, parse_span, presets, resource_grid,
+        schema, sections, stacks, tables,
     };
 
     /// Version of the project.

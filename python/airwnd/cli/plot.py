@@ -149,7 +149,7 @@ def prbs(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Draw the PRB allocation of each TTI in a time window.
+    """Draw the downlink PRB allocation of each slot (LTE: TTI) in a time window.
 
     FILE is a scenario to run. RUN is the folder of a run recorded with --allocations.
     """

@@ -1,4 +1,4 @@
-"""PRB allocations in each TTI."""
+"""PRB allocations in each slot: a TTI in LTE, 1 ms / 2^μ in NR."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,23 +7,21 @@ import polars as pl
 
 from airwnd import style
 from airwnd.errors import InputError
+from airwnd.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from matplotlib.axes import Axes
     from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Patch
 
     from airwnd.run_data import RunData
 
-# TS 36.101 Table 5.6-1.
-_PRBS = {"1.4MHz": 6, "3MHz": 15, "5MHz": 25, "10MHz": 50, "15MHz": 75, "20MHz": 100}
-# TS 36.213 Table 7.1.6.1-1: maximum number of PRBs of the carrier, and PRBs per RBG.
-_GROUPS = ((10, 1), (26, 2), (63, 3), (110, 4))
-
-_TTI_MS = 1.0
 _SIZE = (7.2, 3.3)
-_MOST_TTIS_WITH_GAPS = 200
+_MOST_SLOTS_WITH_GAPS = 200
+# Intervals of TDD without downlink: uplink, guard period.
+_UPLINK, _GUARD = "#DDDDDD", "#F2F2F2"
 _MOST_VECTORS = 5000
 _COLOURS_OF_MANY, _MOST_NUMBERS = "viridis", 30
 _RETRANSMISSION = "///////"
@@ -38,12 +36,11 @@ def plot_prbs(
         raise InputError('a run without allocations: run with allocations=("1s", "1.1s") or the like')
     if cell not in run.cells["cell"]:
         raise InputError(f"no cell {cell}; there are {run.cells.height}, counted from 0")
-    prbs = _PRBS[run.scenario["carrier"]["bandwidth"]]
-    group = next(size for most, size in _GROUPS if prbs <= most)
+    grid = Grid.of(run.scenario)
     rows = run.allocations.filter(pl.col("cell") == cell).with_columns(ms=pl.col("time_s") * 1e3)
-    begin_ms, end_ms = _window(run.allocations["time_s"]) if window_s is None else window_s
+    begin_ms, end_ms = _window(run.allocations["time_s"], grid) if window_s is None else window_s
     begin_ms, end_ms = begin_ms * 1e3, end_ms * 1e3
-    rows = rows.filter(pl.col("ms") > begin_ms - _TTI_MS, pl.col("ms") < end_ms)
+    rows = rows.filter(pl.col("ms") > begin_ms - grid.slot_ms, pl.col("ms") < end_ms)
     with style.styled():
         if axes is None:
             figure = style.new_figure()
@@ -52,35 +49,55 @@ def plot_prbs(
         axes.grid(visible=False)
         axes.set(
             xlim=(begin_ms, end_ms),
-            ylim=(0, prbs),
+            ylim=(0, grid.prbs),
             xlabel="Time (ms)",
             ylabel="Resource block (PRB)",
-            title=f"Cell {cell}, downlink",
+            title=_title(cell, grid),
         )
-        _draw(axes, rows, group, gap=0.5 if end_ms - begin_ms <= _MOST_TTIS_WITH_GAPS * _TTI_MS else 0.0)
+        slots = (end_ms - begin_ms) / grid.slot_ms
+        uplink = _shade(axes, grid, begin_ms, end_ms) if slots <= _MOST_SLOTS_WITH_GAPS else []
+        _draw(axes, rows, grid, gap=0.5 if slots <= _MOST_SLOTS_WITH_GAPS else 0.0, more=uplink)
     return axes
 
 
-def _window(times_s: pl.Series) -> tuple[float, float]:
+def _title(cell: int, grid: Grid) -> str:
+    if grid.access == "lte":
+        return f"Cell {cell}, downlink"
+    return f"Cell {cell}, downlink; {grid.name}"
+
+
+def _shade(axes: "Axes", grid: Grid, begin_ms: float, end_ms: float) -> "list[Patch]":
+    """Shade the intervals in which a cell in TDD does not send; return their entries of the legend."""
+    from matplotlib.patches import Patch
+
+    known: dict[bool, Patch] = {}
+    for left, right, uplink in grid.without_downlink(begin_ms, end_ms):
+        shade = _UPLINK if uplink else _GUARD
+        axes.axvspan(left, right, facecolor=shade, edgecolor="none", linewidth=0, zorder=0.5)
+        known[uplink] = Patch(facecolor=shade, label="uplink" if uplink else "guard period")
+    return [known[uplink] for uplink in sorted(known, reverse=True)]
+
+
+def _window(times_s: pl.Series, grid: Grid) -> tuple[float, float]:
     if times_s.is_empty():
         raise InputError("nothing was transmitted in the window of the allocations")
-    return float(times_s.to_numpy().min()), float(times_s.to_numpy().max()) + _TTI_MS / 1e3
+    return float(times_s.to_numpy().min()), float(times_s.to_numpy().max()) + grid.slot_ms / 1e3
 
 
-def _draw(axes: "Axes", rows: pl.DataFrame, group: int, gap: float) -> None:
+def _draw(axes: "Axes", rows: pl.DataFrame, grid: Grid, gap: float, more: "list[Patch]") -> None:
     from matplotlib.patches import Patch
 
     ues = rows["ue"].unique().sort().to_list()
     colours = _colours(axes, ues)
     for again in (False, True):
         part = rows.filter((pl.col("transmission") > 1) == again)
-        blocks = _blocks(part, group, colours)
+        blocks = _blocks(part, grid, colours)
         blocks.set(linewidth=gap, hatch=_RETRANSMISSION if again else None)
         axes.add_collection(blocks, autolim=False)
     for reception, (marker, label) in _NOT_RECEIVED.items():
         part = rows.filter(pl.col("reception") == reception)
         if part.height:
-            x, y = zip(*(_middle(row, group) for row in part.iter_rows(named=True)), strict=True)
+            x, y = zip(*(_middle(row, grid) for row in part.iter_rows(named=True)), strict=True)
             axes.scatter(
                 x, y, s=13, marker=marker, c="white", edgecolors="black", linewidths=0.7, label=label
             )
@@ -89,6 +106,7 @@ def _draw(axes: "Axes", rows: pl.DataFrame, group: int, gap: float) -> None:
         known.append(
             Patch(facecolor="#888888", edgecolor="white", hatch=_RETRANSMISSION, label="retransmission")
         )
+    known += more
     marks = axes.get_legend_handles_labels()[0]
     if known or marks:
         axes.legend(handles=[*known, *marks], loc="upper left", bbox_to_anchor=(1, 1), handlelength=1.2)
@@ -114,7 +132,7 @@ def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
     return dict(zip(ues, scale.to_rgba(places), strict=True))
 
 
-def _blocks(rows: pl.DataFrame, group: int, colours: dict[int, Any]) -> "PatchCollection":
+def _blocks(rows: pl.DataFrame, grid: Grid, colours: dict[int, Any]) -> "PatchCollection":
     """Create a rectangle for each stretch of contiguous RBGs."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
@@ -122,16 +140,22 @@ def _blocks(rows: pl.DataFrame, group: int, colours: dict[int, Any]) -> "PatchCo
     patches, faces = [], []
     for row in rows.iter_rows(named=True):
         for first, count in stretches(row["rbgs"]):
-            patches.append(Rectangle((row["ms"], first * group), _TTI_MS, count * group))
+            low, high = _edges(first, count, grid)
+            patches.append(Rectangle((row["ms"], low), grid.downlink_ms(row["ms"]), high - low))
             faces.append(colours[row["ue"]])
     many = len(patches) > _MOST_VECTORS
     return PatchCollection(patches, facecolors=faces, edgecolors="white", rasterized=many)
 
 
-def _middle(row: dict[str, Any], group: int) -> tuple[float, float]:
+def _edges(first: int, count: int, grid: Grid) -> tuple[int, int]:
+    """Return the lowest PRB of a stretch of RBGs and the first above it."""
+    return first * grid.rbg_prbs, min((first + count) * grid.rbg_prbs, grid.prbs)
+
+
+def _middle(row: dict[str, Any], grid: Grid) -> tuple[float, float]:
     """Return the centre of the longest stretch of an allocation."""
     first, count = max(stretches(row["rbgs"]), key=lambda stretch: stretch[1])
-    return row["ms"] + _TTI_MS / 2, (first + count / 2) * group
+    return row["ms"] + grid.downlink_ms(row["ms"]) / 2, sum(_edges(first, count, grid)) / 2
 
 
 def stretches(rbgs: int) -> "Iterator[tuple[int, int]]":

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import style
+from airwnd.grid import Grid
 from airwnd.reach import reach_warnings
 from airwnd.run_data import RunData
 from airwnd.view import plan
@@ -105,6 +106,7 @@ def _facts(
         "cells": run.cells.select(name for name in _CELL if name in run.cells.columns).to_dicts(),
         "outOfReach": reach_warnings(run.ues.to_dicts(), run.scenario),
         "sites": plan.sites(run.scenario),
+        "carrier": Grid.of(run.scenario).name if run.cells.height else None,
         "columns": columns,
         "events": _events(run, ids, arrays, prefix),
     }

@@ -1,6 +1,7 @@
 //! Radio access technology: what the cells, their UEs and the schedulers take as given. Timing, MCSs and CQIs, transport
 //! block sizes, the carrier's resource blocks.
 
+mod grid;
 mod timing;
 
 use crate::carrier::Carrier;
@@ -13,6 +14,7 @@ use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Hertz, SlotClock};
 
+pub use grid::Grid;
 pub(crate) use timing::Timing;
 
 /// CQIs, with CQI 0.

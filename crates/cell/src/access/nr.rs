@@ -4,7 +4,7 @@ use super::Access;
 use super::timing::{Slot, Timing};
 use crate::carrier::Carrier;
 use crate::phy::mimo;
-use crate::phy::nr::carrier::{FrequencyRange, transmission_bandwidth};
+use crate::phy::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_bandwidth};
 use crate::phy::nr::ldpc::Combining;
 use crate::phy::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols};
 use crate::phy::nr::tables::Table;
@@ -151,11 +151,11 @@ impl Params {
         self.duplex()?;
         let least = self.least_k1(SYMBOLS);
         if let Some(k1) = self.k1.filter(|k1| *k1 < least) {
-            return Err(("k1", format!("a UE needs {least} slots to decode a PDSCH, more than {k1}")));
+            return Err(("k1", format!("a UE needs {} to decode a PDSCH, found {k1}", slots_of(least))));
         }
         let least = self.least_k2();
         if let Some(k2) = self.k2.filter(|k2| *k2 < least) {
-            return Err(("k2", format!("a UE needs {least} slots to prepare a PUSCH, more than {k2}")));
+            return Err(("k2", format!("a UE needs {} to prepare a PUSCH, found {k2}", slots_of(least))));
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Params {
     }
 
     /// Symbols of directions by slot, over one period of the pattern.
-    fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
+    pub(super) fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
         let Some(Letters(letters)) = &self.pattern else {
             return Ok(vec![SlotUse { downlink: SYMBOLS, uplink: SYMBOLS }]);
         };
@@ -247,8 +247,14 @@ impl Params {
         let prbs = bandwidth.megahertz().and_then(|mhz| transmission_bandwidth(range, mhz, numerology));
         let Some(prbs) = prbs else {
             let place = if range == FrequencyRange::Fr1 { "FR1" } else { "FR2" };
+            let allowed: Vec<String> =
+                channel_bandwidths(range, numerology).map(|mhz| format!("{mhz}MHz")).collect();
+            let allowed = match allowed.is_empty() {
+                true => format!("{place} does not have this numerology"),
+                false => format!("allowed: {}", allowed.join(", ")),
+            };
             let message = format!(
-                "NR has no carrier of {} with numerology {} ({} kHz) in {place}",
+                "NR has no carrier of {} with numerology {} ({} kHz) in {place}; {allowed}",
                 bandwidth.word(),
                 self.numerology,
                 numerology.kilohertz()
@@ -313,6 +319,11 @@ impl Params {
             uplink: sizes(SYMBOLS - self.uplink_control_symbols, 1),
         }
     }
+}
+
+/// A number of slots, for messages.
+fn slots_of(slots: u8) -> String {
+    if slots == 1 { "1 slot".into() } else { format!("{slots} slots") }
 }
 
 /// Delays with the directions of a pattern's slots.

@@ -3,6 +3,7 @@
 pub mod amc;
 pub mod antenna;
 pub mod bit_channel;
+pub mod blockage;
 pub mod error_model;
 pub mod fading;
 pub mod link_budget;

@@ -2,13 +2,14 @@
 
 use crate::access::Access;
 use crate::phy::antenna::{Antenna, Bearing};
+use crate::phy::blockage::Blockage;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
 use crate::phy::propagation::{LinkGeometry, Propagation};
 use crate::phy::shadowing::Shadowing;
 use crate::phy::{Position, Prbs};
 use crate::settings::{CellSite, RanSetup, UeSite};
 use airwnd_kernel::Stream;
-use airwnd_units::{Db, Dbm, Hertz, Metres};
+use airwnd_units::{Db, Dbm, Hertz, Metres, Time};
 
 /// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
 /// selected anew. With a path loss of 37.6 dB per decade such a cell gains at most 2.2 dB meanwhile.
@@ -17,11 +18,16 @@ const MOVED: f64 = 1.0 / 8.0;
 /// the same path loss.
 const MOVED_LITTLE: f64 = 1.0 / 200.0;
 
+/// A validity that no distance is within.
+const OUTDATED: f32 = -1.0;
+
 /// The link between a UE and a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub cell: u32,
     shadowed: Db,
+    /// Loss by blockage.
+    blocked: Db,
     /// Received power per PRB at the UE, and the same in mW.
     pub power: Dbm,
     pub received: f64,
@@ -52,6 +58,8 @@ pub(crate) struct Gains {
     /// By UE.
     ues: Vec<Surroundings>,
     cell_noise: Vec<f64>,
+    /// `None`: no link is blocked.
+    blockage: Option<Blockage>,
     /// Scratch of each share: all links of a UE.
     all: Vec<Vec<Link>>,
 }
@@ -73,6 +81,7 @@ struct Terrain {
 /// The gains of some UEs, which change independently of those of the others.
 pub(super) struct Share<'a> {
     terrain: &'a Terrain,
+    blockage: Option<&'a Blockage>,
     /// Number of the first UE.
     first: usize,
     links: &'a mut [Link],
@@ -136,7 +145,7 @@ impl Terrain {
                 }),
             };
             before = Some((site.position, [down, up]));
-            let gain = self.cells[link.cell as usize].gain(position) - link.shadowed;
+            let gain = self.cells[link.cell as usize].gain(position) - link.shadowed - link.blocked;
             link.power = *power_per_prb - (down - gain);
             link.received = link.power.milliwatts();
             link.uplink = (-(up - gain)).linear();
@@ -150,11 +159,12 @@ impl Terrain {
     }
 
     /// The link between a UE at a position and a cell.
-    fn link(&self, ue: usize, position: Position, cell: usize) -> Link {
+    fn link(&self, ue: usize, position: Position, cell: usize, blockage: Option<&Blockage>) -> Link {
         let site = self.cells[cell].site.site;
         let losses = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
         let shadowed = losses.map_or(Db(0.0), |mut losses| losses.to(site, cell as u32));
-        let mut link = [Link { cell: cell as u32, shadowed, ..Link::default() }];
+        let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
+        let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
         self.measure(position, &mut link);
         link[0]
     }
@@ -182,14 +192,15 @@ impl Share<'_> {
 
     /// Computes the links to all cells, and keeps those to the neighbours.
     fn select(&mut self, ue: usize, serving: Option<usize>) {
-        let Share { terrain, first, links, ues, all } = self;
+        let Share { terrain, blockage, first, links, ues, all } = self;
         let surroundings = &mut ues[ue - *first];
         let position = surroundings.position;
         all.clear();
         let mut shadowing = terrain.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
         all.extend((0..).zip(&terrain.cells).map(|(cell, mast)| {
             let shadowed = shadowing.as_mut().map_or(Db(0.0), |losses| losses.to(mast.site.site, cell));
-            Link { cell, shadowed, ..Link::default() }
+            let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
+            Link { cell, shadowed, blocked, ..Link::default() }
         }));
         terrain.measure(position, all);
         surroundings.changes += 1;
@@ -264,7 +275,11 @@ impl Gains {
             threshold: setup.radio.neighbours(cells),
             most: setup.radio.most_neighbours(cells),
         };
+        let sites = setup.cells.iter().map(|site| site.site as usize + 1).max().unwrap_or(0);
+        let stream = Stream::new(setup.seed, "blockage");
+        let blocked = |params| Blockage::new(params, stream, setup.ues.len(), sites);
         let mut gains = Gains {
+            blockage: setup.radio.blockage.clone().map(blocked),
             links: vec![Link::default(); setup.ues.len() * terrain.most],
             terrain,
             ues: setup.ues.iter().map(ue).collect(),
@@ -282,19 +297,42 @@ impl Gains {
 
     /// Divides the gains into shares of this many UEs.
     pub fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
-        let Gains { terrain, links, ues, all, .. } = self;
-        let terrain = &*terrain;
+        let Gains { terrain, links, ues, all, blockage, .. } = self;
+        let (terrain, blockage) = (&*terrain, blockage.as_ref());
         let size = size.max(1);
         let cells = terrain.cells.len();
         all.resize_with(all.len().max(ues.len().div_ceil(size)), || Vec::with_capacity(cells));
         let parts = ues.chunks_mut(size).zip(links.chunks_mut(size * terrain.most)).zip(all);
         parts.enumerate().map(move |(index, ((ues, links), all))| Share {
             terrain,
+            blockage,
             first: index * size,
             links,
             ues,
             all,
         })
+    }
+
+    /// Advances blockage to a time. `changed` receives the UEs with another loss, in ascending order; their links are
+    /// computed anew when they are next placed.
+    pub fn block(&mut self, now: Time, changed: &mut Vec<u32>) {
+        let Gains { terrain, links, ues, blockage, .. } = self;
+        let Some(blockage) = blockage else { return };
+        changed.clear();
+        blockage.advance(now, |ue, _| {
+            if changed.last() != Some(&(ue as u32)) {
+                changed.push(ue as u32);
+            }
+        });
+        for ue in changed.iter().map(|ue| *ue as usize) {
+            for link in &mut links[ue * terrain.most..][..ues[ue].neighbours] {
+                let blocked = blockage.loss(ue, terrain.cells[link.cell as usize].site.site);
+                if blocked != link.blocked {
+                    link.blocked = blocked;
+                    link.valid_within = OUTDATED;
+                }
+            }
+        }
     }
 
     /// The links to a UE's neighbours, by cell.
@@ -305,7 +343,7 @@ impl Gains {
     /// The link between a UE and a cell.
     pub fn link(&self, ue: usize, cell: usize) -> Link {
         let found = find(self.links(ue), cell).copied();
-        found.unwrap_or_else(|| self.terrain.link(ue, self.ues[ue].position, cell))
+        found.unwrap_or_else(|| self.terrain.link(ue, self.ues[ue].position, cell, self.blockage.as_ref()))
     }
 
     /// A UE's position.

@@ -200,6 +200,11 @@ impl Radio {
         });
     }
 
+    /// Advances blockage to a time. `changed` receives the UEs to be placed again, in ascending order.
+    pub fn block(&mut self, now: Time, changed: &mut Vec<u32>) {
+        self.gains.block(now, changed);
+    }
+
     /// All UEs in one share.
     fn whole(&mut self) -> Share<'_> {
         let ues = self.ues();

@@ -90,7 +90,7 @@ export class Plan {
   }
 
   #read() {
-    const { sites, ues, cells } = this.state.facts.runs[this.run];
+    const { sites, ues, cells, carrier } = this.state.facts.runs[this.run];
     const series = this.state.series[this.run];
     const [xs, ys] = ["x_m", "y_m"].map((name) => series.columns.get(name));
     const lines = new Map();
@@ -102,7 +102,7 @@ export class Plan {
     const [left, right] = ends([...sites.map(({ x }) => x), ...ues.map((ue) => ue.x_m)], xs);
     const [low, high] = ends([...sites.map(({ y }) => y), ...ues.map((ue) => ue.y_m)], ys);
     const apart = Math.min(...sites.slice(1).map(({ x, y }) => Math.hypot(x - sites[0].x, y - sites[0].y)));
-    return { lines, xs, ys, series, apart, left, right, low, high, loads: new Map(cells.map((cell) => [cell.cell, cell])) };
+    return { lines, carrier, xs, ys, series, apart, left, right, low, high, loads: new Map(cells.map((cell) => [cell.cell, cell])) };
   }
 
   #site(context, { x, y, cells }) {
@@ -332,7 +332,7 @@ export class Plan {
     this.canvas.style.cursor = ue ? "pointer" : "default";
     this.tip.hidden = !ue && !cell;
     if (this.tip.hidden) return;
-    this.tip.textContent = ue ? this.#ueText(ue) : cellText(cell);
+    this.tip.textContent = ue ? this.#ueText(ue) : cellText(cell, this.#facts().carrier);
     this.tip.style.left = `${Math.max(4, Math.min(event.clientX + 12, window.innerWidth - this.tip.offsetWidth - 8))}px`;
     this.tip.style.top = `${event.clientY + 14}px`;
   }
@@ -368,9 +368,9 @@ function percent(part) {
   return `${(100 * part).toFixed(0)} %`;
 }
 
-function cellText({ cell, users, downlink_prb_use: down, uplink_prb_use: up, spectral_efficiency: bits }) {
+function cellText({ cell, users, downlink_prb_use: down, uplink_prb_use: up, spectral_efficiency: bits }, carrier) {
   const efficiency = bits === null ? "" : `\n${bits.toFixed(2)} bit/s/Hz in the downlink`;
-  return `cell ${cell}: ${users} UEs\nPRBs in use: ${percent(down)} down, ${percent(up)} up${efficiency}`;
+  return `cell ${cell}: ${users} UEs\n${carrier}\nPRBs in use: ${percent(down)} down, ${percent(up)} up${efficiency}`;
 }
 
 /** Least and largest of some values, and of an array with missing values. */

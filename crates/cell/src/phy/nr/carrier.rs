@@ -54,6 +54,15 @@ pub fn transmission_bandwidth(range: FrequencyRange, megahertz: u16, numerology:
     blocks.filter(|blocks| **blocks > 0).map(|blocks| Prbs(*blocks))
 }
 
+/// The channel bandwidths in MHz that a frequency range has at this subcarrier spacing, in ascending order.
+pub fn channel_bandwidths(range: FrequencyRange, numerology: Numerology) -> impl Iterator<Item = u16> {
+    let channels: Vec<u16> = match range {
+        FrequencyRange::Fr1 => FR1.iter().map(|(channel, _)| *channel).collect(),
+        FrequencyRange::Fr2 => FR2.iter().map(|(channel, _)| *channel).collect(),
+    };
+    channels.into_iter().filter(move |channel| transmission_bandwidth(range, *channel, numerology).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
