@@ -135,7 +135,7 @@ pub struct Params {
     #[param(default = Redundancy::Incremental, unit = "word", source = "TS 38.212 §5.4.2.1")]
     pub redundancy: Redundancy,
     /// Single-user MIMO in the downlink; `none`: one antenna at each end.
-    #[param(default = None, unit = "1", source = "a choice: the scenario of one layer is comparable with LTE's")]
+    #[param(default = None, unit = "1", source = "a choice: one layer, as in LTE")]
     pub mimo: Option<mimo::Params>,
     /// Receiver loss before decoding, for example due to channel estimation; the simulated receiver has none.
     #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]

@@ -35,9 +35,8 @@ impl Decoder {
         Decoder { errors, access: access.clone(), known }
     }
 
-    /// Receives a block over runs of PRBs, each with its SINR, and over layers with these gains (none: one antenna at each
-    /// end). Adds to the block's soft bits and returns the
-    /// probability that it is not decoded.
+    /// Receives a block over runs of PRBs, each with its SINR, and over layers with these gains, which are empty without
+    /// MIMO. Adds to the block's soft bits and returns the probability that it is not decoded.
     pub fn decode(&mut self, runs: &[(Db, Prbs)], layers: &[Db], block: &mut Block) -> f64 {
         let sinr = match runs {
             _ if !layers.is_empty() => Sinr::Layers(runs, layers),

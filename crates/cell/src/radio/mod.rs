@@ -339,8 +339,7 @@ impl Radio {
         (1, only.cqi(sinr, blocks))
     }
 
-    /// SINR of each layer of a downlink block over that of one antenna at each end; none: there is one antenna at each
-    /// end.
+    /// SINR of each layer of a downlink block over that of one antenna at each end. Empty without MIMO.
     fn layers(&self, rank: u8) -> &[Db] {
         self.layers.get(usize::from(rank) - 1).map_or(&[], Vec::as_slice)
     }
