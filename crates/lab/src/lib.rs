@@ -53,8 +53,8 @@ pub mod traffic;
 pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::plugins::Plugins;
 pub use catalogue::{StackInfo, TableInfo, catalogue, schema, sections, stacks, tables};
-pub use map::resource_grid;
 pub use links::{Link, LinkSettings, Sharing};
+pub use map::resource_grid;
 pub use outcome::{
     CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
     LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,

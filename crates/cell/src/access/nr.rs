@@ -242,9 +242,8 @@ impl Params {
         let prbs = bandwidth.megahertz().and_then(|mhz| transmission_bandwidth(range, mhz, numerology));
         let Some(prbs) = prbs else {
             let place = if range == FrequencyRange::Fr1 { "FR1" } else { "FR2" };
-            let allowed: Vec<String> = channel_bandwidths(range, numerology)
-                .map(|mhz| format!("{mhz}MHz"))
-                .collect();
+            let allowed: Vec<String> =
+                channel_bandwidths(range, numerology).map(|mhz| format!("{mhz}MHz")).collect();
             let allowed = match allowed.is_empty() {
                 true => format!("{place} does not have this numerology"),
                 false => format!("allowed: {}", allowed.join(", ")),
