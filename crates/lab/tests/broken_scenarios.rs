@@ -437,8 +437,8 @@ mbr = "1Mbps""#,
     ),
     (
         r#""5MHz""#,
-        r#""7MHz""#,
-        ":6: carrier.bandwidth: unknown word `7MHz`; did you mean `70MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `7MHz`, `10MHz`, `15MHz`, `20MHz`, `25MHz`, `30MHz`, `35MHz`, `40MHz`, `45MHz`, `50MHz`, `60MHz`, `70MHz`, `80MHz`, `90MHz`, `100MHz`, `200MHz`, `400MHz`",
+        r#""8MHz""#,
+        ":6: carrier.bandwidth: unknown word `8MHz`; did you mean `80MHz`?; allowed: `1.4MHz`, `3MHz`, `5MHz`, `7MHz`, `10MHz`, `15MHz`, `20MHz`, `25MHz`, `30MHz`, `35MHz`, `40MHz`, `45MHz`, `50MHz`, `60MHz`, `70MHz`, `80MHz`, `90MHz`, `100MHz`, `200MHz`, `400MHz`",
     ),
     (
         r#""ns3.44""#,
