@@ -339,7 +339,7 @@ mod tests {
         let mut bench = Bench::new(1, None);
         bench.run(6000, CAPACITY, BASE);
         // 0.5 * (40 + 2) and 2 more.
-        let less = bench.run(1000, CAPACITY / 4.0, BASE);
+        let less = bench.run(2000, CAPACITY / 4.0, BASE);
         assert!((less - 23.0).abs() < 2.0, "{less}");
         // Growth by 1.25 in two round trips: a factor of four within thirteen of 50 ms.
         let more = bench.run(1000, CAPACITY, BASE);

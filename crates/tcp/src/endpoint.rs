@@ -797,7 +797,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns the payload bytes received in order.
     /// Returns the payload bytes received, in order or not.
     pub fn bytes_arrived(&self) -> Bytes {
         Bytes(self.receiver.arrived())
@@ -808,6 +807,7 @@ impl Endpoint {
         self.receiver.least_rtt()
     }
 
+    /// Returns the payload bytes received in order.
     pub fn bytes_received(&self) -> Bytes {
         Bytes(self.receiver.received())
     }
