@@ -124,13 +124,22 @@ pub struct Policy {
     paths: Paths,
     device: Device,
     device_at: Time,
+    /// Bytes that have arrived in all flows.
+    received: Bytes,
 }
 
 impl Policy {
     /// Creates a policy without flows.
     pub fn new(rules: Rules) -> Policy {
         let paths = Paths::new(rules.confirm);
-        Policy { rules, flows: HashMap::new(), paths, device: Device::default(), device_at: Time::ZERO }
+        Policy {
+            rules,
+            flows: HashMap::new(),
+            paths,
+            device: Device::default(),
+            device_at: Time::ZERO,
+            received: Bytes::ZERO,
+        }
     }
 
     /// Returns the least interval between two reports of a flow, so that those of all flows are not too many.
@@ -157,7 +166,9 @@ impl Policy {
         } else {
             seen
         };
+        let before = flow.observer.arrived();
         let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
+        self.received += Bytes(flow.observer.arrived() - before);
         Some(target)
     }
 
@@ -205,7 +216,13 @@ impl Policy {
             most = most.max(received);
         }
         let least_received = Bytes(least.unwrap_or_default());
-        self.device = Device { connections, least_received, most_received: Bytes(most), link: None };
+        self.device = Device {
+            connections,
+            least_received,
+            most_received: Bytes(most),
+            received: self.received,
+            ..Device::default()
+        };
     }
 }
 

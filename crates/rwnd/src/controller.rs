@@ -78,6 +78,12 @@ pub struct Device {
     pub least_received: Bytes,
     /// Maximum over these connections of the bytes received in order.
     pub most_received: Bytes,
+    /// Payload bytes that have arrived in all connections of the device, in order or not, including those that have
+    /// ended.
+    pub received: Bytes,
+    /// Minimum RTT sample of all connections of the device, including those that have ended; `None`: unknown, or their
+    /// paths differ. The guard has minima by peer, see [`RwndController::on_path_rtt`].
+    pub least_rtt: Option<Span>,
     /// Link to the device; `None`: unknown.
     pub link: Option<DeviceLink>,
 }

@@ -254,7 +254,7 @@ mod tests {
                     connections: 3,
                     least_received: Bytes(least * MSS),
                     most_received: Bytes(most * MSS),
-                    link: None,
+                    ..Device::default()
                 };
                 let view = RecvView { received: Bytes(received * MSS), device, ..view(Some(Span::from_millis(rtt))) };
                 dfcsd.on_segment(&arrival(at, at, MSS), &view);
@@ -309,7 +309,7 @@ mod tests {
             connections: 2,
             least_received: Bytes(least * MSS),
             most_received: Bytes(most * MSS),
-            link: None,
+            ..Device::default()
         };
         for (at, rtt) in [(0, 20), (20, 20), (30, 40), (40, 40), (50, 40), (60, 40)] {
             let rtt = Some(Span::from_millis(rtt));

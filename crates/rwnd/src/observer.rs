@@ -67,6 +67,8 @@ pub struct Observer {
     /// Sequence number of the peer's FIN.
     fin: Option<Seq>,
     received: u64,
+    /// Payload bytes received for the first time, in order or not.
+    arrived: u64,
     rtt: ReceiverRtt,
     retransmissions: Retransmissions,
 }
@@ -84,6 +86,7 @@ impl Observer {
             early: Ranges::new(),
             fin: None,
             received: 0,
+            arrived: 0,
             rtt: ReceiverRtt::default(),
             retransmissions: Retransmissions::default(),
         }
@@ -138,15 +141,25 @@ impl Observer {
         self.rtt.mean
     }
 
+    /// Returns the payload bytes received, in order or not.
+    pub fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    /// Returns the minimum RTT sample since the handshake.
+    pub fn least_rtt(&self) -> Option<Span> {
+        self.rtt.least
+    }
+
     /// Forgets the mean RTT: the connection has been idle or interrupted. Echoes of TSvals sent before `now` yield no
     /// samples. The minimum stays.
     pub fn forget_rtt(&mut self, now: Time) {
-        let ReceiverRtt { clock, last_echo, min, .. } = self.rtt;
+        let ReceiverRtt { clock, last_echo, min, least, .. } = self.rtt;
         let last_echo = match clock {
             Some(TimestampClock::Ticks(tick)) => Some(timestamps::ticks(tick, now)),
             _ => last_echo,
         };
-        self.rtt = ReceiverRtt { clock, last_echo, min, ..ReceiverRtt::default() };
+        self.rtt = ReceiverRtt { clock, last_echo, min, least, ..ReceiverRtt::default() };
     }
 
     /// Returns the first part of `range` that was received before.
@@ -201,6 +214,7 @@ impl Observer {
                 early = Some(merged);
             }
         }
+        self.arrived += u64::from(new);
         self.retransmissions.note_gap(now, self.has_gap());
         if segment.fin && end == data_end {
             self.fin = Some(data_end);
@@ -346,6 +360,8 @@ struct ReceiverRtt {
     count: u64,
     mean: Option<Span>,
     min: Option<Span>,
+    /// Minimum sample.
+    least: Option<Span>,
 }
 
 impl ReceiverRtt {
@@ -400,6 +416,7 @@ impl ReceiverRtt {
     fn on_sample(&mut self, now: Time, sample: Span) {
         self.sum += sample.0;
         self.count += 1;
+        self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
         if now < self.round_end {
             return;
         }

@@ -198,6 +198,7 @@ fn decisions(spec: &Spec, base: Span, arrivals: &[(Time, Incoming)], asked: u32)
                 least_received: Bytes(received.0 / 2),
                 most_received: received,
                 link,
+                ..Device::default()
             };
             let view = observer.view(BUFFER, Bytes::ZERO, device);
             control.on_segment(&observed.arrival, &view);

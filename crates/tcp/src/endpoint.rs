@@ -797,6 +797,16 @@ impl Endpoint {
         }
     }
 
+    /// Returns the payload bytes received, in order or not.
+    pub fn bytes_arrived(&self) -> Bytes {
+        Bytes(self.receiver.arrived())
+    }
+
+    /// Returns the minimum RTT sample of the data received here.
+    pub fn least_receiver_rtt(&self) -> Option<Span> {
+        self.receiver.least_rtt()
+    }
+
     /// Returns the payload bytes received in order.
     pub fn bytes_received(&self) -> Bytes {
         Bytes(self.receiver.received())

@@ -165,6 +165,14 @@ impl Receiver {
         self.observer.rtt()
     }
 
+    pub fn arrived(&self) -> u64 {
+        self.observer.arrived()
+    }
+
+    pub fn least_rtt(&self) -> Option<Span> {
+        self.observer.least_rtt()
+    }
+
     /// Returns the maximum window scale shift that the controller supports.
     pub fn max_shift(&self) -> u8 {
         self.capabilities.max_window_scale

@@ -3,12 +3,14 @@
 use super::Flow;
 use airwnd_kernel::Direction;
 use airwnd_rwnd::Device;
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 
 /// Open connections of each UE, by direction of the data.
 pub(crate) struct Devices {
     /// Numbers of flows by UE: downloads, uploads.
     open: Vec<[Vec<u32>; 2]>,
+    /// Bytes received by connections that have ended, and their minimum RTT sample, by UE and direction.
+    ended: Vec<[(Bytes, Option<Span>); 2]>,
     /// State of the links to the UEs; `None` if no controller requires it.
     pub links: Option<Box<Links>>,
 }
@@ -72,9 +74,18 @@ pub(crate) struct Taken {
     pub counts: bool,
 }
 
+/// Returns the smaller of two durations, if any is known.
+fn least(one: Option<Span>, other: Option<Span>) -> Option<Span> {
+    [one, other].into_iter().flatten().min()
+}
+
 impl Devices {
     pub fn new(ues: usize) -> Devices {
-        Devices { open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(), links: None }
+        Devices {
+            open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(),
+            ended: vec![[(Bytes::ZERO, None); 2]; ues],
+            links: None,
+        }
     }
 
     /// Adds a connection with data in this direction.
@@ -91,18 +102,24 @@ impl Devices {
     /// ended.
     pub fn view(&mut self, ue: u32, direction: Direction, flows: &[Flow]) -> Device {
         let mut device = Device::default();
+        let ended = &mut self.ended[ue as usize][direction as usize];
+        let mut live = (Bytes::ZERO, None);
         self.open[ue as usize][direction as usize].retain(|number| {
             let Some(receiver) = flows[*number as usize].receiving() else { return false };
             let received = receiver.bytes_received();
             let is_first = device.connections == 0;
             if !receiver.state().is_open() {
+                *ended = (ended.0 + receiver.bytes_arrived(), least(ended.1, receiver.least_receiver_rtt()));
                 return false;
             }
+            live = (live.0 + receiver.bytes_arrived(), least(live.1, receiver.least_receiver_rtt()));
             device.least_received = if is_first { received } else { device.least_received.min(received) };
             device.most_received = device.most_received.max(received);
             device.connections += 1;
             true
         });
+        device.received = ended.0 + live.0;
+        device.least_rtt = least(ended.1, live.1);
         device
     }
 }

@@ -113,6 +113,7 @@ fn play(
             least_received: Bytes(received / u64::from(event.flows)),
             most_received: Bytes(received),
             link: Some(DeviceLink { rate: BitRate(event.rate_kbps * 1000), base_rtt: base }),
+            ..Device::default()
         };
         let view = RecvView {
             mss: Bytes(MSS),
