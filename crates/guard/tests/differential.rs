@@ -141,7 +141,8 @@ fn simulated(spec: &Spec, arrivals: &[(Time, Incoming)]) -> Vec<Bytes> {
     let windows = arrivals.iter().map(|(now, segment)| {
         let observed = observer.on_segment(*now, segment);
         let received = Bytes(observer.received());
-        let device = Device { connections: 1, least_received: received, most_received: received, link: None };
+        let device =
+            Device { connections: 1, least_received: received, most_received: received, ..Device::default() };
         let view = observer.view(BUFFER, Bytes::ZERO, device);
         control.on_segment(&observed.arrival, &view);
         if observed.in_order > 0 {
@@ -392,7 +393,8 @@ fn simulated_recording(spec: &Spec, trace: &[(Observation, Option<Bytes>)]) -> V
         let now = seen.time;
         receiver.on_sent(now, &Outgoing { ack: receiver.nxt(), edge: seen.edge, ts_val: None });
         let received = Bytes(receiver.received());
-        let device = Device { connections: 1, least_received: received, most_received: received, link: None };
+        let device =
+            Device { connections: 1, least_received: received, most_received: received, ..Device::default() };
         for segment in arrived(&receiver, seen, seen.segments.wrapping_sub(segments)) {
             let observed = receiver.on_segment(now, &segment);
             control.on_segment(&observed.arrival, &receiver.view(seen.free, seen.unread, device));

@@ -53,7 +53,15 @@ fn receive(receiver: &mut Endpoint, now: Time, segment: &Segment, mut answer: im
     let link = Some(DeviceLink { rate: BitRate(20_000_000), base_rtt: Span::from_millis(20) });
     let received = receiver.bytes_received();
     let (least_received, most_received) = (received, received + Bytes(1_000_000));
-    receiver.set_device(Device { connections: 2, least_received, most_received, link });
+    let received = least_received + most_received;
+    receiver.set_device(Device {
+        connections: 2,
+        least_received,
+        most_received,
+        received,
+        least_rtt: None,
+        link,
+    });
     receiver.on_segment(now, segment);
     while let Some(segment) = receiver.poll_transmit(now) {
         answer(segment);
