@@ -163,6 +163,8 @@ impl Net {
             connections: self.ends.len() as u32 / 2,
             least_received: received().min().unwrap_or_default(),
             most_received: received().max().unwrap_or_default(),
+            received: self.ends.iter().skip(end % 2).step_by(2).map(Endpoint::bytes_arrived).sum(),
+            least_rtt: None,
             link: Some(rwnd::DeviceLink {
                 rate: BitRate((to.rate.0 as f64 * payload) as u64),
                 base_rtt: time(to, full) + time(from, ack),
