@@ -62,7 +62,7 @@ def _carrier(scenario: Mapping[str, Any]) -> str:
     where = (
         counted(cells, "cell") if cells == sites else f"{counted(cells, 'cell')} at {counted(sites, 'site')}"
     )
-    down, up = carrier["downlink_frequency"], carrier["uplink_frequency"]
+    down, up = carrier["downlink_frequency"], carrier.get("uplink_frequency")
     place = f"{_value(down)} (down)" if up in (None, down) else f"{_value(down)} (down), {_value(up)} (up)"
     access, technology = radio["access"], ""
     if access["kind"] == "nr":

@@ -40,8 +40,8 @@ use airwnd_units::{Bytes, Span, Time};
 /// the sum of their shares has the fixed point of one.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "airwnd: experiments/frontier; a window from queueing delay as in FAST TCP (Wei, Jin, Low, Hegde, \
-              IEEE/ACM ToN 2006), the one-way delay as in LEDBAT (RFC 6817)"
+    source = "airwnd: experiments/frontier; a window from queueing delay as in FAST TCP (Wei, Jin, Low, \
+              Hegde, IEEE/ACM ToN 2006), the one-way delay as in LEDBAT (RFC 6817)"
 )]
 pub struct Params {
     /// Mean queueing delay aimed at, without the extra segments.
