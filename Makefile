@@ -18,25 +18,11 @@ setup: $(VENV)/installed
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
 # any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's).
-#
-# It is optimised by a profile: a wheel that counts how often each branch is taken runs scenarios of the benches. Counts
-# are valid for the same crates with the same features and target only, so other programs cannot make them. zig does not
-# link a wheel that counts.
 DIST := out/dist
-COUNTED := $(CURDIR)/out/profile
-WHEEL = PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release
 .PHONY: dist
 dist: $(VENV)/requirements
-	rm -rf $(DIST) $(COUNTED)
-	rustup component add llvm-tools
-	RUSTFLAGS="-Cprofile-generate=$(COUNTED)/counts" $(WHEEL) --target $$(rustc -vV | sed -n 's/^host: //p') --out $(COUNTED)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --target $(COUNTED)/site $(COUNTED)/*.whl
-	@for arguments in 'peers/s3a.toml --set duration=5s' 'peers/s3b.toml --set duration=5s' 'peers/s5.toml' \
-		'scenarios/57-cells.toml' 'scenarios/57-cells.toml --set radio.fading="epa"'; do \
-		PYTHONPATH=$(COUNTED)/site $(BIN)/python -m airwnd run python/benches/$$arguments > /dev/null || exit 1; done
-	$$(rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata merge -o $(COUNTED)/engine.profdata $(COUNTED)/counts
-	RUSTFLAGS="-Cprofile-use=$(COUNTED)/engine.profdata" $(WHEEL) --zig --compatibility manylinux_2_28 --sdist \
-		--out $(DIST)
+	rm -rf $(DIST)
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out $(DIST)
 	@ls -l $(DIST)
 
 # `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the
