@@ -13,6 +13,7 @@ _MOST = 3
 # Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
     "ue.qci": 9,
+    "carrier.uplink_frequency": "1930MHz",
     "ue.via": ["link"],
     "flow.ue": "ue",
     "link/trace.down": "nyc-subway",

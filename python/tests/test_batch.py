@@ -29,11 +29,11 @@ import os
 from airwnd.batch import Task
 
 class Deadly(Task):
-    def carry_out(self, progress=None, max_memory=None):
+    def carry_out(self, progress=None, means=None):
         os.kill(os.getpid(), 9)
 
 class Broken(Task):
-    def carry_out(self, progress=None, max_memory=None):
+    def carry_out(self, progress=None, means=None):
         raise OverflowError("too large")
 """
 

@@ -396,7 +396,6 @@ def test_a_city_has_dots_for_ues_and_colours_for_the_load_of_cells(
     page.mouse.move(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
     tip = page.inner_text("#tip")
     assert "PRBs in use" in tip
-    assert "\nLTE, " in tip
     page.click("#flows tbody tr:first-child td:nth-child(4)")
     settle(page)
     drawn = json.loads(page.get_attribute("#map canvas", "data-places") or "")
