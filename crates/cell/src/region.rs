@@ -91,7 +91,8 @@ impl Region {
         (first, cells): (usize, Vec<Cell>),
         ues: usize,
     ) -> Region {
-        let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len());
+        let wideband = cells.iter().any(|cell| cell.downlink.uses_wideband());
+        let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len(), wideband);
         for (number, cell) in (first..).zip(&cells) {
             receivers.reserve(number, cell.users.len());
         }

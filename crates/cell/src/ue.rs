@@ -643,8 +643,8 @@ impl Ue {
     pub fn loses_control(&mut self, tti: Tti, number: u32, air: &mut Air<'_>) -> bool {
         let Some(error) = &mut self.control_error else { return false };
         let number = number as usize;
-        let probability = match air.receivers.faded_control_sinr(air.radio, number) {
-            Some(sinr) => control_error(sinr),
+        let probability = match air.receivers.faded_control_error(air.radio, number) {
+            Some(probability) => probability,
             None => {
                 let now = Some((air.radio.version(number), self.cell));
                 if error.of != now {

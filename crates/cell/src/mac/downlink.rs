@@ -221,6 +221,11 @@ impl Downlink {
         }
     }
 
+    /// Whether the wideband CQI is used.
+    pub fn uses_wideband(&self) -> bool {
+        self.scheduler.uses_wideband()
+    }
+
     /// The MCS for a UE that reports this CQI.
     fn mcs(&self, slot: u16, cqi: Cqi) -> Mcs {
         match &self.outer_loop {

@@ -4,6 +4,7 @@ pub mod amc;
 pub mod antenna;
 pub mod bit_channel;
 pub mod blockage;
+pub mod capacity;
 pub mod error_model;
 pub mod fading;
 pub mod link_budget;
@@ -121,13 +122,18 @@ fn mean(groups: &[(Db, Prbs)], of: impl Fn(Db) -> f64) -> f64 {
     if blocks > 0.0 { sum / blocks } else { 0.0 }
 }
 
+/// SINR above which no control channel is lost: the end of the curve of 3GPP R4-081920, as in ns-3 LENA.
+pub const CONTROL_CURVE_END: Db = Db(-1.0);
+/// The same as a ratio.
+pub const CONTROL_CURVE_END_LINEAR: f64 = 0.794_328_234_724_281_5;
+
 /// The probability that PCFICH and PDCCH are not decoded.
 ///
-/// Q((SINR + 8 dB) / 2.42 dB): a fit to the curve of 3GPP R4-081920, within 0.04 from -9 dB on. The curve ends at -1
-/// dB, with 0.2 %; above it no control channel is lost, as in ns-3 LENA.
+/// Q((SINR + 8 dB) / 2.42 dB): a fit to the curve of 3GPP R4-081920, within 0.04 from -9 dB on. The curve ends with
+/// 0.2 %.
 //= exception control-error-curve
 pub fn control_error(sinr: Db) -> f64 {
-    if sinr > Db(-1.0) {
+    if sinr > CONTROL_CURVE_END {
         return 0.0;
     }
     0.5 * libm::erfc((sinr.0 + 8.0) / (2.42 * core::f64::consts::SQRT_2))
@@ -153,6 +159,7 @@ mod tests {
             assert!((control_error(Db(sinr)) - probability).abs() < 0.04, "{sinr} dB");
         }
         assert_eq!(control_error(Db(-0.9)), 0.0);
+        assert!((CONTROL_CURVE_END.linear() - CONTROL_CURVE_END_LINEAR).abs() < 1e-15);
     }
 
     #[test]

@@ -242,17 +242,21 @@ impl LinkFading {
         let place = scattering.at(ue, tti);
         match &scattering.trace {
             Some(trace) => {
-                let travelled = scattering.travelled(ue, tti);
+                let way = self.downlink.way(trace, ue, scattering.travelled(ue, tti));
                 self.by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power = floor.at(rbg));
+                // Most interferers are weak, and most of them send on the same RBGs.
+                let mut alike = (Rbgs::default(), 0.0);
                 for (cell, received, sent) in others() {
-                    let faded = match self.fades(received, total) {
-                        true => self.downlink.on(trace, (ue, cell), travelled),
-                        false => &self.constant,
-                    };
-                    for (rbg, (power, gain)) in (0..).zip(self.by_rbg.iter_mut().zip(faded)) {
-                        *power += if sent.contains(rbg) { received * f64::from(*gain) } else { 0.0 };
+                    if self.fades(received, total) {
+                        add(&mut self.by_rbg, sent, received, way.to(cell));
+                    } else if sent == alike.0 {
+                        alike.1 += received;
+                    } else {
+                        add(&mut self.by_rbg, alike.0, alike.1, &self.constant);
+                        alike = (sent, received);
                     }
                 }
+                add(&mut self.by_rbg, alike.0, alike.1, &self.constant);
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs);
                 groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));
             }
@@ -300,8 +304,7 @@ impl LinkFading {
                 let ue = other.ue as usize;
                 let (faded, width) = match &scattering.trace {
                     Some(trace) => {
-                        let travelled = scattering.travelled(ue, tti);
-                        (self.uplink.on(trace, (ue, cell), travelled), self.rbg_prbs)
+                        (self.uplink.way(trace, ue, scattering.travelled(ue, tti)).to(cell), self.rbg_prbs)
                     }
                     None => (self.uplink.gains((ue, cell), scattering.at(ue, tti), tti), 1),
                 };
@@ -375,10 +378,9 @@ impl Links {
         &self.gains[row * points..][..points]
     }
 
-    /// The gains per RBG of a link that travels along a way, after this many wavelengths of the downlink.
-    fn on<'a>(&self, trace: &'a Trace, (ue, cell): (usize, usize), travelled: f64) -> &'a [f32] {
-        let start = self.starts.child(ue as u64).child(cell as u64).next_u64();
-        trace.at(start, travelled * self.scale)
+    /// The way of a UE's interferers, after this many wavelengths of the downlink.
+    fn way<'a>(&self, trace: &'a Trace, ue: usize, travelled: f64) -> Way<'a> {
+        Way { trace, starts: self.starts.child(ue as u64), travelled: travelled * self.scale }
     }
 
     /// Start of a link's sinusoids, which are drawn when it is used first.
@@ -400,6 +402,36 @@ impl Links {
                 drawn.insert(index, (cell as u32, first));
                 first
             }
+        }
+    }
+}
+
+/// The way that the links between a UE and its interferers travel.
+struct Way<'a> {
+    trace: &'a Trace,
+    /// Where the links start, by cell.
+    starts: Stream,
+    travelled: f64,
+}
+
+impl<'a> Way<'a> {
+    /// The gains per RBG of the link with a cell.
+    #[inline]
+    fn to(&self, cell: usize) -> &'a [f32] {
+        self.trace.at(self.starts.child(cell as u64).next_u64(), self.travelled)
+    }
+}
+
+/// Adds the power received from a cell that sends on these RBGs, with its gain in each of them.
+#[inline]
+fn add(by_rbg: &mut [f64], sent: Rbgs, received: f64, gains: &[f32]) {
+    // The first RBGs, mostly all, need no test, so that the compiler vectorises them.
+    let first = (sent.0.trailing_ones() as usize).min(by_rbg.len());
+    let (certain, others) = by_rbg.split_at_mut(first);
+    certain.iter_mut().zip(gains).for_each(|(power, gain)| *power += received * f64::from(*gain));
+    for (rbg, (power, gain)) in (first as u8..).zip(others.iter_mut().zip(&gains[first..])) {
+        if sent.contains(rbg) {
+            *power += received * f64::from(*gain);
         }
     }
 }

@@ -429,7 +429,7 @@ mod tests {
         let access = Arc::new(setup.access().unwrap());
         let mut radio = Radio::new(&setup, &access, 8);
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
-        let mut receivers = Receivers::new(&setup, &access, &radio, 0..setup.cells.len());
+        let mut receivers = Receivers::new(&setup, &access, &radio, 0..setup.cells.len(), true);
         (0..setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));
         (radio, receivers)
     }

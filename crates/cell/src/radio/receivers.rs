@@ -9,7 +9,8 @@ use super::{Faded, Interference, Radio, UplinkSignal};
 use crate::access::Access;
 use crate::mac::Block;
 use crate::mac::sched::{ChannelState, Rbgs};
-use crate::phy::{Prbs, Sinr};
+use crate::phy::capacity::{effective, exceeds, mean};
+use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
 use std::ops::Range;
@@ -22,6 +23,8 @@ pub(crate) struct Receivers {
     /// By cell.
     reports: Vec<Reports>,
     decoder: Decoder,
+    /// Whether reports of fading channels have a wideband CQI.
+    wideband: bool,
     /// `None`: channels are flat.
     fading: Option<LinkFading>,
     /// Scratch: SINR of each run of PRBs.
@@ -29,8 +32,14 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    /// The receivers of these cells of a setup.
-    pub fn new(setup: &RanSetup, access: &Arc<Access>, radio: &Radio, cells: Range<usize>) -> Receivers {
+    /// The receivers of these cells of a setup. `wideband`: their schedulers use the wideband CQI.
+    pub fn new(
+        setup: &RanSetup,
+        access: &Arc<Access>,
+        radio: &Radio,
+        cells: Range<usize>,
+        wideband: bool,
+    ) -> Receivers {
         let reports = |_| match radio.gains.are_complete() {
             true => Reports::by_pattern(radio.cells()),
             // The last place is that of a silent cell.
@@ -42,6 +51,8 @@ impl Receivers {
             fading: LinkFading::of(setup, access, parts),
             reports: cells.map(reports).collect(),
             decoder: Decoder::new(radio.errors.clone(), access, parts),
+            // The rank follows from the wideband CQI of each rank.
+            wideband: wideband || !radio.layers.is_empty(),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
         }
     }
@@ -114,13 +125,16 @@ impl Receivers {
         self.runs = runs;
     }
 
-    /// The SINR of control channels over a fading channel in the TTI on air. `None` if channels do not fade.
-    pub fn faded_control_sinr(&mut self, radio: &Radio, ue: usize) -> Option<Db> {
+    /// The probability of losing control channels over a fading channel in the TTI on air. `None` if channels do not
+    /// fade.
+    pub fn faded_control_error(&mut self, radio: &Radio, ue: usize) -> Option<f64> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
         let of = (&radio.gains, radio.scattering()?);
         let everywhere = |_| Rbgs(u32::MAX);
-        Some(effective(links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now)))
+        let sinrs = links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now);
+        let is_lossless = exceeds(sinrs, CONTROL_CURVE_END_LINEAR);
+        Some(if is_lossless { 0.0 } else { control_error(effective(sinrs)) })
     }
 
     /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
@@ -249,18 +263,22 @@ impl Receivers {
         measured: Tti,
     ) -> (ChannelState, Db) {
         let mut runs = std::mem::take(&mut self.runs);
-        let (prbs, width) = (radio.prbs, usize::from(radio.rbg_prbs));
+        runs.clear();
+        let has_wideband = self.wideband;
         let scheduled = self.faded(radio, ue, cell, place, measured);
         let mean = mean(scheduled);
-        runs.clear();
-        runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
-        runs.push((mean, Prbs(prbs.0 - scheduled.len() as u16)));
-        let (Some(links), Some(Faded { steps, .. })) = (&self.fading, &radio.fading) else {
+        let (rank, wideband) = if has_wideband {
+            runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+            runs.push((mean, Prbs(radio.prbs.0 - scheduled.len() as u16)));
+            radio.rank(Sinr::Groups(&runs), radio.prbs)
+        } else {
+            (1, Cqi::OUT_OF_RANGE)
+        };
+        let Some(Faded { steps, .. }) = &radio.fading else {
             unreachable!("called for fading channels only")
         };
-        let (rank, wideband) = radio.rank(Sinr::Groups(&runs), prbs);
         let steps = &steps[usize::from(rank) - 1];
-        let groups = links.sinrs()[..runs.len() - 1].chunks(width).map(|prbs| steps.cqi(effective(prbs)));
+        let groups = scheduled.chunks(radio.rbg_prbs.into()).map(|prbs| steps.cqi_over(prbs));
         let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
         self.runs = runs;
         (state, mean)
@@ -369,21 +387,4 @@ impl Receivers {
             at = until;
         }
     }
-}
-
-/// The SINR of a flat channel with the mean capacity of these PRBs, whose SINR is linear.
-//= exception groups-by-capacity
-fn effective(prbs: &[f64]) -> Db {
-    // One logarithm of a product replaces four; four factors do not overflow.
-    let product = |prbs: &[f64]| prbs.iter().map(|sinr| 1.0 + sinr).product();
-    let capacity = prbs.chunks(4).map(|prbs| libm::log2(product(prbs))).sum::<f64>();
-    let sinr = libm::exp2(capacity / prbs.len() as f64) - 1.0;
-    // Values far below 1 lose precision in 1 + SINR; there capacity is proportional to SINR.
-    let is_small = sinr < 1e-9;
-    if is_small { mean(prbs) } else { Db::from_linear(sinr) }
-}
-
-/// The mean of linear SINRs.
-fn mean(prbs: &[f64]) -> Db {
-    Db::from_linear(prbs.iter().sum::<f64>() / prbs.len() as f64)
 }

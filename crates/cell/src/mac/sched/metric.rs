@@ -14,6 +14,8 @@ use airwnd_units::{Bytes, Tti};
 pub trait Metric: Send {
     /// Whether it reads [`UeView::head_of_line`].
     const USES_DELAY: bool = false;
+    /// Whether it reads [`UeView::wideband`].
+    const USES_WIDEBAND: bool = false;
 
     /// A UE joins the cell at a slot; state of the slot's previous UE is discarded.
     fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
@@ -89,5 +91,9 @@ impl<M: Metric> Scheduler for MetricScheduler<M> {
 
     fn uses_delay(&self) -> bool {
         M::USES_DELAY
+    }
+
+    fn uses_wideband(&self) -> bool {
+        M::USES_WIDEBAND || self.domain == Domain::Time
     }
 }

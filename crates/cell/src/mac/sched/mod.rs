@@ -181,7 +181,8 @@ pub struct UeView {
     pub slot: u16,
     /// Layers of its blocks.
     pub rank: u8,
-    /// CQI for a block over the whole carrier.
+    /// CQI for a block over the whole carrier; over a fading channel it is out of range unless the scheduler
+    /// [uses it](Scheduler::uses_wideband).
     pub wideband: Cqi,
     /// CQI for a block in an RBG, if it is the same in all of them.
     pub flat: Option<Cqi>,
@@ -273,6 +274,10 @@ pub trait Scheduler: Send {
     /// Whether it uses [`UeView::head_of_line`].
     fn uses_delay(&self) -> bool {
         false
+    }
+    /// Whether it uses [`UeView::wideband`], which costs more than the other CQIs together if channels fade.
+    fn uses_wideband(&self) -> bool {
+        true
     }
 }
 

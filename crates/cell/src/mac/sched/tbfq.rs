@@ -223,6 +223,10 @@ impl Scheduler for Tbfq {
     fn link_adaptation(&self) -> LinkAdaptation {
         LinkAdaptation::LowestSubband
     }
+
+    fn uses_wideband(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub struct RateToWideband {
 }
 
 impl Metric for RateToWideband {
+    const USES_WIDEBAND: bool = true;
+
     fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {
         // A UE without a wideband CQI can still use an RBG: the lowest rate replaces its wideband rate.
         self.rate_by_cqi[cqi.0 as usize] / self.rate_by_cqi[ue.wideband.0.max(1) as usize]

@@ -1,6 +1,7 @@
 //! SINR thresholds of CQIs.
 
 use super::Amc;
+use crate::phy::capacity::{ROUNDING, effective, growth};
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_units::Db;
 
@@ -12,6 +13,8 @@ use airwnd_units::Db;
 pub struct Steps {
     /// Thresholds from CQI 1 on, ascending.
     begin: [Db; Cqi::MAX.0 as usize],
+    /// The [growth] of one PRB, two, and so on at each threshold.
+    growths: Vec<[f64; Cqi::MAX.0 as usize]>,
 }
 
 impl Steps {
@@ -26,12 +29,25 @@ impl Steps {
             }
             Db(high)
         };
-        Steps { begin: std::array::from_fn(|index| begin(index as u8 + 1)) }
+        let begin: [Db; Cqi::MAX.0 as usize] = std::array::from_fn(|index| begin(index as u8 + 1));
+        let growths = |prbs: u16| begin.map(|begin| libm::pow(1.0 + begin.linear(), prbs.into()));
+        Steps { begin, growths: (1..=blocks.0).map(growths).collect() }
     }
 
     /// The CQI at this SINR.
     pub fn cqi(&self, sinr: Db) -> Cqi {
         Cqi(self.begin.partition_point(|begin| *begin <= sinr) as u8)
+    }
+
+    /// The CQI at the [effective] SINR of these PRBs, whose SINR is linear; at most as many as the thresholds are for.
+    pub fn cqi_over(&self, prbs: &[f64]) -> Cqi {
+        let (begin, growth) = (&self.growths[prbs.len() - 1], growth(prbs));
+        let cqi = begin.partition_point(|begin| *begin <= growth);
+        let is_near = |begin: &f64| (begin - growth).abs() < ROUNDING * growth;
+        match begin[cqi.saturating_sub(1)..].iter().take(2).any(is_near) {
+            true => self.cqi(effective(prbs)),
+            false => Cqi(cqi as u8),
+        }
     }
 }
 
@@ -41,6 +57,7 @@ mod tests {
     use crate::access::Access;
     use crate::phy::amc::Spec;
     use crate::phy::error_model;
+    use airwnd_kernel::Stream;
 
     #[test]
     fn thresholds_reproduce_the_rule() {
@@ -60,5 +77,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn capacity_decides_as_the_effective_sinr_does() {
+        let receiver = error_model::Spec::MutualInformation(Default::default()).build().into();
+        let rule = Spec::BlockErrorTarget(Default::default()).build(&receiver, &Access::lte(Prbs(50)).into());
+        let steps = Steps::new(&*rule, Prbs(3));
+        let mut draws = Stream::new(1, "SINR");
+        for number in 0..20_000 {
+            let (centre, spread) = (Db(-15.0 + 45.0 * draws.uniform()), 10.0 * draws.uniform());
+            let mut sinr = || (centre + Db(spread * (draws.uniform() - 0.5))).linear();
+            let prbs: Vec<f64> = (0..number % 3 + 1).map(|_| sinr()).collect();
+            assert_eq!(steps.cqi_over(&prbs), steps.cqi(effective(&prbs)), "{prbs:?}");
+        }
+        // the thresholds themselves
+        for begin in steps.begin {
+            let prbs = [begin.linear(); 3];
+            assert_eq!(steps.cqi_over(&prbs), steps.cqi(effective(&prbs)), "{begin:?}");
+        }
+        assert_eq!((steps.cqi_over(&[0.0; 3]), steps.cqi_over(&[1e9; 3])), (Cqi(0), Cqi(15)));
     }
 }
