@@ -17,9 +17,9 @@ use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
-use crate::rlc::{Content, DropCause, Returned, Sdu};
+use crate::rlc::{DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
-use crate::ue::{Dropped, EventLog, Timed, Ue, Waiting};
+use crate::ue::{Dropped, EventLog, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
@@ -69,12 +69,7 @@ pub struct Ran {
     rules: Rules,
     schemes: Schemes,
     next: Tti,
-    /// Bearers with a running RLC timer.
-    timed: Timed,
     events: EventLog,
-    /// PDUs decoded in the last TTI, which reach RLC at its end.
-    decoded_down: Vec<(u32, Content)>,
-    decoded_up: Vec<(u32, Content)>,
     arrivals: Vec<Arrival>,
     forwards: Vec<Forward>,
     /// Packets returned by RLC at re-establishment; otherwise empty.
@@ -200,10 +195,7 @@ impl Ran {
             agenda,
             forwarding: setup.handover.forwarding,
             next: Tti(0),
-            timed: Timed::new(setup.ues.len()),
             events: EventLog::new(),
-            decoded_down: Vec::with_capacity(16),
-            decoded_up: Vec::with_capacity(setup.ues.len()),
             arrivals: Vec::with_capacity(256),
             returned: VecDeque::new(),
             forwards: Vec::with_capacity(64),
@@ -249,10 +241,7 @@ impl Ran {
 
     /// Whether no TTI is needed until a packet is sent.
     pub fn is_idle(&self) -> bool {
-        self.decoded_down.is_empty()
-            && self.decoded_up.is_empty()
-            && self.timed.is_empty()
-            && self.regions.iter().all(Region::is_idle)
+        self.regions.iter().all(Region::is_idle)
     }
 
     /// The clock of its TTIs.
@@ -282,72 +271,41 @@ impl Ran {
 
     /// Time at which the uplink blocks of a transmitted TTI reach RLC, if any was decoded.
     pub fn uplink_ends(&self, tti: Tti) -> Option<Time> {
-        (!self.decoded_up.is_empty())
-            .then(|| self.access.clock.start(tti) + self.access.timing.uplink_duration)
+        let decoded = self.regions.iter().any(|region| !region.decoded_up.is_empty());
+        decoded.then(|| self.access.clock.start(tti) + self.access.timing.uplink_duration)
     }
 
     /// Delivers decoded uplink blocks to RLC at their end.
     pub fn receive_uplink(&mut self, now: Time) {
-        self.reassemble(now, Direction::Up);
-    }
-
-    fn reassemble(&mut self, now: Time, direction: Direction) {
-        let mut decoded = std::mem::take(self.decoded(direction));
-        for (number, content) in decoded.drain(..) {
-            let Ran { regions, home, events, arrivals, .. } = self;
-            let table = &mut regions[usize::from(home[number as usize])].table;
-            let (leg, other) = table.get(number).legs(direction);
-            {
-                let mut deliver = arrive(arrivals, number, direction);
-                leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
-            }
-            self.follow(now, number);
-        }
-        *self.decoded(direction) = decoded;
+        self.crew.each(&mut self.regions, |region| region.reassemble(now, Direction::Up));
+        self.merge(now);
     }
 
     /// Delivers decoded downlink blocks to RLC at the end of the TTI before `tti`.
     pub fn receive(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
-        self.reassemble(now, Direction::Down);
-        for index in 0..self.timed.len() {
-            let (number, direction) = self.timed.get(index);
-            let Ran { regions, home, events, arrivals, .. } = self;
-            let leg = regions[usize::from(home[number as usize])].table.get(number).leg(direction);
-            if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rlc.expire(now, &mut arrive(arrivals, number, direction), events);
-                self.follow(now, number);
-            }
-        }
-        let Ran { timed, regions, home, .. } = self;
-        timed.retain(|number, direction| {
-            regions[usize::from(home[number as usize])].table.get(number).leg(direction).update_timed()
+        self.crew.each(&mut self.regions, |region| {
+            region.reassemble(now, Direction::Down);
+            region.expire(now);
         });
+        self.merge(now);
     }
 
-    fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
-        match direction {
-            Direction::Down => &mut self.decoded_down,
-            Direction::Up => &mut self.decoded_up,
+    /// Collects, in the order of the regions, the SDUs that RLC has delivered, and handles failures of links.
+    fn merge(&mut self, now: Time) {
+        for region in &mut self.regions {
+            self.arrivals.append(&mut region.arrivals);
+            self.events.append(&mut region.table.events);
         }
-    }
-
-    /// Handles the consequences of received PDUs or expired timers of a UE's bearer.
-    fn follow(&mut self, now: Time, number: u32) {
-        let Ran { regions, home, timed, .. } = self;
-        let region = &mut regions[usize::from(home[number as usize])];
-        for direction in [Direction::Down, Direction::Up] {
-            let (leg, other) = region.table.get(number).legs(direction);
-            timed.watch(number, direction, leg);
-            if leg.rlc.take_pending_report(&mut other.rlc) {
-                region.report(now, number, direction);
+        for index in 0..self.regions.len() {
+            let mut failed = std::mem::take(&mut self.regions[index].failed);
+            for number in failed.drain(..) {
+                if !self.fail_link(now, number as usize) {
+                    self.region(number).table.get(number).failures += 1;
+                    self.re_establish_rlc(now, number);
+                }
             }
-        }
-        let ue = region.table.get(number);
-        ue.note_empty(now);
-        if ue.has_failed() && !self.fail_link(now, number as usize) {
-            self.region(number).table.get(number).failures += 1;
-            self.re_establish_rlc(now, number);
+            self.regions[index].failed = failed;
         }
     }
 
@@ -383,12 +341,7 @@ impl Ran {
         radio.begin_uplink();
         regions.iter().for_each(|region| region.put_on_air(radio, tti));
         crew.each(regions, |region| region.receive(radio, tti));
-        for region in regions {
-            self.decoded_down.append(&mut region.decoded_down);
-            self.decoded_up.append(&mut region.decoded_up);
-            self.timed.append(&mut region.table.timed);
-            self.events.append(&mut region.table.events);
-        }
+        regions.iter_mut().for_each(|region| self.events.append(&mut region.table.events));
     }
 
     /// Accounts for skipped TTIs: averages decay, nothing was on air.
@@ -535,9 +488,6 @@ impl Ran {
     /// Detaches a UE from its cell; transmissions on air are lost.
     fn leave(&mut self, number: usize) {
         self.region(number as u32).detach(number as u32);
-        let stays = |(other, _): &(u32, Content)| *other != number as u32;
-        self.decoded_down.retain(stays);
-        self.decoded_up.retain(stays);
     }
 
     /// Switches a UE, which has left its cell, to one that has reserved a slot for it.
@@ -710,10 +660,6 @@ impl Ran {
             uplink_bytes: cell.uplink.figures.bytes,
         })
     }
-}
-
-fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
-    move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
 /// A cell with the UEs of its slots.

@@ -5,11 +5,13 @@
 //! that the result does not depend on the order of regions, nor on the number of threads.
 
 use crate::access::Access;
+use crate::identity::UeId;
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
-use crate::rlc::Content;
+use crate::ran::Arrival;
+use crate::rlc::{Content, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{Ue, UeTable};
 use airwnd_kernel::Direction;
@@ -60,9 +62,13 @@ pub(crate) struct Region {
     access: Arc<Access>,
     /// UEs with a report from RLC to the MAC since the last TTI.
     fresh: Vec<u32>,
-    /// PDUs decoded in the last TTI.
-    pub decoded_down: Vec<(u32, Content)>,
+    /// PDUs decoded in the last TTI, which reach RLC at its end.
+    decoded_down: Vec<(u32, Content)>,
     pub decoded_up: Vec<(u32, Content)>,
+    /// SDUs that RLC has delivered since the network looked.
+    pub arrivals: Vec<Arrival>,
+    /// UEs whose RLC has reached its maximum of retransmissions since the network looked.
+    pub failed: Vec<u32>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
     /// Pattern and time of measurement of a cell's newest reports, by phase within the reporting period.
@@ -105,6 +111,8 @@ impl Region {
             fresh: Vec::with_capacity(ues),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
+            arrivals: Vec::with_capacity(64),
+            failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
             patterns: vec![None; rules.cqi_period as usize],
             cells,
@@ -124,6 +132,8 @@ impl Region {
     pub fn is_idle(&self) -> bool {
         self.table.is_idle()
             && self.fresh.is_empty()
+            && self.decoded_down.is_empty()
+            && self.decoded_up.is_empty()
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
     }
 
@@ -157,6 +167,57 @@ impl Region {
         }
         if tti.0.is_multiple_of(SAMPLE_PERIOD) {
             self.sample_sinr(radio, tti);
+        }
+    }
+
+    /// Delivers the decoded blocks of a direction to RLC at their end.
+    pub fn reassemble(&mut self, now: Time, direction: Direction) {
+        let mut decoded = std::mem::take(self.decoded(direction));
+        for (number, content) in decoded.drain(..) {
+            let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
+            let (leg, other) = ues[number as usize].legs(direction);
+            leg.rlc.receive(now, content, &mut other.rlc, &mut arrive(arrivals, number, direction), events);
+            self.follow(now, number);
+        }
+        *self.decoded(direction) = decoded;
+    }
+
+    fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
+        match direction {
+            Direction::Down => &mut self.decoded_down,
+            Direction::Up => &mut self.decoded_up,
+        }
+    }
+
+    /// Handles expired timers of RLC.
+    pub fn expire(&mut self, now: Time) {
+        for index in 0..self.table.timed.len() {
+            let (number, direction) = self.table.timed.get(index);
+            let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
+            let leg = ues[number as usize].leg(direction);
+            if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
+                leg.rlc.expire(now, &mut arrive(arrivals, number, direction), events);
+                self.follow(now, number);
+            }
+        }
+        let UeTable { ues, timed, .. } = &mut self.table;
+        timed.retain(|number, direction| ues[number as usize].leg(direction).update_timed());
+    }
+
+    /// Handles the consequences of received PDUs or expired timers of a UE's bearer.
+    fn follow(&mut self, now: Time, number: u32) {
+        for direction in [Direction::Down, Direction::Up] {
+            let UeTable { ues, timed, .. } = &mut self.table;
+            let (leg, other) = ues[number as usize].legs(direction);
+            timed.watch(number, direction, leg);
+            if leg.rlc.take_pending_report(&mut other.rlc) {
+                self.report(now, number, direction);
+            }
+        }
+        let ue = self.table.get(number);
+        ue.note_empty(now);
+        if ue.has_failed() && !self.failed.contains(&number) {
+            self.failed.push(number);
         }
     }
 
@@ -375,6 +436,9 @@ impl Region {
         }
         let (cell, slot) = (ue.cell, ue.slot);
         self.table.reset_reports(number as usize);
+        let stays = |(other, _): &(u32, Content)| *other != number;
+        self.decoded_down.retain(stays);
+        self.decoded_up.retain(stays);
         self.vacate(cell, slot);
     }
 
@@ -401,6 +465,10 @@ impl Region {
         self.receivers.leave(number as usize);
         self.table.release(number)
     }
+}
+
+fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
+    move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
 /// The TTI of the report used by a decision in `tti`: reports have this period and phase, and a delay of `delay` TTIs.

@@ -186,7 +186,7 @@ pub(crate) struct UeTable {
     pub report_timers: Timers<(u32, Direction)>,
     /// retxBSR-Timers of the UEs, if enabled.
     pub retx_bsr_timers: Option<Timers<u32>>,
-    /// Bearers with an RLC timer that has started since the network looked.
+    /// Bearers with a running RLC timer.
     pub timed: Timed,
     /// Drops and marks since the network looked.
     pub events: EventLog,
@@ -214,6 +214,7 @@ impl UeTable {
     pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
         for (direction, leg) in [(Direction::Down, &ue.downlink), (Direction::Up, &ue.uplink)] {
             self.report_timers.admit((number, direction), leg.report_at);
+            self.timed.admit(number, direction, leg);
         }
         if let Some(timers) = &mut self.retx_bsr_timers {
             timers.admit(number, ue.report_again_at);
@@ -230,12 +231,14 @@ impl UeTable {
         if let Some(timers) = &mut self.retx_bsr_timers {
             timers.release(ue.report_again_at);
         }
+        self.timed.retain(|other, _| other != number);
         ue
     }
 
     /// Whether no timer runs.
     pub fn is_idle(&self) -> bool {
         self.requesting.is_empty()
+            && self.timed.is_empty()
             && self.report_timers.is_idle()
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
     }
@@ -414,9 +417,11 @@ impl Timed {
         }
     }
 
-    /// Moves the bearers of another list to the end of this one.
-    pub fn append(&mut self, other: &mut Timed) {
-        self.0.append(&mut other.0);
+    /// Adds a bearer from another list, if it was in that.
+    pub fn admit(&mut self, number: u32, direction: Direction, leg: &Leg) {
+        if leg.timed {
+            self.0.push((number, direction));
+        }
     }
 
     /// Removes the bearers for which `runs` is false.

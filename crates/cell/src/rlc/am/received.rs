@@ -26,7 +26,7 @@ pub(super) struct Received {
 
 impl Default for Received {
     fn default() -> Self {
-        let (slots, parts) = (VecDeque::with_capacity(64), Vec::with_capacity(16));
+        let (slots, parts) = (VecDeque::with_capacity(16), Vec::with_capacity(16));
         Received { first: 0, slots, parts, whole_to: 0 }
     }
 }

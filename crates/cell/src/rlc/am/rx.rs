@@ -40,7 +40,7 @@ impl Rx {
     pub fn new(params: Params) -> Self {
         Rx {
             params,
-            expected: VecDeque::with_capacity(256),
+            expected: VecDeque::with_capacity(64),
             expected_to: 0,
             received: Received::default(),
             reported_to: 0,
