@@ -1,7 +1,7 @@
 //! Fading of all links, TTI by TTI.
 
 use super::gains::{Gains, Link};
-use super::on_air::Floor;
+use super::on_air::{Floor, add};
 use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
 use crate::mac::sched::Rbgs;
@@ -13,6 +13,7 @@ use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
+use std::iter::repeat;
 
 /// Links per direction with cached gains in all cells, and least number in a part of them: control channels, block and
 /// report use the same.
@@ -248,15 +249,16 @@ impl LinkFading {
                 let mut alike = (Rbgs::default(), 0.0);
                 for (cell, received, sent) in others() {
                     if self.fades(received, total) {
-                        add(&mut self.by_rbg, sent, received, way.to(cell));
+                        let gains = way.to(cell).iter();
+                        add(&mut self.by_rbg, sent, gains.map(|gain| received * f64::from(*gain)));
                     } else if sent == alike.0 {
                         alike.1 += received;
                     } else {
-                        add(&mut self.by_rbg, alike.0, alike.1, &self.constant);
+                        add(&mut self.by_rbg, alike.0, repeat(alike.1));
                         alike = (sent, received);
                     }
                 }
-                add(&mut self.by_rbg, alike.0, alike.1, &self.constant);
+                add(&mut self.by_rbg, alike.0, repeat(alike.1));
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs);
                 groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));
             }
@@ -419,20 +421,6 @@ impl<'a> Way<'a> {
     #[inline]
     fn to(&self, cell: usize) -> &'a [f32] {
         self.trace.at(self.starts.child(cell as u64).next_u64(), self.travelled)
-    }
-}
-
-/// Adds the power received from a cell that sends on these RBGs, with its gain in each of them.
-#[inline]
-fn add(by_rbg: &mut [f64], sent: Rbgs, received: f64, gains: &[f32]) {
-    // The first RBGs, mostly all, need no test, so that the compiler vectorises them.
-    let first = (sent.0.trailing_ones() as usize).min(by_rbg.len());
-    let (certain, others) = by_rbg.split_at_mut(first);
-    certain.iter_mut().zip(gains).for_each(|(power, gain)| *power += received * f64::from(*gain));
-    for (rbg, (power, gain)) in (first as u8..).zip(others.iter_mut().zip(&gains[first..])) {
-        if sent.contains(rbg) {
-            *power += received * f64::from(*gain);
-        }
     }
 }
 

@@ -31,9 +31,10 @@ use fading::{MotionsShare, Scattering};
 pub(crate) use gains::Link;
 use gains::{Gains, strongest};
 pub use map::{Listener, RadioMap};
-use on_air::{Activity, Floor, OnAir};
+use on_air::{Activity, Floor, OnAir, add};
 pub(crate) use receivers::Receivers;
 pub(crate) use reports::Report;
+use std::iter::repeat;
 use std::sync::Arc;
 pub(crate) use uplink::UplinkSignal;
 use uplink::{Interference, UplinkOnAir};
@@ -57,7 +58,9 @@ pub(crate) struct Radio {
     errors: Arc<dyn ErrorModel>,
     gains: Gains,
     /// `None`: channels are flat, and change only when UEs move.
-    fading: Option<Faded>,
+    scattering: Option<Scattering>,
+    /// SINR threshold of each CQI in an RBG, by rank; empty if most reports are found in a cache.
+    steps: Vec<Steps>,
     /// The TTI on air.
     now: Tti,
     /// Serving cell of each UE, and the downlink's path loss from it.
@@ -75,13 +78,6 @@ pub(crate) struct Radio {
 pub(crate) struct Air<'a> {
     pub radio: &'a Radio,
     pub receivers: &'a mut Receivers,
-}
-
-/// Fading channels.
-struct Faded {
-    scattering: Scattering,
-    /// SINR threshold of each CQI in an RBG, by rank.
-    steps: Vec<Steps>,
 }
 
 /// What depends on the positions of some UEs, and changes independently of those of the others.
@@ -122,10 +118,9 @@ impl Radio {
         let receiver = setup.radio.receiver();
         let gains = Gains::new(setup, access);
         let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
-        let fading = Scattering::of(setup, access).map(|scattering| Faded {
-            scattering,
-            steps: amc.iter().map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect(),
-        });
+        let scattering = Scattering::of(setup, access);
+        let is_cached = scattering.is_none() && gains.are_complete();
+        let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
         let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
@@ -144,7 +139,8 @@ impl Radio {
             soundings: UplinkOnAir::new(setup),
             uplink: UplinkOnAir::new(setup),
             gains,
-            fading,
+            scattering,
+            steps,
             now: Tti(0),
         }
     }
@@ -215,7 +211,7 @@ impl Radio {
     fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
         let shares = self.serving.len().div_ceil(size);
         self.reselected.resize_with(shares.max(self.reselected.len()), Vec::new);
-        let mut motions = self.fading.as_mut().map(|faded| faded.scattering.shares(size));
+        let mut motions = self.scattering.as_mut().map(|scattering| scattering.shares(size));
         let parts = self.gains.shares(size).zip(self.serving.chunks_mut(size)).zip(&mut self.reselected);
         parts.enumerate().map(move |(index, ((gains, serving), reselected))| Share {
             first: index * size,
@@ -245,11 +241,6 @@ impl Radio {
     /// Number of cells.
     pub fn cells(&self) -> usize {
         self.gains.cells()
-    }
-
-    /// What the fading of all links has in common, if channels fade.
-    fn scattering(&self) -> Option<&Scattering> {
-        self.fading.as_ref().map(|faded| &faded.scattering)
     }
 
     /// Number of RBGs that can be scheduled.
@@ -358,6 +349,15 @@ impl Radio {
     /// Adds a transmission of a UE to a cell.
     pub fn send_uplink(&mut self, cell: usize, signal: UplinkSignal) {
         self.uplink.add(&self.gains, self.prbs, cell, signal);
+    }
+
+    /// Noise and interference per PRB in mW at a UE in each of these RBGs.
+    fn disturbances(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], by_rbg: &mut [f64]) {
+        by_rbg.fill(0.0);
+        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != serving) {
+            add(by_rbg, on_air[link.cell as usize], repeat(link.received));
+        }
+        by_rbg.iter_mut().enumerate().for_each(|(rbg, interference)| *interference += floor.at(rbg));
     }
 
     /// Noise and interference per PRB in mW at a UE in an RBG.

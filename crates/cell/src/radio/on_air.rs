@@ -61,6 +61,20 @@ impl Floor<'_> {
     }
 }
 
+/// Adds the powers received in each RBG from a cell that sends on these RBGs.
+#[inline]
+pub(super) fn add(by_rbg: &mut [f64], sent: Rbgs, powers: impl Iterator<Item = f64> + Clone) {
+    // The first RBGs, mostly all, need no test, so that the compiler vectorises them.
+    let first = (sent.0.trailing_ones() as usize).min(by_rbg.len());
+    let (certain, others) = by_rbg.split_at_mut(first);
+    certain.iter_mut().zip(powers.clone()).for_each(|(sum, power)| *sum += power);
+    for (rbg, (sum, power)) in (first as u8..).zip(others.iter_mut().zip(powers.skip(first))) {
+        if sent.contains(rbg) {
+            *sum += power;
+        }
+    }
+}
+
 impl OnAir {
     pub fn new(cells: usize, rbgs: u8, kept: u64) -> OnAir {
         let silence = vec![Rbgs::default(); cells];
@@ -155,6 +169,14 @@ mod tests {
         on_air.skip(Tti(1101), 100);
         assert!((floor(&on_air, 2) - 0.5 * libm::pow(0.99, 100.0)).abs() < 0.001);
         assert_eq!(on_air.at(on_air.row(Tti(1100))), on_air.silence());
+    }
+
+    #[test]
+    fn powers_are_added_where_a_cell_sends() {
+        let mut by_rbg = [1.0; 5];
+        let mut add = |sent| add(&mut by_rbg, Rbgs(sent), [10.0, 20.0, 30.0, 40.0, 50.0].into_iter());
+        [0b0_0011, 0b1_0101, 0b1_1111_1111, 0].into_iter().for_each(&mut add);
+        assert_eq!(by_rbg, [31.0, 41.0, 61.0, 41.0, 101.0]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::fading::LinkFading;
 use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
 use super::uplink::UplinkOnAir;
-use super::{Faded, Interference, Radio, UplinkSignal};
+use super::{Interference, Radio, UplinkSignal};
 use crate::access::Access;
 use crate::mac::Block;
 use crate::mac::sched::{ChannelState, Rbgs};
@@ -23,12 +23,14 @@ pub(crate) struct Receivers {
     /// By cell.
     reports: Vec<Reports>,
     decoder: Decoder,
-    /// Whether reports of fading channels have a wideband CQI.
+    /// Whether reports have a wideband CQI.
     wideband: bool,
     /// `None`: channels are flat.
     fading: Option<LinkFading>,
     /// Scratch: SINR of each run of PRBs.
     runs: Vec<(Db, Prbs)>,
+    /// Scratch: linear SINR of each RBG that can be scheduled.
+    sinrs: Vec<f64>,
 }
 
 impl Receivers {
@@ -54,6 +56,7 @@ impl Receivers {
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
+            sinrs: vec![0.0; radio.rbgs.into()],
         }
     }
 
@@ -92,7 +95,7 @@ impl Receivers {
     fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering()) {
+        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
             let sinrs = links.downlink(
                 (&radio.gains, scattering),
                 (ue, serving),
@@ -130,7 +133,7 @@ impl Receivers {
     pub fn faded_control_error(&mut self, radio: &Radio, ue: usize) -> Option<f64> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
-        let of = (&radio.gains, radio.scattering()?);
+        let of = (&radio.gains, radio.scattering.as_ref()?);
         let everywhere = |_| Rbgs(u32::MAX);
         let sinrs = links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now);
         let is_lossless = exceeds(sinrs, CONTROL_CURVE_END_LINEAR);
@@ -248,7 +251,7 @@ impl Receivers {
     fn faded(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize, measured: Tti) -> &[f64] {
         let mut fading = self.fading.take().expect("called for fading channels only");
         let (on_air, floor) = self.place_of(radio, cell, place, ue);
-        let scattering = radio.scattering().expect("called for fading channels only");
+        let scattering = radio.scattering.as_ref().expect("called for fading channels only");
         fading.downlink((&radio.gains, scattering), (ue, cell), floor, |other| on_air[other], measured);
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
         &self.fading.insert(fading).sinrs()[..scheduled]
@@ -274,47 +277,43 @@ impl Receivers {
         } else {
             (1, Cqi::OUT_OF_RANGE)
         };
-        let Some(Faded { steps, .. }) = &radio.fading else {
-            unreachable!("called for fading channels only")
-        };
-        let steps = &steps[usize::from(rank) - 1];
+        let steps = &radio.steps[usize::from(rank) - 1];
         let groups = scheduled.chunks(radio.rbg_prbs.into()).map(|prbs| steps.cqi_over(prbs));
         let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
         self.runs = runs;
         (state, mean)
     }
 
-    /// PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of the others.
+    /// A report of a flat channel. PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of
+    /// the others.
     fn measure(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
         let signal = radio.gains.link(ue, cell).received;
-        let mut runs = std::mem::take(&mut self.runs);
-        runs.clear();
+        let (mut runs, mut sinrs) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.sinrs));
         let (on_air, floor) = self.place_of(radio, cell, place, ue);
-        let mut sum = 0.0;
-        for group in 0..radio.rbgs {
-            let sinr = signal / radio.disturbance(floor, ue, cell, on_air, group);
-            sum += sinr;
-            runs.push((Db::from_linear(sinr), radio.prbs_of(Rbgs::one(group))));
-        }
+        radio.disturbances(floor, ue, cell, on_air, &mut sinrs);
+        sinrs.iter_mut().for_each(|sinr| *sinr = signal / *sinr);
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
-        let mean = Db::from_linear(sum / f64::from(radio.rbgs));
-        let beyond = radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs);
-        let flat = runs.iter().all(|(sinr, _)| *sinr == runs[0].0);
-        let group_cqi = |rank: u8, sinr: Db| radio.amc(rank).cqi(Sinr::Flat(sinr), Prbs(radio.rbg_prbs));
-        let report = if flat {
-            let (rank, wideband) = radio.rank(Sinr::Flat(runs[0].0), radio.prbs);
-            let groups = std::iter::repeat_n(group_cqi(rank, runs[0].0), radio.rbgs.into());
-            ChannelState { rank, ..ChannelState::new(wideband, groups) }
+        let mean = Db::from_linear(sinrs.iter().sum::<f64>() / f64::from(radio.rbgs));
+        let (rank, wideband) = if !self.wideband {
+            (1, Cqi::OUT_OF_RANGE)
+        } else if sinrs.iter().all(|sinr| *sinr == sinrs[0]) {
+            radio.rank(Sinr::Flat(Db::from_linear(sinrs[0])), radio.prbs)
         } else {
-            if beyond > 0 {
-                runs.push((mean, Prbs(beyond)));
-            }
-            let (rank, wideband) = radio.rank(Sinr::Groups(&runs), radio.prbs);
-            let groups = runs[..radio.rbgs.into()].iter().map(|(sinr, _)| group_cqi(rank, *sinr));
-            ChannelState { rank, ..ChannelState::new(wideband, groups) }
+            let rbgs = (0..).zip(&sinrs);
+            runs.clear();
+            runs.extend(rbgs.map(|(rbg, sinr)| (Db::from_linear(*sinr), radio.prbs_of(Rbgs::one(rbg)))));
+            runs.push((mean, Prbs(radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs))));
+            radio.rank(Sinr::Groups(&runs), radio.prbs)
         };
-        self.runs = runs;
-        (report, mean)
+        let cqi = |sinr: f64| match radio.steps.get(usize::from(rank) - 1) {
+            Some(steps) => steps.cqi_over(&[sinr]),
+            None => radio.amc(rank).cqi(Sinr::Flat(Db::from_linear(sinr)), Prbs(radio.rbg_prbs)),
+        };
+        let first = cqi(sinrs[0]);
+        let groups = sinrs.iter().map(|sinr| if *sinr == sinrs[0] { first } else { cqi(*sinr) });
+        let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
+        (self.runs, self.sinrs) = (runs, sinrs);
+        (state, mean)
     }
 
     /// The SINR of the last received uplink block: that of a flat channel with the same capacity.
@@ -343,7 +342,7 @@ impl Receivers {
 
     /// The SINR of a UE's sounding signal, which covers the carrier evenly.
     pub fn sounding_sinr(&mut self, radio: &Radio, cell: usize, signal: &UplinkSignal) -> Db {
-        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering()) {
+        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
             let floor = radio.gains.cell_noise(cell) + radio.soundings.floor;
             //= exception sounding-over-carrier
             return effective(links.uplink(
@@ -361,7 +360,7 @@ impl Receivers {
     fn measure_uplink(&mut self, radio: &Radio, air: &UplinkOnAir, cell: usize, signal: &UplinkSignal) {
         let floor = radio.gains.cell_noise(cell) + air.floor;
         let others = air.at(cell);
-        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering()) {
+        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
             let sinrs = links.uplink((&radio.gains, scattering), (cell, floor), signal, others, radio.now);
             self.runs.clear();
             self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));

@@ -181,7 +181,7 @@ pub struct UeView {
     pub slot: u16,
     /// Layers of its blocks.
     pub rank: u8,
-    /// CQI for a block over the whole carrier; over a fading channel it is out of range unless the scheduler
+    /// CQI for a block over the whole carrier; out of range unless the scheduler
     /// [uses it](Scheduler::uses_wideband).
     pub wideband: Cqi,
     /// CQI for a block in an RBG, if it is the same in all of them.
@@ -275,7 +275,7 @@ pub trait Scheduler: Send {
     fn uses_delay(&self) -> bool {
         false
     }
-    /// Whether it uses [`UeView::wideband`], which costs more than the other CQIs together if channels fade.
+    /// Whether it uses [`UeView::wideband`], which costs more than all other CQIs together.
     fn uses_wideband(&self) -> bool {
         true
     }
