@@ -20,6 +20,14 @@ pub(crate) use timing::Timing;
 /// CQIs, with CQI 0.
 const CQIS: usize = Cqi::MAX.0 as usize + 1;
 
+/// Upper ends in bytes of the levels 1 to 62 in a BSR; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
+pub(crate) const BUFFER_LEVELS: [u64; 62] = [
+    10, 12, 14, 17, 19, 22, 26, 31, 36, 42, 49, 57, 67, 78, 91, 107, 125, 146, 171, 200, 234, 274, 321, 376,
+    440, 515, 603, 706, 826, 967, 1132, 1326, 1552, 1817, 2127, 2490, 2915, 3413, 3995, 4677, 5476, 6411,
+    7505, 8787, 10287, 12043, 14099, 16507, 19325, 22624, 26487, 31009, 36304, 42502, 49759, 58255, 68201,
+    79846, 93749, 109_439, 128_125, 150_000,
+];
+
 /// Highest carrier frequency of LTE.
 // The bands of TS 36.101 §5.5 end at 5.925 GHz.
 const HIGHEST_LTE: Hertz = Hertz(6e9);
@@ -80,6 +88,8 @@ pub struct Access {
     /// Whether the uplink's DFT limits the widths of grants.
     //= TS 36.211 §5.3.3
     pub(crate) precodes_uplink: bool,
+    /// Upper ends in bytes of the levels in a BSR, from level 1 on, without the highest level.
+    pub(crate) buffer_levels: &'static [u64],
     /// MCSs with a code rate of their own, lowest first, and their modulation and rate.
     mcss: Vec<Mcs>,
     schemes: Vec<Scheme>,
@@ -115,6 +125,7 @@ impl Access {
             rbgs: (prbs.0 / rbg_prbs.0) as u8,
             prb_bandwidth: PRB_BANDWIDTH,
             precodes_uplink: true,
+            buffer_levels: &BUFFER_LEVELS,
             mcss: Mcs::all().collect(),
             schemes: Mcs::all().map(scheme).collect(),
             cqi_efficiencies: std::array::from_fn(|cqi| cqi_efficiency(Cqi(cqi as u8))),

@@ -23,6 +23,12 @@ const RBG_PRBS: [(u16, u16); 4] = [(36, 2), (72, 4), (144, 8), (275, 16)];
 /// Resource elements of one PRB that a symbol of DMRS can take, with both CDM groups of type 1 (TS 38.211 §7.4.1.1).
 const DMRS_OF_SYMBOL: u8 = 12;
 
+/// Upper ends in bytes of the levels 1 to 30 in a short BSR; level 31 is beyond (TS 38.321 Table 6.1.3.1-1).
+pub(crate) const BUFFER_LEVELS: [u64; 30] = [
+    10, 14, 20, 28, 38, 53, 74, 102, 142, 198, 276, 384, 535, 745, 1038, 1446, 2014, 2806, 3909, 5446, 7587,
+    10570, 14726, 20516, 28581, 39818, 55474, 77284, 107_669, 150_000,
+];
+
 /// MCS tables with the CQI table of the same modulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum McsTable {
@@ -304,6 +310,7 @@ impl Params {
             rbgs: prbs.0.div_ceil(rbg_prbs) as u8,
             prb_bandwidth: Hertz(SUBCARRIERS * 1e3 * f64::from(numerology.kilohertz())),
             precodes_uplink: false,
+            buffer_levels: &BUFFER_LEVELS,
             schemes: rows
                 .iter()
                 .map(|row| Scheme { modulation: row.modulation, rate: row.rate.ratio() })

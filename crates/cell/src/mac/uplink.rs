@@ -35,21 +35,13 @@ const FAILURES: f64 = 0.1;
 const MARGIN_STEP: f64 = 0.5;
 const MAX_MARGIN: f64 = 10.0;
 
-/// Upper ends of the buffer size levels 1 to 62 in bytes; level 63 is beyond (TS 36.321 Table 6.1.3.1-1).
-const BUFFER_LEVELS: [u64; 62] = [
-    10, 12, 14, 17, 19, 22, 26, 31, 36, 42, 49, 57, 67, 78, 91, 107, 125, 146, 171, 200, 234, 274, 321, 376,
-    440, 515, 603, 706, 826, 967, 1132, 1326, 1552, 1817, 2127, 2490, 2915, 3413, 3995, 4677, 5476, 6411,
-    7505, 8787, 10287, 12043, 14099, 16507, 19325, 22624, 26487, 31009, 36304, 42502, 49759, 58255, 68201,
-    79846, 93749, 109_439, 128_125, 150_000,
-];
-
-/// The buffer size in a status report: rounded up to the end of its level.
-fn quantised(buffer: Bytes) -> Bytes {
+/// The buffer size in a status report: rounded up to the end of its level, of which these are the ends.
+fn quantised(buffer: Bytes, ends: &[u64]) -> Bytes {
     if buffer == Bytes::ZERO {
         return Bytes::ZERO;
     }
-    let level = BUFFER_LEVELS.partition_point(|end| *end < buffer.0);
-    Bytes(BUFFER_LEVELS[level.min(BUFFER_LEVELS.len() - 1)])
+    let level = ends.partition_point(|end| *end < buffer.0);
+    Bytes(ends[level.min(ends.len() - 1)])
 }
 
 /// Data in a block of this size: RLC's header takes two bytes.
@@ -288,7 +280,7 @@ impl Uplink {
     /// Sends a buffer status report of a UE.
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
-        let news = BufferNews::Waits(quantised(waiting));
+        let news = BufferNews::Waits(quantised(waiting, self.access.buffer_levels));
         self.reports.push(tti + self.access.timing.report_to_decision, Report { slot, news });
     }
 
@@ -663,7 +655,10 @@ impl Uplink {
                 if self.requested {
                     let granted = context.granted;
                     let news = match elements.buffer {
-                        Some(waiting) => BufferNews::Waited { waiting: quantised(waiting), granted },
+                        Some(waiting) => {
+                            let waiting = quantised(waiting, self.access.buffer_levels);
+                            BufferNews::Waited { waiting, granted }
+                        }
                         None => BufferNews::Full { granted },
                     };
                     self.reports.push(tti + self.access.timing.block_to_decision, Report { slot, news });
@@ -687,10 +682,18 @@ mod tests {
 
     #[test]
     fn reports_round_up_to_the_level() {
-        for (buffer, level) in
-            [(0, 0), (1, 10), (10, 10), (11, 12), (56, 57), (150_000, 150_000), (1 << 30, 150_000)]
-        {
-            assert_eq!(quantised(Bytes(buffer)), Bytes(level));
+        for (buffer, lte, nr) in [
+            (0, 0, 0),
+            (1, 10, 10),
+            (10, 10, 10),
+            (11, 12, 14),
+            (56, 57, 74),
+            (1039, 1132, 1446),
+            (150_000, 150_000, 150_000),
+            (1 << 30, 150_000, 150_000),
+        ] {
+            assert_eq!(quantised(Bytes(buffer), &crate::access::BUFFER_LEVELS), Bytes(lte));
+            assert_eq!(quantised(Bytes(buffer), &crate::access::nr::BUFFER_LEVELS), Bytes(nr));
         }
     }
 }
