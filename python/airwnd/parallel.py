@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     max_memory=MEMORY | NONE,
     threads=POSITIVE | NONE,
 )
-def run_many(  # noqa: PLR0913
+def run_many(  # noqa: PLR0913 (options of a public function)
     tasks: Sequence[tuple[Scenario, int]],
     jobs: int | None = None,
     series: str | None = None,

@@ -10,7 +10,7 @@ is the time of an eBPF program per call (kernel.bpf_stats_enabled, whose own cos
 of the guard as a share of a core.
 """
 
-# ruff: noqa: S603, S607, T201
+# ruff: noqa: S607
 
 import argparse
 import asyncio

@@ -5,8 +5,6 @@ Run with ``python python/benches/guard_soak.py [--minutes 60]`` as root. The gua
 to stay the same once the first flows have come.
 """
 
-# ruff: noqa: S603, T201
-
 import argparse
 import contextlib
 import json

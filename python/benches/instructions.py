@@ -6,8 +6,6 @@ machine and load: a change of the engine by one per cent is visible. ``--store N
 any other version are replaced by the next.
 """
 
-# ruff: noqa: S603, T201
-
 import argparse
 import csv
 import re

@@ -7,8 +7,6 @@ A row is a session with one TCP download (CUBIC if the user may select it, IPv4)
 20 MHz, without and with a competing load: a busy loop per core. Goodput is that of the kernel's receiver.
 """
 
-# ruff: noqa: T201
-
 import argparse
 import csv
 import json
@@ -95,7 +93,7 @@ def measured(arguments: list[str], seconds: int, folder: Path) -> list[str]:
     download = f"iperf3 -4 -J -c server -R -t {seconds}"
     command = ["sh", "-c", f"{download} -C cubic || {download}"]
     words = [*LINK, "--summary", str(summary), "--lateness-limit", "10s", *arguments, "--", *command]
-    done = subprocess.run(words, check=True, capture_output=True, text=True)  # noqa: S603 (our own command)
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
     # Without the right to select CUBIC, the first report is an error.
     report = json.loads(done.stdout[done.stdout.rindex('{\n\t"start"') :])
     link = json.loads(summary.read_text(encoding="utf-8"))["link"]

@@ -16,8 +16,6 @@ With UDP and an unlimited queue, the time at which a link without any lateness w
 known. The table then shows how much later packets arrived.
 """
 
-# ruff: noqa: T201
-
 import argparse
 import bisect
 import contextlib
@@ -273,7 +271,7 @@ def servers() -> Iterator[None]:
         running = []
         for command in commands:
             quiet = subprocess.DEVNULL
-            server = stack.enter_context(subprocess.Popen(command, stdout=quiet, stderr=quiet))  # noqa: S603
+            server = stack.enter_context(subprocess.Popen(command, stdout=quiet, stderr=quiet))
             stack.callback(server.terminate)
             running.append(server)
         while not all(_is_bound(kind, port) for kind, port in SERVER_PORTS):
@@ -405,7 +403,7 @@ def _run(command: Sequence[str]) -> float:
     """Run a command; return the processor time of the emulator while the client runs."""
     used: dict[int, float] = {}
     before: dict[int, float] | None = None
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
             found, has_client = _processor_times(psutil.Process(process.pid))
             if has_client:

@@ -206,7 +206,7 @@ def _tcp(host: str, cc: str, seconds: float) -> dict[str, object]:
     probing.start()
     command = ["iperf3", "-c", host, "-p", str(IPERF_PORT), "-R", "-C", cc, "-J"]
     command += ["-t", str(int(seconds + 2 * SETTLE_S))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as iperf:  # noqa: S603
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as iperf:
         time.sleep(SETTLE_S)
         begin_ns, before = time.time_ns(), _arrived_bytes()
         time.sleep(seconds)

@@ -6,8 +6,6 @@ and airwnd, and so on, so that changes of the machine's speed affect both. The r
 the exit code is 1.
 """
 
-# ruff: noqa: S603, T201
-
 import argparse
 import json
 import os

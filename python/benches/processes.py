@@ -1,7 +1,5 @@
 """Processor time, wall-clock time and peak memory of a program."""
 
-# ruff: noqa: S603
-
 import os
 import re
 import subprocess

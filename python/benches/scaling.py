@@ -6,8 +6,6 @@ to build the network does not count. It is processor time, and wall-clock time
 where threads vary. Memory is the peak of the run.
 """
 
-# ruff: noqa: T201
-
 import argparse
 import csv
 import math

@@ -3,8 +3,6 @@
 Run with ``python python/benches/sweep.py``, on an idle machine with two cores for reliable results.
 """
 
-# ruff: noqa: T201
-
 import argparse
 import resource
 import tempfile
