@@ -23,15 +23,17 @@ mod settings;
 mod ue;
 
 pub use agenda::Notice;
-pub use bearer::Bearer;
+pub use bearer::{Bearer, BearerSetup};
 pub use carrier::{Bandwidth, Carrier};
 pub use crew::ThreadsUnavailable;
-pub use identity::{CellId, UeId};
+pub use identity::{BearerId, CellId, UeId};
 pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{Arrival, CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
+pub use settings::{
+    BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
+};
 pub use ue::Dropped;

@@ -5,13 +5,14 @@
 //! that the result does not depend on the order of regions, nor on the number of threads.
 
 use crate::access::Access;
+use crate::bearer::Bearer;
+use crate::mac::Content;
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
-use crate::rlc::Content;
 use crate::settings::RanSetup;
-use crate::ue::{Ue, UeTable};
+use crate::ue::{LegId, Ue, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
@@ -82,22 +83,23 @@ pub(crate) struct Cell {
 }
 
 impl Region {
-    /// A region of these cells of a setup, for `ues` UEs, which are still to be added.
+    /// A region of these cells of a setup; their UEs are still to be added.
     pub fn new(
         setup: &RanSetup,
         access: &Arc<Access>,
         radio: &Radio,
         rules: &Rules,
         (first, cells): (usize, Vec<Cell>),
-        ues: usize,
     ) -> Region {
+        let users = cells.iter().flat_map(|cell| &cell.users).copied();
+        let (table, ues) = (UeTable::new(setup, access, users.clone()), users.count());
         let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len());
         for (number, cell) in (first..).zip(&cells) {
             receivers.reserve(number, cell.users.len());
         }
         Region {
             first,
-            table: UeTable::new(setup, access, ues),
+            table,
             receivers,
             rules: rules.clone(),
             access: access.clone(),
@@ -162,23 +164,30 @@ impl Region {
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
-        let mut due = self.table.report_timers.take(tti);
-        for bearer @ (number, direction) in due.drain(..) {
-            // Entries of UEs that have left stay behind.
-            let Some(ue) = self.table.ues.find(number) else { continue };
-            if ue.leg(direction).report_at != Some(tti) {
+        for mode in 0..self.table.report_timers.len() {
+            if !self.table.report_timers[mode].has_entries(tti) {
                 continue;
             }
-            // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
-            let waiting = ue.reported(now, direction);
-            if waiting.again + waiting.new > Bytes::ZERO {
-                self.table.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
-            } else {
-                self.table.report_timers.disarm(&mut ue.leg(direction).report_at);
+            let mut due = self.table.report_timers[mode].take(tti);
+            for id in due.drain(..) {
+                // Entries of UEs that have left stay behind.
+                let Some(ue) = self.table.ues.find(id.ue) else { continue };
+                let bearer = &mut ue.bearers[id.bearer];
+                if bearer.leg(id.direction).report_at != Some(tti) {
+                    continue;
+                }
+                // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
+                let waiting = bearer.reported(now, id.direction);
+                let leg = bearer.leg_mut(id.direction);
+                if waiting.again + waiting.new > Bytes::ZERO {
+                    self.table.report_timers[mode].arm(tti, id, &mut leg.report_at);
+                } else {
+                    self.table.report_timers[mode].disarm(&mut leg.report_at);
+                }
+                self.report(now, id.ue, id.direction);
             }
-            self.report(now, number, direction);
+            self.table.report_timers[mode].put_back(tti, due);
         }
-        self.table.report_timers.put_back(tti, due);
         self.repeat_reports(tti);
         let requested = self.table.request_grants();
         let mut fresh = std::mem::take(&mut self.fresh);
@@ -306,14 +315,25 @@ impl Region {
 
     /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
     /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
-    pub fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
+    pub fn time_report(&mut self, now: Time, id: LegId) {
         let UeTable { ues, report_timers, .. } = &mut self.table;
-        let leg = ues[number as usize].leg(direction);
+        let leg = ues[id.ue as usize].leg(id.bearer, id.direction);
+        let timers = &mut report_timers[leg.timers()];
         if leg.rlc.is_acknowledged() {
             let next = self.access.clock.from(now);
-            report_timers.arm(next, (number, direction), &mut leg.report_at);
+            timers.arm(next, id, &mut leg.report_at);
         } else {
-            report_timers.disarm(&mut leg.report_at);
+            timers.disarm(&mut leg.report_at);
+        }
+    }
+
+    /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
+    pub fn report_all(&mut self, now: Time, number: u32) {
+        for direction in Direction::BOTH {
+            for bearer in 0..self.table.get(number).bearers.count() {
+                self.time_report(now, LegId { ue: number, bearer, direction });
+            }
+            self.report(now, number, direction);
         }
     }
 
@@ -332,7 +352,7 @@ impl Region {
     }
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
-    pub fn reserve(&mut self, number: u32, bearer: crate::bearer::Bearer, cell: usize) -> Option<u16> {
+    pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
         let period = self.rules.cqi_period;
         let Cell { users, phases, downlink, uplink, sounding } = self.cell_mut(cell);
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
@@ -367,8 +387,9 @@ impl Region {
         let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
         let ue = &mut ues[number as usize];
         ue.joined = false;
-        report_timers.disarm(&mut ue.downlink.report_at);
-        report_timers.disarm(&mut ue.uplink.report_at);
+        for leg in ue.bearers.legs_mut() {
+            report_timers[leg.timers()].disarm(&mut leg.report_at);
+        }
         if let Some(timers) = retx_bsr_timers {
             timers.disarm(&mut ue.report_again_at);
         }

@@ -1,7 +1,7 @@
 //! Settings of the radio access network.
 
 use crate::access::{self, Access};
-use crate::bearer::Bearer;
+use crate::bearer::BearerSetup;
 use crate::carrier::Carrier;
 use crate::handover;
 use crate::identity::CellId;
@@ -333,9 +333,9 @@ pub struct Rlc {
 }
 
 impl Rlc {
-    /// Period of reports of a non-empty buffer to the MAC.
-    pub fn report_period(&self) -> Span {
-        match self.mode {
+    /// Period of reports of a non-empty buffer to the MAC in a mode.
+    pub fn report_period(&self, mode: RlcMode) -> Span {
+        match mode {
             RlcMode::Um => self.report_period,
             RlcMode::Am => self.am.report_period,
         }
@@ -365,6 +365,11 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
+    /// RLC of a bearer.
+    pub(crate) fn rlc_of<'a>(&'a self, bearer: &'a BearerSetup) -> &'a Rlc {
+        bearer.rlc.as_deref().unwrap_or(&self.rlc)
+    }
+
     /// The radio access on the carrier.
     ///
     /// # Errors
@@ -425,6 +430,6 @@ pub struct UeSite {
     pub cell: Option<CellId>,
     /// Offset of its sounding reference signal within the period; `None`: its slot in the cell.
     pub srs_offset: Option<u16>,
-    /// Its bearer.
-    pub bearer: Bearer,
+    /// Its bearers, the default bearer first.
+    pub bearers: Arc<[BearerSetup]>,
 }

@@ -26,6 +26,7 @@
 extern crate self as airwnd_lab;
 
 pub mod arrivals;
+mod bearers;
 mod build;
 mod catalogue;
 pub mod columns;

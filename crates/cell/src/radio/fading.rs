@@ -412,7 +412,7 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bearer::Bearer;
+    use crate::bearer::BearerSetup;
     use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
     use crate::radio::on_air::Activity;
@@ -436,7 +436,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
-            bearer: Bearer::default(),
+            bearers: [BearerSetup::default()].into(),
         };
         let free_space = propagation::Spec::Friis(Default::default());
         let radio =

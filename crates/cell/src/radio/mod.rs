@@ -373,7 +373,7 @@ impl Radio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bearer::Bearer;
+    use crate::bearer::BearerSetup;
     use crate::phy::tables::cqi_efficiency;
     use crate::phy::{antenna, fading};
     use crate::settings::{CellSite, UeSite};
@@ -413,7 +413,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
-            bearer: Bearer::default(),
+            bearers: [BearerSetup::default()].into(),
         };
         let setup = RanSetup {
             carrier: Default::default(),

@@ -7,6 +7,7 @@ use super::pf::RelativeRate;
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
+use crate::qci::Qci;
 use airwnd_catalog::Params;
 
 /// M-LWDF: PF metric, multiplied for real-time UEs by the weighted head-of-line delay.
@@ -63,7 +64,11 @@ impl Metric for DelayedRate {
     const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        self.urgency.admit(slot, bearer);
+        self.urgency.set(slot, bearer.qci);
+    }
+
+    fn lead(&mut self, slot: u16, class: Qci) {
+        self.urgency.set(slot, class);
     }
 
     fn averages(&mut self) -> Option<&mut RateAverages> {

@@ -190,9 +190,17 @@ impl Tbfq {
 impl Scheduler for Tbfq {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         let own = [bearer.mbr, bearer.gbr].into_iter().find(|rate| rate.0 > 0);
-        let rate = own.or(self.params.token_rate).map(|rate| rate.0 / 8 / 1000);
+        // Of several bearers, those without a rate add the common one.
+        let others = if bearer.is_elastic { self.params.token_rate } else { Some(BitRate(0)) };
+        let limited = others.is_some();
+        let rate = match (own, others) {
+            (None, None) => None,
+            (own, others) => {
+                Some([own, others].into_iter().flatten().map(|rate| rate.0).sum::<u64>() / 8 / 1000)
+            }
+        };
         // The minimum rate ranks it behind the others.
-        let account = Account { rate: rate.unwrap_or(1), limited: rate.is_some(), ..Account::default() };
+        let account = Account { rate: rate.unwrap_or(1), limited, ..Account::default() };
         settle(&mut self.accounts, slot, account);
         self.turns.reserve(self.accounts.len());
     }
