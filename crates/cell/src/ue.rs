@@ -329,6 +329,7 @@ impl UeTable {
     /// Fills a grant with reports within blocks: when one is due, and in space that data leaves free.
     //= TS 36.321 §5.4.5
     //= exception padding-stays-silent
+    //= exception reports-sum-over-bearers
     fn transmit_reporting(
         &mut self,
         number: u32,
@@ -468,13 +469,18 @@ impl UeTable {
         let count = ue.compete(now, tti, direction, &mut channels);
         let channels = &mut channels[..count];
         divide(size, channels);
-        let is_shared = channels.iter().filter(|channel| channel.part > Bytes::ZERO).count() > 1;
+        let mut with_part = channels.iter_mut().filter(|channel| channel.part > Bytes::ZERO);
+        let only = with_part.next();
+        let is_shared = with_part.next().is_some();
+        if let Some(only) = only.filter(|_| !is_shared) {
+            only.part = size;
+        }
         let mut parts = std::mem::take(&mut ue.harq(direction).parts[usize::from(process)]);
         parts.clear();
         // What a bearer leaves of its part, because its queue has dropped packets, goes to the next one.
-        let mut spare = if is_shared { Bytes::ZERO } else { size };
+        let mut spare = Bytes::ZERO;
         for channel in channels {
-            let part = if is_shared { channel.part + spare } else { spare };
+            let part = channel.part + spare;
             let room = if is_shared || !parts.is_empty() { data_in(part) } else { part };
             if room == Bytes::ZERO {
                 continue;

@@ -197,6 +197,7 @@ pub struct Flow {
     #[param(default = None, unit = "text", source = "airwnd")]
     pub ue: Option<String>,
     /// Name of the dedicated bearer that carries the flow, data and ACKs; `none`: the default bearer.
+    //= exception bearers-from-the-start
     #[param(default = None, unit = "text", source = "TS 36.300 §13.1: traffic flow template")]
     pub bearer: Option<String>,
     /// Direction of the data.

@@ -152,7 +152,8 @@ fn assert_one_outcome(outcomes: &Outcomes, bearers: u32) {
     for of in 0..2 * bearers {
         let is_of_one = |number: &u32| number % (2 * bearers) == of;
         let of_one: Vec<u32> = outcomes.arrived.iter().copied().filter(is_of_one).collect();
-        assert!(of_one.len() as u32 > 300 / bearers, "{} packets crossed", of_one.len());
+        // The rates of several bearers follow their priorities.
+        assert!(bearers > 1 || of_one.len() > 300, "{} packets crossed", of_one.len());
         assert!(of_one.is_sorted_by(|earlier, later| earlier < later), "in order, none twice");
     }
     let mut all: Vec<u32> = outcomes.arrived.clone();
