@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[params(source = "TS 36.300 §13.1; TS 36.321 §5.4.3.1", check)]
 pub struct DedicatedBearer {
     /// Name of the bearer, referenced by flows.
-    #[param(unit = "text", source = "the scenario")]
+    #[param(default = "dedicated".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// QoS class identifier (QCI), or 5QI of NR, of the bearer; `none`: 9, or 4 with a guaranteed bit rate.
     #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]

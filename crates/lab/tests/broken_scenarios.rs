@@ -410,7 +410,6 @@ mbr = "1Mbps""#,
         r#"bearer = [{name = "call", qci = 2}]"#,
         ":18: ue[1].bearer[0].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9",
     ),
-    (r#"name = "far""#, "bearer = [{qci = 5}]", ":18: ue[1].bearer[0]: `name` is missing"),
     (r#"name = "far""#, r#"bearer = [{name = ""}]"#, ":18: ue[1].bearer[0].name: a bearer needs a name"),
     (
         r#"name = "far""#,
