@@ -83,6 +83,7 @@ impl Metric for DelayedRate {
 #[cfg(test)]
 mod tests {
     use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
+    use crate::qci::Qci;
     use airwnd_units::Span;
 
     #[test]
@@ -100,5 +101,19 @@ mod tests {
         // -ln(0.02) D / 80 ms > 1 from D = 20.45 ms on; the rest of the metric is equal
         assert_eq!(serve(20), [(0, 0b111)]);
         assert_eq!(serve(21), [(1, 0b111)]);
+    }
+
+    #[test]
+    fn a_ue_is_ranked_by_the_class_of_its_leading_bearer() {
+        let mut m_lwdf = scheduler("m-lwdf");
+        m_lwdf.admit(0, &bearer(9, 0));
+        m_lwdf.admit(1, &bearer(9, 0));
+        let users = [0, 1]
+            .map(|slot| super::super::UeView { head_of_line: Span::from_millis(60), ..user(slot, 9, 9) });
+        assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(0, 0b111)], "of equals, the lower RNTI");
+        m_lwdf.lead(1, Qci::new(7).unwrap());
+        assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(1, 0b111)], "-ln(0.02) 60 ms / 80 ms > 1");
+        m_lwdf.lead(1, Qci::BEST_EFFORT);
+        assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(0, 0b111)]);
     }
 }

@@ -348,4 +348,17 @@ mod tests {
         // blocks of one or six RBGs carry a little less than one of seven
         assert!(bytes.iter().sum::<u64>() > 3_300_000, "{bytes:?}");
     }
+
+    /// With a GBR bearer of 400 kbit/s and a best-effort bearer, a UE is limited by neither; with two GBR bearers it is
+    /// limited by their sum.
+    #[test]
+    fn a_bearer_without_a_rate_removes_the_limit_of_its_ue() {
+        let together = |bearers: &[Bearer]| Bearer::together(bearers.iter().copied());
+        let elastic = together(&[Bearer::default(), bearer(4, 400_000)]);
+        let both = together(&[bearer(4, 400_000), bearer(1, 400_000)]);
+        let users = [((7, 7), elastic), ((7, 7), both)];
+        let bytes = saturate_bearers(scheduler("tbfq"), &users, 10_000).bytes;
+        // 800 kbit/s for 10 s are 1 MB
+        assert!((bytes[1] as f64 / 1e6 - 1.0).abs() < 0.02 && bytes[0] > 2 * bytes[1], "{bytes:?}");
+    }
 }
