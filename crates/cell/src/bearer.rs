@@ -1,9 +1,7 @@
 //! Bearers of UEs.
 
 use crate::qci::Qci;
-use crate::settings::Rlc;
 use airwnd_units::BitRate;
-use std::sync::Arc;
 
 /// The quality of service of a bearer, or of a UE's bearers together.
 #[derive(Clone, Copy, Debug)]
@@ -44,38 +42,6 @@ impl Bearer {
             }
         };
         bearers.reduce(join).expect("a UE has a default bearer")
-    }
-}
-
-/// A bearer of a UE, as set up.
-#[derive(Clone, Debug)]
-pub struct BearerSetup {
-    /// Quality of service.
-    pub qos: Bearer,
-    /// Prioritized bit rate (PBR) in each direction.
-    pub pbr: BitRate,
-    /// RLC in both directions; `None`: as in the whole network.
-    pub rlc: Option<Arc<Rlc>>,
-}
-
-impl BearerSetup {
-    /// Maximum number of bearers of a UE: logical channel identities 3 to 10 (TS 36.321 Table 6.2.1-1).
-    pub const MOST: usize = 8;
-    /// Prioritized bit rate of a bearer without a guaranteed rate.
-    // A choice: `kBps8`, the lowest rate of TS 36.331 §6.3.2, LogicalChannelConfig, other than zero.
-    pub const USUAL_PBR: BitRate = BitRate(64_000);
-
-    /// A bearer with the usual prioritized bit rate: the guaranteed one, otherwise [`BearerSetup::USUAL_PBR`].
-    pub fn new(qos: Bearer) -> BearerSetup {
-        let pbr = if qos.gbr > BitRate(0) { qos.gbr } else { BearerSetup::USUAL_PBR };
-        BearerSetup { qos, pbr, rlc: None }
-    }
-}
-
-impl Default for BearerSetup {
-    /// Best effort.
-    fn default() -> Self {
-        BearerSetup::new(Bearer::default())
     }
 }
 

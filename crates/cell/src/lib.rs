@@ -23,7 +23,7 @@ mod settings;
 mod ue;
 
 pub use agenda::Notice;
-pub use bearer::{Bearer, BearerSetup};
+pub use bearer::Bearer;
 pub use carrier::{Bandwidth, Carrier};
 pub use crew::ThreadsUnavailable;
 pub use identity::{BearerId, CellId, UeId};
@@ -34,6 +34,7 @@ pub use radio::{Listener, RadioMap};
 pub use ran::{Arrival, CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
 pub use settings::{
-    BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite,
+    BearerSetup, BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode,
+    UeSite,
 };
 pub use ue::Dropped;

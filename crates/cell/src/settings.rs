@@ -1,7 +1,7 @@
 //! Settings of the radio access network.
 
 use crate::access::{self, Access};
-use crate::bearer::BearerSetup;
+use crate::bearer::Bearer;
 use crate::carrier::Carrier;
 use crate::handover;
 use crate::identity::CellId;
@@ -15,7 +15,7 @@ use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
 use std::sync::Arc;
 
 /// Radio channel: path loss, shadowing, fading, link adaptation and block errors.
@@ -339,6 +339,38 @@ impl Rlc {
             RlcMode::Um => self.report_period,
             RlcMode::Am => self.am.report_period,
         }
+    }
+}
+
+/// A bearer of a UE, as set up.
+#[derive(Clone, Debug)]
+pub struct BearerSetup {
+    /// Quality of service.
+    pub qos: Bearer,
+    /// Prioritized bit rate (PBR) in each direction.
+    pub pbr: BitRate,
+    /// RLC in both directions; `None`: as in the whole network.
+    pub rlc: Option<Arc<Rlc>>,
+}
+
+impl BearerSetup {
+    /// Maximum number of bearers of a UE: logical channel identities 3 to 10 (TS 36.321 Table 6.2.1-1).
+    pub const MOST: usize = 8;
+    /// Prioritized bit rate of a bearer without a guaranteed rate.
+    // A choice: `kBps8`, the lowest rate of TS 36.331 §6.3.2, LogicalChannelConfig, other than zero.
+    pub const USUAL_PBR: BitRate = BitRate(64_000);
+
+    /// A bearer with the usual prioritized bit rate: the guaranteed one, otherwise [`BearerSetup::USUAL_PBR`].
+    pub fn new(qos: Bearer) -> BearerSetup {
+        let pbr = if qos.gbr > BitRate(0) { qos.gbr } else { BearerSetup::USUAL_PBR };
+        BearerSetup { qos, pbr, rlc: None }
+    }
+}
+
+impl Default for BearerSetup {
+    /// Best effort.
+    fn default() -> Self {
+        BearerSetup::new(Bearer::default())
     }
 }
 

@@ -1,7 +1,7 @@
 //! UEs with their bearers, as the cells use them.
 
 use crate::access::Access;
-use crate::bearer::{Bearer, BearerSetup};
+use crate::bearer::Bearer;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::power_control;
 use crate::mac::prioritization::{Bucket, Channel, data_in, divide};
@@ -11,7 +11,7 @@ use crate::phy::control_error;
 use crate::qci::Qci;
 use crate::radio::Air;
 use crate::rlc::{self, BearerEvents, BufferStatus, DropCause, OneWay, Returned, Sdu};
-use crate::settings::{BufferReports, Mac, RanSetup, Rlc, RlcMode};
+use crate::settings::{BearerSetup, BufferReports, Mac, RanSetup, Rlc, RlcMode};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};

@@ -412,11 +412,10 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bearer::BearerSetup;
-    use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
     use crate::radio::on_air::Activity;
-    use crate::settings::CellSite;
+    use crate::settings::BearerSetup;
+    use crate::settings::{BearerSetup, CellSite};
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
     /// A UE 400 m from its cell, and another cell at this distance from it.

@@ -373,10 +373,9 @@ impl Radio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bearer::BearerSetup;
-    use crate::phy::tables::cqi_efficiency;
     use crate::phy::{antenna, fading};
-    use crate::settings::{CellSite, UeSite};
+    use crate::settings::BearerSetup;
+    use crate::settings::{BearerSetup, CellSite, UeSite};
     use crate::{RadioSettings, mobility};
     use airwnd_kernel::Stream;
     use airwnd_units::{Degrees, Span, Speed};
