@@ -412,9 +412,9 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
     use crate::radio::on_air::Activity;
-    use crate::settings::BearerSetup;
     use crate::settings::{BearerSetup, CellSite};
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 

@@ -373,8 +373,8 @@ impl Radio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::tables::cqi_efficiency;
     use crate::phy::{antenna, fading};
-    use crate::settings::BearerSetup;
     use crate::settings::{BearerSetup, CellSite, UeSite};
     use crate::{RadioSettings, mobility};
     use airwnd_kernel::Stream;
