@@ -30,6 +30,7 @@ _BEHIND = {
     "arrivals/periodic": 'traffic = "transfer"',
     "arrivals/poisson": 'traffic = "transfer"',
     "ue.mbr": 'gbr = "10Mbps"',
+    "ue.bearer.mbr": 'gbr = "10Mbps"',
 }
 _LINK = 'rate = "10Mbps"'
 

@@ -151,7 +151,7 @@ def test_the_page_of_limits_can_be_filtered(site: Path, open_page: OpenPage) -> 
         assert "harq" in text.lower()
         assert "ns-3" in text.lower()
     assert page.locator(".filter output").inner_text() == f"{left} of {count} entries"
-    page.evaluate("location.hash = 'one-bearer'")
-    page.wait_for_function("document.getElementById('one-bearer').offsetParent")
+    page.evaluate("location.hash = 'no-attach'")
+    page.wait_for_function("document.getElementById('no-attach').offsetParent")
     page.get_by_label("Filter entries").fill("no such words")
     assert visible.count() == 0

@@ -46,10 +46,12 @@ pub fn scenario(u: &mut Unstructured<'_>) -> Result<Json> {
         scenario.insert("link".into(), draw.several("link", links, Draw::link)?);
     }
     let ue = draw.several("ue", groups, |draw, number, group| draw.group(number, group, sites, links))?;
+    let count = |group: &Json| group["bearer"].as_array().map_or(0, Vec::len);
+    let bearers: Vec<usize> = ue.as_array().into_iter().flatten().map(count).collect();
     scenario.insert("ue".into(), ue);
     scenario.insert(
         "flow".into(),
-        draw.several("flow", flows, |draw, number, flow| draw.flow(number, flow, groups))?,
+        draw.several("flow", flows, |draw, number, flow| draw.flow(number, flow, &bearers))?,
     );
     Ok(scenario.into())
 }
@@ -211,6 +213,11 @@ impl Draw<'_, '_> {
     ) -> Result<Map<String, Json>> {
         let mut group = self.object("ue", shape)?;
         group.insert("name".into(), format!("g{number}").into());
+        group.remove("bearer");
+        if self.chance(30)? {
+            let bearers = self.u.int_in_range(1..=3)?;
+            group.insert("bearer".into(), self.bearers(bearers, shape)?);
+        }
         if number > 0 && links > 0 && self.chance(50)? {
             let least = usize::from(sites == 0);
             let (first, count) = (self.u.int_in_range(0..=links - 1)?, self.u.int_in_range(least..=links)?);
@@ -220,11 +227,30 @@ impl Draw<'_, '_> {
         Ok(group)
     }
 
-    fn flow(&mut self, number: usize, shape: &Shape, groups: usize) -> Result<Map<String, Json>> {
+    /// Draws dedicated bearers of a group.
+    fn bearers(&mut self, count: usize, group: &Shape) -> Result<Json> {
+        let Shape::Table(group) = group else { unreachable!("a group is a table") };
+        let Shape::List(item, ..) = &group.entry("bearer").shape else { unreachable!("bearers are a list") };
+        let bearer = |number| {
+            let mut bearer = self.object("ue.bearer", item)?;
+            bearer.insert("name".into(), format!("b{number}").into());
+            Ok(Json::from(bearer))
+        };
+        (0..count).map(bearer).collect()
+    }
+
+    /// Draws a flow; `bearers` are the numbers of dedicated bearers of the groups.
+    fn flow(&mut self, number: usize, shape: &Shape, bearers: &[usize]) -> Result<Map<String, Json>> {
         let mut flow = self.object("flow", shape)?;
         flow.insert("id".into(), format!("f{number}").into());
+        let mut common = bearers.iter().copied().min().unwrap_or(0);
         if self.chance(50)? {
-            flow.insert("ue".into(), format!("g{}", self.u.int_in_range(0..=groups - 1)?).into());
+            let group = self.u.int_in_range(0..=bearers.len() - 1)?;
+            flow.insert("ue".into(), format!("g{group}").into());
+            common = bearers[group];
+        }
+        if common > 0 && self.chance(70)? {
+            flow.insert("bearer".into(), format!("b{}", self.u.int_in_range(0..=common - 1)?).into());
         }
         Ok(flow)
     }

@@ -26,12 +26,15 @@ pub use agenda::Notice;
 pub use bearer::Bearer;
 pub use carrier::{Bandwidth, Carrier};
 pub use crew::ThreadsUnavailable;
-pub use identity::{CellId, UeId};
+pub use identity::{BearerId, CellId, UeId};
 pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{Arrival, CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode, UeSite};
+pub use settings::{
+    BearerSetup, BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode,
+    UeSite,
+};
 pub use ue::Dropped;

@@ -5,9 +5,10 @@
 
 use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
+use crate::bearer::Bearer;
 use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
-use crate::identity::{CellId, UeId};
+use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
 use crate::mac::downlink::Downlink;
 use crate::mac::log::{Allocation, Log};
@@ -19,7 +20,7 @@ use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
 use crate::rlc::{DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
-use crate::ue::{Dropped, EventLog, Ue, Waiting};
+use crate::ue::{Dropped, EventLog, LegId, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
@@ -176,8 +177,7 @@ impl Ran {
         for (index, range) in (0..).zip(partition(setup.cells.len())) {
             let cells: Vec<Cell> = cells.by_ref().take(range.len()).collect();
             let users: Vec<Vec<u32>> = cells.iter().map(|cell| cell.users.clone()).collect();
-            let count = users.iter().map(Vec::len).sum();
-            let mut region = Region::new(setup, &access, &radio, &rules, (range.start, cells), count);
+            let mut region = Region::new(setup, &access, &radio, &rules, (range.start, cells));
             for (cell, users) in range.zip(&users) {
                 region_of.push(index);
                 for (slot, ue) in (0..).zip(users) {
@@ -226,11 +226,12 @@ impl Ran {
         &self.regions[usize::from(self.home[number as usize])].table.ues[number as usize]
     }
 
-    /// Enqueues a packet, with its size including the IP header, in a UE's bearer: at the eNB or at the UE.
-    pub fn send(&mut self, ue: UeId, direction: Direction, packet: Sdu) {
+    /// Enqueues a packet, with its size including the IP header, in a bearer of a UE: at the eNB or at the UE.
+    pub fn send(&mut self, ue: UeId, bearer: BearerId, direction: Direction, packet: Sdu) {
         let region = &mut self.regions[usize::from(self.home[ue.0 as usize])];
-        region.table.get(ue.0).leg(direction).rlc.enqueue(packet, &mut self.events);
-        region.time_report(packet.arrived, ue.0, direction);
+        let id = LegId { ue: ue.0, bearer: bearer.0, direction };
+        region.table.get(ue.0).leg(bearer.0, direction).rlc.enqueue(packet, &mut self.events);
+        region.time_report(packet.arrived, id);
         region.report(packet.arrived, ue.0, direction);
     }
 
@@ -315,15 +316,14 @@ impl Ran {
     fn re_establish_rlc(&mut self, now: Time, number: u32) {
         let Ran { regions, home, events, returned, .. } = self;
         let region = &mut regions[usize::from(home[number as usize])];
-        for direction in [Direction::Down, Direction::Up] {
-            let leg = region.table.get(number).leg(direction);
+        let ue = region.table.get(number);
+        for leg in ue.bearers.legs_mut() {
             leg.rlc.release(now, DropCause::LinkFailure, returned, events);
             leg.rlc.resume(returned.drain(..));
         }
-        for direction in [Direction::Down, Direction::Up] {
-            region.time_report(now, number, direction);
-            region.report(now, number, direction);
-        }
+        // PDUs of unacknowledged bearers on air belong to the RLC entities before.
+        ue.clear_parts();
+        region.report_all(now, number);
     }
 
     /// Starts a TTI: buffer reports, scheduling decisions and transmissions.
@@ -392,7 +392,7 @@ impl Ran {
                 }
                 Task::Command { ue, target, slot } => {
                     self.leave(ue);
-                    self.move_bearer(now, ue, target, slot);
+                    self.move_bearers(now, ue, target, slot);
                 }
                 Task::Join(ue) => {
                     self.region(ue as u32).table.get(ue as u32).handovers += 1;
@@ -405,7 +405,7 @@ impl Ran {
                 Task::Reestablish { ue, cell } => {
                     let slot = self.reserve(ue, cell);
                     if let Some(slot) = slot {
-                        self.move_bearer(now, ue, cell, slot);
+                        self.move_bearers(now, ue, cell, slot);
                         self.activate(now, ue);
                     }
                     self.agenda.reestablished(now, ue, cell, slot.is_some());
@@ -439,15 +439,15 @@ impl Ran {
         }
         self.region(number as u32).table.get(number as u32).failures += 1;
         self.leave(number);
-        for direction in [Direction::Down, Direction::Up] {
+        for direction in Direction::BOTH {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);
         }
         true
     }
 
-    /// Moves both directions of a UE's bearer to another cell, or re-establishes them in the same one. Waiting downlink
+    /// Moves both directions of a UE's bearers to another cell, or re-establishes them in the same one. Waiting downlink
     /// packets are forwarded or dropped, uplink packets stay or are dropped.
-    fn move_bearer(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
+    fn move_bearers(&mut self, now: Time, number: usize, cell: usize, slot: u16) {
         let (down, up) = match self.forwarding {
             _ if cell == self.radio.serving(number) => (Waiting::Stays, Waiting::Stays),
             Forwarding::Waiting => (Waiting::Follows, Waiting::Stays),
@@ -468,15 +468,17 @@ impl Ran {
     ) {
         let Ran { regions, home, events, forwards, returned, radio, .. } = self;
         let (ue, from) = (UeId(number as u32), CellId(radio.serving(number) as u16));
-        let leg = regions[usize::from(home[number])].table.get(ue.0).leg(direction);
-        leg.re_establish(now, cause, rest, returned, events, |packet| {
-            forwards.push(Forward { ue, from, packet });
-        });
+        let bearers = &mut regions[usize::from(home[number])].table.get(ue.0).bearers;
+        for leg in bearers.iter_mut().map(|bearer| bearer.leg_mut(direction)) {
+            leg.re_establish(now, cause, rest, returned, events, |packet| {
+                forwards.push(Forward { ue, from, packet });
+            });
+        }
     }
 
     /// Reserves a slot of a cell for a UE, if a slot and a sounding resource are free.
     fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
-        let bearer = self.ue(number as u32).bearer;
+        let bearer = self.ue(number as u32).qos();
         self.regions[usize::from(self.region_of[cell])].reserve(number as u32, bearer, cell)
     }
 
@@ -508,10 +510,7 @@ impl Ran {
         let number = number as u32;
         let region = self.region(number);
         region.attach(number);
-        for direction in [Direction::Down, Direction::Up] {
-            region.time_report(now, number, direction);
-            region.report(now, number, direction);
-        }
+        region.report_all(now, number);
     }
 
     /// Drains the packets that have crossed the radio link.
@@ -536,13 +535,23 @@ impl Ran {
     pub fn inside(&self) -> impl Iterator<Item = Key> + '_ {
         (0..self.ues() as u32)
             .map(|number| self.ue(number))
-            .flat_map(|ue| [&ue.downlink, &ue.uplink])
+            .flat_map(|ue| ue.bearers.iter().flat_map(|bearer| [&bearer.downlink, &bearer.uplink]))
             .flat_map(|leg| leg.rlc.inside().map(|sdu| sdu.packet))
     }
 
-    /// Downlink backlog of a UE at the eNB.
+    /// Downlink backlog of a UE's bearers at the eNB.
     pub fn backlog(&self, ue: UeId) -> Backlog {
-        self.ue(ue.0).downlink.rlc.backlog()
+        let mut sum = Backlog::default();
+        for bearer in 0..self.ue(ue.0).bearers.count() {
+            let backlog = self.backlog_of(ue, BearerId(bearer));
+            sum = Backlog { bytes: sum.bytes + backlog.bytes, packets: sum.packets + backlog.packets };
+        }
+        sum
+    }
+
+    /// Downlink backlog of a bearer at the eNB.
+    pub fn backlog_of(&self, ue: UeId, bearer: BearerId) -> Backlog {
+        self.ue(ue.0).bearers[bearer.0].downlink.rlc.backlog()
     }
 
     /// Logs the downlink transmissions on air in these TTIs.
@@ -677,7 +686,7 @@ fn cell(
     let mut sounding = vec![None; period as usize];
     for (slot, ue) in (0..).zip(&users) {
         let site = &setup.ues[*ue as usize];
-        downlink.admit(slot, site.bearer);
+        downlink.admit(slot, Bearer::together(site.bearers.iter().map(|bearer| bearer.qos)));
         uplink.admit(slot);
         let offset = site.srs_offset.unwrap_or(slot);
         match sounding.get_mut(usize::from(offset)) {

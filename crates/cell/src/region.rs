@@ -5,15 +5,17 @@
 //! that the result does not depend on the order of regions, nor on the number of threads.
 
 use crate::access::Access;
+use crate::bearer::Bearer;
 use crate::identity::UeId;
+use crate::mac::Content;
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
 use crate::ran::Arrival;
-use crate::rlc::{Content, Sdu};
+use crate::rlc::Sdu;
 use crate::settings::RanSetup;
-use crate::ue::{Ue, UeTable};
+use crate::ue::{Bearers, LegId, RadioBearer, Ue, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
@@ -88,15 +90,16 @@ pub(crate) struct Cell {
 }
 
 impl Region {
-    /// A region of these cells of a setup, for `ues` UEs, which are still to be added.
+    /// A region of these cells of a setup; their UEs are still to be added.
     pub fn new(
         setup: &RanSetup,
         access: &Arc<Access>,
         radio: &Radio,
         rules: &Rules,
         (first, cells): (usize, Vec<Cell>),
-        ues: usize,
     ) -> Region {
+        let users = cells.iter().flat_map(|cell| &cell.users).copied();
+        let (table, ues) = (UeTable::new(setup, access, users.clone()), users.count());
         let wideband = cells.iter().any(|cell| cell.downlink.uses_wideband());
         let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len(), wideband);
         for (number, cell) in (first..).zip(&cells) {
@@ -104,7 +107,7 @@ impl Region {
         }
         Region {
             first,
-            table: UeTable::new(setup, access, ues),
+            table,
             receivers,
             rules: rules.clone(),
             access: access.clone(),
@@ -175,8 +178,19 @@ impl Region {
         let mut decoded = std::mem::take(self.decoded(direction));
         for (number, content) in decoded.drain(..) {
             let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
-            let (leg, other) = ues[number as usize].legs(direction);
-            leg.rlc.receive(now, content, &mut other.rlc, &mut arrive(arrivals, number, direction), events);
+            let ue = &mut ues[number as usize];
+            {
+                let mut deliver = arrive(arrivals, number, direction);
+                match content {
+                    Content::One(content) => {
+                        let (leg, other) = ue.legs(0, direction);
+                        leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
+                    }
+                    Content::Several(process) => {
+                        ue.receive_several(now, direction, process, &mut deliver, events);
+                    }
+                }
+            }
             self.follow(now, number);
         }
         *self.decoded(direction) = decoded;
@@ -192,25 +206,34 @@ impl Region {
     /// Handles expired timers of RLC.
     pub fn expire(&mut self, now: Time) {
         for index in 0..self.table.timed.len() {
-            let (number, direction) = self.table.timed.get(index);
+            let LegId { ue, bearer, direction } = self.table.timed.get(index);
             let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
-            let leg = ues[number as usize].leg(direction);
+            let leg = ues[ue as usize].leg(bearer, direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rlc.expire(now, &mut arrive(arrivals, number, direction), events);
-                self.follow(now, number);
+                leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
+                self.follow(now, ue);
             }
         }
         let UeTable { ues, timed, .. } = &mut self.table;
-        timed.retain(|number, direction| ues[number as usize].leg(direction).update_timed());
+        timed.retain(|id| ues[id.ue as usize].leg(id.bearer, id.direction).update_timed());
     }
 
-    /// Handles the consequences of received PDUs or expired timers of a UE's bearer.
+    /// Handles the consequences of received PDUs or expired timers of a UE's bearers.
     fn follow(&mut self, now: Time, number: u32) {
-        for direction in [Direction::Down, Direction::Up] {
-            let UeTable { ues, timed, .. } = &mut self.table;
-            let (leg, other) = ues[number as usize].legs(direction);
-            timed.watch(number, direction, leg);
-            if leg.rlc.take_pending_report(&mut other.rlc) {
+        let UeTable { ues, timed, .. } = &mut self.table;
+        let mut pending = [false; 2];
+        let Bearers { default, dedicated } = &mut ues[number as usize].bearers;
+        let mut look = |bearer, of: &mut RadioBearer| {
+            for direction in Direction::BOTH {
+                let (leg, other) = of.legs(direction);
+                timed.watch(LegId { ue: number, bearer, direction }, leg);
+                pending[direction as usize] |= leg.rlc.take_pending_report(&mut other.rlc);
+            }
+        };
+        look(0, default);
+        (1..).zip(dedicated).for_each(|(bearer, of)| look(bearer, of));
+        for direction in Direction::BOTH {
+            if pending[direction as usize] {
                 self.report(now, number, direction);
             }
         }
@@ -224,23 +247,30 @@ impl Region {
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
-        let mut due = self.table.report_timers.take(tti);
-        for bearer @ (number, direction) in due.drain(..) {
-            // Entries of UEs that have left stay behind.
-            let Some(ue) = self.table.ues.find(number) else { continue };
-            if ue.leg(direction).report_at != Some(tti) {
+        for mode in 0..self.table.report_timers.len() {
+            if !self.table.report_timers[mode].has_entries(tti) {
                 continue;
             }
-            // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
-            let waiting = ue.reported(now, direction);
-            if waiting.again + waiting.new > Bytes::ZERO {
-                self.table.report_timers.arm(tti, bearer, &mut ue.leg(direction).report_at);
-            } else {
-                self.table.report_timers.disarm(&mut ue.leg(direction).report_at);
+            let mut due = self.table.report_timers[mode].take(tti);
+            for id in due.drain(..) {
+                // Entries of UEs that have left stay behind.
+                let Some(ue) = self.table.ues.find(id.ue) else { continue };
+                let bearer = &mut ue.bearers[id.bearer];
+                if bearer.leg(id.direction).report_at != Some(tti) {
+                    continue;
+                }
+                // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
+                let waiting = bearer.reported(now, id.direction);
+                let leg = bearer.leg_mut(id.direction);
+                if waiting.again + waiting.new > Bytes::ZERO {
+                    self.table.report_timers[mode].arm(tti, id, &mut leg.report_at);
+                } else {
+                    self.table.report_timers[mode].disarm(&mut leg.report_at);
+                }
+                self.report(now, id.ue, id.direction);
             }
-            self.report(now, number, direction);
+            self.table.report_timers[mode].put_back(tti, due);
         }
-        self.table.report_timers.put_back(tti, due);
         self.repeat_reports(tti);
         let requested = self.table.request_grants();
         let mut fresh = std::mem::take(&mut self.fresh);
@@ -368,14 +398,25 @@ impl Region {
 
     /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
     /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
-    pub fn time_report(&mut self, now: Time, number: u32, direction: Direction) {
+    pub fn time_report(&mut self, now: Time, id: LegId) {
         let UeTable { ues, report_timers, .. } = &mut self.table;
-        let leg = ues[number as usize].leg(direction);
+        let leg = ues[id.ue as usize].leg(id.bearer, id.direction);
+        let timers = &mut report_timers[leg.timers()];
         if leg.rlc.is_acknowledged() {
             let next = self.access.clock.from(now);
-            report_timers.arm(next, (number, direction), &mut leg.report_at);
+            timers.arm(next, id, &mut leg.report_at);
         } else {
-            report_timers.disarm(&mut leg.report_at);
+            timers.disarm(&mut leg.report_at);
+        }
+    }
+
+    /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
+    pub fn report_all(&mut self, now: Time, number: u32) {
+        for direction in Direction::BOTH {
+            for bearer in 0..self.table.get(number).bearers.count() {
+                self.time_report(now, LegId { ue: number, bearer, direction });
+            }
+            self.report(now, number, direction);
         }
     }
 
@@ -394,7 +435,7 @@ impl Region {
     }
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
-    pub fn reserve(&mut self, number: u32, bearer: crate::bearer::Bearer, cell: usize) -> Option<u16> {
+    pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
         let period = self.rules.cqi_period;
         let Cell { users, phases, downlink, uplink, sounding } = self.cell_mut(cell);
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
@@ -429,8 +470,9 @@ impl Region {
         let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
         let ue = &mut ues[number as usize];
         ue.joined = false;
-        report_timers.disarm(&mut ue.downlink.report_at);
-        report_timers.disarm(&mut ue.uplink.report_at);
+        for leg in ue.bearers.legs_mut() {
+            report_timers[leg.timers()].disarm(&mut leg.report_at);
+        }
         if let Some(timers) = retx_bsr_timers {
             timers.disarm(&mut ue.report_again_at);
         }

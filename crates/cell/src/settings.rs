@@ -15,7 +15,7 @@ use crate::rlc::am;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
 use std::sync::Arc;
 
 /// Radio channel: path loss, shadowing, fading, link adaptation and block errors.
@@ -333,12 +333,44 @@ pub struct Rlc {
 }
 
 impl Rlc {
-    /// Period of reports of a non-empty buffer to the MAC.
-    pub fn report_period(&self) -> Span {
-        match self.mode {
+    /// Period of reports of a non-empty buffer to the MAC in a mode.
+    pub fn report_period(&self, mode: RlcMode) -> Span {
+        match mode {
             RlcMode::Um => self.report_period,
             RlcMode::Am => self.am.report_period,
         }
+    }
+}
+
+/// A bearer of a UE, as set up.
+#[derive(Clone, Debug)]
+pub struct BearerSetup {
+    /// Quality of service.
+    pub qos: Bearer,
+    /// Prioritized bit rate (PBR) in each direction.
+    pub pbr: BitRate,
+    /// RLC in both directions; `None`: as in the whole network.
+    pub rlc: Option<Arc<Rlc>>,
+}
+
+impl BearerSetup {
+    /// Maximum number of bearers of a UE: logical channel identities 3 to 10 (TS 36.321 Table 6.2.1-1).
+    pub const MOST: usize = 8;
+    /// Prioritized bit rate of a bearer without a guaranteed rate.
+    // A choice: `kBps8`, the lowest rate of TS 36.331 §6.3.2, LogicalChannelConfig, other than zero.
+    pub const USUAL_PBR: BitRate = BitRate(64_000);
+
+    /// A bearer with the usual prioritized bit rate: the guaranteed one, otherwise [`BearerSetup::USUAL_PBR`].
+    pub fn new(qos: Bearer) -> BearerSetup {
+        let pbr = if qos.gbr > BitRate(0) { qos.gbr } else { BearerSetup::USUAL_PBR };
+        BearerSetup { qos, pbr, rlc: None }
+    }
+}
+
+impl Default for BearerSetup {
+    /// Best effort.
+    fn default() -> Self {
+        BearerSetup::new(Bearer::default())
     }
 }
 
@@ -365,6 +397,11 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
+    /// RLC of a bearer.
+    pub(crate) fn rlc_of<'a>(&'a self, bearer: &'a BearerSetup) -> &'a Rlc {
+        bearer.rlc.as_deref().unwrap_or(&self.rlc)
+    }
+
     /// The radio access on the carrier.
     ///
     /// # Errors
@@ -425,6 +462,6 @@ pub struct UeSite {
     pub cell: Option<CellId>,
     /// Offset of its sounding reference signal within the period; `None`: its slot in the cell.
     pub srs_offset: Option<u16>,
-    /// Its bearer.
-    pub bearer: Bearer,
+    /// Its bearers, the default bearer first.
+    pub bearers: Arc<[BearerSetup]>,
 }

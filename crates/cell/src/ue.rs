@@ -2,14 +2,16 @@
 
 use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::mac::BlockFigures;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::power_control;
+use crate::mac::prioritization::{Bucket, Channel, data_in, divide};
 use crate::mac::uplink_adaptation::UplinkAdaptation;
+use crate::mac::{BlockFigures, Content};
 use crate::phy::control_error;
+use crate::qci::Qci;
 use crate::radio::Air;
-use crate::rlc::{BearerEvents, BufferStatus, Content, DropCause, OneWay, Returned, Sdu};
-use crate::settings::{BufferReports, Mac, RanSetup};
+use crate::rlc::{self, BearerEvents, BufferStatus, DropCause, OneWay, Returned, Sdu};
+use crate::settings::{BearerSetup, BufferReports, Mac, RanSetup, Rlc, RlcMode};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};
@@ -53,19 +55,17 @@ impl BearerEvents for EventLog {
     }
 }
 
-/// A UE and its bearer.
-//= exception one-bearer
+/// A UE and its bearers.
 pub(crate) struct Ue {
     pub cell: usize,
     pub slot: u16,
-    pub downlink: Leg,
-    pub uplink: Leg,
+    pub downlink: Harq,
+    pub uplink: Harq,
+    pub bearers: Bearers,
     /// Backlog of its RLC known to the UE's MAC.
     pub unsent: BufferStatus,
     /// Whether its cell can schedule it.
     pub joined: bool,
-    /// Quality of service of its bearer.
-    pub bearer: Bearer,
     /// Whether it is in the list of UEs with a new RLC report since the last TTI.
     pub fresh: bool,
     /// Expiry of retxBSR-Timer.
@@ -101,6 +101,10 @@ pub(crate) struct Reporting {
     pub is_due: bool,
     /// Whether the backlog was positive at the last check.
     pub has_data: bool,
+    /// Priority of the most urgent bearer with data at the last report of RLC, and at the last check; `None` without
+    /// data, and of a UE with one bearer.
+    urgency: Option<u8>,
+    checked_urgency: Option<u8>,
     /// Whether power headroom is reported.
     headrooms: bool,
     /// TTI of the last buffer status report.
@@ -114,6 +118,10 @@ pub(crate) struct Reporting {
 /// Bytes of a short buffer status report and of a power headroom report, each with its subheader (TS 36.321 §6.1.2,
 /// §6.1.3.1, §6.1.3.6).
 const ELEMENT: Bytes = Bytes(2);
+/// Bytes of a long buffer status report with its subheader, which a UE sends if several bearers have data
+/// (TS 36.321 §6.1.3.1). Each bearer is a logical channel group.
+// That of NR has one byte more with two groups (TS 38.321 §6.1.3.1).
+const LONG_REPORT: Bytes = Bytes(4);
 /// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in
 /// milliseconds and decibels.
 // Choices: sf200, sf20 and dB3.
@@ -182,8 +190,8 @@ pub(crate) struct UeTable {
     periodic_report: Option<u64>,
     /// UEs with a pending scheduling request.
     pub requesting: Vec<u32>,
-    /// Timers for repeated buffer reports of RLC to the MAC.
-    pub report_timers: Timers<(u32, Direction)>,
+    /// Timers for repeated buffer reports of RLC to the MAC, in unacknowledged and in acknowledged mode.
+    pub report_timers: [Timers<LegId>; 2],
     /// retxBSR-Timers of the UEs, if enabled.
     pub retx_bsr_timers: Option<Timers<u32>>,
     /// Bearers with a running RLC timer.
@@ -193,28 +201,35 @@ pub(crate) struct UeTable {
 }
 
 impl UeTable {
-    /// A table for `ues` of a setup's UEs, which is empty.
-    pub fn new(setup: &RanSetup, access: &Access, ues: usize) -> UeTable {
+    /// A table for these of a setup's UEs, which is empty.
+    pub fn new(setup: &RanSetup, access: &Access, users: impl Iterator<Item = u32> + Clone) -> UeTable {
         let clock = access.clock;
         let again = setup.mac.report_again_after();
+        let modes = users.clone().flat_map(|user| &*setup.ues[user as usize].bearers);
+        let modes = modes.map(|bearer| setup.rlc_of(bearer).mode);
+        let report_timers = [RlcMode::Um, RlcMode::Am].map(|mode| {
+            let period = clock.count(setup.rlc.report_period(mode));
+            Timers::new(period, 2 * modes.clone().filter(|other| *other == mode).count())
+        });
+        let (ues, bearers) = (users.count(), modes.count());
         UeTable {
             ues: Ues((0..setup.ues.len()).map(|_| None).collect()),
             clock,
-            report_timers: Timers::new(clock.count(setup.rlc.report_period()), 2 * ues),
+            report_timers,
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             requesting: Vec::with_capacity(ues),
             retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
-            timed: Timed::new(ues),
+            timed: Timed::new(bearers),
             events: EventLog::new(),
         }
     }
 
     /// Adds a UE with its timers.
     pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
-        for (direction, leg) in [(Direction::Down, &ue.downlink), (Direction::Up, &ue.uplink)] {
-            self.report_timers.admit((number, direction), leg.report_at);
-            self.timed.admit(number, direction, leg);
+        for (id, leg) in ue.legs_of(number) {
+            self.report_timers[leg.timers()].admit(id, leg.report_at);
+            self.timed.admit(id, leg);
         }
         if let Some(timers) = &mut self.retx_bsr_timers {
             timers.admit(number, ue.report_again_at);
@@ -225,13 +240,13 @@ impl UeTable {
     /// Removes a UE with its timers. It has no pending scheduling request.
     pub fn release(&mut self, number: u32) -> Box<Ue> {
         let ue = self.ues.0[number as usize].take().expect(ELSEWHERE);
-        for leg in [&ue.downlink, &ue.uplink] {
-            self.report_timers.release(leg.report_at);
+        for (_, leg) in ue.legs_of(number) {
+            self.report_timers[leg.timers()].release(leg.report_at);
         }
         if let Some(timers) = &mut self.retx_bsr_timers {
             timers.release(ue.report_again_at);
         }
-        self.timed.retain(|other, _| other != number);
+        self.timed.retain(|id| id.ue != number);
         ue
     }
 
@@ -239,7 +254,7 @@ impl UeTable {
     pub fn is_idle(&self) -> bool {
         self.requesting.is_empty()
             && self.timed.is_empty()
-            && self.report_timers.is_idle()
+            && self.report_timers.iter().all(Timers::is_idle)
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
     }
 
@@ -249,15 +264,34 @@ impl UeTable {
     }
 
     /// Head-of-line delay of a UE at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes,
-    /// so that a grant can resolve it.
-    pub fn head_of_line(&self, number: u32, tti: Tti) -> Span {
-        let oldest = self.ues[number as usize].downlink.rlc.oldest();
-        oldest.map_or(self.clock.slot(), |arrived| self.clock.start(tti + 1) - arrived)
+    /// so that a grant can resolve it. Of several bearers that with data of the highest priority counts; its class is
+    /// returned, too.
+    pub fn head_of_line(&self, number: u32, tti: Tti) -> (Span, Option<Qci>) {
+        let bearers = &self.ues[number as usize].bearers;
+        let (oldest, class) = if bearers.has_several() {
+            let waiting =
+                bearers.iter().filter_map(|bearer| Some((bearer.downlink.rlc.oldest()?, bearer.qos.qci)));
+            waiting.min_by_key(|(_, qci)| qci.priority()).unzip()
+        } else {
+            (bearers.default.downlink.rlc.oldest(), None)
+        };
+        (oldest.map_or(self.clock.slot(), |arrived| self.clock.start(tti + 1) - arrived), class)
     }
 
     /// Fills a downlink block of a HARQ process for a UE.
     pub fn transmit_down(&mut self, number: u32, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
         self.fill(number, Direction::Down, tti, size, process, None)
+    }
+
+    /// Whether a UE has more than the default bearer.
+    pub fn has_several(&self, number: u32) -> bool {
+        self.ues[number as usize].has_several()
+    }
+
+    /// What waits at the eNB for a UE.
+    #[inline(never)]
+    pub fn waiting_down(&self, number: u32, tti: Tti) -> BufferStatus {
+        self.ues[number as usize].reported(self.clock.start(tti), Direction::Down)
     }
 
     /// Whether UEs request grants and report within blocks.
@@ -284,6 +318,11 @@ impl UeTable {
         }
         ue.unsent.on_block_up(size);
         let content = self.fill(number, Direction::Up, tti, size, process, Some(reported));
+        let now = self.clock.start(tti);
+        let ue = &mut self.ues[number as usize];
+        if ue.has_several() {
+            ue.unsent = ue.reported(now, Direction::Up);
+        }
         self.await_grant(number, tti);
         let content = content?;
         let headroom = self.get(number).report_headroom(tti, power);
@@ -293,6 +332,7 @@ impl UeTable {
     /// Fills a grant with reports within blocks: when one is due, and in space that data leaves free.
     //= TS 36.321 §5.4.5
     //= exception padding-stays-silent
+    //= exception reports-sum-over-bearers
     fn transmit_reporting(
         &mut self,
         number: u32,
@@ -308,8 +348,9 @@ impl UeTable {
             return None;
         }
         let is_due = ue.reporting.is_due || ue.reporting.buffer_at.is_none_or(|at| tti - at >= period);
-        let elements = u64::from(is_due) + u64::from(ue.headroom_is_due(tti, power.loss));
-        let room = size.saturating_sub(ELEMENT * elements);
+        let report = if is_due { ue.report_size(now) } else { Bytes::ZERO };
+        let headroom = ELEMENT * u64::from(ue.headroom_is_due(tti, power.loss));
+        let room = size.saturating_sub(report + headroom);
         let content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));
         if content.is_none() && !is_due {
             return None;
@@ -318,6 +359,10 @@ impl UeTable {
         let left = ue.reported(now, Direction::Up);
         ue.unsent = left;
         ue.reporting.has_data = left.total() > Bytes::ZERO;
+        if ue.has_several() {
+            ue.note_urgency(now);
+            ue.reporting.checked_urgency = ue.reporting.urgency;
+        }
         let reports = is_due || !ue.reporting.has_data;
         if reports {
             ue.reporting.is_due = false;
@@ -329,15 +374,21 @@ impl UeTable {
         Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
     }
 
-    /// Triggers a scheduling request after a report of RLC, if data arrived at an empty buffer or retxBSR-Timer expired
-    /// (`waited`).
+    /// Triggers a scheduling request after a report of RLC, if data arrived at an empty buffer, data of a higher priority
+    /// than all before, or retxBSR-Timer expired (`waited`).
     //= TS 36.321 §5.4.4
     //= TS 36.321 §5.4.5
     pub fn update_request(&mut self, number: u32, waited: bool) {
         let ue = &mut self.ues[number as usize];
         let has_data = ue.unsent.total() > Bytes::ZERO;
         let had_data = std::mem::replace(&mut ue.reporting.has_data, has_data);
-        if has_data && (!had_data || waited) && !std::mem::replace(&mut ue.reporting.is_due, true) {
+        let urgency = ue.reporting.urgency;
+        let checked = std::mem::replace(&mut ue.reporting.checked_urgency, urgency);
+        let is_urgent = urgency.zip(checked).is_some_and(|(priority, before)| priority < before);
+        if has_data
+            && (!had_data || waited || is_urgent)
+            && !std::mem::replace(&mut ue.reporting.is_due, true)
+        {
             self.requesting.push(number);
         }
     }
@@ -363,6 +414,7 @@ impl UeTable {
         }
     }
 
+    #[inline(always)]
     fn fill(
         &mut self,
         number: u32,
@@ -372,28 +424,107 @@ impl UeTable {
         process: u8,
         reported: Option<BufferStatus>,
     ) -> Option<Content> {
+        if self.ues[number as usize].has_several() {
+            return self.fill_by_priority(number, direction, tti, size, process);
+        }
+        self.fill_from(LegId { ue: number, bearer: 0, direction }, tti, size, process, reported)
+    }
+
+    /// Fills a block from one bearer.
+    #[inline(never)]
+    fn fill_from(
+        &mut self,
+        id: LegId,
+        tti: Tti,
+        size: Bytes,
+        process: u8,
+        reported: Option<BufferStatus>,
+    ) -> Option<Content> {
         let now = self.clock.start(tti);
-        let (leg, other) = self.ues[number as usize].legs(direction);
+        let (leg, other) = self.ues[id.ue as usize].bearers[id.bearer].legs(id.direction);
         let content = leg.rlc.transmit(now, size, process, &mut other.rlc, reported, &mut self.events);
         if leg.rlc.is_acknowledged() {
-            self.timed.watch(number, direction, leg);
+            self.timed.watch(id, leg);
         } else if leg.rlc.backlog().bytes > Bytes::ZERO {
             // The rest is reported one period after a transmission opportunity.
-            self.report_timers.arm(tti, (number, direction), &mut leg.report_at);
+            self.report_timers[leg.timers()].arm(tti, id, &mut leg.report_at);
         } else {
-            self.report_timers.disarm(&mut leg.report_at);
+            self.report_timers[leg.timers()].disarm(&mut leg.report_at);
         }
-        content
+        content.map(Content::One)
+    }
+
+    /// Fills a block from several bearers.
+    //= TS 36.321 §5.4.3.1
+    //= exception no-mac-headers: subheaders count where bearers share a block
+    #[inline(never)]
+    fn fill_by_priority(
+        &mut self,
+        number: u32,
+        direction: Direction,
+        tti: Tti,
+        size: Bytes,
+        process: u8,
+    ) -> Option<Content> {
+        let now = self.clock.start(tti);
+        let ue = &mut self.ues[number as usize];
+        let mut channels = [Channel::default(); BearerSetup::MOST];
+        let count = ue.compete(now, tti, direction, &mut channels);
+        let channels = &mut channels[..count];
+        divide(size, channels);
+        let mut with_part = channels.iter_mut().filter(|channel| channel.part > Bytes::ZERO);
+        let only = with_part.next();
+        let is_shared = with_part.next().is_some();
+        if let Some(only) = only.filter(|_| !is_shared) {
+            only.part = size;
+        }
+        let mut parts = std::mem::take(&mut ue.harq(direction).parts[usize::from(process)]);
+        parts.clear();
+        // What a bearer leaves of its part, because its queue has dropped packets, goes to the next one.
+        let mut spare = Bytes::ZERO;
+        for channel in channels {
+            let part = channel.part + spare;
+            let room = if is_shared || !parts.is_empty() { data_in(part) } else { part };
+            if room == Bytes::ZERO {
+                continue;
+            }
+            let bearer = &self.ues[number as usize].bearers[channel.bearer];
+            let reported = (direction == Direction::Up).then(|| bearer.reported(now, direction));
+            let before = bearer.leg(direction).rlc.backlog().packets;
+            let id = LegId { ue: number, bearer: channel.bearer, direction };
+            let content = self.fill_from(id, tti, room, process, reported);
+            let leg = self.ues[number as usize].bearers[channel.bearer].leg_mut(direction);
+            spare = match content {
+                Some(Content::One(content)) => {
+                    parts.push((channel.bearer, content));
+                    leg.bucket.take(channel.prioritized);
+                    let left = before - leg.rlc.backlog().packets;
+                    part.saturating_sub(leg.rlc.transmitted(content, left) + (part - room))
+                }
+                _ => part,
+            };
+        }
+        let is_filled = !parts.is_empty();
+        self.ues[number as usize].harq(direction).parts[usize::from(process)] = parts;
+        is_filled.then_some(Content::Several(process))
     }
 }
 
+/// One direction of a bearer of a UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LegId {
+    pub ue: u32,
+    pub bearer: u8,
+    pub direction: Direction,
+}
+
 /// The bearers with a running RLC timer.
-pub(crate) struct Timed(Vec<(u32, Direction)>);
+pub(crate) struct Timed(Vec<LegId>);
 
 impl Timed {
-    /// An empty list with space for this many UEs.
-    pub fn new(ues: usize) -> Timed {
-        Timed(Vec::with_capacity(2 * ues))
+    /// An empty list with space for this many bearers.
+    pub fn new(bearers: usize) -> Timed {
+        Timed(Vec::with_capacity(2 * bearers))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -405,28 +536,28 @@ impl Timed {
         self.0.len()
     }
 
-    pub fn get(&self, index: usize) -> (u32, Direction) {
+    pub fn get(&self, index: usize) -> LegId {
         self.0[index]
     }
 
     /// Adds a bearer if a timer of it runs.
-    pub fn watch(&mut self, number: u32, direction: Direction, leg: &mut Leg) {
+    pub fn watch(&mut self, id: LegId, leg: &mut Leg) {
         if !leg.timed && leg.rlc.deadline().is_some() {
             leg.timed = true;
-            self.0.push((number, direction));
+            self.0.push(id);
         }
     }
 
     /// Adds a bearer from another list, if it was in that.
-    pub fn admit(&mut self, number: u32, direction: Direction, leg: &Leg) {
+    pub fn admit(&mut self, id: LegId, leg: &Leg) {
         if leg.timed {
-            self.0.push((number, direction));
+            self.0.push(id);
         }
     }
 
     /// Removes the bearers for which `runs` is false.
-    pub fn retain(&mut self, mut runs: impl FnMut(u32, Direction) -> bool) {
-        self.0.retain(|(number, direction)| runs(*number, *direction));
+    pub fn retain(&mut self, mut runs: impl FnMut(LegId) -> bool) {
+        self.0.retain(|id| runs(*id));
     }
 }
 
@@ -458,6 +589,11 @@ impl<T> Timers<T> {
     /// Whether no timer runs.
     pub fn is_idle(&self) -> bool {
         self.armed == 0
+    }
+
+    /// Whether there are entries of a TTI.
+    pub fn has_entries(&self, tti: Tti) -> bool {
+        !self.due[tti.0 as usize % self.due.len()].is_empty()
     }
 
     /// Takes the entries of a TTI out; [`Timers::put_back`] returns the list for its capacity.
@@ -498,10 +634,77 @@ pub(crate) struct Leg {
     pub report_at: Option<Tti>,
     /// Whether it is in the list of bearers with a running RLC timer.
     pub timed: bool,
+    /// Tokens of logical channel prioritization.
+    bucket: Bucket,
+    /// Last TTI in which it was the first of the bearers with its priority.
+    first_at: Option<Tti>,
+}
+
+/// A bearer of a UE.
+pub(crate) struct RadioBearer {
+    pub qos: Bearer,
+    pub downlink: Leg,
+    pub uplink: Leg,
+}
+
+/// The bearers of a UE.
+pub(crate) struct Bearers {
+    // Apart from the others: usually there is no other, and the way to it is short.
+    pub default: RadioBearer,
+    pub dedicated: Vec<RadioBearer>,
+}
+
+impl Bearers {
+    /// Number of bearers.
+    pub fn count(&self) -> u8 {
+        self.dedicated.len() as u8 + 1
+    }
+
+    pub fn has_several(&self) -> bool {
+        !self.dedicated.is_empty()
+    }
+
+    /// All bearers, the default bearer first.
+    pub fn iter(&self) -> impl Iterator<Item = &RadioBearer> {
+        std::iter::once(&self.default).chain(&self.dedicated)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut RadioBearer> {
+        std::iter::once(&mut self.default).chain(&mut self.dedicated)
+    }
+
+    /// Both directions of all bearers.
+    pub fn legs_mut(&mut self) -> impl Iterator<Item = &mut Leg> {
+        self.iter_mut().flat_map(|bearer| [&mut bearer.downlink, &mut bearer.uplink])
+    }
+
+    #[inline(never)]
+    fn add_dedicated(&self, first: BufferStatus, now: Time, direction: Direction) -> BufferStatus {
+        self.dedicated.iter().fold(first, |sum, bearer| sum + bearer.reported(now, direction))
+    }
+}
+
+impl Index<u8> for Bearers {
+    type Output = RadioBearer;
+    fn index(&self, bearer: u8) -> &RadioBearer {
+        if bearer == 0 { &self.default } else { &self.dedicated[usize::from(bearer) - 1] }
+    }
+}
+
+impl IndexMut<u8> for Bearers {
+    fn index_mut(&mut self, bearer: u8) -> &mut RadioBearer {
+        if bearer == 0 { &mut self.default } else { &mut self.dedicated[usize::from(bearer) - 1] }
+    }
+}
+
+/// HARQ of a UE in one direction.
+pub(crate) struct Harq {
     errors: Stream,
     /// Bits of the number of a HARQ process.
     process_bits: u32,
     pub blocks: BlockFigures,
+    /// Bearers and PDUs in the block of each process; empty for a UE with one bearer.
+    parts: Vec<Vec<(u8, rlc::Content)>>,
 }
 
 /// Treatment of the packets that wait in a re-established bearer.
@@ -528,6 +731,7 @@ impl Leg {
         mut forward: impl FnMut(Key),
     ) {
         self.rlc.release(now, cause, spare, events);
+        self.bucket.reset(now);
         //= TS 36.323 §5.3
         //= exception pdcp-knows-what-arrived
         spare.retain(|returned| !returned.delivered);
@@ -544,6 +748,44 @@ impl Leg {
         self.timed
     }
 
+    /// Index of its timer for repeated buffer reports, by mode.
+    pub fn timers(&self) -> usize {
+        usize::from(self.rlc.is_acknowledged())
+    }
+}
+
+impl RadioBearer {
+    pub fn leg(&self, direction: Direction) -> &Leg {
+        match direction {
+            Direction::Down => &self.downlink,
+            Direction::Up => &self.uplink,
+        }
+    }
+
+    pub fn leg_mut(&mut self, direction: Direction) -> &mut Leg {
+        self.legs(direction).0
+    }
+
+    /// A direction, and the opposite one.
+    pub fn legs(&mut self, direction: Direction) -> (&mut Leg, &mut Leg) {
+        match direction {
+            Direction::Down => (&mut self.downlink, &mut self.uplink),
+            Direction::Up => (&mut self.uplink, &mut self.downlink),
+        }
+    }
+
+    /// Whether either direction has exceeded the maximum of retransmissions.
+    fn has_failed(&self) -> bool {
+        self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
+    }
+
+    /// Buffer status that RLC reports to the MAC of a direction.
+    pub fn reported(&self, now: Time, direction: Direction) -> BufferStatus {
+        self.leg(direction).rlc.reported(now, &self.leg(direction.reverse()).rlc)
+    }
+}
+
+impl Harq {
     /// A number uniform in [0, 1) for the block of a process in this TTI.
     pub fn draw(&self, tti: Tti, process: u8) -> f64 {
         self.errors.at(tti.0 << self.process_bits | u64::from(process))
@@ -552,34 +794,48 @@ impl Leg {
 
 impl Ue {
     pub fn new(setup: &RanSetup, access: &Access, number: usize, cell: usize, slot: u16) -> Ue {
-        let site = &setup.ues[number];
-        let leg = |queue: &aqm::Spec, stream, name| Leg {
-            rlc: OneWay::new(
-                &setup.rlc,
-                &access.timing,
-                queue.build(&QueueContext {
-                    stream: Stream::new(setup.seed, stream).child(number as u64),
-                    rate: None,
-                }),
-            ),
-            report_at: None,
-            timed: false,
-            errors: Stream::new(setup.seed, name).child(number as u64),
-            process_bits: access.timing.processes.next_power_of_two().ilog2(),
+        let (site, seed) = (&setup.ues[number], setup.seed);
+        let leg = |bearer: usize, setup: &BearerSetup, rlc: &Rlc, queue: &aqm::Spec, streams: [&str; 2]| {
+            let stream = match bearer {
+                0 => Stream::new(seed, streams[0]).child(number as u64),
+                _ => Stream::new(seed, streams[1]).child(number as u64).child(bearer as u64),
+            };
+            Leg {
+                rlc: OneWay::new(rlc, &access.timing, queue.build(&QueueContext { stream, rate: None })),
+                report_at: None,
+                timed: false,
+                bucket: Bucket::new(setup.pbr),
+                first_at: None,
+            }
+        };
+        let bearer = |(bearer, of): (usize, &BearerSetup)| {
+            let rlc = setup.rlc_of(of);
+            let up = rlc.uplink_queue.as_ref().unwrap_or(&rlc.queue);
+            RadioBearer {
+                qos: of.qos,
+                downlink: leg(bearer, of, rlc, &rlc.queue, ["downlink queue", "downlink queue of a bearer"]),
+                uplink: leg(bearer, of, rlc, up, ["uplink queue", "uplink queue of a bearer"]),
+            }
+        };
+        let count = site.bearers.len();
+        let mut bearers = site.bearers.iter().enumerate().map(bearer);
+        let default = bearers.next().expect("a UE has a default bearer");
+        let (processes, blocks) =
+            (access.timing.processes, if count > 1 { access.timing.processes } else { 0 });
+        let harq = |name| Harq {
+            errors: Stream::new(seed, name).child(number as u64),
+            process_bits: processes.next_power_of_two().ilog2(),
             blocks: BlockFigures::default(),
+            parts: (0..blocks).map(|_| Vec::with_capacity(count)).collect(),
         };
         Ue {
             cell,
             slot,
-            downlink: leg(&setup.rlc.queue, "downlink queue", "downlink block errors"),
-            uplink: leg(
-                setup.rlc.uplink_queue.as_ref().unwrap_or(&setup.rlc.queue),
-                "uplink queue",
-                "uplink block errors",
-            ),
+            downlink: harq("downlink block errors"),
+            uplink: harq("uplink block errors"),
+            bearers: Bearers { default, dedicated: bearers.collect() },
             unsent: BufferStatus::default(),
             joined: true,
-            bearer: site.bearer,
             fresh: false,
             report_again_at: None,
             reporting: Reporting::new(&setup.mac, access.clock),
@@ -594,27 +850,128 @@ impl Ue {
         }
     }
 
-    pub fn leg(&mut self, direction: Direction) -> &mut Leg {
+    /// Whether it has more than the default bearer.
+    pub fn has_several(&self) -> bool {
+        self.bearers.has_several()
+    }
+
+    /// Quality of service of its bearers together.
+    pub fn qos(&self) -> Bearer {
+        Bearer::together(self.bearers.iter().map(|bearer| bearer.qos))
+    }
+
+    /// Both directions of its bearers.
+    fn legs_of(&self, number: u32) -> impl Iterator<Item = (LegId, &Leg)> {
+        (0..).zip(self.bearers.iter()).flat_map(move |(bearer, of)| {
+            [Direction::Down, Direction::Up]
+                .map(|direction| (LegId { ue: number, bearer, direction }, of.leg(direction)))
+        })
+    }
+
+    pub fn leg(&mut self, bearer: u8, direction: Direction) -> &mut Leg {
+        self.bearers[bearer].leg_mut(direction)
+    }
+
+    /// A direction of a bearer, and the opposite one.
+    pub fn legs(&mut self, bearer: u8, direction: Direction) -> (&mut Leg, &mut Leg) {
+        self.bearers[bearer].legs(direction)
+    }
+
+    fn harq(&mut self, direction: Direction) -> &mut Harq {
         match direction {
             Direction::Down => &mut self.downlink,
             Direction::Up => &mut self.uplink,
         }
     }
 
-    /// A direction, and the opposite one.
-    pub fn legs(&mut self, direction: Direction) -> (&mut Leg, &mut Leg) {
-        match direction {
-            Direction::Down => (&mut self.downlink, &mut self.uplink),
-            Direction::Up => (&mut self.uplink, &mut self.downlink),
+    /// Passes the PDUs in the decoded block of a HARQ process to their bearers.
+    // A closure as a trait object: with the type of the caller's, RLC would be compiled once for both, and a UE with one
+    // bearer would pay a call for each block.
+    pub fn receive_several(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        process: u8,
+        mut deliver: &mut dyn FnMut(Sdu),
+        events: &mut EventLog,
+    ) {
+        let mut parts = std::mem::take(&mut self.harq(direction).parts[usize::from(process)]);
+        for (bearer, content) in parts.drain(..) {
+            let (leg, other) = self.legs(bearer, direction);
+            leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
+        }
+        self.harq(direction).parts[usize::from(process)] = parts;
+    }
+
+    /// Discards the PDUs in the blocks of all HARQ processes.
+    pub fn clear_parts(&mut self) {
+        for direction in [Direction::Down, Direction::Up] {
+            self.harq(direction).parts.iter_mut().for_each(Vec::clear);
         }
     }
 
-    /// Buffer status that RLC reports to the MAC of a direction.
+    /// Buffer status that RLC reports to the MAC of a direction: the sum of its bearers.
     pub fn reported(&self, now: Time, direction: Direction) -> BufferStatus {
-        match direction {
-            Direction::Down => self.downlink.rlc.reported(now, &self.uplink.rlc),
-            Direction::Up => self.uplink.rlc.reported(now, &self.downlink.rlc),
+        let first = self.bearers.default.reported(now, direction);
+        if self.has_several() { self.bearers.add_dedicated(first, now, direction) } else { first }
+    }
+
+    /// Lists its bearers with data to send in a direction in descending order of priority; of equal priority, that is
+    /// first which has waited longest to be so. Returns their number.
+    //= TS 36.321 §5.4.3.1
+    fn compete(
+        &mut self,
+        now: Time,
+        tti: Tti,
+        direction: Direction,
+        channels: &mut [Channel; BearerSetup::MOST],
+    ) -> usize {
+        let mut count = 0;
+        for (number, bearer) in (0..).zip(self.bearers.iter_mut()) {
+            let waiting = bearer.reported(now, direction).total();
+            let leg = bearer.leg_mut(direction);
+            leg.bucket.fill(now);
+            if waiting > Bytes::ZERO {
+                let backlog = leg.rlc.backlog();
+                // Queue disciplines do not state the size of the next SDU: the mean is taken, with the longer header.
+                let mean = |packets| Bytes(backlog.bytes.0.div_ceil(packets)) + rlc::LONGEST_HEADER;
+                let next_sdu = if backlog.packets > 0 { mean(backlog.packets) } else { waiting };
+                let tokens = leg.bucket.tokens();
+                channels[count] = Channel { bearer: number, waiting, next_sdu, tokens, ..Channel::default() };
+                count += 1;
+            }
         }
+        channels[..count].sort_unstable_by_key(|channel| {
+            let bearer = &self.bearers[channel.bearer];
+            (bearer.qos.qci.priority(), bearer.leg(direction).first_at, channel.bearer)
+        });
+        let mut before = None;
+        for channel in &channels[..count] {
+            let bearer = &mut self.bearers[channel.bearer];
+            let priority = Some(bearer.qos.qci.priority());
+            if std::mem::replace(&mut before, priority) != priority {
+                bearer.leg_mut(direction).first_at = Some(tti);
+            }
+        }
+        count
+    }
+
+    /// Size of a buffer status report with its subheader.
+    fn report_size(&self, now: Time) -> Bytes {
+        let waits = |bearer: &&RadioBearer| bearer.reported(now, Direction::Up).total() > Bytes::ZERO;
+        if self.has_several() && self.bearers.iter().filter(waits).count() > 1 {
+            LONG_REPORT
+        } else {
+            ELEMENT
+        }
+    }
+
+    /// Notes the highest priority of the bearers with uplink data; called if there are several.
+    #[inline(never)]
+    fn note_urgency(&mut self, now: Time) {
+        let waits = |bearer: &&RadioBearer| bearer.reported(now, Direction::Up).total() > Bytes::ZERO;
+        let priorities = self.bearers.iter().filter(waits).map(|bearer| bearer.qos.qci.priority());
+        self.reporting.urgency = priorities.min();
     }
 
     //= TS 36.321 §5.4.6
@@ -639,9 +996,9 @@ impl Ue {
         })
     }
 
-    /// Whether either direction has exceeded the maximum of retransmissions.
+    /// Whether a bearer has exceeded the maximum of retransmissions.
     pub fn has_failed(&self) -> bool {
-        self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
+        self.bearers.default.has_failed() || self.bearers.dedicated.iter().any(RadioBearer::has_failed)
     }
 
     /// Whether the UE with this number fails to decode the control channels of the TTI on air.
@@ -668,12 +1025,16 @@ impl Ue {
         if self.reporting.has_data && self.reported(now, Direction::Up).total() == Bytes::ZERO {
             self.unsent = BufferStatus::default();
             self.reporting.has_data = false;
+            (self.reporting.urgency, self.reporting.checked_urgency) = (None, None);
         }
     }
 
     /// Updates the backlog known to the UE's MAC from RLC.
     pub fn on_uplink_report(&mut self, now: Time, number: u32, fresh: &mut Vec<u32>) {
         self.unsent = self.reported(now, Direction::Up);
+        if self.has_several() {
+            self.note_urgency(now);
+        }
         if !std::mem::replace(&mut self.fresh, true) {
             fresh.push(number);
         }

@@ -1,7 +1,7 @@
 //! A UE that has moved has the same channel as one that has always been at its position.
 
 use airwnd_cell::phy::{Position, antenna, fading, propagation};
-use airwnd_cell::{Bearer, CellSite, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
+use airwnd_cell::{BearerId, BearerSetup, CellSite, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::Waiting;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
@@ -26,7 +26,7 @@ fn setup(position: Position) -> RanSetup {
         noise_figure: Db(9.0),
         cell: None,
         srs_offset: None,
-        bearer: Bearer::default(),
+        bearers: [BearerSetup::default()].into(),
     };
     RanSetup {
         carrier: Default::default(),
@@ -58,7 +58,7 @@ fn exchange(network: &mut Ran, ttis: std::ops::Range<u64>) -> Db {
         network.receive(tti);
         let (packet, size, arrived) = (Key(tti.0 as u32), Bytes(1000), tti.start());
         let packet = Waiting { packet, size, arrived, flow: 0, ecn: Codepoint::NotEct };
-        network.send(UeId(0), Direction::Down, packet);
+        network.send(UeId(0), BearerId(0), Direction::Down, packet);
         network.transmit(tti);
         network.take_drops(&mut drops);
     }

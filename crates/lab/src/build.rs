@@ -3,9 +3,10 @@
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
 use airwnd_cell::phy::Position;
-use airwnd_cell::{CellId, CellSite, Ran, RanSetup, UeSite, Unbuildable};
+use airwnd_cell::{BearerSetup, CellId, CellSite, Ran, RanSetup, UeSite, Unbuildable};
 use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
+use std::sync::Arc;
 
 /// Builds the cells of a scenario with their UEs; `None` without a site.
 ///
@@ -35,6 +36,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
     //= exception slot-is-rnti
     let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
         let paths = Stream::new(seed, "mobility").child(index as u64);
+        let bearers: Arc<[BearerSetup]> = group.bearers(&scenario.rlc).into();
         (0..).zip(group.placement.places(index, group.count, seed)).map(move |(number, place)| UeSite {
             position: Position { x: place.x, y: place.y, z: group.height },
             mobility: group.mobility.clone(),
@@ -42,7 +44,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
             noise_figure: group.noise_figure,
             cell: place.cell.map(CellId),
             srs_offset: place.srs_offset,
-            bearer: group.bearer(),
+            bearers: bearers.clone(),
         })
     });
     RanSetup {

@@ -8,7 +8,9 @@ use crate::outcome::{
 use crate::records::AllocationRow;
 use crate::series::Sample;
 use crate::simulation::SocketRow;
-use crate::{Core, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic};
+use crate::{
+    Core, DedicatedBearer, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic,
+};
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, access, handover, mac, mobility, phy, rlc};
 use airwnd_links::{aqm, link, loss};
@@ -69,6 +71,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<LinkSettings>("[[link]]"),
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
+        SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
         SectionInfo::of::<Flow>("[[flow]]"),
     ]
 }

@@ -26,6 +26,7 @@
 extern crate self as airwnd_lab;
 
 pub mod arrivals;
+mod bearers;
 mod build;
 mod catalogue;
 pub mod columns;
@@ -52,6 +53,7 @@ pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::plugins::Plugins;
+pub use bearers::DedicatedBearer;
 pub use catalogue::{StackInfo, TableInfo, catalogue, schema, sections, stacks, tables};
 pub use links::{Link, LinkSettings, Sharing};
 pub use map::resource_grid;

@@ -1,12 +1,13 @@
 //! Scenarios: the sections and keys of the input, and their checks.
 
+use crate::bearers::{DedicatedBearer, Quality};
 use crate::files::Folder;
 use crate::links::Link;
 use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
-use airwnd_cell::{Bearer, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility};
+use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
@@ -155,11 +156,11 @@ pub struct UeGroup {
     #[param(default = Db(9.0), range = Db(0.0)..=Db(40.0))]
     #[param(unit = "dB", source = "ns-3 LteUePhy::NoiseFigure")]
     pub noise_figure: Db,
-    /// QoS class identifier (QCI) of the bearer; `none`: 9, or 4 with a guaranteed bit rate. Delay-aware schedulers use
-    /// its packet delay budget.
+    /// QoS class identifier (QCI), or 5QI of NR, of the default bearer; `none`: 9, or 4 with a guaranteed bit rate.
+    /// Delay-aware schedulers use its packet delay budget.
     #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
     pub qci: Option<u8>,
-    /// Guaranteed bit rate (GBR) of the bearer; `none`: best effort.
+    /// Guaranteed bit rate (GBR) of the default bearer; `none`: best effort.
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
     #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
     pub gbr: Option<BitRate>,
@@ -167,6 +168,14 @@ pub struct UeGroup {
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
     #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
     pub mbr: Option<BitRate>,
+    /// Prioritized bit rate (PBR) of the default bearer beside dedicated ones, in each direction; `none`: equal to
+    /// `gbr`, without it 64 kbit/s.
+    #[param(default = None, range = BitRate(0)..=BitRate(10_000_000_000))]
+    #[param(unit = "bit/s", source = "TS 36.331 §6.3.2, LogicalChannelConfig: kBps8")]
+    pub pbr: Option<BitRate>,
+    /// Dedicated bearers of each UE, in addition to the default bearer.
+    #[param(default = Vec::new(), unit = "1", source = "TS 36.300 §13.1: a default bearer suffices")]
+    pub bearer: Vec<DedicatedBearer>,
     /// Names of the links between the gateway and the group, in path order; `none`: all links, in the order of the
     /// scenario.
     #[param(default = None, unit = "text", source = "the scenario")]
@@ -187,6 +196,10 @@ pub struct Flow {
     /// Group of UEs; `none`: all UEs.
     #[param(default = None, unit = "text", source = "airwnd")]
     pub ue: Option<String>,
+    /// Name of the dedicated bearer that carries the flow, data and ACKs; `none`: the default bearer.
+    //= exception bearers-from-the-start
+    #[param(default = None, unit = "text", source = "TS 36.300 §13.1: traffic flow template")]
+    pub bearer: Option<String>,
     /// Direction of the data.
     #[param(default = Direction::Down, unit = "1", source = "a download")]
     pub direction: Direction,
@@ -551,6 +564,14 @@ impl Scenario {
             let names: Vec<String> = self.ue.iter().map(|group| format!("`{}`", group.name)).collect();
             return fail("ue", format!("there is no group `{name}`; groups: {}", names.join(", ")));
         }
+        for group in self.ue.iter().filter(|group| flow.ue.as_ref().is_none_or(|name| group.name == *name)) {
+            if group.bearer_named(flow.bearer.as_ref()).is_none() {
+                let name = flow.bearer.as_deref().unwrap_or_default();
+                let known: Vec<&str> = group.bearer.iter().map(|bearer| bearer.name.as_str()).collect();
+                let message = unknown_word(&format!("bearer of group `{}`", group.name), name, &known);
+                return fail("bearer", message);
+            }
+        }
         if flow.start >= self.duration {
             let message = format!("the start at {} is not before the end at {}", flow.start, self.duration);
             return fail("start", message);
@@ -641,37 +662,39 @@ impl UeGroup {
         if self.name.is_empty() {
             return Err(("name", "a group needs a name".into()));
         }
-        self.check_bearer()
+        self.quality().check()?;
+        self.check_bearers()
     }
 
-    /// QoS of the bearers of its UEs.
-    pub(crate) fn bearer(&self) -> Bearer {
-        let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
-        let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: within the range"));
-        Bearer { qci, gbr: self.gbr.unwrap_or(BitRate(0)), mbr: self.mbr.unwrap_or(BitRate(0)) }
+    /// The bearers of its UEs in a network with this RLC, the default bearer first.
+    pub(crate) fn bearers(&self, rlc: &Rlc) -> Vec<BearerSetup> {
+        let dedicated = self.bearer.iter().map(|bearer| bearer.setup(rlc));
+        std::iter::once(self.quality().setup()).chain(dedicated).collect()
     }
 
-    //= TS 23.203 §6.1.7.2
-    fn check_bearer(&self) -> Result<(), (&'static str, String)> {
-        let bearer = self.bearer();
-        match (self.qci, self.gbr) {
-            (Some(qci), None) if bearer.qci.is_guaranteed() => {
-                return Err(("qci", format!("QCI {qci} is a GBR class; set gbr, or use QCI 5 to 9")));
-            }
-            (Some(qci), Some(_)) if !bearer.qci.is_guaranteed() => {
-                return Err(("qci", format!("QCI {qci} is a non-GBR class; remove gbr, or use QCI 1 to 4")));
-            }
-            _ => {}
+    /// The number of the bearer with this name; `None`: the default bearer.
+    pub(crate) fn bearer_named(&self, name: Option<&String>) -> Option<BearerId> {
+        let Some(name) = name else { return Some(BearerId(0)) };
+        let place = self.bearer.iter().position(|bearer| bearer.name == *name)?;
+        Some(BearerId(place as u8 + 1))
+    }
+
+    fn quality(&self) -> Quality {
+        Quality { qci: self.qci, gbr: self.gbr, mbr: self.mbr, pbr: self.pbr }
+    }
+
+    fn check_bearers(&self) -> Result<(), (&'static str, String)> {
+        if self.bearer.len() >= BearerSetup::MOST {
+            let (most, count) = (BearerSetup::MOST - 1, self.bearer.len());
+            return Err(("bearer", format!("{count} dedicated bearers; a UE has at most {most}")));
         }
-        match self.mbr {
-            Some(_) if self.gbr.is_none() => {
-                Err(("mbr", "a maximum bit rate requires a guaranteed bit rate; set gbr".into()))
+        for (place, bearer) in self.bearer.iter().enumerate() {
+            if self.bearer[..place].iter().any(|other| other.name == bearer.name) {
+                let message = format!("two bearers are named `{}`; names must be unique", bearer.name);
+                return Err(("bearer", message));
             }
-            Some(mbr) if mbr < bearer.gbr => {
-                Err(("mbr", format!("the maximum bit rate {mbr} is below gbr, {}", bearer.gbr)))
-            }
-            _ => Ok(()),
         }
+        Ok(())
     }
 }
 

@@ -30,10 +30,10 @@ pub(crate) struct Sample {
     /// Mean one-way delay of the data packets received since the last sample.
     #[column(unit = "ms")]
     pub delay_ms: Option<f64>,
-    /// Bytes queued at the eNB for the UE of the flow; without cells: in the link queues of the downlink path.
+    /// Bytes queued at the eNB in the bearer of the flow; without cells: in the link queues of the downlink path.
     #[column(unit = "bytes")]
     pub queue_bytes: Option<f64>,
-    /// Packets queued at the eNB for the UE of the flow; without cells: in the link queues of the downlink path.
+    /// Packets queued at the eNB in the bearer of the flow; without cells: in the link queues of the downlink path.
     #[column(unit = "packets")]
     pub queue_packets: Option<f64>,
     /// SINR of the latest report of the UE, updated every 10 ms.

@@ -100,7 +100,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -110,7 +110,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"id = "web""#,
         r#"name = "web""#,
-        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`",
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `bearer`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`",
     ),
     ("lambda = 3.0", "gain = 3.0", ":24: flow[0].rwnd: unknown key `gain`; allowed: ..."),
     (
@@ -404,6 +404,32 @@ gbr = "1Mbps""#,
         r#"gbr = "2Mbps"
 mbr = "1Mbps""#,
         ":19: ue[1].mbr: the maximum bit rate 1Mbps is below gbr, 2Mbps",
+    ),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{name = "call", qci = 2}]"#,
+        ":18: ue[1].bearer[0].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9",
+    ),
+    (r#"name = "far""#, r#"bearer = [{name = ""}]"#, ":18: ue[1].bearer[0].name: a bearer needs a name"),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{name = "call"}, {name = "call"}]"#,
+        ":18: ue[1].bearer: two bearers are named `call`; names must be unique",
+    ),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{name = "a"}, {name = "b"}, {name = "c"}, {name = "d"}, {name = "e"}, {name = "f"}, {name = "g"}, {name = "h"}]"#,
+        ":18: ue[1].bearer: 8 dedicated bearers; a UE has at most 7",
+    ),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{name = "call", mode = "tm"}]"#,
+        ":18: ue[1].bearer[0].mode: unknown word `tm`; allowed: `um`, `am`",
+    ),
+    (
+        r#"id = "web""#,
+        "id = \"web\"\nbearer = \"call\"",
+        ":22: flow[0].bearer: unknown bearer of group `near` `call`; none is allowed here",
     ),
     (
         r#"kind = "pss", multiplexed = 2"#,

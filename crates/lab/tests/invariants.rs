@@ -255,6 +255,20 @@ fn tcp() -> impl Strategy<Value = String> {
     )
 }
 
+/// Two dedicated bearers of the UEs before, or none, and the keys that map three flows to bearers.
+fn bearers() -> impl Strategy<Value = (String, [String; 3])> {
+    let of_flow = || prop::option::of(select(vec!["\"first\"", "\"second\""])).boxed();
+    let settings = || (5u8..10, select(vec!["um", "am", "none"]), 0u32..3000);
+    let flows = [of_flow(), of_flow(), of_flow()];
+    let some = ([settings(), settings()], flows).prop_map(|(settings, flows)| {
+        let bearers = ["first", "second"].iter().zip(settings).map(|(name, (qci, mode, pbr))| {
+            format!("[[ue.bearer]]\nname = \"{name}\"\nqci = {qci}\nmode = \"{mode}\"\npbr = \"{pbr}kbps\"\n")
+        });
+        (bearers.collect(), flows.map(|bearer| line("bearer", bearer)))
+    });
+    prop_oneof![1 => Just(Default::default()), 1 => some]
+}
+
 /// The network between the gateway and the UEs, with its bounds: bytes, SDUs and minimum delay.
 fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
     // In LTE two TTIs between scheduling and transmission, and one on the air; in NR at least one of 0.25 ms, and one on
@@ -272,19 +286,21 @@ fn scenario() -> impl Strategy<Value = Case> {
     let time = (1_700u64..3_000, 0u64..300_000, any::<u32>());
     select(vec![1u64, 20_000, 300_000]).prop_flat_map(move |size| {
         let flows = (flow(0, size), prop::option::of(flow(1, size)), prop::option::of(flow(2, size)));
-        let parts = (time.clone(), core.clone(), tcp(), access(), flows);
-        parts.prop_map(move |((duration_ms, warmup, seed), core, tcp, access, flows)| {
+        let parts = (time.clone(), core.clone(), tcp(), (access(), bearers()), flows);
+        parts.prop_map(move |((duration_ms, warmup, seed), core, tcp, (access, bearers), flows)| {
+            let (dedicated, [of_first, of_second, of_third]) = bearers;
+            let mapped = |flow: Option<String>, bearer| flow.map_or(String::new(), |flow| flow + bearer);
             let (server, s1u, rate, queue, down, up) = core;
             let (buffer, packets, beyond, access) = access;
             let toml = format!(
                 "duration = \"{duration_ms}ms\"\nwarmup = \"{warmup}us\"\nseed = {seed}\n\
                  core.server_delay = \"{server}ms\"\ncore.s1u_delay = \"{s1u}ms\"\ncore.s1u_rate = \"{rate}\"\n\
                  core.server_loss = {down}\ncore.server_loss_up = {up}\n\
-                 {}{access}{tcp}{}{}{}",
+                 {}{access}{dedicated}{tcp}{}{}{}",
                 line("core.server_queue", queue),
-                flows.0,
-                flows.1.unwrap_or_default(),
-                flows.2.unwrap_or_default()
+                mapped(Some(flows.0), &of_first),
+                mapped(flows.1, &of_second),
+                mapped(flows.2, &of_third)
             );
             let s1u = if buffer.is_some() { s1u as f64 } else { 0.0 };
             Case { toml, buffer, packets, size, duration_ms, least_delay_ms: server as f64 + s1u + beyond }

@@ -8,14 +8,15 @@ use airwnd_cell::mac::power_control;
 use airwnd_cell::phy::{Position, amc, antenna, fading, propagation};
 use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
-    Bearer, BufferReports, CellSite, RadioSettings, Ran, RanSetup, RlcMode, UeId, UeSite, UplinkAdaptation,
-    mobility,
+    Bearer, BearerId, BearerSetup, BufferReports, CellSite, Qci, RadioSettings, Ran, RanSetup, Rlc, RlcMode,
+    UeId, UeSite, UplinkAdaptation, mobility,
 };
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_links::aqm::Waiting;
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
     let amc = Node::from_toml("kind = \"piro-ew2010\"\nber = 0.03", "test").unwrap();
@@ -53,7 +54,7 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
-            bearer: Bearer::default(),
+            bearers: [BearerSetup::default()].into(),
         }],
         seed: 1,
     }
@@ -72,9 +73,21 @@ struct Outcomes {
     failures: u64,
 }
 
-/// Sends three packets per TTI and direction for three seconds; even numbers downlink, odd numbers uplink.
-fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Outcomes {
-    let mut network = Ran::new(&setup(distance, transmissions, am)).unwrap();
+/// Bearers beside the default one: one of a higher priority in the same mode, one in between in the other mode.
+fn dedicated(rlc: &Rlc) -> [BearerSetup; 2] {
+    let bearer = |qci| BearerSetup::new(Bearer::new(Qci::new(qci).unwrap(), BitRate(0), BitRate(0)));
+    let mode = if rlc.mode == RlcMode::Am { RlcMode::Um } else { RlcMode::Am };
+    let other = Rlc { mode, ..rlc.clone() };
+    [BearerSetup { pbr: BitRate(0), ..bearer(5) }, BearerSetup { rlc: Some(Arc::new(other)), ..bearer(8) }]
+}
+
+/// Sends three packets per TTI and direction for three seconds; even numbers downlink, odd numbers uplink. Pairs of
+/// them take turns among this many bearers.
+fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>, bearers: u32) -> Outcomes {
+    let mut setup = setup(distance, transmissions, am);
+    let all = [BearerSetup::default()].into_iter().chain(dedicated(&setup.rlc));
+    setup.ues[0].bearers = all.take(bearers as usize).collect();
+    let mut network = Ran::new(&setup).unwrap();
     let (mut outcomes, mut arrivals, mut drops) = (Outcomes::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
         network.receive_uplink(tti.start());
@@ -89,7 +102,8 @@ fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>) -> Outcome
                 let size = Bytes(40 + u64::from(outcomes.sent * 97 % 1461));
                 let (packet, arrived) = (Key(outcomes.sent), tti.start());
                 let packet = Waiting { packet, size, arrived, flow: 0, ecn: Codepoint::NotEct };
-                network.send(UeId(0), direction, packet);
+                let bearer = BearerId((outcomes.sent / 2 % bearers) as u8);
+                network.send(UeId(0), bearer, direction, packet);
                 outcomes.sent += 1;
             }
         }
@@ -121,7 +135,8 @@ fn packets_arrive_once_and_in_order_or_are_dropped() {
     for ((distance, transmissions), am) in
         channels.iter().flat_map(|channel| modes.iter().map(move |am| (*channel, am.clone())))
     {
-        let outcomes = exchange(distance, transmissions, am.clone());
+        let outcomes = exchange(distance, transmissions, am.clone(), 1);
+        assert_one_outcome(&outcomes, 1);
         if let Some(am) = &am {
             assert_eq!(outcomes.lost, 0, "acknowledged mode loses nothing on the air");
             let exceeds_max_retx = am.max_retx.is_some() && transmissions == 1;
@@ -129,17 +144,38 @@ fn packets_arrive_once_and_in_order_or_are_dropped() {
         } else {
             assert_eq!(outcomes.lost > 0, transmissions == 1);
         }
-        for direction in [0, 1] {
-            let of_one: Vec<u32> = outcomes.arrived.iter().copied().filter(|n| n % 2 == direction).collect();
-            assert!(of_one.len() > 300, "{} packets crossed", of_one.len());
-            assert!(of_one.is_sorted_by(|earlier, later| earlier < later), "in order, none twice");
-        }
-        let mut all: Vec<u32> = outcomes.arrived;
-        all.extend(&outcomes.dropped);
-        all.extend(&outcomes.inside);
-        all.sort_unstable();
-        assert_eq!(all, (0..outcomes.sent).collect::<Vec<_>>(), "each packet has one outcome");
     }
+}
+
+/// Packets of a bearer arrive in order, and each packet once unless it is dropped or inside.
+fn assert_one_outcome(outcomes: &Outcomes, bearers: u32) {
+    for of in 0..2 * bearers {
+        let is_of_one = |number: &u32| number % (2 * bearers) == of;
+        let of_one: Vec<u32> = outcomes.arrived.iter().copied().filter(is_of_one).collect();
+        // The rates of several bearers follow their priorities.
+        assert!(bearers > 1 || of_one.len() > 300, "{} packets crossed", of_one.len());
+        assert!(of_one.is_sorted_by(|earlier, later| earlier < later), "in order, none twice");
+    }
+    let mut all: Vec<u32> = outcomes.arrived.clone();
+    all.extend(&outcomes.dropped);
+    all.extend(&outcomes.inside);
+    all.sort_unstable();
+    assert_eq!(all, (0..outcomes.sent).collect::<Vec<_>>(), "each packet has one outcome");
+}
+
+/// Bearers of both modes share blocks, also over failures of the link by maxRetxThreshold, which re-establish all.
+#[test]
+fn packets_of_several_bearers_arrive_once_and_in_order_or_are_dropped() {
+    for am in [None, Some(standard()), Some(am::Params { conduct: am::Conduct::Ns3, ..standard() })] {
+        for (distance, transmissions) in [(2000.0, 1), (2800.0, 1), (2800.0, 4)] {
+            for bearers in [2, 3] {
+                assert_one_outcome(&exchange(distance, transmissions, am.clone(), bearers), bearers);
+            }
+        }
+    }
+    let outcomes = exchange(2800.0, 1, Some(am::Params { max_retx: Some(1), ..standard() }), 3);
+    assert!(outcomes.failures > 0);
+    assert_one_outcome(&outcomes, 3);
 }
 
 fn simulate(distance: u32, transmissions: u8, flow: &str) -> Outcome {
@@ -261,7 +297,7 @@ fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
                 flow: 0,
                 ecn: Codepoint::NotEct,
             };
-            network.send(UeId(0), Direction::Up, packet);
+            network.send(UeId(0), BearerId(0), Direction::Up, packet);
         }
         network.transmit(tti);
     }

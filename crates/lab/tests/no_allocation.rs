@@ -79,6 +79,11 @@ fn steady_state_allocates_nothing() {
          radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
     );
     let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {gnb_antennas = 4, ue_antennas = 4}");
+    let bearers = |toml: &str| {
+        toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
+            + "\n[[flow]]\nid = \"second\"\nbearer = \"um\"\n[[flow]]\nid = \"up\"\nbearer = \"um\"\ndirection = \"up\"\n"
+    };
+    let several = bearers(&format!("rlc.mode = \"am\"\n{}", cell(6, "fixed")));
     let ns3 = cell(20, "autotuning").replace("airwnd-0.1\"", "ns3.44\"\ncarrier.bandwidth = \"10MHz\"");
     for (name, toml) in [
         ("20 users, as in ns-3", ns3),
@@ -91,6 +96,8 @@ fn steady_state_allocates_nothing() {
         ("12 users whose channels fade", fading),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
+        ("6 users with two bearers", several),
+        ("12 users of NR with two bearers", bearers(&nr)),
         ("12 users of NR in TDD", nr),
         ("12 users of NR in TDD on up to four layers", layers),
         ("a wire", wire),

@@ -6,6 +6,7 @@ mod support;
 mod allocations;
 mod arwa;
 mod bbr;
+mod bearers;
 mod broken_links;
 mod broken_scenarios;
 mod citations;

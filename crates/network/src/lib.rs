@@ -6,6 +6,7 @@
 //! back up.
 //!
 //! ```
+//! use airwnd_cell::BearerId;
 //! use airwnd_kernel::{Codepoint, Direction};
 //! use airwnd_links::link::{Link, Queue, Server, wire::Wire};
 //! use airwnd_network::{Duplex, Network, OneWay, Outcome, Packet, Topology};
@@ -19,7 +20,8 @@
 //! let mut network = Network::new(topology, ());
 //!
 //! let packet = Packet {
-//!     device: 0, direction: Direction::Down, size: Bytes(1250), ecn: Codepoint::NotEct, flow: 7, content: "frame",
+//!     device: 0, direction: Direction::Down, bearer: BearerId(0), size: Bytes(1250), ecn: Codepoint::NotEct, flow: 7,
+//!     content: "frame",
 //! };
 //! network.send(Time::ZERO, packet);
 //! // Serialization of 1250 bytes takes 1 ms.

@@ -3,7 +3,7 @@
 use crate::ledger::Cause;
 use crate::legs::Leg;
 use crate::node::Node;
-use airwnd_cell::Notice;
+use airwnd_cell::{BearerId, Notice};
 use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;
 use airwnd_units::{Bytes, Time};
@@ -15,6 +15,8 @@ pub struct Packet<C> {
     pub device: u32,
     /// Downlink: to the device; uplink: from the device.
     pub direction: Direction,
+    /// Bearer of the device, where the packet crosses the air.
+    pub bearer: BearerId,
     /// Size with the IP header, without the framing of links.
     pub size: Bytes,
     /// The ECN field of the IP header. Queues set it to [`Codepoint::Ce`] where it is ECN-capable.

@@ -9,7 +9,7 @@ use crate::ledger::Cause;
 use crate::network::Network;
 use crate::node::Node;
 use crate::observer::{Crossing, Observer, Stage};
-use crate::packet::{InFlight, Outcome};
+use crate::packet::{InFlight, Outcome, Packet};
 use crate::topology::{Hop, LinkId, MediumId, Topology};
 use airwnd_cell::UeId;
 use airwnd_cell::handover::Forwarding;
@@ -150,14 +150,14 @@ impl<C, O: Observer<C>> Network<C, O> {
     /// Enqueues a packet in its bearer, at the eNB or at the UE. TTIs take it from there.
     fn enter_bearer(&mut self, now: Time, key: Key) {
         let in_flight = self.packets.get(key);
-        let (device, direction) = (in_flight.packet.device, in_flight.packet.direction);
+        let Packet { device, direction, bearer, .. } = in_flight.packet;
         let waiting = in_flight.waiting(now, key);
         let air = self.air.as_mut().expect("bearers are over the air");
         if direction == Direction::Down {
             let node = Node::Enb(air.serving_cell(device));
             self.observer.on_crossing(now, node, Crossing::In, &in_flight.packet);
         }
-        air.ran.send(UeId(device), direction, waiting);
+        air.ran.send(UeId(device), bearer, direction, waiting);
         self.collect(now);
     }
 

@@ -2,7 +2,7 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, antenna};
-use airwnd_cell::{Bearer, CellSite, Ran, RanSetup, UeSite, handover, mobility};
+use airwnd_cell::{BearerId, BearerSetup, CellSite, Ran, RanSetup, UeSite, handover, mobility};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_links::link::wifi::Medium;
@@ -14,6 +14,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const DEVICES: u32 = 3;
+/// Bearers of a device; the sizes of packets distribute them among these.
+const BEARERS: u32 = 2;
 
 fn read<T: Param>(toml: &str) -> T {
     T::read(&Node::from_toml(toml, "test").unwrap()).unwrap()
@@ -40,7 +42,7 @@ struct Plan {
 impl Plan {
     /// Unacknowledged mode detects a lost PDU by the next one: a bearer's last PDU may stay open indefinitely.
     fn max_open_at_end(self) -> usize {
-        if self.cells { 2 * DEVICES as usize } else { 0 }
+        if self.cells { (2 * DEVICES * BEARERS) as usize } else { 0 }
     }
 
     fn build(self) -> Network<u64> {
@@ -107,7 +109,7 @@ fn ran(seed: u64) -> RanSetup {
         noise_figure: Db(9.0),
         cell: None,
         srs_offset: None,
-        bearer: Bearer::default(),
+        bearers: vec![BearerSetup::default(); BEARERS as usize].into(),
     };
     RanSetup {
         carrier: Default::default(),
@@ -173,9 +175,18 @@ fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Ve
         at = next;
         let direction = if *up { Direction::Up } else { Direction::Down };
         let ecn = if *capable { Codepoint::Ect0 } else { Codepoint::NotEct };
+        let bearer = BearerId((*size % u64::from(BEARERS)) as u8);
         network.send(
             at,
-            Packet { device: *device, direction, size: Bytes(*size), ecn, flow: *device, content: number },
+            Packet {
+                device: *device,
+                direction,
+                bearer,
+                size: Bytes(*size),
+                ecn,
+                flow: *device,
+                content: number,
+            },
         );
         while let Some(outcome) = network.poll() {
             outcomes.push((at, outcome));
@@ -208,7 +219,8 @@ proptest! {
         for (_, outcome) in &outcomes {
             let packet = match outcome {
                 Outcome::Delivered(packet) => {
-                    let before = last.insert((packet.device, packet.direction, packet.content >> 32), packet.content);
+                    let of = (packet.device, packet.direction, packet.bearer, packet.content >> 32);
+                    let before = last.insert(of, packet.content);
                     prop_assert!(before < Some(packet.content), "{:?} overtakes {:?}", packet, before);
                     packet
                 }
@@ -234,6 +246,7 @@ fn next_event_returns_the_time_of_the_next_arrival() {
     let packet = |content| Packet {
         device: 0,
         direction: Direction::Down,
+        bearer: BearerId(0),
         size: Bytes(1248),
         ecn: Codepoint::Ect0,
         flow: 0,

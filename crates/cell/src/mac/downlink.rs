@@ -3,13 +3,13 @@
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
-use super::{Block, Pipeline};
+use super::{Block, Content, Pipeline};
 use crate::access::Access;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs};
 use crate::radio::{Air, Radio, Receivers, Report};
-use crate::rlc::{BufferStatus, Content};
+use crate::rlc::BufferStatus;
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
@@ -260,7 +260,6 @@ impl Downlink {
             return;
         }
         self.views.clear();
-        let uses_delay = self.scheduler.uses_delay();
         for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&self.ready) {
             let mut rest = *bits;
             while rest != 0 {
@@ -271,11 +270,13 @@ impl Downlink {
                     continue;
                 }
                 let Report { index, rank, wideband, flat } = report(receivers, slot);
-                let head_of_line =
-                    if uses_delay { ues.head_of_line(users[slot as usize], tti) } else { Span::ZERO };
+                let head_of_line = Span::ZERO;
                 let queue = user.queue.total();
                 self.views.push(UeView { queue, head_of_line, report: index, slot, rank, wideband, flat });
             }
+        }
+        if self.scheduler.uses_delay() {
+            self.note_delays(tti, users, ues);
         }
         self.grants.clear();
         let views = std::mem::take(&mut self.views);
@@ -298,10 +299,24 @@ impl Downlink {
             let content = ues.transmit_down(users[slot as usize], tti, size, process);
             let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
             self.send_new(tti, slot, process, Process { block, rbgs });
+            if ues.has_several(users[slot as usize]) {
+                self.on_report(slot, ues.waiting_down(users[slot as usize], tti));
+            }
         }
         self.grants = grants;
         self.views = views;
         self.scheduler.on_served(&self.served);
+    }
+
+    /// Adds the head-of-line delays to the views of the UEs, and passes the classes that they belong to to the scheduler.
+    fn note_delays(&mut self, tti: Tti, users: &[u32], ues: &UeTable) {
+        for view in &mut self.views {
+            let (delay, class) = ues.head_of_line(users[view.slot as usize], tti);
+            view.head_of_line = delay;
+            if let Some(class) = class {
+                self.scheduler.lead(view.slot, class);
+            }
+        }
     }
 
     fn send_new(&mut self, tti: Tti, slot: u16, process: u8, held: Process) {

@@ -5,13 +5,23 @@ pub(crate) mod downlink;
 pub(crate) mod log;
 pub mod outer_loop;
 pub mod power_control;
+pub(crate) mod prioritization;
 pub mod sched;
 pub(crate) mod uplink;
 pub mod uplink_adaptation;
 pub mod uplink_sched;
 
-use crate::rlc::Content;
+use crate::rlc;
 use airwnd_units::{Bytes, Tti};
+
+/// Content of a transport block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// PDUs of the only bearer of a UE.
+    One(rlc::Content),
+    /// PDUs of the bearers of a UE with several, stored with the UE under the number of the block's HARQ process.
+    Several(u8),
+}
 
 /// A transport block and what is needed to send it again.
 #[derive(Clone, Copy, Debug)]

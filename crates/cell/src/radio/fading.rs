@@ -432,11 +432,10 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bearer::Bearer;
     use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
     use crate::radio::on_air::Activity;
-    use crate::settings::CellSite;
+    use crate::settings::{BearerSetup, CellSite};
     use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
 
     /// A UE 400 m from its cell, and another cell at this distance from it.
@@ -456,7 +455,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
-            bearer: Bearer::default(),
+            bearers: [BearerSetup::default()].into(),
         };
         let free_space = propagation::Spec::Friis(Default::default());
         let radio =

@@ -373,10 +373,9 @@ impl Radio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bearer::Bearer;
     use crate::phy::tables::cqi_efficiency;
     use crate::phy::{antenna, fading};
-    use crate::settings::{CellSite, UeSite};
+    use crate::settings::{BearerSetup, CellSite, UeSite};
     use crate::{RadioSettings, mobility};
     use airwnd_kernel::Stream;
     use airwnd_units::{Degrees, Span, Speed};
@@ -413,7 +412,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
-            bearer: Bearer::default(),
+            bearers: [BearerSetup::default()].into(),
         };
         let setup = RanSetup {
             carrier: Default::default(),

@@ -27,6 +27,9 @@ pub use airwnd_links::aqm::Waiting as Sdu;
 //= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
 
+/// Fixed header of a PDU in acknowledged mode with a segment (TS 36.322 §6.2.1.5), the longest of all.
+pub(crate) const LONGEST_HEADER: Bytes = Bytes(4);
+
 /// Buffer status reported to the MAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferStatus {
@@ -36,6 +39,17 @@ pub struct BufferStatus {
     pub again: Bytes,
     /// New bytes.
     pub new: Bytes,
+}
+
+impl std::ops::Add for BufferStatus {
+    type Output = BufferStatus;
+    fn add(self, other: BufferStatus) -> BufferStatus {
+        BufferStatus {
+            status: self.status + other.status,
+            again: self.again + other.again,
+            new: self.new + other.new,
+        }
+    }
 }
 
 impl BufferStatus {

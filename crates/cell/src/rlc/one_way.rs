@@ -94,6 +94,18 @@ impl OneWay {
         }
     }
 
+    /// Size of what has just been transmitted, at most; `sdus` is the number of SDUs that have left the queue.
+    pub fn transmitted(&self, content: Content, sdus: u64) -> Bytes {
+        match (self, content) {
+            // Two bytes at most for the length indicator of an SDU.
+            (OneWay::Um(..), Content::Um(pdu)) => {
+                um::FIXED_HEADER + Bytes(2) * sdus + Bytes(pdu.end - pdu.begin)
+            }
+            (OneWay::Am(way), Content::Am(process)) => way.blocks[usize::from(process)].size(),
+            _ => unreachable!("a bearer sends PDUs of its mode"),
+        }
+    }
+
     /// Handles a decoded block. Passes SDUs that are complete and in order to `deliver`.
     pub fn receive(
         &mut self,

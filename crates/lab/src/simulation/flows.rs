@@ -8,7 +8,7 @@ use crate::scenario;
 use crate::tap::Carried;
 use crate::traffic::{FlowContext, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
-use airwnd_cell::UeId;
+use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State};
@@ -36,6 +36,8 @@ pub(crate) struct Flow {
     /// Index of its group.
     pub(super) group: u32,
     pub ue: u32,
+    /// Bearer of the UE.
+    pub(super) bearer: BearerId,
     /// Direction of its data.
     pub(super) direction: Direction,
     pub(super) source: Box<dyn Source>,
@@ -182,6 +184,7 @@ impl Simulation<'_> {
         self.flows.push(Flow {
             group: place,
             ue,
+            bearer: self.bearer_of(ue, group),
             direction: group.direction,
             size: source.size(),
             is_requested: source.is_requested(),
@@ -207,6 +210,18 @@ impl Simulation<'_> {
             self.queue.schedule(start, Happening::Write(number));
             self.schedule_stop(number);
         }
+    }
+
+    /// The bearer of a UE that carries the flows of a group.
+    fn bearer_of(&self, ue: u32, flow: &scenario::Flow) -> BearerId {
+        let mut first = 0;
+        let groups = &mut self.scenario.ue.iter();
+        let of = groups.find(|group| {
+            first += group.count;
+            ue < first
+        });
+        let bearer = of.and_then(|group| group.bearer_named(flow.bearer.as_ref()));
+        bearer.expect("checked: each group of the flow has the bearer")
     }
 
     /// Creates the endpoints of a flow's connection.

@@ -9,7 +9,7 @@ use crate::records::Records;
 use crate::scenario::Scenario;
 use crate::tap::{Carried, Tap};
 use airwnd_catalog::Error;
-use airwnd_cell::UeId;
+use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_network::{Cause, Packet};
 use airwnd_units::{Bytes, Span, Time};
@@ -183,6 +183,8 @@ impl<'s> Live<'s> {
         simulation.flows.push(Flow {
             group: self.group,
             ue,
+            //= exception real-flows-in-default-bearer
+            bearer: BearerId(0),
             direction,
             source: Box::new(Outside(protocol)),
             size: None,

@@ -73,7 +73,7 @@ impl Simulation<'_> {
             }
             if let Some(ran) = self.network.ran() {
                 let ue = UeId(flow.ue);
-                let (backlog, figures) = (ran.backlog(ue), ran.ue_figures(ue));
+                let (backlog, figures) = (ran.backlog_of(ue, flow.bearer), ran.ue_figures(ue));
                 sample.queue_bytes = Some(backlog.bytes.0 as f64);
                 sample.queue_packets = Some(backlog.packets as f64);
                 sample.sinr_db = figures.sinr.map(|sinr| sinr.0);

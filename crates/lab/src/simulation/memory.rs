@@ -18,8 +18,10 @@ use airwnd_units::{Bytes, Span, Time};
 const OPEN_FLOW: f64 = 40e3;
 /// A dynamic flow: its row, also in JSON and in data frames.
 const FLOW: f64 = 3.3e3;
-/// A UE: bearers, HARQ processes, measurements.
+/// A UE: default bearer, HARQ processes, measurements.
 const UE: f64 = 40e3;
+/// A dedicated bearer of a UE, in acknowledged mode.
+const BEARER: f64 = 55e3;
 /// A UE's radio link to a cell: gains and fading.
 const RADIO_LINK: f64 = 100.0;
 
@@ -73,6 +75,8 @@ impl Memory {
 fn fixed(scenario: &Scenario) -> Vec<Need> {
     let ues: f64 = scenario.ue.iter().map(|group| f64::from(group.count)).sum();
     let links = ues * scenario.radio.most_neighbours(scenario.cells() as usize) as f64;
+    let bearers: f64 =
+        scenario.ue.iter().map(|group| f64::from(group.count) * group.bearer.len() as f64).sum();
     let mut needs = Vec::new();
     for (place, flow) in scenario.flow.iter().enumerate() {
         let flows = scenario.flows_of(flow);
@@ -89,7 +93,7 @@ fn fixed(scenario: &Scenario) -> Vec<Need> {
             key: "ue".into(),
             what: format!("{} UEs with {} radio links to cells", count(ues), count(links)),
             remedy: "use fewer UEs or cells".into(),
-            bytes: ues * UE + links * RADIO_LINK,
+            bytes: ues * UE + bearers * BEARER + links * RADIO_LINK,
         });
     }
     needs

@@ -393,7 +393,7 @@ impl<'t> Simulation<'t> {
             Carried::Datagram(_) => Codepoint::NotEct,
             Carried::Frame { ecn, .. } => *ecn,
         };
-        let ue = flow.ue;
+        let (ue, bearer) = (flow.ue, flow.bearer);
         if let Some(meter) = flow.meter_of(direction) {
             meter.sent += 1;
             meter.has_sent_data |= match &carried {
@@ -402,7 +402,7 @@ impl<'t> Simulation<'t> {
             };
         }
         let content = Content { sent_at: now, identification, carried };
-        let packet = Packet { device: ue, direction, size, ecn, flow: number, content };
+        let packet = Packet { device: ue, direction, bearer, size, ecn, flow: number, content };
         self.network.send(now, packet);
         while let Some(outcome) = self.network.poll() {
             self.settle(now, outcome);

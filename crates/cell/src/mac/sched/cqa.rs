@@ -4,6 +4,7 @@ use super::averages::RateAverages;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
+use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Tti};
 
@@ -95,7 +96,7 @@ impl Cqa {
     fn contender(&self, ue: &UeView, ues: Candidates<'_>) -> Contender {
         let bearer = &self.bearers[usize::from(ue.slot)];
         let waited = ue.head_of_line.max(Tti::SPAN);
-        let target = (bearer.gbr.0 / 8) as f64;
+        let target = if bearer.qci.is_guaranteed() { (bearer.gbr.0 / 8) as f64 } else { 0.0 };
         let missing = (target / self.averages.of(ue.slot)).max(1.0);
         Contender {
             ue: *ue,
@@ -154,6 +155,10 @@ impl Scheduler for Cqa {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         settle(&mut self.bearers, slot, *bearer);
         self.averages.admit(slot);
+    }
+
+    fn lead(&mut self, slot: u16, class: Qci) {
+        self.bearers[usize::from(slot)].qci = class;
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {

@@ -1,7 +1,7 @@
 //! Weighted head-of-line delay.
 
 use super::{UeView, settle};
-use crate::bearer::Bearer;
+use crate::qci::Qci;
 
 /// Weight of each UE's head-of-line delay: a = -ln(violation) / budget, with the packet delay budget of its QCI and the
 /// permitted fraction of packets that exceed the budget.
@@ -26,10 +26,10 @@ impl Urgency {
         Urgency { violation, users: Vec::new() }
     }
 
-    /// Adds a UE.
-    pub(crate) fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        let weight = -libm::log(self.violation) / bearer.qci.delay_budget().as_secs();
-        settle(&mut self.users, slot, Weight { real_time: bearer.qci.is_real_time(), weight });
+    /// Adds a UE, or changes the class by which it is ranked.
+    pub(crate) fn set(&mut self, slot: u16, class: Qci) {
+        let weight = -libm::log(self.violation) / class.delay_budget().as_secs();
+        settle(&mut self.users, slot, Weight { real_time: class.is_real_time(), weight });
     }
 
     /// The weighted head-of-line delay: -ln(violation) when the packet has used up its budget.

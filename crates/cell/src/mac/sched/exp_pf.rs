@@ -7,6 +7,7 @@ use super::pf::RelativeRate;
 use super::{Grid, UeView, settle};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
+use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
 
 /// Treatment of best-effort UEs.
@@ -83,8 +84,12 @@ impl Metric for ExponentialRate {
     const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        self.urgency.admit(slot, bearer);
+        self.urgency.set(slot, bearer.qci);
         settle(&mut self.factors, slot, 1.0);
+    }
+
+    fn lead(&mut self, slot: u16, class: Qci) {
+        self.urgency.set(slot, class);
     }
 
     fn averages(&mut self) -> Option<&mut RateAverages> {

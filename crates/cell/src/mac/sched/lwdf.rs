@@ -5,6 +5,7 @@ use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
+use crate::qci::Qci;
 use airwnd_catalog::Params;
 
 /// Largest weighted delay first: serves the UE with the highest ratio of head-of-line delay to delay budget.
@@ -43,7 +44,11 @@ impl Metric for WeightedDelay {
     const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        self.urgency.admit(slot, bearer);
+        self.urgency.set(slot, bearer.qci);
+    }
+
+    fn lead(&mut self, slot: u16, class: Qci) {
+        self.urgency.set(slot, class);
     }
 
     fn of(&self, ue: &UeView, cqi: Cqi) -> f64 {

@@ -7,6 +7,7 @@ use super::pf::RelativeRate;
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
+use crate::qci::Qci;
 use airwnd_catalog::Params;
 
 /// M-LWDF: PF metric, multiplied for real-time UEs by the weighted head-of-line delay.
@@ -63,7 +64,11 @@ impl Metric for DelayedRate {
     const USES_DELAY: bool = true;
 
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        self.urgency.admit(slot, bearer);
+        self.urgency.set(slot, bearer.qci);
+    }
+
+    fn lead(&mut self, slot: u16, class: Qci) {
+        self.urgency.set(slot, class);
     }
 
     fn averages(&mut self) -> Option<&mut RateAverages> {
@@ -78,6 +83,7 @@ impl Metric for DelayedRate {
 #[cfg(test)]
 mod tests {
     use crate::mac::sched::tests::{bearer, grants_of, scheduler, user};
+    use crate::qci::Qci;
     use airwnd_units::Span;
 
     #[test]
@@ -95,5 +101,19 @@ mod tests {
         // -ln(0.02) D / 80 ms > 1 from D = 20.45 ms on; the rest of the metric is equal
         assert_eq!(serve(20), [(0, 0b111)]);
         assert_eq!(serve(21), [(1, 0b111)]);
+    }
+
+    #[test]
+    fn a_ue_is_ranked_by_the_class_of_its_leading_bearer() {
+        let mut m_lwdf = scheduler("m-lwdf");
+        m_lwdf.admit(0, &bearer(9, 0));
+        m_lwdf.admit(1, &bearer(9, 0));
+        let users = [0, 1]
+            .map(|slot| super::super::UeView { head_of_line: Span::from_millis(60), ..user(slot, 9, 9) });
+        assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(0, 0b111)], "of equals, the lower RNTI");
+        m_lwdf.lead(1, Qci::new(7).unwrap());
+        assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(1, 0b111)], "-ln(0.02) 60 ms / 80 ms > 1");
+        m_lwdf.lead(1, Qci::BEST_EFFORT);
+        assert_eq!(grants_of(&mut *m_lwdf, &users, &[]), [(0, 0b111)]);
     }
 }

@@ -5,6 +5,7 @@ use super::best::{Turn, best_of_tti, best_per_group};
 use super::{Candidates, Domain, Grants, LinkAdaptation, Rbgs, Scheduler, Ties, UeView};
 use crate::bearer::Bearer;
 use crate::phy::Cqi;
+use crate::qci::Qci;
 use airwnd_units::{Bytes, Tti};
 
 /// Scheduling metric of a UE.
@@ -19,6 +20,9 @@ pub trait Metric: Send {
 
     /// A UE joins the cell at a slot; state of the slot's previous UE is discarded.
     fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
+
+    /// From now on the UE of a slot is ranked by a bearer of this class ([`Scheduler::lead`]).
+    fn lead(&mut self, _slot: u16, _class: Qci) {}
 
     /// The UEs' average throughputs, if the metric needs them. The scheduler updates them from admission on.
     fn averages(&mut self) -> Option<&mut RateAverages> {
@@ -61,6 +65,10 @@ impl<M: Metric> Scheduler for MetricScheduler<M> {
             averages.admit(slot);
         }
         self.metric.admit(slot, bearer);
+    }
+
+    fn lead(&mut self, slot: u16, class: Qci) {
+        self.metric.lead(slot, class);
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {

@@ -11,6 +11,7 @@ pub mod metric;
 use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::phy::{Cqi, Prbs};
+use crate::qci::Qci;
 use airwnd_catalog::{Choice, family};
 use airwnd_units::{Bytes, Span, Tti};
 use std::sync::Arc;
@@ -259,8 +260,13 @@ impl Grants {
 /// A scheduler that gives each RBG to the UE with the highest [metric](metric::Metric) is a
 /// [`MetricScheduler`](metric::MetricScheduler).
 pub trait Scheduler: Send {
-    /// A UE joins the cell at the first free slot; state of the slot's previous UE is discarded.
+    /// A UE joins the cell at the first free slot; state of the slot's previous UE is discarded. `bearer` is its bearer,
+    /// or the sum of its bearers.
     fn admit(&mut self, _slot: u16, _bearer: &Bearer) {}
+    /// From now on the UE of a slot is ranked by a bearer of this class: that of the highest priority among its bearers
+    /// with data. Called before [`allocate`](Scheduler::allocate) for UEs with several bearers, if the scheduler
+    /// [uses delays](Scheduler::uses_delay), which are of the same bearer.
+    fn lead(&mut self, _slot: u16, _class: Qci) {}
     /// The UE of a slot leaves the cell; the slot is unused until another UE is admitted there.
     fn release(&mut self, _slot: u16) {}
     /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is never zero.
@@ -295,7 +301,6 @@ pub(crate) fn settle<T>(slots: &mut Vec<T>, slot: u16, entry: T) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::qci::Qci;
     use airwnd_catalog::Param;
     use airwnd_units::BitRate;
 
@@ -319,7 +324,7 @@ pub(crate) mod tests {
 
     /// A bearer of a QCI, with this guaranteed rate.
     pub(crate) fn bearer(qci: u8, gbr: u64) -> Bearer {
-        Bearer { qci: Qci::new(qci).unwrap(), gbr: BitRate(gbr), mbr: BitRate(0) }
+        Bearer::new(Qci::new(qci).unwrap(), BitRate(gbr), BitRate(0))
     }
 
     /// A UE with a flat channel.

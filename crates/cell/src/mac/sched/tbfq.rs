@@ -190,9 +190,17 @@ impl Tbfq {
 impl Scheduler for Tbfq {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         let own = [bearer.mbr, bearer.gbr].into_iter().find(|rate| rate.0 > 0);
-        let rate = own.or(self.params.token_rate).map(|rate| rate.0 / 8 / 1000);
+        // Of several bearers, those without a rate add the common one.
+        let others = if bearer.is_elastic { self.params.token_rate } else { Some(BitRate(0)) };
+        let limited = others.is_some();
+        let rate = match (own, others) {
+            (None, None) => None,
+            (own, others) => {
+                Some([own, others].into_iter().flatten().map(|rate| rate.0).sum::<u64>() / 8 / 1000)
+            }
+        };
         // The minimum rate ranks it behind the others.
-        let account = Account { rate: rate.unwrap_or(1), limited: rate.is_some(), ..Account::default() };
+        let account = Account { rate: rate.unwrap_or(1), limited, ..Account::default() };
         settle(&mut self.accounts, slot, account);
         self.turns.reserve(self.accounts.len());
     }
@@ -343,5 +351,18 @@ mod tests {
         assert!(alike(&bytes[1..], 0.01), "{bytes:?}");
         // blocks of one or six RBGs carry a little less than one of seven
         assert!(bytes.iter().sum::<u64>() > 3_300_000, "{bytes:?}");
+    }
+
+    /// With a GBR bearer of 400 kbit/s and a best-effort bearer, a UE is limited by neither; with two GBR bearers it is
+    /// limited by their sum.
+    #[test]
+    fn a_bearer_without_a_rate_removes_the_limit_of_its_ue() {
+        let together = |bearers: &[Bearer]| Bearer::together(bearers.iter().copied());
+        let elastic = together(&[Bearer::default(), bearer(4, 400_000)]);
+        let both = together(&[bearer(4, 400_000), bearer(1, 400_000)]);
+        let users = [((7, 7), elastic), ((7, 7), both)];
+        let bytes = saturate_bearers(scheduler("tbfq"), &users, 10_000).bytes;
+        // 800 kbit/s for 10 s are 1 MB
+        assert!((bytes[1] as f64 / 1e6 - 1.0).abs() < 0.02 && bytes[0] > 2 * bytes[1], "{bytes:?}");
     }
 }

@@ -117,6 +117,12 @@ impl Default for Block {
 }
 
 impl Block {
+    /// Size of its PDUs, at most.
+    pub fn size(&self) -> Bytes {
+        let status = if self.has_status { self.status.longest() } else { Bytes::ZERO };
+        self.data.iter().fold(status, |sum, pdu| sum + pdu.size)
+    }
+
     /// Clears the content and keeps the capacity.
     pub fn clear(&mut self) {
         self.has_status = false;

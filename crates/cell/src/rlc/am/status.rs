@@ -28,6 +28,13 @@ pub struct Status {
     pub nacks: Vec<Nack>,
 }
 
+impl Status {
+    /// Its size if every missing part has its offsets.
+    pub fn longest(&self) -> Bytes {
+        Bytes((HEAD + (NACK + OFFSETS) * self.nacks.len() as u64).div_ceil(8))
+    }
+}
+
 /// The size of a STATUS PDU that reports all missing parts, given the number of missing parts of each PDU; zero parts
 /// denote the whole PDU.
 pub(super) fn size(parts: impl Iterator<Item = u64>) -> Bytes {
