@@ -13,9 +13,11 @@ _MOST = 3
 # Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
     "ue.qci": 9,
+    "ue.bearer.qci": 5,
     "carrier.uplink_frequency": "1930MHz",
     "ue.via": ["link"],
     "flow.ue": "ue",
+    "flow.bearer": "voice",
     "link/trace.down": "nyc-subway",
     "cc/python.class": "gentle.py:Gentle",
     "cc/plugin.name": "registered-name",
@@ -25,7 +27,10 @@ _EXAMPLES: dict[str, Any] = {
     "mobility/path.path": "path.csv",
 }
 # Lines that a choice or a key requires before or after it.
-_BEFORE = {"ue.via": '[[link]]\nrate = "10Mbps"\n'}
+_BEFORE = {
+    "ue.via": '[[link]]\nrate = "10Mbps"\n',
+    "flow.bearer": '[[ue]]\n[[ue.bearer]]\nname = "voice"\n',
+}
 _BEHIND = {
     "arrivals/periodic": 'traffic = "transfer"',
     "arrivals/poisson": 'traffic = "transfer"',
@@ -46,14 +51,14 @@ def of_key(section: Section, key: Parameter) -> str:
     """
     name = f"{section.name}.{key.name}".strip(".")
     if name in sections():
-        return _lines(sections()[name].heading, _LINK if name == "link" else "")
+        return _lines(_heading(sections()[name]), _LINK if name == "link" else "")
     match _EXAMPLES.get(name, key.example):
         case {"kind": kind} if key.family:
             value = toml(kind)
         case example:
             value = toml(example)
     behind = _LINK if section.name == "link" else _BEHIND.get(name, "")
-    return _lines(_BEFORE.get(name, ""), section.heading, f"{key.name} = {value}", behind)
+    return _lines(_BEFORE.get(name, ""), _heading(section), f"{key.name} = {value}", behind)
 
 
 def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
@@ -75,10 +80,10 @@ def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
         **{each.name: _EXAMPLES.get(f"{name}.{each.name}", each.example) for each in shown},
     }
     if key == "kind":
-        return _lines(section.heading, *(f"{name} = {toml(each)}" for name, each in value.items()))
+        return _lines(_heading(section), *(f"{name} = {toml(each)}" for name, each in value.items()))
     for kind, inner in around:
         value = {"kind": kind, inner: value}
-    return _lines(section.heading, f"{key} = {toml(value)}", _BEHIND.get(name, ""))
+    return _lines(_heading(section), f"{key} = {toml(value)}", _BEHIND.get(name, ""))
 
 
 def toml(value: object) -> str:
@@ -99,6 +104,13 @@ def toml(value: object) -> str:
 
 def _bare(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+
+
+def _heading(section: Section) -> str:
+    """Return the heading of a section, behind that of the list to whose entries it belongs."""
+    above = sections().get(section.name.rpartition(".")[0])
+    outer = above.heading if above is not None and above.heading.startswith("[[") else ""
+    return _lines(outer, section.heading)
 
 
 def _lines(*lines: str) -> str:

@@ -282,6 +282,8 @@ struct Case {
     buffer: u32,
     failure: bool,
     algorithm: usize,
+    /// Whether each flow has its own bearer.
+    bearers: bool,
 }
 
 impl Case {
@@ -293,6 +295,12 @@ impl Case {
             _ => format!(
                 "{{kind = \"a3-rsrp\", hysteresis = \"{hysteresis}dB\", time_to_trigger = \"{trigger_ms}ms\"}}"
             ),
+        };
+        let (dedicated, [first, second]) = if self.bearers {
+            let bearer = |name: &str, qci: u8| format!("[[ue.bearer]]\nname = \"{name}\"\nqci = {qci}\n");
+            (bearer("first", 5) + &bearer("second", 8), ["bearer = \"first\"", "bearer = \"second\""])
+        } else {
+            (String::new(), [""; 2])
         };
         let failure = if self.failure { "link_failure = {n310 = 1, t310 = \"100ms\"}" } else { "" };
         format!(
@@ -323,11 +331,14 @@ impl Case {
             count = {ues}
             placement = {{kind = "disc", radius = "{spacing}m", min_radius = "10m"}}
             mobility = {{kind = "random-waypoint", min_speed = "{}m/s", max_speed = "{speed}m/s", pause = "0s", x = ["-{spacing}m", "{spacing}m"], y = ["-{spacing}m", "{spacing}m"]}}
+            {dedicated}
             [[flow]]
             id = "download"
+            {first}
             traffic = {{kind = "cbr", rate = "1Mbps", packet = "700B"}}
             [[flow]]
             id = "upload"
+            {second}
             direction = "up"
             traffic = {{kind = "cbr", rate = "200kbps", packet = "300B"}}
             [[flow]]
@@ -365,7 +376,7 @@ fn cases() -> impl Strategy<Value = Case> {
     let decides = (0f64..3.0, select(vec![0u32, 40, 100]), 0usize..4);
     let delays = [0u32..30, 1u32..60, 0u32..40, 0u32..20, 0u32..20];
     let radio = (1u8..5, 0i32..40, select(vec![3_000u32, 10_240, 100_000]), any::<bool>());
-    let words = (select(vec!["waiting", "arriving", "nothing"]), select(vec!["um", "am"]));
+    let words = (select(vec!["waiting", "arriving", "nothing"]), select(vec!["um", "am"]), any::<bool>());
     (moves, decides, delays, radio, words).prop_map(|(moves, decides, delays_ms, radio, words)| Case {
         seed: moves.0,
         speed: moves.1,
@@ -381,6 +392,7 @@ fn cases() -> impl Strategy<Value = Case> {
         failure: radio.3,
         forwarding: words.0,
         mode: words.1,
+        bearers: words.2,
     })
 }
 

@@ -27,6 +27,17 @@ struct Case {
     least_delay_ms: f64,
 }
 
+impl Case {
+    /// Maximum number of layers: the antennas of the end that has fewer.
+    fn layers(&self) -> f64 {
+        let antennas = |key: &str| {
+            let value = self.toml.split_once(key).and_then(|(_, rest)| rest.get(..1)?.parse::<f64>().ok());
+            value.unwrap_or(1.0)
+        };
+        antennas("gnb_antennas = ").min(antennas("ue_antennas = "))
+    }
+}
+
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the scenario\n\n{}", self.toml)
@@ -351,8 +362,8 @@ fn check_radio(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
         prop_assert!((0.0..=1.0).contains(&cell.downlink_prb_use), "{:?}", cell);
         prop_assert!((0.0..=1.0).contains(&cell.uplink_prb_use), "{:?}", cell);
         // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1). In NR a PRB has 144 elements of 8 x 948 /
-        // 1024 bits, before block sizes are rounded: 5.93.
-        let most = if case.toml.contains("kind = \"nr\"") { 6.1 } else { 4.19 };
+        // 1024 bits, before block sizes are rounded: 5.93, on each layer.
+        let most = if case.toml.contains("kind = \"nr\"") { 6.1 * case.layers() } else { 4.19 };
         prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=most).contains(&bits)), "{:?}", cell);
     }
     for ue in outcome.ues() {

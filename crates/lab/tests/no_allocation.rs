@@ -97,7 +97,7 @@ fn steady_state_allocates_nothing() {
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("6 users with two bearers", several),
-        ("12 users of NR with two bearers", bearers(&nr)),
+        ("4 users of NR with two bearers", bearers(&nr.replace("count = 12", "count = 4"))),
         ("12 users of NR in TDD", nr),
         ("12 users of NR in TDD on up to four layers", layers),
         ("a wire", wire),
