@@ -4,8 +4,8 @@
 
     python experiments/frontier/cases.py standing --seeds 5
 
-Late downloads and downloads beside one without control use the scenario of ``receivers/late-comer``, short flows
-that of ``receivers/short-against-long``. Each line has the mean over the seeds, and each seed's value.
+Late downloads and downloads beside one without control use the scenario of ``receivers/late-comer``, short
+flows that of ``receivers/short-against-long``. Each line has the mean over the seeds, and each seed's value.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def throughputs(rwnds: tuple[Any, Any], seed: int) -> pl.DataFrame:
 
 
 def jain(rwnd: Any, seed: int) -> float:
-    """Return Jain's index of two downloads with the same control from 10 s after the start of the late one."""
+    """Return Jain's index of two downloads with the same control, from 10 s after the late start."""
     means = throughputs((rwnd, rwnd), seed).group_by("flow").agg(pl.col("throughput_kbps").mean())
     rates = means["throughput_kbps"].to_list()
     return float(sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates)))
@@ -58,7 +58,7 @@ def least_beside_uncontrolled(rwnd: Any, seed: int) -> float:
 
 
 def completion_s(rwnd: Any, seed: int, *, is_alone: bool) -> float:
-    """Return the mean completion time of short flows in seconds, in an empty cell or beside a long download."""
+    """Return the mean completion time of short flows in seconds, alone or beside a long download."""
     settings = {"flow[0].rwnd": rwnd, "flow[1].rwnd": rwnd} | (ABSENT if is_alone else {})
     path = RECEIVERS / "short-against-long" / "scenario.toml"
     flows = Scenario.load(path).with_(settings).run(seed=seed).flows

@@ -20,7 +20,7 @@ const SPARE_SEGMENTS: u64 = 10;
 const START_HEADROOM: f64 = 4.0;
 const HEADROOM: f64 = 2.0;
 
-/// Rate of queued segments: one window for the device, the rate while a queue exists x (RTTmin + target + RTT variation).
+/// Rate of queued segments: one window for the device, rate while a queue exists x (RTTmin + target + variation).
 ///
 /// An interval between two arrivals is a measurement of the path's capacity if the second segment was at the bottleneck
 /// before the first one had arrived, that is if its queueing delay is at least the interval. The queueing delay of
@@ -41,24 +41,24 @@ const HEADROOM: f64 = 2.0;
 /// ```
 ///
 /// Bytes are those of all connections of the device, of which each offers an equal share of the window W. J is the mean
-/// RTT less the minimum RTT of the last round trip, with a measurement of a wire's RTT 0:
+/// RTT less the minimum RTT of the last round trip:
 ///
 /// ```math
-/// W = g\, C \left(\mathit{RTT}_{\min} + \mathrm{target} + \mathrm{variation} \cdot J\right) + \mathrm{extra} \cdot \mathrm{MSS}
+/// W = g\, C \left(\mathit{RTT}_{\min} + \mathrm{target} + \mathrm{variation} \cdot J\right)
+/// + \mathrm{extra} \cdot \mathrm{MSS}
 /// ```
 ///
-/// A round trip in which less than a tenth of the time has a queue multiplies g by 1 + `gain`; a new capacity sets it to 1.
-/// At the start, and when g exceeds 2, the window doubles per round trip until there is a queue.
+/// A round trip in which less than a tenth of the time has a queue multiplies g by 1 + `gain`; a new capacity sets it
+/// to 1. At the start, and when g exceeds 2, the window doubles per round trip until there is a queue.
 ///
-/// Stability: on a link of constant capacity C is measured from any small queue, whatever the window is. So there is no
-/// loop through the window and the RTT, and W is right one RTT after a change of the capacity that `memory` has
-/// averaged. n connections compute W from the same bytes; the sum of their shares has the fixed point of one. If W were
-/// too small for any queue, g would grow until there is one.
+/// Stability: on a link of constant capacity, C is measured from any small queue, whatever the window is. So the window
+/// is no input of itself, the fixed point is a queueing delay of target and extra segments, and a step of the capacity
+/// is followed with the time constant `memory`. n connections compute W from the same bytes; the sum of their shares has
+/// the fixed point of one. If W were too small for any queue, g would grow until there is one. A stale minimum after a
+/// change to a longer route makes every segment look queued, and C the delivery rate; the minimum then expires.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(
-    source = "airwnd: experiments/frontier; the rate of queued segments as in packet trains (Jain and \
-              Routhier, IEEE JSAC 1986), the one-way delay as in LEDBAT (RFC 6817)"
-)]
+#[params(source = "airwnd: experiments/frontier; the rate of queued segments as in packet trains (Jain and \
+              Routhier, IEEE JSAC 1986), the one-way delay as in LEDBAT (RFC 6817)")]
 pub struct Params {
     /// Queueing delay aimed at, without the extra segments.
     #[param(default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
