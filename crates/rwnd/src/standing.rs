@@ -54,8 +54,9 @@ const HEADROOM: f64 = 2.0;
 /// Stability: on a link of constant capacity, C is measured from any small queue, whatever the window is. So the window
 /// is no input of itself, the fixed point is a queueing delay of target and extra segments, and a step of the capacity
 /// is followed with the time constant `memory`. n connections compute W from the same bytes; the sum of their shares has
-/// the fixed point of one. If W were too small for any queue, g would grow until there is one. A stale minimum after a
-/// change to a longer route makes every segment look queued, and C the delivery rate; the minimum then expires.
+/// the fixed point of one. If W were too small for any queue, g would grow until there is one. After a change to
+/// a longer route every segment looks queued, and C is the delivery rate, until the minima expire. With `base_history`
+/// the target's own queue becomes part of the minima, which then rise by up to the target per history.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd: experiments/frontier; the rate of queued segments as in packet trains (Jain and \
               Routhier, IEEE JSAC 1986), the one-way delay as in LEDBAT (RFC 6817)")]
@@ -92,11 +93,8 @@ pub struct Params {
     #[param(unit = "time", source = "Linux: TSval counts milliseconds")]
     pub tick: Span,
     /// Time after which minima of one-way delay and RTT expire; `none`: never.
-    #[param(default = Some(Span::from_secs(5)), range = Span::from_secs(1)..=Span::from_secs(86_400))]
-    #[param(
-        unit = "time",
-        source = "airwnd: half of BBR's 10 s, so that a longer route is known within 10 s"
-    )]
+    #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "airwnd; BBR: 10 s")]
     pub base_history: Option<Span>,
 }
 
@@ -436,7 +434,8 @@ mod tests {
 
     #[test]
     fn a_late_connection_knows_the_queue_that_it_finds() {
-        let mut late = Standing::new(Params::default(), &ctx());
+        let base_history = Some(Span::from_secs(5));
+        let mut late = Standing::new(Params { base_history, ..Params::default() }, &ctx());
         let queue = Span::from_millis(30);
         late.base_rtt.update(Time::ZERO, BASE + queue);
         late.since = Some(Time::ZERO);
@@ -473,7 +472,7 @@ mod tests {
         let of_long_route = CAPACITY * 140.0;
         let former = window(None);
         assert!(former < 0.7 * of_long_route, "{former}");
-        let expired = window(Some(Span::from_secs(2)));
+        let expired = window(Some(Span::from_secs(5)));
         assert!(expired >= 0.9 * of_long_route, "{expired}");
     }
 
