@@ -47,8 +47,8 @@ def jain(rwnd: Any, seed: int) -> float:
 def share_beside_uncontrolled(rwnd: Any, seed: int) -> float:
     """Return the percentage of the throughput that a download has beside one with autotuning."""
     rows = throughputs((rwnd, AUTOTUNING), seed)
-    own = rows.filter(pl.col("flow") == "first-0")["throughput_kbps"].sum()
-    return float(100 * own / rows["throughput_kbps"].sum())
+    own = rows.filter(pl.col("flow") == "first-0")["throughput_kbps"].to_numpy().sum()
+    return float(100 * own / rows["throughput_kbps"].to_numpy().sum())
 
 
 def least_beside_uncontrolled(rwnd: Any, seed: int) -> float:
