@@ -6,7 +6,7 @@
 
 prints the scenarios of ``development`` (seed 1) or ``test`` (seed 2): the keys of ``scenario.toml`` that each
 of them sets. The rule and both seeds were committed before the first run. Controls were designed and compared
-on the development set only; the test set was run once, with the final control. `draw` accepts any seed, for
+on development sets only, and the test set was run with rules that were final. `draw` accepts any seed, for
 further sets.
 
 Each dimension is drawn by itself, uniformly from a list or logarithmically between two limits. A download

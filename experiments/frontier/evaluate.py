@@ -72,6 +72,29 @@ def run(job: tuple[dict[str, Any], Any, int]) -> Figures:
     return Figures(goodput, statistics.fmean(delays) if delays else float("inf"))
 
 
+class Verdict(NamedTuple):
+    """How a control fares in a scenario: goodput and delay in units of the criterion, and what it fulfils."""
+
+    goodput: float
+    delay: float
+    passes: bool
+    passes_at_twice: bool
+    has_goodput: bool
+    has_delay: bool
+    is_starved: bool
+
+
+def judge(own: Figures, empty: Figures, plain: Figures, oracle: Figures) -> Verdict:
+    """Compare a control with an empty path, autotuning and the oracle."""
+    queue, of_oracle = own.delay_ms - empty.delay_ms, oracle.delay_ms - empty.delay_ms
+    goodput = own.goodput_kbps / max(min(plain.goodput_kbps, oracle.goodput_kbps), 1e-9)
+    delay = queue / max(of_oracle, LEAST_MS / 1.5)
+    enough, short = goodput >= 0.9, delay <= 1.5
+    twice = queue <= max(2 * of_oracle, LEAST_MS)
+    starved = own.goodput_kbps < 0.8 * plain.goodput_kbps
+    return Verdict(goodput, delay, enough and short, enough and twice, enough, short, starved)
+
+
 def over_seeds(runs: Iterable[Figures]) -> Figures:
     """Average the runs of a scenario."""
     return Figures(*map(statistics.fmean, zip(*runs, strict=True)))
@@ -102,25 +125,15 @@ def main() -> None:
         references = [figures(rwnd) for rwnd in (None, CONTROLS["autotuning"], CONTROLS["oracle"])]
         print("control, passed, at twice the delay, goodput, delay, below 80 % of autotuning, medians")
         for name in chosen:
-            passed = [0] * 5
-            shares = []
             rwnd = CONTROLS[name] if name in CONTROLS else json.loads(name)
-            for number, (own, empty, plain, oracle) in enumerate(
-                zip(figures(rwnd), *references, strict=True)
-            ):
-                queue, of_oracle = own.delay_ms - empty.delay_ms, oracle.delay_ms - empty.delay_ms
-                goodput = own.goodput_kbps / max(min(plain.goodput_kbps, oracle.goodput_kbps), 1e-9)
-                delay = queue / max(of_oracle, LEAST_MS / 1.5)
-                enough, short = goodput >= 0.9, delay <= 1.5
-                twice = queue <= max(2 * of_oracle, LEAST_MS)
-                starved = own.goodput_kbps < 0.8 * plain.goodput_kbps
-                for at, holds in enumerate((enough and short, enough and twice, enough, short, starved)):
-                    passed[at] += holds
-                shares.append((goodput, delay))
-                if arguments.scenarios:
-                    print(f"  {number:02} {goodput:.2f} {delay:.2f} {draw.label(scenarios[number]['named'])}")
-            medians = [statistics.median(column) for column in zip(*shares, strict=True)]
-            print(name, *passed, *(f"{median:.2f}" for median in medians), flush=True)
+            verdicts = [judge(*of) for of in zip(figures(rwnd), *references, strict=True)]
+            if arguments.scenarios:
+                for number, verdict in enumerate(verdicts):
+                    named = draw.label(scenarios[number]["named"])
+                    print(f"  {number:02} {verdict.goodput:.2f} {verdict.delay:.2f} {named}")
+            columns = list(zip(*verdicts, strict=True))
+            medians = [f"{statistics.median(column):.2f}" for column in columns[:2]]
+            print(name, *map(sum, columns[2:]), *medians, flush=True)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ CONTROLLERS: tuple[Settings, ...] = (
     {"kind": "dfcsd", "update": "step"},
     {"kind": "rtac"},
     {"kind": "rledbat"},
+    {"kind": "standing"},
     {"kind": "arwa", "carriage": "tcp-option", "delay": "queueing", "window": "4MiB"},
 )
 

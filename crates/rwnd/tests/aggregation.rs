@@ -72,7 +72,7 @@ const BOUNDS: [Bound; 14] = [
     Bound {
         rwnd: r#"kind = "standing""#,
         share: 1.0,
-        why: "a round trip may end one burst later, and slow start one RTT earlier or later, a factor of two",
+        why: "slow start may end one RTT earlier or later, a factor of two",
     },
     Bound {
         rwnd: r#"kind = "arwa""#,
