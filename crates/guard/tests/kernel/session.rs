@@ -21,7 +21,7 @@ const RECEIVER: (Ipv4Addr, Ipv6Addr) =
 const PATIENCE: usize = 200_000;
 /// Most ACKs of a connection in a row that acknowledge nothing new; a connection that stalls has more.
 const DUPLICATES: u32 = 1000;
-/// Most times that a segment beyond the window is sent again.
+/// Most times that a segment is sent again.
 const RESENT: u32 = 8;
 /// Bytes of the timestamps option, which the maximum segment size includes.
 const TIMESTAMPS: u32 = 12;
@@ -128,9 +128,10 @@ impl Session {
         let floor = 2 * (mss - TIMESTAMPS);
         assert!(window >= floor, "the window is below two segments, {floor}: {ack:?}");
         let duplicates = if number == former.number { former.duplicates + 1 } else { 0 };
-        // What is beyond an edge that has moved back is dropped and sent again, and each segment is answered.
-        let beyond = self.taken_back.cast_unsigned() / mss * RESENT;
-        assert!(duplicates <= DUPLICATES + beyond, "the connection stalls: {ack:?}");
+        // Each segment after a lost one is answered: a window of them. What is beyond an edge that has moved back is
+        // dropped and sent again.
+        let unacknowledged = (self.taken_back.cast_unsigned() + window) / mss;
+        assert!(duplicates <= DUPLICATES + unacknowledged * RESENT, "the connection stalls: {ack:?}");
         self.last.insert(port, Last { edge, number, duplicates });
     }
 }
