@@ -31,10 +31,10 @@ pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
-pub use ran::{Arrival, CellFigures, Forward, Ran, UeFigures, Unbuildable};
+pub use ran::{CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
 pub use settings::{
     BearerSetup, BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode,
     UeSite,
 };
-pub use ue::Dropped;
+pub use ue::{Arrival, Dropped};

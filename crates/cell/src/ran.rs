@@ -20,7 +20,7 @@ use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
 use crate::rlc::{DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
-use crate::ue::{Dropped, EventLog, LegId, Ue, Waiting};
+use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
@@ -28,17 +28,6 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// A packet that has crossed the radio link.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// UE of the bearer.
-    pub ue: UeId,
-    /// Direction of the packet.
-    pub direction: Direction,
-    /// The packet.
-    pub packet: Key,
-}
 
 /// A packet forwarded to the new cell of its UE.
 #[derive(Clone, Copy, Debug)]

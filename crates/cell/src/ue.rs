@@ -2,6 +2,7 @@
 
 use crate::access::Access;
 use crate::bearer::Bearer;
+use crate::identity::UeId;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::power_control;
 use crate::mac::prioritization::{Bucket, Channel, data_in, divide};
@@ -17,6 +18,17 @@ use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
+
+/// A packet that has crossed the radio link.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// UE of the bearer.
+    pub ue: UeId,
+    /// Direction of the packet.
+    pub direction: Direction,
+    /// The packet.
+    pub packet: Key,
+}
 
 /// A packet that was dropped on the radio link.
 #[derive(Clone, Copy, Debug)]
