@@ -29,6 +29,10 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Least number of blocks whose reassembly takes longer than waking threads does.
+// A choice: half a microsecond each, against tens of microseconds.
+const WORTH_THREADS: usize = 400;
+
 /// A packet forwarded to the new cell of its UE.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward {
@@ -267,18 +271,28 @@ impl Ran {
 
     /// Delivers decoded uplink blocks to RLC at their end.
     pub fn receive_uplink(&mut self, now: Time) {
-        self.crew.each(&mut self.regions, |region| region.reassemble(now, Direction::Up));
+        self.reassemble(|region| region.reassemble(now, Direction::Up));
         self.merge(now);
     }
 
     /// Delivers decoded downlink blocks to RLC at the end of the TTI before `tti`.
     pub fn receive(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
-        self.crew.each(&mut self.regions, |region| {
+        self.reassemble(|region| {
             region.reassemble(now, Direction::Down);
             region.expire(now);
         });
         self.merge(now);
+    }
+
+    /// Lets RLC receive in all regions: on several threads if that is worth while.
+    fn reassemble(&mut self, receive: impl Fn(&mut Region) + Send + Sync) {
+        let decoded: usize = self.regions.iter().map(Region::decoded_blocks).sum();
+        if decoded < WORTH_THREADS {
+            self.regions.iter_mut().for_each(receive);
+        } else {
+            self.crew.each(&mut self.regions, receive);
+        }
     }
 
     /// Collects, in the order of the regions, the SDUs that RLC has delivered, and handles failures of links.

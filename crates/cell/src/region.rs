@@ -195,6 +195,11 @@ impl Region {
         *self.decoded(direction) = decoded;
     }
 
+    /// Number of decoded blocks of both directions.
+    pub fn decoded_blocks(&self) -> usize {
+        self.decoded_down.len() + self.decoded_up.len()
+    }
+
     fn decoded(&mut self, direction: Direction) -> &mut Vec<(u32, Content)> {
         match direction {
             Direction::Down => &mut self.decoded_down,
