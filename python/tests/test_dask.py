@@ -1,5 +1,6 @@
 """A Dask cluster as workers: losses are repaired, or reported in one line."""
 
+import gc
 import json
 import os
 import signal
@@ -25,6 +26,9 @@ from .waiting import wait_until
 
 __all__ = ["deadly"]
 
+# Dask leaves sockets of closed connections to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+
 #: Timeout, sufficient on the slowest machine.
 HANG_S = 600
 
@@ -45,6 +49,8 @@ def local_cluster(allowed_failures: int) -> Iterator[Any]:
         make(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
     ):
         yield cluster
+    # Here, rather than during a test of another module.
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
