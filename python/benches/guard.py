@@ -10,8 +10,6 @@ is the time of an eBPF program per call (kernel.bpf_stats_enabled, whose own cos
 of the guard as a share of a core.
 """
 
-# ruff: noqa: S607
-
 import argparse
 import asyncio
 import contextlib
