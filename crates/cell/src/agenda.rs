@@ -244,7 +244,7 @@ impl Agenda {
         }
         radio.place_all(now, moves, crew);
         let radio = &*radio;
-        crew.each_numbered(roamers, |number, roamer| {
+        crew.each(roamers, |number, roamer| {
             if moves.binary_search_by_key(&(number as u32), |(moved, _)| *moved).is_ok() {
                 sample(&mut roamer.measurements, number, radio);
             }

@@ -1,10 +1,16 @@
 //! Threads that advance the regions of a network.
 
-use rayon::iter::{
-    IndexedParallelIterator, IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator,
-};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuilder, Yield, yield_now};
 use std::fmt;
+use std::hint::spin_loop;
+use std::iter::from_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rounds without work after which a thread sleeps.
+// A choice: about half a millisecond. In a loaded network the next phase begins earlier, and waking a thread takes tens
+// of microseconds.
+const ROUNDS: usize = 10_000;
 
 /// Reason why threads cannot be started.
 #[derive(Debug)]
@@ -18,45 +24,74 @@ impl fmt::Display for ThreadsUnavailable {
 
 impl std::error::Error for ThreadsUnavailable {}
 
-/// A number of threads; the caller's own, if there is one only.
+/// The caller's thread and its helpers.
 #[derive(Default)]
-pub(crate) struct Crew(Option<ThreadPool>);
+pub(crate) struct Crew(Option<Helpers>);
+
+struct Helpers {
+    pool: ThreadPool,
+    /// Number of helpers that look for work instead of sleeping.
+    awake: Arc<AtomicUsize>,
+}
 
 impl Crew {
+    /// A crew of this many threads, the caller's own included.
     pub fn new(threads: usize) -> Result<Crew, ThreadsUnavailable> {
         if threads <= 1 {
             return Ok(Crew(None));
         }
-        let pool =
-            ThreadPoolBuilder::new().num_threads(threads).thread_name(|thread| format!("airwnd {thread}"));
-        pool.build().map(|pool| Crew(Some(pool))).map_err(|error| ThreadsUnavailable(error.to_string()))
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads - 1)
+            .thread_name(|helper| format!("airwnd {}", helper + 1))
+            .build();
+        let helpers = |pool| Crew(Some(Helpers { pool, awake: Arc::default() }));
+        pool.map(helpers).map_err(|error| ThreadsUnavailable(error.to_string()))
     }
 
-    /// Does the same to each item, which are few.
-    pub fn each_of<T: Send>(&self, items: impl Iterator<Item = T>, work: impl Fn(T) + Send + Sync) {
-        match &self.0 {
-            None => items.for_each(work),
-            Some(pool) => {
-                let items: Vec<T> = items.collect();
-                pool.install(|| items.into_par_iter().with_max_len(1).for_each(work));
+    /// Does the same to each item and its index.
+    ///
+    /// The caller's thread begins with the first items and its helpers with the last, so that two threads mostly meet the
+    /// items that their caches hold.
+    pub fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
+        let items = items.iter_mut().enumerate();
+        let Some(helpers) = &self.0 else {
+            return items.for_each(|(index, item)| work(index, item));
+        };
+        helpers.wake();
+        let items = Mutex::new(items);
+        let rest = || items.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = AtomicUsize::new(helpers.count());
+        helpers.pool.in_place_scope(|scope| {
+            for _ in 0..helpers.count() {
+                scope.spawn(|_| {
+                    from_fn(|| rest().next_back()).for_each(|(index, item)| work(index, item));
+                    busy.fetch_sub(1, Ordering::Relaxed);
+                });
             }
-        }
+            from_fn(|| rest().next()).for_each(|(index, item)| work(index, item));
+            // The end of the scope would sleep at once.
+            (0..ROUNDS).take_while(|_| busy.load(Ordering::Relaxed) > 0).for_each(|_| spin_loop());
+        });
+    }
+}
+
+impl Helpers {
+    fn count(&self) -> usize {
+        self.pool.current_num_threads()
     }
 
-    /// Does the same to each item and its index; items are many.
-    pub fn each_numbered<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
-        let work = |(index, item)| work(index, item);
-        match &self.0 {
-            None => items.iter_mut().enumerate().for_each(work),
-            Some(pool) => pool.install(|| items.par_iter_mut().enumerate().with_min_len(32).for_each(work)),
-        }
-    }
-
-    /// Does the same to each item; items are distributed over the threads.
-    pub fn each<T: Send>(&self, items: &mut [T], work: impl Fn(&mut T) + Send + Sync) {
-        match &self.0 {
-            None => items.iter_mut().for_each(work),
-            Some(pool) => pool.install(|| items.par_iter_mut().with_max_len(1).for_each(work)),
+    /// Lets all helpers look for work until there has been none for some time.
+    fn wake(&self) {
+        for _ in self.awake.load(Ordering::Relaxed)..self.count() {
+            self.awake.fetch_add(1, Ordering::Relaxed);
+            let awake = self.awake.clone();
+            self.pool.spawn(move || {
+                let mut rounds = 0;
+                while rounds < ROUNDS {
+                    rounds = if yield_now() == Some(Yield::Executed) { 0 } else { rounds + 1 };
+                }
+                awake.fetch_sub(1, Ordering::Relaxed);
+            });
         }
     }
 }

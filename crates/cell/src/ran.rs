@@ -29,9 +29,9 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Least number of blocks whose reassembly takes longer than waking threads does.
-// A choice: half a microsecond each, against tens of microseconds.
-const WORTH_THREADS: usize = 400;
+/// Least number of blocks whose reassembly is distributed over threads.
+// A choice: half a microsecond each, against the microseconds that the distribution takes.
+const WORTH_THREADS: usize = 20;
 
 /// A packet forwarded to the new cell of its UE.
 #[derive(Clone, Copy, Debug)]
@@ -291,7 +291,7 @@ impl Ran {
         if decoded < WORTH_THREADS {
             self.regions.iter_mut().for_each(receive);
         } else {
-            self.crew.each(&mut self.regions, receive);
+            self.crew.each(&mut self.regions, |_, region| receive(region));
         }
     }
 
@@ -338,12 +338,12 @@ impl Ran {
         self.next = tti + 1;
         self.radio.begin(tti);
         let Ran { radio, regions, crew, access, .. } = self;
-        crew.each(regions, |region| region.decide(radio, tti));
+        crew.each(regions, |_, region| region.decide(radio, tti));
         let cells = regions.iter().flat_map(|region| &region.cells);
         radio.transmit(access.timing.slot(tti).sends, cells.map(|cell| cell.downlink.on_air(tti)));
         radio.begin_uplink();
         regions.iter().for_each(|region| region.put_on_air(radio, tti));
-        crew.each(regions, |region| region.receive(radio, tti));
+        crew.each(regions, |_, region| region.receive(radio, tti));
         regions.iter_mut().for_each(|region| self.events.append(&mut region.table.events));
     }
 

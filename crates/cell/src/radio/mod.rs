@@ -189,9 +189,9 @@ impl Radio {
     pub fn place_all(&mut self, now: Time, moves: &[(u32, Position)], crew: &Crew) {
         let size = self.ues().div_ceil(SHARES).max(1);
         let of = |index: usize| moves.partition_point(|(ue, _)| (*ue as usize) < index * size);
-        let shares = self.shares(size).enumerate();
-        let work = shares.map(|(index, share)| (share, &moves[of(index)..of(index + 1)]));
-        crew.each_of(work, |(mut share, moves)| {
+        let mut shares: Vec<Share<'_>> = self.shares(size).collect();
+        crew.each(&mut shares, |index, share| {
+            let moves = &moves[of(index)..of(index + 1)];
             moves.iter().for_each(|(ue, position)| share.place(now, *ue as usize, *position));
         });
     }
