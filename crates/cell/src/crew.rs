@@ -80,18 +80,19 @@ impl Helpers {
         self.pool.current_num_threads()
     }
 
-    /// Lets all helpers look for work until there has been none for some time.
+    /// Lets the helpers look for work, each until it has found none for some time.
     fn wake(&self) {
-        for _ in self.awake.load(Ordering::Relaxed)..self.count() {
-            self.awake.fetch_add(1, Ordering::Relaxed);
-            let awake = self.awake.clone();
-            self.pool.spawn(move || {
-                let mut rounds = 0;
-                while rounds < ROUNDS {
-                    rounds = if yield_now() == Some(Yield::Executed) { 0 } else { rounds + 1 };
-                }
-                awake.fetch_sub(1, Ordering::Relaxed);
-            });
+        if self.awake.load(Ordering::Relaxed) > 0 {
+            return;
         }
+        self.awake.store(self.count(), Ordering::Relaxed);
+        let awake = self.awake.clone();
+        self.pool.spawn_broadcast(move |_| {
+            let mut rounds = 0;
+            while rounds < ROUNDS {
+                rounds = if yield_now() == Some(Yield::Executed) { 0 } else { rounds + 1 };
+            }
+            awake.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 }
