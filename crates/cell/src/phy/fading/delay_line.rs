@@ -4,6 +4,7 @@ use super::Tap;
 use crate::phy::Prbs;
 use airwnd_kernel::Stream;
 use airwnd_units::Hertz;
+use std::array::from_fn;
 use std::f64::consts::TAU;
 
 /// Sinusoids per tap. The fourth moment of a tap's amplitude is 2 - 1/16, Rayleigh's is 2. That of a gain, to which all
@@ -46,15 +47,18 @@ pub struct DelayLine {
     prbs: usize,
     /// Square root of each tap's power divided by its number of sinusoids.
     amplitudes: Vec<f32>,
-    /// Phase of a tap's delay at each PRB's centre: `[tap * prbs + prb]`.
-    cos: Vec<f32>,
-    sin: Vec<f32>,
-    /// Cosine and sine over a turn in equal steps.
-    circle: Box<[(f32, f32); POINTS]>,
-    // Scratch: the channel at each PRB's centre.
+    /// Cosine and sine of the phase of a tap's delay at the centres of PRBs: `[lanes of PRBs * taps + tap]`.
+    rotations: Vec<[Lanes; 2]>,
+    /// Cosine and sine over a turn in equal steps, and their derivatives.
+    circle: Box<[[[f32; 2]; 2]; POINTS]>,
+    // Scratch: real and imaginary part of each tap.
     real: Vec<f32>,
     imaginary: Vec<f32>,
 }
+
+/// A value at each of several PRBs, which the compiler processes at once.
+type Lanes = [f32; LANES];
+const LANES: usize = 8;
 
 impl DelayLine {
     /// The delay line of `taps` over a carrier of this many PRBs, each `prb` wide. Gains are those at the centres of
@@ -63,24 +67,24 @@ impl DelayLine {
         let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
         let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / SINUSOIDS as f64) as f32;
         let middle = f64::from(prbs.0 - 1) / 2.0;
-        let groups = prbs.0.div_ceil(width.0);
-        let centre = move |group: u16| f64::from(group * width.0) + f64::from(width.0 - 1) / 2.0;
-        let phases = || {
-            taps.iter().flat_map(move |tap| {
-                (0..groups).map(move |group| -TAU * (centre(group) - middle) * prb.0 * tap.delay.as_secs())
-            })
+        let groups = usize::from(prbs.0.div_ceil(width.0));
+        let centre = |group: usize| (group * usize::from(width.0)) as f64 + f64::from(width.0 - 1) / 2.0;
+        let phase = |tap: &Tap, group| -TAU * (centre(group) - middle) * prb.0 * tap.delay.as_secs();
+        let rotation = |first: usize, tap: &Tap| {
+            [libm::cos, libm::sin].map(|part| from_fn(|lane| part(phase(tap, first + lane)) as f32))
         };
+        let firsts = (0..groups).step_by(LANES);
         let angle = |point: usize| TAU * point as f64 / POINTS as f64;
         DelayLine {
-            prbs: usize::from(groups),
+            prbs: groups,
             amplitudes: taps.iter().map(amplitude).collect(),
-            cos: phases().map(|phase| libm::cos(phase) as f32).collect(),
-            sin: phases().map(|phase| libm::sin(phase) as f32).collect(),
-            circle: Box::new(std::array::from_fn(|point| {
-                (libm::cos(angle(point)) as f32, libm::sin(angle(point)) as f32)
+            rotations: firsts.flat_map(|first| taps.iter().map(move |tap| rotation(first, tap))).collect(),
+            circle: Box::new(from_fn(|point| {
+                let [cos, sin] = [libm::cos, libm::sin].map(|part| part(angle(point)) as f32);
+                [[cos, sin], [-sin, cos]]
             })),
-            real: vec![0.0; usize::from(groups)],
-            imaginary: vec![0.0; usize::from(groups)],
+            real: vec![0.0; taps.len()],
+            imaginary: vec![0.0; taps.len()],
         }
     }
 
@@ -112,19 +116,28 @@ impl DelayLine {
 
     /// The power gain of each PRB for a UE at this position. The mean over links is one.
     pub fn gains(&mut self, sinusoids: &[Sinusoid], place: Wavelengths, gains: &mut [f32]) {
-        self.real.fill(0.0);
-        self.imaginary.fill(0.0);
-        let taps = self.cos.chunks_exact(self.prbs).zip(self.sin.chunks_exact(self.prbs));
-        for (tap, (cos, sin)) in taps.enumerate() {
-            let (x, y) = self.tap(tap, sinusoids, place);
-            for (prb, (real, imaginary)) in self.real.iter_mut().zip(&mut self.imaginary).enumerate() {
-                *real += x * cos[prb] - y * sin[prb];
-                *imaginary += x * sin[prb] + y * cos[prb];
+        for tap in 0..self.amplitudes.len() {
+            (self.real[tap], self.imaginary[tap]) = self.tap(tap, sinusoids, place);
+        }
+        let rotations = self.rotations.chunks_exact(self.amplitudes.len());
+        for (gains, rotations) in gains.chunks_mut(LANES).zip(rotations) {
+            let [real, imaginary] = self.channel(rotations);
+            for ((gain, real), imaginary) in gains.iter_mut().zip(real).zip(imaginary) {
+                *gain = real * real + imaginary * imaginary;
             }
         }
-        for ((gain, real), imaginary) in gains.iter_mut().zip(&self.real).zip(&self.imaginary) {
-            *gain = real * real + imaginary * imaginary;
+    }
+
+    /// Real and imaginary part of the channel at several PRBs.
+    fn channel(&self, rotations: &[[Lanes; 2]]) -> [Lanes; 2] {
+        let [mut real, mut imaginary] = [[0.0; LANES]; 2];
+        for ((x, y), [cos, sin]) in self.real.iter().zip(&self.imaginary).zip(rotations) {
+            for lane in 0..LANES {
+                real[lane] += x * cos[lane] - y * sin[lane];
+                imaginary[lane] += x * sin[lane] + y * cos[lane];
+            }
         }
+        [real, imaginary]
     }
 
     /// The complex amplitude of one tap.
@@ -138,7 +151,7 @@ impl DelayLine {
                 .wrapping_mul(i64::from(sinusoid.east))
                 .wrapping_add(north.wrapping_mul(i64::from(sinusoid.north)))
                 >> 31;
-            let (cos, sin) = self.phasor(sinusoid.phase.wrapping_add(turned as u32));
+            let [cos, sin] = self.phasor(sinusoid.phase.wrapping_add(turned as u32));
             x += cos;
             y += sin;
         }
@@ -146,13 +159,13 @@ impl DelayLine {
     }
 
     /// Cosine and sine of a phase in units of 2^-32 turns.
-    fn phasor(&self, phase: u32) -> (f32, f32) {
+    fn phasor(&self, phase: u32) -> [f32; 2] {
         const STEP: u32 = 1 << (32 - POINTS.trailing_zeros());
         const RADIANS: f32 = (TAU / (1u64 << 32) as f64) as f32;
-        let nearest = phase.wrapping_add(STEP / 2) / STEP;
-        let beyond = phase.wrapping_sub(nearest.wrapping_mul(STEP)) as i32 as f32 * RADIANS;
-        let (cos, sin) = self.circle[nearest as usize % POINTS];
-        (cos - beyond * sin, sin + beyond * cos)
+        let rounded = phase.wrapping_add(STEP / 2);
+        let beyond = ((rounded % STEP) as i32 - (STEP / 2) as i32) as f32 * RADIANS;
+        let [[cos, sin], [of_cos, of_sin]] = self.circle[(rounded / STEP) as usize % POINTS];
+        [cos + beyond * of_cos, sin + beyond * of_sin]
     }
 }
 
@@ -288,10 +301,11 @@ mod tests {
             for number in 0..4000 {
                 let sinusoids = link(&line, number);
                 line.gains(&sinusoids, Wavelengths::east(0.0), &mut gains);
-                let (a, b) = (line.real[0], line.imaginary[0]);
-                for ((real, imaginary), (c, d)) in
-                    correlation.iter_mut().zip(line.real.iter().zip(&line.imaginary))
-                {
+                let parts = line.rotations.chunks_exact(taps.len()).map(|rotations| line.channel(rotations));
+                let channel: Vec<(f32, f32)> =
+                    parts.flat_map(|[real, imaginary]| real.into_iter().zip(imaginary)).collect();
+                let (a, b) = channel[0];
+                for ((real, imaginary), (c, d)) in correlation.iter_mut().zip(channel) {
                     *real += f64::from(a * c + b * d) / 4000.0;
                     *imaginary += f64::from(b * c - a * d) / 4000.0;
                 }
@@ -366,7 +380,7 @@ mod tests {
         let mut stream = Stream::new(1, "phases");
         for _ in 0..10_000 {
             let phase = stream.next_u64() as u32;
-            let (cos, sin) = line.phasor(phase);
+            let [cos, sin] = line.phasor(phase);
             let angle = TAU * f64::from(phase) / (1u64 << 32) as f64;
             assert!((f64::from(cos) - libm::cos(angle)).abs() < 6e-6);
             assert!((f64::from(sin) - libm::sin(angle)).abs() < 6e-6);
