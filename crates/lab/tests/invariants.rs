@@ -91,7 +91,7 @@ fn radio() -> impl Strategy<Value = String> {
         select(vec!["mutual-information", "block-error-curves", "none"]),
         select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf", "cqa"]),
         select(vec!["rr", "rr", "pf"]),
-        (select(vec!["none", "none", "epa", "eva", "etu"]), any::<bool>()),
+        (select(vec!["none", "none", "epa", "eva", "etu", "tdl-c", "tdl-d"]), any::<bool>()),
     );
     let settings = (1u16..10, 1u16..13, any::<bool>(), 0f64..8.0, 1u8..9, 0u32..150, 1u32..30);
     let power = (-10f64..40.0, 0f64..1.0);

@@ -41,12 +41,14 @@ pub struct Sinusoid {
     phase: u32,
 }
 
-/// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum.
+/// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum, and possibly a line of sight.
 pub struct DelayLine {
     /// PRBs at which gains are computed, or groups of PRBs.
     prbs: usize,
-    /// Square root of each tap's power divided by its number of sinusoids.
+    /// Amplitude of each sinusoid of a tap.
     amplitudes: Vec<f32>,
+    /// Whether all sinusoids of a tap are one.
+    is_line_of_sight: Vec<bool>,
     /// Cosine and sine of the phase of a tap's delay at the centres of PRBs: `[lanes of PRBs * taps + tap]`.
     rotations: Vec<[Lanes; 2]>,
     /// Cosine and sine over a turn in equal steps, and their derivatives.
@@ -65,7 +67,11 @@ impl DelayLine {
     /// groups of `width` PRBs.
     pub fn new(taps: &[Tap], prbs: Prbs, prb: Hertz, width: Prbs) -> DelayLine {
         let total: f64 = taps.iter().map(|tap| tap.power.linear()).sum();
-        let amplitude = |tap: &Tap| libm::sqrt(tap.power.linear() / total / SINUSOIDS as f64) as f32;
+        let amplitude = |tap: &Tap| {
+            let (power, count) = (tap.power.linear() / total, SINUSOIDS as f64);
+            let sum = if tap.is_line_of_sight { count * count } else { count };
+            libm::sqrt(power / sum) as f32
+        };
         let middle = f64::from(prbs.0 - 1) / 2.0;
         let groups = usize::from(prbs.0.div_ceil(width.0));
         let centre = |group: usize| (group * usize::from(width.0)) as f64 + f64::from(width.0 - 1) / 2.0;
@@ -78,6 +84,7 @@ impl DelayLine {
         DelayLine {
             prbs: groups,
             amplitudes: taps.iter().map(amplitude).collect(),
+            is_line_of_sight: taps.iter().map(|tap| tap.is_line_of_sight).collect(),
             rotations: firsts.flat_map(|first| taps.iter().map(move |tap| rotation(first, tap))).collect(),
             circle: Box::new(from_fn(|point| {
                 let [cos, sin] = [libm::cos, libm::sin].map(|part| part(angle(point)) as f32);
@@ -100,17 +107,20 @@ impl DelayLine {
 
     /// Draws the sinusoids of a link from its own stream.
     pub fn draw(&self, mut stream: Stream, sinusoids: &mut [Sinusoid]) {
-        for (index, sinusoid) in sinusoids.iter_mut().enumerate() {
+        let mut draw = |number: usize, sectors: usize| {
             let bits = stream.next_u64();
             //= Xiao, Zheng and Beaulieu 2006: alpha_n = (2 pi n + theta_n) / N, theta_n uniform on a turn
             let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
-            let arrival = TAU * ((index % SINUSOIDS) as f64 + theta) / SINUSOIDS as f64;
+            let arrival = TAU * (number as f64 + theta) / sectors as f64;
             let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
-            *sinusoid = Sinusoid {
-                east: turns(libm::cos(arrival)),
-                north: turns(libm::sin(arrival)),
-                phase: bits as u32,
-            };
+            Sinusoid { east: turns(libm::cos(arrival)), north: turns(libm::sin(arrival)), phase: bits as u32 }
+        };
+        for (tap, is_line_of_sight) in sinusoids.chunks_exact_mut(SINUSOIDS).zip(&self.is_line_of_sight) {
+            if *is_line_of_sight {
+                tap.fill(draw(0, 1));
+            } else {
+                (0..).zip(tap).for_each(|(number, sinusoid)| *sinusoid = draw(number, SINUSOIDS));
+            }
         }
     }
 
@@ -172,8 +182,9 @@ impl DelayLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::fading::{Fading, epa, etu, eva};
+    use crate::phy::fading::{Fading, epa, etu, eva, tdl_d};
     use crate::phy::link_budget::PRB_BANDWIDTH;
+    use airwnd_units::Span;
 
     fn profiles() -> [(&'static str, Vec<Tap>); 3] {
         [
@@ -233,6 +244,25 @@ mod tests {
             });
             assert!(distance < 0.0258, "{name}: {distance}");
         }
+    }
+
+    #[test]
+    fn a_line_of_sight_leaves_rician_gains() {
+        // K is the power of the line of sight over that of all other paths. The variance of the power of a flat channel
+        // is (1 + 2 K) / (1 + K)^2 (Rice 1948). With a short delay spread a narrow carrier is flat.
+        let delay_spread = Span::from_nanos(10);
+        let fading = tdl_d::TdlD::new(tdl_d::Params { delay_spread, ..Default::default() });
+        let power = |of: bool| -> f64 {
+            let taps = fading.taps().iter().filter(|tap| tap.is_line_of_sight == of);
+            taps.map(|tap| tap.power.linear()).sum()
+        };
+        let k = power(true) / power(false);
+        let gains = ensemble(&mut DelayLine::new(fading.taps(), Prbs(6), PRB_BANDWIDTH, Prbs(1)), 3, 4000);
+        let mean = gains.iter().sum::<f64>() / 4000.0;
+        let variance = gains.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / 4000.0;
+        let expected = (1.0 + 2.0 * k) / ((1.0 + k) * (1.0 + k));
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        assert!((variance / expected - 1.0).abs() < 0.1, "{variance} {expected}");
     }
 
     #[test]

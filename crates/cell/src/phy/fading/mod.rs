@@ -7,19 +7,50 @@ pub mod trace;
 use airwnd_catalog::family;
 use airwnd_units::{Db, Hertz, Span, Speed};
 
-/// Declares a multipath profile of the standard: its taps, in nanoseconds and decibels, and the parameters common to
-/// all profiles.
+/// Declares a multipath profile of a standard: its taps and the parameters common to all profiles. Taps are pairs of
+/// delay and power in decibels. Delays are in nanoseconds; after `scaled`, they are relative to the RMS delay spread, which
+/// is a parameter, and the first tap after `line_of_sight` does not fade.
 macro_rules! profile {
     (
         $(#[doc = $doc:literal])+
-        $name:ident ($source:literal) [$(($delay_ns:literal, $power_db:literal)),+]
+        $name:ident ($source:literal) [$($tap:expr),+]
     ) => {
-        const TAPS: &[$crate::phy::fading::Tap] = &[$($crate::phy::fading::Tap::new($delay_ns, $power_db)),+];
+        channel! {
+            $(#[doc = $doc])+
+            $name ($source) {} |_: &Params| $crate::phy::fading::fixed(&[$($tap),+])
+        }
+    };
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident ($source:literal) scaled $({line_of_sight $power:literal})? [$($tap:expr),+]
+    ) => {
+        channel! {
+            $(#[doc = $doc])+
+            $name ($source) {
+                /// RMS delay spread.
+                #[param(default = airwnd_units::Span::from_nanos(100))]
+                #[param(range = airwnd_units::Span::from_nanos(10)..=airwnd_units::Span::from_nanos(1000))]
+                #[param(unit = "s", source = "TR 38.901 Table 7.7.3-1: nominal 100 ns, very short 10 to very long 1000 ns")]
+                pub delay_spread: airwnd_units::Span,
+            } |params: &Params| {
+                let line_of_sight = [$($crate::phy::fading::Tap::line_of_sight($power))?];
+                $crate::phy::fading::scaled(params.delay_spread, &line_of_sight, &[$($tap),+])
+            }
+        }
+    };
+}
 
+/// Declares a multipath channel with parameters of its own, if any, and those common to all.
+macro_rules! channel {
+    (
+        $(#[doc = $doc:literal])+
+        $name:ident ($source:literal) { $($own:tt)* } $taps:expr
+    ) => {
         $(#[doc = $doc])+
         #[derive(Clone, Debug, PartialEq, airwnd_catalog::Params)]
         #[params(source = $source, check)]
         pub struct Params {
+            $($own)*
             /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) if it never
             /// moves.
             #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
@@ -46,18 +77,20 @@ macro_rules! profile {
         #[derive(Clone, Debug)]
         pub struct $name {
             params: Params,
+            taps: Vec<$crate::phy::fading::Tap>,
         }
 
         impl $name {
             /// A channel with these parameters.
             pub fn new(params: Params) -> $name {
-                $name { params }
+                let taps: fn(&Params) -> Vec<$crate::phy::fading::Tap> = $taps;
+                $name { taps: taps(&params), params }
             }
         }
 
         impl $crate::phy::fading::Fading for $name {
             fn taps(&self) -> &[$crate::phy::fading::Tap] {
-                TAPS
+                &self.taps
             }
             fn pace(&self) -> $crate::phy::fading::Pace {
                 $crate::phy::fading::Pace::of(self.params.speed, self.params.doppler)
@@ -77,11 +110,17 @@ pub enum Spec {
     Epa(epa::Params),
     Eva(eva::Params),
     Etu(etu::Params),
+    TdlA(tdl_a::Params),
+    TdlB(tdl_b::Params),
+    TdlC(tdl_c::Params),
+    TdlD(tdl_d::Params),
+    TdlE(tdl_e::Params),
 }
 
 /// A multipath channel as a tapped delay line: delays, powers and rate of change of its taps.
 ///
-/// Every tap fades independently with a Rayleigh distribution and Clarke's Doppler spectrum.
+/// Every tap fades independently with a Rayleigh distribution and Clarke's Doppler spectrum, except one on a line of
+/// sight.
 pub trait Fading: Send + Sync {
     /// The resolvable paths; a channel without taps is constant.
     fn taps(&self) -> &[Tap];
@@ -98,13 +137,34 @@ pub struct Tap {
     pub delay: Span,
     /// Mean power relative to other taps; the sum of all taps is normalised to one.
     pub power: Db,
+    /// Whether it is a single path, whose power does not fade.
+    pub is_line_of_sight: bool,
 }
 
 impl Tap {
-    /// A tap in the units of the standard's tables.
+    /// A tap that fades, in the units of the standards' tables.
     const fn new(delay_ns: u64, power_db: f64) -> Tap {
-        Tap { delay: Span::from_nanos(delay_ns), power: Db(power_db) }
+        Tap { delay: Span::from_nanos(delay_ns), power: Db(power_db), is_line_of_sight: false }
     }
+
+    /// The path on the line of sight, which arrives first.
+    //= exception line-of-sight-from-anywhere
+    const fn line_of_sight(power_db: f64) -> Tap {
+        Tap { is_line_of_sight: true, ..Tap::new(0, power_db) }
+    }
+}
+
+/// Taps of a profile in nanoseconds and decibels.
+fn fixed(taps: &[(u64, f64)]) -> Vec<Tap> {
+    taps.iter().map(|(delay, power)| Tap::new(*delay, *power)).collect()
+}
+
+/// Taps of a profile whose delays are relative to the RMS delay spread, after a path on the line of sight, if any.
+//= TR 38.901 §7.7.3
+fn scaled(spread: Span, line_of_sight: &[Tap], taps: &[(f64, f64)]) -> Vec<Tap> {
+    let nanos = |delay: f64| libm::round(delay * spread.0 as f64) as u64;
+    let taps = taps.iter().map(|(delay, power)| Tap::new(nanos(*delay), *power));
+    line_of_sight.iter().copied().chain(taps).collect()
 }
 
 /// Rate of change of fading.
@@ -150,11 +210,18 @@ mod tests {
 
     #[test]
     fn profiles_have_their_known_delay_spreads() {
-        // root mean square of the delays around their mean, weighted by power: 43, 357 and 991 ns
+        // root mean square of the delays around their mean, weighted by power: 43, 357 and 991 ns; that of the tapped
+        // delay lines is the parameter, but for their table's rounding
+        let delay_spread = Span::from_nanos(1000);
         for (spec, expected) in [
             (Spec::Epa(epa::Params::default()), 43.0),
             (Spec::Eva(eva::Params::default()), 357.0),
             (Spec::Etu(etu::Params::default()), 991.0),
+            (Spec::TdlA(tdl_a::Params { delay_spread, ..Default::default() }), 1000.0),
+            (Spec::TdlB(tdl_b::Params { delay_spread, ..Default::default() }), 1000.0),
+            (Spec::TdlC(tdl_c::Params { delay_spread, ..Default::default() }), 1000.0),
+            (Spec::TdlD(tdl_d::Params { delay_spread, ..Default::default() }), 994.0),
+            (Spec::TdlE(tdl_e::Params { delay_spread, ..Default::default() }), 1000.0),
         ] {
             let fading = spec.build();
             let taps: Vec<(f64, f64)> =
