@@ -41,16 +41,12 @@ impl BlockErrorTarget {
 
     /// The highest MCS that meets the target, if any.
     pub fn fastest(&self, sinr: Sinr, blocks: Prbs) -> Option<Mcs> {
-        let access = &*self.access;
-        let meets = |mcs: &Mcs| {
-            let (scheme, block) = (access.scheme(*mcs), access.block(Direction::Down, *mcs, blocks));
-            self.receiver.first_block_error(&Transmission { scheme, block, sinr }) <= self.target
-        };
+        let meets = |mcs: &Mcs| self.meets(*mcs, sinr, blocks);
         // With fading, each evaluation averages over many groups. Errors rise with the MCS within a modulation, but not
         // across modulations: with strong groups among weak ones, 64QAM may gain more from the strong ones than 16QAM
         // can.
         let mut fastest = None;
-        for alike in access.schemes_by_modulation() {
+        for alike in self.access.schemes_by_modulation() {
             let met =
                 if alike.last().is_some_and(meets) { alike.len() } else { alike.partition_point(meets) };
             fastest = alike[..met].last().copied().or(fastest);
@@ -60,6 +56,12 @@ impl BlockErrorTarget {
         }
         fastest
     }
+
+    /// Whether blocks of an MCS meet the target.
+    fn meets(&self, mcs: Mcs, sinr: Sinr, blocks: Prbs) -> bool {
+        let (scheme, block) = (self.access.scheme(mcs), self.access.block(Direction::Down, mcs, blocks));
+        self.receiver.first_block_error(&Transmission { scheme, block, sinr }) <= self.target
+    }
 }
 
 impl Amc for BlockErrorTarget {
@@ -68,6 +70,18 @@ impl Amc for BlockErrorTarget {
             None => Cqi::OUT_OF_RANGE,
             Some(mcs) => self.access.cqi_of(mcs),
         }
+    }
+
+    fn reaches(&self, cqi: Cqi, sinr: Sinr, blocks: Prbs) -> bool {
+        for alike in self.access.schemes_by_modulation() {
+            if let Some(least) = alike.iter().find(|mcs| self.access.cqi_of(**mcs) >= cqi) {
+                return self.meets(*least, sinr, blocks);
+            }
+            if !alike.last().is_some_and(|mcs| self.meets(*mcs, sinr, blocks)) {
+                return false;
+            }
+        }
+        cqi == Cqi::OUT_OF_RANGE
     }
 }
 
@@ -91,6 +105,18 @@ mod tests {
             let Some(fastest) = rule.fastest(sinr, Prbs(50)) else { continue };
             let chosen = crate::phy::tables::mcs_of(rule.cqi(sinr, Prbs(50)));
             assert!(chosen <= fastest && fastest.0 - chosen.0 <= 2, "{fastest:?} {chosen:?}");
+        }
+    }
+
+    #[test]
+    fn a_cqi_is_reached_if_it_would_be_reported() {
+        let rule = rule();
+        for tenth in -100..300 {
+            let sinr = Sinr::Flat(Db(f64::from(tenth) / 10.0));
+            let reported = rule.cqi(sinr, Prbs(3));
+            for cqi in (1..=15).map(Cqi) {
+                assert_eq!(rule.reaches(cqi, sinr, Prbs(3)), reported >= cqi, "{sinr:?} {cqi:?}");
+            }
         }
     }
 

@@ -22,4 +22,9 @@ pub trait Amc: Send + Sync {
     /// The CQI for `blocks` resource blocks with the channel `sinr`: the whole bandwidth for a wideband report, one RBG
     /// for a sub-band report.
     fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi;
+
+    /// Whether that CQI is at least this one, for a rule that can tell with less computation.
+    fn reaches(&self, cqi: Cqi, sinr: Sinr, blocks: Prbs) -> bool {
+        self.cqi(sinr, blocks) >= cqi
+    }
 }

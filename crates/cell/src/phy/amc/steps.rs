@@ -25,7 +25,11 @@ impl Steps {
             // Resolution of a ten-millionth of a decibel: 100 dB / 2^30.
             for _ in 0..30 {
                 let middle = (low + high) / 2.0;
-                if amc.cqi(Sinr::Flat(Db(middle)), blocks) < Cqi(cqi) { low = middle } else { high = middle }
+                if amc.reaches(Cqi(cqi), Sinr::Flat(Db(middle)), blocks) {
+                    high = middle
+                } else {
+                    low = middle
+                }
             }
             Db(high)
         };
