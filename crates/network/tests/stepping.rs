@@ -116,6 +116,7 @@ fn ran(seed: u64) -> RanSetup {
         radio: read("position_period = \"20ms\""),
         mac: read("retx_bsr_timer = \"320ms\""),
         rlc: read("queue = {kind = \"drop-tail\", buffer = \"30kB\"}"),
+        rrc: None,
         handover: read("algorithm = \"a3-rsrp\""),
         x2_delay: Span::from_millis(4),
         cells: (0..2).map(cell).collect(),

@@ -423,6 +423,7 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
         uplink_reach: figures.uplink_reach,
         handovers: figures.handovers,
         link_failures: figures.failures,
+        awake: figures.awake,
     }
 }
 
