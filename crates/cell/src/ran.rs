@@ -230,7 +230,9 @@ impl Ran {
     /// Enqueues a packet, with its size including the IP header, in a bearer of a UE: at the eNB or at the UE.
     pub fn send(&mut self, ue: UeId, bearer: BearerId, direction: Direction, packet: Sdu) {
         let region = &mut self.regions[usize::from(self.home[ue.0 as usize])];
-        region.on_packet(packet.arrived, ue.0, direction);
+        if self.releases {
+            region.on_packet(packet.arrived, ue.0, direction);
+        }
         let id = LegId { ue: ue.0, bearer: bearer.0, direction };
         region.table.get(ue.0).leg(bearer.0, direction).rlc.enqueue(packet, &mut self.events);
         region.time_report(packet.arrived, id);

@@ -165,7 +165,9 @@ impl Region {
 
     /// Starts a TTI: buffer reports, scheduling decisions, and what the UEs make of their grants.
     pub fn decide(&mut self, radio: &Radio, tti: Tti) {
-        self.promote(tti);
+        if !self.promoting.is_empty() {
+            self.promote(tti);
+        }
         if self.table.has_drx {
             self.hold_reports(radio, tti);
         }
@@ -368,23 +370,21 @@ impl Region {
         for (number, cell) in (self.first..).zip(cells) {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
-            let report = |receivers: &mut Receivers, ues: &UeTable, slot: u16| {
+            let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
                 let (phase, ue) = (phases[slot as usize], users[slot as usize]);
-                if ues.has_drx {
-                    let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
-                    let held = receivers.held(number, (slot, ue));
-                    if let Some(held) = held.filter(|_| !ues.is_active(ue, rules.report_of(newest))) {
-                        return held;
-                    }
-                }
+                let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+                receivers.held(number, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
+            };
+            let report = |receivers: &mut Receivers, slot: u16| {
+                let phase = phases[slot as usize];
                 let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
                     let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
                     let measured = access.timing.measurable(measured);
                     (receivers.pattern(radio, number, measured), measured)
                 });
-                receivers.report(radio, (number, pattern), (slot, ue as usize), measured)
+                receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
             };
-            downlink.schedule(tti, number, users, Air { radio, receivers }, table, report);
+            downlink.schedule(tti, number, users, Air { radio, receivers }, table, report, held);
             uplink.schedule(tti, users, table);
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
@@ -604,6 +604,7 @@ impl Region {
     }
 
     /// Connects the UEs whose promotion has ended.
+    #[cold]
     fn promote(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
         let mut index = 0;

@@ -120,3 +120,50 @@ impl Connection {
         self.asleep + self.release(now).map_or(Span::ZERO, |release| release.end.since(release.start))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn connection() -> Connection {
+        let mut connection = Connection::new(&Params::default(), Stream::new(1, "paging"));
+        connection.paging = at(300);
+        connection
+    }
+
+    #[test]
+    fn a_ue_is_released_after_its_last_packet() {
+        let mut connection = connection();
+        connection.on_packet(at(500));
+        assert_eq!(connection.released(at(10_499)), None);
+        assert_eq!(connection.released(at(12_000)), Some(at(10_500)));
+        assert_eq!(connection.asleep(at(12_000)), Span::from_millis(1500));
+    }
+
+    #[test]
+    fn a_downlink_packet_waits_for_the_paging_occasion() {
+        // 300 + 8 * 1280 = 10 540
+        for (now, wakes) in [(10_300, 10_540), (10_540, 10_540), (10_541, 11_820)] {
+            let mut connection = connection();
+            connection.promote(at(now), at(10_000), Direction::Down);
+            let promotion = connection.promotion().unwrap();
+            assert_eq!((promotion.wakes, promotion.ends), (at(wakes), at(wakes + 260)));
+        }
+    }
+
+    #[test]
+    fn an_uplink_packet_does_not_wait_for_paging() {
+        let mut connection = connection();
+        connection.promote(at(10_541), at(10_000), Direction::Down);
+        connection.promote(at(10_600), at(10_000), Direction::Up);
+        connection.promote(at(10_700), at(10_000), Direction::Up);
+        assert_eq!(connection.promotion().unwrap().ends, at(10_860));
+        connection.connect();
+        assert_eq!(connection.released(at(20_859)), None);
+        assert_eq!(connection.asleep(at(20_859)), Span::from_millis(600));
+    }
+}

@@ -245,7 +245,8 @@ impl Downlink {
         self.scheduler.on_idle(ttis);
     }
 
-    /// Makes the scheduling decisions of a TTI. `report` returns the latest channel report of a UE.
+    /// Makes the scheduling decisions of a TTI. `report` returns the latest channel report of a UE, and `held` that of a UE
+    /// which has been asleep since.
     pub fn schedule(
         &mut self,
         tti: Tti,
@@ -253,29 +254,37 @@ impl Downlink {
         users: &[u32],
         Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
-        mut report: impl FnMut(&mut Receivers, &UeTable, u16) -> Report,
+        mut report: impl FnMut(&mut Receivers, u16) -> Report,
+        held: impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
     ) {
         let Some(kind) = self.access.timing.slot(tti).downlink else { return };
         let free = self.retransmit(tti, radio, users, ues);
         if free.is_empty() {
             return;
         }
-        let air = tti + self.access.timing.decision_to_air;
+        let (has_drx, air) = (ues.has_drx, tti + self.access.timing.decision_to_air);
         self.views.clear();
         for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&self.ready) {
-            let mut rest = *bits;
+            let mut rest =
+                if has_drx { active(*bits, &users[usize::from(first)..], air, ues) } else { *bits };
             while rest != 0 {
                 let slot = first + rest.trailing_zeros() as u16;
                 rest &= rest - 1;
                 let user = &self.users[slot as usize];
-                if user.retransmitted == Some(tti) || ues.has_drx && !ues.is_active(users[slot as usize], air)
-                {
+                if user.retransmitted == Some(tti) {
                     continue;
                 }
-                let Report { index, rank, wideband, flat } = report(receivers, ues, slot);
+                let Report { index, rank, wideband, flat } = report(receivers, slot);
                 let head_of_line = Span::ZERO;
                 let queue = user.queue.total();
                 self.views.push(UeView { queue, head_of_line, report: index, slot, rank, wideband, flat });
+            }
+        }
+        if has_drx {
+            for view in &mut self.views {
+                if let Some(Report { index, rank, wideband, flat }) = held(receivers, ues, view.slot) {
+                    *view = UeView { report: index, rank, wideband, flat, ..*view };
+                }
             }
         }
         if self.scheduler.uses_delay() {
@@ -452,6 +461,7 @@ impl Downlink {
         let consequences = self.access.timing.slot(tti);
         for sent in &sending {
             let number = users[sent.slot as usize];
+            debug_assert!(ues.is_active(number, tti), "a block is sent in the active time of its UE");
             let ue = ues.get(number);
             let place = self.place(sent.slot, sent.process);
             let process = &mut self.processes[place];
@@ -500,6 +510,17 @@ impl User {
             (1..=processes).map(|step| (self.last + step) % processes).find(|p| self.busy >> p & 1 == 0);
         free.expect("only UEs with a free process are served")
     }
+}
+
+/// The UEs among some slots, one bit each, that are in their active time. `users` begins with the first slot.
+fn active(slots: u64, users: &[u32], air: Tti, ues: &UeTable) -> u64 {
+    let (mut active, mut rest) = (slots, slots);
+    while rest != 0 {
+        let slot = rest.trailing_zeros();
+        rest &= rest - 1;
+        active &= !(u64::from(!ues.is_active(users[slot as usize], air)) << slot);
+    }
+    active
 }
 
 /// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from

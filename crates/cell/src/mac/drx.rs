@@ -103,7 +103,7 @@ pub(crate) struct Drx {
 }
 
 impl Drx {
-    /// The state of a UE that has slept for long, in this cell.
+    /// The state of a UE that has just accessed this cell.
     pub fn new(params: &Params, clock: SlotClock, timing: &Timing, offsets: Stream, cell: usize) -> Drx {
         let count = |span| clock.count(span);
         let short_cycle = params.short_cycle.map(count);
@@ -127,12 +127,8 @@ impl Drx {
             counted: 0,
             awake: 0,
         };
-        drx.choose_offset(cell);
+        drx.join(Tti(0), cell);
         drx
-    }
-
-    fn choose_offset(&mut self, cell: usize) {
-        self.offset = (self.offsets.at(cell as u64) * self.timers.cycle as f64) as u64;
     }
 
     /// Whether the UE monitors the PDCCH in a TTI, as far as is known by now. Past TTIs are known as far back as a report
@@ -219,7 +215,7 @@ impl Drx {
         self.requested = None;
         self.windows.fill(0..0);
         self.windows_end = 0;
-        self.choose_offset(cell);
+        self.offset = (self.offsets.at(cell as u64) * self.timers.cycle as f64) as u64;
         self.on_new(tti, Direction::Down);
     }
 
@@ -269,5 +265,178 @@ impl Drx {
         }
         drx.count(tti);
         drx.awake
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Span = Span::from_millis;
+
+    /// A UE of LTE that has slept since its first TTI, with an offset of 7 TTIs.
+    fn asleep(params: &Params) -> Drx {
+        let offsets = Stream::new(1, "offsets");
+        let mut drx = Drx::new(params, SlotClock::of_numerology(0), &Timing::lte(), offsets, 0);
+        (drx.offset, drx.inactivity) = (7, [0..0, 0..0]);
+        drx
+    }
+
+    fn long_only() -> Params {
+        Params { short_cycle: None, ..Params::default() }
+    }
+
+    /// The active TTIs in a range, as ranges.
+    fn active(drx: &Drx, ttis: Range<u64>) -> Vec<Range<u64>> {
+        let mut found: Vec<Range<u64>> = Vec::new();
+        for tti in ttis.filter(|tti| drx.is_active(Tti(*tti))) {
+            match found.last_mut().filter(|last| last.end == tti) {
+                Some(last) => last.end = tti + 1,
+                None => found.push(tti..tti + 1),
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn an_on_duration_begins_each_cycle() {
+        assert_eq!(active(&asleep(&long_only()), 0..1000), [7..17, 327..337, 647..657, 967..977]);
+        // 10 of 320 TTIs
+        assert_eq!(asleep(&long_only()).awake(Tti(3200), None), 100);
+    }
+
+    #[test]
+    fn a_new_block_restarts_the_inactivity_timer() {
+        let mut drx = asleep(&long_only());
+        drx.on_new(Tti(10), Direction::Down);
+        // The timer covers the 200 TTIs after the one of the assignment.
+        assert_eq!(active(&drx, 0..400), [7..211, 327..337]);
+        drx.on_new(Tti(210), Direction::Down);
+        assert_eq!(active(&drx, 0..700), [7..411, 647..657]);
+        assert_eq!(drx.awake(Tti(700), None), 404 + 10);
+    }
+
+    #[test]
+    fn short_cycles_come_before_long_ones() {
+        let mut drx = asleep(&Params::default());
+        drx.on_new(Tti(10), Direction::Down);
+        // 4 short cycles of 40 TTIs from 211 on: starts at 7 + 40 k
+        let short = [7..211, 247..257, 287..297, 327..337, 367..377, 647..657];
+        assert_eq!(active(&drx, 0..900), short);
+        // While the timer runs again, the long cycle is in use; then the short one follows.
+        drx.on_new(Tti(650), Direction::Up);
+        assert_eq!(active(&drx, 560..1100), [647..851, 887..897, 927..937, 967..977, 1007..1017]);
+    }
+
+    /// The on-duration that begins in the short cycle, before the timer restarts, outlasts a short timer.
+    #[test]
+    fn the_cycle_in_use_while_the_timer_runs_is_the_one_before() {
+        let mut drx = asleep(&Params { inactivity: MS(2), short_cycles: 16, ..Params::default() });
+        drx.on_new(Tti(8), Direction::Down);
+        drx.on_new(Tti(48), Direction::Down);
+        assert_eq!(active(&drx, 0..100), [7..17, 47..57, 87..97]);
+    }
+
+    #[test]
+    fn a_scheduling_request_wakes_until_its_grant() {
+        let mut drx = asleep(&long_only());
+        drx.on_request(Tti(100), Tti(104));
+        assert_eq!(active(&drx, 90..120), [104..120]);
+        drx.on_new(Tti(110), Direction::Up);
+        assert_eq!(active(&drx, 90..500), [110..311, 327..337]);
+        // 7..17, 100..311, 327..337
+        assert_eq!(drx.awake(Tti(500), None), 10 + 211 + 10);
+    }
+
+    #[test]
+    fn a_retransmission_is_awaited() {
+        let mut drx = asleep(&Params { inactivity: MS(0), ..long_only() });
+        drx.on_new(Tti(16), Direction::Down);
+        drx.await_retransmission(Tti(23), Direction::Down, 3);
+        assert_eq!(active(&drx, 0..100), [7..17, 23..31]);
+        drx.on_retransmission(Tti(25), Direction::Down, 3);
+        assert_eq!(active(&drx, 0..100), [7..17, 23..26]);
+        assert_eq!(drx.awake(Tti(100), None), 10 + 3);
+    }
+
+    #[test]
+    fn the_timer_ends_with_the_cell_and_the_offset_is_drawn_anew() {
+        let mut drx = asleep(&long_only());
+        drx.on_new(Tti(10), Direction::Down);
+        drx.leave(Tti(300));
+        drx.join(Tti(310), 4);
+        let offset = drx.offset;
+        assert_eq!(offset, (drx.offsets.at(4) * 320.0) as u64);
+        assert!(drx.is_active(Tti(510)) && active(&drx, 511..511 + 320).len() <= 2);
+        // 7..211, and awake from leaving the one cell to the timer's end in the other
+        assert_eq!(drx.awake(Tti(511), None), 204 + 211);
+    }
+
+    /// The closed form of the time awake counts as each TTI by itself does.
+    #[test]
+    fn the_time_awake_is_the_number_of_active_ttis() {
+        let draws = Stream::new(5, "events");
+        for case in 0..40 {
+            let case_draws = draws.child(case);
+            let params = Params {
+                inactivity: MS((case_draws.at(0) * 60.0) as u64),
+                short_cycle: (case % 2 == 0).then_some(MS(20)),
+                cycle: MS(160),
+                ..Params::default()
+            };
+            let mut drx = asleep(&params);
+            let (mut awake, mut requested_until) = (0, 0);
+            for tti in 0..5000 {
+                let is_active = drx.is_active(Tti(tti));
+                awake += u64::from(is_active || tti < requested_until);
+                let draw = case_draws.at(1 + tti);
+                match (draw * 1000.0) as u64 {
+                    0..20 if is_active => drx.on_new(Tti(tti), Direction::Down),
+                    20..60 if is_active => drx.on_new(Tti(tti), Direction::Up),
+                    60..62 if drx.requested.is_none() => {
+                        drx.on_request(Tti(tti), Tti(tti + 4));
+                        awake += u64::from(!is_active && tti >= requested_until);
+                        requested_until = tti + 4;
+                    }
+                    70..75 => {
+                        let process = (tti % 8) as u8;
+                        if drx.window(Direction::Down, process).end <= tti {
+                            drx.count(Tti(tti + 1));
+                            drx.await_retransmission(Tti(tti + 7), Direction::Down, process);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(drx.awake(Tti(5000), None), awake, "case {case}: {params:?}");
+        }
+    }
+
+    #[test]
+    fn a_release_is_asleep() {
+        let mut drx = asleep(&long_only());
+        // 7..17 is before it, 967..977 after it
+        assert_eq!(drx.awake(Tti(1000), Some(Tti(20)..Tti(960))), 20);
+        drx.skip(Tti(20), Tti(960));
+        assert_eq!(drx.awake(Tti(1000), None), 20);
+    }
+
+    #[test]
+    fn cycles_fit_into_one_another() {
+        let check = |cycle, on, short: Option<u64>| {
+            let params = Params {
+                cycle: MS(cycle),
+                on_duration: MS(on),
+                short_cycle: short.map(MS),
+                ..Params::default()
+            };
+            params.check().map_err(|(key, _)| key)
+        };
+        assert_eq!(check(320, 10, Some(40)), Ok(()));
+        assert_eq!(check(320, 320, None), Ok(()));
+        assert_eq!(check(320, 10, Some(50)), Err("short_cycle"));
+        assert_eq!(check(320, 10, Some(320)), Err("short_cycle"));
+        assert_eq!(check(320, 321, None), Err("on_duration"));
+        assert_eq!(check(320, 50, Some(40)), Err("on_duration"));
     }
 }

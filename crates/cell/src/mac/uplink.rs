@@ -569,6 +569,7 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
+            debug_assert!(ues.is_active(number, tti), "a grant is sent in the active time of its UE");
             if ues.get(number).loses_control(tti, number, &mut air) {
                 if self.requested {
                     self.miss(tti, number, grant);
