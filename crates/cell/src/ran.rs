@@ -60,6 +60,7 @@ pub struct Ran {
     crew: Crew,
     agenda: Agenda,
     forwarding: Forwarding,
+    has_drx: bool,
     /// Whether UEs without data are released.
     releases: bool,
     rules: Rules,
@@ -72,6 +73,8 @@ pub struct Ran {
     returned: VecDeque<Returned>,
     /// UEs whose neighbours have been selected anew; otherwise empty.
     reselected: Vec<u32>,
+    /// Skipped TTIs with the last sounding signals before the current one; otherwise empty.
+    missed: Vec<Tti>,
 }
 
 /// A UE's figures so far.
@@ -194,6 +197,7 @@ impl Ran {
             crew: Crew::default(),
             agenda,
             forwarding: setup.handover.forwarding,
+            has_drx: setup.mac.drx.is_some(),
             releases: setup.rrc.is_some(),
             next: Tti(0),
             events: EventLog::new(),
@@ -201,6 +205,7 @@ impl Ran {
             returned: VecDeque::new(),
             forwards: Vec::with_capacity(64),
             reselected: Vec::new(),
+            missed: Vec::new(),
             schemes,
             rules,
             radio,
@@ -363,11 +368,18 @@ impl Ran {
 
     /// Accounts for skipped TTIs: averages decay, nothing was on air.
     fn wake(&mut self, tti: Tti, skipped: u64) {
-        let Ran { radio, regions, .. } = self;
+        let Ran { radio, regions, missed, .. } = self;
         radio.skip(tti, skipped);
         regions.iter_mut().for_each(|region| region.on_idle(skipped));
-        for missed in (tti.0 - skipped.min(self.rules.srs_period))..tti.0 {
-            let missed = Tti(missed);
+        missed.clear();
+        if self.has_drx {
+            regions.iter().for_each(|region| region.last_soundings(tti, skipped, missed));
+            missed.sort_unstable();
+            missed.dedup();
+        } else {
+            missed.extend((tti.0 - skipped.min(self.rules.srs_period)..tti.0).map(Tti));
+        }
+        for missed in missed.drain(..) {
             radio.begin(missed);
             radio.begin_uplink();
             for region in regions.iter_mut() {
@@ -376,8 +388,8 @@ impl Ran {
             }
             regions.iter_mut().for_each(|region| region.receive_soundings(radio, missed));
         }
-        for region in regions.iter_mut().filter(|region| region.table.has_drx) {
-            region.hold_skipped(radio, tti, skipped);
+        if self.has_drx {
+            regions.iter_mut().for_each(|region| region.hold_skipped(radio, tti, skipped));
         }
     }
 

@@ -409,6 +409,21 @@ impl Region {
         }
     }
 
+    /// Adds the skipped TTIs before this one in which UEs with DRX have sent their last sounding signals.
+    pub fn last_soundings(&self, tti: Tti, skipped: u64, into: &mut Vec<Tti>) {
+        let period = self.rules.srs_period;
+        for cell in &self.cells {
+            let sounding = (0..).zip(&cell.sounding).filter_map(|(offset, slot)| Some((offset, (*slot)?)));
+            for (offset, slot) in sounding {
+                let before = tti.0 - 1;
+                let Some(latest) = before.checked_sub((before + period - offset) % period) else { continue };
+                let occasions = (tti.0 - skipped..=latest).rev().step_by(period as usize).map(Tti);
+                let ue = cell.users[usize::from(slot)];
+                into.extend(occasions.into_iter().find(|occasion| self.table.is_active(ue, *occasion)));
+            }
+        }
+    }
+
     /// Puts the sounding signals and the UEs' transmissions on air.
     pub fn put_on_air(&self, radio: &mut Radio, tti: Tti) {
         //= exception soundings-apart

@@ -88,24 +88,25 @@ fn a_ue_without_data_sleeps() {
 #[test]
 fn a_ue_with_steady_data_stays_awake() {
     let steady = ("flow[0].traffic.rate", "6400bps");
-    let drx = [steady, ("mac.drx.cycle", "320ms")];
+    let from_start = ("warmup", "0s");
+    let drx = [steady, from_start, LONG];
     for access in [&LTE[..], &NR[..]] {
-        let (with, without) = (simulate(access, &drx), simulate(access, &[steady]));
+        let (with, without) = (simulate(access, &drx), simulate(access, &drx[..2]));
         assert_eq!(with.flows()[0].delay_ms, without.flows()[0].delay_ms);
         assert_eq!(with.ues()[0].awake, 1.0);
-        let bulk = [("flow[0].traffic", "bulk"), ("flow[0].start", "150ms"), ("duration", "10s")];
+        let bulk = [("flow[0].traffic", "bulk"), from_start, ("duration", "10s")];
         let (with, without) = (simulate(access, &[&bulk[..], &[LONG]].concat()), simulate(access, &bulk));
         assert_eq!(with.flows()[0].goodput_kbps, without.flows()[0].goodput_kbps);
     }
 }
 
-/// The scheduling request wakes the UE.
+/// The scheduling request wakes the UE. Its link adaptation follows from fewer soundings.
 #[test]
 fn an_uplink_packet_is_not_delayed_by_drx() {
     for access in [&LTE[..], &NR[..]] {
         let up = ("flow[0].direction", "up");
         let [with, without] = [&[up, LONG][..], &[up]].map(|more| simulate(access, more));
-        assert_eq!(mean_ms(&with), mean_ms(&without));
+        assert!((mean_ms(&with) - mean_ms(&without)).abs() < 1.0);
         assert!(with.ues()[0].awake < 0.3);
     }
 }
@@ -118,7 +119,7 @@ fn retransmissions_are_served() {
         ("ue[0].placement.radius", "900m"),
         ("flow[0].traffic.rate", "6410bps"),
         ("mac.olla", "none"),
-        ("radio.amc.target", "0.5"),
+        ("radio.amc", r#"{kind = "block-error-target", target = 0.5}"#),
     ];
     let short =
         [("mac.drx.inactivity", "0ms"), ("mac.drx.cycle", "40ms"), ("mac.drx.on_duration", "1ms"), LONG];
@@ -175,7 +176,7 @@ count = 40
 placement = {kind = "disc", radius = "700m"}
 mobility = {kind = "random-waypoint", min_speed = "60m/s", max_speed = "90m/s", pause = "0s"}
 [[flow]]
-traffic = {kind = "web", reading = {kind = "exponential", mean = 1.0}}
+traffic = {kind = "web", reading = "1s"}
 [[flow]]
 id = "up"
 direction = "up"

@@ -281,11 +281,7 @@ impl Downlink {
             }
         }
         if has_drx {
-            for view in &mut self.views {
-                if let Some(Report { index, rank, wideband, flat }) = held(receivers, ues, view.slot) {
-                    *view = UeView { report: index, rank, wideband, flat, ..*view };
-                }
-            }
+            replace_by_held(&mut self.views, |slot| held(receivers, ues, slot));
         }
         if self.scheduler.uses_delay() {
             self.note_delays(tti, users, ues);
@@ -512,7 +508,18 @@ impl User {
     }
 }
 
+/// Replaces the channel reports in the views by those that are held.
+#[inline(never)]
+fn replace_by_held(views: &mut [UeView], held: impl Fn(u16) -> Option<Report>) {
+    for view in views {
+        if let Some(Report { index, rank, wideband, flat }) = held(view.slot) {
+            *view = UeView { report: index, rank, wideband, flat, ..*view };
+        }
+    }
+}
+
 /// The UEs among some slots, one bit each, that are in their active time. `users` begins with the first slot.
+#[inline(never)]
 fn active(slots: u64, users: &[u32], air: Tti, ues: &UeTable) -> u64 {
     let (mut active, mut rest) = (slots, slots);
     while rest != 0 {

@@ -133,7 +133,7 @@ impl Drx {
 
     /// Whether the UE monitors the PDCCH in a TTI, as far as is known by now. Past TTIs are known as far back as a report
     /// of the channel.
-    #[inline]
+    #[inline(never)]
     pub fn is_active(&self, tti: Tti) -> bool {
         let tti = tti.0;
         self.inactivity[1].contains(&tti)
@@ -161,6 +161,7 @@ impl Drx {
     }
 
     /// An assignment or a grant of a new block reaches the UE.
+    #[inline(never)]
     pub fn on_new(&mut self, tti: Tti, direction: Direction) {
         self.count(tti);
         if direction == Direction::Up {
@@ -184,6 +185,7 @@ impl Drx {
 
     /// A block of a HARQ process may be retransmitted from this TTI on. The HARQ RTT timer has run until then.
     //= exception drx-rtt-timer-is-the-round-trip
+    #[inline(never)]
     pub fn await_retransmission(&mut self, tti: Tti, direction: Direction, process: u8) {
         let end = tti.0 + self.timers.retransmission[direction as usize];
         *self.window(direction, process) = tti.0..end;
@@ -191,6 +193,7 @@ impl Drx {
     }
 
     /// The retransmission of a block reaches the UE.
+    #[inline(never)]
     pub fn on_retransmission(&mut self, tti: Tti, direction: Direction, process: u8) {
         self.count(tti + 1);
         let window = self.window(direction, process);

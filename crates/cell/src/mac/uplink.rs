@@ -414,10 +414,12 @@ impl Uplink {
         self.views.clear();
         for (slot, buffer) in (0..).zip(&self.buffers) {
             let serviceable = self.busy[slot as usize] != self.all_busy && !self.repeated.contains(&slot);
-            let is_active = |slot: u16| !ues.has_drx || ues.is_active(users[slot as usize], received);
-            if *buffer > Bytes::ZERO && serviceable && is_active(slot) {
+            if *buffer > Bytes::ZERO && serviceable {
                 self.views.push(UplinkView { slot, buffer: *buffer, link: self.link(slot) });
             }
+        }
+        if ues.has_drx {
+            self.views.retain(|view| ues.is_active(users[view.slot as usize], received));
         }
         if self.views.is_empty() {
             return;
