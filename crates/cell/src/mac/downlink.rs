@@ -457,7 +457,6 @@ impl Downlink {
         let consequences = self.access.timing.slot(tti);
         for sent in &sending {
             let number = users[sent.slot as usize];
-            debug_assert!(ues.is_active(number, tti), "a block is sent in the active time of its UE");
             let ue = ues.get(number);
             let place = self.place(sent.slot, sent.process);
             let process = &mut self.processes[place];

@@ -163,10 +163,15 @@ impl Drx {
     /// An assignment or a grant of a new block reaches the UE.
     #[inline(never)]
     pub fn on_new(&mut self, tti: Tti, direction: Direction) {
+        debug_assert!(self.is_active(tti), "a UE that sleeps is not scheduled");
         self.count(tti);
         if direction == Direction::Up {
             self.requested = None;
         }
+        self.restart_inactivity(tti);
+    }
+
+    fn restart_inactivity(&mut self, tti: Tti) {
         let [before, last] = &mut self.inactivity;
         if tti.0 >= last.end {
             *before = std::mem::replace(last, tti.0..tti.0);
@@ -195,6 +200,7 @@ impl Drx {
     /// The retransmission of a block reaches the UE.
     #[inline(never)]
     pub fn on_retransmission(&mut self, tti: Tti, direction: Direction, process: u8) {
+        debug_assert!(self.is_active(tti), "a UE that sleeps is not scheduled");
         self.count(tti + 1);
         let window = self.window(direction, process);
         window.end = window.end.min(tti.0 + 1);
@@ -219,7 +225,7 @@ impl Drx {
         self.windows.fill(0..0);
         self.windows_end = 0;
         self.offset = (self.offsets.at(cell as u64) * self.timers.cycle as f64) as u64;
-        self.on_new(tti, Direction::Down);
+        self.restart_inactivity(tti);
     }
 
     /// Counts TTIs up to one as awake.

@@ -439,7 +439,7 @@ impl Uplink {
             let context = self.context(slot, Prbs(prbs));
             if let Some(drx) = ues.drx(users[slot as usize]) {
                 drx.on_new(received, Direction::Up);
-                self.await_retransmission(drx, received + to_air, process);
+                self.await_retransmission(drx, received, to_air, process);
             }
             self.grants.push(
                 received,
@@ -540,8 +540,8 @@ impl Uplink {
             let Sending { slot, block, context, process, .. } = *sending;
             let (mcs, command) = (block.mcs, Db(0.0));
             if let Some(drx) = ues.drx(users[slot as usize]) {
-                drx.on_retransmission(received, Direction::Up, process);
-                self.await_retransmission(drx, received + to_air, process);
+                drx.on_retransmission(received, Direction::Up, self.process_at(received, process));
+                self.await_retransmission(drx, received, to_air, process);
             }
             let grant = Grant { slot, first, prbs, mcs, command, context, process, to_air, again };
             self.grants.push(received, grant);
@@ -549,13 +549,16 @@ impl Uplink {
         self.due_sendings = failed;
     }
 
-    /// A UE awaits the retransmission of a block that is on air in this TTI: the UE does not know whether it is decoded.
-    fn await_retransmission(&self, drx: &mut Drx, air: Tti, process: u8) {
-        let timing = &self.access.timing;
+    /// A UE awaits the retransmission of the block for a grant: it does not know whether the block is decoded.
+    fn await_retransmission(&self, drx: &mut Drx, received: Tti, to_air: u64, process: u8) {
+        let (timing, air) = (&self.access.timing, received + to_air);
         let earliest = air + timing.slot(air).again + timing.decision_to_grant;
-        // The processes of a synchronous uplink follow one another in time.
-        let process = timing.round_trip.map_or(process, |round_trip| (air.0 % round_trip) as u8);
-        drx.await_retransmission(earliest, Direction::Up, process);
+        drx.await_retransmission(earliest, Direction::Up, self.process_at(received, process));
+    }
+
+    /// The HARQ process of a grant: those of a synchronous uplink follow one another in time.
+    fn process_at(&self, received: Tti, process: u8) -> u8 {
+        self.access.timing.round_trip.map_or(process, |round_trip| (received.0 % round_trip) as u8)
     }
 
     /// Handles the grants that reach the UEs in this TTI.
@@ -571,7 +574,6 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            debug_assert!(ues.is_active(number, tti), "a grant is sent in the active time of its UE");
             if ues.get(number).loses_control(tti, number, &mut air) {
                 if self.requested {
                     self.miss(tti, number, grant);
@@ -589,10 +591,7 @@ impl Uplink {
                 }
                 None => {
                     let size = self.access.block(Direction::Up, grant.mcs, prbs);
-                    let process = match self.access.timing.round_trip {
-                        Some(round_trip) => (tti.0 % round_trip) as u8,
-                        None => grant.process,
-                    };
+                    let process = self.process_at(tti, grant.process);
                     let power = Headroom { control, prbs, loss };
                     let filled = ues.transmit_up(number, &BlockGrant { tti, size, process, power });
                     let Some((content, elements)) = filled else {
