@@ -104,8 +104,6 @@ pub struct UeFigures {
     pub failures: u64,
     /// Number of handovers.
     pub handovers: u64,
-    /// Fraction of the TTIs in which it has monitored the PDCCH.
-    pub awake: f64,
 }
 
 impl UeFigures {
@@ -649,8 +647,12 @@ impl Ran {
             uplink_reach: Reach::of(&ue.uplink.blocks, uplink.reaches(ue.slot)),
             failures: ue.failures,
             handovers: ue.handovers,
-            awake: ue.awake(self.access.clock, self.next),
         }
+    }
+
+    /// Fraction of the time until now in which a UE has monitored the PDCCH.
+    pub fn awake(&self, ue: UeId, now: Time) -> f64 {
+        self.ue(ue.0).awake(self.access.clock, now)
     }
 
     /// The best case of link adaptation for a UE's link at its current position.

@@ -384,7 +384,7 @@ impl Region {
                 });
                 receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
             };
-            downlink.schedule(tti, number, users, Air { radio, receivers }, table, report, held);
+            downlink.schedule(tti, number, users, Air { radio, receivers }, table, (report, held));
             uplink.schedule(tti, users, table);
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
@@ -480,7 +480,7 @@ impl Region {
         }
     }
 
-    /// The UE in a slot of a cell, by its place in the region, and the time of measurement of its newest channel report.
+    /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
     fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
         let Cell { users, phases, .. } = &self.cells[cell];
         let Rules { cqi_period, cqi_delay, .. } = self.rules;

@@ -286,10 +286,11 @@ impl UeTable {
         &mut self.ues[number as usize]
     }
 
-    /// Whether a UE monitors the PDCCH in a TTI.
+    /// Whether a UE monitors the PDCCH in a TTI. One that has only reserved a slot may still be elsewhere.
     #[inline]
     pub fn is_active(&self, number: u32, tti: Tti) -> bool {
-        self.ues[number as usize].drx.as_ref().is_none_or(|drx| drx.is_active(tti))
+        let ue = self.ues.0[number as usize].as_ref();
+        ue.and_then(|ue| ue.drx.as_ref()).is_none_or(|drx| drx.is_active(tti))
     }
 
     /// DRX of a UE, if it has it.
@@ -904,16 +905,18 @@ impl Ue {
         self.bearers.has_several()
     }
 
-    /// Fraction of the TTIs before this one in which it has monitored the PDCCH.
-    pub fn awake(&self, clock: SlotClock, next: Tti) -> f64 {
-        let now = clock.start(next);
-        let Some(total) = Some(next.0).filter(|total| *total > 0) else { return 1.0 };
+    /// Fraction of the time until now in which it has monitored the PDCCH.
+    pub fn awake(&self, clock: SlotClock, now: Time) -> f64 {
+        if now == Time::ZERO {
+            return 1.0;
+        }
         let connection = self.connection.as_ref();
         match &self.drx {
             Some(drx) => {
                 let release = connection.and_then(|connection| connection.release(now));
                 let release = release.map(|release| clock.from(release.start)..clock.from(release.end));
-                drx.awake(next, release) as f64 / total as f64
+                let next = clock.from(now);
+                drx.awake(next, release) as f64 / next.0 as f64
             }
             None => {
                 let asleep = connection.map_or(Span::ZERO, |connection| connection.asleep(now));

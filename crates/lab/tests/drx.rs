@@ -163,7 +163,8 @@ fn a_released_ue_is_promoted() {
 const MOVING: &str = r#"
 duration = "8s"
 radio = {fading = "eva", position_period = "20ms"}
-handover.algorithm = "a3-rsrp"
+handover = {algorithm = "a3-rsrp", preparation = "30ms"}
+core.x2_delay = "5ms"
 mac.drx = {inactivity = "40ms", cycle = "160ms"}
 rrc = {inactivity = "400ms", promotion = "50ms", paging_cycle = "320ms"}
 [[site]]

@@ -254,8 +254,10 @@ impl Downlink {
         users: &[u32],
         Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
-        mut report: impl FnMut(&mut Receivers, u16) -> Report,
-        held: impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
+        (mut report, held): (
+            impl FnMut(&mut Receivers, u16) -> Report,
+            impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
+        ),
     ) {
         let Some(kind) = self.access.timing.slot(tti).downlink else { return };
         let free = self.retransmit(tti, radio, users, ues);
@@ -411,7 +413,7 @@ impl Downlink {
     }
 
     /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,
-    /// otherwise in the next TTI, as if the UE sleeps. A UE gets one retransmission per TTI.
+    /// otherwise, or while the UE sleeps, in the next TTI. A UE gets one retransmission per TTI.
     fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs, drx: Option<&mut Drx>) {
         let air = tti + self.access.timing.decision_to_air;
         if drx.as_ref().is_some_and(|drx| !drx.is_active(air)) {

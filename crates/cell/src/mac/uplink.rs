@@ -518,8 +518,8 @@ impl Uplink {
         for sending in &failed {
             let (first, prbs) = (sending.signal.first, sending.signal.prbs);
             let spent = sending.block.transmissions >= self.max_transmissions;
-            let sleeps = ues.has_drx && !ues.is_active(users[sending.slot as usize], received);
-            if !spent && !self.is_synchronous() && (sleeps || !free.contains(first, prbs)) {
+            let sleeps = || ues.has_drx && !ues.is_active(users[sending.slot as usize], received);
+            if !spent && !self.is_synchronous() && (!free.contains(first, prbs) || sleeps()) {
                 self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
                 continue;
             }
