@@ -203,3 +203,20 @@ fn results_with_sleep_do_not_depend_on_threads() {
         assert!(results(threads) == alone, "{threads} threads");
     }
 }
+
+/// A channel that has changed since the last report before a pause: more blocks fail than with a current report.
+#[test]
+fn the_first_block_after_a_pause_relies_on_an_old_report() {
+    let changing = [
+        ("radio.fading", r#"{kind = "epa", speed = "3km/h"}"#),
+        ("carrier.bandwidth", "1.4MHz"),
+        ("mac.olla", "none"),
+        ("ue[0].placement.radius", "1000m"),
+        ("flow[0].traffic", r#"{kind = "cbr", rate = "801bps", packet = "100B"}"#),
+        ("duration", "300s"),
+    ];
+    let late = ("mac.drx.cycle", "2560ms");
+    let bler = |more: &[(&str, &str)]| simulate(&[], &[&changing[..], more].concat()).ues()[0].bler.unwrap();
+    let (with, without) = (bler(&[late, LONG]), bler(&[]));
+    assert!(with > 2.0 * without, "{with} {without}");
+}

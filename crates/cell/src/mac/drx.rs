@@ -273,7 +273,8 @@ impl Drx {
             drx.skip(start, end);
         }
         drx.count(tti);
-        drx.awake
+        // The assignments of the last decisions reach the UE after this TTI.
+        drx.awake.min(tti.0)
     }
 }
 
