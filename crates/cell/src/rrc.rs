@@ -23,7 +23,7 @@ pub struct Params {
     #[param(default = Span::from_millis(260), range = Span::ZERO..=Span::from_secs(10))]
     #[param(
         unit = "time",
-        source = "Huang et al., MobiSys 2012, idle to connected; inactive to connected: 20 ms or less, ITU-R M.2410 §4.7.2"
+        source = "Huang et al., MobiSys 2012, from idle; from inactive 20 ms or less, ITU-R M.2410 §4.7.2"
     )]
     pub promotion: Span,
     /// Time between two paging occasions of a UE.

@@ -6,13 +6,14 @@ use airwnd_kernel::{Direction, Stream};
 use airwnd_units::{SlotClock, Span, Tti};
 use std::ops::Range;
 
-/// Discontinuous reception (DRX) of connected UEs: a UE monitors the PDCCH only in its active time, and sleeps otherwise.
+/// Discontinuous reception (DRX) of connected UEs: a UE monitors the PDCCH only in its active time, and sleeps
+/// otherwise.
 ///
-/// Every cycle begins with an on-duration. An assignment or a grant of a new block keeps the UE awake for the inactivity
-/// timer; then it follows the short cycle for a while, and the long one after that. It is also awake from a scheduling
-/// request to its grant, and while it awaits a HARQ retransmission. The eNB schedules a UE only in its active time; packets
-/// for a sleeping UE wait in the bearer. Uplink packets do not: their scheduling request wakes the UE. Outside the active
-/// time a UE sends neither CQI reports nor sounding signals, and the eNB uses the last ones.
+/// Every cycle begins with an on-duration. An assignment or a grant of a new block keeps the UE awake for the
+/// inactivity timer; then it follows the short cycle for a while, and the long one after that. It is also awake from a
+/// scheduling request to its grant, and while it awaits a HARQ retransmission. The eNB schedules a UE only in its
+/// active time; packets for a sleeping UE wait in the bearer. Uplink packets do not: their scheduling request wakes the
+/// UE. Outside the active time a UE sends neither CQI reports nor sounding signals, and the eNB uses the last ones.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.321 §5.7; TS 38.321 §5.7", check)]
 pub struct Params {
@@ -36,12 +37,13 @@ pub struct Params {
     /// drxShortCycleTimer: number of short cycles before the long ones.
     #[param(default = 4, range = 1..=16, unit = "cycles", source = "a choice: half a long cycle")]
     pub short_cycles: u64,
-    /// drx-RetransmissionTimer: time awake for a retransmission in the downlink, from the earliest TTI on that it can be in.
+    /// drx-RetransmissionTimer: time awake for a retransmission in the downlink, from the earliest TTI on that it can
+    /// be in.
     #[param(default = Span::from_millis(8), range = Span::ZERO..=Span::from_millis(320))]
     #[param(unit = "time", source = "TS 36.331 §6.3.2, MAC-MainConfig, psf8: a choice")]
     pub retransmission: Span,
-    /// drx-RetransmissionTimerUL: the same for the uplink. In LTE the time of a retransmission is fixed, so that it does
-    /// not apply.
+    /// drx-RetransmissionTimerUL: the same for the uplink. In LTE the time of a retransmission is fixed, so that it
+    /// does not apply.
     #[param(default = Span::from_millis(8), range = Span::ZERO..=Span::from_millis(320))]
     #[param(unit = "time", source = "as in the downlink")]
     pub uplink_retransmission: Span,
@@ -88,7 +90,7 @@ pub(crate) struct Drx {
     offsets: Stream,
     /// drxStartOffset.
     offset: u64,
-    /// The last two periods of the inactivity timer. The one before tells which cycle was in use when the last one began.
+    /// The last two periods of the inactivity timer: the first determines which cycle was in use when the second began.
     inactivity: [Range<u64>; 2],
     /// First TTI in which the eNB can answer a pending scheduling request.
     requested: Option<u64>,
@@ -131,8 +133,8 @@ impl Drx {
         drx
     }
 
-    /// Whether the UE monitors the PDCCH in a TTI, as far as is known by now. Past TTIs are known as far back as a report
-    /// of the channel.
+    /// Whether the UE monitors the PDCCH in a TTI, as far as is known by now. Past TTIs are known as far back as a
+    /// report of the channel.
     #[inline(never)]
     pub fn is_active(&self, tti: Tti) -> bool {
         let tti = tti.0;
