@@ -19,6 +19,7 @@ mod ran;
 mod reach;
 mod region;
 pub mod rlc;
+pub mod rrc;
 mod settings;
 mod ue;
 

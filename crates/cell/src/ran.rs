@@ -60,6 +60,9 @@ pub struct Ran {
     crew: Crew,
     agenda: Agenda,
     forwarding: Forwarding,
+    has_drx: bool,
+    /// Whether UEs without data are released.
+    releases: bool,
     rules: Rules,
     schemes: Schemes,
     next: Tti,
@@ -70,6 +73,8 @@ pub struct Ran {
     returned: VecDeque<Returned>,
     /// UEs whose neighbours have been selected anew; otherwise empty.
     reselected: Vec<u32>,
+    /// Skipped TTIs with the last sounding signals before the current one; otherwise empty.
+    missed: Vec<Tti>,
 }
 
 /// A UE's figures so far.
@@ -141,8 +146,10 @@ impl Ran {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
         let unbuildable = |(key, why)| Unbuildable(format!("carrier.{key}: {why}"));
         let access = Arc::new(setup.access().map_err(unbuildable)?);
-        let mut radio =
-            Radio::new(setup, &access, remembered(cqi_period, cqi_delay) + access.timing.most_unmeasured());
+        // With DRX the report before the newest one is held.
+        let held = if setup.mac.drx.is_some() { cqi_period } else { 0 };
+        let remembered = remembered(cqi_period, cqi_delay) + held + access.timing.most_unmeasured();
+        let mut radio = Radio::new(setup, &access, remembered);
         let mut agenda = Agenda::new(setup);
         for (ue, [x, y]) in agenda.start_positions() {
             radio.place(Time::ZERO, ue, Position { x, y, ..setup.ues[ue].position });
@@ -160,6 +167,7 @@ impl Ran {
             request_period: setup.mac.request_period.ttis(access.clock),
             cqi_period,
             cqi_delay,
+            remembered,
             srs_period: srs_period(setup, users.iter().map(Vec::len).max().unwrap_or(0))?.into(),
         };
         let cell = |(number, users)| cell(setup, &access, &schemes, &rules, number, users);
@@ -187,12 +195,15 @@ impl Ran {
             crew: Crew::default(),
             agenda,
             forwarding: setup.handover.forwarding,
+            has_drx: setup.mac.drx.is_some(),
+            releases: setup.rrc.is_some(),
             next: Tti(0),
             events: EventLog::new(),
             arrivals: Vec::with_capacity(256),
             returned: VecDeque::new(),
             forwards: Vec::with_capacity(64),
             reselected: Vec::new(),
+            missed: Vec::new(),
             schemes,
             rules,
             radio,
@@ -222,6 +233,9 @@ impl Ran {
     /// Enqueues a packet, with its size including the IP header, in a bearer of a UE: at the eNB or at the UE.
     pub fn send(&mut self, ue: UeId, bearer: BearerId, direction: Direction, packet: Sdu) {
         let region = &mut self.regions[usize::from(self.home[ue.0 as usize])];
+        if self.releases {
+            region.on_packet(packet.arrived, ue.0, direction);
+        }
         let id = LegId { ue: ue.0, bearer: bearer.0, direction };
         region.table.get(ue.0).leg(bearer.0, direction).rlc.enqueue(packet, &mut self.events);
         region.time_report(packet.arrived, id);
@@ -298,6 +312,9 @@ impl Ran {
     /// Collects, in the order of the regions, the SDUs that RLC has delivered, and handles failures of links.
     fn merge(&mut self, now: Time) {
         for region in &mut self.regions {
+            if self.releases {
+                region.note_arrivals(now);
+            }
             self.arrivals.append(&mut region.arrivals);
             self.events.append(&mut region.table.events);
         }
@@ -349,11 +366,18 @@ impl Ran {
 
     /// Accounts for skipped TTIs: averages decay, nothing was on air.
     fn wake(&mut self, tti: Tti, skipped: u64) {
-        let Ran { radio, regions, .. } = self;
+        let Ran { radio, regions, missed, .. } = self;
         radio.skip(tti, skipped);
         regions.iter_mut().for_each(|region| region.on_idle(skipped));
-        for missed in (tti.0 - skipped.min(self.rules.srs_period))..tti.0 {
-            let missed = Tti(missed);
+        missed.clear();
+        if self.has_drx {
+            regions.iter().for_each(|region| region.last_soundings(tti, skipped, missed));
+            missed.sort_unstable();
+            missed.dedup();
+        } else {
+            missed.extend((tti.0 - skipped.min(self.rules.srs_period)..tti.0).map(Tti));
+        }
+        for missed in missed.drain(..) {
             radio.begin(missed);
             radio.begin_uplink();
             for region in regions.iter_mut() {
@@ -361,6 +385,9 @@ impl Ran {
                 region.put_on_air(radio, missed);
             }
             regions.iter_mut().for_each(|region| region.receive_soundings(radio, missed));
+        }
+        if self.has_drx {
+            regions.iter_mut().for_each(|region| region.hold_skipped(radio, tti, skipped));
         }
     }
 
@@ -387,18 +414,21 @@ impl Ran {
         while let Some((now, task)) = self.agenda.next_task(now, &mut self.radio, &self.crew) {
             match task {
                 Task::GiveUp(ue) => {
-                    self.fail_link(now, ue);
+                    if !self.is_released(now, ue) {
+                        self.fail_link(now, ue);
+                    }
                 }
                 Task::Prepare { ue, target } => {
                     let slot = self.reserve(ue, target);
                     self.agenda.prepared(now, ue, target, slot);
                 }
                 Task::Command { ue, target, slot } => {
-                    self.leave(ue);
+                    self.leave(now, ue);
                     self.move_bearers(now, ue, target, slot);
                 }
                 Task::Join(ue) => {
-                    self.region(ue as u32).table.get(ue as u32).handovers += 1;
+                    let is_handover = !self.is_released(now, ue);
+                    self.region(ue as u32).table.get(ue as u32).handovers += u64::from(is_handover);
                     self.activate(now, ue);
                 }
                 Task::Withdraw(ue) => {
@@ -441,7 +471,7 @@ impl Ran {
             self.vacate(cell, slot);
         }
         self.region(number as u32).table.get(number as u32).failures += 1;
-        self.leave(number);
+        self.leave(now, number);
         for direction in Direction::BOTH {
             self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);
         }
@@ -479,6 +509,14 @@ impl Ran {
         }
     }
 
+    /// Whether a UE is released to RRC idle or inactive.
+    fn is_released(&self, now: Time, number: usize) -> bool {
+        self.ue(number as u32)
+            .connection
+            .as_ref()
+            .is_some_and(|connection| connection.released(now).is_some())
+    }
+
     /// Reserves a slot of a cell for a UE, if a slot and a sounding resource are free.
     fn reserve(&mut self, number: usize, cell: usize) -> Option<u16> {
         let bearer = self.ue(number as u32).qos();
@@ -491,8 +529,8 @@ impl Ran {
     }
 
     /// Detaches a UE from its cell; transmissions on air are lost.
-    fn leave(&mut self, number: usize) {
-        self.region(number as u32).detach(number as u32);
+    fn leave(&mut self, now: Time, number: usize) {
+        self.region(number as u32).detach(now, number as u32);
     }
 
     /// Switches a UE, which has left its cell, to one that has reserved a slot for it.
@@ -512,7 +550,7 @@ impl Ran {
     fn activate(&mut self, now: Time, number: usize) {
         let number = number as u32;
         let region = self.region(number);
-        region.attach(number);
+        region.attach(now, number);
         region.report_all(now, number);
     }
 
@@ -610,6 +648,11 @@ impl Ran {
             failures: ue.failures,
             handovers: ue.handovers,
         }
+    }
+
+    /// Fraction of the time until now in which a UE has monitored the PDCCH.
+    pub fn awake(&self, ue: UeId, now: Time) -> f64 {
+        self.ue(ue.0).awake(self.access.clock, now)
     }
 
     /// The best case of link adaptation for a UE's link at its current position.

@@ -49,7 +49,17 @@ pub(crate) struct Rules {
     pub request_period: u64,
     pub cqi_period: u64,
     pub cqi_delay: u64,
+    /// TTIs whose transmissions are remembered for channel reports.
+    pub remembered: u64,
     pub srs_period: u64,
+}
+
+impl Rules {
+    /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
+    /// can use it.
+    fn report_of(&self, measured: Tti) -> Tti {
+        measured + (self.cqi_delay - 1)
+    }
 }
 
 /// Cells that are neighbours by number, their UEs, and the receivers of both.
@@ -63,6 +73,8 @@ pub(crate) struct Region {
     access: Arc<Access>,
     /// UEs with a report from RLC to the MAC since the last TTI.
     fresh: Vec<u32>,
+    /// UEs that are being promoted to RRC connected.
+    promoting: Vec<u32>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
     decoded_down: Vec<(u32, Content)>,
     pub decoded_up: Vec<(u32, Content)>,
@@ -111,6 +123,7 @@ impl Region {
             rules: rules.clone(),
             access: access.clone(),
             fresh: Vec::with_capacity(ues),
+            promoting: Vec::with_capacity(if setup.rrc.is_some() { ues } else { 0 }),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
             arrivals: Vec::with_capacity(64),
@@ -134,6 +147,7 @@ impl Region {
     pub fn is_idle(&self) -> bool {
         self.table.is_idle()
             && self.fresh.is_empty()
+            && self.promoting.is_empty()
             && self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
             && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
@@ -151,6 +165,12 @@ impl Region {
 
     /// Starts a TTI: buffer reports, scheduling decisions, and what the UEs make of their grants.
     pub fn decide(&mut self, radio: &Radio, tti: Tti) {
+        if !self.promoting.is_empty() {
+            self.promote(tti);
+        }
+        if self.table.has_drx {
+            self.hold_reports(radio, tti);
+        }
         self.report_buffers(tti);
         // TPC commands in grants of this TTI do not apply to it yet.
         self.sound(radio, tti);
@@ -193,6 +213,15 @@ impl Region {
             self.follow(now, number);
         }
         *self.decoded(direction) = decoded;
+    }
+
+    /// Notes that packets have crossed the air: their UEs have data.
+    pub fn note_arrivals(&mut self, now: Time) {
+        for arrival in &self.arrivals {
+            if let Some(connection) = &mut self.table.get(arrival.ue.0).connection {
+                connection.on_packet(now);
+            }
+        }
     }
 
     /// Number of decoded blocks of both directions.
@@ -286,6 +315,10 @@ impl Region {
                     self.table.update_request(number, false);
                 } else {
                     let (cell, slot, unsent) = (ue.cell, ue.slot, ue.unsent.total());
+                    if let Some(drx) = ue.drx.as_mut().filter(|_| unsent > Bytes::ZERO) {
+                        let timing = &self.access.timing;
+                        drx.on_request(tti, tti + timing.report_to_decision + timing.decision_to_grant);
+                    }
                     self.cell_mut(cell).uplink.send_report(tti, slot, unsent);
                     self.table.await_grant(number, tti);
                 }
@@ -293,12 +326,16 @@ impl Region {
         }
         self.fresh = fresh;
         let period = self.rules.request_period;
-        let UeTable { ues, requesting, .. } = &self.table;
+        let UeTable { ues, requesting, .. } = &mut self.table;
         for number in requesting {
-            let Ue { cell, slot, .. } = ues[*number as usize];
+            let Ue { cell, slot, ref mut drx, .. } = ues[*number as usize];
             //= TS 36.213 Table 10.1.5-1
             if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
                 self.cells[cell - self.first].uplink.on_request(tti, slot);
+                if let Some(drx) = drx {
+                    let timing = &self.access.timing;
+                    drx.on_request(tti, tti + timing.slot(tti).request + timing.decision_to_grant);
+                }
             }
         }
     }
@@ -333,6 +370,11 @@ impl Region {
         for (number, cell) in (self.first..).zip(cells) {
             let Cell { users, phases, downlink, uplink, .. } = cell;
             patterns.fill(None);
+            let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
+                let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+                let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+                receivers.held(number, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
+            };
             let report = |receivers: &mut Receivers, slot: u16| {
                 let phase = phases[slot as usize];
                 let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
@@ -342,8 +384,8 @@ impl Region {
                 });
                 receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
             };
-            downlink.schedule(tti, number, users, Air { radio, receivers }, table, report);
-            uplink.schedule(tti);
+            downlink.schedule(tti, number, users, Air { radio, receivers }, table, (report, held));
+            uplink.schedule(tti, users, table);
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
     }
@@ -357,9 +399,27 @@ impl Region {
         for (number, cell) in (self.first..).zip(&self.cells) {
             if let Some(slot) = cell.sounding[offset] {
                 let ue = cell.users[slot as usize];
+                if self.table.has_drx && !self.table.is_active(ue, tti) {
+                    continue;
+                }
                 let commanded = self.table.ues[ue as usize].commanded;
                 let power = radio.uplink_power(ue as usize, prbs, &self.rules.power_control, commanded);
                 self.soundings.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
+            }
+        }
+    }
+
+    /// Adds the skipped TTIs before this one in which UEs with DRX have sent their last sounding signals.
+    pub fn last_soundings(&self, tti: Tti, skipped: u64, into: &mut Vec<Tti>) {
+        let period = self.rules.srs_period;
+        for cell in &self.cells {
+            let sounding = (0..).zip(&cell.sounding).filter_map(|(offset, slot)| Some((offset, (*slot)?)));
+            for (offset, slot) in sounding {
+                let before = tti.0 - 1;
+                let Some(latest) = before.checked_sub((before + period - offset) % period) else { continue };
+                let occasions = (tti.0 - skipped..=latest).rev().step_by(period as usize).map(Tti);
+                let ue = cell.users[usize::from(slot)];
+                into.extend(occasions.into_iter().find(|occasion| self.table.is_active(ue, *occasion)));
             }
         }
     }
@@ -382,6 +442,58 @@ impl Region {
             let slot = self.table.ues[signal.ue as usize].slot;
             self.cells[*number - self.first].uplink.on_sounding(tti, slot, sinr);
         }
+    }
+
+    /// Holds the last channel report of each UE that sends none any more because it has gone to sleep.
+    //= TS 36.321 §5.7: without cqi-Mask
+    fn hold_reports(&mut self, radio: &Radio, tti: Tti) {
+        let Rules { cqi_period: period, cqi_delay: delay, .. } = self.rules;
+        for cell in 0..self.cells.len() {
+            for slot in 0..self.cells[cell].users.len() {
+                let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
+                if newest + delay != tti || newest.0 < period {
+                    continue;
+                }
+                let before = Tti(newest.0 - period);
+                let [sends, sent] =
+                    [newest, before].map(|at| self.table.is_active(ue, self.rules.report_of(at)));
+                if sent && !sends {
+                    self.hold_report(radio, (cell, slot, ue), before);
+                }
+            }
+        }
+    }
+
+    /// Holds the last channel reports that sleeping UEs have sent in skipped TTIs.
+    pub fn hold_skipped(&mut self, radio: &Radio, tti: Tti, skipped: u64) {
+        let known = skipped.max(self.rules.remembered);
+        for cell in 0..self.cells.len() {
+            for slot in 0..self.cells[cell].users.len() {
+                let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
+                let oldest = tti.0.saturating_sub(known) + 1;
+                let mut measured = (oldest..=newest.0).rev().step_by(self.rules.cqi_period as usize).map(Tti);
+                let sent = measured.find(|at| self.table.is_active(ue, self.rules.report_of(*at)));
+                if let Some(sent) = sent.filter(|sent| *sent != newest) {
+                    self.hold_report(radio, (cell, slot, ue), sent);
+                }
+            }
+        }
+    }
+
+    /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
+    fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
+        let Cell { users, phases, .. } = &self.cells[cell];
+        let Rules { cqi_period, cqi_delay, .. } = self.rules;
+        let ue = Some(users[slot]).filter(|user| *user != FREE_SLOT)?;
+        Some((ue, measured_at(tti, phases[slot], cqi_period, cqi_delay)))
+    }
+
+    fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
+        let measured = self.access.timing.measurable(measured);
+        let (cell, slot, receivers) = (self.first + cell, slot as u16, &mut self.receivers);
+        let place = receivers.pattern(radio, cell, measured);
+        let report = receivers.report(radio, (cell, place), (slot, ue as usize), measured);
+        receivers.hold(cell, slot, report);
     }
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
@@ -469,11 +581,87 @@ impl Region {
         sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
     }
 
+    /// A packet arrives for a UE: a released one is promoted.
+    pub fn on_packet(&mut self, now: Time, number: u32, direction: Direction) {
+        let ue = self.table.get(number);
+        let Some(connection) = &mut ue.connection else { return };
+        let under_way = connection.promotion();
+        let Some(released) = under_way.map(|promotion| promotion.released).or(connection.released(now))
+        else {
+            return connection.on_packet(now);
+        };
+        if under_way.is_none() {
+            // Packets that are still inside are data, too.
+            if ue.bearers.iter().any(RadioBearer::has_packets) {
+                return connection.on_packet(now);
+            }
+            self.release_connection(number);
+        }
+        if let Some(connection) = &mut self.table.get(number).connection {
+            connection.promote(now, released, direction);
+        }
+    }
+
+    /// Releases a UE without data: its MAC begins anew when it is promoted.
+    fn release_connection(&mut self, number: u32) {
+        self.promoting.push(number);
+        let ue = self.table.get(number);
+        ue.joined = false;
+        let (attached, cell, slot, bearer) = (ue.attached, ue.cell, ue.slot, ue.qos());
+        self.table.reset_reports(number as usize);
+        if attached {
+            let Cell { downlink, uplink, .. } = self.cell_mut(cell);
+            downlink.release(slot);
+            downlink.admit(slot, bearer);
+            uplink.release(slot);
+            uplink.admit(slot);
+        }
+    }
+
+    /// Connects the UEs whose promotion has ended.
+    #[cold]
+    fn promote(&mut self, tti: Tti) {
+        let now = self.access.clock.start(tti);
+        let mut index = 0;
+        while let Some(&number) = self.promoting.get(index) {
+            let clock = self.access.clock;
+            let ue = self.table.get(number);
+            let connection = ue.connection.as_mut().expect("a UE with promotion has a connection");
+            let promotion = connection.promotion().expect("the UE is in the list while it is promoted");
+            if promotion.ends > now {
+                index += 1;
+                continue;
+            }
+            connection.connect();
+            if let Some(drx) = &mut ue.drx {
+                drx.skip(clock.from(promotion.released), clock.from(promotion.wakes));
+            }
+            self.promoting.remove(index);
+            if ue.attached {
+                self.join(number, tti);
+                self.report_all(now, number);
+            }
+        }
+    }
+
+    /// Lets the cell schedule an attached UE, unless it is being promoted.
+    fn join(&mut self, number: u32, tti: Tti) {
+        let ue = &mut self.table.ues[number as usize];
+        ue.joined = ue.connection.as_ref().is_none_or(|connection| connection.promotion().is_none());
+        if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
+            drx.join(tti, ue.cell);
+            self.receivers.drop_held(ue.cell, ue.slot);
+        }
+    }
+
     /// Detaches a UE from its cell; transmissions on air are lost.
-    pub fn detach(&mut self, number: u32) {
+    pub fn detach(&mut self, now: Time, number: u32) {
         let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
         let ue = &mut ues[number as usize];
-        ue.joined = false;
+        if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
+            drx.leave(self.access.clock.from(now));
+        }
+        (ue.attached, ue.joined) = (false, false);
         for leg in ue.bearers.legs_mut() {
             report_timers[leg.timers()].disarm(&mut leg.report_at);
         }
@@ -489,10 +677,11 @@ impl Region {
     }
 
     /// Attaches a UE to the cell that has reserved a slot for it.
-    pub fn attach(&mut self, number: u32) {
+    pub fn attach(&mut self, now: Time, number: u32) {
         let ue = &mut self.table.ues[number as usize];
-        ue.joined = true;
+        ue.attached = true;
         let (cell, slot) = (ue.cell, ue.slot);
+        self.join(number, self.access.clock.from(now));
         let resource = self.cell_mut(cell).sounding.iter_mut().find(|user| user.is_none());
         *resource.expect("each slot has a sounding resource") = Some(slot);
     }
@@ -502,12 +691,16 @@ impl Region {
         if ue.fresh {
             self.fresh.push(number);
         }
+        if ue.connection.as_ref().is_some_and(|connection| connection.promotion().is_some()) {
+            self.promoting.push(number);
+        }
         self.table.admit(number, ue);
     }
 
     /// Removes a UE that is attached to none of the cells.
     pub fn release(&mut self, number: u32) -> Box<Ue> {
         self.fresh.retain(|other| *other != number);
+        self.promoting.retain(|other| *other != number);
         self.receivers.leave(number as usize);
         self.table.release(number)
     }

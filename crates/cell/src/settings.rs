@@ -6,12 +6,13 @@ use crate::carrier::Carrier;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
-use crate::mac::{outer_loop, power_control, sched, uplink_sched};
+use crate::mac::{drx, outer_loop, power_control, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
 use crate::phy::{Position, amc, antenna, blockage, error_model, fading, propagation, shadowing};
 use crate::rlc::am;
+use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
@@ -227,6 +228,9 @@ pub struct Mac {
     /// Uplink power control.
     #[param(default = power_control::Params::default(), unit = "1", source = "TS 36.213 §5.1.1")]
     pub power_control: power_control::Params,
+    /// Discontinuous reception of connected UEs; `none`: UEs receive in every TTI.
+    #[param(default = None, unit = "1", source = "a choice: as in ns-3 LENA")]
+    pub drx: Option<drx::Params>,
 }
 
 impl Mac {
@@ -384,6 +388,8 @@ pub struct RanSetup {
     pub mac: Mac,
     /// Radio link control.
     pub rlc: Rlc,
+    /// Release of UEs without data; `None`: UEs stay connected.
+    pub rrc: Option<rrc::Params>,
     /// Handover.
     pub handover: handover::Settings,
     /// One-way delay between two cells.

@@ -4,6 +4,7 @@ use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::identity::UeId;
 use crate::mac::control_elements::{Elements, Headroom};
+use crate::mac::drx::Drx;
 use crate::mac::power_control;
 use crate::mac::prioritization::{Bucket, Channel, data_in, divide};
 use crate::mac::uplink_adaptation::UplinkAdaptation;
@@ -12,6 +13,7 @@ use crate::phy::control_error;
 use crate::qci::Qci;
 use crate::radio::Air;
 use crate::rlc::{self, BearerEvents, BufferStatus, DropCause, OneWay, Returned, Sdu};
+use crate::rrc::Connection;
 use crate::settings::{BearerSetup, BufferReports, Mac, RanSetup, Rlc, RlcMode};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
@@ -76,8 +78,14 @@ pub(crate) struct Ue {
     pub bearers: Bearers,
     /// Backlog of its RLC known to the UE's MAC.
     pub unsent: BufferStatus,
-    /// Whether its cell can schedule it.
+    /// Whether it is attached to its cell.
+    pub attached: bool,
+    /// Whether its cell can schedule it: it is attached, and not being promoted.
     pub joined: bool,
+    /// `None`: it receives in every TTI.
+    pub drx: Option<Box<Drx>>,
+    /// `None`: it stays connected.
+    pub connection: Option<Box<Connection>>,
     /// Whether it is in the list of UEs with a new RLC report since the last TTI.
     pub fresh: bool,
     /// Expiry of retxBSR-Timer.
@@ -198,6 +206,8 @@ impl IndexMut<usize> for Ues {
 pub(crate) struct UeTable {
     pub ues: Ues,
     clock: SlotClock,
+    /// Whether UEs have DRX.
+    pub has_drx: bool,
     /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     periodic_report: Option<u64>,
     /// UEs with a pending scheduling request.
@@ -228,6 +238,7 @@ impl UeTable {
             ues: Ues((0..setup.ues.len()).map(|_| None).collect()),
             clock,
             report_timers,
+            has_drx: setup.mac.drx.is_some(),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             requesting: Vec::with_capacity(ues),
@@ -273,6 +284,19 @@ impl UeTable {
     /// The UE with this number.
     pub fn get(&mut self, number: u32) -> &mut Ue {
         &mut self.ues[number as usize]
+    }
+
+    /// Whether a UE monitors the PDCCH in a TTI. One that has only reserved a slot may still be elsewhere.
+    #[inline]
+    pub fn is_active(&self, number: u32, tti: Tti) -> bool {
+        let ue = self.ues.0[number as usize].as_ref();
+        ue.and_then(|ue| ue.drx.as_ref()).is_none_or(|drx| drx.is_active(tti))
+    }
+
+    /// DRX of a UE, if it has it.
+    #[inline]
+    pub fn drx(&mut self, number: u32) -> Option<&mut Drx> {
+        if self.has_drx { self.get(number).drx.as_deref_mut() } else { None }
     }
 
     /// Head-of-line delay of a UE at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes,
@@ -786,6 +810,11 @@ impl RadioBearer {
         }
     }
 
+    /// Whether packets are queued, on air or not yet acknowledged.
+    pub fn has_packets(&self) -> bool {
+        [&self.downlink, &self.uplink].into_iter().any(|leg| leg.rlc.inside().next().is_some())
+    }
+
     /// Whether either direction has exceeded the maximum of retransmissions.
     fn has_failed(&self) -> bool {
         self.downlink.rlc.has_failed() || self.uplink.rlc.has_failed()
@@ -847,7 +876,16 @@ impl Ue {
             uplink: harq("uplink block errors"),
             bearers: Bearers { default, dedicated: bearers.collect() },
             unsent: BufferStatus::default(),
+            attached: true,
             joined: true,
+            drx: setup.mac.drx.as_ref().map(|params| {
+                let offsets = Stream::new(seed, "DRX offset").child(number as u64);
+                Box::new(Drx::new(params, access.clock, &access.timing, offsets, cell))
+            }),
+            connection: setup.rrc.as_ref().map(|params| {
+                let stream = Stream::new(seed, "paging occasion").child(number as u64);
+                Box::new(Connection::new(params, stream))
+            }),
             fresh: false,
             report_again_at: None,
             reporting: Reporting::new(&setup.mac, access.clock),
@@ -865,6 +903,26 @@ impl Ue {
     /// Whether it has more than the default bearer.
     pub fn has_several(&self) -> bool {
         self.bearers.has_several()
+    }
+
+    /// Fraction of the time until now in which it has monitored the PDCCH.
+    pub fn awake(&self, clock: SlotClock, now: Time) -> f64 {
+        if now == Time::ZERO {
+            return 1.0;
+        }
+        let connection = self.connection.as_ref();
+        match &self.drx {
+            Some(drx) => {
+                let release = connection.and_then(|connection| connection.release(now));
+                let release = release.map(|release| clock.from(release.start)..clock.from(release.end));
+                let next = clock.from(now);
+                drx.awake(next, release) as f64 / next.0 as f64
+            }
+            None => {
+                let asleep = connection.map_or(Span::ZERO, |connection| connection.asleep(now));
+                1.0 - asleep.as_secs() / now.as_secs()
+            }
+        }
     }
 
     /// Quality of service of its bearers together.

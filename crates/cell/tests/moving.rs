@@ -38,6 +38,7 @@ fn setup(position: Position) -> RanSetup {
         },
         mac: Default::default(),
         rlc: Default::default(),
+        rrc: None,
         handover: Default::default(),
         x2_delay: Span::ZERO,
         cells: vec![cell],

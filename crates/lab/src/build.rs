@@ -52,6 +52,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
         radio: scenario.radio.clone(),
         mac: scenario.mac.clone(),
         rlc: scenario.rlc.clone(),
+        rrc: scenario.rrc.clone(),
         handover: scenario.handover.clone(),
         x2_delay: scenario.core.x2_delay,
         cells: cells.collect(),

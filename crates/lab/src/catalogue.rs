@@ -12,7 +12,7 @@ use crate::{
     Core, DedicatedBearer, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic,
 };
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, access, handover, mac, mobility, phy, rlc};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, access, handover, mac, mobility, phy, rlc, rrc};
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Settings, Stack, cc};
@@ -64,8 +64,10 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Mac>("[mac]"),
         SectionInfo::of::<mac::outer_loop::Params>("[mac.olla]"),
         SectionInfo::of::<mac::power_control::Params>("[mac.power_control]"),
+        SectionInfo::of::<mac::drx::Params>("[mac.drx]"),
         SectionInfo::of::<Rlc>("[rlc]"),
         SectionInfo::of::<rlc::am::Params>("[rlc.am]"),
+        SectionInfo::of::<rrc::Params>("[rrc]"),
         SectionInfo::of::<handover::Settings>("[handover]"),
         SectionInfo::of::<handover::LinkFailure>("[handover.link_failure]"),
         SectionInfo::of::<LinkSettings>("[[link]]"),

@@ -7,7 +7,7 @@ use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
-use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility};
+use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
@@ -283,6 +283,9 @@ pub struct Scenario {
     /// Radio link control.
     #[param(default = Rlc::default(), unit = "1", source = "TS 36.322")]
     pub rlc: Rlc,
+    /// Release of UEs without data to RRC idle or inactive; `none`: UEs stay connected.
+    #[param(default = None, unit = "1", source = "a choice: as in ns-3 LENA")]
+    pub rrc: Option<rrc::Params>,
     /// Handover.
     #[param(default = handover::Settings::default(), unit = "1", source = "TS 36.300 §10.1.2")]
     pub handover: handover::Settings,

@@ -920,6 +920,30 @@ mac.scheduler"#,
 mac.scheduler"#,
         ":8: handover.link_failure.q_out: Qout 0dB exceeds Qin -3.9dB",
     ),
+    (
+        "mac.scheduler",
+        r#"mac.drx = {on_duration = "50ms"}
+mac.scheduler"#,
+        ":8: mac.drx.on_duration: an on-duration of 50ms exceeds the cycle of 40ms",
+    ),
+    (
+        "mac.scheduler",
+        r#"mac.drx = {cycle = "100ms"}
+mac.scheduler"#,
+        ":8: mac.drx.short_cycle: the long cycle of 100ms is not a multiple of the short cycle of 40ms",
+    ),
+    (
+        "mac.scheduler",
+        r#"mac.drx = {short_cycles = 17}
+mac.scheduler"#,
+        ":8: mac.drx.short_cycles: 17 is outside 1..16",
+    ),
+    (
+        "mac.scheduler",
+        r#"rrc = {paging_cycle = "0ms"}
+mac.scheduler"#,
+        ":8: rrc.paging_cycle: 0ns is outside 10ms..10240ms",
+    ),
 ];
 
 /// Incomplete scenarios, and the whole message.

@@ -26,6 +26,12 @@ traffic = {kind = "transfer", size = "20kB"}
 arrivals = {kind = "poisson", rate = 4}
 "#;
 
+/// UEs sleep after a few milliseconds, and are released after some more.
+const SLEEP: &str = r#"
+mac.drx = {inactivity = "5ms", cycle = "80ms"}
+rrc = {inactivity = "100ms", promotion = "20ms", paging_cycle = "50ms"}
+"#;
+
 const WIRE: &str = r#"
 duration = "1s"
 core = {server_rate = "0bps", server_delay = "0ms"}
@@ -66,8 +72,11 @@ proptest! {
 
     /// Without frames a live simulation in steps of any size is the simulation.
     #[test]
-    fn steps_do_not_change_the_simulated_flows(steps in proptest::collection::vec(1_u64..200_000_000, 1..40)) {
-        let scenario = scenario(CELL);
+    fn steps_do_not_change_the_simulated_flows(
+        steps in proptest::collection::vec(1_u64..200_000_000, 1..40),
+        sleeps in any::<bool>(),
+    ) {
+        let scenario = scenario(&if sleeps { format!("{SLEEP}{CELL}") } else { CELL.into() });
         let whole = run(&scenario, 3, records().series, &mut |_| true).unwrap();
         let mut live = Live::new(&scenario, 3, &records(), &[], None).unwrap();
         let end = live.begin() + scenario.duration();
@@ -88,8 +97,10 @@ proptest! {
     fn frames_are_delivered_dropped_or_inside(
         frames in proptest::collection::vec((0_u64..3_000_000, 20_u64..9000, any::<bool>(), 0_usize..2), 1..400),
         has_cells in any::<bool>(),
+        sleeps in any::<bool>(),
     ) {
-        let scenario = scenario(if has_cells { CELL } else { WIRE });
+        let sleep = if has_cells && sleeps { SLEEP } else { "" };
+        let scenario = scenario(&format!("{sleep}{}", if has_cells { CELL } else { WIRE }));
         let ues = [real(0), real(1)];
         let mut live = Live::new(&scenario, 1, &Records::default(), &ues, None).unwrap();
         let mut now = live.begin();
@@ -119,6 +130,39 @@ proptest! {
         // Checks that what was offered is delivered, dropped or inside.
         live.finish();
     }
+}
+
+/// In a cell that is idle between frames, each frame to the UE leaves in one of its on-durations, 10 of 320 ms; a frame
+/// from the UE does not wait.
+#[test]
+fn a_frame_waits_for_a_sleeping_ue() {
+    let text = "duration = \"1s\"\nradio.fading = \"none\"\nmac.drx.short_cycle = \"none\"\n[[site]]\n[[ue]]\n\
+                placement = {kind = \"ring\", radius = \"200m\"}\n";
+    let scenario = scenario(text);
+    let mut live = Live::new(&scenario, 1, &Records::default(), &[real(0)], None).unwrap();
+    let mut now = live.begin();
+    live.advance(now).unwrap();
+    let flow = open(&mut live, now, 0, Protocol::Udp);
+    let mut phases = Vec::new();
+    for number in 0..40 {
+        // The inactivity timer has expired by then.
+        let direction = if number % 4 == 3 { Direction::Up } else { Direction::Down };
+        live.send(now, Frame { number, flow, direction, size: Bytes(100), ecn: Codepoint::NotEct });
+        now += Span::from_millis(601);
+        live.advance(now).unwrap();
+        let exits: Vec<Exit> = live.exits().collect();
+        assert_eq!(exits.len(), 1, "frame {number}");
+        let taken = exits[0].at - exits[0].sent_at;
+        match direction {
+            Direction::Up => assert!(taken < Span::from_millis(40), "{taken}"),
+            Direction::Down => phases.push(exits[0].at.0 % 320_000_000),
+        }
+    }
+    phases.sort_unstable();
+    let wrapped = phases[0] + 320_000_000;
+    let widest =
+        phases.windows(2).map(|pair| pair[1] - pair[0]).chain([wrapped - phases[phases.len() - 1]]).max();
+    assert!(widest.unwrap() >= 309_000_000, "{phases:?}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
             am: am.unwrap_or_default(),
             ..Default::default()
         },
+        rrc: None,
         handover: Default::default(),
         x2_delay: Span::ZERO,
         cells: vec![CellSite {

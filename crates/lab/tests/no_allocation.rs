@@ -78,6 +78,12 @@ fn steady_state_allocates_nothing() {
         "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
          radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
     );
+    let sleeping = format!(
+        "mac.drx = {{inactivity = \"20ms\"}}\n{}[[flow]]\nid = \"up\"\ndirection = \"up\"\n\
+         traffic = {{kind = \"cbr\", rate = \"4kbps\", packet = \"100B\"}}\n",
+        fading
+            .replace("[[flow]]", "[[flow]]\ntraffic = {kind = \"cbr\", rate = \"2kbps\", packet = \"100B\"}")
+    );
     let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {gnb_antennas = 4, ue_antennas = 4}");
     let bearers = |toml: &str| {
         toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
@@ -94,6 +100,7 @@ fn steady_state_allocates_nothing() {
         ("20 users, oracle", cell(20, "oracle")),
         ("one user, fixed", cell(1, "fixed")),
         ("12 users whose channels fade", fading),
+        ("12 users that sleep", sleeping),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("6 users with two bearers", several),

@@ -14,6 +14,7 @@ mod closed_forms;
 mod common_random_numbers;
 mod determinism;
 mod disciplines;
+mod drx;
 mod exceptions;
 mod fading;
 mod flows;

@@ -90,8 +90,9 @@ impl Plan {
     }
 }
 
-/// Two cells 400 m apart; the UEs start between them and drive towards the second.
+/// Two cells 400 m apart; the UEs start between them and drive towards the second. With odd seeds they sleep.
 fn ran(seed: u64) -> RanSetup {
+    let sleep = seed % 2 == 1;
     let cell = |site: u32| CellSite {
         site,
         position: Position::new(400.0 * f64::from(site), 0.0, 30.0),
@@ -114,8 +115,13 @@ fn ran(seed: u64) -> RanSetup {
     RanSetup {
         carrier: Default::default(),
         radio: read("position_period = \"20ms\""),
-        mac: read("retx_bsr_timer = \"320ms\""),
+        mac: read(if sleep {
+            "retx_bsr_timer = \"320ms\"\ndrx = {cycle = \"80ms\", inactivity = \"10ms\"}"
+        } else {
+            "retx_bsr_timer = \"320ms\""
+        }),
         rlc: read("queue = {kind = \"drop-tail\", buffer = \"30kB\"}"),
+        rrc: sleep.then(|| read("inactivity = \"60ms\"\npromotion = \"20ms\"\npaging_cycle = \"40ms\"")),
         handover: read("algorithm = \"a3-rsrp\""),
         x2_delay: Span::from_millis(4),
         cells: (0..2).map(cell).collect(),

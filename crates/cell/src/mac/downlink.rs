@@ -1,5 +1,6 @@
 //! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
+use super::drx::Drx;
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
@@ -244,7 +245,8 @@ impl Downlink {
         self.scheduler.on_idle(ttis);
     }
 
-    /// Makes the scheduling decisions of a TTI. `report` returns the latest channel report of a UE.
+    /// Makes the scheduling decisions of a TTI. `report` returns the latest channel report of a UE, and `held` that of a UE
+    /// which has been asleep since.
     pub fn schedule(
         &mut self,
         tti: Tti,
@@ -252,16 +254,21 @@ impl Downlink {
         users: &[u32],
         Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
-        mut report: impl FnMut(&mut Receivers, u16) -> Report,
+        (mut report, held): (
+            impl FnMut(&mut Receivers, u16) -> Report,
+            impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
+        ),
     ) {
         let Some(kind) = self.access.timing.slot(tti).downlink else { return };
-        let free = self.retransmit(tti, radio);
+        let free = self.retransmit(tti, radio, users, ues);
         if free.is_empty() {
             return;
         }
+        let (has_drx, air) = (ues.has_drx, tti + self.access.timing.decision_to_air);
         self.views.clear();
         for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&self.ready) {
-            let mut rest = *bits;
+            let mut rest =
+                if has_drx { active(*bits, &users[usize::from(first)..], air, ues) } else { *bits };
             while rest != 0 {
                 let slot = first + rest.trailing_zeros() as u16;
                 rest &= rest - 1;
@@ -274,6 +281,9 @@ impl Downlink {
                 let queue = user.queue.total();
                 self.views.push(UeView { queue, head_of_line, report: index, slot, rank, wideband, flat });
             }
+        }
+        if has_drx {
+            replace_by_held(&mut self.views, |slot| held(receivers, ues, slot));
         }
         if self.scheduler.uses_delay() {
             self.note_delays(tti, users, ues);
@@ -297,6 +307,9 @@ impl Downlink {
             let size = self.access.block_in((rank, kind), mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free(self.access.timing.processes);
             let content = ues.transmit_down(users[slot as usize], tti, size, process);
+            if let Some(drx) = ues.drx(users[slot as usize]).filter(|_| content.is_some()) {
+                drx.on_new(air, Direction::Down);
+            }
             let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
             self.send_new(tti, slot, process, Process { block, rbgs });
             if ues.has_several(users[slot as usize]) {
@@ -342,14 +355,14 @@ impl Downlink {
     }
 
     /// Handles received feedback and schedules retransmissions; returns the free RBGs.
-    fn retransmit(&mut self, tti: Tti, radio: &Radio) -> Rbgs {
+    fn retransmit(&mut self, tti: Tti, radio: &Radio, users: &[u32], ues: &mut UeTable) -> Rbgs {
         let mut free = Rbgs::first(radio.rbgs());
         let mut answers = std::mem::take(&mut self.answers);
         self.feedback.take(tti, &mut answers);
         let postponed = self.postponed.len();
         for index in 0..postponed {
             let (slot, process) = self.postponed[index];
-            self.resend(tti, slot, process, &mut free);
+            self.resend(tti, slot, process, &mut free, ues.drx(users[slot as usize]));
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
@@ -361,10 +374,15 @@ impl Downlink {
                 Feedback::Nack(slot, process) => {
                     let held = self.processes[self.place(slot, process)].as_ref();
                     let used = held.expect("a process is kept until its feedback").block.transmissions;
+                    let mut drx = ues.drx(users[slot as usize]);
+                    if let Some(drx) = &mut drx {
+                        let air = tti + self.access.timing.decision_to_air;
+                        drx.await_retransmission(air, Direction::Down, process);
+                    }
                     if used >= self.max_transmissions {
                         self.free(slot, process);
                     } else {
-                        self.resend(tti, slot, process, &mut free);
+                        self.resend(tti, slot, process, &mut free, drx);
                     }
                 }
             }
@@ -395,8 +413,13 @@ impl Downlink {
     }
 
     /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,
-    /// otherwise in the next TTI. A UE gets one retransmission per TTI.
-    fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs) {
+    /// otherwise, or while the UE sleeps, in the next TTI. A UE gets one retransmission per TTI.
+    fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs, drx: Option<&mut Drx>) {
+        let air = tti + self.access.timing.decision_to_air;
+        if drx.as_ref().is_some_and(|drx| !drx.is_active(air)) {
+            self.postponed.push((slot, process));
+            return;
+        }
         let at = self.place(slot, process);
         let user = &mut self.users[slot as usize];
         let held = self.processes[at].as_mut();
@@ -410,7 +433,10 @@ impl Downlink {
         held.block.transmissions += 1;
         user.retransmitted = Some(tti);
         *free = free.without(rbgs);
-        self.air.push(tti + self.access.timing.decision_to_air, OnAir { slot, process, rbgs });
+        if let Some(drx) = drx {
+            drx.on_retransmission(air, Direction::Down, process);
+        }
+        self.air.push(air, OnAir { slot, process, rbgs });
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -481,6 +507,28 @@ impl User {
             (1..=processes).map(|step| (self.last + step) % processes).find(|p| self.busy >> p & 1 == 0);
         free.expect("only UEs with a free process are served")
     }
+}
+
+/// Replaces the channel reports in the views by those that are held.
+#[inline(never)]
+fn replace_by_held(views: &mut [UeView], held: impl Fn(u16) -> Option<Report>) {
+    for view in views {
+        if let Some(Report { index, rank, wideband, flat }) = held(view.slot) {
+            *view = UeView { report: index, rank, wideband, flat, ..*view };
+        }
+    }
+}
+
+/// The UEs among some slots, one bit each, that are in their active time. `users` begins with the first slot.
+#[inline(never)]
+fn active(slots: u64, users: &[u32], air: Tti, ues: &UeTable) -> u64 {
+    let (mut active, mut rest) = (slots, slots);
+    while rest != 0 {
+        let slot = rest.trailing_zeros();
+        rest &= rest - 1;
+        active &= !(u64::from(!ues.is_active(users[slot as usize], air)) << slot);
+    }
+    active
 }
 
 /// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from

@@ -2,6 +2,7 @@
 
 pub(crate) mod control_elements;
 pub(crate) mod downlink;
+pub mod drx;
 pub(crate) mod log;
 pub mod outer_loop;
 pub mod power_control;

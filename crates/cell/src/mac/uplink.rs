@@ -5,6 +5,7 @@
 //! sends a scheduling request (SR), and reports within its blocks.
 
 use super::control_elements::{Elements, Headroom};
+use super::drx::Drx;
 use super::power_control;
 use super::sched::settle;
 use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
@@ -354,7 +355,7 @@ impl Uplink {
     }
 
     /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
-    pub fn schedule(&mut self, tti: Tti) {
+    pub fn schedule(&mut self, tti: Tti, users: &[u32], ues: &mut UeTable) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
         for report in &reports {
@@ -366,11 +367,11 @@ impl Uplink {
             let mut free = FreePrbs::all(self.prbs);
             self.repeated.clear();
             if place == 0 {
-                self.repeat(tti, to_air, &mut free);
+                self.repeat(tti, to_air, &mut free, (users, ues));
             }
             self.served.clear();
             if self.backlogged > 0 {
-                self.share(tti, to_air, free);
+                self.share(tti, to_air, free, (users, ues));
             }
             self.scheduler.on_served(&self.served);
         }
@@ -408,13 +409,17 @@ impl Uplink {
     }
 
     /// Assigns the PRBs that retransmissions leave free.
-    fn share(&mut self, tti: Tti, to_air: u64, free: FreePrbs) {
+    fn share(&mut self, tti: Tti, to_air: u64, free: FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
+        let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
         for (slot, buffer) in (0..).zip(&self.buffers) {
             let serviceable = self.busy[slot as usize] != self.all_busy && !self.repeated.contains(&slot);
             if *buffer > Bytes::ZERO && serviceable {
                 self.views.push(UplinkView { slot, buffer: *buffer, link: self.link(slot) });
             }
+        }
+        if ues.has_drx {
+            self.views.retain(|view| ues.is_active(users[view.slot as usize], received));
         }
         if self.views.is_empty() {
             return;
@@ -432,8 +437,12 @@ impl Uplink {
             let command = self.command(tti, to_air, slot, Prbs(prbs));
             let process = self.occupy(slot);
             let context = self.context(slot, Prbs(prbs));
+            if let Some(drx) = ues.drx(users[slot as usize]) {
+                drx.on_new(received, Direction::Up);
+                self.await_retransmission(drx, received, to_air, process);
+            }
             self.grants.push(
-                tti + self.access.timing.decision_to_grant,
+                received,
                 Grant { slot, first, prbs, mcs, command, context, process, to_air, again: None },
             );
             self.served.push((slot, size));
@@ -502,13 +511,15 @@ impl Uplink {
         }
     }
 
-    fn repeat(&mut self, tti: Tti, to_air: u64, free: &mut FreePrbs) {
+    fn repeat(&mut self, tti: Tti, to_air: u64, free: &mut FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
+        let received = tti + self.access.timing.decision_to_grant;
         let mut failed = std::mem::take(&mut self.due_sendings);
         self.undecoded.take(tti, &mut failed);
         for sending in &failed {
             let (first, prbs) = (sending.signal.first, sending.signal.prbs);
             let spent = sending.block.transmissions >= self.max_transmissions;
-            if !spent && !self.is_synchronous() && !free.contains(first, prbs) {
+            let sleeps = || ues.has_drx && !ues.is_active(users[sending.slot as usize], received);
+            if !spent && !self.is_synchronous() && (!free.contains(first, prbs) || sleeps()) {
                 self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
                 continue;
             }
@@ -528,10 +539,26 @@ impl Uplink {
             let again = Some((sending.block, sending.elements));
             let Sending { slot, block, context, process, .. } = *sending;
             let (mcs, command) = (block.mcs, Db(0.0));
+            if let Some(drx) = ues.drx(users[slot as usize]) {
+                drx.on_retransmission(received, Direction::Up, self.process_at(received, process));
+                self.await_retransmission(drx, received, to_air, process);
+            }
             let grant = Grant { slot, first, prbs, mcs, command, context, process, to_air, again };
-            self.grants.push(tti + self.access.timing.decision_to_grant, grant);
+            self.grants.push(received, grant);
         }
         self.due_sendings = failed;
+    }
+
+    /// A UE awaits the retransmission of the block for a grant: it does not know whether the block is decoded.
+    fn await_retransmission(&self, drx: &mut Drx, received: Tti, to_air: u64, process: u8) {
+        let (timing, air) = (&self.access.timing, received + to_air);
+        let earliest = air + timing.slot(air).again + timing.decision_to_grant;
+        drx.await_retransmission(earliest, Direction::Up, self.process_at(received, process));
+    }
+
+    /// The HARQ process of a grant: those of a synchronous uplink follow one another in time.
+    fn process_at(&self, received: Tti, process: u8) -> u8 {
+        self.access.timing.round_trip.map_or(process, |round_trip| (received.0 % round_trip) as u8)
     }
 
     /// Handles the grants that reach the UEs in this TTI.
@@ -564,10 +591,7 @@ impl Uplink {
                 }
                 None => {
                     let size = self.access.block(Direction::Up, grant.mcs, prbs);
-                    let process = match self.access.timing.round_trip {
-                        Some(round_trip) => (tti.0 % round_trip) as u8,
-                        None => grant.process,
-                    };
+                    let process = self.process_at(tti, grant.process);
                     let power = Headroom { control, prbs, loss };
                     let filled = ues.transmit_up(number, &BlockGrant { tti, size, process, power });
                     let Some((content, elements)) = filled else {

@@ -465,6 +465,7 @@ mod tests {
             radio,
             mac: Default::default(),
             rlc: Default::default(),
+            rrc: None,
             handover: Default::default(),
             x2_delay: Span::ZERO,
             cells: vec![cell(0.0), cell(400.0 + other)],

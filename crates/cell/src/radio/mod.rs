@@ -419,6 +419,7 @@ mod tests {
             radio: RadioSettings { fading, neighbour_threshold: Some(threshold), ..Default::default() },
             mac: Default::default(),
             rlc: Default::default(),
+            rrc: None,
             handover: Default::default(),
             x2_delay: Span::ZERO,
             cells: (0..).zip(&sites).flat_map(sector).collect(),

@@ -223,6 +223,21 @@ impl Receivers {
         }
     }
 
+    /// Holds a report of the UE in a slot, which goes to sleep.
+    pub fn hold(&mut self, cell: usize, slot: u16, report: Report) {
+        self.reports_of(cell).hold(slot, report);
+    }
+
+    /// The held report of the UE in a slot, if there is one.
+    pub fn held(&self, cell: usize, (slot, ue): (u16, u32)) -> Option<Report> {
+        self.reports[cell - self.first].held(slot, ue)
+    }
+
+    /// Drops the held report of a slot.
+    pub fn drop_held(&mut self, cell: usize, slot: u16) {
+        self.reports_of(cell).drop_held(slot);
+    }
+
     /// A cell's reports, by the indices in the results of [`Receivers::report`].
     pub fn reports(&self, cell: usize) -> &[ChannelState] {
         self.reports[cell - self.first].states()

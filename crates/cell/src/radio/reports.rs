@@ -14,7 +14,7 @@ pub(crate) struct Reports {
     /// Transmissions of the other cells, `[place * cells + cell]`, own entry empty. Empty if places are TTIs.
     patterns: Vec<Rbgs>,
     cells: usize,
-    /// `[place * slots + slot]`
+    /// `[place * slots + slot]`; the row after the last place has the reports that are held.
     states: Vec<ChannelState>,
     measured: Vec<Measured>,
     slots: usize,
@@ -78,11 +78,17 @@ impl Reports {
     /// Reserves space for this many UEs; growing clears the cache.
     pub fn reserve(&mut self, slots: usize) {
         if slots > self.slots {
+            let (states, measured) =
+                (self.states.split_off(self.held_row()), self.measured.split_off(self.held_row()));
             self.slots = slots;
             self.states.clear();
-            self.states.resize(self.places * slots, ChannelState::new(Cqi::OUT_OF_RANGE, []));
+            self.states.resize(self.held_row(), ChannelState::new(Cqi::OUT_OF_RANGE, []));
+            self.states.extend(states);
+            self.states.resize(self.held_row() + slots, ChannelState::new(Cqi::OUT_OF_RANGE, []));
             self.measured.clear();
-            self.measured.resize(self.places * slots, EMPTY);
+            self.measured.resize(self.held_row(), EMPTY);
+            self.measured.extend(measured);
+            self.measured.resize(self.held_row() + slots, EMPTY);
             if self.patterns.is_empty() {
                 let report = (ChannelState::new(Cqi::OUT_OF_RANGE, []), Db(0.0));
                 self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
@@ -155,6 +161,29 @@ impl Reports {
         self.states[index] = state;
         self.measured[index] = Measured { ue, rank, wideband, flat, version, sinr };
         Report { index: index as u32, rank, wideband, flat }
+    }
+
+    fn held_row(&self) -> usize {
+        self.places * self.slots
+    }
+
+    /// Holds a report of a UE that goes to sleep.
+    pub fn hold(&mut self, slot: u16, report: Report) {
+        let (from, to) = (report.index as usize, self.held_row() + usize::from(slot));
+        (self.states[to], self.measured[to]) = (self.states[from], self.measured[from]);
+    }
+
+    /// The held report of a UE, if there is one.
+    pub fn held(&self, slot: u16, ue: u32) -> Option<Report> {
+        let index = self.held_row() + usize::from(slot);
+        let Measured { rank, wideband, flat, .. } = self.measured[index];
+        (self.measured[index].ue == ue).then_some(Report { index: index as u32, rank, wideband, flat })
+    }
+
+    /// Drops the held report of a slot.
+    pub fn drop_held(&mut self, slot: u16) {
+        let index = self.held_row() + usize::from(slot);
+        self.measured[index] = EMPTY;
     }
 
     /// All reports, by index.

@@ -263,6 +263,10 @@ pub struct UeRow {
     pub handovers: u64,
     /// Radio link failures, including RLC maximum retransmissions and failures during the warm-up.
     pub link_failures: u64,
+    /// Fraction of the time in which the UE monitored the PDCCH, 0 to 1, including the warm-up; 1 without `mac.drx` and
+    /// `rrc`.
+    #[column(range = 0.0..=1.0)]
+    pub awake: f64,
 }
 
 /// A row per cell; no rows without cells.

@@ -126,7 +126,7 @@ impl Simulation<'_> {
         let (ues, cells): (_, Vec<CellRow>) = match self.network.ran() {
             None => (Vec::new(), Vec::new()),
             Some(ran) => (
-                (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32))).collect(),
+                (0..ran.ues()).map(|ue| ue_row(ran, UeId(ue as u32), self.begin + duration)).collect(),
                 (0..)
                     .zip(ran.cell_figures())
                     .map(|(cell, of)| cell_row(cell, &of, ran.clock().count(duration)))
@@ -397,7 +397,7 @@ impl Flow {
     }
 }
 
-fn ue_row(network: &Ran, ue: UeId) -> UeRow {
+fn ue_row(network: &Ran, ue: UeId, end: Time) -> UeRow {
     let figures = network.ue_figures(ue);
     let budget = network.link_budget(ue).uplink;
     let blocks = figures.downlink;
@@ -423,6 +423,7 @@ fn ue_row(network: &Ran, ue: UeId) -> UeRow {
         uplink_reach: figures.uplink_reach,
         handovers: figures.handovers,
         link_failures: figures.failures,
+        awake: network.awake(ue, end),
     }
 }
 
