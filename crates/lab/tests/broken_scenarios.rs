@@ -764,7 +764,7 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", mimo = {gnb_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
+        "radio.access = {kind = \"nr\", mimo = {cell_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
         ":6: radio.access.mimo.max_rank: 3 layers need as many antennas at both ends; a cell has 4, a UE 2",
     ),
     (

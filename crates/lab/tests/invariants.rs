@@ -34,7 +34,7 @@ impl Case {
             let value = self.toml.split_once(key).and_then(|(_, rest)| rest.get(..1)?.parse::<f64>().ok());
             value.unwrap_or(1.0)
         };
-        antennas("gnb_antennas = ").min(antennas("ue_antennas = "))
+        antennas("cell_antennas = ").min(antennas("ue_antennas = "))
     }
 }
 
@@ -64,7 +64,7 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
     let mimo = prop::option::of((1u8..5, 1u8..5, select(vec!["low", "medium", "high"])));
     let nr = (words, numbers, symbols, mimo).prop_map(|(words, numbers, (down, up), mimo)| {
         let mimo = mimo.map_or("\"none\"".to_string(), |(gnb, ue, correlation)| {
-            format!("{{gnb_antennas = {gnb}, ue_antennas = {ue}, correlation = \"{correlation}\"}}")
+            format!("{{cell_antennas = {gnb}, ue_antennas = {ue}, correlation = \"{correlation}\"}}")
         });
         let (pattern, bandwidth, table, redundancy) = words;
         let (numerology, control, delay, processing, preparation, processes, loss) = numbers;

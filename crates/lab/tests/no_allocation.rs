@@ -78,7 +78,7 @@ fn steady_state_allocates_nothing() {
         "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
          radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
     );
-    let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {gnb_antennas = 4, ue_antennas = 4}");
+    let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {cell_antennas = 4, ue_antennas = 4}");
     let bearers = |toml: &str| {
         toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
             + "\n[[flow]]\nid = \"second\"\nbearer = \"um\"\n[[flow]]\nid = \"up\"\nbearer = \"um\"\ndirection = \"up\"\n"

@@ -500,7 +500,7 @@ fn layers_multiply_the_peak_rate() {
     let cases = [
         ("\"none\"", 288.0 * 1025.0),
         ("{}", 568.0 * 1039.0),
-        ("{gnb_antennas = 4, ue_antennas = 4}", 1128.0 * 1046.0),
+        ("{cell_antennas = 4, ue_antennas = 4}", 1128.0 * 1046.0),
     ];
     for (mimo, bits) in cases {
         let outcome = near(mimo, 20);
@@ -521,8 +521,8 @@ fn layers_multiply_the_peak_rate() {
 #[test]
 fn the_rank_follows_the_channel() {
     let goodput = |mimo: &str, distance| near(mimo, distance).totals().goodput_kbps / 1e3;
-    let square = "{gnb_antennas = 4, ue_antennas = 4}";
-    let high = "{gnb_antennas = 4, ue_antennas = 4, correlation = \"high\"}";
+    let square = "{cell_antennas = 4, ue_antennas = 4}";
+    let high = "{cell_antennas = 4, ue_antennas = 4, correlation = \"high\"}";
     let [one, four, correlated] =
         ["\"none\"", square, high].map(|mimo| [20, 2000, 20_000].map(|at| goodput(mimo, at)));
     println!("Mbit/s at 20 m, 2 km and 20 km: {one:.1?} {four:.1?} {correlated:.1?}");
