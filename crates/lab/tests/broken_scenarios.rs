@@ -769,6 +769,16 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
+        "radio.access = {kind = \"lte\", mimo = {cell_antennas = 3, ue_antennas = 4}}\ncarrier.bandwidth",
+        ":6: radio.access.mimo: an LTE cell has 1, 2 or 4 antennas, not 3",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"lte\", mcs_table = \"1024qam\"}\ncarrier.bandwidth",
+        ":6: radio.access.mcs_table: unknown word `1024qam`; allowed: `64qam`, `256qam`",
+    ),
+    (
+        "carrier.bandwidth",
         "radio.access = {kind = \"nr\", overhead = 7}\ncarrier.bandwidth",
         ":6: radio.access.overhead: an overhead is 0, 6, 12 or 18, not 7",
     ),

@@ -80,3 +80,69 @@ fn the_rank_follows_the_channel() {
     assert!(correlated[0] < 0.8 * four[0], "{correlated:?} {four:?}");
     assert!(correlated[3] > 1.2 * four[3], "{correlated:?} {four:?}");
 }
+
+/// Goodput of ten downloads in a cell of 20 MHz with the defaults of all else, in Mbit/s.
+fn crowd(access: &str) -> f64 {
+    let outcome = simulate(&format!(
+        r#"
+        duration = "3s"
+        warmup = "1s"
+        carrier.bandwidth = "20MHz"
+        radio.access = {{kind = "lte", {access}}}
+        [[site]]
+        [[ue]]
+        count = 10
+        placement = {{kind = "disc", radius = "400m"}}
+        [[flow]]
+        "#
+    ));
+    outcome.totals().goodput_kbps / 1e3
+}
+
+#[test]
+fn a_cell_of_ten_ues_gains_by_layers_and_loses_by_correlation() {
+    let cases = [
+        "mimo = \"none\"",
+        "mimo = {}",
+        "mimo = {correlation = \"medium\"}",
+        SQUARE,
+        "mcs_table = \"256qam\", mimo = {}",
+        "mcs_table = \"256qam\", mimo = {cell_antennas = 4, ue_antennas = 4}",
+    ];
+    let [one, two, medium, four, two_256, four_256] = cases.map(crowd);
+    println!(
+        "Mbit/s: {one:.1}, {two:.1}, medium {medium:.1}, {four:.1}, 256QAM {two_256:.1} and {four_256:.1}"
+    );
+    assert!(one < medium && medium < two && two < four);
+    assert!((1.3..2.0).contains(&(two / one)) && (1.3..2.0).contains(&(four / two)));
+    assert!(two_256 > two && four_256 > four);
+}
+
+/// With both error models a UE between near and far loses as many first transmissions as the outer loop permits, and both
+/// adapt to nearly the same rate.
+#[test]
+fn both_error_models_decode_256qam_on_two_layers() {
+    let [theory, curves] = ["mutual-information", "block-error-curves"].map(|errors| {
+        let outcome = simulate(&format!(
+            r#"
+            duration = "3s"
+            warmup = "1s"
+            [radio]
+            access = {{kind = "lte", mcs_table = "256qam", mimo = {{}}}}
+            error_model = "{errors}"
+            shadowing = "none"
+            [[site]]
+            [[ue]]
+            count = 2
+            placement = {{kind = "ring", radius = "350m"}}
+            [[flow]]
+            "#
+        ));
+        for ue in outcome.ues() {
+            println!("{errors}: MCS {:?}, BLER {:?}, {:?} dB", ue.mcs, ue.bler, ue.sinr_db);
+            assert!(ue.mcs.unwrap() > 15.0 && (0.03..0.13).contains(&ue.bler.unwrap()));
+        }
+        outcome.totals().goodput_kbps
+    });
+    assert!((theory / curves - 1.0).abs() < 0.1, "{theory} {curves}");
+}

@@ -17,6 +17,7 @@ use std::sync::Arc;
 /// With `mimo`, blocks of two to four layers have two codewords: on one layer each, on one and two, or on two each. Both
 /// have the same MCS, and they are sent and acknowledged as one block with the sum of their sizes.
 //= exception codewords-as-one-block
+//= exception transmission-modes
 #[derive(Clone, Debug, PartialEq, CatalogParams)]
 #[params(source = "TS 36.211 to TS 36.213; ns-3 LENA", check)]
 pub struct Params {

@@ -292,7 +292,6 @@ impl Downlink {
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
             let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
-            //= exception single-antenna
             //= exception no-mac-headers
             let size = self.access.block_in((rank, kind), mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free(self.access.timing.processes);
