@@ -5,7 +5,7 @@ use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::mimo;
 use crate::phy::tables::{McsTable, rbg_size, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
-use airwnd_catalog::Params as CatalogParams;
+use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::SlotClock;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// have the same MCS, and they are sent and acknowledged as one block with the sum of their sizes.
 //= exception codewords-as-one-block
 //= exception transmission-modes
-#[derive(Clone, Debug, PartialEq, CatalogParams)]
+#[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.211 to TS 36.213; ns-3 LENA", check)]
 pub struct Params {
     /// MCS and CQI table of the downlink; the uplink is always up to 64QAM.

@@ -128,8 +128,8 @@ impl Downlink {
             answers: Vec::with_capacity(16),
             sending: Vec::with_capacity(16),
             views: Vec::new(),
-            grants: Grants::default(),
-            served: Vec::with_capacity(16),
+            grants: Grants::on(access.rbgs),
+            served: Vec::with_capacity(access.rbgs.into()),
             decoded: Vec::with_capacity(16),
         }
     }
