@@ -51,7 +51,8 @@ pub struct Params {
     #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
     pub ue_antennas: u8,
     /// Most layers of a block; `none`: the lower number of antennas.
-    #[param(default = None, range = 1..=4, unit = "layers", source = "TS 36.306 Table 4.1-1; TS 38.331 §6.3.2, maxMIMO-Layers")]
+    #[param(default = None, range = 1..=4, unit = "layers")]
+    #[param(source = "TS 36.306 Table 4.1-1; TS 38.331 §6.3.2, maxMIMO-Layers")]
     pub max_rank: Option<u8>,
     /// Correlation of neighbouring antennas.
     #[param(default = Correlation::Low, unit = "word", source = "TS 36.101 Table B.2.3.2-1")]

@@ -129,17 +129,13 @@ impl McsTable {
     //= TS 36.211 Table 6.3.3.2-1
     pub fn block(self, mcs: Mcs, prbs: Prbs, layers: u8) -> Bytes {
         let index = self.row(mcs).1;
-        let (one, two) = match layers {
-            1 => (1, 0),
-            2 => (2, 0),
-            3 => (1, 1),
-            4 => (0, 2),
+        let bits = match layers {
+            1 => one_layer_bits(index, prbs),
+            2 => 2 * one_layer_bits(index, prbs),
+            3 => one_layer_bits(index, prbs) + two_layer_bits(index, prbs),
+            4 => 2 * two_layer_bits(index, prbs),
             _ => panic!("{layers} layers: a block has one to four"),
         };
-        let mut bits = one * one_layer_bits(index, prbs);
-        if two > 0 {
-            bits += two * two_layer_bits(index, prbs);
-        }
         Bytes(u64::from(bits / 8))
     }
 
@@ -318,8 +314,8 @@ mod tests {
         }
     }
 
-    /// Sizes of TS 36.306 Table 4.1-1: the most bits of a TTI of categories 2, 4 and 5, and of a block with 256QAM of
-    /// categories 11 and 12.
+    /// TS 36.306 Table 4.1-1: most bits of a codeword of categories 3 and 4, of a TTI of 4 and of 5; of a codeword with
+    /// 256QAM of categories 11 and 12 on one layer and on two.
     #[test]
     fn peak_rates_are_those_of_the_ue_categories() {
         let bits = |table: McsTable, layers| {
