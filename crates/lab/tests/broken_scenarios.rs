@@ -774,6 +774,11 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
+        "radio.propagation = {kind = \"tr38901\", scenario = \"inh-open\", indoor = 0.5}\ncarrier.bandwidth",
+        ":6: radio.propagation.indoor: an office has its cells in the same building: only 0",
+    ),
+    (
+        "carrier.bandwidth",
         "radio.access = {kind = \"lte\", mcs_table = \"1024qam\"}\ncarrier.bandwidth",
         ":6: radio.access.mcs_table: unknown word `1024qam`; allowed: `64qam`, `256qam`",
     ),

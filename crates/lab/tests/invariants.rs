@@ -100,7 +100,7 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
 fn radio() -> impl Strategy<Value = String> {
     let words = (
         carrier(),
-        select(vec!["friis", "hybrid-buildings", "log-distance"]),
+        select(vec!["friis", "hybrid-buildings", "log-distance", "tr38901"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "block-error-curves", "none"]),
         select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf", "cqa"]),
