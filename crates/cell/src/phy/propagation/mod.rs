@@ -33,33 +33,33 @@ pub trait Propagation: Send + Sync {
 /// Random draws of a UE and of its link to a site, for models with chance. They do not change as the UE moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Draws {
-    /// By UE and by link; `None`: the median of each.
-    streams: Option<[Stream; 2]>,
+    /// The stream of all draws, UE and site; `None`: the median of each draw.
+    source: Option<(Stream, u64, u64)>,
 }
 
 impl Draws {
     /// The median of each draw.
-    pub const MEDIAN: Draws = Draws { streams: None };
+    pub const MEDIAN: Draws = Draws { source: None };
 
     /// The draws of a UE and its link to a site, all from `stream`.
     pub fn new(stream: Stream, ue: usize, site: u32) -> Draws {
-        let of_ue = stream.child(ue as u64);
-        Draws { streams: Some([of_ue, of_ue.child(site.into())]) }
+        Draws { source: Some((stream, ue as u64, site.into())) }
     }
 
     /// A number of the UE, uniform on [0, 1).
     pub fn of_ue(&self, number: u64) -> f64 {
-        self.streams.map_or(0.5, |[ue, _]| ue.at(number))
+        self.source.map_or(0.5, |(stream, ue, _)| stream.child(ue).at(number))
     }
 
     /// A standard normal number of the UE, from the draws `number` and the next one.
     pub fn normal_of_ue(&self, number: u64) -> f64 {
-        self.streams.map_or(0.0, |[ue, _]| standard_normal(ue.at(number), ue.at(number + 1)))
+        let normal = |draws: Stream| standard_normal(draws.at(number), draws.at(number + 1));
+        self.source.map_or(0.0, |(stream, ue, _)| normal(stream.child(ue)))
     }
 
     /// A number of the link, uniform on [0, 1).
     pub fn of_link(&self, number: u64) -> f64 {
-        self.streams.map_or(0.5, |[_, link]| link.at(number))
+        self.source.map_or(0.5, |(stream, ue, site)| stream.child(ue).child(site).at(number))
     }
 }
 
