@@ -1,6 +1,7 @@
 //! Invariants of the results of every run.
 
 use airwnd_cell::access::Spec;
+use airwnd_cell::phy::tables::McsTable;
 use airwnd_kernel::Direction;
 use airwnd_lab::columns::{Cell, ColumnInfo, Row, columns};
 use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
@@ -118,12 +119,14 @@ fn totals(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     holds(totals.goodput_kbps <= totals.throughput_kbps, || say("goodput above throughput"))?;
     let sum: f64 = outcome.groups().iter().map(|group| group.goodput_kbps).sum();
     holds((sum - totals.goodput_kbps).abs() <= ROUNDING * sum, || say("not the sum of the groups"))?;
-    // LTE's MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1). NR's MCS 27 of 256QAM carries 7.4063 bits
-    // on each of at most 156 resource elements (TS 38.214 §5.1.3.2), up to the steps of block sizes.
-    let most = match &scenario.radio.access {
-        Spec::Lte(_) => 4.19,
-        Spec::Nr(nr) => 6.5 * f64::from(nr.mimo.as_ref().map_or(1, |mimo| mimo.most_layers())),
+    // LTE's I_TBS 26 and 33 carry at most 55056 bits on 73 PRBs and 59256 on 59 (TS 36.213 Table 7.1.7.2.1-1; on two layers
+    // 110136 and 119816). NR's MCS 27 of 256QAM carries 7.4063 bits on each of at most 156 resource elements (TS 38.214
+    // §5.1.3.2), up to the steps of block sizes.
+    let (most, mimo) = match &scenario.radio.access {
+        Spec::Lte(lte) => (if lte.mcs_table == McsTable::Qam64 { 4.2 } else { 5.65 }, &lte.mimo),
+        Spec::Nr(nr) => (6.5, &nr.mimo),
     };
+    let most = most * f64::from(mimo.as_ref().map_or(1, |mimo| mimo.most_layers()));
     for cell in outcome.cells() {
         holds(cell.spectral_efficiency.is_none_or(|bits| bits <= most), || format!("{cell:?}"))?;
     }

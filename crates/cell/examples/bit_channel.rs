@@ -12,7 +12,7 @@ fn main() {
     println!("use super::POINTS;");
     println!();
     println!("/// Per modulation, the mutual information of a coded bit at the grid's SINR.");
-    println!("pub static INFORMATION: [[f64; POINTS]; 3] = {information:?};");
+    println!("pub static INFORMATION: [[f64; POINTS]; 4] = {information:?};");
     println!();
     println!("/// The dispersion of a coded bit of QPSK, that is of a binary channel.");
     println!("pub static BINARY_DISPERSION: [f64; POINTS] = {dispersion:?};");

@@ -432,7 +432,7 @@ impl RanSetup {
 
     /// The rule for width and MCS of uplink grants.
     pub(crate) fn uplink_schemes(&self, access: &Arc<Access>) -> Schemes {
-        Schemes::new(self.mac.uplink_adaptation, &self.radio.receiver(), access)
+        Schemes::new(self.mac.uplink_adaptation, &self.radio.receiver(), &access.in_uplink())
     }
 }
 

@@ -6,7 +6,7 @@ use airwnd_cell::phy::antenna::{Antenna, Bearing, parabolic};
 use airwnd_cell::phy::error_model::mutual_information::{self, CodeBlocks, MutualInformation};
 use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};
 use airwnd_cell::phy::link_budget::{PRB_BANDWIDTH, noise_per_prb, power_per_prb, rsrp, sinr};
-use airwnd_cell::phy::propagation::{self, LinkGeometry, Propagation, friis, hybrid_buildings};
+use airwnd_cell::phy::propagation::{self, Draws, LinkGeometry, Propagation, friis, hybrid_buildings};
 use airwnd_cell::phy::tables::{self, mcs_of, transport_block};
 use airwnd_cell::phy::{Cqi, Mcs, Position, Prbs, Sinr};
 use airwnd_kernel::Direction;
@@ -91,8 +91,8 @@ fn received_power_and_sinr_of_one_ue() {
             _ => town(1001.0),
         };
         let (a, b) = (Position::new(0.0, 0.0, 30.0), Position::new(row.distance, 0.0, 1.5));
-        let received =
-            power_per_prb(row.power, Prbs(50)) - model.path_loss(&LinkGeometry { a, b, frequency: CARRIER });
+        let received = power_per_prb(row.power, Prbs(50))
+            - model.path_loss(&LinkGeometry { a, b, frequency: CARRIER, draws: Draws::MEDIAN });
         let ratio = sinr(received, noise_per_prb(Db(9.0), PRB_BANDWIDTH), []);
         assert!((rsrp(received).0 - row.rsrp).abs() < 0.001, "{} {} m", row.loss, row.distance);
         assert!((ratio.0 - row.sinr.0).abs() < 0.001, "{} {} m", row.loss, row.distance);
@@ -107,7 +107,12 @@ fn received_power_at_a_site_with_three_sectors() {
         let user = Position::new(number(row[1]), number(row[2]), 1.5);
         let boresight = Degrees(120.0 * (number(row[3]) - 1.0));
         let gain = antenna.gain(Bearing::towards(user, site, boresight));
-        let loss = town(number(row[0])).path_loss(&LinkGeometry { a: site, b: user, frequency: CARRIER });
+        let loss = town(number(row[0])).path_loss(&LinkGeometry {
+            a: site,
+            b: user,
+            frequency: CARRIER,
+            draws: Draws::MEDIAN,
+        });
         let received = rsrp(power_per_prb(Dbm(43.0), Prbs(50)) + gain - loss);
         assert!((received.0 - number(row[4])).abs() < 0.001, "{row:?}: {received:?}");
     }

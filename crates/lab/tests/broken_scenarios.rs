@@ -764,8 +764,23 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", mimo = {gnb_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
+        "radio.access = {kind = \"nr\", mimo = {cell_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
         ":6: radio.access.mimo.max_rank: 3 layers need as many antennas at both ends; a cell has 4, a UE 2",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"lte\", mimo = {cell_antennas = 3, ue_antennas = 4}}\ncarrier.bandwidth",
+        ":6: radio.access.mimo: an LTE cell has 1, 2 or 4 antennas, not 3",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.propagation = {kind = \"tr38901\", scenario = \"inh-open\", indoor = 0.5}\ncarrier.bandwidth",
+        ":6: radio.propagation.indoor: an office has its cells in the same building: only 0",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"lte\", mcs_table = \"1024qam\"}\ncarrier.bandwidth",
+        ":6: radio.access.mcs_table: unknown word `1024qam`; allowed: `64qam`, `256qam`",
     ),
     (
         "carrier.bandwidth",

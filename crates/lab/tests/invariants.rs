@@ -34,7 +34,7 @@ impl Case {
             let value = self.toml.split_once(key).and_then(|(_, rest)| rest.get(..1)?.parse::<f64>().ok());
             value.unwrap_or(1.0)
         };
-        antennas("gnb_antennas = ").min(antennas("ue_antennas = "))
+        antennas("cell_antennas = ").min(antennas("ue_antennas = "))
     }
 }
 
@@ -51,8 +51,24 @@ fn line(key: &str, value: Option<impl fmt::Display>) -> String {
 
 /// A carrier of LTE or NR: its settings, and the access for the section of the radio.
 fn carrier() -> impl Strategy<Value = (String, String)> {
-    let lte = select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"])
-        .prop_map(|bandwidth| (format!("carrier.bandwidth = \"{bandwidth}\"\n"), String::new()));
+    let antennas = |ends: Option<(u8, u8, &str)>| {
+        ends.map_or("\"none\"".to_string(), |(cell, ue, correlation)| {
+            format!("{{cell_antennas = {cell}, ue_antennas = {ue}, correlation = \"{correlation}\"}}")
+        })
+    };
+    let correlation = || select(vec!["low", "medium", "high"]);
+    let lte = (
+        select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"]),
+        prop::option::of(select(vec!["64qam", "256qam"])),
+        prop::option::of((select(vec![1u8, 2, 4]), 1u8..5, correlation())),
+    )
+        .prop_map(move |(bandwidth, table, mimo)| {
+            let access = table.map_or(String::new(), |table| {
+                let mimo = antennas(mimo);
+                format!("access = {{kind = \"lte\", mcs_table = \"{table}\", mimo = {mimo}}}\n")
+            });
+            (format!("carrier.bandwidth = \"{bandwidth}\"\n"), access)
+        });
     let words = (
         select(vec!["none", "DDDSU", "DDDDDDDSUU", "DSUUU", "DU", "none"]),
         select(vec!["10MHz", "20MHz", "40MHz", "50MHz"]),
@@ -61,11 +77,9 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
     );
     let numbers = (0u8..3, 1u8..4, 1u8..9, 0u8..9, 0u8..9, 1u8..17, -3f64..10.0);
     let symbols = (0u8..8, 0u8..7);
-    let mimo = prop::option::of((1u8..5, 1u8..5, select(vec!["low", "medium", "high"])));
-    let nr = (words, numbers, symbols, mimo).prop_map(|(words, numbers, (down, up), mimo)| {
-        let mimo = mimo.map_or("\"none\"".to_string(), |(gnb, ue, correlation)| {
-            format!("{{gnb_antennas = {gnb}, ue_antennas = {ue}, correlation = \"{correlation}\"}}")
-        });
+    let mimo = prop::option::of((1u8..5, 1u8..5, correlation()));
+    let nr = (words, numbers, symbols, mimo).prop_map(move |(words, numbers, (down, up), mimo)| {
+        let mimo = antennas(mimo);
         let (pattern, bandwidth, table, redundancy) = words;
         let (numerology, control, delay, processing, preparation, processes, loss) = numbers;
         let access = format!(
@@ -86,7 +100,7 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
 fn radio() -> impl Strategy<Value = String> {
     let words = (
         carrier(),
-        select(vec!["friis", "hybrid-buildings", "log-distance"]),
+        select(vec!["friis", "hybrid-buildings", "log-distance", "tr38901"]),
         select(vec!["block-error-target", "piro-ew2010"]),
         select(vec!["mutual-information", "block-error-curves", "none"]),
         select(vec!["rr", "pf", "pss", "mt", "bet", "tta", "tbfq", "lwdf", "m-lwdf", "exp-pf", "cqa"]),
@@ -361,9 +375,14 @@ fn check_radio(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     for cell in outcome.cells() {
         prop_assert!((0.0..=1.0).contains(&cell.downlink_prb_use), "{:?}", cell);
         prop_assert!((0.0..=1.0).contains(&cell.uplink_prb_use), "{:?}", cell);
-        // MCS 28 carries 75376 bits on 100 PRBs (TS 36.213 Table 7.1.7.2.1-1). In NR a PRB has 144 elements of 8 x 948 /
-        // 1024 bits, before block sizes are rounded: 5.93, on each layer.
-        let most = if case.toml.contains("kind = \"nr\"") { 6.1 * case.layers() } else { 4.19 };
+        // On each layer I_TBS 26 carries at most 55056 bits on 73 PRBs (TS 36.213 Table 7.1.7.2.1-1), I_TBS 33 119816 on 59
+        // PRBs of two layers. In NR a PRB has 144 elements of 8 x 948 / 1024 bits, before block sizes are rounded: 5.93.
+        let per_layer = match case.toml.contains("kind = \"nr\"") {
+            true => 6.1,
+            false if case.toml.contains("\"256qam\"") => 5.65,
+            false => 4.2,
+        };
+        let most = per_layer * case.layers();
         prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=most).contains(&bits)), "{:?}", cell);
     }
     for ue in outcome.ues() {

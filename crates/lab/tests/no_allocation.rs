@@ -84,7 +84,11 @@ fn steady_state_allocates_nothing() {
         fading
             .replace("[[flow]]", "[[flow]]\ntraffic = {kind = \"cbr\", rate = \"2kbps\", packet = \"100B\"}")
     );
-    let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {gnb_antennas = 4, ue_antennas = 4}");
+    let layers = nr.replace("\"DDDSU\"", "\"DDDSU\", mimo = {cell_antennas = 4, ue_antennas = 4}");
+    let lte_layers = fading.replace(
+        "radio.fading",
+        "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mimo = {cell_antennas = 4, ue_antennas = 4}}\nradio.fading",
+    );
     let bearers = |toml: &str| {
         toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
             + "\n[[flow]]\nid = \"second\"\nbearer = \"um\"\n[[flow]]\nid = \"up\"\nbearer = \"um\"\ndirection = \"up\"\n"
@@ -107,6 +111,7 @@ fn steady_state_allocates_nothing() {
         ("4 users of NR with two bearers", bearers(&nr.replace("count = 12", "count = 4"))),
         ("12 users of NR in TDD", nr),
         ("12 users of NR in TDD on up to four layers", layers),
+        ("12 users of LTE on up to four layers", lte_layers),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

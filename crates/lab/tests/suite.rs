@@ -27,6 +27,7 @@ mod links;
 mod live;
 mod loss;
 mod lossy_bearer;
+mod lte_layers;
 mod memory;
 mod neighbours;
 mod nr;

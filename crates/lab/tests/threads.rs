@@ -32,9 +32,12 @@ id = "upload"
 direction = "up"
 "#;
 
+/// Up to two layers in LTE.
+const LAYERS: &str = "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mimo = {}}\nradio.fading";
+
 /// The results, the time series and the events of a run, and its number of handovers.
-fn results(threads: usize) -> (String, u64) {
-    let scenario = Scenario::from_node(&Node::from_toml(MOVING, "moving").unwrap()).unwrap();
+fn results(toml: &str, threads: usize) -> (String, u64) {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "moving").unwrap()).unwrap();
     let records = Records {
         series: Some(Span::from_millis(100)),
         threads: Some(NonZeroUsize::new(threads).unwrap()),
@@ -49,9 +52,12 @@ fn results(threads: usize) -> (String, u64) {
 
 #[test]
 fn results_do_not_depend_on_threads() {
-    let (alone, handovers) = results(1);
-    assert!(handovers > 20, "{handovers} handovers");
-    for threads in [2, 3, 8] {
-        assert!(results(threads).0 == alone, "{threads} threads");
+    let layered = MOVING.replace("radio.fading", LAYERS);
+    for (toml, counts) in [(MOVING, &[2, 3, 8][..]), (&layered, &[1, 3])] {
+        let (alone, handovers) = results(toml, 1);
+        assert!(handovers > 20, "{handovers} handovers");
+        for threads in counts {
+            assert!(results(toml, *threads).0 == alone, "{threads} threads");
+        }
     }
 }

@@ -5,11 +5,11 @@ use crate::curve::{self, Point};
 use crate::decoder::Settings;
 use crate::lanes::BATCH;
 use crate::link::{Format, Link};
-use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::bit_channel;
 use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::tables::{Modulation, code_rate, modulation};
-use airwnd_kernel::{Direction, Stream};
+use airwnd_cell::phy::tables::{McsTable, Modulation};
+use airwnd_cell::phy::{Mcs, Scheme};
+use airwnd_kernel::Stream;
 use airwnd_units::Db;
 
 /// Seed of all random numbers.
@@ -28,7 +28,7 @@ const SCORES: [f64; 6] = [-1.0, 0.0, 0.7, 1.3, 1.9, 2.4];
 const SIZES: [usize; 8] = [40, 104, 208, 416, 1024, 2048, 4096, 6144];
 
 /// Code rates of a modulation, lowest first: those of its MCSs, for QPSK also some lower ones that repetition leads to,
-/// and for 64QAM one that is the lowest without repeated bits.
+/// for 64QAM one that is the lowest without repeated bits, and for 256QAM this one and one between it and the MCSs.
 ///
 /// Bits that a single transmission of 16QAM or 64QAM repeats have the same position in their symbols each time (3 K +
 /// 12 is a multiple of their bits). With retransmissions this is not the case, and a curve of such a transmission does
@@ -37,10 +37,12 @@ fn rates(of: Modulation) -> Vec<f64> {
     let further: &[f64] = match of {
         Modulation::Qpsk => &[0.025, 0.05],
         Modulation::Qam16 => &[],
-        Modulation::Qam64 | Modulation::Qam256 => &[0.36],
+        Modulation::Qam64 => &[0.36],
+        Modulation::Qam256 => &[0.36, 0.5],
     };
-    let schemes = Mcs::all().filter(|mcs| modulation(Direction::Down, *mcs) == of).map(code_rate);
-    further.iter().copied().chain(schemes).collect()
+    let table = if of == Modulation::Qam256 { McsTable::Qam256 } else { McsTable::Qam64 };
+    let schemes = table.mcss().map(|mcs| table.scheme(mcs)).filter(|scheme| scheme.modulation == of);
+    further.iter().copied().chain(schemes.map(|scheme| scheme.rate)).collect()
 }
 
 /// A code block with its CRC, with about this code rate per transmission.
@@ -54,16 +56,17 @@ pub fn format(modulation: Modulation, rate: f64, size: usize, transmissions: usi
 pub fn formats() -> Vec<Format> {
     let mut formats = Vec::new();
     for size in SIZES {
-        for modulation in Modulation::LTE {
+        for modulation in Modulation::ALL {
             formats.extend(rates(modulation).into_iter().map(|rate| format(modulation, rate, size, 1)));
         }
     }
     // for small blocks several rates give the same number of symbols
     formats.dedup();
     for size in [208, 2048] {
-        for mcs in [2, 5, 9, 10, 13, 16, 17, 20, 24, 28].map(Mcs) {
-            let modulation = modulation(Direction::Down, mcs);
-            formats.extend([2, 3, 4].map(|count| format(modulation, code_rate(mcs), size, count)));
+        let up_to_64qam = [2, 5, 9, 10, 13, 16, 17, 20, 24, 28].map(|mcs| McsTable::Qam64.scheme(Mcs(mcs)));
+        let beyond = [20, 24, 27].map(|mcs| McsTable::Qam256.scheme(Mcs(mcs)));
+        for Scheme { modulation, rate } in up_to_64qam.into_iter().chain(beyond) {
+            formats.extend([2, 3, 4].map(|count| format(modulation, rate, size, count)));
         }
     }
     formats

@@ -4,7 +4,7 @@
 //! channel and decodes them. It is not linked into the engine.
 //!
 //! ```sh
-//! cargo run --release -p airwnd-linklevel -- simulate crates/linklevel/data/block_errors.csv 2026-11-21
+//! cargo run --release -p airwnd-linklevel -- simulate crates/linklevel/data/block_errors.csv 2026-11-24
 //! cargo run --release -p airwnd-linklevel -- fit crates/linklevel/data/block_errors.csv crates/cell/data/block_error_curves.csv
 //! ```
 

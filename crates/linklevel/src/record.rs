@@ -38,7 +38,7 @@ fn read(line: &str) -> Option<(Format, Point)> {
     let format = Format {
         block_bits: size.parse::<usize>().ok()?.checked_sub(CRC_BITS)?,
         coded_bits: coded.parse().ok()?,
-        modulation: Modulation::LTE.into_iter().find(|modulation| modulation.order() == order)?,
+        modulation: Modulation::ALL.into_iter().find(|modulation| modulation.order() == order)?,
         transmissions: transmissions.parse().ok()?,
     };
     let point =

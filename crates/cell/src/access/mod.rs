@@ -5,14 +5,11 @@ mod grid;
 mod timing;
 
 use crate::carrier::Carrier;
-use crate::phy::link_budget::PRB_BANDWIDTH;
-use crate::phy::tables::{
-    cqi_below, cqi_efficiency, mcs_efficiency, mcs_of, rbg_size, scheme, transport_block,
-};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Hertz, SlotClock};
+use std::sync::Arc;
 
 pub use grid::Grid;
 pub(crate) use timing::Timing;
@@ -47,7 +44,7 @@ impl Spec {
     /// The key of the carrier at fault and a message, if the access does not have this carrier.
     pub fn on(&self, carrier: &Carrier) -> Result<Access, (&'static str, String)> {
         match self {
-            Spec::Lte(_) => {
+            Spec::Lte(params) => {
                 let Some(prbs) = carrier.bandwidth.lte_prbs() else {
                     let word = carrier.bandwidth.word();
                     return Err(("bandwidth", format!("LTE has no carrier of {word}; NR has: radio.access")));
@@ -60,7 +57,7 @@ impl Spec {
                         return Err((key, format!("{frequency} is above {HIGHEST_LTE}, where LTE ends")));
                     }
                 }
-                Ok(Access::lte(prbs))
+                Ok(params.on(prbs))
             }
             Spec::Nr(params) => params.access(carrier),
         }
@@ -104,40 +101,19 @@ pub struct Access {
     /// Transport block sizes in bytes, `[mcs * (PRBs + 1) + prbs]`, by rank and kind of slot: whole, then special.
     downlink: Vec<Vec<Vec<u32>>>,
     uplink: Vec<u32>,
+    /// The access with the MCSs of the uplink, if they are not those of the downlink.
+    other_uplink: Option<Arc<Access>>,
 }
 
 impl Access {
-    /// LTE on a carrier of this many PRBs.
+    /// LTE with its defaults on a carrier of this many PRBs.
     pub fn lte(prbs: Prbs) -> Access {
-        let rbg_prbs = rbg_size(prbs);
-        let sizes = |direction| {
-            let row = move |mcs: Mcs| {
-                (0..=prbs.0).map(move |prbs| transport_block(direction, mcs, Prbs(prbs)).0 as u32)
-            };
-            Mcs::all().flat_map(row).collect()
-        };
-        Access {
-            timing: Timing::lte(),
-            clock: SlotClock::LTE,
-            prbs,
-            rbg_prbs,
-            //= exception whole-groups-only
-            rbgs: (prbs.0 / rbg_prbs.0) as u8,
-            prb_bandwidth: PRB_BANDWIDTH,
-            precodes_uplink: true,
-            buffer_levels: &BUFFER_LEVELS,
-            mcss: Mcs::all().collect(),
-            schemes: Mcs::all().map(scheme).collect(),
-            cqi_efficiencies: std::array::from_fn(|cqi| cqi_efficiency(Cqi(cqi as u8))),
-            mcs_by_cqi: std::array::from_fn(|cqi| mcs_of(Cqi(cqi as u8))),
-            //= exception strict-cqi
-            cqi_by_mcs: Mcs::all()
-                .map(|mcs| if mcs == Mcs::MAX { Cqi::MAX } else { cqi_below(mcs_efficiency(mcs)) })
-                .collect(),
-            layers: Vec::new(),
-            downlink: vec![vec![sizes(Direction::Down)]],
-            uplink: sizes(Direction::Up),
-        }
+        lte::Params::default().on(prbs)
+    }
+
+    /// The access with the MCSs of the uplink.
+    pub(crate) fn in_uplink(self: &Arc<Access>) -> Arc<Access> {
+        self.other_uplink.as_ref().unwrap_or(self).clone()
     }
 
     /// The MCSs with a code rate of their own, lowest first.
@@ -209,7 +185,7 @@ impl Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::tables;
+    use crate::phy::tables::{McsTable, scheme, transport_block};
 
     #[test]
     fn lte_has_the_tables_of_the_standard() {
@@ -227,9 +203,10 @@ mod tests {
                     }
                 }
             }
-            for hundredth in 0..600 {
-                let efficiency = f64::from(hundredth) / 100.0;
-                assert_eq!(access.cqi_below(efficiency), tables::cqi_below(efficiency));
+            for cqi in (1..=Cqi::MAX.0).map(Cqi) {
+                let efficiency = McsTable::Qam64.cqi_efficiency(cqi);
+                assert_eq!(access.cqi_below(efficiency), Cqi(cqi.0 - 1));
+                assert_eq!(access.cqi_below(efficiency + 0.005), cqi);
             }
         }
     }

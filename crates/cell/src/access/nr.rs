@@ -141,7 +141,7 @@ pub struct Params {
     #[param(default = Redundancy::Incremental, unit = "word", source = "TS 38.212 §5.4.2.1")]
     pub redundancy: Redundancy,
     /// Single-user MIMO in the downlink; `none`: one antenna at each end.
-    #[param(default = None, unit = "1", source = "a choice: one layer, as in LTE")]
+    #[param(default = None, unit = "1", source = "a choice: one layer")]
     pub mimo: Option<mimo::Params>,
     /// Receiver loss before decoding, for example due to channel estimation; the simulated receiver has none.
     #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]
@@ -324,6 +324,7 @@ impl Params {
             layers: self.mimo.as_ref().map_or(Vec::new(), mimo::Params::gains),
             downlink: (1..=self.mimo.as_ref().map_or(1, mimo::Params::most_layers)).map(kinds).collect(),
             uplink: sizes(SYMBOLS - self.uplink_control_symbols, 1),
+            other_uplink: None,
         }
     }
 }

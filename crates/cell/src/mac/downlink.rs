@@ -129,8 +129,8 @@ impl Downlink {
             answers: Vec::with_capacity(16),
             sending: Vec::with_capacity(16),
             views: Vec::new(),
-            grants: Grants::default(),
-            served: Vec::with_capacity(16),
+            grants: Grants::on(access.rbgs),
+            served: Vec::with_capacity(access.rbgs.into()),
             decoded: Vec::with_capacity(16),
         }
     }
@@ -302,7 +302,6 @@ impl Downlink {
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
             };
             let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
-            //= exception single-antenna
             //= exception no-mac-headers
             let size = self.access.block_in((rank, kind), mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free(self.access.timing.processes);

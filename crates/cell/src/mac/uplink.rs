@@ -199,7 +199,7 @@ impl Uplink {
     pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>, schemes: Schemes) -> Self {
         let control = setup.power_control(access);
         Uplink {
-            access: access.clone(),
+            access: access.in_uplink(),
             scheduler: setup.mac.uplink_scheduler.build(),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,

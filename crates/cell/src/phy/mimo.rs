@@ -6,7 +6,7 @@ use airwnd_units::Db;
 /// Antennas at one end, at most.
 const MOST: usize = 4;
 
-/// Correlation of neighbouring antennas: α at the gNB, β at the UE.
+/// Correlation of neighbouring antennas: α at the cell, β at the UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Correlation {
     /// None: α = 0, β = 0.
@@ -20,7 +20,7 @@ pub enum Correlation {
     High,
 }
 
-/// Single-user MIMO in the downlink: up to four layers in one transport block, spatial multiplexing with a rank indicator.
+/// Single-user MIMO in the downlink: up to four layers in one block, spatial multiplexing with a rank indicator.
 ///
 /// The channel matrix is that of the Kronecker model, whose correlation matrices R_t of the cell and R_r of the UE have
 /// the elements α and β to the power of the squared distance of two antennas, relative to the ends of the row. The
@@ -46,12 +46,13 @@ pub enum Correlation {
 pub struct Params {
     /// Antennas of a cell.
     #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
-    pub gnb_antennas: u8,
+    pub cell_antennas: u8,
     /// Antennas of a UE.
     #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
     pub ue_antennas: u8,
     /// Most layers of a block; `none`: the lower number of antennas.
-    #[param(default = None, range = 1..=4, unit = "layers", source = "TS 38.331 §6.3.2, maxMIMO-Layers")]
+    #[param(default = None, range = 1..=4, unit = "layers")]
+    #[param(source = "TS 36.306 Table 4.1-1; TS 38.331 §6.3.2, maxMIMO-Layers")]
     pub max_rank: Option<u8>,
     /// Correlation of neighbouring antennas.
     #[param(default = Correlation::Low, unit = "word", source = "TS 36.101 Table B.2.3.2-1")]
@@ -60,11 +61,11 @@ pub struct Params {
 
 impl Params {
     fn check(&self) -> Result<(), (&'static str, String)> {
-        let (gnb, ue) = (self.gnb_antennas, self.ue_antennas);
+        let (cell, ue) = (self.cell_antennas, self.ue_antennas);
         match self.max_rank {
-            Some(rank) if rank > gnb.min(ue) => Err((
+            Some(rank) if rank > cell.min(ue) => Err((
                 "max_rank",
-                format!("{rank} layers need as many antennas at both ends; a cell has {gnb}, a UE {ue}"),
+                format!("{rank} layers need as many antennas at both ends; a cell has {cell}, a UE {ue}"),
             )),
             _ => Ok(()),
         }
@@ -72,7 +73,7 @@ impl Params {
 
     /// The most layers of a block.
     pub fn most_layers(&self) -> u8 {
-        self.max_rank.unwrap_or(self.gnb_antennas.min(self.ue_antennas))
+        self.max_rank.unwrap_or(self.cell_antennas.min(self.ue_antennas))
     }
 
     /// By rank, from one layer on: SINR of each layer over that of one antenna at each end.
@@ -82,7 +83,7 @@ impl Params {
             Correlation::Medium => (0.3, 0.9),
             Correlation::High => (0.9, 0.9),
         };
-        let sent = eigenvalues(self.gnb_antennas, alpha);
+        let sent = eigenvalues(self.cell_antennas, alpha);
         let polynomials = elementary(&eigenvalues(self.ue_antennas, beta));
         let of = |rank: usize| {
             let received = polynomials[rank] / polynomials[rank - 1];
@@ -152,8 +153,8 @@ fn elementary(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn mimo(gnb: u8, ue: u8, correlation: Correlation) -> Params {
-        Params { gnb_antennas: gnb, ue_antennas: ue, max_rank: None, correlation }
+    fn mimo(cell: u8, ue: u8, correlation: Correlation) -> Params {
+        Params { cell_antennas: cell, ue_antennas: ue, max_rank: None, correlation }
     }
 
     fn linear(params: &Params) -> Vec<Vec<f64>> {
@@ -184,7 +185,7 @@ mod tests {
         let gains = linear(&mimo(2, 2, Correlation::High));
         assert!(near(&gains[0], &[1.9 * 2.0]), "{gains:?}");
         assert!(near(&gains[1], &[1.9 * 0.19 / 2.0, 0.1 * 0.19 / 2.0]), "{gains:?}");
-        // 1 ± 0.3 at the gNB
+        // 1 ± 0.3 at the cell
         let gains = linear(&mimo(2, 2, Correlation::Medium));
         assert!(near(&gains[1], &[1.3 * 0.19 / 2.0, 0.7 * 0.19 / 2.0]), "{gains:?}");
     }

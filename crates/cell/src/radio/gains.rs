@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::blockage::Blockage;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
-use crate::phy::propagation::{LinkGeometry, Propagation};
+use crate::phy::propagation::{Draws, LinkGeometry, Propagation};
 use crate::phy::shadowing::Shadowing;
 use crate::phy::{Position, Prbs};
 use crate::settings::{CellSite, RanSetup, UeSite};
@@ -25,7 +25,8 @@ const OUTDATED: f32 = -1.0;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     pub cell: u32,
-    shadowed: Db,
+    /// Shadowing in standard deviations.
+    shadowed: f64,
     /// Loss by blockage.
     blocked: Db,
     /// Received power per PRB at the UE, and the same in mW.
@@ -67,6 +68,8 @@ pub(crate) struct Gains {
 /// What determines the gain of a link at a position.
 struct Terrain {
     propagation: Box<dyn Propagation>,
+    /// Draws of models with chance.
+    chance: Stream,
     /// `None`: no shadowing.
     shadowing: Option<Shadowing>,
     cells: Vec<Mast>,
@@ -131,21 +134,27 @@ impl Mast {
 
 impl Terrain {
     /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
-    fn measure(&self, position: Position, links: &mut [Link]) -> bool {
+    fn measure(&self, ue: usize, position: Position, links: &mut [Link]) -> bool {
         // The sectors of a site share their path loss.
-        let mut before: Option<(Position, [Db; 2])> = None;
+        let mut before: Option<(Position, [Db; 2], Db)> = None;
         let mut has_changed = false;
+        let sigma = self.shadowing.as_ref().map_or(Db(0.0), Shadowing::sigma);
         for link in links.iter_mut().filter(|link| !link.is_valid(position)) {
             has_changed = true;
             let Mast { site, power_per_prb, .. } = &self.cells[link.cell as usize];
-            let [down, up] = match before {
-                Some((there, losses)) if there == site.position => losses,
-                _ => [self.downlink_frequency, self.uplink_frequency].map(|frequency| {
-                    self.propagation.path_loss(&LinkGeometry { a: site.position, b: position, frequency })
-                }),
+            let ([down, up], sigma) = match before {
+                Some((there, losses, sigma)) if there == site.position => (losses, sigma),
+                _ => {
+                    let draws = Draws::new(self.chance, ue, site.site);
+                    let on = |frequency| LinkGeometry { a: site.position, b: position, frequency, draws };
+                    let links = [self.downlink_frequency, self.uplink_frequency].map(on);
+                    let own = self.propagation.shadowing(&links[0]);
+                    (links.map(|link| self.propagation.path_loss(&link)), own.unwrap_or(sigma))
+                }
             };
-            before = Some((site.position, [down, up]));
-            let gain = self.cells[link.cell as usize].gain(position) - link.shadowed - link.blocked;
+            before = Some((site.position, [down, up], sigma));
+            let shadowed = Db(sigma.0 * link.shadowed);
+            let gain = self.cells[link.cell as usize].gain(position) - shadowed - link.blocked;
             link.power = *power_per_prb - (down - gain);
             link.received = link.power.milliwatts();
             link.uplink = (-(up - gain)).linear();
@@ -162,10 +171,10 @@ impl Terrain {
     fn link(&self, ue: usize, position: Position, cell: usize, blockage: Option<&Blockage>) -> Link {
         let site = self.cells[cell].site.site;
         let losses = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
-        let shadowed = losses.map_or(Db(0.0), |mut losses| losses.to(site, cell as u32));
+        let shadowed = losses.map_or(0.0, |mut losses| losses.to(site, cell as u32));
         let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
         let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
-        self.measure(position, &mut link);
+        self.measure(ue, position, &mut link);
         link[0]
     }
 }
@@ -179,7 +188,7 @@ impl Share<'_> {
             self.select(ue, Some(serving));
             return true;
         }
-        let has_changed = self.terrain.measure(position, self.links_of(ue));
+        let has_changed = self.terrain.measure(ue, position, self.links_of(ue));
         self.ues[ue - self.first].changes += u64::from(has_changed);
         false
     }
@@ -198,11 +207,11 @@ impl Share<'_> {
         all.clear();
         let mut shadowing = terrain.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
         all.extend((0..).zip(&terrain.cells).map(|(cell, mast)| {
-            let shadowed = shadowing.as_mut().map_or(Db(0.0), |losses| losses.to(mast.site.site, cell));
+            let shadowed = shadowing.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell));
             let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
             Link { cell, shadowed, blocked, ..Link::default() }
         }));
-        terrain.measure(position, all);
+        terrain.measure(ue, position, all);
         surroundings.changes += 1;
         surroundings.selected_at = position;
         (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
@@ -264,6 +273,7 @@ impl Gains {
         };
         let terrain = Terrain {
             propagation: setup.radio.propagation.build(),
+            chance: Stream::new(setup.seed, "propagation"),
             shadowing: setup
                 .radio
                 .shadowing

@@ -3,7 +3,7 @@
 use super::gains::{Mast, highest};
 use crate::mac::uplink_adaptation::Density;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
-use crate::phy::propagation::LinkGeometry;
+use crate::phy::propagation::{Draws, LinkGeometry};
 use crate::phy::{Position, Prbs};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Metres};
@@ -46,6 +46,7 @@ impl RadioMap {
         let prbs = access.prbs;
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
+        let draws = Draws::MEDIAN;
         let noise = noise_per_prb(listener.noise_figure, access.prb_bandwidth).milliwatts();
         let schemes = setup.uplink_schemes(&access);
         let points = x.len() * y.len();
@@ -67,7 +68,7 @@ impl RadioMap {
                     let loss = before.filter(|(position, _)| *position == there).map(|(_, loss)| loss);
                     let loss = loss.unwrap_or_else(|| {
                         let frequency = setup.carrier.downlink_frequency;
-                        propagation.path_loss(&LinkGeometry { a: there, b: here, frequency })
+                        propagation.path_loss(&LinkGeometry { a: there, b: here, frequency, draws })
                     });
                     before = Some((there, loss));
                     *power = (mast.power_per_prb + mast.gain(here) - loss).milliwatts();
@@ -79,8 +80,8 @@ impl RadioMap {
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(received[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
-                let link =
-                    LinkGeometry { a: mast.site.position, b: here, frequency: setup.uplink_frequency() };
+                let frequency = setup.uplink_frequency();
+                let link = LinkGeometry { a: mast.site.position, b: here, frequency, draws };
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);

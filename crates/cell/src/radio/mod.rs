@@ -373,7 +373,7 @@ impl Radio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::tables::cqi_efficiency;
+    use crate::phy::tables::McsTable;
     use crate::phy::{antenna, fading};
     use crate::settings::{BearerSetup, CellSite, UeSite};
     use crate::{RadioSettings, mobility};
@@ -457,7 +457,8 @@ mod tests {
                     let place = receivers.pattern(radio, cell, Tti(tti + 1));
                     let report = receivers.report(radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
                     let state = &receivers.reports(cell)[report.index as usize];
-                    let cqis = (0..rbgs).map(|rbg| cqi_efficiency(state.subband[usize::from(rbg)]));
+                    let cqis =
+                        (0..rbgs).map(|rbg| McsTable::Qam64.cqi_efficiency(state.subband[usize::from(rbg)]));
                     found.push(cqis.sum::<f64>() / f64::from(rbgs));
                 }
             }

@@ -22,7 +22,8 @@ pub(crate) struct Receivers {
     first: usize,
     /// By cell.
     reports: Vec<Reports>,
-    decoder: Decoder,
+    downlink: Decoder,
+    uplink: Decoder,
     /// Whether reports have a wideband CQI.
     wideband: bool,
     /// `None`: channels are flat.
@@ -52,7 +53,8 @@ impl Receivers {
             first: cells.start,
             fading: LinkFading::of(setup, access, parts),
             reports: cells.map(reports).collect(),
-            decoder: Decoder::new(radio.errors.clone(), access, parts),
+            downlink: Decoder::new(radio.errors.clone(), access, parts),
+            uplink: Decoder::new(radio.errors.clone(), &access.in_uplink(), parts),
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
@@ -89,7 +91,7 @@ impl Receivers {
         block: &mut Block,
     ) -> f64 {
         self.measure_block(radio, ue as usize, serving, rbgs);
-        self.decoder.decode(&self.runs, radio.layers(block.rank), block)
+        self.downlink.decode(&self.runs, radio.layers(block.rank), block)
     }
 
     fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
@@ -352,7 +354,7 @@ impl Receivers {
         block: &mut Block,
     ) -> f64 {
         self.measure_uplink(radio, &radio.uplink, cell, signal);
-        self.decoder.decode(&self.runs, &[], block)
+        self.uplink.decode(&self.runs, &[], block)
     }
 
     /// The SINR of a UE's sounding signal, which covers the carrier evenly.

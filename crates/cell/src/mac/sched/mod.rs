@@ -233,6 +233,10 @@ pub struct Grants {
 }
 
 impl Grants {
+    /// No grants yet, on a carrier of this many RBGs.
+    pub(crate) fn on(rbgs: u8) -> Grants {
+        Grants { granted: Vec::with_capacity(rbgs.into()) }
+    }
     /// Grants RBGs to a UE, in addition to those it already has.
     pub fn give(&mut self, slot: u16, rbgs: Rbgs) {
         match self.granted.iter_mut().find(|(holder, _)| *holder == slot) {

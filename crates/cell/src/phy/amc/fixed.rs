@@ -6,10 +6,10 @@ use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::Params;
 use std::sync::Arc;
 
-/// Fixed: every UE reports the same CQI on any channel, which fixes the MCS to 2 (CQI - 1).
+/// Fixed: every UE reports the same CQI on any channel, which fixes the MCS, to 2 (CQI - 1) in LTE up to 64QAM.
 ///
 /// Isolates the effect of the MCS from UE positions. The channel still determines what is decoded: where it is too weak
-/// for the MCS, blocks fail. CQI 1, 3, .., 15 correspond to MCS 0, 4, .., 28.
+/// for the MCS, blocks fail.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ARWA 2019 §4.3.3: MCS 0 to 28 in steps of 4")]
 pub struct Params {

@@ -19,10 +19,7 @@ pub const POINTS: usize = 281;
 
 /// Information by grid point.
 fn information_of(modulation: Modulation) -> &'static [f64; POINTS] {
-    match INFORMATION.get(modulation as usize) {
-        Some(table) => table,
-        None => &crate::phy::nr::bit_channel::INFORMATION_256QAM,
-    }
+    &INFORMATION[modulation as usize]
 }
 
 /// The mutual information between a coded bit and its soft value, 0 to 1.
@@ -61,8 +58,8 @@ fn interpolate(table: &[f64], sinr: Db) -> f64 {
 }
 
 /// Computes the content of [`INFORMATION`] and [`BINARY_DISPERSION`].
-pub fn tabulate() -> ([[f64; POINTS]; 3], [f64; POINTS]) {
-    let tables = Modulation::LTE.map(|modulation| {
+pub fn tabulate() -> ([[f64; POINTS]; 4], [f64; POINTS]) {
+    let tables = Modulation::ALL.map(|modulation| {
         let mut moments: [Moments; POINTS] =
             std::array::from_fn(|i| bit_channel(modulation, Db(LOWEST + STEP * i as f64)));
         // Near one, rounding errors of the quadrature exceed the growth from point to point.
@@ -103,7 +100,7 @@ fn bit_channel(modulation: Modulation, sinr: Db) -> Moments {
         for point in -HALF_POINTS..=HALF_POINTS {
             let noise = NOISE_STEP * f64::from(point);
             let weight = NOISE_STEP * libm::exp(-noise * noise / 2.0) / libm::sqrt(std::f64::consts::TAU);
-            let mut likelihood = [0.0; 8];
+            let mut likelihood = [0.0; 16];
             for (level, entry) in likelihood[..levels].iter_mut().enumerate() {
                 let off = amplitude(sent) - amplitude(level);
                 *entry = libm::exp(-off * (off / 2.0 + noise));
@@ -143,12 +140,25 @@ mod tests {
     fn bit_interleaving_never_beats_shannon_and_higher_orders_need_more_power() {
         for half in -60..70 {
             let sinr = Db(f64::from(half) / 2.0);
-            let per_bit = Modulation::LTE.map(|modulation| information(modulation, sinr));
-            for (modulation, information) in Modulation::LTE.iter().zip(per_bit) {
+            let per_bit = Modulation::ALL.map(|modulation| information(modulation, sinr));
+            for (modulation, information) in Modulation::ALL.iter().zip(per_bit) {
                 let symbol = f64::from(modulation.order()) * information;
                 assert!(symbol <= libm::log2(1.0 + sinr.linear()) + 1e-6, "{modulation:?} {sinr:?}");
             }
             assert!(per_bit.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9), "{sinr:?} {per_bit:?}");
+        }
+        // at high rates 256QAM carries more than 64QAM
+        assert!(8.0 * information(Modulation::Qam256, Db(20.0)) > 6.0);
+    }
+
+    #[test]
+    fn the_inverse_returns_the_ratio() {
+        for of in Modulation::ALL {
+            for ratio in [-35.0, -12.3, 0.0, 4.4, 9.1] {
+                let back = sinr(of, information(of, Db(ratio)));
+                assert!((back.0 - ratio).abs() < 1e-6, "{of:?} {ratio}: {back:?}");
+            }
+            assert_eq!(sinr(of, 1.1), Db(40.0));
         }
     }
 

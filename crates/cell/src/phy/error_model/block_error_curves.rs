@@ -42,7 +42,7 @@ const CURVES: &str = include_str!("../../../data/block_error_curves.csv");
 pub struct BlockErrorCurves {
     params: Params,
     /// By modulation, smallest code blocks first.
-    sizes: [Vec<Size>; 3],
+    sizes: [Vec<Size>; 4],
 }
 
 /// Curves of a modulation and a code block size.
@@ -111,7 +111,7 @@ impl Size {
 impl BlockErrorCurves {
     /// A model with the simulated curves.
     pub fn new(params: Params) -> BlockErrorCurves {
-        BlockErrorCurves { params, sizes: Modulation::LTE.map(curves) }
+        BlockErrorCurves { params, sizes: Modulation::ALL.map(curves) }
     }
 
     /// The curve for code blocks of `size` bits, including their CRC, at a code rate.
@@ -127,7 +127,7 @@ impl BlockErrorCurves {
 }
 
 /// The lowest simulated rate of each modulation: below it bits are repeated.
-const LOWEST_RATES: [f64; 3] = [0.025, 0.295, 0.36];
+const LOWEST_RATES: [f64; 4] = [0.025, 0.295, 0.36, 0.36];
 
 /// Code rate and mean information per bit after combining repeated bits.
 fn without_repetition(of: Modulation, rate: f64, mean: f64) -> (f64, f64) {
@@ -221,7 +221,7 @@ mod tests {
         for line in CURVES.lines().filter(|line| !line.starts_with('#')) {
             let number: Vec<f64> = line.split(',').map(|text| text.parse().expect("a number")).collect();
             let of =
-                Modulation::LTE.into_iter().find(|of| f64::from(of.order()) == number[0]).expect("an order");
+                Modulation::ALL.into_iter().find(|of| f64::from(of.order()) == number[0]).expect("an order");
             let curve = model.curve(of, number[1] as u32, number[1] / number[2]);
             assert!((curve.half.0 - number[3]).abs() < 1e-9, "{line}: {curve:?}");
             assert!((curve.width.0 - number[4]).abs() < 1e-9, "{line}: {curve:?}");

@@ -257,13 +257,14 @@ fn many_screens(link: &LinkGeometry, town: &Params, above: f64) -> Db {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Draws;
     use super::*;
     use crate::phy::Position;
 
     fn link(distance: f64, upper: f64, frequency: f64) -> LinkGeometry {
         let ground = libm::sqrt(distance * distance - (upper - 1.5) * (upper - 1.5));
         let (a, b) = (Position::new(0.0, 0.0, upper), Position::new(ground, 0.0, 1.5));
-        LinkGeometry { a, b, frequency: Hertz(frequency) }
+        LinkGeometry { a, b, frequency: Hertz(frequency), draws: Draws::MEDIAN }
     }
 
     fn close(left: Db, right: f64) {

@@ -1,7 +1,9 @@
 //! Path loss between two points.
 
 use super::Position;
+use crate::phy::shadowing::standard_normal;
 use airwnd_catalog::family;
+use airwnd_kernel::Stream;
 use airwnd_units::{Db, Hertz, Metres};
 
 /// Path loss: mean attenuation between two points.
@@ -12,6 +14,7 @@ pub enum Spec {
     LogDistance(log_distance::Params),
     HybridBuildings(hybrid_buildings::Params),
     UrbanMacro(urban_macro::Params),
+    Tr38901(tr38901::Params),
 }
 
 /// A path-loss model: pure, and equal in both directions.
@@ -20,9 +23,47 @@ pub trait Propagation: Send + Sync {
     ///
     /// All resource blocks have the loss at the carrier frequency: over 20 MHz at 2 GHz the difference is 0.1 dB.
     fn path_loss(&self, link: &LinkGeometry) -> Db;
+
+    /// Standard deviation of shadowing on this link; `None`: that of the scenario.
+    fn shadowing(&self, _link: &LinkGeometry) -> Option<Db> {
+        None
+    }
 }
 
-/// Ends and carrier frequency of a link.
+/// Random draws of a UE and of its link to a site, for models with chance. They do not change as the UE moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Draws {
+    /// The stream of all draws, UE and site; `None`: the median of each draw.
+    source: Option<(Stream, u64, u64)>,
+}
+
+impl Draws {
+    /// The median of each draw.
+    pub const MEDIAN: Draws = Draws { source: None };
+
+    /// The draws of a UE and its link to a site, all from `stream`.
+    pub fn new(stream: Stream, ue: usize, site: u32) -> Draws {
+        Draws { source: Some((stream, ue as u64, site.into())) }
+    }
+
+    /// A number of the UE, uniform on [0, 1).
+    pub fn of_ue(&self, number: u64) -> f64 {
+        self.source.map_or(0.5, |(stream, ue, _)| stream.child(ue).at(number))
+    }
+
+    /// A standard normal number of the UE, from the draws `number` and the next one.
+    pub fn normal_of_ue(&self, number: u64) -> f64 {
+        let normal = |draws: Stream| standard_normal(draws.at(number), draws.at(number + 1));
+        self.source.map_or(0.0, |(stream, ue, _)| normal(stream.child(ue)))
+    }
+
+    /// A number of the link, uniform on [0, 1).
+    pub fn of_link(&self, number: u64) -> f64 {
+        self.source.map_or(0.5, |(stream, ue, site)| stream.child(ue).child(site).at(number))
+    }
+}
+
+/// Ends, carrier frequency and random draws of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkGeometry {
     /// One end.
@@ -31,6 +72,8 @@ pub struct LinkGeometry {
     pub b: Position,
     /// The carrier frequency.
     pub frequency: Hertz,
+    /// Random draws.
+    pub draws: Draws,
 }
 
 impl LinkGeometry {

@@ -48,13 +48,14 @@ impl Propagation for UrbanMacro {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Draws;
     use super::*;
     use crate::phy::Position;
     use airwnd_units::Hertz;
 
     fn loss(distance: f64) -> f64 {
         let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
-        UrbanMacro::new(Params::default()).path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9) }).0
+        UrbanMacro::new(Params::default()).path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN }).0
     }
 
     #[test]
