@@ -31,12 +31,23 @@ struct Layered {
     gains: Vec<Db>,
 }
 
+impl Layered {
+    /// Applies a rule to the channel of the layers.
+    fn with_layers<T>(&self, sinr: Sinr, rule: impl FnOnce(Sinr) -> T) -> T {
+        match sinr {
+            Sinr::Flat(sinr) => rule(Sinr::Layers(&[(sinr, Prbs(1))], &self.gains)),
+            Sinr::Groups(groups) => rule(Sinr::Layers(groups, &self.gains)),
+            Sinr::Layers(..) => rule(sinr),
+        }
+    }
+}
+
 impl Amc for Layered {
     fn cqi(&self, sinr: Sinr, blocks: Prbs) -> Cqi {
-        match sinr {
-            Sinr::Flat(sinr) => self.amc.cqi(Sinr::Layers(&[(sinr, Prbs(1))], &self.gains), blocks),
-            Sinr::Groups(groups) => self.amc.cqi(Sinr::Layers(groups, &self.gains), blocks),
-            Sinr::Layers(..) => self.amc.cqi(sinr, blocks),
-        }
+        self.with_layers(sinr, |layers| self.amc.cqi(layers, blocks))
+    }
+
+    fn reaches(&self, cqi: Cqi, sinr: Sinr, blocks: Prbs) -> bool {
+        self.with_layers(sinr, |layers| self.amc.reaches(cqi, layers, blocks))
     }
 }
