@@ -17,7 +17,7 @@ use std::ops::Range;
 pub struct Params {
     /// Time without data after which a UE is released.
     #[param(default = Span::from_secs(10), range = Span::from_millis(10)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "Huang et al., MobiSys 2012: 11.6 s; 5 to 10 s in MTN Ghana 2022")]
+    #[param(unit = "time", source = "Huang et al., MobiSys 2012: 11.6 s; 5 s in MTN Ghana 2022")]
     pub inactivity: Span,
     /// Time from paging, or from an uplink packet, until the cell can schedule the UE.
     #[param(default = Span::from_millis(260), range = Span::ZERO..=Span::from_secs(10))]

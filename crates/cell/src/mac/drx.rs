@@ -19,20 +19,20 @@ use std::ops::Range;
 pub struct Params {
     /// Long DRX cycle.
     #[param(default = Span::from_millis(320), range = Span::from_millis(2)..=Span::from_millis(10_240))]
-    #[param(unit = "time", source = "MTN Ghana 2022, measured with a phone: 96 % of the configurations")]
+    #[param(unit = "time", source = "MTN Ghana 2022, measured with a phone: 93 % of the time")]
     pub cycle: Span,
     /// onDurationTimer: time awake at the start of each cycle.
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_millis(1_600))]
-    #[param(unit = "time", source = "MTN Ghana 2022: 92 % of the configurations")]
+    #[param(unit = "time", source = "MTN Ghana 2022: 92 % of the time")]
     pub on_duration: Span,
     /// drx-InactivityTimer: time awake after an assignment or a grant of a new block.
     #[param(default = Span::from_millis(200), range = Span::ZERO..=Span::from_millis(2_560))]
-    #[param(unit = "time", source = "MTN Ghana 2022: 90 % of the configurations")]
+    #[param(unit = "time", source = "MTN Ghana 2022: 90 % of the time")]
     pub inactivity: Span,
     /// Short DRX cycle, after the inactivity timer; `none`: the long cycle follows at once.
     #[param(default = Some(Span::from_millis(40)))]
     #[param(range = Span::from_millis(2)..=Span::from_millis(1_280))]
-    #[param(unit = "time", source = "MTN Ghana 2022: 92 % of the configurations")]
+    #[param(unit = "time", source = "MTN Ghana 2022: 92 % of the time")]
     pub short_cycle: Option<Span>,
     /// drxShortCycleTimer: number of short cycles before the long ones.
     #[param(default = 4, range = 1..=16, unit = "cycles", source = "a choice: half a long cycle")]
