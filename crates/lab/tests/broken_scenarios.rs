@@ -779,6 +779,11 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
+        "radio.propagation = {kind = \"tr38901\", scenario = \"rma\", penetration = \"high\"}\ncarrier.bandwidth",
+        ":6: radio.propagation.penetration: rural buildings have walls of low loss: only \"low\"",
+    ),
+    (
+        "carrier.bandwidth",
         "radio.access = {kind = \"lte\", mcs_table = \"1024qam\"}\ncarrier.bandwidth",
         ":6: radio.access.mcs_table: unknown word `1024qam`; allowed: `64qam`, `256qam`",
     ),

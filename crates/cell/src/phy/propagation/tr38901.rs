@@ -72,7 +72,7 @@ pub struct Params {
     /// Fraction of the UEs in buildings; in the report 0.8 in `uma` and `umi`, 0.5 in `rma`.
     #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "a choice: UEs outdoors, as in other models")]
     pub indoor: f64,
-    /// Walls of the buildings.
+    /// Walls of the buildings; in `rma` of low loss.
     #[param(default = Penetration::Low, unit = "word", source = "TR 38.901 Table 7.4.3-2")]
     pub penetration: Penetration,
     /// Mean height of the buildings in `rma`.
@@ -90,6 +90,9 @@ impl Params {
         let is_office = matches!(self.scenario, Scenario::MixedOffice | Scenario::OpenOffice);
         if is_office && self.indoor > 0.0 {
             return Err(("indoor", "an office has its cells in the same building: only 0".into()));
+        }
+        if self.scenario == Scenario::RuralMacro && self.penetration == Penetration::High {
+            return Err(("penetration", "rural buildings have walls of low loss: only \"low\"".into()));
         }
         Ok(())
     }
@@ -234,7 +237,7 @@ impl Tr38901 {
 
     /// Loss of the walls and of the way through the building.
     //= TR 38.901 §7.4.3.1
-    fn into_building(&self, link: &LinkGeometry) -> f64 {
+    fn building_loss(&self, link: &LinkGeometry) -> f64 {
         let ghz = link.frequency.0 / 1e9;
         let through = |loss: f64| libm::pow(10.0, -loss / 10.0);
         let concrete = through(5.0 + 4.0 * ghz);
@@ -257,12 +260,13 @@ impl Propagation for Tr38901 {
             false => self.without_sight(&path),
         };
         if self.is_indoor(link) {
-            loss += self.into_building(link);
+            loss += self.building_loss(link);
         }
         Db(loss.max(0.0))
     }
 
     //= TR 38.901 Table 7.4.1-1
+    //= TR 38.901 Table 7.5-6
     fn shadowing(&self, link: &LinkGeometry) -> Option<Db> {
         let path = Path::of(link);
         let deviation = match (self.params.scenario, self.has_sight(link)) {
@@ -446,8 +450,12 @@ mod tests {
     }
 
     #[test]
-    fn an_office_has_no_ues_in_other_buildings() {
+    fn buildings_fit_their_scenario() {
         let office = Params { scenario: Scenario::OpenOffice, indoor: 0.5, ..Params::default() };
         assert_eq!(office.check().unwrap_err().0, "indoor");
+        let (scenario, penetration) = (Scenario::RuralMacro, Penetration::High);
+        let rural = Params { scenario, penetration, ..Params::default() };
+        assert_eq!(rural.check().unwrap_err().0, "penetration");
+        assert_eq!(Params { penetration: Penetration::Low, ..rural }.check(), Ok(()));
     }
 }
