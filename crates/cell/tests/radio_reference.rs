@@ -6,7 +6,9 @@ use airwnd_cell::phy::antenna::{Antenna, Bearing, parabolic};
 use airwnd_cell::phy::error_model::mutual_information::{self, CodeBlocks, MutualInformation};
 use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};
 use airwnd_cell::phy::link_budget::{PRB_BANDWIDTH, noise_per_prb, power_per_prb, rsrp, sinr};
-use airwnd_cell::phy::propagation::{self, Draws, LinkGeometry, Propagation, friis, hybrid_buildings};
+use airwnd_cell::phy::propagation::{
+    self, Draws, LinkGeometry, Propagation, friis, hybrid_buildings, tr38901,
+};
 use airwnd_cell::phy::tables::{self, mcs_of, transport_block};
 use airwnd_cell::phy::{Cqi, Mcs, Position, Prbs, Sinr};
 use airwnd_kernel::Direction;
@@ -43,6 +45,30 @@ fn link_adaptation(word: &str) -> Box<dyn Amc> {
         other => panic!("{other} is no rule of the reference"),
     };
     spec.build(&receiver(), &Arc::new(Access::lte(Prbs(100))))
+}
+
+#[test]
+fn path_loss_of_tr_38901() {
+    for row in rows(include_str!("data/tr38901.csv")) {
+        let [scenario, sight, ghz, cell, ground, expected] = row[..] else { panic!("{row:?}") };
+        let scenarios = match scenario {
+            "uma" => vec![tr38901::Scenario::UrbanMacro],
+            "umi" => vec![tr38901::Scenario::UrbanMicro],
+            "rma" => vec![tr38901::Scenario::RuralMacro],
+            _ => vec![tr38901::Scenario::MixedOffice, tr38901::Scenario::OpenOffice],
+        };
+        let line_of_sight = if sight == "1" { tr38901::Sight::Always } else { tr38901::Sight::Never };
+        for scenario in scenarios {
+            let params = tr38901::Params { scenario, line_of_sight, ..Default::default() };
+            let loss = propagation::Spec::Tr38901(params).build().path_loss(&LinkGeometry {
+                a: Position::new(0.0, 0.0, number(cell)),
+                b: Position::new(number(ground), 0.0, 1.5),
+                frequency: Hertz(1e9 * number(ghz)),
+                draws: Draws::MEDIAN,
+            });
+            assert!((loss.0 - number(expected)).abs() < 0.01, "{row:?}: {loss}");
+        }
+    }
 }
 
 /// A row of the S1 runs.
