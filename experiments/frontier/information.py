@@ -35,6 +35,7 @@ OTHERS: dict[str, Any] = {
     "known rate, measured RTT": {"kind": "oracle", "base": "measured"},
     "known rate, known RTT, room for variation": {"kind": "oracle", "jitter": True},
     "measured rate: standing": "standing",
+    "measured rate: standing without probes": {"kind": "standing", "probe_interval": "none"},
     "rLEDBAT": "rledbat",
 }
 
