@@ -5,13 +5,14 @@
     python experiments/frontier/evaluate.py development --seeds 2
     python experiments/frontier/evaluate.py 11 standing '{"kind": "standing", "target": "5ms"}' --scenarios
 
-Without names of controls all of `CONTROLS` run. One run takes 0.1 to 1 s of CPU time.
+Without names of controls all of `CONTROLS` run. One run takes 0.1 to 1 s of CPU time. ``--groups`` adds a
+table of groups of scenarios, with the controls on the Pareto front of each.
 """
 
 import argparse
 import json
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
@@ -95,6 +96,46 @@ def judge(own: Figures, empty: Figures, plain: Figures, oracle: Figures) -> Verd
     return Verdict(goodput, delay, enough and short, enough and twice, enough, short, starved)
 
 
+GROUPS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "all": lambda _: True,
+    "cells, one UE": lambda named: named["path"] not in draw.RECORDINGS and named["devices"] == 1,
+    "cells, several UEs": lambda named: named["devices"] > 1,
+    "recordings": lambda named: named["path"] in draw.RECORDINGS,
+    "NewReno, CUBIC": lambda named: named["sender"] in {"newreno", "cubic"},
+    "BBR, BBRv3": lambda named: named["sender"] in {"bbr", "bbr3"},
+    "Prague": lambda named: named["sender"] == "prague",
+    "one download": lambda named: named["flows"] == 1,
+    "several downloads": lambda named: named["flows"] > 1,
+}
+
+
+def print_groups(scenarios: list[dict[str, Any]], verdicts: dict[str, list[Verdict]]) -> None:
+    """Print pass, median goodput and median delay of each control in each group.
+
+    An asterisk marks the Pareto front: no other control but the oracle has at least the goodput and at most
+    the delay.
+    """
+    for group, belongs in GROUPS.items():
+        inside = [number for number, scenario in enumerate(scenarios) if belongs(scenario["named"])]
+        medians = {
+            name: (
+                statistics.median(of[number].goodput for number in inside),
+                statistics.median(of[number].delay for number in inside),
+            )
+            for name, of in verdicts.items()
+        }
+        print(f"{group}, {len(inside)} scenarios")
+        for name, (goodput, delay) in medians.items():
+            better = (
+                other
+                for other, (more, less) in medians.items()
+                if other not in {name, "oracle"} and more >= goodput and less <= delay
+            )
+            front = " " if any(better) else "*"
+            passed = sum(verdicts[name][number].passes for number in inside)
+            print(f"  {front} {name}: {passed}, {goodput:.2f}, {delay:.2f}")
+
+
 def over_seeds(runs: Iterable[Figures]) -> Figures:
     """Average the runs of a scenario."""
     return Figures(*map(statistics.fmean, zip(*runs, strict=True)))
@@ -110,6 +151,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--scenarios", action="store_true", help="one line per scenario as well")
+    parser.add_argument("--groups", action="store_true", help="groups of scenarios as well")
     arguments = parser.parse_args()
     scenarios = draw.draw(draw.SETS.get(arguments.set) or int(arguments.set))
     chosen = arguments.controls or list(CONTROLS)
@@ -123,10 +165,12 @@ def main() -> None:
             return [over_seeds(done[at : at + len(seeds)]) for at in range(0, len(done), len(seeds))]
 
         references = [figures(rwnd) for rwnd in (None, CONTROLS["autotuning"], CONTROLS["oracle"])]
+        of_controls = {}
         print("control, passed, at twice the delay, goodput, delay, below 80 % of autotuning, medians")
         for name in chosen:
             rwnd = CONTROLS[name] if name in CONTROLS else json.loads(name)
             verdicts = [judge(*of) for of in zip(figures(rwnd), *references, strict=True)]
+            of_controls[name] = verdicts
             if arguments.scenarios:
                 for number, verdict in enumerate(verdicts):
                     named = draw.label(scenarios[number]["named"])
@@ -134,6 +178,8 @@ def main() -> None:
             columns = list(zip(*verdicts, strict=True))
             medians = [f"{statistics.median(column):.2f}" for column in columns[:2]]
             print(name, *map(sum, columns[2:]), *medians, flush=True)
+        if arguments.groups:
+            print_groups(scenarios, of_controls)
 
 
 if __name__ == "__main__":

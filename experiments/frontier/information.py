@@ -6,7 +6,8 @@
 
 The window is that of the oracle with worse knowledge: a rate of the past, or a rate with an error, with a
 measured RTT without a queue. Every control runs in the same scenarios, those of the development sets `SETS`,
-with the same seed. Intervals are Wilson's at 95 % over the scenarios.
+with the same seeds. A scenario is judged by its means over the seeds, and by each seed alone; intervals are
+Wilson's at 95 % over the scenarios.
 """
 
 import argparse
@@ -21,9 +22,9 @@ import matplotlib.pyplot as plt
 
 from airwnd import style
 
-SETS = (11, 12)
+SETS = (11, 12, 13, 14)
 """Seeds of the sets of scenarios."""
-SEED = 1
+SEEDS = (1, 2, 3)
 AGES_MS = (0, 50, 100, 200, 500)
 ERRORS = (0.0, 0.1, 0.2, 0.4)
 NORMAL = 1.96
@@ -34,6 +35,7 @@ OTHERS: dict[str, Any] = {
     "known rate, measured RTT": {"kind": "oracle", "base": "measured"},
     "known rate, known RTT, room for variation": {"kind": "oracle", "jitter": True},
     "measured rate: standing": "standing",
+    "measured rate: standing without probes": {"kind": "standing", "probe_interval": "none"},
     "rLEDBAT": "rledbat",
 }
 
@@ -47,42 +49,12 @@ def interval(passed: int, count: int) -> tuple[float, float]:
     return centre - half, centre + half
 
 
-def main() -> None:
-    """Run all controls, print the table and draw the figure."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("figure", type=Path)
-    parser.add_argument("--jobs", type=int, default=1)
-    arguments = parser.parse_args()
-    scenarios = [scenario["settings"] for seed in SETS for scenario in draw.draw(seed)]
+Share = tuple[float, float, float]
+"""Percentage of scenarios that pass, and its interval."""
 
-    with ProcessPoolExecutor(arguments.jobs) as pool:
 
-        def figures(rwnd: Any) -> list[evaluate.Figures]:
-            return list(pool.map(evaluate.run, [(settings, rwnd, SEED) for settings in scenarios]))
-
-        references = [
-            figures(rwnd) for rwnd in (None, evaluate.CONTROLS["autotuning"], evaluate.CONTROLS["oracle"])
-        ]
-
-        def passed(label: str, rwnd: Any) -> tuple[float, float, float]:
-            verdicts = [evaluate.judge(*of) for of in zip(figures(rwnd), *references, strict=True)]
-            counts = [sum(column) for column in list(zip(*verdicts, strict=True))[2:]]
-            low, high = interval(int(counts[0]), len(scenarios))
-            print(
-                f"| {label} | {' | '.join(map(str, counts))} | {100 * low:.0f} to {100 * high:.0f} % |",
-                flush=True,
-            )
-            return 100 * counts[0] / len(scenarios), 100 * low, 100 * high
-
-        ages = [passed(f"rate of {age} ms ago", {**MEASURED, "age": f"{age}ms"}) for age in AGES_MS]
-        standing = passed(next(name for name in OTHERS if "standing" in name), "standing")
-        errors = [passed(f"error {error}", {**MEASURED, "error": error}) for error in ERRORS if error]
-        errors.insert(0, ages[0])
-        for label, rwnd in OTHERS.items():
-            if rwnd != "standing":
-                passed(label, rwnd)
+def plot(path: Path, ages: list[Share], standing: Share, errors: list[Share]) -> None:
+    """Draw the shares against age and error of the known rate."""
     with style.styled():
         chart, panels = plt.subplots(1, 2, figsize=(7, 2.8), sharey=True, layout="constrained")
         for panel, x, values, label in (
@@ -98,7 +70,58 @@ def main() -> None:
         panels[0].set_ylabel("Scenarios that pass (%)")
         panels[0].set_ylim(0, 100)
         panels[1].legend()
-        chart.savefig(arguments.figure, metadata={"Date": None})
+        chart.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    """Run all controls, print the table and draw the figure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("figure", type=Path)
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    scenarios = [scenario["settings"] for seed in SETS for scenario in draw.draw(seed)]
+
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+
+        def figures(rwnd: Any) -> list[list[evaluate.Figures]]:
+            """Run all scenarios with a control: one list for each seed."""
+            return [
+                list(pool.map(evaluate.run, [(settings, rwnd, seed) for settings in scenarios]))
+                for seed in SEEDS
+            ]
+
+        references = [
+            figures(rwnd) for rwnd in (None, evaluate.CONTROLS["autotuning"], evaluate.CONTROLS["oracle"])
+        ]
+
+        def judge(runs: list[list[evaluate.Figures]], seeds: slice) -> list[evaluate.Verdict]:
+            means = [map(evaluate.over_seeds, zip(*of[seeds], strict=True)) for of in (runs, *references)]
+            return [evaluate.judge(*of) for of in zip(*means, strict=True)]
+
+        def passed(label: str, rwnd: Any) -> Share:
+            runs = figures(rwnd)
+            counts = [sum(column) for column in list(zip(*judge(runs, slice(None)), strict=True))[2:]]
+            alone = [
+                sum(verdict.passes for verdict in judge(runs, slice(at, at + 1))) for at in range(len(SEEDS))
+            ]
+            low, high = interval(int(counts[0]), len(scenarios))
+            print(
+                f"| {label} | {' | '.join(map(str, counts))} | {100 * low:.0f} to {100 * high:.0f} % |",
+                f"{', '.join(map(str, alone))} |",
+                flush=True,
+            )
+            return 100 * counts[0] / len(scenarios), 100 * low, 100 * high
+
+        ages = [passed(f"rate of {age} ms ago", {**MEASURED, "age": f"{age}ms"}) for age in AGES_MS]
+        standing = passed(next(name for name in OTHERS if "standing" in name), "standing")
+        errors = [passed(f"error {error}", {**MEASURED, "error": error}) for error in ERRORS if error]
+        errors.insert(0, ages[0])
+        for label, rwnd in OTHERS.items():
+            if rwnd != "standing":
+                passed(label, rwnd)
+    plot(arguments.figure, ages, standing, errors)
 
 
 if __name__ == "__main__":

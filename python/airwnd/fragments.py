@@ -37,7 +37,11 @@ _BEHIND = {
     "ue.mbr": 'gbr = "10Mbps"',
     "ue.bearer.mbr": 'gbr = "10Mbps"',
 }
-_LINK = 'rate = "10Mbps"'
+# Required lines of a section.
+_REQUIRED = {
+    "link": ['rate = "10Mbps"'],
+    "link.reroute": ['at = "20s"', 'delay = "60ms"'],
+}
 
 
 def of_key(section: Section, key: Parameter) -> str:
@@ -51,14 +55,15 @@ def of_key(section: Section, key: Parameter) -> str:
     """
     name = f"{section.name}.{key.name}".strip(".")
     if name in sections():
-        return _lines(_heading(sections()[name]), _LINK if name == "link" else "")
+        return _lines(_heading(sections()[name]), *_REQUIRED.get(name, []))
     match _EXAMPLES.get(name, key.example):
         case {"kind": kind} if key.family:
             value = toml(kind)
         case example:
             value = toml(example)
-    behind = _LINK if section.name == "link" else _BEHIND.get(name, "")
-    return _lines(_BEFORE.get(name, ""), _heading(section), f"{key.name} = {value}", behind)
+    required = (line for line in _REQUIRED.get(section.name, []) if not line.startswith(f"{key.name} = "))
+    own = f"{key.name} = {value}"
+    return _lines(_BEFORE.get(name, ""), _heading(section), own, *required, _BEHIND.get(name, ""))
 
 
 def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
@@ -109,8 +114,9 @@ def _bare(key: str) -> str:
 def _heading(section: Section) -> str:
     """Return the heading of a section, behind that of the list to whose entries it belongs."""
     above = sections().get(section.name.rpartition(".")[0])
-    outer = above.heading if above is not None and above.heading.startswith("[[") else ""
-    return _lines(outer, section.heading)
+    if above is None or not above.heading.startswith("[["):
+        return section.heading
+    return _lines(above.heading, *_REQUIRED.get(above.name, []), section.heading)
 
 
 def _lines(*lines: str) -> str:

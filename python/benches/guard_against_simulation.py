@@ -61,6 +61,14 @@ class Figures:
     rtt_ms: float
 
 
+@dataclass(frozen=True)
+class Length:
+    """Length of a download, and the time at its start in which the RTT is not measured."""
+
+    seconds: float
+    settling_s: float
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -68,6 +76,7 @@ def main() -> None:
     parser.add_argument("--guard", default="airwnd guard", help="the command of the guard")
     options = parser.parse_args()
     guard = shlex.split(options.guard)
+    length = Length(options.seconds, SETTLING_S)
     cases = [(link, controller) for link in LINKS for controller in CONTROLLERS]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     names = ("kernel_kbps", "simulated_kbps", "percent", "kernel_rtt_ms", "simulated_rtt_ms", "rtt_percent")
@@ -76,8 +85,9 @@ def main() -> None:
         for done, (link, controller) in enumerate(cases):
             if update:
                 update(done / len(cases))
-            kernel = in_kernel(LINKS[link], controller, guard, options.seconds)
-            simulated = in_simulation(LINKS[link], controller, options.seconds)
+            network = over(LINKS[link])
+            kernel = in_kernel(network, "reno", controller, guard, length)
+            simulated = in_simulation(network, "reno", controller, length)
             pairs = [(kernel.goodput_kbps, simulated.goodput_kbps), (kernel.rtt_ms, simulated.rtt_ms)]
             cells: list[str] = []
             for found, expected in pairs:
@@ -87,36 +97,34 @@ def main() -> None:
             sys.stdout.flush()
 
 
-def scenario(link: Settings, flows: list[Settings], seconds: float) -> dict[str, Any]:
-    """Return a scenario of one link."""
-    return {
-        "core": {"server_delay": "0ms"},
-        "link": [link],
-        "ue": [{"name": "phone"}],
-        "duration": f"{seconds}s",
-        "flow": flows,
-    }
+def over(link: Settings) -> Settings:
+    """Return a network of one link and one UE."""
+    return {"core": {"server_delay": "0ms"}, "link": [link], "ue": [{"name": "phone"}]}
 
 
-def in_simulation(link: Settings, controller: Settings, seconds: float) -> Figures:
-    """Simulate a download."""
-    cc = {"kind": "newreno", "growth": "per-byte"}
-    flow = {"id": "phone", "ue": "phone", "cc": cc, "rwnd": controller}
-    run = Scenario.from_dict(scenario(link, [flow], seconds)).run(1, series="100ms")
+def in_simulation(network: Settings, sender: str, controller: Settings, length: Length) -> Figures:
+    """Simulate a download with a congestion control of the kernel."""
+    cc = {"kind": "newreno", "growth": "per-byte"} if sender == "reno" else sender
+    flow = {"id": "phone", "ue": network["ue"][0]["name"], "cc": cc, "rwnd": controller}
+    run = Scenario.from_dict({**network, "duration": f"{length.seconds}s", "flow": [flow]}).run(
+        1, series="100ms"
+    )
     (row,) = run.flows.to_dicts()
-    series = run.series.filter(pl.col("time_s") >= SETTLING_S)
+    series = run.series.filter(pl.col("time_s") >= length.settling_s)
     return Figures(row["goodput_kbps"], statistics.median(series["rtt_ms"].drop_nulls()))
 
 
-def in_kernel(link: Settings, controller: Settings, guard: list[str], seconds: float) -> Figures:
+def in_kernel(network: Settings, cc: str, controller: Settings, guard: list[str], length: Length) -> Figures:
     """Run a download in this machine's kernel."""
     is_pair = controller["kind"] == "arwa"
-    cc = "airwnd_arwa" if is_pair else "reno"
+    if is_pair:
+        cc = "airwnd_arwa"
     with TemporaryDirectory() as name, cgroup() as group, sender(guard) if is_pair else nullcontext():
         folder = Path(name)
-        (folder / "scenario.json").write_text(json.dumps(scenario(link, [], 3600)), encoding="utf-8")
+        session_of = {**network, "duration": "3600s", "flow": []}
+        (folder / "scenario.json").write_text(json.dumps(session_of), encoding="utf-8")
         tcp = [sys.executable, str(PROGRAMS / "tcp.py")]
-        client = [*tcp, "client", "server", str(PORT), cc, "down", "--seconds", str(seconds)]
+        client = [*tcp, "client", "server", str(PORT), cc, "down", "--seconds", str(length.seconds)]
         client += ["--result", str(folder / "result")]
         command = [*guard, "--cgroup", str(group), "--rwnd", inline(controller)]
         script = f"""
@@ -127,9 +135,9 @@ def in_kernel(link: Settings, controller: Settings, guard: list[str], seconds: f
             kill $guard; wait $guard; exit $code"""
         session = [sys.executable, "-m", "airwnd", "link", "--quiet", str(folder / "scenario.json")]
         session += ["--server", shlex.join([*tcp, "server", "::", str(PORT), cc]), "--", "sh", "-c", script]
-        subprocess.run(session, check=True, timeout=seconds + 60)
+        subprocess.run(session, check=True, timeout=length.seconds + 60)
         result = json.loads((folder / "result").read_text(encoding="utf-8").splitlines()[-1])
-        counted = [rtt_ms for at_s, rtt_ms, _, _ in result["samples"] if at_s >= SETTLING_S]
+        counted = [rtt_ms for at_s, rtt_ms, _, _ in result["samples"] if at_s >= length.settling_s]
         return Figures(result["goodput_kbps"], statistics.median(counted))
 
 

@@ -160,7 +160,7 @@ fn around(path: &str, table: &Table, key: &str, value: Json) -> Json {
     for entry in &table.entries {
         let kind = table.kind.as_deref();
         let needed = needed(path, kind, &entry.key).or_else(|| match &entry.shape {
-            Shape::Value(range) if entry.is_required && kind.is_some() => Some(range.middle()),
+            Shape::Value(range) if entry.is_required && !path.is_empty() => Some(range.middle()),
             _ => None,
         });
         if let Some(needed) = needed {

@@ -195,6 +195,7 @@ impl Draw<'_, '_> {
         let is_medium = link.get("kind").is_some_and(|kind| kind == "wifi");
         if is_medium {
             link.remove("aqm_up");
+            link.remove("reroute");
         }
         if is_medium || link.contains_key("aqm_up") {
             link.remove("queue_up");

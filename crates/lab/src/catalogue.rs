@@ -9,7 +9,8 @@ use crate::records::AllocationRow;
 use crate::series::Sample;
 use crate::simulation::SocketRow;
 use crate::{
-    Core, DedicatedBearer, Flow, LinkSettings, Scenario, Site, UeGroup, arrivals, placement, size, traffic,
+    Core, DedicatedBearer, Flow, LinkSettings, Reroute, Scenario, Site, UeGroup, arrivals, placement, size,
+    traffic,
 };
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, access, handover, mac, mobility, phy, rlc, rrc};
@@ -71,6 +72,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<handover::Settings>("[handover]"),
         SectionInfo::of::<handover::LinkFailure>("[handover.link_failure]"),
         SectionInfo::of::<LinkSettings>("[[link]]"),
+        SectionInfo::of::<Reroute>("[[link.reroute]]"),
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),

@@ -6,7 +6,7 @@ use airwnd_catalog::{
 use airwnd_kernel::Direction;
 use airwnd_links::link::{self, Queue};
 use airwnd_links::{aqm, loss};
-use airwnd_units::{Bytes, Span};
+use airwnd_units::{Bytes, Span, Time};
 use serde_json::{Value as Json, json};
 
 /// Default queue limit in packets of a link without a limit in bytes.
@@ -28,6 +28,23 @@ pub enum Sharing {
     Ue,
 }
 
+/// A change of a link's delay during the run, as of a route that becomes longer or shorter.
+///
+/// The delay applies to packets whose transmission ends at `at` or later. No packet overtakes an earlier one.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "airwnd: a change of the route")]
+pub struct Reroute {
+    /// Time of the change, counted from the end of the warm-up.
+    #[param(range = Span::ZERO..=Span::from_secs(31_536_000), unit = "time", source = "the scenario")]
+    pub at: Span,
+    /// One-way delay from then on.
+    #[param(range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
+    pub delay: Span,
+    /// One-way delay towards the server from then on; `none`: equal to `delay`.
+    #[param(default = None, range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
+    pub delay_up: Option<Span>,
+}
+
 /// A link between the gateway and the UEs, or the first cell: queue, transmission, delay and losses per direction.
 ///
 /// `via` of a group of UEs sets the order in which packets pass links. In addition to these keys a link has those of
@@ -45,6 +62,9 @@ pub struct LinkSettings {
     /// One-way delay towards the server; `none`: equal to `delay`.
     #[param(default = None, range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
     pub delay_up: Option<Span>,
+    /// Changes of the delay during the run. Of changes at the same time the last one applies.
+    #[param(default = Vec::new(), unit = "1", source = "airwnd: a fixed route")]
+    pub reroute: Vec<Reroute>,
     /// Queue limit in packets, per direction, excluding the packet in transmission; `none`: no limit with
     /// `queue_bytes`, otherwise 100.
     #[param(default = None, range = 1..=100_000_000, unit = "packets", source = "ns-3 reference run S5")]
@@ -120,6 +140,22 @@ impl LinkSettings {
         self.queue_up.is_some() || self.queue_bytes_up.is_some() || self.aqm_up.is_some()
     }
 
+    /// Returns the delay in a direction at the start.
+    pub(crate) fn delay(&self, direction: Direction) -> Span {
+        either(direction, self.delay, self.delay_up)
+    }
+
+    /// Returns the later delays in a direction, with the times from which they apply, in chronological order. `start`:
+    /// end of the warm-up.
+    pub(crate) fn reroutes(&self, direction: Direction, start: Time) -> Vec<(Time, Span)> {
+        let later = self.reroute.iter();
+        let mut later: Vec<_> = later
+            .map(|change| (start + change.at, either(direction, change.delay, change.delay_up)))
+            .collect();
+        later.sort_by_key(|(at, _)| *at);
+        later
+    }
+
     /// Returns the limits of the drop-tail queue in a direction.
     pub(crate) fn queue(&self, direction: Direction) -> Queue {
         let (packets, bytes) = match direction {
@@ -135,6 +171,14 @@ impl LinkSettings {
             Direction::Up if self.is_up_separate() => self.aqm_up.as_ref(),
             _ => self.aqm.as_ref(),
         }
+    }
+}
+
+/// Returns the delay in a direction.
+fn either(direction: Direction, delay: Span, delay_up: Option<Span>) -> Span {
+    match direction {
+        Direction::Down => delay,
+        Direction::Up => delay_up.unwrap_or(delay),
     }
 }
 
@@ -182,6 +226,9 @@ impl Link {
         }
         if settings.delay_up.is_some_and(|delay| delay != Span::ZERO) {
             return fail("delay_up", "\"wifi\" has no propagation delay; add a \"wire\" link");
+        }
+        if !settings.reroute.is_empty() {
+            return fail("reroute", "\"wifi\" has no propagation delay; add a \"wire\" link");
         }
         if settings.aqm.is_some() {
             return fail("aqm", "\"wifi\" has a drop-tail queue at each station; use queue and mark_above");

@@ -130,15 +130,16 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |direction, server, delay, loss| {
-                    let one_way = link::Link::new(server, delay, settings.queue(direction));
+                let one_way = |direction, server, loss| {
+                    let one_way =
+                        link::Link::new(server, settings.delay(direction), settings.queue(direction))
+                            .rerouting(settings.reroutes(direction, self.start));
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, direction)));
                     let stream = numbered(self.queues.child(link_stream(place, direction)));
                     behind(settings.discipline(direction), settings.ring, one_way, stream)
                 };
-                let delay_up = settings.delay_up.unwrap_or(settings.delay);
-                let down = one_way(Direction::Down, down, settings.delay, &settings.loss);
-                let up = one_way(Direction::Up, up, delay_up, &settings.loss_up);
+                let down = one_way(Direction::Down, down, &settings.loss);
+                let up = one_way(Direction::Up, up, &settings.loss_up);
                 Instance::Link(topology.add_link(Duplex { name, of, down, up }))
             }
             Carrier::Shared(params) => {

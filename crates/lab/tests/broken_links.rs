@@ -55,6 +55,15 @@ const LINKS: &[(&str, &str)] = &[
         ":1: link[0].delay_up: \"wifi\" has no propagation delay; add a \"wire\" link",
     ),
     (
+        "link = [{kind = 'wifi', reroute = [{at = '1s', delay = '1ms'}]}]",
+        ":1: link[0].reroute: \"wifi\" has no propagation delay; add a \"wire\" link",
+    ),
+    (
+        "link = [{rate = '1Mbps', reroute = [{at = '2s', delay = '61s'}]}]",
+        ":1: link[0].reroute[0].delay: 61s is outside 0ns..1min",
+    ),
+    ("link = [{rate = '1Mbps', reroute = [{delay = '1s'}]}]", ":1: link[0].reroute[0]: `at` is missing"),
+    (
         "link = [{kind = 'wifi', mark_above_delay = '1ms'}]",
         ":1: link[0].mark_above_delay: the queueing delay of \"wifi\" is not known in advance; use mark_above",
     ),
@@ -105,7 +114,7 @@ const LINKS: &[(&str, &str)] = &[
     ),
     (
         "link = [{rate = '1Mbps', down = 'x'}]",
-        ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `queue`, `queue_bytes`, \
+        ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `reroute`, `queue`, `queue_bytes`, \
          `queue_up`, `queue_bytes_up`, `mark_above`, `mark_above_delay`, `aqm`, `aqm_up`, `ring`, `loss`, `loss_up`, \
          `per`, `rate`, `rate_up`, `framing`",
     ),

@@ -691,6 +691,11 @@ mac.scheduler"#,
     ),
     (
         r#"kind = "drwa", lambda = 3.0"#,
+        r#"kind = "standing", probe_interval = "10ms""#,
+        ":24: flow[0].rwnd.probe_interval: 10ms is outside 1s..24h",
+    ),
+    (
+        r#"kind = "drwa", lambda = 3.0"#,
         r#"kind = "drwa", base_history = "10ms""#,
         ":24: flow[0].rwnd.base_history: 10ms is outside 1s..24h",
     ),

@@ -1,6 +1,5 @@
 //! Rate of the device while a queue exists, times the round trip without the queue.
 
-use super::parts::base_rtt::BaseRtt;
 use super::parts::small_windows::{MAX_SHIFT, MIN_SEGMENTS};
 use super::{Advertisement, Arrival, Capabilities, DeviceNeeds, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::Params;
@@ -14,6 +13,21 @@ const ENOUGH: f64 = 0.1;
 const ENOUGH_SEGMENTS: u64 = 4;
 /// Factor by which the window has grown without a queue after which it is doubled per round trip.
 const MAX_GROWTH: f64 = 2.0;
+/// Increase of the RTT without a probe: a factor, and seconds. Chosen like the next four on the development sets of
+/// experiments/frontier.
+const USUAL_INCREASE: f64 = 1.1;
+const USUAL_INCREASE_S: f64 = 0.01;
+/// Time with unexplained RTTs before a probe.
+const SUSPICION: Span = Span::from_secs(4);
+/// Probes begin with the first arrival after a multiple of this time.
+const PROBE_SLOT: Span = Span::from_secs(1);
+/// Factor of the window in a probe for a longer route, and if there is one, the minimum factor of the rate and the
+/// maximum factor of the mean RTT.
+const PROBE_GAIN: f64 = 1.5;
+const LEAST_GAIN: f64 = 1.3;
+const MAX_RTT_GAIN: f64 = 1.1;
+/// Factor of the window in a dip. Half suffices to show a queue, and costs less than a minimum window.
+const DIP_GAIN: f64 = 0.5;
 /// Addition to the maximum window after the start, in segments: the initial window of RFC 6928.
 const SPARE_SEGMENTS: u64 = 10;
 /// Maximum window while the sender starts, and afterwards, as a multiple of the data of an RTT at the measured rate.
@@ -32,7 +46,7 @@ const HEADROOM: f64 = 2.0;
 ///
 /// The one-way delay (OWD) contains neither the wait of a delayed ACK nor that for an uplink grant. Half a tick is the
 /// mean error of timestamps. The last two terms are the queue that was there when this connection started, if another of
-/// the device's n connections has seen the path without it; they are not used after `base_history`. The capacity is the
+/// the device's n connections has seen the path without it; they are not used after a longer route. The capacity is the
 /// quotient of two sums over intervals, in which the weight of an interval decreases with its age by `memory`:
 ///
 /// ```math
@@ -54,9 +68,16 @@ const HEADROOM: f64 = 2.0;
 /// Stability: on a link of constant capacity, C is measured from any small queue, whatever the window is. So the window
 /// is no input of itself, the fixed point is a queueing delay of target and extra segments, and a step of the capacity
 /// is followed with the time constant `memory`. n connections compute W from the same bytes; the sum of their shares has
-/// the fixed point of one. If W were too small for any queue, g would grow until there is one. After a change to
-/// a longer route every segment looks queued, and C is the delivery rate, until the minima expire. With `base_history`
-/// the target's own queue becomes part of the minima, which then rise by up to the target per history.
+/// the fixed point of one. If W were too small for any queue, g would grow until there is one.
+///
+/// Longer routes: after a change to one, every segment looks queued, C is the delivery rate, and the window shrinks. If
+/// the RTT has exceeded 1.1 RTTmin + 10 ms + target + variation J for 4 s, a probe offers 1.5 W for two round trips. If
+/// the rate in the second of them is at least 1.3 times the former one, and the mean RTT at most 1.1 times, then W was
+/// the limit and there was no queue: the minima of this round trip replace the former ones, and the control starts
+/// again. With a queue of the device the rate cannot grow. A queue of others may be taken for a longer route, so that W
+/// would preserve it after their end. Therefore dips to W/2 for two round trips follow, `probe_interval` after the change
+/// and then at doubled times: with a queue of the window's own a dip lowers the minimum RTT, and the next one follows
+/// after a second. Connections of a device probe at the same seconds of its clock.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd: experiments/frontier; the rate of queued segments as in packet trains (Jain and \
               Routhier, IEEE JSAC 1986), the one-way delay as in LEDBAT (RFC 6817)")]
@@ -92,10 +113,10 @@ pub struct Params {
     #[param(default = Span::from_millis(1), range = Span::from_micros(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "Linux: TSval counts milliseconds")]
     pub tick: Span,
-    /// Time after which minima of one-way delay and RTT expire; `none`: never.
-    #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "airwnd; BBR: 10 s")]
-    pub base_history: Option<Span>,
+    /// Time from the discovery of a longer route to the first dip; `none`: longer routes are not looked for.
+    #[param(default = Some(Span::from_secs(10)), range = Span::from_secs(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "BBR (Cardwell et al., ACM Queue 14(5), 2016): minima of the RTT last for 10 s")]
+    pub probe_interval: Option<Span>,
 }
 
 /// Bytes and time of recent intervals between arrivals, weighted by age.
@@ -130,10 +151,12 @@ impl Recent {
     }
 }
 
-/// Measurements of the current round trip.
+/// Measurements of a round trip.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     since: Time,
+    bytes: f64,
+    least_delay: Span,
     rtts_s: f64,
     rtts: u32,
     least_rtt_s: f64,
@@ -145,10 +168,22 @@ struct Round {
 impl Round {
     fn new(since: Time) -> Round {
         let least_rtt_s = f64::INFINITY;
-        Round { since, rtts_s: 0.0, rtts: 0, least_rtt_s, queue_s: 0.0, segments: 0, queued_s: 0.0 }
+        Round {
+            since,
+            bytes: 0.0,
+            least_delay: Span::MAX,
+            rtts_s: 0.0,
+            rtts: 0,
+            least_rtt_s,
+            queue_s: 0.0,
+            segments: 0,
+            queued_s: 0.0,
+        }
     }
 
-    fn add(&mut self, rtt: Option<Span>, queue_s: f64, queued_s: f64) {
+    fn add(&mut self, rtt: Option<Span>, bytes: f64, delay: Span, queue_s: f64, queued_s: f64) {
+        self.bytes += bytes;
+        self.least_delay = self.least_delay.min(delay);
         if let Some(rtt) = rtt {
             self.rtts_s += rtt.as_secs();
             self.rtts += 1;
@@ -167,6 +202,22 @@ impl Round {
     }
 }
 
+/// A probe: a different window for two round trips.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// Window of the device: larger to find a longer route, smaller in a dip.
+    window: f64,
+    is_dip: bool,
+    /// Minimum RTT before.
+    former_base: Option<Span>,
+    /// Bytes per second and mean RTT in seconds of the round trip before.
+    former_rate: f64,
+    former_rtt_s: f64,
+    /// Second round trip: the arrivals that this window allowed.
+    effect: Round,
+    end: Time,
+}
+
 /// State of the control.
 #[derive(Clone, Debug)]
 pub struct Standing {
@@ -175,15 +226,25 @@ pub struct Standing {
     since: Option<Time>,
     /// Time of the last arrival, and the device's bytes then.
     last: (Time, u64),
-    base_rtt: BaseRtt,
-    base_delay: BaseRtt,
+    /// Minimum RTT and one-way delay of the route.
+    base_rtt: Option<Span>,
+    base_delay: Option<Span>,
     /// Minimum RTT of the path, from other connections.
     path_rtt: Option<Span>,
+    /// Time since which the RTT has been unexplained.
+    unexplained_since: Option<Time>,
+    probe: Option<Probe>,
+    /// Time before which no probe begins.
+    next_probe: Time,
+    /// Time to the next dip; `None`: no probe has found a longer route.
+    dip_interval: Option<Span>,
     recent: Recent,
     /// Bytes per second while a queue exists; 0: unknown.
     capacity: f64,
     growth: f64,
     round: Round,
+    /// Bytes per second of the last round trip.
+    round_rate: f64,
     /// Mean RTT of the last round trip, and its excess over the minimum, in seconds.
     rtt_s: f64,
     variation_s: f64,
@@ -198,18 +259,22 @@ pub struct Standing {
 impl Standing {
     /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Standing {
-        let base = BaseRtt::new(params.base_history);
         Standing {
             params,
             since: None,
             last: (Time::ZERO, 0),
-            base_rtt: base.clone(),
-            base_delay: base,
+            base_rtt: None,
+            base_delay: None,
             path_rtt: None,
+            unexplained_since: None,
+            probe: None,
+            next_probe: Time::ZERO,
+            dip_interval: None,
             recent: Recent::default(),
             capacity: 0.0,
             growth: 1.0,
             round: Round::new(Time::ZERO),
+            round_rate: 0.0,
             rtt_s: 0.0,
             variation_s: 0.0,
             window: None,
@@ -231,12 +296,11 @@ impl Standing {
     }
 
     /// Returns the RTT without a queue, and the part of the minimum one-way delay that is a queue, in seconds.
-    fn base_s(&self, now: Time, view: &RecvView) -> (f64, f64) {
-        let own = self.base_rtt.get();
-        // Minima of other connections do not expire, so they say nothing once the own one may have.
-        let age = self.since.map_or(Span::ZERO, |since| now.since(since));
-        let is_late = self.params.base_history.is_none_or(|history| age < history);
-        let others = [view.device.least_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_late);
+    fn base_s(&self, view: &RecvView) -> (f64, f64) {
+        let own = self.base_rtt;
+        // Minima of other connections may be those of a former route.
+        let is_same = self.dip_interval.is_none();
+        let others = [view.device.least_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
         let path = others.chain(own).min().unwrap_or(Span::ZERO);
         (path.as_secs(), own.map_or(0.0, |own| (own - path).as_secs()))
     }
@@ -246,9 +310,85 @@ impl Standing {
         self.params.target.as_secs() + self.params.extra * view.mss.0 as f64 / self.capacity.max(1.0)
     }
 
-    fn end_round(&mut self, now: Time, duration_s: f64, rtt_s: f64, view: &RecvView) {
+    /// Returns whether neither the path's variation nor the target explains this RTT.
+    fn is_unexplained(&self, rtt_s: f64, base_s: f64) -> bool {
+        let room_s = self.params.target.as_secs() + self.params.variation * self.variation_s;
+        rtt_s > USUAL_INCREASE * base_s + USUAL_INCREASE_S + room_s
+    }
+
+    /// Begins a probe if one is due. `last`: time of the arrival before.
+    fn begin_probe(&mut self, now: Time, last: Time) {
+        // The connections of a device have the same clock, so that they probe together.
+        let is_slot = now.0 / PROBE_SLOT.0 > last.0 / PROBE_SLOT.0;
+        if !is_slot || now < self.next_probe {
+            return;
+        }
+        let is_suspicious = self.unexplained_since.is_some_and(|since| now.since(since) >= SUSPICION);
+        let gain = match self.dip_interval {
+            _ if is_suspicious => PROBE_GAIN,
+            Some(_) => DIP_GAIN,
+            None => return,
+        };
+        let rtt = Span::from_secs_f64(self.rtt_s);
+        self.probe = Some(Probe {
+            window: gain * self.window.unwrap_or(0.0),
+            is_dip: !is_suspicious,
+            former_base: self.base_rtt,
+            former_rate: self.round_rate,
+            former_rtt_s: self.rtt_s,
+            effect: Round::new(now + rtt),
+            end: now + rtt * 2,
+        });
+    }
+
+    /// Begins, continues or ends a probe.
+    fn probe(&mut self, arrival: &Arrival, bytes: f64, delay: Span, last: Time, interval: Span, view: &RecvView) {
+        let now = arrival.now;
+        let Some(probe) = &mut self.probe else { return self.begin_probe(now, last) };
+        if now >= probe.effect.since {
+            probe.effect.add(arrival.rtt, bytes, delay, 0.0, 0.0);
+        }
+        if now >= probe.end && probe.effect.rtts > 0 {
+            let probe = *probe;
+            self.probe = None;
+            self.end_probe(now, &probe, interval, view);
+        }
+    }
+
+    /// Learns a longer route if a larger window has increased the rate and not the RTT: the window was the limit, and
+    /// there was no queue.
+    fn end_probe(&mut self, now: Time, probe: &Probe, interval: Span, view: &RecvView) {
+        self.unexplained_since = None;
+        if probe.is_dip {
+            self.end_dip(now, probe.former_base, interval);
+            return;
+        }
+        let Round { since, bytes, rtts_s, rtts, least_rtt_s, least_delay, .. } = probe.effect;
+        let has_gained = bytes >= LEAST_GAIN * probe.former_rate * now.since(since).as_secs();
+        let is_longer = has_gained && rtts_s <= MAX_RTT_GAIN * probe.former_rtt_s * f64::from(rtts);
+        if !is_longer {
+            return;
+        }
+        (self.base_rtt, self.base_delay) = (Some(Span::from_secs_f64(least_rtt_s)), Some(least_delay));
+        (self.dip_interval, self.next_probe) = (Some(interval), now + interval);
+        (self.recent, self.growth, self.is_starting) = (Recent::default(), 1.0, true);
+        self.window = Some(probe.window.max(self.initial(view)));
+    }
+
+    /// Sets the time of the next dip: soon if this one has found a lower minimum RTT, otherwise later each time.
+    fn end_dip(&mut self, now: Time, former_base: Option<Span>, interval: Span) {
+        let is_lower = self.base_rtt < former_base.map(|base| base * 9 / 10);
+        let wait = if is_lower { PROBE_SLOT } else { self.dip_interval.unwrap_or(interval) * 2 };
+        self.dip_interval = Some(wait.max(interval));
+        self.next_probe = now + wait;
+    }
+
+    fn end_round(&mut self, now: Time, duration_s: f64, rtt_s: f64, base_s: f64, view: &RecvView) {
         let round = std::mem::replace(&mut self.round, Round::new(now));
         (self.rtt_s, self.variation_s) = (rtt_s, rtt_s - round.least_rtt_s);
+        self.round_rate = round.bytes / duration_s;
+        let is_unexplained = self.is_unexplained(round.least_rtt_s, base_s);
+        self.unexplained_since = is_unexplained.then(|| self.unexplained_since.unwrap_or(round.since));
         if round.queue_s / f64::from(round.segments) > self.target_s(view) {
             self.is_starting = false;
         } else if round.queued_s < ENOUGH * duration_s {
@@ -286,10 +426,9 @@ impl RwndController for Standing {
         self.is_blind = arrival.one_way_delay.is_none();
         let Some(exact) = arrival.one_way_delay else { return };
         let delay = self.delay(now, exact);
-        let least_s = self.base_delay.update(now, delay).as_secs();
-        if let Some(rtt) = arrival.rtt {
-            self.base_rtt.update(now, rtt);
-        }
+        let least = self.base_delay.map_or(delay, |least| least.min(delay));
+        self.base_delay = Some(least);
+        self.base_rtt = self.base_rtt.into_iter().chain(arrival.rtt).min();
         let received = view.device.received.max(view.received).0;
         let (last, before) = std::mem::replace(&mut self.last, (now, received));
         let is_first = self.since.is_none();
@@ -297,18 +436,23 @@ impl RwndController for Standing {
             self.since = Some(now);
             self.round = Round::new(now);
         }
-        let (base_s, late_s) = self.base_s(now, view);
-        let queue_s = delay.as_secs() - least_s - self.params.tick.as_secs() / 2.0 + late_s;
+        let (base_s, late_s) = self.base_s(view);
+        let queue_s = delay.as_secs() - least.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
         if !is_first {
             let gap_s = now.since(last).as_secs();
             let is_queued = queue_s >= gap_s;
-            self.recent.add(received.saturating_sub(before) as f64, gap_s, is_queued, self.params.memory);
+            let bytes = received.saturating_sub(before) as f64;
+            self.recent.add(bytes, gap_s, is_queued, self.params.memory);
             if let Some(capacity) = self.recent.capacity(view.mss) {
                 (self.capacity, self.growth) = (capacity, 1.0);
             }
-            self.round.add(arrival.rtt, queue_s, if is_queued { gap_s } else { 0.0 });
+            let queued_s = if is_queued { gap_s } else { 0.0 };
+            self.round.add(arrival.rtt, bytes, delay, queue_s, queued_s);
             if let Some((duration_s, rtt_s)) = self.round.end(now) {
-                self.end_round(now, duration_s, rtt_s, view);
+                self.end_round(now, duration_s, rtt_s, base_s, view);
+            }
+            if let Some(interval) = self.params.probe_interval {
+                self.probe(arrival, bytes, delay, last, interval, view);
             }
         }
         self.window = self.next(base_s, view).or(self.window);
@@ -332,7 +476,10 @@ impl RwndController for Standing {
         if self.is_blind {
             return Advertisement::Window(view.free);
         }
-        let whole = self.window.unwrap_or_else(|| self.initial(view));
+        let whole = match self.probe {
+            Some(probe) => probe.window,
+            None => self.window.unwrap_or_else(|| self.initial(view)),
+        };
         view.offer(Bytes((whole / f64::from(view.device.connections.max(1))) as u64), MIN_SEGMENTS)
     }
 }
@@ -355,8 +502,8 @@ mod tests {
     }
 
     impl Bench {
-        fn new(connections: usize, base_history: Option<Span>) -> Bench {
-            let params = Params { base_history, ..Params::default() };
+        fn new(connections: usize, probe_interval: Option<Span>) -> Bench {
+            let params = Params { probe_interval, ..Params::default() };
             let flows = vec![Standing::new(params, &ctx()); connections];
             Bench { flows, received: Bytes::ZERO, now: Time(1_000_000_000) }
         }
@@ -364,7 +511,7 @@ mod tests {
         fn view(&self) -> RecvView {
             let mut view = view(None);
             let connections = self.flows.len() as u32;
-            let least_rtt = self.flows.iter().filter_map(|flow| flow.base_rtt.get()).min();
+            let least_rtt = self.flows.iter().filter_map(|flow| flow.base_rtt).min();
             view.device = Device { connections, received: self.received, least_rtt, ..Device::default() };
             view
         }
@@ -434,18 +581,16 @@ mod tests {
 
     #[test]
     fn a_late_connection_knows_the_queue_that_it_finds() {
-        let base_history = Some(Span::from_secs(5));
-        let mut late = Standing::new(Params { base_history, ..Params::default() }, &ctx());
+        let mut late = Standing::new(Params::default(), &ctx());
         let queue = Span::from_millis(30);
-        late.base_rtt.update(Time::ZERO, BASE + queue);
-        late.since = Some(Time::ZERO);
+        late.base_rtt = Some(BASE + queue);
         let mut view = view(None);
-        let now = Time::ZERO + Span::from_secs(1);
-        assert_eq!(late.base_s(now, &view), (0.070, 0.0));
+        assert_eq!(late.base_s(&view), (0.070, 0.0));
         view.device.least_rtt = Some(BASE);
-        assert_eq!(late.base_s(now, &view), (0.040, 0.030));
-        // Then the own minimum is newer.
-        assert_eq!(late.base_s(Time::ZERO + Span::from_secs(5), &view), (0.070, 0.0));
+        assert_eq!(late.base_s(&view), (0.040, 0.030));
+        // The minimum of other connections may be older than a longer route.
+        late.dip_interval = Some(Span::from_secs(10));
+        assert_eq!(late.base_s(&view), (0.070, 0.0));
     }
 
     #[test]
@@ -463,17 +608,51 @@ mod tests {
     }
 
     #[test]
-    fn the_window_reaches_that_of_a_longer_route_once_the_history_expires() {
-        let window = |base_history| {
-            let mut bench = Bench::new(1, base_history);
+    fn a_probe_learns_a_longer_route() {
+        // After 10 and 13 s on the longer route.
+        let windows = |connections, probe_interval| {
+            let mut bench = Bench::new(connections, probe_interval);
             bench.run(4000, CAPACITY, BASE);
-            bench.run(10_000, CAPACITY, BASE + Span::from_millis(100))
+            [10_000, 3000].map(|ms| bench.run(ms, CAPACITY, BASE + Span::from_millis(100)))
         };
         let of_long_route = CAPACITY * 140.0;
-        let former = window(None);
+        let [former, _] = windows(1, None);
         assert!(former < 0.7 * of_long_route, "{former}");
-        let expired = window(Some(Span::from_secs(5)));
-        assert!(expired >= 0.9 * of_long_route, "{expired}");
+        for connections in [1, 3] {
+            let [learned, settled] = windows(connections, Params::default().probe_interval);
+            assert!(learned > 0.9 * of_long_route, "{connections}: {learned}");
+            // 2 * (140 + 2) and 2 more.
+            assert!((settled / 286.0 - 1.0).abs() < 0.05, "{connections}: {settled}");
+        }
+    }
+
+    #[test]
+    fn a_probe_does_not_take_a_queue_for_a_longer_route() {
+        let mut bench = Bench::new(3, Params::default().probe_interval);
+        // Up to the end of a slot.
+        bench.run(3999, CAPACITY, BASE);
+        for flow in &mut bench.flows {
+            flow.unexplained_since = Some(Time::ZERO);
+        }
+        bench.run(1, CAPACITY, BASE);
+        assert!(bench.flows.iter().all(|flow| flow.probe.is_some()));
+        // 2 * (40 + 2) and 2 more, as before.
+        let window = bench.run(4000, CAPACITY, BASE);
+        assert!((window / 86.0 - 1.0).abs() < 0.05, "{window}");
+        assert!(bench.flows.iter().all(|flow| flow.probe.is_none() && flow.dip_interval.is_none()));
+    }
+
+    #[test]
+    fn a_dip_finds_the_end_of_a_queue_that_was_taken_for_a_longer_route() {
+        let mut bench = Bench::new(2, Params::default().probe_interval);
+        bench.run(4000, CAPACITY, BASE);
+        for flow in &mut bench.flows {
+            flow.dip_interval = Params::default().probe_interval;
+            (flow.base_rtt, flow.base_delay) = (Some(BASE * 2), Some(BASE * 3 / 2));
+        }
+        // 2 * (40 + 2) and 2 more.
+        let window = bench.run(4000, CAPACITY, BASE);
+        assert!((window / 86.0 - 1.0).abs() < 0.05, "{window}");
     }
 
     #[test]

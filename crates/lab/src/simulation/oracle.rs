@@ -80,7 +80,7 @@ impl Simulation<'_> {
         let base_rtt = wait + self.base_rtt(now + wait, ue, &links);
         for number in self.network.links_of(ue, Direction::Down).rev() {
             let link = self.network.link(number).down.link();
-            behind += link.delay();
+            behind += link.delay(now);
             let from = Time(now.0.saturating_sub(behind.0));
             if let Some(whole) = link.rate_between(from, from + base_rtt) {
                 let part = links.of_links[number.0 as usize].part(whole.0 as f64, state.is_greedy);
@@ -163,10 +163,10 @@ impl Simulation<'_> {
         let mut wait = Span::ZERO;
         for number in self.network.links_of(ue, Direction::Down).rev() {
             let link = self.network.link(number).down.link();
-            behind += link.delay();
+            behind += link.delay(now);
             if link.rate().is_none() {
                 let from = Time(now.0.saturating_sub(behind.0));
-                wait = wait.max(link.crossing(from, links.segment * links.acked) - link.delay());
+                wait = wait.max(link.transmission(from, links.segment * links.acked));
             }
         }
         wait

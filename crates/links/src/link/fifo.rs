@@ -5,7 +5,7 @@ use crate::loss::{Loss, Passing};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// A FIFO queue, a [`Service`](super::Service), then a constant delay.
+/// A FIFO queue, a [`Service`](super::Service), then a delay.
 ///
 /// All parts are FIFO, so the times of a packet are known when it enters, and only the head needs an event. The owner
 /// schedules one when [`Link::send`] returns it, and again while [`Link::arrive`] returns a next time. A lost packet
@@ -14,6 +14,8 @@ pub struct Link<T> {
     server: Server,
     framing: Bytes,
     delay: Span,
+    /// Later delays with the times from which they apply, in chronological order.
+    reroutes: Vec<(Time, Span)>,
     queue: Queue,
     loss: Option<Box<dyn Loss>>,
     in_flight: VecDeque<Passage<T>>,
@@ -46,6 +48,7 @@ pub struct Queue {
 #[derive(Clone, Copy, Debug)]
 struct Passage<T> {
     begins: Time,
+    ends: Time,
     arrives: Time,
     size: Bytes,
     lost: bool,
@@ -90,6 +93,7 @@ impl<T> Link<T> {
             framing: server.framing(),
             server,
             delay,
+            reroutes: Vec::new(),
             queue,
             loss: None,
             in_flight: VecDeque::with_capacity(64),
@@ -100,6 +104,11 @@ impl<T> Link<T> {
             sent_bytes: Bytes::ZERO,
             figures: Figures::default(),
         }
+    }
+
+    /// Sets later delays, with the times from which they apply to transmissions that end, in chronological order.
+    pub fn rerouting(self, reroutes: Vec<(Time, Span)>) -> Self {
+        Link { reroutes, ..self }
     }
 
     /// Sets the loss model of the link.
@@ -135,13 +144,31 @@ impl<T> Link<T> {
     pub(super) fn carry(&mut self, since: Time, size: Bytes, item: T) -> (Time, Option<Time>) {
         let served = self.server.serve(since, size);
         self.free_at = served.ends;
-        let arrives = served.ends + self.delay;
+        let arrives = match self.reroutes.is_empty() {
+            true => served.ends + self.delay,
+            false => self.rerouted(served.ends),
+        };
         let packet = Passing { number: self.entered, size, at: arrives };
         let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(packet));
         self.entered += 1;
         self.waiting_bytes += size;
-        self.in_flight.push_back(Passage { begins: served.begins, arrives, size, lost, item });
+        self.in_flight.push_back(Passage {
+            begins: served.begins,
+            ends: served.ends,
+            arrives,
+            size,
+            lost,
+            item,
+        });
         (served.begins, (self.in_flight.len() == 1).then_some(arrives))
+    }
+
+    /// Returns the arrival time of a packet whose transmission ends at `at`, on a link whose route changes.
+    #[cold]
+    fn rerouted(&self, at: Time) -> Time {
+        //= exception reroute-keeps-the-order
+        let earlier = self.in_flight.back().map_or(Time::ZERO, |packet| packet.arrives);
+        (at + self.delay(at)).max(earlier)
     }
 
     /// Returns when a packet that arrives now would leave the queue.
@@ -227,7 +254,7 @@ impl<T> Link<T> {
 
     /// Returns the bytes whose transmission has ended by now.
     pub fn sent_bytes(&self, now: Time) -> Bytes {
-        let gone = self.in_flight.iter().take_while(|packet| packet.arrives <= now + self.delay);
+        let gone = self.in_flight.iter().take_while(|packet| packet.ends <= now);
         gone.fold(self.sent_bytes, |sum, packet| sum + packet.size)
     }
 
@@ -236,9 +263,10 @@ impl<T> Link<T> {
         self.server.rate()
     }
 
-    /// Returns the propagation delay, from the end of the queue to the other end.
-    pub fn delay(&self) -> Span {
-        self.delay
+    /// Returns the propagation delay of a packet whose transmission ends at `at`.
+    pub fn delay(&self, at: Time) -> Span {
+        let latest = self.reroutes.iter().rev().find(|(from, _)| *from <= at);
+        latest.map_or(self.delay, |(_, delay)| *delay)
     }
 
     /// Returns the mean rate at which it can send between two instants; `None`: no limit.
@@ -246,9 +274,15 @@ impl<T> Link<T> {
         self.rate().or_else(|| self.capacity(from, to).map(|bytes| BitRate::of(bytes, to.since(from))))
     }
 
+    /// Returns the time that the transmission of a packet takes from an instant on, over an idle link.
+    pub fn transmission(&self, from: Time, size: Bytes) -> Span {
+        self.server.alone(from, size + self.framing)
+    }
+
     /// Returns the time that a packet takes from an instant on, over an idle link.
     pub fn crossing(&self, from: Time, size: Bytes) -> Span {
-        self.server.alone(from, size + self.framing) + self.delay
+        let transmission = self.transmission(from, size);
+        transmission + self.delay(from + transmission)
     }
 
     /// Returns the capacity between two instants; `None`: no limit.
@@ -289,6 +323,25 @@ mod tests {
         assert_eq!(link.send(Time(0), Bytes(1250), 'b'), BEHIND);
         assert_eq!(link.arrive(Time(26_000_000)), (Ok('a'), Some(Time(27_000_000))));
         assert_eq!(link.arrive(Time(27_000_000)), (Ok('b'), None));
+    }
+
+    /// Serialisation of 1 ms each; the delay is 25 ms, from 2 ms on 100 ms, and from 10 ms on 50 ms.
+    #[test]
+    fn a_packet_has_the_delay_of_the_route_at_the_end_of_its_transmission() {
+        let ms = |at: u64| Time(at * 1_000_000);
+        let mut link = wire(Span::from_millis(25), Queue::default())
+            .rerouting(vec![(ms(2), Span::from_millis(100)), (ms(10), Span::from_millis(50))]);
+        let crossings = [0, 1, 9].map(|from| link.crossing(ms(from), Bytes(1250)).as_millis());
+        assert_eq!(crossings, [26.0, 101.0, 51.0]);
+        for (at, name) in [(0, 'a'), (1, 'b'), (10, 'c')] {
+            link.send(ms(at), Bytes(1250), name).unwrap();
+        }
+        assert_eq!(link.arrive(ms(26)), (Ok('a'), Some(ms(102))));
+        // The transmission of two packets has ended at 2 ms, that of the third at 11 ms.
+        assert_eq!([ms(2), ms(11)].map(|now| link.sent_bytes(now).0), [2500, 3750]);
+        // 61 ms by its own route.
+        assert_eq!(link.arrive(ms(102)), (Ok('b'), Some(ms(102))));
+        assert_eq!(link.arrive(ms(102)), (Ok('c'), None));
     }
 
     /// A lost packet delays the packets behind it, and its loss occurs at its arrival time.
