@@ -1,5 +1,7 @@
 //! The TDL-C channel.
 
+#![expect(clippy::approx_constant, reason = "a delay that is close to 2 / pi by chance")]
+
 //= TR 38.901 §7.7.2
 profile! {
     /// TDL-C: tapped delay line of 3GPP without a line of sight, 24 taps within 8.7 delay spreads.
