@@ -115,7 +115,10 @@ pub struct Params {
     pub tick: Span,
     /// Time from the discovery of a longer route to the first dip; `none`: longer routes are not looked for.
     #[param(default = Some(Span::from_secs(10)), range = Span::from_secs(1)..=Span::from_secs(86_400))]
-    #[param(unit = "time", source = "BBR (Cardwell et al., ACM Queue 14(5), 2016): minima of the RTT last for 10 s")]
+    #[param(
+        unit = "time",
+        source = "BBR (Cardwell et al., ACM Queue 14(5), 2016): minima of the RTT last for 10 s"
+    )]
     pub probe_interval: Option<Span>,
 }
 
@@ -342,7 +345,15 @@ impl Standing {
     }
 
     /// Begins, continues or ends a probe.
-    fn probe(&mut self, arrival: &Arrival, bytes: f64, delay: Span, last: Time, interval: Span, view: &RecvView) {
+    fn probe(
+        &mut self,
+        arrival: &Arrival,
+        bytes: f64,
+        delay: Span,
+        last: Time,
+        interval: Span,
+        view: &RecvView,
+    ) {
         let now = arrival.now;
         let Some(probe) = &mut self.probe else { return self.begin_probe(now, last) };
         if now >= probe.effect.since {

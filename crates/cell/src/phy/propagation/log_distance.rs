@@ -59,7 +59,9 @@ mod tests {
     fn ten_times_the_distance_costs_ten_times_the_exponent() {
         let loss = |distance: f64| {
             let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
-            LogDistance::new(Params::default()).path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN }).0
+            LogDistance::new(Params::default())
+                .path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN })
+                .0
         };
         // 38.97 + 10 x 3 x log10(100) = 98.97
         assert!((loss(100.0) - 98.97).abs() < 1e-9);

@@ -342,7 +342,8 @@ mod tests {
         // 161.04 - 9.237 + 5.242 - 37.512 - 11.592 - 3.098 + 0.001
         near(losses(Scenario::RuralMacro, &link(500.0, 35.0, 0.7)), [84.633, 104.843]);
         // beyond the breakpoint of 769.7 m 40 dB per decade
-        let [near_by, far] = [1000.0, 10_000.0].map(|at| losses(Scenario::RuralMacro, &link(at, 35.0, 0.7))[0]);
+        let [near_by, far] =
+            [1000.0, 10_000.0].map(|at| losses(Scenario::RuralMacro, &link(at, 35.0, 0.7))[0]);
         assert!((far - near_by - 40.0).abs() < 0.02, "{near_by} {far}");
         // 3 m high, 10 m, 3.5 GHz: d_3D = 10.1119, lg = 1.004834
         near(losses(Scenario::MixedOffice, &link(10.0, 3.0, 3.5)), [60.665, 69.332]);
@@ -354,7 +355,9 @@ mod tests {
 
     #[test]
     fn sight_never_costs() {
-        for scenario in [Scenario::UrbanMacro, Scenario::UrbanMicro, Scenario::RuralMacro, Scenario::OpenOffice] {
+        for scenario in
+            [Scenario::UrbanMacro, Scenario::UrbanMicro, Scenario::RuralMacro, Scenario::OpenOffice]
+        {
             for ground in [0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5] {
                 let link = link(ground, 30.0, 28.0);
                 let [with, without] = losses(scenario, &link);
@@ -394,8 +397,9 @@ mod tests {
             let draws = Draws::new(Stream::new(1, "test"), ue, site);
             model.has_sight(&LinkGeometry { draws, ..link(ground, 25.0, 2.0) })
         };
-        let course =
-            |ue, site| -> Vec<bool> { (1..200).map(|step| sight(ue, site, 10.0 * f64::from(step))).collect() };
+        let course = |ue, site| -> Vec<bool> {
+            (1..200).map(|step| sight(ue, site, 10.0 * f64::from(step))).collect()
+        };
         for ue in 0..50 {
             assert!(course(ue, 0).is_sorted_by_key(|sight| !sight));
         }

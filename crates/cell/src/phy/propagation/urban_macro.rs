@@ -55,7 +55,9 @@ mod tests {
 
     fn loss(distance: f64) -> f64 {
         let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
-        UrbanMacro::new(Params::default()).path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN }).0
+        UrbanMacro::new(Params::default())
+            .path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN })
+            .0
     }
 
     #[test]
