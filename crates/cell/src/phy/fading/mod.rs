@@ -30,7 +30,7 @@ macro_rules! profile {
                 /// RMS delay spread.
                 #[param(default = airwnd_units::Span::from_nanos(100))]
                 #[param(range = airwnd_units::Span::from_nanos(10)..=airwnd_units::Span::from_nanos(1000))]
-                #[param(unit = "s", source = "TR 38.901 Table 7.7.3-1: nominal 100 ns, very short 10 to very long 1000 ns")]
+                #[param(unit = "time", source = "TR 38.901 Table 7.7.3-1: nominal; 10 ns to 1 us")]
                 pub delay_spread: airwnd_units::Span,
             } |params: &Params| {
                 let line_of_sight = [$($crate::phy::fading::Tap::line_of_sight($power))?];

@@ -70,7 +70,8 @@ pub struct Params {
     #[param(default = Sight::ByDistance, unit = "word", source = "TR 38.901 Table 7.4.2-1")]
     pub line_of_sight: Sight,
     /// Fraction of the UEs in buildings; in the report 0.8 in `uma` and `umi`, 0.5 in `rma`.
-    #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "a choice: UEs outdoors, as in other models")]
+    #[param(default = 0.0, range = 0.0..=1.0, unit = "1")]
+    #[param(source = "a choice: UEs outdoors, as in other models")]
     pub indoor: f64,
     /// Walls of the buildings; in `rma` of low loss.
     #[param(default = Penetration::Low, unit = "word", source = "TR 38.901 Table 7.4.3-2")]
