@@ -54,9 +54,8 @@ impl Crew {
     /// items that their caches hold.
     pub fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
         let items = items.iter_mut().enumerate();
-        let Some(helpers) = &self.0 else {
-            return items.for_each(|(index, item)| work(index, item));
-        };
+        let work = |(index, item): (usize, &mut T)| work(index, item);
+        let Some(helpers) = &self.0 else { return items.for_each(work) };
         helpers.wake();
         let items = Mutex::new(items);
         let rest = || items.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,11 +63,11 @@ impl Crew {
         helpers.pool.in_place_scope(|scope| {
             for _ in 0..helpers.count() {
                 scope.spawn(|_| {
-                    from_fn(|| rest().next_back()).for_each(|(index, item)| work(index, item));
+                    from_fn(|| rest().next_back()).for_each(&work);
                     busy.fetch_sub(1, Ordering::Relaxed);
                 });
             }
-            from_fn(|| rest().next()).for_each(|(index, item)| work(index, item));
+            from_fn(|| rest().next()).for_each(&work);
             // The end of the scope would sleep at once.
             (0..ROUNDS).take_while(|_| busy.load(Ordering::Relaxed) > 0).for_each(|_| spin_loop());
         });

@@ -60,7 +60,6 @@ pub struct Ran {
     crew: Crew,
     agenda: Agenda,
     forwarding: Forwarding,
-    has_drx: bool,
     /// Whether UEs without data are released.
     releases: bool,
     rules: Rules,
@@ -195,7 +194,6 @@ impl Ran {
             crew: Crew::default(),
             agenda,
             forwarding: setup.handover.forwarding,
-            has_drx: setup.mac.drx.is_some(),
             releases: setup.rrc.is_some(),
             next: Tti(0),
             events: EventLog::new(),
@@ -367,10 +365,11 @@ impl Ran {
     /// Accounts for skipped TTIs: averages decay, nothing was on air.
     fn wake(&mut self, tti: Tti, skipped: u64) {
         let Ran { radio, regions, missed, .. } = self;
+        let has_drx = regions[0].table.has_drx;
         radio.skip(tti, skipped);
         regions.iter_mut().for_each(|region| region.on_idle(skipped));
         missed.clear();
-        if self.has_drx {
+        if has_drx {
             regions.iter().for_each(|region| region.last_soundings(tti, skipped, missed));
             missed.sort_unstable();
             missed.dedup();
@@ -386,7 +385,7 @@ impl Ran {
             }
             regions.iter_mut().for_each(|region| region.receive_soundings(radio, missed));
         }
-        if self.has_drx {
+        if has_drx {
             regions.iter_mut().for_each(|region| region.hold_skipped(radio, tti, skipped));
         }
     }

@@ -1,9 +1,8 @@
 //! Sleep of UEs: discontinuous reception, and release to RRC idle or inactive.
 
+use crate::support::threads::run_on;
 use airwnd_catalog::Node;
-use airwnd_lab::{Outcome, Records, Scenario, run, run_tapped};
-use airwnd_units::Span;
-use std::num::NonZeroUsize;
+use airwnd_lab::{Outcome, Scenario, run};
 
 /// A packet every second to a UE, another UE without packets; no fading, so that no block is lost.
 const SPARSE: &str = r#"
@@ -187,12 +186,7 @@ traffic = {kind = "cbr", rate = "1kbps", packet = "100B"}
 #[test]
 fn results_with_sleep_do_not_depend_on_threads() {
     let results = |threads: usize| {
-        let records = Records {
-            series: Some(Span::from_millis(100)),
-            threads: Some(NonZeroUsize::new(threads).unwrap()),
-            ..Records::default()
-        };
-        let outcome = run_tapped(&scenario(MOVING, &[], &[]), 1, &records, None, &mut |_| true).unwrap();
+        let outcome = run_on(threads, &scenario(MOVING, &[], &[]));
         let handovers: u64 = outcome.ues().iter().map(|ue| ue.handovers).sum();
         assert!(handovers > 10, "{handovers}");
         assert!(outcome.ues().iter().all(|ue| ue.awake < 0.9), "{:?}", outcome.ues());

@@ -186,3 +186,19 @@ fn interference_fades_by_default() {
     assert!((1.74 - 2.51..1.74).contains(&steady), "{steady}");
     assert!(faded > steady + 1.0, "{steady} {faded}");
 }
+
+#[test]
+fn shadowing_has_its_standard_deviation() {
+    let rsrp = |shadowing: &str| -> Vec<f64> {
+        let toml = "duration = \"1ms\"\n[[site]]\n[[ue]]\ncount = 300\n\
+                    placement = {kind = \"ring\", radius = \"300m\"}\n[[flow]]\n";
+        let outcome = simulate(toml, &[("radio.shadowing", shadowing)]);
+        outcome.ues().iter().map(|ue| ue.rsrp_dbm).collect()
+    };
+    let median = rsrp("none");
+    assert_eq!(rsrp("{sigma = \"0dB\"}"), median);
+    let losses = rsrp("{sigma = \"8dB\"}").into_iter().zip(&median).map(|(rsrp, median)| median - rsrp);
+    let sigma = (losses.map(|loss| loss * loss).sum::<f64>() / 300.0).sqrt();
+    // The standard error of 300 draws is 8 / sqrt(600) = 0.33 dB.
+    assert!((sigma - 8.0).abs() < 1.0, "{sigma}");
+}

@@ -1,5 +1,6 @@
 //! LTE cells with several layers and 256QAM.
 
+use crate::support::saturated;
 use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 
@@ -15,28 +16,8 @@ const SQUARE: &str = "mimo = {cell_antennas = 4, ue_antennas = 4}";
 
 /// One UE at a distance from a cell of 20 MHz with more data than the cell carries.
 fn alone(access: &str, distance: u32) -> Outcome {
-    simulate(&format!(
-        r#"
-        duration = "1s"
-        warmup = "100ms"
-        carrier.bandwidth = "20MHz"
-        mac = {{scheduler = "mt", olla = "none"}}
-        rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "2000000B"}}}}
-        core = {{server_rate = "0bps", s1u_rate = "0bps"}}
-        [radio]
-        access = {{kind = "lte", {access}}}
-        propagation = "friis"
-        shadowing = "none"
-        fading = "none"
-        [[site]]
-        power = "46dBm"
-        height = "10m"
-        [[ue]]
-        placement = {{kind = "list", points = [["{distance}m", "0m"]]}}
-        [[flow]]
-        traffic = {{kind = "cbr", rate = "500Mbps", packet = "1400B"}}
-        "#
-    ))
+    let access = format!("kind = \"lte\", {access}");
+    saturated::alone("bandwidth = \"20MHz\"", &access, distance, "500Mbps")
 }
 
 /// Peak rates by TS 36.213: I_TBS 26 on 100 PRBs is 75376 bits, translated to 149776 on two layers; I_TBS 33 is 97896 and

@@ -3,6 +3,7 @@
 //! `cargo test -p airwnd-lab --test suite nr:: -- --nocapture` prints every comparison.
 
 use crate::support::csv::rows;
+use crate::support::saturated;
 use airwnd_catalog::Node;
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::nr::tables::Table;
@@ -467,29 +468,10 @@ fn retransmissions_deliver_what_first_transmissions_do_not() {
 }
 
 /// One UE near the cell on 100 MHz at 30 kHz with these antennas: the bytes of its blocks and its throughput.
-fn near(mimo: &str, distance: u16) -> Outcome {
-    simulate(&format!(
-        r#"
-        duration = "1s"
-        warmup = "100ms"
-        carrier = {{bandwidth = "100MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
-        mac = {{scheduler = "mt", olla = "none"}}
-        rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "2000000B"}}}}
-        core = {{server_rate = "0bps", s1u_rate = "0bps"}}
-        [radio]
-        access = {{kind = "nr", numerology = 1, mimo = {mimo}}}
-        propagation = "friis"
-        shadowing = "none"
-        fading = "none"
-        [[site]]
-        power = "46dBm"
-        height = "10m"
-        [[ue]]
-        placement = {{kind = "list", points = [["{distance}m", "0m"]]}}
-        [[flow]]
-        traffic = {{kind = "cbr", rate = "3Gbps", packet = "1400B"}}
-        "#
-    ))
+fn near(mimo: &str, distance: u32) -> Outcome {
+    let carrier = r#"bandwidth = "100MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz""#;
+    let access = format!("kind = \"nr\", numerology = 1, mimo = {mimo}");
+    saturated::alone(carrier, &access, distance, "3Gbps")
 }
 
 /// Peak rates on one, two and four layers by hand, by the steps of TS 38.214 §5.1.3.2: v x 273 x 144 x 8 x 948/1024 bits,

@@ -1,9 +1,8 @@
 //! Threads change the time that a run takes, and nothing else.
 
+use crate::support::threads::run_on;
 use airwnd_catalog::Node;
-use airwnd_lab::{Records, Scenario, run_tapped};
-use airwnd_units::Span;
-use std::num::NonZeroUsize;
+use airwnd_lab::Scenario;
 
 /// Seven sites with three sectors each; UEs move between them over fading channels, and some of them change regions.
 const MOVING: &str = r#"
@@ -38,12 +37,7 @@ const LAYERS: &str = "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mi
 /// The results, the time series and the events of a run, and its number of handovers.
 fn results(toml: &str, threads: usize) -> (String, u64) {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "moving").unwrap()).unwrap();
-    let records = Records {
-        series: Some(Span::from_millis(100)),
-        threads: Some(NonZeroUsize::new(threads).unwrap()),
-        ..Records::default()
-    };
-    let outcome = run_tapped(&scenario, 1, &records, None, &mut |_| true).unwrap();
+    let outcome = run_on(threads, &scenario);
     let figures = outcome.to_json();
     let handovers =
         figures["ues"].as_array().unwrap().iter().map(|ue| ue["handovers"].as_u64().unwrap()).sum();

@@ -4,7 +4,7 @@
 
     python experiments/frontier/prototypes/learned.py --generations 8
 
-Requires airwnd with ``prototypes.patch``. Prints the mean weights after each generation.
+Requires airwnd with ``standing.patch``. Prints the mean weights after each generation.
 """
 
 import argparse

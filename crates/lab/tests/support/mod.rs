@@ -3,3 +3,5 @@
 pub mod csv;
 pub mod reference;
 pub mod s3;
+pub mod saturated;
+pub mod threads;
