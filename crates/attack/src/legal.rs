@@ -34,6 +34,7 @@ pub fn scenario(u: &mut Unstructured<'_>) -> Result<Json> {
     let density = *u.choose(&[2, 8, 8, 25])?;
     let mut draw = Draw { u, density };
     let mut scenario = draw.table("", &SCENARIO, &["duration", "link", "site", "ue", "flow"])?;
+    draw.separate_carriers(&mut scenario)?;
     let sites = draw.u.int_in_range(0..=2)?;
     let links = draw.u.int_in_range(usize::from(sites == 0)..=3)?;
     let groups = draw.u.int_in_range(1..=3)?;
@@ -161,6 +162,21 @@ impl Draw<'_, '_> {
                 items.into()
             }
         })
+    }
+
+    /// Draws secondary carriers for most scenarios without them, and moves carriers apart, which may still be more than a
+    /// UE aggregates.
+    fn separate_carriers(&mut self, scenario: &mut Map<String, Json>) -> Result<()> {
+        let Some(Json::Object(carrier)) = scenario.get_mut("carrier") else { return Ok(()) };
+        let mut secondary = match carrier.remove("secondary") {
+            Some(Json::Array(drawn)) => drawn,
+            _ => vec![json!({}); self.u.int_in_range(0..=3)?],
+        };
+        for (number, carrier) in secondary.iter_mut().enumerate() {
+            carrier["downlink_frequency"] = format!("{}MHz", 700 + 300 * number).into();
+        }
+        carrier.insert("secondary".into(), secondary.into());
+        Ok(())
     }
 
     fn several(

@@ -25,7 +25,7 @@ mod ue;
 
 pub use agenda::Notice;
 pub use bearer::Bearer;
-pub use carrier::{Bandwidth, Carrier};
+pub use carrier::{Bandwidth, Carrier, ComponentCarrier, MOST_CARRIERS, SecondaryCarrier};
 pub use crew::ThreadsUnavailable;
 pub use identity::{BearerId, CellId, UeId};
 pub use mac::log::{Allocation, Reception};

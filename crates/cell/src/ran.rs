@@ -6,6 +6,7 @@
 use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
 use crate::bearer::Bearer;
+use crate::carrier::ComponentCarrier;
 use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
@@ -17,7 +18,7 @@ use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
-use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
+use crate::region::{Cell, FREE_SLOT, Region, Rules, partition, remembered};
 use crate::rlc::{DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
@@ -120,8 +121,8 @@ impl UeFigures {
 pub struct CellFigures {
     /// Number of UEs served.
     pub users: usize,
-    /// PRBs of its carrier in one TTI.
-    pub prbs: Prbs,
+    /// PRBs in one TTI of the downlink, with secondary carriers, and of the uplink.
+    pub prbs: [Prbs; 2],
     /// Parts of the TTIs with downlink data and with uplink data: less than one in TDD.
     pub shares: [f64; 2],
     /// PRBs used for downlink data, retransmissions included.
@@ -144,11 +145,12 @@ impl Ran {
     pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
         let unbuildable = |(key, why)| Unbuildable(format!("carrier.{key}: {why}"));
-        let access = Arc::new(setup.access().map_err(unbuildable)?);
+        let carriers = setup.carriers().map_err(unbuildable)?;
+        let access = carriers[0].access.clone();
         // With DRX the report before the newest one is held.
         let held = if setup.mac.drx.is_some() { cqi_period } else { 0 };
         let remembered = remembered(cqi_period, cqi_delay) + held + access.timing.most_unmeasured();
-        let mut radio = Radio::new(setup, &access, remembered);
+        let mut radio = Radio::new(setup, &carriers, remembered);
         let mut agenda = Agenda::new(setup);
         for (ue, [x, y]) in agenda.start_positions() {
             radio.place(Time::ZERO, ue, Position { x, y, ..setup.ues[ue].position });
@@ -169,7 +171,7 @@ impl Ran {
             remembered,
             srs_period: srs_period(setup, users.iter().map(Vec::len).max().unwrap_or(0))?.into(),
         };
-        let cell = |(number, users)| cell(setup, &access, &schemes, &rules, number, users);
+        let cell = |(number, users)| cell(setup, &carriers, &schemes, &rules, number, users);
         let cells: Vec<Cell> = (0..).zip(users).map(cell).collect::<Result<_, _>>()?;
         let mut cells = cells.into_iter();
         let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
@@ -177,12 +179,12 @@ impl Ran {
         for (index, range) in (0..).zip(partition(setup.cells.len())) {
             let cells: Vec<Cell> = cells.by_ref().take(range.len()).collect();
             let users: Vec<Vec<u32>> = cells.iter().map(|cell| cell.users.clone()).collect();
-            let mut region = Region::new(setup, &access, &radio, &rules, (range.start, cells));
+            let mut region = Region::new(setup, &carriers, &radio, &rules, (range.start, cells));
             for (cell, users) in range.zip(&users) {
                 region_of.push(index);
                 for (slot, ue) in (0..).zip(users) {
                     home[*ue as usize] = index;
-                    region.admit(*ue, Box::new(Ue::new(setup, &access, *ue as usize, cell, slot)));
+                    region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, (cell, slot))));
                 }
             }
             regions.push(region);
@@ -355,7 +357,11 @@ impl Ran {
         let Ran { radio, regions, crew, access, .. } = self;
         crew.each(regions, |_, region| region.decide(radio, tti));
         let cells = regions.iter().flat_map(|region| &region.cells);
-        radio.transmit(access.timing.slot(tti).sends, cells.map(|cell| cell.downlink.on_air(tti)));
+        let sends = access.timing.slot(tti).sends;
+        radio.transmit(sends, cells.clone().map(|cell| cell.downlink.on_air(tti)));
+        radio.transmit_secondary(sends, |index| {
+            cells.clone().map(move |cell| cell.secondary[index].on_air(tti))
+        });
         radio.begin_uplink();
         regions.iter().for_each(|region| region.put_on_air(radio, tti));
         crew.each(regions, |_, region| region.receive(radio, tti));
@@ -447,7 +453,7 @@ impl Ran {
         let Ran { radio, regions, reselected, .. } = self;
         radio.take_reselected(reselected);
         for ue in reselected.drain(..) {
-            regions.iter_mut().for_each(|region| region.receivers.keep(radio, ue as usize));
+            regions.iter_mut().for_each(|region| region.keep(radio, ue as usize));
         }
     }
 
@@ -596,24 +602,26 @@ impl Ran {
 
     /// Logs the downlink transmissions on air in these TTIs.
     pub fn log_allocations(&mut self, ttis: Range<Tti>) {
-        for cell in self.regions.iter_mut().flat_map(|region| &mut region.cells) {
-            cell.downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
+        let cells = self.regions.iter_mut().flat_map(|region| &mut region.cells);
+        for downlink in cells.flat_map(Cell::downlinks_mut) {
+            downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
         }
     }
 
     /// Memory for the logged downlink transmissions, in bytes.
     pub fn allocations_bytes(&self) -> usize {
-        let logs = self.cells().filter_map(|cell| cell.downlink.log.as_ref());
+        let logs = self.cells().flat_map(Cell::downlinks).filter_map(|downlink| downlink.log.as_ref());
         // They are copied and converted to a table.
         logs.map(|log| 3 * log.rows.len() * size_of::<Allocation>()).sum()
     }
 
-    /// The logged downlink transmissions, by TTI and cell; `None` if logging is disabled.
+    /// The logged downlink transmissions, by TTI, cell and carrier; `None` if logging is disabled.
     pub fn allocations(&self) -> Option<Vec<Allocation>> {
-        let logs = self.cells().map(|cell| cell.downlink.log.as_ref().map(|log| &log.rows));
+        let downlinks = self.cells().flat_map(Cell::downlinks);
+        let logs = downlinks.map(|downlink| downlink.log.as_ref().map(|log| &log.rows));
         let mut all: Vec<Allocation> =
             logs.collect::<Option<Vec<_>>>()?.into_iter().flatten().copied().collect();
-        all.sort_by_key(|allocation| (allocation.tti, allocation.cell));
+        all.sort_by_key(|allocation| (allocation.tti, allocation.cell, allocation.carrier));
         Some(all)
     }
 
@@ -675,19 +683,11 @@ impl Ran {
     /// report over the whole carrier, times the fraction of first transmissions among all so far. `None` while the UE
     /// changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
-        let number = ue.0 as usize;
-        let Ran { access, radio, regions, rules, .. } = self;
-        let region = &mut regions[usize::from(self.home[number])];
-        let Ue { cell, slot, joined, ref downlink, .. } = region.table.ues[number];
-        let once = downlink.blocks.first as f64 / downlink.blocks.all.max(1) as f64;
-        let once = if downlink.blocks.all > 0 { once } else { 1.0 };
-        let phase = region.cell(cell).phases[usize::from(slot)];
-        let measured = measured_at(self.next, phase, rules.cqi_period, rules.cqi_delay);
-        let measured = access.timing.measurable(measured);
-        let pattern = region.receivers.pattern(radio, cell, measured);
-        let report = region.receivers.report(radio, (cell, pattern), (slot, number), measured);
-        let state = &region.receivers.reports(cell)[report.index as usize];
-        joined.then(|| once * region.cell(cell).downlink.whole(slot, state))
+        let Ran { radio, regions, home, next, .. } = self;
+        let region = &mut regions[usize::from(home[ue.0 as usize])];
+        let blocks = region.table.get(ue.0).downlink.blocks;
+        let once = if blocks.all > 0 { blocks.first as f64 / blocks.all as f64 } else { 1.0 };
+        region.whole_cell(radio, ue.0, *next).map(|whole| once * whole)
     }
 
     /// A UE's downlink blocks so far.
@@ -704,12 +704,13 @@ impl Ran {
 
     /// The cells' figures so far.
     pub fn cell_figures(&self) -> impl Iterator<Item = CellFigures> + '_ {
-        self.cells().map(|cell| CellFigures {
+        let downlink = Prbs(self.radio.all().map(|radio| radio.prbs().0).sum());
+        self.cells().map(move |cell| CellFigures {
             users: cell.users.iter().filter(|user| **user != FREE_SLOT).count(),
-            prbs: self.radio.prbs(),
+            prbs: [downlink, self.radio.prbs()],
             shares: self.access.timing.shares(),
-            downlink_prbs: cell.downlink.figures.prbs,
-            downlink_bytes: cell.downlink.figures.bytes,
+            downlink_prbs: cell.downlinks().map(|downlink| downlink.figures.prbs).sum(),
+            downlink_bytes: cell.downlinks().map(|downlink| downlink.figures.bytes).sum(),
             uplink_prbs: cell.uplink.figures.prbs,
             uplink_bytes: cell.uplink.figures.bytes,
         })
@@ -719,22 +720,28 @@ impl Ran {
 /// A cell with the UEs of its slots.
 fn cell(
     setup: &RanSetup,
-    access: &Arc<Access>,
+    carriers: &[ComponentCarrier],
     schemes: &Schemes,
     rules: &Rules,
     number: usize,
     users: Vec<u32>,
 ) -> Result<Cell, Unbuildable> {
-    let mut downlink = Downlink::new(setup, access);
-    let mut uplink = Uplink::new(setup, access, schemes.clone());
     let period = rules.srs_period;
-    let mut sounding = vec![None; period as usize];
+    // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
+    let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
+    let mut cell = Cell {
+        phases: phases.collect(),
+        downlink: Downlink::new(setup, &carriers[0]),
+        secondary: carriers[1..].iter().map(|carrier| Downlink::new(setup, carrier)).collect(),
+        uplink: Uplink::new(setup, &carriers[0].access, schemes.clone()),
+        sounding: vec![None; period as usize],
+        users: Vec::new(),
+    };
     for (slot, ue) in (0..).zip(&users) {
         let site = &setup.ues[*ue as usize];
-        downlink.admit(slot, Bearer::together(site.bearers.iter().map(|bearer| bearer.qos)));
-        uplink.admit(slot);
+        cell.admit(slot, Bearer::together(site.bearers.iter().map(|bearer| bearer.qos)));
         let offset = site.srs_offset.unwrap_or(slot);
-        match sounding.get_mut(usize::from(offset)) {
+        match cell.sounding.get_mut(usize::from(offset)) {
             Some(free @ None) => *free = Some(slot),
             Some(_) => {
                 return Err(Unbuildable(format!(
@@ -748,9 +755,7 @@ fn cell(
             }
         }
     }
-    // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
-    let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
-    Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
+    Ok(Cell { users, ..cell })
 }
 
 /// The configured period, or the shortest usual one with an offset for each UE.

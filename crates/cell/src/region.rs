@@ -6,13 +6,14 @@
 
 use crate::access::Access;
 use crate::bearer::Bearer;
+use crate::carrier::ComponentCarrier;
 use crate::identity::UeId;
 use crate::mac::Content;
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
-use crate::rlc::Sdu;
+use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{Arrival, Bearers, LegId, RadioBearer, Ue, UeTable};
 use airwnd_kernel::Direction;
@@ -54,6 +55,63 @@ pub(crate) struct Rules {
     pub srs_period: u64,
 }
 
+/// The downlink decisions of a cell in a TTI.
+struct Decision<'a> {
+    tti: Tti,
+    /// Number of the cell.
+    cell: usize,
+    rules: &'a Rules,
+    access: &'a Access,
+    patterns: &'a mut [Option<(usize, Tti)>],
+}
+
+impl Decision<'_> {
+    /// Makes the decision on one carrier for the UEs of these slots, with the phases of their reports.
+    #[inline]
+    fn schedule(
+        &mut self,
+        downlink: &mut Downlink,
+        (users, phases): (&[u32], &[u16]),
+        air: Air<'_>,
+        ues: &mut UeTable,
+    ) {
+        let Decision { tti, cell, rules, access, ref mut patterns } = *self;
+        let radio = air.radio;
+        patterns.fill(None);
+        let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
+            let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+            let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+            receivers.held(cell, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
+        };
+        let report = |receivers: &mut Receivers, slot: u16| {
+            let phase = phases[slot as usize];
+            let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
+                let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+                let measured = access.timing.measurable(measured);
+                (receivers.pattern(radio, cell, measured), measured)
+            });
+            receivers.report(radio, (cell, pattern), (slot, users[slot as usize] as usize), measured)
+        };
+        downlink.schedule(tti, cell, users, air, ues, (report, held));
+    }
+
+    /// Makes the decisions on the secondary carriers, each for what the carriers before it have left in RLC.
+    #[cold]
+    fn schedule_secondary<'b>(
+        &mut self,
+        cell: &mut Cell,
+        airs: impl Iterator<Item = Air<'b>>,
+        ues: &mut UeTable,
+    ) {
+        cell.share_backlogs(0, ues);
+        for (index, air) in airs.enumerate() {
+            let Cell { users, phases, secondary, .. } = cell;
+            self.schedule(&mut secondary[index], (users, phases), air, ues);
+            cell.share_backlogs(index + 1, ues);
+        }
+    }
+}
+
 impl Rules {
     /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
     /// can use it.
@@ -68,7 +126,9 @@ pub(crate) struct Region {
     first: usize,
     pub cells: Vec<Cell>,
     pub table: UeTable,
+    /// The receivers of the primary carrier, and those of the secondary ones.
     pub receivers: Receivers,
+    secondary_receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
     /// UEs with a report from RLC to the MAC since the last TTI.
@@ -94,32 +154,83 @@ pub(crate) struct Cell {
     pub users: Vec<u32>,
     /// Phase of each UE's channel reports within the period.
     pub phases: Vec<u16>,
+    /// The downlink of the primary carrier, and those of the secondary ones.
     pub downlink: Downlink,
+    pub secondary: Vec<Downlink>,
     pub uplink: Uplink,
     /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
     pub sounding: Vec<Option<u16>>,
+}
+
+impl Cell {
+    /// The downlinks of all carriers, the primary one first.
+    pub fn downlinks(&self) -> impl Iterator<Item = &Downlink> {
+        std::iter::once(&self.downlink).chain(&self.secondary)
+    }
+
+    pub fn downlinks_mut(&mut self) -> impl Iterator<Item = &mut Downlink> {
+        std::iter::once(&mut self.downlink).chain(&mut self.secondary)
+    }
+
+    /// Reports the backlog of the UE in a slot to the carriers that serve it.
+    fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
+        self.downlink.on_report(slot, waiting);
+        let secondary = self.secondary.iter_mut().take(usize::from(carriers) - 1);
+        secondary.for_each(|downlink| downlink.on_report(slot, waiting));
+    }
+
+    /// Reports what the last decision on a carrier has left in RLC.
+    fn share_backlogs(&mut self, carrier: usize, ues: &UeTable) {
+        let decided = |cell: &Cell, place| match carrier {
+            0 => cell.downlink.served(place),
+            _ => cell.secondary[carrier - 1].served(place),
+        };
+        let mut place = 0;
+        while let Some((slot, waiting)) = decided(self, place) {
+            let ue = self.users[usize::from(slot)];
+            self.report(slot, ues.ues[ue as usize].carriers, waiting);
+            place += 1;
+        }
+    }
+
+    /// Admits a UE to a slot.
+    pub fn admit(&mut self, slot: u16, bearer: Bearer) {
+        self.downlinks_mut().for_each(|downlink| downlink.admit(slot, bearer));
+        self.uplink.admit(slot);
+    }
+
+    /// Removes the UE of a slot.
+    fn release(&mut self, slot: u16) {
+        self.downlinks_mut().for_each(|downlink| downlink.release(slot));
+        self.uplink.release(slot);
+    }
 }
 
 impl Region {
     /// A region of these cells of a setup; their UEs are still to be added.
     pub fn new(
         setup: &RanSetup,
-        access: &Arc<Access>,
+        carriers: &[ComponentCarrier],
         radio: &Radio,
         rules: &Rules,
         (first, cells): (usize, Vec<Cell>),
     ) -> Region {
+        let access = &carriers[0].access;
         let users = cells.iter().flat_map(|cell| &cell.users).copied();
         let (table, ues) = (UeTable::new(setup, access, users.clone()), users.count());
         let wideband = cells.iter().any(|cell| cell.downlink.uses_wideband());
-        let mut receivers = Receivers::new(setup, access, radio, first..first + cells.len(), wideband);
-        for (number, cell) in (first..).zip(&cells) {
-            receivers.reserve(number, cell.users.len());
-        }
+        let receivers = |(carrier, radio)| {
+            let mut receivers = Receivers::new(setup, carrier, radio, first..first + cells.len(), wideband);
+            for (number, cell) in (first..).zip(&cells) {
+                receivers.reserve(number, cell.users.len());
+            }
+            receivers
+        };
         Region {
             first,
             table,
-            receivers,
+            receivers: receivers((&carriers[0], radio)),
+            secondary_receivers: carriers[1..].iter().zip(radio.secondary()).map(receivers).collect(),
             rules: rules.clone(),
             access: access.clone(),
             fresh: Vec::with_capacity(ues),
@@ -139,6 +250,40 @@ impl Region {
         &self.cells[number - self.first]
     }
 
+    /// Bytes per TTI that the carriers of a UE would carry by its newest channel reports, each if it served no other UE;
+    /// `None`: no cell can schedule it.
+    pub fn whole_cell(&mut self, radio: &Radio, number: u32, tti: Tti) -> Option<f64> {
+        let ue = self.table.get(number);
+        let (cell, slot, carriers) = (ue.cell, ue.slot, ue.carriers.into());
+        if !ue.joined {
+            return None;
+        }
+        let place = cell - self.first;
+        let (_, newest) = self.newest_report(place, slot.into(), tti)?;
+        let measured = self.access.timing.measurable(newest);
+        let Region { cells, receivers, secondary_receivers, .. } = self;
+        let receivers = std::iter::once(receivers).chain(secondary_receivers);
+        let used = radio.all().zip(receivers).zip(cells[place].downlinks()).take(carriers);
+        let whole = used.map(|((radio, receivers), downlink)| {
+            let pattern = receivers.pattern(radio, cell, measured);
+            let report = receivers.report(radio, (cell, pattern), (slot, number as usize), measured);
+            downlink.whole(slot, &receivers.reports(cell)[report.index as usize])
+        });
+        Some(whole.sum())
+    }
+
+    /// The receivers of all carriers.
+    fn all_receivers(&mut self) -> impl Iterator<Item = &mut Receivers> {
+        std::iter::once(&mut self.receivers).chain(&mut self.secondary_receivers)
+    }
+
+    /// Frees the memory of a UE's links to other cells than its neighbours, which have been selected anew.
+    pub fn keep(&mut self, radio: &Radio, ue: usize) {
+        for (radio, receivers) in radio.all().zip(self.all_receivers()) {
+            receivers.keep(radio, ue);
+        }
+    }
+
     fn cell_mut(&mut self, number: usize) -> &mut Cell {
         &mut self.cells[number - self.first]
     }
@@ -150,13 +295,13 @@ impl Region {
             && self.promoting.is_empty()
             && self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
-            && self.cells.iter().all(|cell| cell.downlink.is_idle() && cell.uplink.is_idle())
+            && self.cells.iter().all(|cell| cell.downlinks().all(Downlink::is_idle) && cell.uplink.is_idle())
     }
 
     /// Accounts for TTIs without transmissions: averages decay.
     pub fn on_idle(&mut self, ttis: u64) {
         for cell in &mut self.cells {
-            cell.downlink.on_idle(ttis);
+            cell.downlinks_mut().for_each(|downlink| downlink.on_idle(ttis));
             cell.uplink.on_idle(ttis);
         }
     }
@@ -180,10 +325,15 @@ impl Region {
     /// Receives what is on air.
     pub fn receive(&mut self, radio: &Radio, tti: Tti) {
         self.receive_soundings(radio, tti);
-        let Region { cells, table, receivers, decoded_down, decoded_up, .. } = self;
+        let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
         for (number, cell) in (self.first..).zip(cells) {
             let air = Air { radio, receivers };
             decoded_down.extend_from_slice(cell.downlink.receive(tti, number, &cell.users, air, table));
+            let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
+            for (downlink, (radio, receivers)) in cell.secondary.iter_mut().zip(carriers) {
+                let air = Air { radio, receivers };
+                decoded_down.extend_from_slice(downlink.receive(tti, number, &cell.users, air, table));
+            }
             let air = Air { radio, receivers };
             decoded_up.extend_from_slice(cell.uplink.receive(tti, number, air, table));
         }
@@ -366,25 +516,17 @@ impl Region {
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, rules, access, patterns, .. } = self;
+        let Region { cells, table, receivers, secondary_receivers, rules, access, patterns, .. } = self;
         for (number, cell) in (self.first..).zip(cells) {
-            let Cell { users, phases, downlink, uplink, .. } = cell;
-            patterns.fill(None);
-            let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
-                let (phase, ue) = (phases[slot as usize], users[slot as usize]);
-                let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
-                receivers.held(number, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
-            };
-            let report = |receivers: &mut Receivers, slot: u16| {
-                let phase = phases[slot as usize];
-                let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
-                    let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
-                    let measured = access.timing.measurable(measured);
-                    (receivers.pattern(radio, number, measured), measured)
-                });
-                receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
-            };
-            downlink.schedule(tti, number, users, Air { radio, receivers }, table, (report, held));
+            let mut decision = Decision { tti, cell: number, rules, access, patterns };
+            let Cell { users, phases, downlink, .. } = cell;
+            decision.schedule(downlink, (users, phases), Air { radio, receivers }, table);
+            if !cell.secondary.is_empty() {
+                let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
+                let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
+                decision.schedule_secondary(cell, airs, table);
+            }
+            let Cell { users, uplink, .. } = cell;
             uplink.schedule(tti, users, table);
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
@@ -490,10 +632,12 @@ impl Region {
 
     fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
         let measured = self.access.timing.measurable(measured);
-        let (cell, slot, receivers) = (self.first + cell, slot as u16, &mut self.receivers);
-        let place = receivers.pattern(radio, cell, measured);
-        let report = receivers.report(radio, (cell, place), (slot, ue as usize), measured);
-        receivers.hold(cell, slot, report);
+        let (cell, slot) = (self.first + cell, slot as u16);
+        for (radio, receivers) in radio.all().zip(self.all_receivers()) {
+            let place = receivers.pattern(radio, cell, measured);
+            let report = receivers.report(radio, (cell, place), (slot, ue as usize), measured);
+            receivers.hold(cell, slot, report);
+        }
     }
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
@@ -543,7 +687,7 @@ impl Region {
             Direction::Down => {
                 if ue.joined {
                     let waiting = ue.reported(now, direction);
-                    self.cells[ue.cell - self.first].downlink.on_report(ue.slot, waiting);
+                    self.cells[ue.cell - self.first].report(ue.slot, ue.carriers, waiting);
                 }
             }
             Direction::Up => ue.on_uplink_report(now, number, &mut self.fresh),
@@ -553,7 +697,8 @@ impl Region {
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
     pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
         let period = self.rules.cqi_period;
-        let Cell { users, phases, downlink, uplink, sounding } = self.cell_mut(cell);
+        let of = self.cell_mut(cell);
+        let Cell { users, phases, sounding, .. } = of;
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
         let is_new = slot == users.len();
         if is_new {
@@ -564,19 +709,19 @@ impl Region {
             phases.push((slot as u64 % period) as u16);
         }
         users[slot] = number;
-        downlink.admit(slot as u16, bearer);
-        uplink.admit(slot as u16);
+        of.admit(slot as u16, bearer);
         if is_new {
-            self.receivers.reserve(cell, (slot + 1).next_power_of_two());
+            let slots = (slot + 1).next_power_of_two();
+            self.all_receivers().for_each(|receivers| receivers.reserve(cell, slots));
         }
         Some(slot as u16)
     }
 
     /// Frees a slot.
     pub fn vacate(&mut self, cell: usize, slot: u16) {
-        let Cell { users, downlink, uplink, sounding, .. } = self.cell_mut(cell);
-        downlink.release(slot);
-        uplink.release(slot);
+        let of = self.cell_mut(cell);
+        of.release(slot);
+        let Cell { users, sounding, .. } = of;
         users[usize::from(slot)] = FREE_SLOT;
         sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
     }
@@ -610,11 +755,9 @@ impl Region {
         let (attached, cell, slot, bearer) = (ue.attached, ue.cell, ue.slot, ue.qos());
         self.table.reset_reports(number as usize);
         if attached {
-            let Cell { downlink, uplink, .. } = self.cell_mut(cell);
-            downlink.release(slot);
-            downlink.admit(slot, bearer);
-            uplink.release(slot);
-            uplink.admit(slot);
+            let of = self.cell_mut(cell);
+            of.release(slot);
+            of.admit(slot, bearer);
         }
     }
 
@@ -650,7 +793,8 @@ impl Region {
         ue.joined = ue.connection.as_ref().is_none_or(|connection| connection.promotion().is_none());
         if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
             drx.join(tti, ue.cell);
-            self.receivers.drop_held(ue.cell, ue.slot);
+            let (cell, slot) = (ue.cell, ue.slot);
+            self.all_receivers().for_each(|receivers| receivers.drop_held(cell, slot));
         }
     }
 
@@ -701,7 +845,7 @@ impl Region {
     pub fn release(&mut self, number: u32) -> Box<Ue> {
         self.fresh.retain(|other| *other != number);
         self.promoting.retain(|other| *other != number);
-        self.receivers.leave(number as usize);
+        self.all_receivers().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::access::{self, Access};
 use crate::bearer::Bearer;
-use crate::carrier::Carrier;
+use crate::carrier::{Carrier, ComponentCarrier};
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
@@ -16,7 +16,7 @@ use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Hertz, SlotClock, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, SlotClock, Span};
 use std::sync::Arc;
 
 /// Radio channel: path loss, shadowing, fading, link adaptation and block errors.
@@ -408,17 +408,12 @@ impl RanSetup {
         bearer.rlc.as_deref().unwrap_or(&self.rlc)
     }
 
-    /// The radio access on the carrier.
+    /// The component carriers, the primary one first.
     ///
     /// # Errors
-    /// A carrier that the access does not have: the key at fault, and a message.
-    pub fn access(&self) -> Result<Access, (&'static str, String)> {
-        self.radio.access.on(&self.carrier)
-    }
-
-    /// The carrier frequency of the uplink.
-    pub(crate) fn uplink_frequency(&self) -> Hertz {
-        self.radio.access.uplink_frequency(&self.carrier)
+    /// Carriers that the access does not have, or that overlap: the key at fault, and a message.
+    pub fn carriers(&self) -> Result<Vec<ComponentCarrier>, (String, String)> {
+        self.carrier.components(&self.radio.access)
     }
 
     /// Uplink power control, by PRBs of the access.
@@ -468,6 +463,8 @@ pub struct UeSite {
     pub cell: Option<CellId>,
     /// Offset of its sounding reference signal within the period; `None`: its slot in the cell.
     pub srs_offset: Option<u16>,
+    /// Component carriers that it aggregates at most, with the primary one.
+    pub carriers: u8,
     /// Its bearers, the default bearer first.
     pub bearers: Arc<[BearerSetup]>,
 }

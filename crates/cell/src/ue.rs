@@ -2,6 +2,7 @@
 
 use crate::access::Access;
 use crate::bearer::Bearer;
+use crate::carrier::ComponentCarrier;
 use crate::identity::UeId;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::drx::Drx;
@@ -98,12 +99,22 @@ pub(crate) struct Ue {
     pub failures: u64,
     /// Number of handovers.
     pub handovers: u64,
-    /// `None`: control channels are never lost.
-    control_error: Option<ControlError>,
-    control: Stream,
+    /// Number of carriers that it aggregates, with the primary one.
+    pub carriers: u8,
+    /// Reception of the primary carrier's control channels, and of those of the secondary ones.
+    control: Control,
+    secondary_controls: Vec<Control>,
     pub sinr: Option<Db>,
     pub sinr_sum: f64,
     pub sinr_samples: u64,
+}
+
+/// Reception of a carrier's control channels.
+#[derive(Clone)]
+struct Control {
+    /// `None`: they are never lost.
+    error: Option<ControlError>,
+    draws: Stream,
 }
 
 /// Probability of losing a TTI's control channels over a flat channel.
@@ -736,7 +747,7 @@ impl IndexMut<u8> for Bearers {
 /// HARQ of a UE in one direction.
 pub(crate) struct Harq {
     errors: Stream,
-    /// Bits of the number of a HARQ process.
+    /// Bits of the number of a HARQ process of a carrier.
     process_bits: u32,
     pub blocks: BlockFigures,
     /// Bearers and PDUs in the block of each process; empty for a UE with one bearer.
@@ -827,22 +838,38 @@ impl RadioBearer {
 }
 
 impl Harq {
-    /// A number uniform in [0, 1) for the block of a process in this TTI.
-    pub fn draw(&self, tti: Tti, process: u8) -> f64 {
-        self.errors.at(tti.0 << self.process_bits | u64::from(process))
+    /// A number uniform in [0, 1) for the block of a carrier's process in this TTI.
+    pub fn draw(&self, tti: Tti, carrier: u8, process: u8) -> f64 {
+        let errors = if carrier == 0 { self.errors } else { self.errors.child(carrier.into()) };
+        errors.at(tti.0 << self.process_bits | u64::from(process))
     }
 }
 
 impl Ue {
-    pub fn new(setup: &RanSetup, access: &Access, number: usize, cell: usize, slot: u16) -> Ue {
+    pub fn new(
+        setup: &RanSetup,
+        carriers: &[ComponentCarrier],
+        number: usize,
+        (cell, slot): (usize, u16),
+    ) -> Ue {
+        let access = &carriers[0].access;
+        // The HARQ processes of the downlink on all carriers, and those of the uplink.
+        let [processes, uplink_processes] =
+            [carriers.len() as u8, 1].map(|carriers| carriers * access.timing.processes);
         let (site, seed) = (&setup.ues[number], setup.seed);
-        let leg = |bearer: usize, setup: &BearerSetup, rlc: &Rlc, queue: &aqm::Spec, streams: [&str; 2]| {
+        let leg = |bearer: usize,
+                   setup: &BearerSetup,
+                   rlc: &Rlc,
+                   processes: u8,
+                   queue: &aqm::Spec,
+                   streams: [&str; 2]| {
             let stream = match bearer {
                 0 => Stream::new(seed, streams[0]).child(number as u64),
                 _ => Stream::new(seed, streams[1]).child(number as u64).child(bearer as u64),
             };
+            let queue = queue.build(&QueueContext { stream, rate: None });
             Leg {
-                rlc: OneWay::new(rlc, &access.timing, queue.build(&QueueContext { stream, rate: None })),
+                rlc: OneWay::new(rlc, &access.timing, processes, queue),
                 report_at: None,
                 timed: false,
                 bucket: Bucket::new(setup.pbr),
@@ -854,33 +881,51 @@ impl Ue {
             let up = rlc.uplink_queue.as_ref().unwrap_or(&rlc.queue);
             RadioBearer {
                 qos: of.qos,
-                downlink: leg(bearer, of, rlc, &rlc.queue, ["downlink queue", "downlink queue of a bearer"]),
-                uplink: leg(bearer, of, rlc, up, ["uplink queue", "uplink queue of a bearer"]),
+                downlink: leg(
+                    bearer,
+                    of,
+                    rlc,
+                    processes,
+                    &rlc.queue,
+                    ["downlink queue", "downlink queue of a bearer"],
+                ),
+                uplink: leg(
+                    bearer,
+                    of,
+                    rlc,
+                    uplink_processes,
+                    up,
+                    ["uplink queue", "uplink queue of a bearer"],
+                ),
             }
         };
         let count = site.bearers.len();
         let mut bearers = site.bearers.iter().enumerate().map(bearer);
         let default = bearers.next().expect("a UE has a default bearer");
-        let (processes, blocks) =
-            (access.timing.processes, if count > 1 { access.timing.processes } else { 0 });
-        let harq = |name| Harq {
+        let harq = |name, processes: u8| Harq {
             errors: Stream::new(seed, name).child(number as u64),
-            process_bits: processes.next_power_of_two().ilog2(),
+            process_bits: access.timing.processes.next_power_of_two().ilog2(),
             blocks: BlockFigures::default(),
-            parts: (0..blocks).map(|_| Vec::with_capacity(count)).collect(),
+            parts: (0..if count > 1 { processes } else { 0 }).map(|_| Vec::with_capacity(count)).collect(),
         };
+        let control = Control {
+            error: setup.radio.control_errors.then(ControlError::default),
+            draws: Stream::new(seed, "control channel errors").child(number as u64),
+        };
+        let secondary =
+            |carrier: &ComponentCarrier| Control { draws: carrier.stream(control.draws), ..control.clone() };
         Ue {
             cell,
             slot,
-            downlink: harq("downlink block errors"),
-            uplink: harq("uplink block errors"),
+            downlink: harq("downlink block errors", processes),
+            uplink: harq("uplink block errors", uplink_processes),
             bearers: Bearers { default, dedicated: bearers.collect() },
             unsent: BufferStatus::default(),
             attached: true,
             joined: true,
             drx: setup.mac.drx.as_ref().map(|params| {
                 let offsets = Stream::new(seed, "DRX offset").child(number as u64);
-                Box::new(Drx::new(params, access.clock, &access.timing, offsets, cell))
+                Box::new(Drx::new(params, access.clock, (&access.timing, carriers.len()), offsets, cell))
             }),
             connection: setup.rrc.as_ref().map(|params| {
                 let stream = Stream::new(seed, "paging occasion").child(number as u64);
@@ -892,8 +937,9 @@ impl Ue {
             commanded: Db(0.0),
             failures: 0,
             handovers: 0,
-            control_error: setup.radio.control_errors.then(ControlError::default),
-            control: Stream::new(setup.seed, "control channel errors").child(number as u64),
+            carriers: site.carriers.min(carriers.len() as u8),
+            secondary_controls: carriers[1..].iter().map(secondary).collect(),
+            control,
             sinr: None,
             sinr_sum: 0.0,
             sinr_samples: 0,
@@ -1071,9 +1117,13 @@ impl Ue {
         self.bearers.default.has_failed() || self.bearers.dedicated.iter().any(RadioBearer::has_failed)
     }
 
-    /// Whether the UE with this number fails to decode the control channels of the TTI on air.
-    pub fn loses_control(&mut self, tti: Tti, number: u32, air: &mut Air<'_>) -> bool {
-        let Some(error) = &mut self.control_error else { return false };
+    /// Whether the UE with this number fails to decode the control channels of a carrier in the TTI on air.
+    pub fn loses_control(&mut self, tti: Tti, number: u32, carrier: u8, air: &mut Air<'_>) -> bool {
+        let control = match carrier {
+            0 => &mut self.control,
+            _ => &mut self.secondary_controls[usize::from(carrier) - 1],
+        };
+        let Some(error) = &mut control.error else { return false };
         let number = number as usize;
         let probability = match air.receivers.faded_control_error(air.radio, number) {
             Some(probability) => probability,
@@ -1086,7 +1136,7 @@ impl Ue {
                 error.probability
             }
         };
-        probability > 0.0 && self.control.at(tti.0) < probability
+        probability > 0.0 && control.draws.at(tti.0) < probability
     }
 
     /// Notes that nothing waits any more, if so: a STATUS PDU has acknowledged what was to be sent again, or a timer has

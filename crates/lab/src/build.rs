@@ -44,6 +44,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
             noise_figure: group.noise_figure,
             cell: place.cell.map(CellId),
             srs_offset: place.srs_offset,
+            carriers: group.carriers.unwrap_or(u8::MAX),
             bearers: bearers.clone(),
         })
     });

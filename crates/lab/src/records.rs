@@ -52,7 +52,7 @@ pub(crate) fn ttis(clock: SlotClock, begin: Time, window: &Range<Span>) -> Range
     first(window.start)..first(window.end)
 }
 
-/// A row per downlink transmission in the requested window, ordered by TTI and cell.
+/// A row per downlink transmission in the requested window, ordered by TTI, cell and carrier.
 #[derive(Clone, Copy, Debug, Columns)]
 pub(crate) struct AllocationRow {
     /// Beginning of the TTI on the air, from the end of the warm-up.
@@ -60,6 +60,8 @@ pub(crate) struct AllocationRow {
     pub time_s: f64,
     /// Number of the cell.
     pub cell: u16,
+    /// Number of the component carrier: 0 for the primary one, then those of `carrier.secondary`.
+    pub carrier: u8,
     /// Number of the UE.
     pub ue: u32,
     /// RBGs as a bit mask; the least significant bit is the first RBG (TS 36.213 §7.1.6.1).
@@ -88,6 +90,7 @@ pub(crate) fn table_of(rows: &[Allocation], clock: SlotClock, begin: Time) -> Ta
     let row = |row: &Allocation| AllocationRow {
         time_s: clock.start(row.tti).since(begin).as_secs(),
         cell: row.cell.0,
+        carrier: row.carrier,
         ue: row.ue.0,
         rbgs: row.rbgs.0,
         transmission: row.transmission,

@@ -156,6 +156,10 @@ pub struct UeGroup {
     #[param(default = Db(9.0), range = Db(0.0)..=Db(40.0))]
     #[param(unit = "dB", source = "ns-3 LteUePhy::NoiseFigure")]
     pub noise_figure: Db,
+    /// Maximum number of component carriers that a UE aggregates in the downlink, the primary one included; `none`: all.
+    #[param(default = None, range = 1..=4, unit = "carriers")]
+    #[param(source = "TS 36.300 §7.5: the aggregation capability of the UE")]
+    pub carriers: Option<u8>,
     /// QoS class identifier (QCI), or 5QI of NR, of the default bearer; `none`: 9, or 4 with a guaranteed bit rate.
     /// Delay-aware schedulers use its packet delay budget.
     #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
@@ -370,7 +374,7 @@ impl Scenario {
             return fail("ue", "there are no UEs; add [[ue]]");
         }
         self.check_sizes()?;
-        if let Err((key, message)) = self.radio.access.on(&self.carrier) {
+        if let Err((key, message)) = self.carrier.components(&self.radio.access) {
             return Err(Fault::new(format!("carrier.{key}"), message));
         }
         self.check_masts()?;

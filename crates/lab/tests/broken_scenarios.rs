@@ -64,7 +64,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "carrier.bandwidth",
         "carrier.bandwith",
-        ":6: carrier: unknown key `bandwith`; did you mean `bandwidth`?; allowed: `bandwidth`, `downlink_frequency`, `uplink_frequency`",
+        ":6: carrier: unknown key `bandwith`; did you mean `bandwidth`?; allowed: `bandwidth`, `downlink_frequency`, `uplink_frequency`, `secondary`",
     ),
     ("target = 0.1", "bler = 0.1", ":7: radio.amc: unknown key `bler`; allowed: `target`"),
     (
@@ -100,7 +100,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `carriers`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -725,6 +725,39 @@ mac.scheduler"#,
         "carrier.bandwidth = \"100MHz\"",
         ":6: carrier.bandwidth: LTE has no carrier of 100MHz; NR has: radio.access",
     ),
+    (
+        "carrier.bandwidth",
+        "carrier.secondary = [{bandwidth = \"100MHz\", downlink_frequency = \"1.8GHz\"}]\ncarrier.bandwidth",
+        ":6: carrier.secondary[0].bandwidth: LTE has no carrier of 100MHz; NR has: radio.access",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.secondary = [{bandwidth = \"20MHz\"}]\ncarrier.bandwidth",
+        ":6: carrier.secondary[0]: `downlink_frequency` is missing",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.secondary = [{downlink_frequency = \"6.5GHz\"}]\ncarrier.bandwidth",
+        ":6: carrier.secondary[0].downlink_frequency: 6500MHz is above 6GHz, where LTE ends",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.secondary = [{downlink_frequency = \"2.12GHz\"}]\ncarrier.bandwidth",
+        ":6: carrier.secondary[0].downlink_frequency: 2120MHz overlaps the carrier at 2120MHz; their centres are at least 4500kHz apart",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.secondary = [{downlink_frequency = \"1.8GHz\"}, {downlink_frequency = \"1803MHz\"}]\ncarrier.bandwidth",
+        ":6: carrier.secondary[1].downlink_frequency: 1803MHz overlaps the carrier at 1800MHz; their centres are at least 4500kHz apart",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.secondary = [{downlink_frequency = \"1GHz\"}, {downlink_frequency = \"1.1GHz\"}, \
+         {downlink_frequency = \"1.2GHz\"}, {downlink_frequency = \"1.3GHz\"}]\ncarrier.bandwidth",
+        ":6: carrier.secondary: 4 secondary carriers; at most 3 are allowed",
+    ),
+    ("count = 3", "count = 3\ncarriers = 5", ":16: ue[0].carriers: 5 is outside 1..4"),
+    ("count = 3", "count = 3\ncarriers = 0", ":16: ue[0].carriers: 0 is outside 1..4"),
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"nr\", numerology = 2}\ncarrier.bandwidth",

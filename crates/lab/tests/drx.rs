@@ -27,6 +27,7 @@ const NR: [(&str, &str); 3] = [
     ("carrier.downlink_frequency", "3.5GHz"),
 ];
 const LTE: [(&str, &str); 0] = [];
+const AGGREGATED: [(&str, &str); 1] = [("carrier.secondary", r#"[{downlink_frequency = "1.8GHz"}]"#)];
 const LONG: (&str, &str) = ("mac.drx.short_cycle", "none");
 
 fn scenario(toml: &str, changes: &[(&str, &str)], more: &[(&str, &str)]) -> Scenario {
@@ -50,7 +51,7 @@ fn mean_ms(outcome: &Outcome) -> f64 {
 #[test]
 fn a_downlink_packet_waits_for_the_next_on_duration() {
     let sparse = [("flow[0].traffic.rate", "641bps"), ("duration", "300s")];
-    for access in [&LTE[..], &NR[..]] {
+    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
         for (cycle, on_duration) in [(320.0, 10.0), (160.0, 40.0), (40.0, 2.0)] {
             let [cycle_ms, on_ms] = [cycle, on_duration].map(|ms: f64| format!("{ms}ms"));
             let drx = [LONG, ("mac.drx.cycle", &cycle_ms), ("mac.drx.on_duration", &on_ms)];
@@ -66,7 +67,7 @@ fn a_downlink_packet_waits_for_the_next_on_duration() {
 /// A UE without data is awake in its on-durations: 10 of 320 ms, and in the 200 ms after the start.
 #[test]
 fn a_ue_without_data_sleeps() {
-    for access in [&LTE[..], &NR[..]] {
+    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
         let awake = |more| simulate(access, more).ues()[1].awake;
         assert_eq!(awake(&[]), 1.0);
         let expected = 10.0 / 320.0 + 0.2 / 60.0;
@@ -89,7 +90,7 @@ fn a_ue_with_steady_data_stays_awake() {
     let steady = ("flow[0].traffic.rate", "6400bps");
     let from_start = ("warmup", "0s");
     let drx = [steady, from_start, LONG];
-    for access in [&LTE[..], &NR[..]] {
+    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
         let (with, without) = (simulate(access, &drx), simulate(access, &drx[..2]));
         assert_eq!(with.flows()[0].delay_ms, without.flows()[0].delay_ms);
         assert_eq!(with.ues()[0].awake, 1.0);
@@ -102,7 +103,7 @@ fn a_ue_with_steady_data_stays_awake() {
 /// The scheduling request wakes the UE. Its link adaptation follows from fewer soundings.
 #[test]
 fn an_uplink_packet_is_not_delayed_by_drx() {
-    for access in [&LTE[..], &NR[..]] {
+    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
         let up = ("flow[0].direction", "up");
         let [with, without] = [&[up, LONG][..], &[up]].map(|more| simulate(access, more));
         assert!((mean_ms(&with) - mean_ms(&without)).abs() < 1.0);
@@ -122,7 +123,7 @@ fn retransmissions_are_served() {
     ];
     let short =
         [("mac.drx.inactivity", "0ms"), ("mac.drx.cycle", "40ms"), ("mac.drx.on_duration", "1ms"), LONG];
-    for access in [&LTE[..], &NR[..]] {
+    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
         let [with, without] = [&[&lossy[..], &short].concat()[..], &lossy].map(|more| simulate(access, more));
         let ue = &with.ues()[0];
         assert!(ue.bler.unwrap() > 0.02, "{:?}", ue.bler);
@@ -143,7 +144,7 @@ fn a_released_ue_is_promoted() {
         ("rrc.promotion", "100ms"),
         ("rrc.paging_cycle", "1.024s"),
     ];
-    for access in [&LTE[..], &NR[..]] {
+    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
         let up = ("flow[0].direction", "up");
         let extra = |more: &[(&str, &str)]| {
             let with = simulate(access, &[&slow[..], more].concat());

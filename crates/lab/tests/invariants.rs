@@ -57,17 +57,25 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
         })
     };
     let correlation = || select(vec!["low", "medium", "high"]);
+    // Some have two or three carriers, which do not overlap.
+    let secondary = || {
+        let frequencies =
+            [1.8, 2.6, 0.8].map(|frequency| format!("{{downlink_frequency = \"{frequency}GHz\"}}"));
+        select(vec![0usize, 0, 0, 1, 2])
+            .prop_map(move |count| format!("[{}]", frequencies[..count].join(", ")))
+    };
     let lte = (
+        secondary(),
         select(vec!["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz"]),
         prop::option::of(select(vec!["64qam", "256qam"])),
         prop::option::of((select(vec![1u8, 2, 4]), 1u8..5, correlation())),
     )
-        .prop_map(move |(bandwidth, table, mimo)| {
+        .prop_map(move |(secondary, bandwidth, table, mimo)| {
             let access = table.map_or(String::new(), |table| {
                 let mimo = antennas(mimo);
                 format!("access = {{kind = \"lte\", mcs_table = \"{table}\", mimo = {mimo}}}\n")
             });
-            (format!("carrier.bandwidth = \"{bandwidth}\"\n"), access)
+            (format!("carrier = {{bandwidth = \"{bandwidth}\", secondary = {secondary}}}\n"), access)
         });
     let words = (
         select(vec!["none", "DDDSU", "DDDDDDDSUU", "DSUUU", "DU", "none"]),
@@ -78,7 +86,8 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
     let numbers = (0u8..3, 1u8..4, 1u8..9, 0u8..9, 0u8..9, 1u8..17, -3f64..10.0);
     let symbols = (0u8..8, 0u8..7);
     let mimo = prop::option::of((1u8..5, 1u8..5, correlation()));
-    let nr = (words, numbers, symbols, mimo).prop_map(move |(words, numbers, (down, up), mimo)| {
+    let nr = (words, numbers, symbols, (mimo, secondary())).prop_map(move |(words, numbers, symbols, more)| {
+        let ((down, up), (mimo, secondary)) = (symbols, more);
         let mimo = antennas(mimo);
         let (pattern, bandwidth, table, redundancy) = words;
         let (numerology, control, delay, processing, preparation, processes, loss) = numbers;
@@ -90,7 +99,7 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
              mimo = {mimo}}}\n"
         );
         let carrier = format!(
-            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\"}}\n"
+            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\", secondary = {secondary}}}\n"
         );
         (carrier, access)
     });
@@ -164,10 +173,12 @@ fn users(name: &'static str) -> impl Strategy<Value = String> {
         Just("\"line\"".to_string()),
     ];
     let gbr = prop::option::of(1u32..2000);
-    (1u32..8, placement, 1f64..30.0, gbr).prop_map(move |(count, placement, height, gbr)| {
+    let carriers = prop::option::of(1u8..5);
+    (1u32..8, placement, 1f64..30.0, gbr, carriers).prop_map(move |(count, placement, height, gbr, carriers)| {
         format!(
-            "[[ue]]\nname = \"{name}\"\ncount = {count}\nplacement = {placement}\nheight = \"{height:.1}m\"\n{}",
-            line("gbr", gbr.map(|rate| format!("\"{rate}kbps\"")))
+            "[[ue]]\nname = \"{name}\"\ncount = {count}\nplacement = {placement}\nheight = \"{height:.1}m\"\n{}{}",
+            line("gbr", gbr.map(|rate| format!("\"{rate}kbps\""))),
+            line("carriers", carriers)
         )
     })
 }

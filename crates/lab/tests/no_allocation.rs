@@ -89,6 +89,12 @@ fn steady_state_allocates_nothing() {
         "radio.fading",
         "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mimo = {cell_antennas = 4, ue_antennas = 4}}\nradio.fading",
     );
+    let aggregate = |toml: &str, frequency: &str| {
+        toml.replace(
+            "[[site]]",
+            &format!("[[carrier.secondary]]\ndownlink_frequency = \"{frequency}\"\n[[site]]"),
+        )
+    };
     let bearers = |toml: &str| {
         toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
             + "\n[[flow]]\nid = \"second\"\nbearer = \"um\"\n[[flow]]\nid = \"up\"\nbearer = \"um\"\ndirection = \"up\"\n"
@@ -103,15 +109,17 @@ fn steady_state_allocates_nothing() {
         ("60 users, arwa", cell(60, "arwa")),
         ("20 users, oracle", cell(20, "oracle")),
         ("one user, fixed", cell(1, "fixed")),
-        ("12 users whose channels fade", fading),
-        ("12 users that sleep", sleeping),
         ("20 users, acknowledged mode", format!("rlc.mode = \"am\"\n{}", cell(20, "fixed"))),
         ("20 users, acknowledged mode as it should be", format!("{lossy}{}", cell(20, "fixed"))),
         ("6 users with two bearers", several),
         ("4 users of NR with two bearers", bearers(&nr.replace("count = 12", "count = 4"))),
-        ("12 users of NR in TDD", nr),
         ("12 users of NR in TDD on up to four layers", layers),
         ("12 users of LTE on up to four layers", lte_layers),
+        ("12 users of LTE on two carriers", aggregate(&fading, "800MHz")),
+        ("12 users of NR on two carriers", aggregate(&nr, "3.6GHz")),
+        ("12 users whose channels fade", fading),
+        ("12 users of NR in TDD", nr),
+        ("12 users that sleep", sleeping),
         ("a wire", wire),
         ("ten stations", wifi),
         ("links that mark, a recording", links),

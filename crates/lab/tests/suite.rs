@@ -9,6 +9,7 @@ mod bbr;
 mod bearers;
 mod broken_links;
 mod broken_scenarios;
+mod carriers;
 mod citations;
 mod closed_forms;
 mod common_random_numbers;

@@ -34,6 +34,10 @@ direction = "up"
 /// Up to two layers in LTE.
 const LAYERS: &str = "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mimo = {}}\nradio.fading";
 
+/// Carriers of other frequencies and widths.
+const CARRIERS: &str = "carrier.secondary = [{downlink_frequency = \"800MHz\", bandwidth = \"5MHz\"}, \
+                        {downlink_frequency = \"3.5GHz\"}]\nradio.fading";
+
 /// The results, the time series and the events of a run, and its number of handovers.
 fn results(toml: &str, threads: usize) -> (String, u64) {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "moving").unwrap()).unwrap();
@@ -47,7 +51,8 @@ fn results(toml: &str, threads: usize) -> (String, u64) {
 #[test]
 fn results_do_not_depend_on_threads() {
     let layered = MOVING.replace("radio.fading", LAYERS);
-    for (toml, counts) in [(MOVING, &[2, 3, 8][..]), (&layered, &[1, 3])] {
+    let aggregating = MOVING.replace("radio.fading", CARRIERS);
+    for (toml, counts) in [(MOVING, &[2, 3, 8][..]), (&layered, &[1, 3]), (&aggregating, &[2, 3])] {
         let (alone, handovers) = results(toml, 1);
         assert!(handovers > 20, "{handovers} handovers");
         for threads in counts {

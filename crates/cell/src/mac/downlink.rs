@@ -6,6 +6,7 @@ use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Content, Pipeline};
 use crate::access::Access;
+use crate::carrier::ComponentCarrier;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs};
@@ -16,9 +17,13 @@ use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 use std::sync::Arc;
 
-/// The downlink side of a cell.
+/// The downlink side of a cell on a carrier.
 pub(crate) struct Downlink {
     access: Arc<Access>,
+    /// Number of the carrier.
+    carrier: u8,
+    /// Number of its first HARQ process among those of all carriers.
+    first_process: u8,
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
     outer_loop: Option<OuterLoop>,
@@ -96,7 +101,8 @@ pub(crate) struct DownlinkFigures {
 }
 
 impl Downlink {
-    pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>) -> Self {
+    pub fn new(setup: &crate::settings::RanSetup, carrier: &ComponentCarrier) -> Self {
+        let access = &carrier.access;
         let block = |cqi: u8| access.block(Direction::Down, access.mcs_of(Cqi(cqi)), access.rbg_prbs);
         let per_second = (1000 * access.clock.per_millisecond()) as f64;
         let rate = |cqi: u8| block(cqi).0 as f64 * per_second;
@@ -112,6 +118,8 @@ impl Downlink {
             .map(|params| OuterLoop::new(params.clone(), &*setup.radio.errors(), access));
         Downlink {
             access: access.clone(),
+            carrier: carrier.number,
+            first_process: carrier.number * access.timing.processes,
             outer_loop,
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
@@ -179,6 +187,12 @@ impl Downlink {
     /// Buffer status reported by RLC.
     pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
         self.set_queue(slot, waiting);
+    }
+
+    /// The slot of the UE with this place among those of the last decision, and the rest of its backlog.
+    pub fn served(&self, place: usize) -> Option<(u16, BufferStatus)> {
+        let (slot, _) = *self.served.get(place)?;
+        Some((slot, self.users[usize::from(slot)].queue))
     }
 
     fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
@@ -259,6 +273,7 @@ impl Downlink {
             impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
         ),
     ) {
+        self.served.clear();
         let Some(kind) = self.access.timing.slot(tti).downlink else { return };
         let free = self.retransmit(tti, radio, users, ues);
         if free.is_empty() {
@@ -292,7 +307,6 @@ impl Downlink {
         let views = std::mem::take(&mut self.views);
         let candidates = Candidates { users: &views, reports: receivers.reports(cell) };
         self.scheduler.allocate(tti, free, candidates, &mut self.grants);
-        self.served.clear();
         let grants = std::mem::take(&mut self.grants);
         //= exception no-pdcch-limit
         for (slot, rbgs) in grants.iter() {
@@ -305,7 +319,7 @@ impl Downlink {
             //= exception no-mac-headers
             let size = self.access.block_in((rank, kind), mcs, radio.prbs_of(rbgs));
             let process = self.users[slot as usize].next_free(self.access.timing.processes);
-            let content = ues.transmit_down(users[slot as usize], tti, size, process);
+            let content = ues.transmit_down(users[slot as usize], tti, size, self.first_process + process);
             if let Some(drx) = ues.drx(users[slot as usize]).filter(|_| content.is_some()) {
                 drx.on_new(air, Direction::Down);
             }
@@ -376,7 +390,7 @@ impl Downlink {
                     let mut drx = ues.drx(users[slot as usize]);
                     if let Some(drx) = &mut drx {
                         let air = tti + self.access.timing.decision_to_air;
-                        drx.await_retransmission(air, Direction::Down, process);
+                        drx.await_retransmission(air, Direction::Down, self.first_process + process);
                     }
                     if used >= self.max_transmissions {
                         self.free(slot, process);
@@ -433,7 +447,7 @@ impl Downlink {
         user.retransmitted = Some(tti);
         *free = free.without(rbgs);
         if let Some(drx) = drx {
-            drx.on_retransmission(air, Direction::Down, process);
+            drx.on_retransmission(air, Direction::Down, self.first_process + process);
         }
         self.air.push(air, OnAir { slot, process, rbgs });
     }
@@ -468,6 +482,7 @@ impl Downlink {
                     log.note(Allocation {
                         tti,
                         cell: CellId(cell as u16),
+                        carrier: self.carrier,
                         ue: UeId(number),
                         rbgs: sent.rbgs,
                         transmission: block.transmissions,
@@ -477,14 +492,14 @@ impl Downlink {
                     });
                 }
             };
-            if ue.loses_control(tti, number, &mut air) {
+            if ue.loses_control(tti, number, self.carrier, &mut air) {
                 note(block, Reception::AssignmentLost);
                 let due = tti + consequences.silence;
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
             }
             let probability = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block);
-            let failed = ue.downlink.draw(tti, sent.process) < probability;
+            let failed = ue.downlink.draw(tti, self.carrier, sent.process) < probability;
             ue.downlink.blocks.count(block, failed);
             note(block, if failed { Reception::Failed } else { Reception::Decoded });
             let answer = if failed { Feedback::Nack } else { Feedback::Ack };

@@ -94,8 +94,10 @@ pub(crate) struct Drx {
     inactivity: [Range<u64>; 2],
     /// First TTI in which the eNB can answer a pending scheduling request.
     requested: Option<u64>,
-    /// TTIs of possible retransmissions, `[direction * processes + process]`.
+    /// TTIs of possible retransmissions by HARQ process: those of the downlink on all carriers, then the uplink's.
     windows: Vec<Range<u64>>,
+    /// Number of processes of the downlink.
+    downlink_processes: usize,
     /// End of the last of them.
     windows_end: u64,
     /// TTIs up to here are counted in `awake`.
@@ -105,8 +107,14 @@ pub(crate) struct Drx {
 }
 
 impl Drx {
-    /// The state of a UE that has just accessed this cell.
-    pub fn new(params: &Params, clock: SlotClock, timing: &Timing, offsets: Stream, cell: usize) -> Drx {
+    /// The state of a UE with this number of carriers that has just accessed this cell.
+    pub fn new(
+        params: &Params,
+        clock: SlotClock,
+        (timing, carriers): (&Timing, usize),
+        offsets: Stream,
+        cell: usize,
+    ) -> Drx {
         let count = |span| clock.count(span);
         let short_cycle = params.short_cycle.map(count);
         let uplink = if timing.round_trip.is_some() { 1 } else { count(params.uplink_retransmission) };
@@ -124,7 +132,8 @@ impl Drx {
             offset: 0,
             inactivity: [0..0, 0..0],
             requested: None,
-            windows: vec![0..0; 2 * usize::from(timing.processes)],
+            windows: vec![0..0; (carriers + 1) * usize::from(timing.processes)],
+            downlink_processes: carriers * usize::from(timing.processes),
             windows_end: 0,
             counted: 0,
             awake: 0,
@@ -209,8 +218,7 @@ impl Drx {
     }
 
     fn window(&mut self, direction: Direction, process: u8) -> &mut Range<u64> {
-        let processes = self.windows.len() / 2;
-        &mut self.windows[direction as usize * processes + usize::from(process)]
+        &mut self.windows[direction as usize * self.downlink_processes + usize::from(process)]
     }
 
     /// The UE leaves its cell.
@@ -289,7 +297,7 @@ mod tests {
     /// A UE of LTE that has slept since its first TTI, with an offset of 7 TTIs.
     fn asleep(params: &Params) -> Drx {
         let offsets = Stream::new(1, "offsets");
-        let mut drx = Drx::new(params, SlotClock::of_numerology(0), &Timing::lte(), offsets, 0);
+        let mut drx = Drx::new(params, SlotClock::of_numerology(0), (&Timing::lte(), 1), offsets, 0);
         (drx.offset, drx.inactivity) = (7, [0..0, 0..0]);
         drx
     }

@@ -13,6 +13,8 @@ pub struct Allocation {
     pub tti: Tti,
     /// Cell that sent it.
     pub cell: CellId,
+    /// Number of its carrier; that of the primary one is zero.
+    pub carrier: u8,
     /// UE that it was sent to.
     pub ue: UeId,
     /// Its RBGs.

@@ -574,7 +574,7 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if ues.get(number).loses_control(tti, number, &mut air) {
+            if ues.get(number).loses_control(tti, number, 0, &mut air) {
                 if self.requested {
                     self.miss(tti, number, grant);
                 }
@@ -664,7 +664,7 @@ impl Uplink {
                 correction.0 =
                     (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }
-            let failed = ue.uplink.draw(tti, 0) < probability;
+            let failed = ue.uplink.draw(tti, 0, 0) < probability;
             ue.uplink.blocks.count(&sending.block, failed);
             if self.schemes.fits_widths() && sending.block.transmissions == 1 {
                 self.known[sending.slot as usize].update_margin(failed);

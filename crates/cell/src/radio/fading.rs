@@ -4,6 +4,7 @@ use super::gains::{Gains, Link};
 use super::on_air::{Floor, add};
 use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
+use crate::carrier::ComponentCarrier;
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::trace::Trace;
@@ -113,12 +114,12 @@ impl MotionsShare<'_> {
 
 impl Scattering {
     /// The fading of a setup; `None`: no fading.
-    pub fn of(setup: &RanSetup, access: &Access) -> Option<Scattering> {
+    pub fn of(setup: &RanSetup, carrier: &ComponentCarrier) -> Option<Scattering> {
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
         }
-        let frequency = setup.carrier.downlink_frequency;
+        let (access, frequency) = (&carrier.access, carrier.downlink_frequency);
         let wavelength = wavelength(frequency).0;
         let velocity = |ue: &UeSite| match fading.pace() {
             Pace::Speed(speed) => speed.0 / wavelength,
@@ -134,7 +135,7 @@ impl Scattering {
         };
         let has_trace = setup.radio.neighbours(setup.cells.len()).is_some() && fading.fades_interference();
         let trace = || {
-            let stream = Stream::new(setup.seed, "fading of interferers");
+            let stream = carrier.stream(Stream::new(setup.seed, "fading of interferers"));
             Trace::new(fading.taps(), access.prbs, access.prb_bandwidth, access.rbg_prbs, stream)
         };
         Some(Scattering {
@@ -165,20 +166,20 @@ impl Scattering {
 impl LinkFading {
     /// The fading of a setup's links, none of which has been used yet, for receivers in one of this many parts of the
     /// cells; `None`: no fading.
-    pub fn of(setup: &RanSetup, access: &Access, parts: usize) -> Option<LinkFading> {
-        let Access { prbs, rbg_prbs, prb_bandwidth, .. } = *access;
+    pub fn of(setup: &RanSetup, carrier: &ComponentCarrier, parts: usize) -> Option<LinkFading> {
+        let Access { prbs, rbg_prbs, prb_bandwidth, .. } = *carrier.access;
         let fading = setup.radio.fading.build();
         if fading.taps().is_empty() {
             return None;
         }
-        let carrier = &setup.carrier;
         let direction = |name, frequency: Hertz| {
+            let stream = carrier.stream(Stream::new(setup.seed, name));
             let line = DelayLine::new(fading.taps(), prbs, prb_bandwidth, Prbs(1));
             let links = setup.ues.len() * setup.cells.len() / parts;
             let cached = (CACHED / parts).max(LEAST_CACHED);
             Links {
-                stream: Stream::new(setup.seed, name),
-                starts: Stream::new(setup.seed, name).child(u64::MAX),
+                stream,
+                starts: stream.child(u64::MAX),
                 scale: frequency.0 / carrier.downlink_frequency.0,
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
@@ -196,7 +197,7 @@ impl LinkFading {
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
             downlink: direction("downlink fading", carrier.downlink_frequency),
-            uplink: direction("uplink fading", setup.uplink_frequency()),
+            uplink: direction("uplink fading", carrier.uplink_frequency),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
             by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],
@@ -455,6 +456,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
+            carriers: 1,
             bearers: [BearerSetup::default()].into(),
         };
         let free_space = propagation::Spec::Friis(Default::default());
@@ -485,10 +487,10 @@ mod tests {
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
-        let access = setup.access().unwrap();
-        let gains = Gains::new(&setup, &access);
-        let scattering = Scattering::of(&setup, &access).unwrap();
-        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
+        let carrier = &setup.carriers().unwrap()[0];
+        let gains = Gains::new(&setup, carrier);
+        let scattering = Scattering::of(&setup, carrier).unwrap();
+        let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let noise = noise(&gains);
         let alone =
             links.downlink((&gains, &scattering), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
@@ -513,10 +515,10 @@ mod tests {
     #[test]
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
-        let access = setup.access().unwrap();
-        let gains = Gains::new(&setup, &access);
-        let scattering = Scattering::of(&setup, &access).unwrap();
-        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
+        let carrier = &setup.carriers().unwrap()[0];
+        let gains = Gains::new(&setup, carrier);
+        let scattering = Scattering::of(&setup, carrier).unwrap();
+        let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let mut mean = |tti: u64| {
             let sinrs =
                 links.downlink((&gains, &scattering), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
@@ -534,10 +536,10 @@ mod tests {
     #[test]
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
-        let access = setup.access().unwrap();
-        let gains = Gains::new(&setup, &access);
-        let scattering = Scattering::of(&setup, &access).unwrap();
-        let mut links = LinkFading::of(&setup, &access, 1).unwrap();
+        let carrier = &setup.carriers().unwrap()[0];
+        let gains = Gains::new(&setup, carrier);
+        let scattering = Scattering::of(&setup, carrier).unwrap();
+        let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let down = links
             .downlink((&gains, &scattering), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1))
             .to_vec();

@@ -1,6 +1,6 @@
 //! Gains of links, as far as they depend on positions.
 
-use crate::access::Access;
+use crate::carrier::ComponentCarrier;
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::blockage::Blockage;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
@@ -259,7 +259,8 @@ impl Share<'_> {
 }
 
 impl Gains {
-    pub fn new(setup: &RanSetup, access: &Access) -> Gains {
+    pub fn new(setup: &RanSetup, carrier: &ComponentCarrier) -> Gains {
+        let access = &carrier.access;
         let cells = setup.cells.len();
         let ue = |ue: &UeSite| Surroundings {
             position: ue.position,
@@ -271,6 +272,11 @@ impl Gains {
             valid_within: Metres(0.0),
             changes: 0,
         };
+        let mast = |site: &CellSite| {
+            let power = carrier.power.unwrap_or(site.power);
+            Mast::new(&CellSite { power, ..site.clone() }, access.prbs)
+        };
+        // Carriers share the obstacles in the way: one stream for all of them.
         let terrain = Terrain {
             propagation: setup.radio.propagation.build(),
             chance: Stream::new(setup.seed, "propagation"),
@@ -279,9 +285,9 @@ impl Gains {
                 .shadowing
                 .clone()
                 .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
-            cells: setup.cells.iter().map(|site| Mast::new(site, access.prbs)).collect(),
-            downlink_frequency: setup.carrier.downlink_frequency,
-            uplink_frequency: setup.uplink_frequency(),
+            cells: setup.cells.iter().map(mast).collect(),
+            downlink_frequency: carrier.downlink_frequency,
+            uplink_frequency: carrier.uplink_frequency,
             threshold: setup.radio.neighbours(cells),
             most: setup.radio.most_neighbours(cells),
         };

@@ -1,13 +1,13 @@
-//! Radio environment map: reception of a UE at each point of a grid.
+//! Radio environment map: reception of a UE on the primary carrier at each point of a grid.
 
 use super::gains::{Mast, highest};
+use crate::carrier::ComponentCarrier;
 use crate::mac::uplink_adaptation::Density;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
 use crate::phy::propagation::{Draws, LinkGeometry};
 use crate::phy::{Position, Prbs};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Metres};
-use std::sync::Arc;
 
 /// The receiver of a map.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +41,15 @@ impl RadioMap {
     /// Shadowing and fading are omitted because they are drawn per UE, not per position: the map shows medians. Its
     /// SINR is that of ns-3's RadioEnvironmentMapHelper.
     pub fn new(setup: &RanSetup, listener: Listener, x: &[Metres], y: &[Metres]) -> RadioMap {
-        let access = Arc::new(setup.access().expect("a scenario is checked before its map is drawn"));
-        let control = setup.power_control(&access);
+        let carriers = setup.carriers().expect("a scenario is checked before its map is drawn");
+        let ComponentCarrier { access, downlink_frequency, uplink_frequency, .. } = &carriers[0];
+        let control = setup.power_control(access);
         let prbs = access.prbs;
         let masts: Vec<Mast> = setup.cells.iter().map(|site| Mast::new(site, prbs)).collect();
         let propagation = setup.radio.propagation.build();
         let draws = Draws::MEDIAN;
         let noise = noise_per_prb(listener.noise_figure, access.prb_bandwidth).milliwatts();
-        let schemes = setup.uplink_schemes(&access);
+        let schemes = setup.uplink_schemes(access);
         let points = x.len() * y.len();
         let mut map = RadioMap {
             sinr_db: Vec::with_capacity(points),
@@ -67,7 +68,7 @@ impl RadioMap {
                     let there = mast.site.position;
                     let loss = before.filter(|(position, _)| *position == there).map(|(_, loss)| loss);
                     let loss = loss.unwrap_or_else(|| {
-                        let frequency = setup.carrier.downlink_frequency;
+                        let frequency = *downlink_frequency;
                         propagation.path_loss(&LinkGeometry { a: there, b: here, frequency, draws })
                     });
                     before = Some((there, loss));
@@ -80,7 +81,7 @@ impl RadioMap {
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(received[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
-                let frequency = setup.uplink_frequency();
+                let frequency = *uplink_frequency;
                 let link = LinkGeometry { a: mast.site.position, b: here, frequency, draws };
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);

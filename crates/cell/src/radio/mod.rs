@@ -17,7 +17,7 @@ mod receivers;
 mod reports;
 mod uplink;
 
-use crate::access::Access;
+use crate::carrier::ComponentCarrier;
 use crate::crew::Crew;
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
@@ -72,6 +72,8 @@ pub(crate) struct Radio {
     /// The UEs' sounding signals and data transmissions in the TTI on air.
     soundings: UplinkOnAir,
     uplink: UplinkOnAir,
+    /// The secondary carriers, which follow the UEs' positions and cells.
+    secondary: Vec<Radio>,
 }
 
 /// The channel as the receivers in some cells measure it.
@@ -111,14 +113,22 @@ impl Share<'_> {
 }
 
 impl Radio {
-    /// The channel of a setup. Transmissions are kept for `kept` TTIs for channel reports.
-    pub fn new(setup: &RanSetup, access: &Arc<Access>, kept: u64) -> Radio {
+    /// The channel of a setup on these carriers. Transmissions are kept for `kept` TTIs for channel reports.
+    pub fn new(setup: &RanSetup, carriers: &[ComponentCarrier], kept: u64) -> Radio {
+        let [primary, secondary @ ..] = carriers else { unreachable!("there is a primary carrier") };
+        let secondary = secondary.iter().map(|carrier| Radio::on(setup, carrier, kept)).collect();
+        Radio { secondary, ..Radio::on(setup, primary, kept) }
+    }
+
+    /// The channel on one carrier.
+    fn on(setup: &RanSetup, carrier: &ComponentCarrier, kept: u64) -> Radio {
+        let access = &carrier.access;
         let (prbs, rbg_prbs) = (access.prbs, access.rbg_prbs.0);
         let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
         let receiver = setup.radio.receiver();
-        let gains = Gains::new(setup, access);
+        let gains = Gains::new(setup, carrier);
         let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
-        let scattering = Scattering::of(setup, access);
+        let scattering = Scattering::of(setup, carrier);
         let is_cached = scattering.is_none() && gains.are_complete();
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
@@ -142,22 +152,42 @@ impl Radio {
             scattering,
             steps,
             now: Tti(0),
+            secondary: Vec::new(),
         }
+    }
+
+    /// The secondary carriers.
+    pub fn secondary(&self) -> &[Radio] {
+        &self.secondary
+    }
+
+    /// All carriers, the primary one first.
+    pub fn all(&self) -> impl Iterator<Item = &Radio> {
+        std::iter::once(self).chain(&self.secondary)
     }
 
     /// Starts a TTI.
     pub fn begin(&mut self, tti: Tti) {
         self.now = tti;
+        self.secondary.iter_mut().for_each(|radio| radio.begin(tti));
     }
 
     /// Notes that no cell sent data in the last `skipped` TTIs before `tti`.
     pub fn skip(&mut self, tti: Tti, skipped: u64) {
         self.on_air.skip(tti, skipped);
+        self.secondary.iter_mut().for_each(|radio| radio.skip(tti, skipped));
     }
 
     /// Sets the data transmissions of the TTI on air, by cell. `counts`: it is not one of TDD's without downlink.
     pub fn transmit(&mut self, counts: bool, sent: impl Iterator<Item = Rbgs>) {
         self.on_air.note(self.now, counts, sent);
+    }
+
+    /// The same on the secondary carriers, which `sent` gets by index.
+    pub fn transmit_secondary<I: Iterator<Item = Rbgs>>(&mut self, counts: bool, sent: impl Fn(usize) -> I) {
+        for (index, radio) in self.secondary.iter_mut().enumerate() {
+            radio.transmit(counts, sent(index));
+        }
     }
 
     /// The strongest cell at a UE; the first of several equal ones.
@@ -168,6 +198,7 @@ impl Radio {
     /// Sets the serving cell of a UE.
     pub fn serve(&mut self, ue: usize, cell: usize) {
         self.whole().serve(ue, cell);
+        self.secondary.iter_mut().for_each(|radio| radio.serve(ue, cell));
     }
 
     /// The cell that serves a UE.
@@ -183,6 +214,7 @@ impl Radio {
     /// Moves a UE.
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         self.whole().place(now, ue, position);
+        self.secondary.iter_mut().for_each(|radio| radio.place(now, ue, position));
     }
 
     /// Moves UEs, which are in ascending order.
@@ -194,11 +226,14 @@ impl Radio {
             let moves = &moves[of(index)..of(index + 1)];
             moves.iter().for_each(|(ue, position)| share.place(now, *ue as usize, *position));
         });
+        self.secondary.iter_mut().for_each(|radio| radio.place_all(now, moves, crew));
     }
 
-    /// Advances blockage to a time. `changed` receives the UEs to be placed again, in ascending order.
+    /// Advances blockage to a time. `changed` receives the UEs to be placed again, in ascending order: the same on all
+    /// carriers.
     pub fn block(&mut self, now: Time, changed: &mut Vec<u32>) {
         self.gains.block(now, changed);
+        self.secondary.iter_mut().for_each(|radio| radio.block(now, changed));
     }
 
     /// All UEs in one share.
@@ -222,10 +257,11 @@ impl Radio {
         })
     }
 
-    /// Takes the UEs out whose neighbours have been selected anew, for [`Receivers::keep`].
+    /// Takes the UEs out whose neighbours on any carrier have been selected anew, for [`Receivers::keep`].
     pub fn take_reselected(&mut self, into: &mut Vec<u32>) {
         into.clear();
-        self.reselected.iter_mut().for_each(|ues| into.append(ues));
+        let secondary = self.secondary.iter_mut().flat_map(|radio| &mut radio.reselected);
+        self.reselected.iter_mut().chain(secondary).for_each(|ues| into.append(ues));
     }
 
     /// A number that changes with every change of a UE's gains.
@@ -412,6 +448,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
+            carriers: 1,
             bearers: [BearerSetup::default()].into(),
         };
         let setup = RanSetup {
@@ -426,10 +463,10 @@ mod tests {
             ues: (0..UES).map(ue).collect(),
             seed: 1,
         };
-        let access = Arc::new(setup.access().unwrap());
-        let mut radio = Radio::new(&setup, &access, 8);
+        let carriers = setup.carriers().unwrap();
+        let mut radio = Radio::new(&setup, &carriers, 8);
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
-        let mut receivers = Receivers::new(&setup, &access, &radio, 0..setup.cells.len(), true);
+        let mut receivers = Receivers::new(&setup, &carriers[0], &radio, 0..setup.cells.len(), true);
         (0..setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));
         (radio, receivers)
     }

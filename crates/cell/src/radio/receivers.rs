@@ -6,7 +6,7 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
 use super::uplink::UplinkOnAir;
 use super::{Interference, Radio, UplinkSignal};
-use crate::access::Access;
+use crate::carrier::ComponentCarrier;
 use crate::mac::Block;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::capacity::{effective, exceeds, mean};
@@ -14,7 +14,6 @@ use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The receivers in a range of cells: what they remember of the channel, which does not change results.
 pub(crate) struct Receivers {
@@ -35,10 +34,10 @@ pub(crate) struct Receivers {
 }
 
 impl Receivers {
-    /// The receivers of these cells of a setup. `wideband`: their schedulers use the wideband CQI.
+    /// The receivers of these cells of a setup on a carrier. `wideband`: their schedulers use the wideband CQI.
     pub fn new(
         setup: &RanSetup,
-        access: &Arc<Access>,
+        carrier: &ComponentCarrier,
         radio: &Radio,
         cells: Range<usize>,
         wideband: bool,
@@ -48,10 +47,11 @@ impl Receivers {
             // The last place is that of a silent cell.
             false => Reports::by_tti(radio.on_air.rows() + 1),
         };
+        let access = &carrier.access;
         let parts = radio.cells() / cells.len().max(1);
         Receivers {
             first: cells.start,
-            fading: LinkFading::of(setup, access, parts),
+            fading: LinkFading::of(setup, carrier, parts),
             reports: cells.map(reports).collect(),
             downlink: Decoder::new(radio.errors.clone(), access, parts),
             uplink: Decoder::new(radio.errors.clone(), &access.in_uplink(), parts),

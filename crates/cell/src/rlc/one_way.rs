@@ -40,8 +40,13 @@ pub struct Acknowledged {
 }
 
 impl OneWay {
-    /// Both entities in their initial state.
-    pub(crate) fn new(rlc: &settings::Rlc, timing: &Timing, queue: Box<dyn QueueDisc>) -> OneWay {
+    /// Both entities in their initial state, for blocks of this many HARQ processes.
+    pub(crate) fn new(
+        rlc: &settings::Rlc,
+        timing: &Timing,
+        processes: u8,
+        queue: Box<dyn QueueDisc>,
+    ) -> OneWay {
         let timer = rlc.discard_timer.span();
         match rlc.mode {
             settings::RlcMode::Um => {
@@ -51,7 +56,7 @@ impl OneWay {
                 params: rlc.am.clone(),
                 tx: am::Tx::new(rlc.am.clone(), queue).discarding(timer),
                 rx: am::Rx::new(rlc.am.clone()),
-                blocks: (0..timing.processes).map(|_| am::Block::default()).collect(),
+                blocks: (0..processes).map(|_| am::Block::default()).collect(),
                 control_region: timing.control_region,
             })),
         }

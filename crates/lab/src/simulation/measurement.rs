@@ -428,7 +428,9 @@ fn ue_row(network: &Ran, ue: UeId, end: Time) -> UeRow {
 }
 
 fn cell_row(cell: u16, figures: &airwnd_cell::CellFigures, ttis: u64) -> CellRow {
-    let [offered, offered_up] = figures.shares.map(|share| ttis as f64 * share * f64::from(figures.prbs.0));
+    let offered =
+        |direction: usize| ttis as f64 * figures.shares[direction] * f64::from(figures.prbs[direction].0);
+    let [offered, offered_up] = [0, 1].map(offered);
     let used = figures.downlink_prbs as f64;
     CellRow {
         cell,

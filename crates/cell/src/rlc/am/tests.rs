@@ -49,7 +49,7 @@ struct Bearer {
 impl Bearer {
     fn new(params: Params) -> Bearer {
         let rlc = Rlc { mode: RlcMode::Am, am: params, ..Rlc::default() };
-        let way = || OneWay::new(&rlc, &Timing::lte(), queue(Bytes(1 << 40)));
+        let way = || OneWay::new(&rlc, &Timing::lte(), Timing::lte().processes, queue(Bytes(1 << 40)));
         Bearer {
             ways: [way(), way()],
             air: Default::default(),
