@@ -15,14 +15,28 @@ SYMBOLS = 14
 _LTE = "lte"
 
 
+def components(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the component carriers of a resolved scenario as single carriers, the primary one first."""
+    primary = dict(scenario["carrier"])
+    bandwidth = primary["bandwidth"]
+    found = [primary]
+    # Files of runs from before carrier aggregation have no `secondary`.
+    for secondary in primary.pop("secondary", []):
+        own = bandwidth if secondary["bandwidth"] == "none" else secondary["bandwidth"]
+        found.append({"bandwidth": own, "downlink_frequency": secondary["downlink_frequency"]})
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Resource grid of the carrier of a scenario.
+    """Resource grid of a carrier of a scenario.
 
     Attributes
     ----------
     access
         ``"lte"`` or ``"nr"``.
+    frequency
+        Carrier frequency of the downlink, with its unit.
     prbs
         PRBs of the carrier.
     rbg_prbs
@@ -39,6 +53,7 @@ class Grid:
     """
 
     access: str
+    frequency: str
     prbs: int
     rbg_prbs: int
     slot_ms: float
@@ -47,12 +62,14 @@ class Grid:
     warmup_ms: float
 
     @classmethod
-    def of(cls, scenario: Mapping[str, Any]) -> "Grid":
-        """Return the grid of a resolved scenario with a site."""
+    def of(cls, scenario: Mapping[str, Any], carrier: int = 0) -> "Grid":
+        """Return the grid of a component carrier of a resolved scenario with a site; 0: the primary one."""
         access = scenario["radio"].get("access", {"kind": _LTE})
-        raw = json.loads(_native.resource_grid(json.dumps(scenario["carrier"]), json.dumps(access)))
+        table = components(scenario)[carrier]
+        raw = json.loads(_native.resource_grid(json.dumps(table), json.dumps(access)))
         return cls(
             access=access["kind"],
+            frequency=table["downlink_frequency"],
             prbs=raw["prbs"],
             rbg_prbs=raw["rbg_prbs"],
             slot_ms=raw["slot_ns"] / 1e6,

@@ -127,9 +127,18 @@ class Run(RunData):
 
         return plot_fct({self.outcome["scenario"]: self}, axes)
 
-    @checked(cell=WHOLE, window_s=tuples_of(NUMBER, 2, "a pair of numbers") | NONE, axes=AXES | NONE)
+    @checked(
+        cell=WHOLE,
+        window_s=tuples_of(NUMBER, 2, "a pair of numbers") | NONE,
+        axes=AXES | NONE,
+        carrier=WHOLE,
+    )
     def plot_prbs(
-        self, cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
+        self,
+        cell: int = 0,
+        window_s: tuple[float, float] | None = None,
+        axes: "Axes | None" = None,
+        carrier: int = 0,
     ) -> "Axes":
         """Draw the downlink PRB allocation of a cell in each slot: new data, retransmissions, failures.
 
@@ -143,6 +152,8 @@ class Run(RunData):
             Begin and end in seconds; ``None``: all `allocations`.
         axes
             Axes to draw on; ``None``: new axes.
+        carrier
+            Number of the component carrier; 0: the primary one.
 
         Returns
         -------
@@ -152,11 +163,11 @@ class Run(RunData):
         Raises
         ------
         InputError
-            If the run has no allocations, or no such cell.
+            If the run has no allocations, no such cell or no such carrier.
         """
         from airwnd.plots.prbs import plot_prbs
 
-        return plot_prbs(self, cell, window_s, axes)
+        return plot_prbs(self, cell, window_s, axes, carrier)
 
     @checked(flow=TEXT | NONE)
     def plot_timeline(self, flow: str | None = None) -> "Figure":

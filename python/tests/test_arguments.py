@@ -35,7 +35,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "Run.plot_cdf": (RUN.plot_cdf, {"quantity": "goodput_kbps", "axes": None, "groups": ()}),
     "Run.plot_fct": (RUN.plot_fct, {"axes": None}),
-    "Run.plot_prbs": (RUN.plot_prbs, {"cell": 0, "window_s": None, "axes": None}),
+    "Run.plot_prbs": (RUN.plot_prbs, {"cell": 0, "window_s": None, "axes": None, "carrier": 0}),
     "Run.plot_timeline": (RUN.plot_timeline, {"flow": None}),
     "Run.save": (RUN.save, {"folder": "nowhere", "force": False}),
     "Run.view": (RUN.view, {"path": None, "browse": False}),

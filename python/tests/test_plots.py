@@ -314,6 +314,22 @@ def test_rbgs_have_the_size_for_the_carrier(small: Scenario, bandwidth: str, gro
     assert area / whole / 200 == pytest.approx(run.cells["downlink_prb_use"][0], rel=1e-9)
 
 
+@pytest.mark.parametrize(("carrier", "groups", "frequency"), [(0, 16, "2120MHz"), (1, 12, "1800MHz")])
+def test_each_carrier_has_its_allocations(
+    small: Scenario, carrier: int, groups: int, frequency: str
+) -> None:
+    secondary = [{"bandwidth": "5MHz", "downlink_frequency": "1.8GHz"}]
+    run = small.with_({"carrier.secondary": secondary}).run(allocations=("0ms", "100ms"))
+    rows = run.allocations.filter(pl.col("carrier") == carrier)
+    assert rows["rbgs"].max() == (1 << groups) - 1
+    axes = run.plot_prbs(carrier=carrier)
+    assert axes.get_title() == f"Cell 0, carrier {carrier} at {frequency}, downlink"
+    drawn = [each for again in (False, True) for each in rectangles(axes, again=again)]
+    assert max(each[2] for each in drawn) == (48, 24)[carrier]
+    with pytest.raises(InputError, match="no carrier 2; there are 2, counted from 0"):
+        run.plot_prbs(carrier=2)
+
+
 NR = """\
 name = "tdd"
 duration = "300ms"

@@ -143,7 +143,6 @@ pub struct Carrier {
 /// fading of its own. It has its own control channels, channel reports, scheduler and HARQ processes; RLC divides a
 /// bearer's data among the carriers.
 //= exception carriers-in-the-downlink
-//= exception carriers-always-active
 //= exception carriers-scheduled-apart
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.300 §5.5 and §7.5; TS 38.300 §5.4.1 and §6.7")]

@@ -103,6 +103,7 @@ impl Decision<'_> {
         airs: impl Iterator<Item = Air<'b>>,
         ues: &mut UeTable,
     ) {
+        cell.activate_carriers(self.tti + self.access.timing.decision_to_air, ues);
         cell.share_backlogs(0, ues);
         for (index, air) in airs.enumerate() {
             let Cell { users, phases, secondary, .. } = cell;
@@ -189,6 +190,15 @@ impl Cell {
         while let Some((slot, waiting)) = decided(self, place) {
             let ue = self.users[usize::from(slot)];
             self.report(slot, ues.ues[ue as usize].carriers, waiting);
+            place += 1;
+        }
+    }
+
+    /// Activates the secondary carriers of UEs to which the primary one sends blocks in this TTI.
+    fn activate_carriers(&self, air: Tti, ues: &mut UeTable) {
+        let mut place = 0;
+        while let Some((slot, left)) = self.downlink.served(place) {
+            ues.on_primary(self.users[usize::from(slot)], air, left.total());
             place += 1;
         }
     }
@@ -791,6 +801,7 @@ impl Region {
     fn join(&mut self, number: u32, tti: Tti) {
         let ue = &mut self.table.ues[number as usize];
         ue.joined = ue.connection.as_ref().is_none_or(|connection| connection.promotion().is_none());
+        ue.deactivate();
         if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
             drx.join(tti, ue.cell);
             let (cell, slot) = (ue.cell, ue.slot);

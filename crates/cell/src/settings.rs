@@ -6,7 +6,7 @@ use crate::carrier::{Carrier, ComponentCarrier};
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
-use crate::mac::{drx, outer_loop, power_control, sched, uplink_sched};
+use crate::mac::{drx, outer_loop, power_control, scell, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
@@ -231,6 +231,9 @@ pub struct Mac {
     /// Discontinuous reception of connected UEs; `none`: UEs receive in every TTI.
     #[param(default = None, unit = "1", source = "a choice: as in ns-3 LENA")]
     pub drx: Option<drx::Params>,
+    /// Activation and deactivation of secondary carriers; `none`: they are always active.
+    #[param(default = Some(scell::Params::default()), unit = "1", source = "TS 36.321 §5.13")]
+    pub scell: Option<scell::Params>,
 }
 
 impl Mac {

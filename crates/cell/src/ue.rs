@@ -8,6 +8,7 @@ use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::drx::Drx;
 use crate::mac::power_control;
 use crate::mac::prioritization::{Bucket, Channel, data_in, divide};
+use crate::mac::scell::{self, Activation};
 use crate::mac::uplink_adaptation::UplinkAdaptation;
 use crate::mac::{BlockFigures, Content};
 use crate::phy::control_error;
@@ -101,12 +102,19 @@ pub(crate) struct Ue {
     pub handovers: u64,
     /// Number of carriers that it aggregates, with the primary one.
     pub carriers: u8,
-    /// Reception of the primary carrier's control channels, and of those of the secondary ones.
+    /// Reception of the primary carrier's control channels.
     control: Control,
-    secondary_controls: Vec<Control>,
+    /// Secondary carriers of the network.
+    secondary: Vec<Secondary>,
     pub sinr: Option<Db>,
     pub sinr_sum: f64,
     pub sinr_samples: u64,
+}
+
+/// A UE on a secondary carrier.
+struct Secondary {
+    control: Control,
+    activation: Activation,
 }
 
 /// Reception of a carrier's control channels.
@@ -219,6 +227,8 @@ pub(crate) struct UeTable {
     clock: SlotClock,
     /// Whether UEs have DRX.
     pub has_drx: bool,
+    /// Activation of secondary carriers; `None`: they are always active.
+    activation: Option<scell::Timing>,
     /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     periodic_report: Option<u64>,
     /// UEs with a pending scheduling request.
@@ -250,6 +260,7 @@ impl UeTable {
             clock,
             report_timers,
             has_drx: setup.mac.drx.is_some(),
+            activation: setup.mac.scell.as_ref().map(|params| scell::Timing::new(params, clock)),
             periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             requesting: Vec::with_capacity(ues),
@@ -302,6 +313,30 @@ impl UeTable {
     pub fn is_active(&self, number: u32, tti: Tti) -> bool {
         let ue = self.ues.0[number as usize].as_ref();
         ue.and_then(|ue| ue.drx.as_ref()).is_none_or(|drx| drx.is_active(tti))
+    }
+
+    /// Whether a carrier that a UE aggregates can serve it in a TTI.
+    #[inline]
+    pub fn is_activated(&self, number: u32, carrier: u8, tti: Tti) -> bool {
+        carrier == 0
+            || self.activation.is_none()
+            || self.ues[number as usize].secondary[usize::from(carrier) - 1].activation.is_active(tti)
+    }
+
+    /// A block on the primary carrier leaves this backlog of a UE.
+    pub fn on_primary(&mut self, number: u32, tti: Tti, left: Bytes) {
+        let Some(timing) = &self.activation else { return };
+        let secondary = self.ues[number as usize].secondary.iter_mut();
+        secondary.for_each(|carrier| carrier.activation.on_backlog(tti, left, timing));
+    }
+
+    /// A carrier has an assignment for a UE.
+    #[inline]
+    pub fn on_assignment(&mut self, number: u32, carrier: u8, tti: Tti) {
+        if let Some(timing) = self.activation.as_ref().filter(|_| carrier > 0) {
+            let secondary = &mut self.ues[number as usize].secondary[usize::from(carrier) - 1];
+            secondary.activation.on_assignment(tti, timing);
+        }
     }
 
     /// DRX of a UE, if it has it.
@@ -912,8 +947,10 @@ impl Ue {
             error: setup.radio.control_errors.then(ControlError::default),
             draws: Stream::new(seed, "control channel errors").child(number as u64),
         };
-        let secondary =
-            |carrier: &ComponentCarrier| Control { draws: carrier.stream(control.draws), ..control.clone() };
+        let secondary = |carrier: &ComponentCarrier| Secondary {
+            control: Control { draws: carrier.stream(control.draws), ..control.clone() },
+            activation: Activation::default(),
+        };
         Ue {
             cell,
             slot,
@@ -938,7 +975,7 @@ impl Ue {
             failures: 0,
             handovers: 0,
             carriers: site.carriers.min(carriers.len() as u8),
-            secondary_controls: carriers[1..].iter().map(secondary).collect(),
+            secondary: carriers[1..].iter().map(secondary).collect(),
             control,
             sinr: None,
             sinr_sum: 0.0,
@@ -969,6 +1006,11 @@ impl Ue {
                 1.0 - asleep.as_secs() / now.as_secs()
             }
         }
+    }
+
+    /// Deactivates its secondary carriers: it has accessed a cell.
+    pub fn deactivate(&mut self) {
+        self.secondary.iter_mut().for_each(|carrier| carrier.activation = Activation::default());
     }
 
     /// Quality of service of its bearers together.
@@ -1121,7 +1163,7 @@ impl Ue {
     pub fn loses_control(&mut self, tti: Tti, number: u32, carrier: u8, air: &mut Air<'_>) -> bool {
         let control = match carrier {
             0 => &mut self.control,
-            _ => &mut self.secondary_controls[usize::from(carrier) - 1],
+            _ => &mut self.secondary[usize::from(carrier) - 1].control,
         };
         let Some(error) = &mut control.error else { return false };
         let number = number as usize;

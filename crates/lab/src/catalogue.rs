@@ -13,7 +13,9 @@ use crate::{
     traffic,
 };
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, access, handover, mac, mobility, phy, rlc, rrc};
+use airwnd_cell::{
+    Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, access, handover, mac, mobility, phy, rlc, rrc,
+};
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Settings, Stack, cc};
@@ -59,6 +61,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Settings>("[tcp]"),
         SectionInfo::of::<Core>("[core]"),
         SectionInfo::of::<Carrier>("[carrier]"),
+        SectionInfo::of::<SecondaryCarrier>("[[carrier.secondary]]"),
         SectionInfo::of::<RadioSettings>("[radio]"),
         SectionInfo::of::<phy::shadowing::Params>("[radio.shadowing]"),
         SectionInfo::of::<phy::blockage::Params>("[radio.blockage]"),
@@ -66,6 +69,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<mac::outer_loop::Params>("[mac.olla]"),
         SectionInfo::of::<mac::power_control::Params>("[mac.power_control]"),
         SectionInfo::of::<mac::drx::Params>("[mac.drx]"),
+        SectionInfo::of::<mac::scell::Params>("[mac.scell]"),
         SectionInfo::of::<Rlc>("[rlc]"),
         SectionInfo::of::<rlc::am::Params>("[rlc.am]"),
         SectionInfo::of::<rrc::Params>("[rrc]"),

@@ -133,6 +133,9 @@ def map_(
 @SET
 @SEED
 @click.option("--cell", type=int, default=0, show_default=True, help="Cell to plot.")
+@click.option(
+    "--carrier", type=int, default=0, show_default=True, help="Component carrier to plot; 0: the primary one."
+)
 @click.option("--from", "begin", metavar="TIME", help="Beginning of the window, as in 1s.")
 @click.option("--to", "end", metavar="TIME", help="End of the window, as in 1.1s.")
 @_out("prbs.svg")
@@ -143,6 +146,7 @@ def prbs(
     settings: tuple[str, ...],
     seed: int | None,
     cell: int,
+    carrier: int,
     begin: str | None,
     end: str | None,
     out: Path,
@@ -167,7 +171,7 @@ def prbs(
     if requested is not None:
         begin_ns, end_ns = window(*requested)
         window_s = begin_ns / 1e9, end_ns / 1e9
-    _save(figure_of(run.plot_prbs(cell, window_s)), out)
+    _save(figure_of(run.plot_prbs(cell, window_s, carrier=carrier)), out)
 
 
 @plot.command()

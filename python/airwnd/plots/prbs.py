@@ -7,7 +7,7 @@ import polars as pl
 
 from airwnd import style
 from airwnd.errors import InputError
-from airwnd.grid import Grid
+from airwnd.grid import Grid, components
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,15 +29,24 @@ _NOT_RECEIVED = {"failed": ("o", "not decoded"), "assignment-lost": ("X", "assig
 
 
 def plot_prbs(
-    run: "RunData", cell: int = 0, window_s: tuple[float, float] | None = None, axes: "Axes | None" = None
+    run: "RunData",
+    cell: int = 0,
+    window_s: tuple[float, float] | None = None,
+    axes: "Axes | None" = None,
+    carrier: int = 0,
 ) -> "Axes":
     """Draw the downlink allocations of a cell; :meth:`airwnd.Run.plot_prbs` documents the arguments."""
     if not run.allocations.width:
         raise InputError('a run without allocations: run with allocations=("1s", "1.1s") or the like')
     if cell not in run.cells["cell"]:
         raise InputError(f"no cell {cell}; there are {run.cells.height}, counted from 0")
-    grid = Grid.of(run.scenario)
+    carriers = len(components(run.scenario))
+    if not 0 <= carrier < carriers:
+        raise InputError(f"no carrier {carrier}; there are {carriers}, counted from 0")
+    grid = Grid.of(run.scenario, carrier)
     rows = run.allocations.filter(pl.col("cell") == cell).with_columns(ms=pl.col("time_s") * 1e3)
+    if carriers > 1:
+        rows = rows.filter(pl.col("carrier") == carrier)
     begin_ms, end_ms = _window(run.allocations["time_s"], grid) if window_s is None else window_s
     begin_ms, end_ms = begin_ms * 1e3, end_ms * 1e3
     rows = rows.filter(pl.col("ms") > begin_ms - grid.slot_ms, pl.col("ms") < end_ms)
@@ -52,7 +61,7 @@ def plot_prbs(
             ylim=(0, grid.prbs),
             xlabel="Time (ms)",
             ylabel="Resource block (PRB)",
-            title=_title(cell, grid),
+            title=_title(cell, carrier if carriers > 1 else None, grid),
         )
         slots = (end_ms - begin_ms) / grid.slot_ms
         uplink = _shade(axes, grid, begin_ms, end_ms) if slots <= _MOST_SLOTS_WITH_GAPS else []
@@ -60,10 +69,12 @@ def plot_prbs(
     return axes
 
 
-def _title(cell: int, grid: Grid) -> str:
+def _title(cell: int, carrier: int | None, grid: Grid) -> str:
+    """Return the title; `carrier` is ``None`` if the cell has only one."""
+    place = f"Cell {cell}" if carrier is None else f"Cell {cell}, carrier {carrier} at {grid.frequency}"
     if grid.access == "lte":
-        return f"Cell {cell}, downlink"
-    return f"Cell {cell}, downlink; {grid.name}"
+        return f"{place}, downlink"
+    return f"{place}, downlink; {grid.name}"
 
 
 def _shade(axes: "Axes", grid: Grid, begin_ms: float, end_ms: float) -> "list[Patch]":

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import style
-from airwnd.grid import Grid
+from airwnd.grid import Grid, components
 from airwnd.reach import reach_warnings
 from airwnd.run_data import RunData
 from airwnd.view import plan
@@ -106,10 +106,15 @@ def _facts(
         "cells": run.cells.select(name for name in _CELL if name in run.cells.columns).to_dicts(),
         "outOfReach": reach_warnings(run.ues.to_dicts(), run.scenario),
         "sites": plan.sites(run.scenario),
-        "carrier": Grid.of(run.scenario).name if run.cells.height else None,
+        "carrier": _carriers(run) if run.cells.height else None,
         "columns": columns,
         "events": _events(run, ids, arrays, prefix),
     }
+
+
+def _carriers(run: RunData) -> str:
+    """Return a summary of each component carrier, the primary one first."""
+    return "; ".join(Grid.of(run.scenario, number).name for number in range(len(components(run.scenario))))
 
 
 def _filled(frame: pl.DataFrame) -> list[str]:

@@ -1,6 +1,5 @@
 //! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
-use super::drx::Drx;
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
@@ -282,8 +281,10 @@ impl Downlink {
         let (has_drx, air) = (ues.has_drx, tti + self.access.timing.decision_to_air);
         self.views.clear();
         for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&self.ready) {
-            let mut rest =
-                if has_drx { active(*bits, &users[usize::from(first)..], air, ues) } else { *bits };
+            let mut rest = match has_drx || self.carrier > 0 {
+                true => active(*bits, &users[usize::from(first)..], (air, self.carrier), ues),
+                false => *bits,
+            };
             while rest != 0 {
                 let slot = first + rest.trailing_zeros() as u16;
                 rest &= rest - 1;
@@ -323,6 +324,7 @@ impl Downlink {
             if let Some(drx) = ues.drx(users[slot as usize]).filter(|_| content.is_some()) {
                 drx.on_new(air, Direction::Down);
             }
+            ues.on_assignment(users[slot as usize], self.carrier, air);
             let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
             self.send_new(tti, slot, process, Process { block, rbgs });
             if ues.has_several(users[slot as usize]) {
@@ -375,7 +377,7 @@ impl Downlink {
         let postponed = self.postponed.len();
         for index in 0..postponed {
             let (slot, process) = self.postponed[index];
-            self.resend(tti, slot, process, &mut free, ues.drx(users[slot as usize]));
+            self.resend(tti, (slot, process), &mut free, (users[slot as usize], ues));
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
@@ -387,15 +389,14 @@ impl Downlink {
                 Feedback::Nack(slot, process) => {
                     let held = self.processes[self.place(slot, process)].as_ref();
                     let used = held.expect("a process is kept until its feedback").block.transmissions;
-                    let mut drx = ues.drx(users[slot as usize]);
-                    if let Some(drx) = &mut drx {
+                    if let Some(drx) = ues.drx(users[slot as usize]) {
                         let air = tti + self.access.timing.decision_to_air;
                         drx.await_retransmission(air, Direction::Down, self.first_process + process);
                     }
                     if used >= self.max_transmissions {
                         self.free(slot, process);
                     } else {
-                        self.resend(tti, slot, process, &mut free, drx);
+                        self.resend(tti, (slot, process), &mut free, (users[slot as usize], ues));
                     }
                 }
             }
@@ -427,9 +428,19 @@ impl Downlink {
 
     /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,
     /// otherwise, or while the UE sleeps, in the next TTI. A UE gets one retransmission per TTI.
-    fn resend(&mut self, tti: Tti, slot: u16, process: u8, free: &mut Rbgs, drx: Option<&mut Drx>) {
+    fn resend(
+        &mut self,
+        tti: Tti,
+        (slot, process): (u16, u8),
+        free: &mut Rbgs,
+        (ue, ues): (u32, &mut UeTable),
+    ) {
         let air = tti + self.access.timing.decision_to_air;
-        if drx.as_ref().is_some_and(|drx| !drx.is_active(air)) {
+        //= TS 36.321 §5.13: HARQ buffers of a deactivated SCell are flushed
+        if !ues.is_activated(ue, self.carrier, air) {
+            return self.free(slot, process);
+        }
+        if ues.has_drx && !ues.is_active(ue, air) {
             self.postponed.push((slot, process));
             return;
         }
@@ -446,7 +457,8 @@ impl Downlink {
         held.block.transmissions += 1;
         user.retransmitted = Some(tti);
         *free = free.without(rbgs);
-        if let Some(drx) = drx {
+        ues.on_assignment(ue, self.carrier, air);
+        if let Some(drx) = ues.drx(ue) {
             drx.on_retransmission(air, Direction::Down, self.first_process + process);
         }
         self.air.push(air, OnAir { slot, process, rbgs });
@@ -533,14 +545,17 @@ fn replace_by_held(views: &mut [UeView], held: impl Fn(u16) -> Option<Report>) {
     }
 }
 
-/// The UEs among some slots, one bit each, that are in their active time. `users` begins with the first slot.
+/// The UEs among some slots, one bit each, that are in their active time and on an active carrier. `users` begins with
+/// the first slot.
 #[inline(never)]
-fn active(slots: u64, users: &[u32], air: Tti, ues: &UeTable) -> u64 {
+fn active(slots: u64, users: &[u32], (air, carrier): (Tti, u8), ues: &UeTable) -> u64 {
     let (mut active, mut rest) = (slots, slots);
     while rest != 0 {
         let slot = rest.trailing_zeros();
         rest &= rest - 1;
-        active &= !(u64::from(!ues.is_active(users[slot as usize], air)) << slot);
+        let ue = users[slot as usize];
+        let is_active = ues.is_active(ue, air) && ues.is_activated(ue, carrier, air);
+        active &= !(u64::from(!is_active) << slot);
     }
     active
 }

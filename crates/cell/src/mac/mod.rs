@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub mod outer_loop;
 pub mod power_control;
 pub(crate) mod prioritization;
+pub mod scell;
 pub mod sched;
 pub(crate) mod uplink;
 pub mod uplink_adaptation;

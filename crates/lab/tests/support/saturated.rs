@@ -10,7 +10,7 @@ pub fn alone(carrier: &str, access: &str, distance: u32, rate: &str) -> Outcome 
         duration = "1s"
         warmup = "100ms"
         carrier = {{{carrier}}}
-        mac = {{scheduler = "mt", olla = "none"}}
+        mac = {{scheduler = "mt", olla = "none", scell = "none"}}
         rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "2000000B"}}}}
         core = {{server_rate = "0bps", s1u_rate = "0bps"}}
         [radio]
