@@ -10,6 +10,7 @@ use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
+use crate::mac::channel_reports::{Measurements, Versions};
 use crate::mac::downlink::Downlink;
 use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::Uplink;
@@ -17,7 +18,7 @@ use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
-use crate::region::{Cell, FREE_SLOT, Region, Rules, measured_at, partition, remembered};
+use crate::region::{Cell, FREE_SLOT, Region, Rules, partition, remembered};
 use crate::rlc::{DropCause, Returned, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
@@ -682,8 +683,8 @@ impl Ran {
         let once = downlink.blocks.first as f64 / downlink.blocks.all.max(1) as f64;
         let once = if downlink.blocks.all > 0 { once } else { 1.0 };
         let phase = region.cell(cell).phases[usize::from(slot)];
-        let measured = measured_at(self.next, phase, rules.cqi_period, rules.cqi_delay);
-        let measured = access.timing.measurable(measured);
+        let measurements = Measurements::before(self.next, rules.cqi_period, rules.cqi_delay);
+        let measured = access.timing.measurable(measurements.newest(phase));
         let pattern = region.receivers.pattern(radio, cell, measured);
         let report = region.receivers.report(radio, (cell, pattern), (slot, number), measured);
         let state = &region.receivers.reports(cell)[report.index as usize];
@@ -750,7 +751,8 @@ fn cell(
     }
     // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
     let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
-    Ok(Cell { phases: phases.collect(), users, downlink, uplink, sounding })
+    let reports = Versions::new(setup.radio.cqi_period.into());
+    Ok(Cell { phases: phases.collect(), reports, users, downlink, uplink, sounding })
 }
 
 /// The configured period, or the shortest usual one with an offset for each UE.

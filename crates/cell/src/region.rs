@@ -8,6 +8,7 @@ use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::identity::UeId;
 use crate::mac::Content;
+use crate::mac::channel_reports::{Measurements, Versions};
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
@@ -84,8 +85,10 @@ pub(crate) struct Region {
     pub failed: Vec<u32>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
-    /// Pattern and time of measurement of a cell's newest reports, by phase within the reporting period.
-    patterns: Vec<Option<(usize, Tti)>>,
+    /// Scratch: place and measurement of a cell's newest reports, by phase within the reporting period.
+    places: Vec<Option<(usize, Tti)>>,
+    /// Scratch: the places of the reports of each cell from which SINRs are sampled.
+    sampled: Vec<Option<usize>>,
 }
 
 /// A cell: its slots, and its MAC.
@@ -94,6 +97,8 @@ pub(crate) struct Cell {
     pub users: Vec<u32>,
     /// Phase of each UE's channel reports within the period.
     pub phases: Vec<u16>,
+    /// Versions of the channel reports.
+    pub reports: Versions,
     pub downlink: Downlink,
     pub uplink: Uplink,
     /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
@@ -129,7 +134,8 @@ impl Region {
             arrivals: Vec::with_capacity(64),
             failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
-            patterns: vec![None; rules.cqi_period as usize],
+            places: vec![None; rules.cqi_period as usize],
+            sampled: vec![None; cells.len()],
             cells,
         }
     }
@@ -366,25 +372,35 @@ impl Region {
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, rules, access, patterns, .. } = self;
+        let Region { cells, table, receivers, rules, access, places, .. } = self;
+        let measurements = Measurements::before(tti, rules.cqi_period, rules.cqi_delay);
         for (number, cell) in (self.first..).zip(cells) {
-            let Cell { users, phases, downlink, uplink, .. } = cell;
-            patterns.fill(None);
+            let Cell { users, phases, reports, downlink, uplink, .. } = cell;
+            if downlink.has_candidates() {
+                reports.update(tti, measurements, |measured| {
+                    receivers.repeatable(radio, number, access.timing.measurable(measured))
+                });
+            }
+            places.fill(None);
             let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
                 let (phase, ue) = (phases[slot as usize], users[slot as usize]);
-                let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+                let newest = measurements.newest(phase);
                 receivers.held(number, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
             };
+            // Both parts grow, so that equal sums are equal numbers.
+            let version = |slot: u16| {
+                let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+                reports.of(phase) + radio.version(ue as usize)
+            };
             let report = |receivers: &mut Receivers, slot: u16| {
-                let phase = phases[slot as usize];
-                let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
-                    let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
-                    let measured = access.timing.measurable(measured);
+                let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+                let (place, measured) = *places[phase as usize].get_or_insert_with(|| {
+                    let measured = access.timing.measurable(measurements.newest(phase));
                     (receivers.pattern(radio, number, measured), measured)
                 });
-                receivers.report(radio, (number, pattern), (slot, users[slot as usize] as usize), measured)
+                receivers.newest_report(radio, (number, place), (slot, ue as usize), measured)
             };
-            downlink.schedule(tti, number, users, Air { radio, receivers }, table, (report, held));
+            downlink.schedule(tti, number, users, Air { radio, receivers }, table, (version, report, held));
             uplink.schedule(tti, users, table);
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
@@ -485,7 +501,7 @@ impl Region {
         let Cell { users, phases, .. } = &self.cells[cell];
         let Rules { cqi_period, cqi_delay, .. } = self.rules;
         let ue = Some(users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, measured_at(tti, phases[slot], cqi_period, cqi_delay)))
+        Some((ue, Measurements::before(tti, cqi_period, cqi_delay).newest(phases[slot])))
     }
 
     fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
@@ -498,11 +514,13 @@ impl Region {
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
         let measured = self.access.timing.measurable(tti);
-        let Region { table, receivers, .. } = self;
+        let Region { table, receivers, sampled, .. } = self;
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
+        sampled.fill(None);
         for (number, ue) in table.ues.iter_mut(group, groups).filter(|(_, ue)| ue.joined) {
-            let place = receivers.pattern(radio, ue.cell, measured);
+            let place = &mut sampled[ue.cell - self.first];
+            let place = *place.get_or_insert_with(|| receivers.pattern(radio, ue.cell, measured));
             let sinr = receivers.mean_sinr(radio, (ue.cell, place), (ue.slot, number), measured);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
@@ -553,7 +571,7 @@ impl Region {
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
     pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
         let period = self.rules.cqi_period;
-        let Cell { users, phases, downlink, uplink, sounding } = self.cell_mut(cell);
+        let Cell { users, phases, downlink, uplink, sounding, .. } = self.cell_mut(cell);
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
         let is_new = slot == users.len();
         if is_new {
@@ -710,14 +728,6 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
     move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
-/// The TTI of the report used by a decision in `tti`: reports have this period and phase, and a delay of `delay` TTIs.
-//= exception ideal-feedback
-pub(crate) fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
-    let newest = tti.0.saturating_sub(delay);
-    let age = (newest + period - u64::from(phase)) % period;
-    Tti(newest.saturating_sub(age))
-}
-
 /// TTIs from the one before the oldest measurement in use to the current one.
 pub(crate) fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
     cqi_period + cqi_delay + 1
@@ -733,8 +743,8 @@ mod tests {
             for delay in 1..=12 {
                 let kept = remembered(period, delay);
                 let oldest = (400..400 + period).flat_map(|tti| {
-                    (0..period)
-                        .map(move |phase| tti + 1 - measured_at(Tti(tti), phase as u16, period, delay).0)
+                    let measurements = Measurements::before(Tti(tti), period, delay);
+                    (0..period).map(move |phase| tti + 1 - measurements.newest(phase as u16).0)
                 });
                 assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
             }
