@@ -17,12 +17,15 @@ SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard 
 setup: $(VENV)/installed
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
-# any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's).
+# any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled
+# twice, the second time with a profile of `pgo-command` in pyproject.toml.
 DIST := out/dist
 .PHONY: dist
 dist: $(VENV)/requirements
 	rm -rf $(DIST)
-	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out $(DIST)
+	rustup component add llvm-tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --pgo --sdist --zig --compatibility manylinux_2_28 \
+		--out $(DIST)
 	@ls -l $(DIST)
 
 # `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the
@@ -152,17 +155,26 @@ bench-instructions: setup
 	$(BIN)/python python/benches/instructions.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run \
 		$(if $(STORE),--store $(STORE))
 
+# The engine's runner, compiled as in the released wheels: with a profile of the training scenarios.
+PGO := cargo pgo
+TRAINED = $${CARGO_TARGET_DIR:-target}/$(shell rustc --print host-tuple)/release/examples/run
+.PHONY: trained
+trained: setup
+	@$(PGO) --version > /dev/null 2>&1 || cargo install --quiet --locked cargo-pgo
+	rustup component add llvm-tools
+	$(PGO) instrument build -- --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/training/training.py --runner $(TRAINED)
+	$(PGO) optimize build -- --locked -p airwnd-lab --example run
+
 # Side by side with ns-3's wheel, which is installed into an environment of its own. Takes ten minutes.
 .PHONY: bench-peers
-bench-peers: setup
-	cargo build --release --locked -p airwnd-lab --example run
-	$(BIN)/python python/benches/peers.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+bench-peers: trained
+	$(BIN)/python python/benches/peers.py --airwnd $(TRAINED)
 
 # Cost and memory against UEs, cells, bandwidth and flows: table and picture of the performance page.
 .PHONY: bench-scaling
-bench-scaling: setup
-	cargo build --release --locked -p airwnd-lab --example run
-	$(BIN)/python python/benches/scaling.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+bench-scaling: trained
+	$(BIN)/python python/benches/scaling.py --airwnd $(TRAINED)
 
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks
