@@ -18,14 +18,27 @@ setup: $(VENV)/installed
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
 # any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled
-# twice, the second time with a profile of `pgo-command` in pyproject.toml.
+# with a profile of the training runs, for which it is compiled before. (maturin's `--pgo` would link that first build
+# by zig, too, which it cannot.)
 DIST := out/dist
+PROFILE := $(CURDIR)/out/profile
+HOST = $(shell rustc --print host-tuple)
 .PHONY: dist
+dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+dist: export PATH := $(CURDIR)/$(BIN):$(PATH)
 dist: $(VENV)/requirements
-	rm -rf $(DIST)
+	rm -rf $(DIST) $(PROFILE) && mkdir -p $(PROFILE)/source
+	maturin sdist --out $(DIST)
+	tar xzf $(DIST)/*.tar.gz -C $(PROFILE)/source --strip-components 1
 	rustup component add llvm-tools
-	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --pgo --sdist --zig --compatibility manylinux_2_28 \
-		--out $(DIST)
+	cd $(PROFILE)/source && RUSTFLAGS=-Cprofile-generate=$(PROFILE) \
+		maturin build --release --target $(HOST) --compatibility linux --out $(PROFILE)
+	$(PYTHON) -m venv $(PROFILE)/venv
+	$(PROFILE)/venv/bin/pip install --quiet --disable-pip-version-check $(PROFILE)/*.whl
+	$(PROFILE)/venv/bin/python $(PROFILE)/source/python/benches/training/training.py
+	$$(rustc --print target-libdir)/../bin/llvm-profdata merge -o $(PROFILE)/merged.profdata $(PROFILE)/*.profraw
+	cd $(PROFILE)/source && RUSTFLAGS=-Cprofile-use=$(PROFILE)/merged.profdata \
+		maturin build --release --target $(HOST) --zig --compatibility manylinux_2_28 --out $(abspath $(DIST))
 	@ls -l $(DIST)
 
 # `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the
@@ -157,7 +170,7 @@ bench-instructions: setup
 
 # The engine's runner, compiled as in the released wheels: with a profile of the training scenarios.
 PGO := cargo pgo
-TRAINED = $${CARGO_TARGET_DIR:-target}/$(shell rustc --print host-tuple)/release/examples/run
+TRAINED = $${CARGO_TARGET_DIR:-target}/$(HOST)/release/examples/run
 .PHONY: trained
 trained: setup
 	@$(PGO) --version > /dev/null 2>&1 || cargo install --quiet --locked cargo-pgo
