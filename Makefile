@@ -18,11 +18,13 @@ setup: $(VENV)/installed
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
 # any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled
-# with a profile of the training runs, for which it is compiled before. (maturin's `--pgo` would link that first build
-# by zig, too, which it cannot.)
+# with a profile of the training runs, for which it is compiled before, without zig, which cannot link that build. The
+# profile fits since cargo gets the settings that it gets for zig; they are part of the names of functions.
 DIST := out/dist
 PROFILE := $(CURDIR)/out/profile
 HOST = $(shell rustc --print host-tuple)
+AS_FOR_ZIG := __CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS=nightly \
+	CARGO_UNSTABLE_TARGET_APPLIES_TO_HOST=true CARGO_TARGET_APPLIES_TO_HOST=false
 .PHONY: dist
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 dist: export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -31,7 +33,7 @@ dist: $(VENV)/requirements
 	maturin sdist --out $(DIST)
 	tar xzf $(DIST)/*.tar.gz -C $(PROFILE)/source --strip-components 1
 	rustup component add llvm-tools
-	cd $(PROFILE)/source && RUSTFLAGS=-Cprofile-generate=$(PROFILE) \
+	cd $(PROFILE)/source && $(AS_FOR_ZIG) RUSTFLAGS=-Cprofile-generate=$(PROFILE) \
 		maturin build --release --target $(HOST) --compatibility linux --out $(PROFILE)
 	$(PYTHON) -m venv $(PROFILE)/venv
 	$(PROFILE)/venv/bin/pip install --quiet --disable-pip-version-check $(PROFILE)/*.whl

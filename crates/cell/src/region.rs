@@ -376,7 +376,7 @@ impl Region {
         let measurements = Measurements::before(tti, rules.cqi_period, rules.cqi_delay);
         for (number, cell) in (self.first..).zip(cells) {
             let Cell { users, phases, reports, downlink, uplink, .. } = cell;
-            if downlink.has_candidates() {
+            if downlink.has_backlog() {
                 reports.update(tti, measurements, |measured| {
                     receivers.repeatable(radio, number, access.timing.measurable(measured))
                 });

@@ -7,7 +7,9 @@ use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
-use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
+use airwnd_cell::rlc::Protocol;
+use airwnd_cell::rlc::am::Conduct;
+use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, access, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
@@ -373,6 +375,7 @@ impl Scenario {
         if let Err((key, message)) = self.radio.access.on(&self.carrier) {
             return Err(Fault::new(format!("carrier.{key}"), message));
         }
+        self.check_rlc()?;
         self.check_masts()?;
         for index in 0..self.link.len() {
             self.check_link(index).map_err(|fault| fault.within(&format!("link[{index}]")))?;
@@ -412,6 +415,19 @@ impl Scenario {
                 u64::from(cells) * u64::from(offsets)
             );
             return Err((key, message));
+        }
+        Ok(())
+    }
+
+    /// Checks that the model of acknowledged mode exists for the generation of RLC.
+    fn check_rlc(&self) -> Result<(), (&'static str, String)> {
+        let is_nr = match self.rlc.protocol {
+            Some(protocol) => protocol == Protocol::Nr,
+            None => matches!(self.radio.access, access::Spec::Nr(_)),
+        };
+        if is_nr && self.rlc.am.conduct == Conduct::Ns3 {
+            let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
+            return Err(("rlc.am.conduct", message.into()));
         }
         Ok(())
     }

@@ -84,6 +84,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (
         "[[site]]\nposition",
+        "radio.access = \"nr\"\nrlc.am.conduct = \"ns-3\"\n[[site]]\nposition",
+        ":11: rlc.am.conduct: ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"",
+    ),
+    (
+        "[[site]]\nposition",
         "rlc.mode = \"tm\"\n[[site]]\nposition",
         ":10: rlc.mode: unknown word `tm`; allowed: `um`, `am`",
     ),

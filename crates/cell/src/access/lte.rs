@@ -5,6 +5,7 @@ use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::mimo;
 use crate::phy::tables::{McsTable, rbg_size, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
+use crate::rlc::Protocol;
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::SlotClock;
@@ -53,6 +54,7 @@ impl Params {
         let other_uplink = Params { mcs_table: McsTable::Qam64, mimo: None };
         Access {
             timing: Timing::lte(),
+            protocol: Protocol::Lte,
             clock: SlotClock::LTE,
             prbs,
             rbg_prbs,

@@ -6,6 +6,7 @@ mod timing;
 
 use crate::carrier::Carrier;
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
+use crate::rlc::Protocol;
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Hertz, SlotClock};
@@ -73,6 +74,8 @@ impl Spec {
 #[derive(Clone, Debug)]
 pub struct Access {
     pub(crate) timing: Timing,
+    /// Its own generation of RLC and PDCP.
+    pub(crate) protocol: Protocol,
     pub(crate) clock: SlotClock,
     /// PRBs of the carrier.
     pub(crate) prbs: Prbs,

@@ -86,9 +86,15 @@ mod tests {
         for period in 1..=20 {
             for tti in 100..100 + period {
                 let measurements = Measurements::before(Tti(tti), period, 5);
-                let times: Vec<_> = measurements.phases(u64::MAX).map(|phase| measurements.newest(phase).0).collect();
+                let times: Vec<_> =
+                    measurements.phases(u64::MAX).map(|phase| measurements.newest(phase).0).collect();
                 assert_eq!(times, (0..period).map(|age| tti - 5 - age).collect::<Vec<_>>());
-                assert!(times.iter().zip(measurements.phases(period)).all(|(time, phase)| time % period == u64::from(phase)));
+                assert!(
+                    times
+                        .iter()
+                        .zip(measurements.phases(period))
+                        .all(|(time, phase)| time % period == u64::from(phase))
+                );
             }
         }
     }

@@ -247,9 +247,9 @@ impl Downlink {
         self.scheduler.on_idle(ttis);
     }
 
-    /// Whether any UE has data and a free HARQ process.
-    pub fn has_candidates(&self) -> bool {
-        self.ready.iter().any(|bits| *bits != 0)
+    /// Whether any UE has data.
+    pub fn has_backlog(&self) -> bool {
+        self.backlogged > 0
     }
 
     /// Makes the scheduling decisions of a TTI. `version` and `report` return the newest channel report of a UE; `held`
