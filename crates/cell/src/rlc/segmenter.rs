@@ -109,8 +109,7 @@ impl Segmenter {
     ) -> Option<DataField> {
         let begin = self.sent;
         let mut pieces = 0;
-        loop {
-            let Some((sdu, remaining)) = self.current(now, begun, events) else { break };
+        while let Some((sdu, remaining)) = self.current(now, begun, events) {
             pieces += 1;
             if remaining > room || remaining > LONGEST_CONCATENATED {
                 let taken = remaining.min(room);

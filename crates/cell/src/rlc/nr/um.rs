@@ -186,9 +186,10 @@ impl Rx {
     }
 
     fn deliver_in_order(&mut self, deliver: &mut impl FnMut(Sdu)) {
-        while let Some(expected) = self.expected.pop_front_if(|expected| expected.is_complete()) {
-            deliver(expected.sdu);
+        while let Some(expected) = self.expected.front().copied().filter(Expected::is_complete) {
+            self.expected.pop_front();
             self.first += 1;
+            deliver(expected.sdu);
         }
     }
 
