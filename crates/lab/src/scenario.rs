@@ -160,7 +160,8 @@ pub struct UeGroup {
     pub noise_figure: Db,
     /// QoS class identifier (QCI), or 5QI of NR, of the default bearer; `none`: 9, or 4 with a guaranteed bit rate.
     /// Delay-aware schedulers use its packet delay budget.
-    #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
+    #[param(default = None, range = 1..=90, unit = "1")]
+    #[param(source = "TS 23.203 Table 6.1.7-A; TS 23.501 Table 5.7.4-1")]
     pub qci: Option<u8>,
     /// Guaranteed bit rate (GBR) of the default bearer; `none`: best effort.
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
