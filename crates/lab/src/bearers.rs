@@ -1,5 +1,6 @@
 //! Dedicated bearers of UEs, and the quality of service of any bearer.
 
+use crate::packet_filter::PacketFilter;
 use airwnd_catalog::Params;
 use airwnd_cell::{Bearer, BearerSetup, DiscardTimer, Qci, Rlc, RlcMode};
 use airwnd_links::aqm;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 /// A dedicated bearer of each UE of a group: a data radio bearer beside the default bearer, with queues of its own.
 ///
-/// Flows are mapped to it by `bearer` of `[[flow]]`, in both directions. Where bearers of a UE compete, in a downlink
+/// Flows are mapped to it by `bearer` of `[[flow]]`, or by `filter`, in both directions. Where bearers of a UE compete, in a downlink
 /// block as in an uplink grant, they are served in the order of the priority levels of their classes (`qci`). Before
 /// that, each of them gets its prioritized bit rate (`pbr`), so that none starves.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -47,6 +48,9 @@ pub struct DedicatedBearer {
     /// PDCP discard timer; `none`: like `rlc.discard_timer`.
     #[param(default = None, unit = "word", source = "TS 36.323 §5.4; the scenario")]
     pub discard_timer: Option<DiscardTimer>,
+    /// Packet filters: the flows of real programs (`airwnd link`) that the bearer carries.
+    #[param(default = Vec::new(), unit = "1", source = "TS 24.008 §10.5.6.12: none")]
+    pub filter: Vec<PacketFilter>,
 }
 
 impl DedicatedBearer {

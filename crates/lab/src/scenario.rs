@@ -3,6 +3,7 @@
 use crate::bearers::{DedicatedBearer, Quality};
 use crate::files::Folder;
 use crate::links::Link;
+use crate::packet_filter::Signature;
 use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
@@ -697,6 +698,13 @@ impl UeGroup {
         let Some(name) = name else { return Some(BearerId(0)) };
         let place = self.bearer.iter().position(|bearer| bearer.name == *name)?;
         Some(BearerId(place as u8 + 1))
+    }
+
+    /// The number of the bearer that carries a real flow.
+    //= TS 24.008 §10.5.6.12
+    pub(crate) fn bearer_of_real(&self, flow: &Signature) -> BearerId {
+        let carries = |bearer: &DedicatedBearer| bearer.filter.iter().any(|filter| filter.matches(flow));
+        BearerId(self.bearer.iter().position(carries).map_or(0, |place| place as u8 + 1))
     }
 
     fn quality(&self) -> Quality {

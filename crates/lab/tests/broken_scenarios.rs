@@ -428,6 +428,16 @@ mbr = "1Mbps""#,
     (r#"name = "far""#, r#"bearer = [{name = ""}]"#, ":18: ue[1].bearer[0].name: a bearer needs a name"),
     (
         r#"name = "far""#,
+        r#"bearer = [{filter = [{server_ports = [5, 3]}]}]"#,
+        ":18: ue[1].bearer[0].filter[0].server_ports: the first port, 5, is above the last, 3",
+    ),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{filter = [{protocol = "icmp", ue_ports = [3, 3]}]}]"#,
+        ":18: ue[1].bearer[0].filter[0].ue_ports: only tcp and udp have ports; remove it, or set protocol to one of them",
+    ),
+    (
+        r#"name = "far""#,
         r#"bearer = [{name = "call"}, {name = "call"}]"#,
         ":18: ue[1].bearer: two bearers are named `call`; names must be unique",
     ),

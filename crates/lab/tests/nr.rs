@@ -8,7 +8,7 @@ use airwnd_catalog::Node;
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::nr::tables::Table;
 use airwnd_kernel::{Codepoint, Direction};
-use airwnd_lab::{Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, run};
+use airwnd_lab::{Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, Signature, run};
 use airwnd_units::{Bytes, Span};
 
 fn simulate(toml: &str) -> Outcome {
@@ -645,7 +645,8 @@ fn an_echo_crosses_an_idle_cell_twice() {
         let mut live = Live::new(&scenario, 1, &Records::default(), &real, None).unwrap();
         let begin = live.begin();
         live.advance(begin).unwrap();
-        let flow = live.open(begin, 0, Direction::Down, Protocol::Udp, ["a".into(), "b".into()]);
+        let flow =
+            live.open(begin, 0, Direction::Down, &Signature::of(Protocol::Udp), ["a".into(), "b".into()]);
         let frame =
             |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
         let mut echoes = Vec::new();

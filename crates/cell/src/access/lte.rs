@@ -1,11 +1,10 @@
 //! LTE.
 
-use super::{Access, BUFFER_LEVELS, Timing};
+use super::{Access, BUFFER_LEVELS, Protocol, Timing};
 use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::mimo;
 use crate::phy::tables::{McsTable, rbg_size, transport_block};
 use crate::phy::{Cqi, Mcs, Prbs};
-use crate::rlc::Protocol;
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
 use airwnd_units::SlotClock;

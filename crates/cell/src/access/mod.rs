@@ -2,17 +2,18 @@
 //! block sizes, the carrier's resource blocks.
 
 mod grid;
+mod protocol;
 mod timing;
 
 use crate::carrier::Carrier;
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
-use crate::rlc::Protocol;
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Hertz, SlotClock};
 use std::sync::Arc;
 
 pub use grid::Grid;
+pub use protocol::Protocol;
 pub(crate) use timing::Timing;
 
 /// CQIs, with CQI 0.

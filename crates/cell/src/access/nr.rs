@@ -1,7 +1,7 @@
 //! NR.
 
-use super::Access;
 use super::timing::{Slot, Timing};
+use super::{Access, Protocol};
 use crate::carrier::Carrier;
 use crate::phy::mimo;
 use crate::phy::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_bandwidth};
@@ -11,7 +11,6 @@ use crate::phy::nr::tables::Table;
 use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
 use crate::phy::nr::transport_block::{Overhead, size};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
-use crate::rlc::Protocol;
 use airwnd_catalog::{Choice, Error, Node, Param, Params, serde_json};
 use airwnd_units::{Db, Hertz, SlotClock, Span};
 

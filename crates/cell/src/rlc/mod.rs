@@ -15,10 +15,10 @@ mod one_way;
 mod segmenter;
 pub mod um;
 
+pub use crate::access::Protocol;
 pub use one_way::{Content, OneWay};
 pub use segmenter::Returned;
 
-use airwnd_catalog::Choice;
 use airwnd_kernel::Key;
 use airwnd_links::aqm;
 use airwnd_units::Bytes;
@@ -29,17 +29,6 @@ pub use airwnd_links::aqm::Waiting as Sdu;
 /// PDCP data PDU header with a 12-bit sequence number (TS 36.323 §6.2.3).
 //= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
-
-/// Generation of RLC and PDCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum Protocol {
-    /// TS 36.322 and TS 36.323: RLC concatenates SDUs, and reorders.
-    #[word = "lte"]
-    Lte,
-    /// TS 38.322 and TS 38.323: each SDU or segment of one has a PDU of its own, and PDCP reorders.
-    #[word = "nr"]
-    Nr,
-}
 
 impl Protocol {
     /// Headers of a PDU, at most. LTE: fixed header in acknowledged mode with a segment (TS 36.322 §6.2.1.5).
