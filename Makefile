@@ -17,12 +17,30 @@ SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard 
 setup: $(VENV)/installed
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
-# any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's).
+# any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled
+# with a profile of the training runs, for which it is compiled before, without zig, which cannot link that build. The
+# profile fits since cargo gets the settings that it gets for zig; they are part of the names of functions.
 DIST := out/dist
+PROFILE := $(CURDIR)/out/profile
+HOST = $(shell rustc --print host-tuple)
+AS_FOR_ZIG := __CARGO_TEST_CHANNEL_OVERRIDE_DO_NOT_USE_THIS=nightly \
+	CARGO_UNSTABLE_TARGET_APPLIES_TO_HOST=true CARGO_TARGET_APPLIES_TO_HOST=false
 .PHONY: dist
+dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+dist: export PATH := $(CURDIR)/$(BIN):$(PATH)
 dist: $(VENV)/requirements
-	rm -rf $(DIST)
-	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --sdist --zig --compatibility manylinux_2_28 --out $(DIST)
+	rm -rf $(DIST) $(PROFILE) && mkdir -p $(PROFILE)/source
+	maturin sdist --out $(DIST)
+	tar xzf $(DIST)/*.tar.gz -C $(PROFILE)/source --strip-components 1
+	rustup component add llvm-tools
+	cd $(PROFILE)/source && $(AS_FOR_ZIG) RUSTFLAGS=-Cprofile-generate=$(PROFILE) \
+		maturin build --release --target $(HOST) --compatibility linux --out $(PROFILE)
+	$(PYTHON) -m venv $(PROFILE)/venv
+	$(PROFILE)/venv/bin/pip install --quiet --disable-pip-version-check $(PROFILE)/*.whl
+	$(PROFILE)/venv/bin/python $(PROFILE)/source/python/benches/training/training.py
+	$$(rustc --print target-libdir)/../bin/llvm-profdata merge -o $(PROFILE)/merged.profdata $(PROFILE)/*.profraw
+	cd $(PROFILE)/source && RUSTFLAGS=-Cprofile-use=$(PROFILE)/merged.profdata \
+		maturin build --release --target $(HOST) --zig --compatibility manylinux_2_28 --out $(abspath $(DIST))
 	@ls -l $(DIST)
 
 # `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the
@@ -152,17 +170,26 @@ bench-instructions: setup
 	$(BIN)/python python/benches/instructions.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run \
 		$(if $(STORE),--store $(STORE))
 
+# The engine's runner, compiled as in the released wheels: with a profile of the training scenarios.
+PGO := cargo pgo
+TRAINED = $${CARGO_TARGET_DIR:-target}/$(HOST)/release/examples/run
+.PHONY: trained
+trained: setup
+	@$(PGO) --version > /dev/null 2>&1 || cargo install --quiet --locked cargo-pgo
+	rustup component add llvm-tools
+	$(PGO) instrument build -- --locked -p airwnd-lab --example run
+	$(BIN)/python python/benches/training/training.py --runner $(TRAINED)
+	$(PGO) optimize build -- --locked -p airwnd-lab --example run
+
 # Side by side with ns-3's wheel, which is installed into an environment of its own. Takes ten minutes.
 .PHONY: bench-peers
-bench-peers: setup
-	cargo build --release --locked -p airwnd-lab --example run
-	$(BIN)/python python/benches/peers.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+bench-peers: trained
+	$(BIN)/python python/benches/peers.py --airwnd $(TRAINED)
 
 # Cost and memory against UEs, cells, bandwidth and flows: table and picture of the performance page.
 .PHONY: bench-scaling
-bench-scaling: setup
-	cargo build --release --locked -p airwnd-lab --example run
-	$(BIN)/python python/benches/scaling.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run
+bench-scaling: trained
+	$(BIN)/python python/benches/scaling.py --airwnd $(TRAINED)
 
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks

@@ -112,11 +112,11 @@ def _bare(key: str) -> str:
 
 
 def _heading(section: Section) -> str:
-    """Return the heading of a section, behind that of the list to whose entries it belongs."""
+    """Return the heading of a section, behind those of the lists to whose entries it belongs."""
     above = sections().get(section.name.rpartition(".")[0])
     if above is None or not above.heading.startswith("[["):
         return section.heading
-    return _lines(above.heading, *_REQUIRED.get(above.name, []), section.heading)
+    return _lines(_heading(above), *_REQUIRED.get(above.name, []), section.heading)
 
 
 def _lines(*lines: str) -> str:

@@ -2,69 +2,111 @@
 
 use airwnd_units::Span;
 
-/// A QoS class identifier: a scalar that refers to the forwarding treatment of a bearer's packets.
+/// A QoS class identifier (QCI of LTE, 5QI of NR): a scalar that refers to the forwarding treatment of a bearer's packets.
+/// Identifiers of both have the same characteristics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Qci(u8);
+pub struct Qci(&'static Characteristics);
 
 /// Characteristics of an identifier.
+#[derive(Debug, PartialEq, Eq)]
 struct Characteristics {
+    number: u8,
     guaranteed: bool,
+    /// Priority level of a 5QI, ten times that of the QCI.
     priority: u8,
     budget_ms: u64,
+    /// Part of the budget beyond the radio access: the delay between the eNB and the gateway that enforces policy.
+    core_ms: u64,
 }
 
-/// The identifiers 1 to 9.
-//= TS 23.203 Table 6.1.7-A
-const TABLE: [Characteristics; 9] = [
-    Characteristics { guaranteed: true, priority: 2, budget_ms: 100 },
-    Characteristics { guaranteed: true, priority: 4, budget_ms: 150 },
-    Characteristics { guaranteed: true, priority: 3, budget_ms: 50 },
-    Characteristics { guaranteed: true, priority: 5, budget_ms: 300 },
-    Characteristics { guaranteed: false, priority: 1, budget_ms: 100 },
-    Characteristics { guaranteed: false, priority: 6, budget_ms: 300 },
-    Characteristics { guaranteed: false, priority: 7, budget_ms: 100 },
-    Characteristics { guaranteed: false, priority: 8, budget_ms: 300 },
-    Characteristics { guaranteed: false, priority: 9, budget_ms: 300 },
-];
+const fn gbr(number: u8, priority: u8, budget_ms: u64, core_ms: u64) -> Characteristics {
+    Characteristics { number, guaranteed: true, priority, budget_ms, core_ms }
+}
 
-/// Delay between the eNB and the gateway that enforces policy, in ms.
-//= TS 23.203 Table 6.1.7-A note 1
-const BEYOND_RADIO_MS: u64 = 20;
+const fn non_gbr(number: u8, priority: u8, budget_ms: u64, core_ms: u64) -> Characteristics {
+    Characteristics { guaranteed: false, ..gbr(number, priority, budget_ms, core_ms) }
+}
+
+/// The standardized identifiers.
+//= TS 23.203 Table 6.1.7-A
+//= TS 23.501 Table 5.7.4-1
+//= exception low-latency-core-delay
+static TABLE: [Characteristics; 32] = [
+    gbr(1, 20, 100, 20),
+    gbr(2, 40, 150, 20),
+    gbr(3, 30, 50, 20),
+    gbr(4, 50, 300, 20),
+    non_gbr(5, 10, 100, 20),
+    non_gbr(6, 60, 300, 20),
+    non_gbr(7, 70, 100, 20),
+    non_gbr(8, 80, 300, 20),
+    non_gbr(9, 90, 300, 20),
+    non_gbr(10, 90, 1100, 20),
+    gbr(65, 7, 75, 10),
+    gbr(66, 20, 100, 20),
+    gbr(67, 15, 100, 20),
+    non_gbr(69, 5, 60, 10),
+    non_gbr(70, 55, 200, 10),
+    gbr(71, 56, 150, 20),
+    gbr(72, 56, 300, 20),
+    gbr(73, 56, 300, 20),
+    gbr(74, 56, 500, 20),
+    gbr(75, 25, 50, 20),
+    gbr(76, 56, 500, 20),
+    non_gbr(79, 65, 50, 20),
+    non_gbr(80, 68, 10, 1),
+    gbr(82, 19, 10, 1),
+    gbr(83, 22, 10, 1),
+    gbr(84, 24, 30, 1),
+    gbr(85, 21, 5, 1),
+    gbr(86, 18, 5, 1),
+    gbr(87, 25, 5, 1),
+    gbr(88, 25, 10, 1),
+    gbr(89, 25, 15, 1),
+    gbr(90, 25, 20, 1),
+];
 
 impl Qci {
     /// Downloads and web pages of ordinary subscribers: class of the default bearer.
-    pub const BEST_EFFORT: Qci = Qci(9);
+    pub const BEST_EFFORT: Qci = Qci(&TABLE[8]);
     /// Buffered streaming at a guaranteed rate.
-    pub const GUARANTEED: Qci = Qci(4);
+    pub const GUARANTEED: Qci = Qci(&TABLE[3]);
 
-    /// The identifier with a number, 1 to 9.
+    /// The identifier with a number.
     pub fn new(number: u8) -> Option<Qci> {
-        (1..=TABLE.len() as u8).contains(&number).then_some(Qci(number))
+        TABLE.iter().find(|characteristics| characteristics.number == number).map(Qci)
     }
 
-    fn characteristics(self) -> &'static Characteristics {
-        &TABLE[usize::from(self.0) - 1]
+    /// Numbers of the identifiers with a guaranteed bit rate, or without one, as text.
+    pub fn numbers(guaranteed: bool) -> String {
+        let numbers = TABLE.iter().filter(|each| each.guaranteed == guaranteed).map(|each| each.number);
+        let numbers: Vec<u8> = numbers.collect();
+        let runs = numbers.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
+            [first, .., last] => format!("{first} to {last}"),
+            _ => run[0].to_string(),
+        });
+        runs.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether its bearers have a guaranteed bit rate.
     pub fn is_guaranteed(self) -> bool {
-        self.characteristics().guaranteed
+        self.0.guaranteed
     }
 
-    /// Priority level; 1 is the highest.
+    /// Priority level of the 5QI; the lowest number is the highest priority.
     pub fn priority(self) -> u8 {
-        self.characteristics().priority
+        self.0.priority
     }
 
-    /// Packet delay budget from the eNB to the UE, to be met by 98 % of the packets.
+    /// Packet delay budget from the base station to the UE, to be met by 98 % of the packets.
     pub fn delay_budget(self) -> Span {
-        Span::from_millis(self.characteristics().budget_ms - BEYOND_RADIO_MS)
+        Span::from_millis(self.0.budget_ms - self.0.core_ms)
     }
 
     /// Whether its packets are useless when late: voice, live video, games and signalling, in contrast to buffered
-    /// streaming and downloads, whose budget is 300 ms.
+    /// streaming and downloads, whose budget is 200 ms or more.
     pub fn is_real_time(self) -> bool {
-        self.characteristics().budget_ms < 300
+        self.0.budget_ms < 200
     }
 }
 
@@ -72,20 +114,33 @@ impl Qci {
 mod tests {
     use super::*;
 
+    fn numbers(test: fn(Qci) -> bool) -> Vec<u8> {
+        TABLE.iter().filter(|each| test(Qci(each))).map(|each| each.number).collect()
+    }
+
     #[test]
     fn classes_by_service() {
-        let all: Vec<Qci> = (1..=9).map(|number| Qci::new(number).unwrap()).collect();
-        let numbers = |test: fn(Qci) -> bool| -> Vec<u8> {
-            all.iter().filter(|qci| test(**qci)).map(|qci| qci.0).collect()
-        };
-        assert_eq!(numbers(Qci::is_guaranteed), [1, 2, 3, 4]);
-        assert_eq!(numbers(Qci::is_real_time), [1, 2, 3, 5, 7]);
-        // every priority level once
-        let mut levels: Vec<u8> = all.iter().map(|qci| qci.priority()).collect();
-        levels.sort_unstable();
-        assert_eq!(levels, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(Qci::numbers(false), "5 to 10, 69 to 70, 79 to 80");
+        assert_eq!(Qci::numbers(true), "1 to 4, 65 to 67, 71 to 76, 82 to 90");
+        assert_eq!(numbers(|qci| !qci.is_real_time()), [4, 6, 8, 9, 10, 70, 72, 73, 74, 76]);
         // voice: 100 ms minus the 20 ms beyond the eNB
         assert_eq!(Qci::new(1).unwrap().delay_budget(), Span::from_millis(80));
-        assert_eq!((Qci::new(0), Qci::new(10)), (None, None));
+        assert_eq!(Qci::new(80).unwrap().delay_budget(), Span::from_millis(9));
+        assert_eq!([0, 11, 68, 91, 255].map(Qci::new), [None; 5]);
+    }
+
+    #[test]
+    fn named_classes_have_their_numbers() {
+        assert_eq!((Qci::BEST_EFFORT.0.number, Qci::GUARANTEED.0.number), (9, 4));
+    }
+
+    /// QCIs 1 to 9 have the levels 1 to 9, each once; the core network takes less than half a budget.
+    #[test]
+    fn priorities_and_budgets_are_plausible() {
+        let mut levels: Vec<u8> = (1..=9).map(|number| Qci::new(number).unwrap().priority()).collect();
+        levels.sort_unstable();
+        assert_eq!(levels, [10, 20, 30, 40, 50, 60, 70, 80, 90]);
+        assert!(TABLE.iter().all(|each| each.budget_ms > 2 * each.core_ms));
+        assert!(TABLE.windows(2).all(|pair| pair[0].number < pair[1].number));
     }
 }

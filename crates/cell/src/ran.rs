@@ -11,6 +11,7 @@ use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
+use crate::mac::channel_reports::Versions;
 use crate::mac::downlink::Downlink;
 use crate::mac::log::{Allocation, Log};
 use crate::mac::uplink::Uplink;
@@ -731,6 +732,7 @@ fn cell(
     let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
     let mut cell = Cell {
         phases: phases.collect(),
+        reports: carriers.iter().map(|_| Versions::new(rules.cqi_period)).collect(),
         downlink: Downlink::new(setup, &carriers[0]),
         secondary: carriers[1..].iter().map(|carrier| Downlink::new(setup, carrier)).collect(),
         uplink: Uplink::new(setup, &carriers[0].access, schemes.clone()),

@@ -9,6 +9,7 @@ use crate::bearer::Bearer;
 use crate::carrier::ComponentCarrier;
 use crate::identity::UeId;
 use crate::mac::Content;
+use crate::mac::channel_reports::{Measurements, Versions};
 use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
 use crate::mac::uplink::Uplink;
@@ -60,9 +61,10 @@ struct Decision<'a> {
     tti: Tti,
     /// Number of the cell.
     cell: usize,
+    measurements: Measurements,
     rules: &'a Rules,
     access: &'a Access,
-    patterns: &'a mut [Option<(usize, Tti)>],
+    places: &'a mut [Option<(usize, Tti)>],
 }
 
 impl Decision<'_> {
@@ -70,29 +72,38 @@ impl Decision<'_> {
     #[inline]
     fn schedule(
         &mut self,
-        downlink: &mut Downlink,
+        (downlink, reports): (&mut Downlink, &mut Versions),
         (users, phases): (&[u32], &[u16]),
         air: Air<'_>,
         ues: &mut UeTable,
     ) {
-        let Decision { tti, cell, rules, access, ref mut patterns } = *self;
-        let radio = air.radio;
-        patterns.fill(None);
+        let Decision { tti, cell, measurements, rules, access, ref mut places } = *self;
+        let Air { radio, receivers } = air;
+        if downlink.has_backlog() {
+            reports.update(tti, measurements, |measured| {
+                receivers.repeatable(radio, cell, access.timing.measurable(measured))
+            });
+        }
+        places.fill(None);
         let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
             let (phase, ue) = (phases[slot as usize], users[slot as usize]);
-            let newest = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
+            let newest = measurements.newest(phase);
             receivers.held(cell, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
         };
+        // Both parts grow, so that equal sums are equal numbers.
+        let version = |slot: u16| {
+            let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+            reports.of(phase) + radio.version(ue as usize)
+        };
         let report = |receivers: &mut Receivers, slot: u16| {
-            let phase = phases[slot as usize];
-            let (pattern, measured) = *patterns[phase as usize].get_or_insert_with(|| {
-                let measured = measured_at(tti, phase, rules.cqi_period, rules.cqi_delay);
-                let measured = access.timing.measurable(measured);
+            let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+            let (place, measured) = *places[phase as usize].get_or_insert_with(|| {
+                let measured = access.timing.measurable(measurements.newest(phase));
                 (receivers.pattern(radio, cell, measured), measured)
             });
-            receivers.report(radio, (cell, pattern), (slot, users[slot as usize] as usize), measured)
+            receivers.newest_report(radio, (cell, place), (slot, ue as usize), measured)
         };
-        downlink.schedule(tti, cell, users, air, ues, (report, held));
+        downlink.schedule(tti, cell, users, Air { radio, receivers }, ues, (version, report, held));
     }
 
     /// Makes the decisions on the secondary carriers, each for what the carriers before it have left in RLC.
@@ -106,8 +117,8 @@ impl Decision<'_> {
         cell.activate_carriers(self.tti + self.access.timing.decision_to_air, ues);
         cell.share_backlogs(0, ues);
         for (index, air) in airs.enumerate() {
-            let Cell { users, phases, secondary, .. } = cell;
-            self.schedule(&mut secondary[index], (users, phases), air, ues);
+            let Cell { users, phases, reports, secondary, .. } = cell;
+            self.schedule((&mut secondary[index], &mut reports[index + 1]), (users, phases), air, ues);
             cell.share_backlogs(index + 1, ues);
         }
     }
@@ -145,8 +156,10 @@ pub(crate) struct Region {
     pub failed: Vec<u32>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
-    /// Pattern and time of measurement of a cell's newest reports, by phase within the reporting period.
-    patterns: Vec<Option<(usize, Tti)>>,
+    /// Scratch: place and measurement of a cell's newest reports, by phase within the reporting period.
+    places: Vec<Option<(usize, Tti)>>,
+    /// Scratch: the places of the reports of each cell from which SINRs are sampled.
+    sampled: Vec<Option<usize>>,
 }
 
 /// A cell: its slots, and its MAC.
@@ -155,6 +168,8 @@ pub(crate) struct Cell {
     pub users: Vec<u32>,
     /// Phase of each UE's channel reports within the period.
     pub phases: Vec<u16>,
+    /// Versions of the channel reports, by carrier.
+    pub reports: Vec<Versions>,
     /// The downlink of the primary carrier, and those of the secondary ones.
     pub downlink: Downlink,
     pub secondary: Vec<Downlink>,
@@ -250,7 +265,8 @@ impl Region {
             arrivals: Vec::with_capacity(64),
             failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
-            patterns: vec![None; rules.cqi_period as usize],
+            places: vec![None; rules.cqi_period as usize],
+            sampled: vec![None; cells.len()],
             cells,
         }
     }
@@ -526,11 +542,12 @@ impl Region {
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, secondary_receivers, rules, access, patterns, .. } = self;
+        let Region { cells, table, receivers, secondary_receivers, rules, access, places, .. } = self;
+        let measurements = Measurements::before(tti, rules.cqi_period, rules.cqi_delay);
         for (number, cell) in (self.first..).zip(cells) {
-            let mut decision = Decision { tti, cell: number, rules, access, patterns };
-            let Cell { users, phases, downlink, .. } = cell;
-            decision.schedule(downlink, (users, phases), Air { radio, receivers }, table);
+            let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
+            let Cell { users, phases, reports, downlink, .. } = cell;
+            decision.schedule((downlink, &mut reports[0]), (users, phases), Air { radio, receivers }, table);
             if !cell.secondary.is_empty() {
                 let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
                 let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
@@ -637,7 +654,7 @@ impl Region {
         let Cell { users, phases, .. } = &self.cells[cell];
         let Rules { cqi_period, cqi_delay, .. } = self.rules;
         let ue = Some(users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, measured_at(tti, phases[slot], cqi_period, cqi_delay)))
+        Some((ue, Measurements::before(tti, cqi_period, cqi_delay).newest(phases[slot])))
     }
 
     fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
@@ -652,11 +669,13 @@ impl Region {
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
         let measured = self.access.timing.measurable(tti);
-        let Region { table, receivers, .. } = self;
+        let Region { table, receivers, sampled, .. } = self;
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
+        sampled.fill(None);
         for (number, ue) in table.ues.iter_mut(group, groups).filter(|(_, ue)| ue.joined) {
-            let place = receivers.pattern(radio, ue.cell, measured);
+            let place = &mut sampled[ue.cell - self.first];
+            let place = *place.get_or_insert_with(|| receivers.pattern(radio, ue.cell, measured));
             let sinr = receivers.mean_sinr(radio, (ue.cell, place), (ue.slot, number), measured);
             ue.sinr = Some(sinr);
             ue.sinr_sum += sinr.0;
@@ -865,14 +884,6 @@ fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl Fn
     move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
-/// The TTI of the report used by a decision in `tti`: reports have this period and phase, and a delay of `delay` TTIs.
-//= exception ideal-feedback
-pub(crate) fn measured_at(tti: Tti, phase: u16, period: u64, delay: u64) -> Tti {
-    let newest = tti.0.saturating_sub(delay);
-    let age = (newest + period - u64::from(phase)) % period;
-    Tti(newest.saturating_sub(age))
-}
-
 /// TTIs from the one before the oldest measurement in use to the current one.
 pub(crate) fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
     cqi_period + cqi_delay + 1
@@ -888,8 +899,8 @@ mod tests {
             for delay in 1..=12 {
                 let kept = remembered(period, delay);
                 let oldest = (400..400 + period).flat_map(|tti| {
-                    (0..period)
-                        .map(move |phase| tti + 1 - measured_at(Tti(tti), phase as u16, period, delay).0)
+                    let measurements = Measurements::before(Tti(tti), period, delay);
+                    (0..period).map(move |phase| tti + 1 - measurements.newest(phase as u16).0)
                 });
                 assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
             }

@@ -11,7 +11,7 @@ use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
 use crate::phy::{Position, amc, antenna, blockage, error_model, fading, propagation, shadowing};
-use crate::rlc::am;
+use crate::rlc::{Protocol, am};
 use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
@@ -306,8 +306,11 @@ impl DiscardTimer {
 
 /// RLC: mode, queues and timers of radio link control.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "TS 36.322; ns-3 LteRlcUm, LteRlcAm")]
+#[params(source = "TS 36.322; TS 38.322; ns-3 LteRlcUm, LteRlcAm")]
 pub struct Rlc {
+    /// Generation of RLC and PDCP; `none`: that of the radio access.
+    #[param(default = None, unit = "word", source = "TS 36.322, TS 38.322; 5G-LENA: lte")]
+    pub protocol: Option<Protocol>,
     /// RLC mode: with or without retransmissions.
     #[param(default = RlcMode::Am)]
     #[param(
@@ -326,7 +329,7 @@ pub struct Rlc {
     #[param(default = DiscardTimer::Infinity)]
     #[param(unit = "word", source = "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer")]
     pub discard_timer: DiscardTimer,
-    /// t-Reordering of unacknowledged mode: time to wait for a missing PDU.
+    /// t-Reordering of unacknowledged mode, of RLC in LTE and of PDCP in NR: time to wait for a missing PDU or SDU.
     #[param(default = Span::from_millis(100), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteRlcUm::ReorderingTimer")]
     pub reordering: Span,

@@ -14,7 +14,7 @@ use crate::mac::{BlockFigures, Content};
 use crate::phy::control_error;
 use crate::qci::Qci;
 use crate::radio::Air;
-use crate::rlc::{self, BearerEvents, BufferStatus, DropCause, OneWay, Returned, Sdu};
+use crate::rlc::{self, BearerEvents, BufferStatus, DropCause, OneWay, Protocol, Returned, Sdu};
 use crate::rrc::Connection;
 use crate::settings::{BearerSetup, BufferReports, Mac, RanSetup, Rlc, RlcMode};
 use airwnd_kernel::{Direction, Key, Stream};
@@ -566,7 +566,10 @@ impl UeTable {
         let mut spare = Bytes::ZERO;
         for channel in channels {
             let part = channel.part + spare;
-            let room = if is_shared || !parts.is_empty() { data_in(part) } else { part };
+            let protocol = self.ues[number as usize].bearers[channel.bearer].leg(direction).rlc.protocol();
+            // NR's PDUs have their subheaders already.
+            let needs_header = protocol == Protocol::Lte && (is_shared || !parts.is_empty());
+            let room = if needs_header { data_in(part) } else { part };
             if room == Bytes::ZERO {
                 continue;
             }
@@ -904,7 +907,13 @@ impl Ue {
             };
             let queue = queue.build(&QueueContext { stream, rate: None });
             Leg {
-                rlc: OneWay::new(rlc, &access.timing, processes, queue),
+                rlc: OneWay::new(
+                    rlc,
+                    rlc.protocol.unwrap_or(access.protocol),
+                    &access.timing,
+                    processes,
+                    queue,
+                ),
                 report_at: None,
                 timed: false,
                 bucket: Bucket::new(setup.pbr),
@@ -1092,7 +1101,8 @@ impl Ue {
             if waiting > Bytes::ZERO {
                 let backlog = leg.rlc.backlog();
                 // Queue disciplines do not state the size of the next SDU: the mean is taken, with the longer header.
-                let mean = |packets| Bytes(backlog.bytes.0.div_ceil(packets)) + rlc::LONGEST_HEADER;
+                let mean =
+                    |packets| Bytes(backlog.bytes.0.div_ceil(packets)) + leg.rlc.protocol().longest_headers();
                 let next_sdu = if backlog.packets > 0 { mean(backlog.packets) } else { waiting };
                 let tokens = leg.bucket.tokens();
                 channels[count] = Channel { bearer: number, waiting, next_sdu, tokens, ..Channel::default() };

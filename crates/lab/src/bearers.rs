@@ -1,5 +1,6 @@
 //! Dedicated bearers of UEs, and the quality of service of any bearer.
 
+use crate::packet_filter::PacketFilter;
 use airwnd_catalog::Params;
 use airwnd_cell::{Bearer, BearerSetup, DiscardTimer, Qci, Rlc, RlcMode};
 use airwnd_links::aqm;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 /// A dedicated bearer of each UE of a group: a data radio bearer beside the default bearer, with queues of its own.
 ///
-/// Flows are mapped to it by `bearer` of `[[flow]]`, in both directions. Where bearers of a UE compete, in a downlink
+/// Flows are mapped to it by `bearer` of `[[flow]]`, or by `filter`, in both directions. Where bearers of a UE compete, in a downlink
 /// block as in an uplink grant, they are served in the order of the priority levels of their classes (`qci`). Before
 /// that, each of them gets its prioritized bit rate (`pbr`), so that none starves.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -18,7 +19,8 @@ pub struct DedicatedBearer {
     #[param(default = "dedicated".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// QoS class identifier (QCI), or 5QI of NR, of the bearer; `none`: 9, or 4 with a guaranteed bit rate.
-    #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
+    #[param(default = None, range = 1..=90, unit = "1")]
+    #[param(source = "TS 23.203 Table 6.1.7-A; TS 23.501 Table 5.7.4-1")]
     pub qci: Option<u8>,
     /// Guaranteed bit rate (GBR) of the bearer; `none`: best effort.
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
@@ -46,6 +48,9 @@ pub struct DedicatedBearer {
     /// PDCP discard timer; `none`: like `rlc.discard_timer`.
     #[param(default = None, unit = "word", source = "TS 36.323 §5.4; the scenario")]
     pub discard_timer: Option<DiscardTimer>,
+    /// Packet filters: the flows of real programs (`airwnd link`) that the bearer carries.
+    #[param(default = Vec::new(), unit = "1", source = "TS 24.008 §10.5.6.12: none")]
+    pub filter: Vec<PacketFilter>,
 }
 
 impl DedicatedBearer {
@@ -92,7 +97,7 @@ pub(crate) struct Quality {
 impl Quality {
     fn bearer(&self) -> Bearer {
         let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
-        let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: within the range"));
+        let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: a standardized number"));
         Bearer::new(qci, self.gbr.unwrap_or(BitRate(0)), self.mbr.unwrap_or(BitRate(0)))
     }
 
@@ -104,16 +109,23 @@ impl Quality {
 
     //= TS 23.203 §6.1.7.2
     pub fn check(&self) -> Result<(), (&'static str, String)> {
-        let bearer = self.bearer();
-        match (self.qci, self.gbr) {
-            (Some(qci), None) if bearer.qci.is_guaranteed() => {
-                return Err(("qci", format!("QCI {qci} is a GBR class; set gbr, or use QCI 5 to 9")));
+        if let Some(number) = self.qci {
+            let [guaranteed, others] = [true, false].map(Qci::numbers);
+            let fault = match Qci::new(number) {
+                None => Some(format!("is not standardized; allowed: {others}, and with gbr {guaranteed}")),
+                Some(qci) if qci.is_guaranteed() && self.gbr.is_none() => {
+                    Some(format!("is a GBR class; set gbr, or use QCI {others}"))
+                }
+                Some(qci) if !qci.is_guaranteed() && self.gbr.is_some() => {
+                    Some(format!("is a non-GBR class; remove gbr, or use QCI {guaranteed}"))
+                }
+                Some(_) => None,
+            };
+            if let Some(fault) = fault {
+                return Err(("qci", format!("QCI {number} {fault}")));
             }
-            (Some(qci), Some(_)) if !bearer.qci.is_guaranteed() => {
-                return Err(("qci", format!("QCI {qci} is a non-GBR class; remove gbr, or use QCI 1 to 4")));
-            }
-            _ => {}
         }
+        let bearer = self.bearer();
         match self.mbr {
             Some(_) if self.gbr.is_none() => {
                 Err(("mbr", "a maximum bit rate requires a guaranteed bit rate; set gbr".into()))

@@ -9,8 +9,8 @@ use crate::records::AllocationRow;
 use crate::series::Sample;
 use crate::simulation::SocketRow;
 use crate::{
-    Core, DedicatedBearer, Flow, LinkSettings, Reroute, Scenario, Site, UeGroup, arrivals, placement, size,
-    traffic,
+    Core, DedicatedBearer, Flow, LinkSettings, PacketFilter, Reroute, Scenario, Site, UeGroup, arrivals,
+    placement, size, traffic,
 };
 use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
 use airwnd_cell::{
@@ -80,6 +80,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
+        SectionInfo::of::<PacketFilter>("[[ue.bearer.filter]]"),
         SectionInfo::of::<Flow>("[[flow]]"),
     ]
 }

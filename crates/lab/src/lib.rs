@@ -37,6 +37,7 @@ mod links;
 mod map;
 mod meter;
 mod outcome;
+mod packet_filter;
 pub mod placement;
 mod preset;
 mod preset_values;
@@ -61,9 +62,10 @@ pub use outcome::{
     CellRow, CompletionTimes, ConnectionRow, Conservation, Contention, Drops, FlowRow, GroupRow, Limited,
     LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
+pub use packet_filter::{PacketFilter, Protocol, Signature};
 pub use preset::Preset;
 pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
-pub use simulation::{Exit, Fate, Frame, Live, Protocol, RealUe, Socket, UeView, run, run_tapped};
+pub use simulation::{Exit, Fate, Frame, Live, RealUe, Socket, UeView, run, run_tapped};
 pub use table::{Column, NOTHING, Table};

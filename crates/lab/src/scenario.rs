@@ -3,11 +3,14 @@
 use crate::bearers::{DedicatedBearer, Quality};
 use crate::files::Folder;
 use crate::links::Link;
+use crate::packet_filter::Signature;
 use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
-use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
+use airwnd_cell::rlc::Protocol;
+use airwnd_cell::rlc::am::Conduct;
+use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, access, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
@@ -162,7 +165,8 @@ pub struct UeGroup {
     pub carriers: Option<u8>,
     /// QoS class identifier (QCI), or 5QI of NR, of the default bearer; `none`: 9, or 4 with a guaranteed bit rate.
     /// Delay-aware schedulers use its packet delay budget.
-    #[param(default = None, range = 1..=9, unit = "1", source = "TS 23.203 Table 6.1.7-A")]
+    #[param(default = None, range = 1..=90, unit = "1")]
+    #[param(source = "TS 23.203 Table 6.1.7-A; TS 23.501 Table 5.7.4-1")]
     pub qci: Option<u8>,
     /// Guaranteed bit rate (GBR) of the default bearer; `none`: best effort.
     #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
@@ -377,6 +381,7 @@ impl Scenario {
         if let Err((key, message)) = self.carrier.components(&self.radio.access) {
             return Err(Fault::new(format!("carrier.{key}"), message));
         }
+        self.check_rlc()?;
         self.check_masts()?;
         for index in 0..self.link.len() {
             self.check_link(index).map_err(|fault| fault.within(&format!("link[{index}]")))?;
@@ -416,6 +421,19 @@ impl Scenario {
                 u64::from(cells) * u64::from(offsets)
             );
             return Err((key, message));
+        }
+        Ok(())
+    }
+
+    /// Checks that the model of acknowledged mode exists for the generation of RLC.
+    fn check_rlc(&self) -> Result<(), (&'static str, String)> {
+        let is_nr = match self.rlc.protocol {
+            Some(protocol) => protocol == Protocol::Nr,
+            None => matches!(self.radio.access, access::Spec::Nr(_)),
+        };
+        if is_nr && self.rlc.am.conduct == Conduct::Ns3 {
+            let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
+            return Err(("rlc.am.conduct", message.into()));
         }
         Ok(())
     }
@@ -684,6 +702,13 @@ impl UeGroup {
         let Some(name) = name else { return Some(BearerId(0)) };
         let place = self.bearer.iter().position(|bearer| bearer.name == *name)?;
         Some(BearerId(place as u8 + 1))
+    }
+
+    /// The number of the bearer that carries a real flow.
+    //= TS 24.008 §10.5.6.12
+    pub(crate) fn bearer_of_real(&self, flow: &Signature) -> BearerId {
+        let carries = |bearer: &DedicatedBearer| bearer.filter.iter().any(|filter| filter.matches(flow));
+        BearerId(self.bearer.iter().position(carries).map_or(0, |place| place as u8 + 1))
     }
 
     fn quality(&self) -> Quality {

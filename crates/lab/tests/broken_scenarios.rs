@@ -84,6 +84,11 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (
         "[[site]]\nposition",
+        "radio.access = \"nr\"\nrlc.am.conduct = \"ns-3\"\n[[site]]\nposition",
+        ":11: rlc.am.conduct: ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"",
+    ),
+    (
+        "[[site]]\nposition",
         "rlc.mode = \"tm\"\n[[site]]\nposition",
         ":10: rlc.mode: unknown word `tm`; allowed: `um`, `am`",
     ),
@@ -386,13 +391,23 @@ arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
         ":23: flow[0].traffic.object: 0B is outside 1B..1024GiB",
     ),
     // Bearers.
-    (r#"name = "far""#, "qci = 10", ":18: ue[1].qci: 10 is outside 1..9"),
-    (r#"name = "far""#, "qci = 2", ":18: ue[1].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9"),
+    (r#"name = "far""#, "qci = 91", ":18: ue[1].qci: 91 is outside 1..90"),
+    (
+        r#"name = "far""#,
+        "qci = 11",
+        ":18: ue[1].qci: QCI 11 is not standardized; allowed: 5 to 10, 69 to 70, 79 to 80, and with gbr 1 to 4, 65 to \
+         67, 71 to 76, 82 to 90",
+    ),
+    (
+        r#"name = "far""#,
+        "qci = 2",
+        ":18: ue[1].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 10, 69 to 70, 79 to 80",
+    ),
     (
         r#"name = "far""#,
         r#"qci = 9
 gbr = "1Mbps""#,
-        ":18: ue[1].qci: QCI 9 is a non-GBR class; remove gbr, or use QCI 1 to 4",
+        ":18: ue[1].qci: QCI 9 is a non-GBR class; remove gbr, or use QCI 1 to 4, 65 to 67, 71 to 76, 82 to 90",
     ),
     (
         r#"name = "far""#,
@@ -408,9 +423,19 @@ mbr = "1Mbps""#,
     (
         r#"name = "far""#,
         r#"bearer = [{name = "call", qci = 2}]"#,
-        ":18: ue[1].bearer[0].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 9",
+        ":18: ue[1].bearer[0].qci: QCI 2 is a GBR class; set gbr, or use QCI 5 to 10, 69 to 70, 79 to 80",
     ),
     (r#"name = "far""#, r#"bearer = [{name = ""}]"#, ":18: ue[1].bearer[0].name: a bearer needs a name"),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{filter = [{server_ports = [5, 3]}]}]"#,
+        ":18: ue[1].bearer[0].filter[0].server_ports: the first port, 5, is above the last, 3",
+    ),
+    (
+        r#"name = "far""#,
+        r#"bearer = [{filter = [{protocol = "icmp", ue_ports = [3, 3]}]}]"#,
+        ":18: ue[1].bearer[0].filter[0].ue_ports: only tcp and udp have ports; remove it, or set protocol to one of them",
+    ),
     (
         r#"name = "far""#,
         r#"bearer = [{name = "call"}, {name = "call"}]"#,

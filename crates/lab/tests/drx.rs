@@ -123,13 +123,14 @@ fn retransmissions_are_served() {
     ];
     let short =
         [("mac.drx.inactivity", "0ms"), ("mac.drx.cycle", "40ms"), ("mac.drx.on_duration", "1ms"), LONG];
-    for access in [&LTE[..], &NR[..], &AGGREGATED[..]] {
+    // One cycle of 40 ms more than without DRX, and not another one for a retransmission. In NR, where the poll in the
+    // first segment of an SDU is not answered, the UE sleeps before the second one: at times that is two cycles.
+    for (access, more) in [(&LTE[..], 75.0), (&NR[..], 80.0), (&AGGREGATED[..], 75.0)] {
         let [with, without] = [&[&lossy[..], &short].concat()[..], &lossy].map(|more| simulate(access, more));
         let ue = &with.ues()[0];
         assert!(ue.bler.unwrap() > 0.02, "{:?}", ue.bler);
         let [with, without] = [with, without].map(|outcome| outcome.flows()[0].delay_ms.p99.unwrap());
-        // One cycle of 40 ms more than without DRX, and not another one for a retransmission.
-        assert!(with < without + 75.0, "{with} {without}");
+        assert!(with < without + more, "{with} {without}");
     }
 }
 

@@ -134,16 +134,17 @@ fn radio() -> impl Strategy<Value = String> {
     })
 }
 
-/// Both RLC modes; acknowledged mode with both conducts.
+/// Both RLC modes of both generations; acknowledged mode with both conducts.
 fn rlc() -> impl Strategy<Value = String> {
-    let conduct = select(vec!["ns-3", "standard"]);
+    let generations = vec![("ns-3", "lte"), ("standard", "lte"), ("standard", "nr"), ("standard", "none")];
+    let conduct = select(generations);
     let timers = (1u32..60, 0u32..60, 0u32..60, 1u32..60);
     let counts = (1u32..20, 1u32..20_000);
-    (any::<bool>(), conduct, timers, counts).prop_map(|(am, conduct, timers, counts)| {
+    (any::<bool>(), conduct, timers, counts).prop_map(|(am, (conduct, protocol), timers, counts)| {
         let (poll, reordering, prohibit, report) = timers;
         let (pdus, bytes) = counts;
         format!(
-            "rlc.mode = \"{}\"\nrlc.am = {{conduct = \"{conduct}\", poll_retransmit = \"{poll}ms\", \
+            "rlc.mode = \"{}\"\nrlc.protocol = \"{protocol}\"\nrlc.am = {{conduct = \"{conduct}\", poll_retransmit = \"{poll}ms\", \
              reordering = \"{reordering}ms\", status_prohibit = \"{prohibit}ms\", \
              report_period = \"{report}ms\", poll_pdu = {pdus}, poll_byte = \"{bytes}B\"}}\n",
             if am { "am" } else { "um" }

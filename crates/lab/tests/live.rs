@@ -3,7 +3,7 @@
 use airwnd_catalog::Node;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_lab::{
-    Exit, Fate, FlowRow, Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, Socket, run,
+    Exit, Fate, FlowRow, Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, Signature, Socket, run,
 };
 use airwnd_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -64,7 +64,7 @@ fn rows(outcome: &Outcome) -> String {
 }
 
 fn open(live: &mut Live<'_>, now: Time, ue: u32, protocol: Protocol) -> u32 {
-    live.open(now, ue, Direction::Up, protocol, ["a".into(), "b".into()])
+    live.open(now, ue, Direction::Up, &Signature::of(protocol), ["a".into(), "b".into()])
 }
 
 proptest! {

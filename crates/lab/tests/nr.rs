@@ -8,7 +8,7 @@ use airwnd_catalog::Node;
 use airwnd_cell::phy::Mcs;
 use airwnd_cell::phy::nr::tables::Table;
 use airwnd_kernel::{Codepoint, Direction};
-use airwnd_lab::{Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, run};
+use airwnd_lab::{Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, Signature, run};
 use airwnd_units::{Bytes, Span};
 
 fn simulate(toml: &str) -> Outcome {
@@ -38,7 +38,7 @@ fn oracle(run: &str, power_dbm: &str) -> String {
         r#"
         carrier = {{bandwidth = "{bandwidth}MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
         mac = {{scheduler = {{kind = "rr", remainder = "in-turn"}}, olla = "none"}}
-        rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "200000B"}}}}
+        rlc = {{protocol = "lte", mode = "um", queue = {{kind = "drop-tail", buffer = "200000B"}}}}
         [radio]
         access = {{kind = "nr", numerology = {numerology}, mcs_table = "{table}", receiver_loss = "3dB", {duplex}}}
         propagation = "friis"
@@ -139,7 +139,7 @@ fn packets_cross_an_idle_cell() {
             carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
             core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
             mac = {{scheduler = "rr", olla = "none", request_period = "slot"}}
-            rlc.mode = "um"
+            rlc = {{protocol = "lte", mode = "um"}}
             [radio]
             access = {{kind = "nr", numerology = {numerology}, k2 = 2, {duplex}}}
             propagation = "friis"
@@ -645,7 +645,8 @@ fn an_echo_crosses_an_idle_cell_twice() {
         let mut live = Live::new(&scenario, 1, &Records::default(), &real, None).unwrap();
         let begin = live.begin();
         live.advance(begin).unwrap();
-        let flow = live.open(begin, 0, Direction::Down, Protocol::Udp, ["a".into(), "b".into()]);
+        let flow =
+            live.open(begin, 0, Direction::Down, &Signature::of(Protocol::Udp), ["a".into(), "b".into()]);
         let frame =
             |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
         let mut echoes = Vec::new();
@@ -671,5 +672,42 @@ fn an_echo_crosses_an_idle_cell_twice() {
         let ours = echoes.iter().sum::<f64>() / echoes.len() as f64;
         println!("numerology {numerology}, TDD {tdd}: {ours:.3} / {theirs:.3} ms");
         assert!((ours - theirs).abs() < 1.0, "numerology {numerology}, TDD {tdd}: {ours} {theirs}");
+    }
+}
+
+/// Packets of a saturating flow that reach a near UE per second, with RLC of a generation in a mode.
+fn packets_per_second(protocol: &str, mode: &str, payload: u64) -> f64 {
+    let outcome = simulate(&format!(
+        r#"
+        duration = "2s"
+        warmup = "1s"
+        carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz"}}
+        mac.olla = "none"
+        rlc = {{protocol = "{protocol}", mode = "{mode}", am = {{poll_pdu = 32, poll_byte = "25kB"}}}}
+        [radio]
+        access = {{kind = "nr", numerology = 1, pattern = "DDDSU"}}
+        propagation = "friis"
+        shadowing = "none"
+        fading = "none"
+        [[site]]
+        [[ue]]
+        placement = {{kind = "ring", radius = "50m"}}
+        [[flow]]
+        traffic = {{kind = "cbr", rate = "200Mbps", packet = "{payload}B"}}
+        "#
+    ));
+    outcome.flows()[0].goodput_kbps * 1e3 / 8.0 / payload as f64
+}
+
+/// With equal blocks the packets that they carry depend on the headers of each. LTE concatenates: 2 B of PDCP, and a
+/// length indicator of 1.5 B. In NR: 3 B of PDCP, of RLC 1 B, or 3 B in acknowledged mode, and a MAC subheader of 2 B, or
+/// 3 B beyond 255 B.
+#[test]
+fn headers_of_rlc_cost_what_they_take() {
+    for (payload, mode, ours) in [(40, "um", 3 + 1 + 2), (1472, "um", 3 + 1 + 3), (1472, "am", 3 + 3 + 3)] {
+        let [lte, nr] = ["lte", "nr"].map(|protocol| packets_per_second(protocol, mode, payload));
+        let packet = payload as f64 + 28.0;
+        let expected = (packet + 3.5) / (packet + f64::from(ours));
+        assert!((nr / lte / expected - 1.0).abs() < 0.005, "{mode}, {payload} B: {lte} {nr} {expected}");
     }
 }

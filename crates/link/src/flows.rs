@@ -3,7 +3,7 @@
 use crate::packet::{Content, Packet, Segment};
 use crate::watch::{Seen, Watch};
 use airwnd_kernel::Direction;
-use airwnd_lab::{Live, Protocol};
+use airwnd_lab::{Live, Protocol, Signature};
 use airwnd_units::{Span, Time};
 use std::collections::HashMap;
 use std::fmt;
@@ -110,7 +110,7 @@ impl Flows {
             _ => self.by_key.get(&key).or_else(|| self.others.get(&ue).filter(|_| self.is_full())),
         };
         let known = known.copied().filter(|flow| !self.begins_anew(live, *flow, packet));
-        let flow = known.unwrap_or_else(|| self.open(live, now, packet.protocol, key, direction));
+        let flow = known.unwrap_or_else(|| self.open(live, now, packet, key, direction));
         let Some(entry) = self.entry(flow) else { return flow };
         entry.last = now;
         if let Some(watch) = &mut entry.watch {
@@ -208,16 +208,16 @@ impl Flows {
         &mut self,
         live: &mut Live<'_>,
         now: Time,
-        protocol: Protocol,
+        packet: &Packet,
         key: Key,
         direction: Direction,
     ) -> u32 {
-        let is_recognised = protocol != Protocol::Other && !self.is_full();
-        let (protocol, ends) = match is_recognised {
-            true => (protocol, [text(key.ue_end), text(key.server_end)]),
-            false => (Protocol::Other, ["any".into(), "any".into()]),
+        let is_recognised = packet.protocol != Protocol::Other && !self.is_full();
+        let (signature, ends) = match is_recognised {
+            true => (signature(packet, &key), [text(key.ue_end), text(key.server_end)]),
+            false => (Signature::of(Protocol::Other), ["any".into(), "any".into()]),
         };
-        let flow = live.open(now, key.ue, direction, protocol, ends);
+        let flow = live.open(now, key.ue, direction, &signature, ends);
         if self.entries.is_empty() {
             self.first = flow;
         }
@@ -233,6 +233,13 @@ impl Flows {
         };
         flow
     }
+}
+
+/// What packet filters know of a flow. Fragments and pings have no ports.
+fn signature(packet: &Packet, key: &Key) -> Signature {
+    let has_ports = matches!(packet.content, Content::Segment(_) | Content::Datagram(_));
+    let ports = has_ports.then(|| [key.ue_end.port(), key.server_end.port()]);
+    Signature { protocol: packet.protocol, ports, dscp: packet.dscp }
 }
 
 /// An end of a flow; without the port if there is none.

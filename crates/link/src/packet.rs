@@ -14,6 +14,8 @@ pub struct Packet {
     pub size: Bytes,
     /// ECN field.
     pub ecn: Codepoint,
+    /// Differentiated services code point (RFC 2474 §3).
+    pub dscp: u8,
     /// Protocol of its flow.
     pub protocol: Protocol,
     /// Sender; port 0 if the packet has none. The identifier of a ping is the port of both ends.
@@ -73,29 +75,31 @@ impl Packet {
     /// # Errors
     /// No complete IPv4 or IPv6 packet.
     pub fn parse(bytes: &[u8]) -> Result<Packet, Malformed> {
-        let (size, ecn, source, destination) = match bytes.first().map(|byte| byte >> 4) {
+        let (size, class, source, destination) = match bytes.first().map(|byte| byte >> 4) {
             Some(4) if bytes.len() >= 20 => {
                 let size = usize::from(u16::from_be_bytes([bytes[2], bytes[3]]));
                 let header = usize::from(bytes[0] & 15) * 4;
                 if header < 20 || size < header || size > bytes.len() {
                     return Err(Malformed);
                 }
-                (size, bytes[1] & 3, address::<4>(&bytes[12..]), address::<4>(&bytes[16..]))
+                (size, bytes[1], address::<4>(&bytes[12..]), address::<4>(&bytes[16..]))
             }
             Some(6) if bytes.len() >= 40 => {
                 let size = 40 + usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
                 if size > bytes.len() {
                     return Err(Malformed);
                 }
-                (size, bytes[1] >> 4 & 3, address::<16>(&bytes[8..]), address::<16>(&bytes[24..]))
+                (size, bytes[0] << 4 | bytes[1] >> 4, address::<16>(&bytes[8..]), address::<16>(&bytes[24..]))
             }
             _ => return Err(Malformed),
         };
-        let ecn = [Codepoint::NotEct, Codepoint::Ect1, Codepoint::Ect0, Codepoint::Ce][usize::from(ecn)];
+        let ecn =
+            [Codepoint::NotEct, Codepoint::Ect1, Codepoint::Ect0, Codepoint::Ce][usize::from(class & 3)];
         let (protocol, [from, to], content) = transport(&bytes[..size]);
         Ok(Packet {
             size: Bytes(size as u64),
             ecn,
+            dscp: class >> 2,
             protocol,
             from: SocketAddr::new(source, from),
             to: SocketAddr::new(destination, to),
@@ -189,9 +193,10 @@ mod tests {
         assert_eq!(packet.to, "100.64.0.1:7".parse().unwrap());
         assert_eq!(packet.content, Content::Datagram(Bytes(9)));
         let mut six = built(PacketBuilder::ipv6([1; 16], [2; 16], 64).udp(5000, 7), &[0; 9]);
-        six[1] |= 0x30;
+        // Traffic class: DSCP 46 and CE.
+        (six[0], six[1]) = (6 << 4 | 46 >> 2, (46 & 3) << 6 | 3 << 4);
         let packet = Packet::parse(&six).unwrap();
-        assert_eq!((packet.size, packet.ecn), (Bytes(57), Codepoint::Ce));
+        assert_eq!((packet.size, packet.ecn, packet.dscp), (Bytes(57), Codepoint::Ce, 46));
         // Bytes behind the packet are ignored; missing ones make it malformed.
         six.extend([0; 4]);
         assert_eq!(Packet::parse(&six).unwrap().size, Bytes(57));

@@ -466,8 +466,8 @@ mod tests {
     const SERVER: [u8; 4] = [100, 64, 0, 1];
     const UE: [u8; 4] = [100, 64, 0, 2];
 
-    fn scenario() -> Scenario {
-        Scenario::from_node(&Node::from_toml(WIRE, "test").unwrap()).unwrap()
+    fn scenario(text: &str) -> Scenario {
+        Scenario::from_node(&Node::from_toml(text, "test").unwrap()).unwrap()
     }
 
     /// A relay whose devices are sockets, and the far ends of these; time is an argument, no clock is read for it.
@@ -514,7 +514,7 @@ mod tests {
 
     #[test]
     fn bytes_cross_unchanged_in_both_directions_and_pings_give_the_rtt() {
-        let scenario = scenario();
+        let scenario = scenario(WIRE);
         let (mut relay, [server, ue]) = relay(&scenario);
         let begin = relay.live.begin();
         let mut request = Vec::new();
@@ -541,9 +541,39 @@ mod tests {
         assert!((rtt - 21.07).abs() < 0.01, "{rtt}");
     }
 
+    /// A datagram that follows a burst overtakes it in a bearer of its own, and waits behind it in the default bearer.
+    #[test]
+    fn a_packet_filter_maps_a_flow_to_its_bearer() {
+        let scenario = scenario(
+            r#"
+            duration = "1s"
+            [[site]]
+            [[ue]]
+            [[ue.bearer]]
+            name = "names"
+            qci = 7
+            filter = [{protocol = "udp", server_ports = [53, 53]}]
+            "#,
+        );
+        for (port, overtakes) in [(53, true), (54, false)] {
+            let (mut relay, [_, ue]) = relay(&scenario);
+            let begin = relay.live.begin();
+            for _ in 0..50 {
+                enter(&mut relay, begin, 0, &datagram(SERVER, UE, (4433, 5000), 1200));
+            }
+            enter(&mut relay, begin, 0, &datagram(SERVER, UE, (port, 5000), 99));
+            relay.advance(begin + Span::from_secs(1)).unwrap();
+            let arrived: Vec<usize> =
+                std::iter::from_fn(|| received(&ue)).map(|packet| packet.len()).collect();
+            assert_eq!(arrived.len(), 51);
+            let place = arrived.iter().position(|length| *length == 99 + 28).unwrap();
+            assert_eq!(place < 25, overtakes, "port {port}: at {place}");
+        }
+    }
+
     #[test]
     fn unroutable_and_malformed_packets_are_counted_and_nested_addresses_learned() {
-        let scenario = scenario();
+        let scenario = scenario(WIRE);
         let (mut relay, [server, ue]) = relay(&scenario);
         let begin = relay.live.begin();
         let nested = [100, 64, 1, 2];
@@ -559,7 +589,7 @@ mod tests {
 
     #[test]
     fn flows_are_separate_up_to_the_limit_and_counted_together_beyond() {
-        let scenario = scenario();
+        let scenario = scenario(WIRE);
         let (mut relay, _) = relay(&scenario);
         let begin = relay.live.begin();
         let extra = 100;
@@ -580,7 +610,7 @@ mod tests {
 
     #[test]
     fn a_connection_with_the_ports_of_an_ended_one_is_another_flow() {
-        let scenario = scenario();
+        let scenario = scenario(WIRE);
         let (mut relay, _) = relay(&scenario);
         let mut now = relay.live.begin();
         let segment = |flags: fn(TcpStep) -> TcpStep| {
@@ -603,7 +633,7 @@ mod tests {
 
     #[test]
     fn an_idle_flow_is_forgotten_and_its_row_kept() {
-        let scenario = scenario();
+        let scenario = scenario(WIRE);
         let (mut relay, _) = relay(&scenario);
         let begin = relay.live.begin();
         enter(&mut relay, begin, 1, &datagram(UE, SERVER, (5, 6), 100));
@@ -655,7 +685,7 @@ mod tests {
 
     /// Sends packets that arrive at either device at random times, and checks the accounting.
     fn relay_any(packets: &[(Vec<u8>, bool, u64)]) {
-        let scenario = scenario();
+        let scenario = scenario(WIRE);
         let (mut relay, far) = relay(&scenario);
         let mut now = relay.live.begin();
         for (packet, is_up, wait) in packets {

@@ -2,6 +2,7 @@
 //! block sizes, the carrier's resource blocks.
 
 mod grid;
+mod protocol;
 mod timing;
 
 use crate::carrier::Carrier;
@@ -12,6 +13,7 @@ use airwnd_units::{Bytes, Db, Hertz, SlotClock};
 use std::sync::Arc;
 
 pub use grid::Grid;
+pub use protocol::Protocol;
 pub(crate) use timing::Timing;
 
 /// CQIs, with CQI 0.
@@ -73,6 +75,8 @@ impl Spec {
 #[derive(Clone, Debug)]
 pub struct Access {
     pub(crate) timing: Timing,
+    /// Its own generation of RLC and PDCP.
+    pub(crate) protocol: Protocol,
     pub(crate) clock: SlotClock,
     /// PRBs of the carrier.
     pub(crate) prbs: Prbs,

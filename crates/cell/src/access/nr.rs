@@ -1,7 +1,7 @@
 //! NR.
 
-use super::Access;
 use super::timing::{Slot, Timing};
+use super::{Access, Protocol};
 use crate::carrier::Carrier;
 use crate::phy::mimo;
 use crate::phy::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_bandwidth};
@@ -80,12 +80,10 @@ pub enum Redundancy {
 ///
 /// A setting or a result in TTIs elsewhere counts slots. Block errors are those of NR's LDPC code, simulated by airwnd:
 /// `radio.error_model` applies to LTE only, except `no-errors`. Transport blocks have the sizes of TS 38.214 §5.1.3.2.
-/// RLC and PDCP are LTE's.
 ///
 /// The gNB decides `scheduling_delay` slots ahead. Data is granted in slots with PDCCH; a UE sends on the PUSCH in whole
 /// uplink slots only, HARQ-ACK and scheduling requests in every slot with uplink symbols. From the end of a reception on,
 /// the gNB needs `processing` slots before a decision can react.
-//= exception nr-with-lte-rlc
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 38.211 to TS 38.214", check)]
 pub struct Params {
@@ -304,6 +302,7 @@ impl Params {
             |fastest: &Mcs| (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last();
         Access {
             timing: timing(self, &slots),
+            protocol: Protocol::Nr,
             clock: SlotClock::of_numerology(self.numerology),
             prbs,
             rbg_prbs: Prbs(rbg_prbs),

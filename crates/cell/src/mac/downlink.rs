@@ -62,6 +62,8 @@ struct User {
     busy: u16,
     /// Last process used.
     last: u8,
+    /// The newest channel report when the UE last had data, and its version.
+    report: Option<(u64, Report)>,
 }
 
 #[derive(Clone, Copy)]
@@ -258,8 +260,13 @@ impl Downlink {
         self.scheduler.on_idle(ttis);
     }
 
-    /// Makes the scheduling decisions of a TTI. `report` returns the latest channel report of a UE, and `held` that of a UE
-    /// which has been asleep since.
+    /// Whether any UE has data.
+    pub fn has_backlog(&self) -> bool {
+        self.backlogged > 0
+    }
+
+    /// Makes the scheduling decisions of a TTI. `version` and `report` return the newest channel report of a UE; `held`
+    /// returns that of a UE which has been asleep since.
     pub fn schedule(
         &mut self,
         tti: Tti,
@@ -267,7 +274,8 @@ impl Downlink {
         users: &[u32],
         Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
-        (mut report, held): (
+        (version, mut report, held): (
+            impl Fn(u16) -> u64,
             impl FnMut(&mut Receivers, u16) -> Report,
             impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
         ),
@@ -288,11 +296,16 @@ impl Downlink {
             while rest != 0 {
                 let slot = first + rest.trailing_zeros() as u16;
                 rest &= rest - 1;
-                let user = &self.users[slot as usize];
+                let user = &mut self.users[slot as usize];
                 if user.retransmitted == Some(tti) {
                     continue;
                 }
-                let Report { index, rank, wideband, flat } = report(receivers, slot);
+                let version = version(slot);
+                let newest = match user.report {
+                    Some((known, report)) if known == version => report,
+                    _ => user.report.insert((version, report(receivers, slot))).1,
+                };
+                let Report { index, rank, wideband, flat } = newest;
                 let head_of_line = Span::ZERO;
                 let queue = user.queue.total();
                 self.views.push(UeView { queue, head_of_line, report: index, slot, rank, wideband, flat });
@@ -311,7 +324,8 @@ impl Downlink {
         let grants = std::mem::take(&mut self.grants);
         //= exception no-pdcch-limit
         for (slot, rbgs) in grants.iter() {
-            let view = views.iter().find(|view| view.slot == slot).expect("grants go to listed UEs");
+            let view = views.binary_search_by_key(&slot, |view| view.slot);
+            let view = &views[view.expect("grants go to listed UEs")];
             let cqi = match self.scheduler.link_adaptation() {
                 LinkAdaptation::Wideband => view.wideband,
                 LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),

@@ -1,5 +1,6 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
+pub(crate) mod channel_reports;
 pub(crate) mod control_elements;
 pub(crate) mod downlink;
 pub mod drx;

@@ -8,6 +8,7 @@ use super::uplink::UplinkOnAir;
 use super::{Interference, Radio, UplinkSignal};
 use crate::carrier::ComponentCarrier;
 use crate::mac::Block;
+use crate::mac::channel_reports::Measured;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::capacity::{effective, exceeds, mean};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
@@ -158,6 +159,20 @@ impl Receivers {
             .place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
     }
 
+    /// What the reports of a cell depend on besides the gains; `None` if they differ in each TTI.
+    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Option<Measured> {
+        if self.differs_by_tti(radio) {
+            return None;
+        }
+        let place = self.pattern(radio, cell, measured);
+        Some((place, self.reports[cell - self.first].replaced(place)))
+    }
+
+    /// A fading channel differs in each TTI, and so does a place without a pattern.
+    fn differs_by_tti(&self, radio: &Radio) -> bool {
+        self.fading.is_some() || !radio.gains.are_complete()
+    }
+
     /// The transmissions at a place of a cell's reports, by cell, with noise and mean interference at a UE.
     fn place_of<'a>(
         &'a self,
@@ -185,8 +200,7 @@ impl Receivers {
         (slot, ue): (u16, usize),
         measured: Tti,
     ) -> Report {
-        // A fading channel differs in each TTI, and so does a place without a pattern.
-        let by_tti = self.fading.is_some() || !radio.gains.are_complete();
+        let by_tti = self.differs_by_tti(radio);
         let version = if by_tti { measured.0 } else { radio.gains.version(ue) };
         match self.reports_of(cell).find(place, slot, ue as u32, version) {
             Some(report) => report,
@@ -199,6 +213,18 @@ impl Receivers {
                 self.reports_of(cell).keep(place, slot, (ue as u32, version), report)
             }
         }
+    }
+
+    /// The same for the newest report of the UE, which remains at its index until the next one.
+    pub fn newest_report(
+        &mut self,
+        radio: &Radio,
+        (cell, place): (usize, usize),
+        (slot, ue): (u16, usize),
+        measured: Tti,
+    ) -> Report {
+        let report = self.report(radio, (cell, place), (slot, ue), measured);
+        self.reports_of(cell).keep_newest(slot, report)
     }
 
     /// A report of a flat channel; it is computed if any transmission of the UE's neighbours has changed since the last.

@@ -7,6 +7,9 @@ use airwnd_units::Db;
 /// Patterns cached per cell.
 const CACHED: usize = 256;
 
+/// Rows of reports besides those of the places.
+const OTHER_ROWS: usize = 2;
+
 /// Channel reports of one cell's UEs: a direct-mapped cache, whose places are patterns or TTIs.
 #[derive(Default)]
 pub(crate) struct Reports {
@@ -14,7 +17,9 @@ pub(crate) struct Reports {
     /// Transmissions of the other cells, `[place * cells + cell]`, own entry empty. Empty if places are TTIs.
     patterns: Vec<Rbgs>,
     cells: usize,
-    /// `[place * slots + slot]`; the row after the last place has the reports that are held.
+    /// Number of times that a place has got another pattern. Empty if places are TTIs.
+    replaced: Vec<u64>,
+    /// Rows of one report per slot: the newest ones, those that are held, and those of each place.
     states: Vec<ChannelState>,
     measured: Vec<Measured>,
     slots: usize,
@@ -65,6 +70,7 @@ impl Reports {
         Reports {
             places: CACHED,
             patterns: vec![Rbgs::default(); CACHED * cells],
+            replaced: vec![0; CACHED],
             cells,
             ..Reports::default()
         }
@@ -78,17 +84,10 @@ impl Reports {
     /// Reserves space for this many UEs; growing clears the cache.
     pub fn reserve(&mut self, slots: usize) {
         if slots > self.slots {
-            let (states, measured) =
-                (self.states.split_off(self.held_row()), self.measured.split_off(self.held_row()));
+            let rows = OTHER_ROWS + self.places;
+            grow(&mut self.states, (self.slots, slots), rows, ChannelState::new(Cqi::OUT_OF_RANGE, []));
+            grow(&mut self.measured, (self.slots, slots), rows, EMPTY);
             self.slots = slots;
-            self.states.clear();
-            self.states.resize(self.held_row(), ChannelState::new(Cqi::OUT_OF_RANGE, []));
-            self.states.extend(states);
-            self.states.resize(self.held_row() + slots, ChannelState::new(Cqi::OUT_OF_RANGE, []));
-            self.measured.clear();
-            self.measured.resize(self.held_row(), EMPTY);
-            self.measured.extend(measured);
-            self.measured.resize(self.held_row() + slots, EMPTY);
             if self.patterns.is_empty() {
                 let report = (ChannelState::new(Cqi::OUT_OF_RANGE, []), Db(0.0));
                 self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
@@ -129,9 +128,15 @@ impl Reports {
             for (index, sent) in pattern.iter_mut().enumerate() {
                 *sent = other(index);
             }
-            self.measured[place * self.slots..][..self.slots].fill(EMPTY);
+            self.replaced[place] += 1;
+            self.measured[(OTHER_ROWS + place) * self.slots..][..self.slots].fill(EMPTY);
         }
         place
+    }
+
+    /// Number of times that a place has got another pattern.
+    pub fn replaced(&self, place: usize) -> u64 {
+        self.replaced[place]
     }
 
     /// The pattern of a place.
@@ -142,7 +147,7 @@ impl Reports {
     /// A UE's report for a pattern, if it is cached for this state of the channel.
     #[inline]
     pub fn find(&self, place: usize, slot: u16, ue: u32, version: u64) -> Option<Report> {
-        let index = place * self.slots + slot as usize;
+        let index = self.index(place, slot);
         let Measured { rank, wideband, flat, .. } = self.measured[index];
         let is_known = self.measured[index].ue == ue && self.measured[index].version == version;
         is_known.then_some(Report { index: index as u32, rank, wideband, flat })
@@ -156,34 +161,40 @@ impl Reports {
         (ue, version): (u32, u64),
         (state, sinr): (ChannelState, Db),
     ) -> Report {
-        let index = place * self.slots + slot as usize;
+        let index = self.index(place, slot);
         let ChannelState { rank, wideband, flat, .. } = state;
         self.states[index] = state;
         self.measured[index] = Measured { ue, rank, wideband, flat, version, sinr };
         Report { index: index as u32, rank, wideband, flat }
     }
 
-    fn held_row(&self) -> usize {
-        self.places * self.slots
+    fn index(&self, place: usize, slot: u16) -> usize {
+        (OTHER_ROWS + place) * self.slots + usize::from(slot)
+    }
+
+    /// Stores a UE's newest report, which remains at its index when its place gets another pattern.
+    pub fn keep_newest(&mut self, slot: u16, report: Report) -> Report {
+        let index = u32::from(slot);
+        self.states[usize::from(slot)] = self.states[report.index as usize];
+        Report { index, ..report }
     }
 
     /// Holds a report of a UE that goes to sleep.
     pub fn hold(&mut self, slot: u16, report: Report) {
-        let (from, to) = (report.index as usize, self.held_row() + usize::from(slot));
+        let (from, to) = (report.index as usize, self.slots + usize::from(slot));
         (self.states[to], self.measured[to]) = (self.states[from], self.measured[from]);
     }
 
     /// The held report of a UE, if there is one.
     pub fn held(&self, slot: u16, ue: u32) -> Option<Report> {
-        let index = self.held_row() + usize::from(slot);
+        let index = self.slots + usize::from(slot);
         let Measured { rank, wideband, flat, .. } = self.measured[index];
         (self.measured[index].ue == ue).then_some(Report { index: index as u32, rank, wideband, flat })
     }
 
     /// Drops the held report of a slot.
     pub fn drop_held(&mut self, slot: u16) {
-        let index = self.held_row() + usize::from(slot);
-        self.measured[index] = EMPTY;
+        self.measured[self.slots + usize::from(slot)] = EMPTY;
     }
 
     /// All reports, by index.
@@ -195,4 +206,15 @@ impl Reports {
     pub fn sinr(&self, at: usize) -> Db {
         self.measured[at].sinr
     }
+}
+
+/// Makes rows longer and keeps those that are not of places.
+fn grow<T: Clone>(rows: &mut Vec<T>, (before, slots): (usize, usize), count: usize, empty: T) {
+    let others = rows[..OTHER_ROWS * before].to_vec();
+    rows.clear();
+    for row in 0..OTHER_ROWS {
+        rows.extend_from_slice(&others[row * before..][..before]);
+        rows.resize((row + 1) * slots, empty.clone());
+    }
+    rows.resize(count * slots, empty);
 }

@@ -1,18 +1,21 @@
-//! Radio link control (TS 36.322), with PDCP's header (TS 36.323).
+//! Radio link control (TS 36.322, TS 38.322), with PDCP's header (TS 36.323, TS 38.323).
 //!
-//! Downlink and uplink use the same two entities. A transmitter queues SDUs, and segments and concatenates them into
-//! PDUs of the size that the MAC grants. A receiver reorders PDUs and reassembles SDUs. In unacknowledged mode ([`um`])
-//! lost PDUs stay lost; in acknowledged mode ([`am`]) they are retransmitted.
+//! Downlink and uplink use the same two entities. A transmitter queues SDUs and segments them into PDUs of the size that
+//! the MAC grants. A receiver reassembles SDUs and delivers them in order. LTE concatenates SDUs in a PDU; in NR each SDU
+//! or segment has a PDU of its own ([`nr`]). In unacknowledged mode ([`um`], [`nr::um`]) lost PDUs stay lost; in
+//! acknowledged mode ([`am`], for both) they are retransmitted.
 //!
 //! The simulator has no payload bytes, only their positions: the SDUs of a bearer, one after the other, form a stream
 //! of bytes, and a PDU is an interval of it. A PDU is therefore three numbers, and reassembly determines which SDUs lie
 //! entirely within the received intervals.
 
 pub mod am;
+pub mod nr;
 mod one_way;
 mod segmenter;
 pub mod um;
 
+pub use crate::access::Protocol;
 pub use one_way::{Content, OneWay};
 pub use segmenter::Returned;
 
@@ -27,8 +30,23 @@ pub use airwnd_links::aqm::Waiting as Sdu;
 //= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
 
-/// Fixed header of a PDU in acknowledged mode with a segment (TS 36.322 §6.2.1.5), the longest of all.
-pub(crate) const LONGEST_HEADER: Bytes = Bytes(4);
+impl Protocol {
+    /// Headers of a PDU, at most. LTE: fixed header in acknowledged mode with a segment (TS 36.322 §6.2.1.5).
+    pub(crate) fn longest_headers(self) -> Bytes {
+        match self {
+            Protocol::Lte => Bytes(4),
+            Protocol::Nr => nr::LONGEST_HEADERS,
+        }
+    }
+
+    /// Header of a PDCP data PDU.
+    fn pdcp_header(self) -> Bytes {
+        match self {
+            Protocol::Lte => PDCP_HEADER,
+            Protocol::Nr => nr::PDCP_HEADER,
+        }
+    }
+}
 
 /// Buffer status reported to the MAC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

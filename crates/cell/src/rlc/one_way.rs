@@ -1,6 +1,6 @@
 //! One direction of a bearer: RLC at both ends.
 
-use super::{BearerEvents, BufferStatus, DropCause, Returned, Sdu, am, um};
+use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, nr, um};
 use crate::access::Timing;
 use crate::settings;
 use airwnd_links::aqm::{Backlog, QueueDisc};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// Content of a transport block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A PDU.
+    /// A PDU, or in NR PDUs that follow one another.
     Um(um::Pdu),
     /// PDUs stored with the bearer, under the number of the block's HARQ process.
     Am(u8),
@@ -22,8 +22,10 @@ pub enum Content {
     reason = "unacknowledged mode is the usual one, and a box would cost every TTI"
 )]
 pub enum OneWay {
-    /// Unacknowledged mode.
+    /// Unacknowledged mode of LTE.
     Um(um::Tx, um::Rx),
+    /// Unacknowledged mode of NR.
+    NrUm(nr::um::Tx, nr::um::Rx),
     /// Acknowledged mode.
     Am(Box<Acknowledged>),
 }
@@ -31,6 +33,7 @@ pub enum OneWay {
 /// Transmitter and receiver in acknowledged mode, and the PDUs between them.
 pub struct Acknowledged {
     params: am::Params,
+    protocol: Protocol,
     tx: am::Tx,
     rx: am::Rx,
     /// PDUs on air, by HARQ process.
@@ -43,22 +46,36 @@ impl OneWay {
     /// Both entities in their initial state, for blocks of this many HARQ processes.
     pub(crate) fn new(
         rlc: &settings::Rlc,
+        protocol: Protocol,
         timing: &Timing,
         processes: u8,
         queue: Box<dyn QueueDisc>,
     ) -> OneWay {
         let timer = rlc.discard_timer.span();
-        match rlc.mode {
-            settings::RlcMode::Um => {
+        match (rlc.mode, protocol) {
+            (settings::RlcMode::Um, Protocol::Lte) => {
                 OneWay::Um(um::Tx::new(queue).discarding(timer), um::Rx::new(rlc.reordering))
             }
-            settings::RlcMode::Am => OneWay::Am(Box::new(Acknowledged {
+            (settings::RlcMode::Um, Protocol::Nr) => {
+                OneWay::NrUm(nr::um::Tx::new(queue, timer), nr::um::Rx::new(rlc.reordering))
+            }
+            (settings::RlcMode::Am, _) => OneWay::Am(Box::new(Acknowledged {
                 params: rlc.am.clone(),
-                tx: am::Tx::new(rlc.am.clone(), queue).discarding(timer),
-                rx: am::Rx::new(rlc.am.clone()),
+                protocol,
+                tx: am::Tx::new(rlc.am.clone(), protocol, queue).discarding(timer),
+                rx: am::Rx::new(rlc.am.clone(), protocol),
                 blocks: (0..processes).map(|_| am::Block::default()).collect(),
                 control_region: timing.control_region,
             })),
+        }
+    }
+
+    /// Generation of both entities.
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            OneWay::Um(..) => Protocol::Lte,
+            OneWay::NrUm(..) => Protocol::Nr,
+            OneWay::Am(way) => way.protocol,
         }
     }
 
@@ -71,6 +88,7 @@ impl OneWay {
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         match self {
             OneWay::Um(tx, _) => tx.enqueue(packet, events),
+            OneWay::NrUm(tx, _) => tx.enqueue(packet, events),
             OneWay::Am(way) => way.tx.enqueue(packet, events),
         }
     }
@@ -91,6 +109,9 @@ impl OneWay {
             (OneWay::Um(tx, rx), _) => {
                 tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events).map(Content::Um)
             }
+            (OneWay::NrUm(tx, rx), _) => {
+                tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events).map(Content::Um)
+            }
             (OneWay::Am(way), OneWay::Am(other)) => {
                 let filled = way.fill(now, size, process, &mut other.rx, reported, events);
                 filled.then_some(Content::Am(process))
@@ -106,7 +127,8 @@ impl OneWay {
             (OneWay::Um(..), Content::Um(pdu)) => {
                 um::FIXED_HEADER + Bytes(2) * sdus + Bytes(pdu.end - pdu.begin)
             }
-            (OneWay::Am(way), Content::Am(process)) => way.blocks[usize::from(process)].size(),
+            (OneWay::NrUm(tx, _), Content::Um(_)) => tx.transmitted(),
+            (OneWay::Am(way), Content::Am(process)) => way.blocks[usize::from(process)].size(way.protocol),
             _ => unreachable!("a bearer sends PDUs of its mode"),
         }
     }
@@ -122,6 +144,7 @@ impl OneWay {
     ) {
         match (self, other, content) {
             (OneWay::Um(_, rx), _, Content::Um(pdu)) => rx.receive(now, pdu, deliver, events),
+            (OneWay::NrUm(_, rx), _, Content::Um(pdu)) => rx.receive(now, pdu, deliver),
             (OneWay::Am(way), OneWay::Am(other), Content::Am(process)) => {
                 let Acknowledged { rx, blocks, .. } = &mut **way;
                 let block = &mut blocks[process as usize];
@@ -140,6 +163,7 @@ impl OneWay {
     pub fn deadline(&self) -> Option<Time> {
         match self {
             OneWay::Um(_, rx) => rx.deadline(),
+            OneWay::NrUm(_, rx) => rx.deadline(),
             OneWay::Am(way) => way.tx.deadline().into_iter().chain(way.rx.deadline()).min(),
         }
     }
@@ -148,6 +172,7 @@ impl OneWay {
     pub fn expire(&mut self, now: Time, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
         match self {
             OneWay::Um(_, rx) => rx.expire(now, deliver, events),
+            OneWay::NrUm(_, rx) => rx.expire(now, deliver, events),
             OneWay::Am(way) => {
                 way.tx.expire(now);
                 way.rx.expire(now);
@@ -163,6 +188,7 @@ impl OneWay {
                 BufferStatus { status: other.rx.reported(now), again, new }
             }
             (OneWay::Um(tx, _), _) => tx.reported(),
+            (OneWay::NrUm(tx, _), _) => tx.reported(),
             _ => unreachable!("both directions of a bearer have one mode"),
         }
     }
@@ -186,6 +212,7 @@ impl OneWay {
     pub fn backlog(&self) -> Backlog {
         match self {
             OneWay::Um(tx, _) => tx.backlog(),
+            OneWay::NrUm(tx, _) => tx.backlog(),
             OneWay::Am(way) => way.tx.backlog(),
         }
     }
@@ -194,6 +221,7 @@ impl OneWay {
     pub fn oldest(&self) -> Option<Time> {
         match self {
             OneWay::Um(tx, _) => tx.oldest(),
+            OneWay::NrUm(tx, _) => tx.source().oldest(),
             OneWay::Am(way) => way.tx.oldest(),
         }
     }
@@ -202,6 +230,7 @@ impl OneWay {
     pub fn inside(&self) -> Box<dyn Iterator<Item = &Sdu> + '_> {
         match self {
             OneWay::Um(tx, rx) => Box::new(tx.inside().chain(rx.inside())),
+            OneWay::NrUm(tx, rx) => Box::new(tx.source().inside().chain(rx.inside())),
             OneWay::Am(way) => Box::new(way.tx.inside().chain(way.rx.inside())),
         }
     }
@@ -222,6 +251,10 @@ impl OneWay {
                 rx.release(cause, events);
                 tx.release(now, into, events);
             }
+            OneWay::NrUm(tx, rx) => {
+                rx.release(cause, events);
+                tx.release(now, into, events);
+            }
             OneWay::Am(way) => {
                 way.tx.release(now, way.rx.delivered_to(), into, events);
                 way.rx.release();
@@ -234,6 +267,7 @@ impl OneWay {
     pub fn resume(&mut self, returned: impl IntoIterator<Item = Returned>) {
         match self {
             OneWay::Um(tx, _) => tx.resume(returned),
+            OneWay::NrUm(tx, _) => tx.resume(returned),
             OneWay::Am(way) => way.tx.resume(returned),
         }
     }
@@ -257,7 +291,7 @@ impl Acknowledged {
         reported: Option<BufferStatus>,
         events: &mut dyn BearerEvents,
     ) -> bool {
-        let Acknowledged { params, tx, rx, blocks, control_region } = self;
+        let Acknowledged { params, tx, rx, blocks, control_region, .. } = self;
         let block = &mut blocks[process as usize];
         block.clear();
         let mut room = size;

@@ -1,6 +1,7 @@
 //! Segmentation of SDUs into the data fields of PDUs, common to both modes.
 
-use super::{BearerEvents, DropCause, PDCP_HEADER, QueueToBearer, Sdu};
+use super::nr::{Headers, LONGEST_HEADERS};
+use super::{BearerEvents, DropCause, QueueToBearer, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -30,8 +31,24 @@ pub(super) struct DataField {
     pub pieces: u64,
 }
 
+/// An SDU or a segment of one, in a PDU of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Begin of its SDU in the bearer's stream of SDU bytes.
+    pub sdu_from: u64,
+    /// One past the end of its SDU.
+    pub sdu_to: u64,
+    /// First byte of the stream in it.
+    pub begin: u64,
+    /// One past the last byte.
+    pub end: u64,
+    /// Size of the PDU with its MAC subheader.
+    pub size: Bytes,
+}
+
 /// Queue of a bearer, and the SDU being segmented.
 pub(super) struct Segmenter {
+    pdcp_header: Bytes,
     queue: Box<dyn QueueDisc>,
     /// SDUs returned by an earlier RLC entity; they are sent first.
     returned: VecDeque<Returned>,
@@ -46,9 +63,10 @@ pub(super) struct Segmenter {
 }
 
 impl Segmenter {
-    /// An empty queue without discard timer.
-    pub fn new(queue: Box<dyn QueueDisc>) -> Self {
+    /// An empty queue without discard timer, whose SDUs get this header of PDCP.
+    pub fn new(queue: Box<dyn QueueDisc>, pdcp_header: Bytes) -> Self {
         Segmenter {
+            pdcp_header,
             queue,
             returned: VecDeque::new(),
             returned_bytes: Bytes::ZERO,
@@ -65,7 +83,7 @@ impl Segmenter {
 
     /// Enqueues a packet from the upper layer; its size includes the IP header.
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
-        let sdu = Sdu { size: packet.size + PDCP_HEADER, ..packet };
+        let sdu = Sdu { size: packet.size + self.pdcp_header, ..packet };
         // Expired SDUs do not occupy buffer space.
         //= TS 36.323 §5.4
         // An expired SDU is discarded when RLC reaches it or the next SDU arrives; until then it only occupies buffer
@@ -91,17 +109,7 @@ impl Segmenter {
     ) -> Option<DataField> {
         let begin = self.sent;
         let mut pieces = 0;
-        loop {
-            let (sdu, remaining) = match self.partial.take() {
-                Some(partial) => partial,
-                None => match self.next(now, events) {
-                    Some(next) => {
-                        begun(next);
-                        (next.sdu, next.sdu.size)
-                    }
-                    None => break,
-                },
-            };
+        while let Some((sdu, remaining)) = self.current(now, begun, events) {
             pieces += 1;
             if remaining > room || remaining > LONGEST_CONCATENATED {
                 let taken = remaining.min(room);
@@ -120,6 +128,48 @@ impl Segmenter {
             room -= Bytes(if pieces % 2 == 1 { 2 } else { 1 });
         }
         (self.sent > begin).then_some(DataField { begin, end: self.sent, pieces })
+    }
+
+    /// Cuts an SDU, or the longest segment of one, whose PDU fits into `room`. Passes each SDU that goes on air for the
+    /// first time to `begun`. Returns `None` if no SDU waits, or if `room` is too small for a segment.
+    //= TS 38.322 §5.2.2.1.1
+    pub fn piece(
+        &mut self,
+        now: Time,
+        room: Bytes,
+        headers: Headers,
+        begun: &mut impl FnMut(Returned),
+        events: &mut dyn BearerEvents,
+    ) -> Option<Piece> {
+        if room <= LONGEST_HEADERS {
+            return None;
+        }
+        let (sdu, remaining) = self.current(now, begun, events)?;
+        let (is_first, begin) = (remaining == sdu.size, self.sent);
+        let is_last = headers.size(remaining, is_first, true) <= room;
+        let taken = if is_last { remaining } else { headers.data_in(room, is_first) };
+        self.sent += taken.0;
+        if !is_last {
+            self.partial = Some((sdu, remaining - taken));
+        }
+        let sdu_to = begin + remaining.0;
+        let size = headers.size(taken, is_first, is_last);
+        Some(Piece { sdu_from: sdu_to - sdu.size.0, sdu_to, begin, end: self.sent, size })
+    }
+
+    /// The SDU to send from, and its remaining bytes.
+    fn current(
+        &mut self,
+        now: Time,
+        begun: &mut impl FnMut(Returned),
+        events: &mut dyn BearerEvents,
+    ) -> Option<(Sdu, Bytes)> {
+        if let Some(partial) = self.partial.take() {
+            return Some(partial);
+        }
+        let next = self.next(now, events)?;
+        begun(next);
+        Some((next.sdu, next.sdu.size))
     }
 
     fn next(&mut self, now: Time, events: &mut dyn BearerEvents) -> Option<Returned> {

@@ -4,7 +4,7 @@ use super::real::Real;
 use super::{Happening, Simulation, UDP_HEADERS};
 use crate::meter::{Meter, Sampled, Spread};
 use crate::outcome::FlowRow;
-use crate::scenario;
+use crate::scenario::{self, UeGroup};
 use crate::tap::Carried;
 use crate::traffic::{FlowContext, Part, Source, Transport, Write};
 use airwnd_catalog::Error;
@@ -214,14 +214,19 @@ impl Simulation<'_> {
 
     /// The bearer of a UE that carries the flows of a group.
     fn bearer_of(&self, ue: u32, flow: &scenario::Flow) -> BearerId {
+        let bearer = self.group_of(ue).bearer_named(flow.bearer.as_ref());
+        bearer.expect("checked: each group of the flow has the bearer")
+    }
+
+    /// The group of a UE.
+    pub(super) fn group_of(&self, ue: u32) -> &UeGroup {
         let mut first = 0;
         let groups = &mut self.scenario.ue.iter();
         let of = groups.find(|group| {
             first += group.count;
             ue < first
         });
-        let bearer = of.and_then(|group| group.bearer_named(flow.bearer.as_ref()));
-        bearer.expect("checked: each group of the flow has the bearer")
+        of.expect("each UE is in a group")
     }
 
     /// Creates the endpoints of a flow's connection.

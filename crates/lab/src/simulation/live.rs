@@ -1,15 +1,16 @@
 //! A simulation in step with an outside clock, which carries the packets of real programs beside simulated flows.
 
 use super::flows::{Flow, Group};
-use super::real::{Outside, Protocol, Real, Socket, SocketRow};
+use super::real::{Outside, Real, Socket, SocketRow};
 use super::{Content, Simulation};
 use crate::meter::{Meter, Sampled, Spread};
 use crate::outcome::Outcome;
+use crate::packet_filter::Signature;
 use crate::records::Records;
 use crate::scenario::Scenario;
 use crate::tap::{Carried, Tap};
 use airwnd_catalog::Error;
-use airwnd_cell::{BearerId, UeId};
+use airwnd_cell::UeId;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_network::{Cause, Packet};
 use airwnd_units::{Bytes, Span, Time};
@@ -169,10 +170,12 @@ impl<'s> Live<'s> {
         now: Time,
         ue: u32,
         direction: Direction,
-        protocol: Protocol,
+        signature: &Signature,
         ends: [String; 2],
     ) -> u32 {
+        let protocol = signature.protocol;
         let simulation = &mut self.simulation;
+        let bearer = simulation.group_of(ue).bearer_of_real(signature);
         let number = simulation.flows.len() as u32;
         let mut meter = Meter::new(Spread::new(), Spread::new());
         meter.started = Some(now);
@@ -183,8 +186,7 @@ impl<'s> Live<'s> {
         simulation.flows.push(Flow {
             group: self.group,
             ue,
-            //= exception real-flows-in-default-bearer
-            bearer: BearerId(0),
+            bearer,
             direction,
             source: Box::new(Outside(protocol)),
             size: None,

@@ -32,8 +32,8 @@ use devices::Devices;
 use flows::{Flow, Group, Page};
 pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
 use memory::Memory;
+pub use real::Socket;
 pub(crate) use real::SocketRow;
-pub use real::{Protocol, Socket};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);

@@ -4,35 +4,11 @@ use super::{Flow, Simulation};
 use crate::columns::{Columns, FlowNumber};
 use crate::meter::{Meter, Sampled, Spread};
 use crate::outcome::ConnectionRow;
+use crate::packet_filter::Protocol;
 use crate::series::Sample;
 use crate::traffic::{Source, Transport, Write};
 use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
-
-/// Protocol of a real flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// TCP (RFC 9293).
-    Tcp,
-    /// UDP (RFC 768), QUIC included.
-    Udp,
-    /// ICMP or ICMPv6 (RFC 792, RFC 4443).
-    Icmp,
-    /// Any other.
-    Other,
-}
-
-impl Protocol {
-    /// Name in results.
-    pub fn word(self) -> &'static str {
-        match self {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::Icmp => "icmp",
-            Protocol::Other => "other",
-        }
-    }
-}
 
 /// State of a real TCP socket, as the kernel reports it (`TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

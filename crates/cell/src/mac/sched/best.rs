@@ -42,41 +42,23 @@ pub(crate) fn best_per_group(
 
 /// The same for these UEs, in this order.
 pub(crate) fn best_per_group_of<'a>(
-    mut ues: impl Iterator<Item = &'a UeView>,
-    free: Rbgs,
-    reports: &[ChannelState],
-    grants: &mut Grants,
-    metric: impl Fn(&UeView, Cqi) -> f64,
-) -> Option<u16> {
-    // While all channels are flat, one comparison decides for all RBGs.
-    let mut best = Best::default();
-    while let Some(ue) = ues.next() {
-        let Some(cqi) = ue.flat else {
-            let ues = std::iter::once(ue).chain(ues);
-            return best_of_groups(ues, [best; MAX_RBGS], free, reports, grants, metric);
-        };
-        best.compare(ue, metric(ue, cqi));
-    }
-    grants.give(best.slot?, free);
-    best.slot
-}
-
-fn best_of_groups<'a>(
     ues: impl Iterator<Item = &'a UeView>,
-    mut best: [Best; MAX_RBGS],
     free: Rbgs,
     reports: &[ChannelState],
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
 ) -> Option<u16> {
     let groups = MAX_RBGS.min((u32::BITS - free.0.leading_zeros()) as usize);
+    // UEs with a flat channel need one comparison for all RBGs.
+    let (mut anywhere, mut best) = (Best::default(), [Best::default(); MAX_RBGS]);
     let mut by_cqi = [0.0; CQIS];
-    for ue in ues {
+    let mut all_flat = true;
+    for (order, ue) in (0..).zip(ues) {
         if let Some(cqi) = ue.flat {
-            let metric = metric(ue, cqi);
-            best[..groups].iter_mut().for_each(|best| best.compare(ue, metric));
+            anywhere.compare(order, ue, metric(ue, cqi));
             continue;
         }
+        all_flat = false;
         // Few CQIs differ, and a metric costs divisions.
         let mut known = 0u32;
         for (best, cqi) in best[..groups].iter_mut().zip(&reports[ue.report as usize].subband) {
@@ -85,12 +67,16 @@ fn best_of_groups<'a>(
                 known |= 1 << place;
                 by_cqi[place] = metric(ue, *cqi);
             }
-            best.compare(ue, by_cqi[place]);
+            best.compare(order, ue, by_cqi[place]);
         }
+    }
+    if all_flat {
+        grants.give(anywhere.slot?, free);
+        return anywhere.slot;
     }
     let mut leader = None;
     for group in free.iter() {
-        if let Some(slot) = best[usize::from(group)].slot {
+        if let Some(slot) = best[usize::from(group)].or(anywhere).slot {
             grants.give(slot, Rbgs::one(group));
             leader = leader.or(Some(slot));
         }
@@ -98,18 +84,25 @@ fn best_of_groups<'a>(
     leader
 }
 
-/// The UE with the highest positive metric so far.
+/// The UE with the highest positive metric so far, and its place in the order of the search.
 #[derive(Clone, Copy, Default)]
 struct Best {
     metric: f64,
     slot: Option<u16>,
+    order: u32,
 }
 
 impl Best {
-    fn compare(&mut self, ue: &UeView, metric: f64) {
+    fn compare(&mut self, order: u32, ue: &UeView, metric: f64) {
         if metric > self.metric {
-            *self = Best { metric, slot: Some(ue.slot) };
+            *self = Best { metric, slot: Some(ue.slot), order };
         }
+    }
+
+    /// The better one of two; the first one in the search if the metrics are equal.
+    fn or(self, other: Best) -> Best {
+        let is_other = other.metric > self.metric || other.metric == self.metric && other.order < self.order;
+        if is_other { other } else { self }
     }
 }
 
@@ -123,7 +116,7 @@ pub(crate) fn best_of_tti(
     metric: impl Fn(&UeView) -> f64,
 ) -> Option<u16> {
     let mut best = Best::default();
-    in_turn(first, ues).for_each(|ue| best.compare(ue, metric(ue)));
+    (0..).zip(in_turn(first, ues)).for_each(|(order, ue)| best.compare(order, ue, metric(ue)));
     grants.give(best.slot?, free);
     best.slot
 }

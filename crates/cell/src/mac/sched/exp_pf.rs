@@ -32,8 +32,8 @@ pub enum BestEffort {
 /// ```
 ///
 /// R is the rate of one RBG at the sub-band CQI, T a moving average of the UE's granted throughput, D the head-of-line
-/// delay and m the mean of a D over the real-time UEs with data. Real-time UEs have a bearer of QCI 1, 2, 3, 5 or 7;
-/// all others have a D = 0, unless `best_effort` is `proportional-fair`. Equal metrics go to the lower RNTI.
+/// delay and m the mean of a D over the real-time UEs with data. Real-time UEs have a bearer of a QCI with a budget below
+/// 200 ms; all others have a D = 0, unless `best_effort` is `proportional-fair`. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Capozzi, Piro, Grieco, Boggia, Camarda: Downlink Packet Scheduling in LTE Cellular Networks: \

@@ -20,9 +20,9 @@ use airwnd_catalog::Params;
 /// a = \frac{-\mathrm{ln}(\mathrm{violation})}{\mathrm{budget}}
 /// ```
 ///
-/// This is the metric of bearers with QCI 1, 2, 3, 5 or 7 (`qci`); all others have R / T. R is the rate of one RBG at
-/// the sub-band CQI, T a moving average of the UE's granted throughput and D the head-of-line delay. Equal metrics go
-/// to the lower RNTI.
+/// This is the metric of bearers of a real-time QCI, one with a packet delay budget below 200 ms (`qci`); all others have
+/// R / T. R is the rate of one RBG at the sub-band CQI, T a moving average of the UE's granted throughput and D the
+/// head-of-line delay. Equal metrics go to the lower RNTI.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Andrews, Kumaran, Ramanan, Stolyar, Whiting, Vijayakumar: Providing Quality of Service over \

@@ -91,17 +91,17 @@ pub struct Pss {
     ranks: Vec<Rank>,
     // Scratch list, kept for its capacity.
     order: Vec<Rank>,
-    /// Slots of the UEs selected for the frequency domain.
-    selected: Vec<u16>,
+    /// The UEs selected for the frequency domain: place among all UEs, and slot.
+    selected: Vec<(u16, u16)>,
 }
 
-/// A UE's rank in the time domain; the higher one precedes. The bits are, from the highest: whether the UE is in set
-/// 1, its metric, and its slot. The bits of floating-point numbers that are not negative are in the order of the
-/// numbers.
-type Rank = u128;
+/// A UE's rank in the time domain; the higher one precedes, and of equal ones that of the higher slot. The highest bit
+/// is set for UEs in set 1; the others are those of the metric. The bits of floating-point numbers that are not
+/// negative are in the order of the numbers.
+type Rank = u64;
 
-fn rank(below_target: bool, metric: f64, slot: u16) -> Rank {
-    u128::from(below_target) << 127 | u128::from(metric.to_bits()) << 16 | u128::from(slot)
+fn rank(below_target: bool, metric: f64) -> Rank {
+    u64::from(below_target) << 63 | metric.to_bits()
 }
 
 impl Pss {
@@ -125,33 +125,37 @@ impl Pss {
         let below_target = average < self.targets[ue.slot as usize];
         let rate = ue.rate(&self.rate_by_cqi, ue.wideband);
         let metric = if below_target { 1.0 / average } else { rate / average };
-        rank(below_target, metric, ue.slot)
+        rank(below_target, metric)
     }
 
-    /// Ranks the UEs for the time domain: zero if they do not contend. Returns the lowest rank that is selected for the
-    /// frequency domain.
-    fn time_domain(&mut self, ues: &[UeView]) -> Rank {
+    /// Selects UEs for the frequency domain: notes them in descending order.
+    fn time_domain(&mut self, ues: &[UeView]) {
         let mut ranks = std::mem::take(&mut self.ranks);
-        ranks.clear();
-        ranks.resize(ues.len(), 0);
         //= exception pss-out-of-reach
         let wideband_only = self.params.contenders == Contenders::Wideband;
         let mut contenders = 0;
-        for (rank, ue) in ranks.iter_mut().zip(ues) {
-            if ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE)) {
-                *rank = self.rank(ue);
-                contenders += 1;
+        ranks.clear();
+        ranks.extend(ues.iter().map(|ue| {
+            let contends = ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE));
+            contenders += usize::from(contends);
+            if contends { self.rank(ue) } else { 0 }
+        }));
+        let wanted = self.params.multiplexed.map_or((contenders / 2).max(1), usize::from);
+        let (lowest, mut equal) = if wanted < contenders {
+            self.order.clone_from(&ranks);
+            let (_, lowest, higher) = self.order.select_nth_unstable(ues.len() - wanted);
+            (*lowest, wanted - higher.iter().filter(|rank| **rank > *lowest).count())
+        } else {
+            (1, wanted)
+        };
+        self.selected.clear();
+        for (place, (rank, ue)) in ranks.iter().zip(ues).enumerate().rev() {
+            if *rank > lowest || *rank == lowest && equal > 0 {
+                equal -= usize::from(*rank == lowest);
+                self.selected.push((place as u16, ue.slot));
             }
         }
-        let wanted = self.params.multiplexed.map_or((contenders / 2).max(1), usize::from);
-        let lowest = if wanted < contenders {
-            self.order.clone_from(&ranks);
-            *self.order.select_nth_unstable(ues.len() - wanted).1
-        } else {
-            1
-        };
         self.ranks = ranks;
-        lowest
     }
 }
 
@@ -163,15 +167,12 @@ impl Scheduler for Pss {
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        let lowest = self.time_domain(ues.users);
-        let selected = ues.users.iter().zip(&self.ranks).filter(|(_, rank)| **rank >= lowest);
-        let selected = selected.map(|(ue, _)| ue);
-        self.selected.clear();
-        self.selected.extend(selected.clone().map(|ue| ue.slot));
+        self.time_domain(ues.users);
         let weight = |ue: &UeView| {
             let target = self.targets[ue.slot as usize];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
+        let selected = self.selected.iter().rev().map(|(place, _)| &ues.users[usize::from(*place)]);
         best_per_group_of(selected, free, ues.reports, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
@@ -189,7 +190,7 @@ impl Scheduler for Pss {
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.scheduled_averages.update_some(self.selected.iter().copied(), served);
+        self.scheduled_averages.update_some(self.selected.iter().map(|(_, slot)| *slot), served);
         self.averages.update(served);
     }
 

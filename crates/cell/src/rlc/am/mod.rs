@@ -1,4 +1,7 @@
-//! Acknowledged mode (TS 36.322 §5.1.3): lost PDUs are retransmitted.
+//! Acknowledged mode (TS 36.322 §5.1.3; TS 38.322 §5.2.3): lost PDUs are retransmitted.
+//!
+//! In LTE a sequence number is that of a PDU, which may be retransmitted in segments; in NR it is that of an SDU, which
+//! may be sent in segments. What follows is written for LTE; for NR read SDU for PDU.
 //!
 //! A data PDU is an interval of the bearer's stream of SDU bytes, as in unacknowledged mode; a segment of a PDU that is
 //! retransmitted is an interval of that. The receiver answers polls with STATUS PDUs, which share the blocks of the
@@ -15,11 +18,19 @@ pub use rx::Rx;
 pub use status::{Nack, Status};
 pub use tx::Tx;
 
+use crate::rlc::Protocol;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span};
 
-/// AM_Window_Size for a 10-bit sequence number (TS 36.322 §7.2).
-pub const WINDOW: u64 = 512;
+impl Protocol {
+    /// AM_Window_Size, for a sequence number of 10 bits in LTE (TS 36.322 §7.2) and of 18 bits in NR (TS 38.322 §7.2).
+    fn window(self) -> u64 {
+        match self {
+            Protocol::Lte => 512,
+            Protocol::Nr => 1 << 17,
+        }
+    }
+}
 
 /// Model of acknowledged mode, where its behaviour is not a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -46,7 +57,7 @@ pub struct Params {
     #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::PollRetransmitTimer; TS 36.331 §9.2.1: 45 ms")]
     pub poll_retransmit: Span,
-    /// t-Reordering: time to wait for a missing PDU before it is reported missing.
+    /// t-Reordering, in NR t-Reassembly: time to wait for a missing PDU or SDU before it is reported missing.
     #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::ReorderingTimer; TS 36.331 §9.2.1: 35 ms")]
     pub reordering: Span,
@@ -118,8 +129,8 @@ impl Default for Block {
 
 impl Block {
     /// Size of its PDUs, at most.
-    pub fn size(&self) -> Bytes {
-        let status = if self.has_status { self.status.longest() } else { Bytes::ZERO };
+    pub fn size(&self, protocol: Protocol) -> Bytes {
+        let status = if self.has_status { self.status.longest(protocol) } else { Bytes::ZERO };
         self.data.iter().fold(status, |sum, pdu| sum + pdu.size)
     }
 

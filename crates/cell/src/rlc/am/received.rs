@@ -1,6 +1,7 @@
 //! Reception buffer: PDUs that have been received, whole or in part.
 
-use super::{Pdu, WINDOW};
+use super::Pdu;
+use crate::rlc::Protocol;
 use std::collections::VecDeque;
 
 /// Reception state of one PDU.
@@ -15,6 +16,7 @@ struct Slot {
 
 /// Reception states of the PDUs from VR(R) on.
 pub(super) struct Received {
+    protocol: Protocol,
     /// VR(R): the first PDU that is not complete.
     first: u64,
     slots: VecDeque<Slot>,
@@ -24,14 +26,12 @@ pub(super) struct Received {
     whole_to: u64,
 }
 
-impl Default for Received {
-    fn default() -> Self {
-        let (slots, parts) = (VecDeque::with_capacity(16), Vec::with_capacity(16));
-        Received { first: 0, slots, parts, whole_to: 0 }
-    }
-}
-
 impl Received {
+    pub fn new(protocol: Protocol) -> Received {
+        let (slots, parts) = (VecDeque::with_capacity(16), Vec::with_capacity(16));
+        Received { protocol, first: 0, slots, parts, whole_to: 0 }
+    }
+
     /// VR(R).
     pub fn first(&self) -> u64 {
         self.first
@@ -50,12 +50,28 @@ impl Received {
     /// Whether a PDU falls within the receiving window.
     //= TS 36.322 §5.1.3.2.1
     pub fn is_within(&self, sn: u64) -> bool {
-        (self.first..self.first + WINDOW).contains(&sn)
+        (self.first..self.first + self.protocol.window()).contains(&sn)
     }
 
     /// Whether a PDU has been received completely.
     pub fn is_whole(&self, sn: u64) -> bool {
         sn < self.first || self.slots.get((sn - self.first) as usize).is_some_and(|slot| slot.whole)
+    }
+
+    /// Whether anything is missing before the end of what has been received, from this incomplete PDU on. In NR the rest of
+    /// an SDU that is being sent is not missing.
+    //= TS 36.322 §5.1.3.2.3
+    //= TS 38.322 §5.2.3.2.3
+    pub fn misses_from(&self, sn: u64) -> bool {
+        self.misses_between(sn, self.highest())
+    }
+
+    /// The same, before `end` instead.
+    pub fn misses_between(&self, sn: u64, end: u64) -> bool {
+        match self.protocol {
+            Protocol::Lte => end > sn,
+            Protocol::Nr => end > sn + 1 || end == sn + 1 && self.gaps(sn).any(|(_, to)| to.is_some()),
+        }
     }
 
     /// The first PDU from this one on that is not complete.
@@ -142,7 +158,7 @@ mod tests {
 
     #[test]
     fn parts_make_a_whole() {
-        let mut received = Received::default();
+        let mut received = Received::new(Protocol::Lte);
         received.place(pdu(1, 100, 100, 200, true));
         received.place(pdu(0, 0, 60, 80, false));
         assert_eq!(received.gaps(0).collect::<Vec<_>>(), [(0, Some(60)), (80, None)]);

@@ -3,8 +3,8 @@
 use super::received::Received;
 use super::status::{self, Status, Writer};
 use super::{Params, Pdu};
-use crate::rlc::Sdu;
 use crate::rlc::segmenter::Returned;
+use crate::rlc::{Protocol, Sdu};
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 /// carries in length indicators) and each PDU that the MAC decoded, and calls [`Rx::expire`] when its timers are due.
 pub struct Rx {
     params: Params,
+    protocol: Protocol,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Returned)>,
     /// End of the newest of them.
@@ -37,12 +38,13 @@ pub struct Rx {
 
 impl Rx {
     /// A receiver that expects no SDUs.
-    pub fn new(params: Params) -> Self {
+    pub fn new(params: Params, protocol: Protocol) -> Self {
         Rx {
             params,
+            protocol,
             expected: VecDeque::with_capacity(64),
             expected_to: 0,
-            received: Received::default(),
+            received: Received::new(protocol),
             reported_to: 0,
             timer: None,
             polled: None,
@@ -60,6 +62,7 @@ impl Rx {
     }
 
     /// Handles a decoded data PDU. Passes SDUs that are complete and in order to `deliver`.
+    //= exception nr-acknowledged-in-order
     pub fn receive(&mut self, now: Time, pdu: Pdu, deliver: &mut impl FnMut(Sdu)) {
         let discarded = !self.received.is_within(pdu.sn) || self.received.is_whole(pdu.sn);
         if pdu.poll {
@@ -78,10 +81,11 @@ impl Rx {
         //= TS 36.322 §5.1.3.2.3
         self.reported_to = self.received.first_missing_from(self.reported_to);
         self.answer_poll(now);
-        if self.timer.is_some_and(|(until, _)| until <= self.received.first()) {
+        let first = self.received.first();
+        if self.timer.is_some_and(|(until, _)| !self.received.misses_between(first, until)) {
             self.timer = None;
         }
-        if self.timer.is_none() && self.received.highest() > self.received.first() {
+        if self.timer.is_none() && self.received.misses_from(first) {
             self.timer = Some((self.received.highest(), now + self.params.reordering));
         }
     }
@@ -99,7 +103,7 @@ impl Rx {
         if let Some((until, _)) = self.timer.filter(|(_, expiry)| *expiry <= now) {
             self.timer = None;
             self.reported_to = self.received.first_missing_from(until);
-            if self.received.highest() > self.reported_to {
+            if self.received.misses_from(self.reported_to) {
                 self.timer = Some((self.received.highest(), now + self.params.reordering));
             }
             self.polled = self.polled.filter(|sn| *sn >= self.reported_to);
@@ -148,7 +152,7 @@ impl Rx {
         if !self.params.is_standard() {
             return Bytes(4);
         }
-        status::size(self.missing().map(|sn| self.received.gaps(sn).count() as u64))
+        status::size(self.protocol, self.missing().map(|sn| self.received.gaps(sn).count() as u64))
     }
 
     fn is_due(&self, now: Time) -> bool {
@@ -174,7 +178,7 @@ impl Rx {
     }
 
     fn write(&self, status: &mut Status, room: Bytes) -> Option<Bytes> {
-        let mut writer = Writer::new(status, room)?;
+        let mut writer = Writer::new(status, self.protocol, room)?;
         let left_out = self.missing().find(|sn| !writer.miss(*sn, self.received.gaps(*sn)));
         Some(writer.finish(left_out.unwrap_or(self.reported_to)))
     }
@@ -192,7 +196,10 @@ impl Rx {
     /// Re-establishes the entity (TS 36.322 §5.4).
     pub fn release(&mut self) {
         self.expected.clear();
-        *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.params.clone()) };
+        *self = Rx {
+            expected: std::mem::take(&mut self.expected),
+            ..Rx::new(self.params.clone(), self.protocol)
+        };
     }
 
     fn deliver(&mut self, deliver: &mut impl FnMut(Sdu)) {
@@ -218,7 +225,7 @@ mod tests {
 
     /// A receiver that expects ten SDUs of 100 B.
     fn receiver(params: Params) -> Rx {
-        let mut rx = Rx::new(params);
+        let mut rx = Rx::new(params, Protocol::Lte);
         (0..10).for_each(|number| rx.expect(Returned { sdu: packet(number, 100), delivered: false }));
         rx
     }

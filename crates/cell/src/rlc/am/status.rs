@@ -1,13 +1,32 @@
-//! STATUS PDUs (TS 36.322 §6.2.1.6).
+//! STATUS PDUs (TS 36.322 §6.2.1.6; TS 38.322 §6.2.2.5).
 
+use crate::rlc::Protocol;
 use airwnd_units::Bytes;
 
-/// D/C, CPT, ACK_SN and E1, in bits.
-const HEAD: u64 = 15;
-/// NACK_SN, E1 and E2, in bits.
-const NACK: u64 = 12;
-/// SOstart and SOend, in bits.
-const OFFSETS: u64 = 30;
+/// Sizes of the fields of a STATUS PDU in bits.
+struct Fields {
+    /// D/C, CPT, ACK_SN and E1; in NR with the MAC subheader.
+    head: u64,
+    /// NACK_SN, E1 and E2; in NR with E3.
+    nack: u64,
+    /// SOstart and SOend.
+    offsets: u64,
+    /// NACK range, which lets one NACK_SN report several missing SDUs; `None`: there is none.
+    range: Option<u64>,
+}
+
+/// Most missing SDUs in a NACK range.
+const LONGEST_RANGE: u64 = 255;
+
+impl Protocol {
+    /// NR: those of an 18-bit sequence number.
+    fn status(self) -> Fields {
+        match self {
+            Protocol::Lte => Fields { head: 15, nack: 12, offsets: 30, range: None },
+            Protocol::Nr => Fields { head: 16 + 24, nack: 24, offsets: 32, range: Some(8) },
+        }
+    }
+}
 
 /// A missing PDU or a missing part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,43 +49,58 @@ pub struct Status {
 
 impl Status {
     /// Its size if every missing part has its offsets.
-    pub fn longest(&self) -> Bytes {
-        Bytes((HEAD + (NACK + OFFSETS) * self.nacks.len() as u64).div_ceil(8))
+    pub fn longest(&self, protocol: Protocol) -> Bytes {
+        let Fields { head, nack, offsets, .. } = protocol.status();
+        Bytes((head + (nack + offsets) * self.nacks.len() as u64).div_ceil(8))
     }
 }
 
 /// The size of a STATUS PDU that reports all missing parts, given the number of missing parts of each PDU; zero parts
-/// denote the whole PDU.
-pub(super) fn size(parts: impl Iterator<Item = u64>) -> Bytes {
-    let bits = parts.map(|parts| NACK * parts.max(1) + OFFSETS * parts).sum::<u64>();
-    Bytes((HEAD + bits).div_ceil(8))
+/// denote the whole PDU. Without ranges.
+pub(super) fn size(protocol: Protocol, parts: impl Iterator<Item = u64>) -> Bytes {
+    let Fields { head, nack, offsets, .. } = protocol.status();
+    let bits = parts.map(|parts| nack * parts.max(1) + offsets * parts).sum::<u64>();
+    Bytes((head + bits).div_ceil(8))
 }
 
 /// Builder of a STATUS PDU within a maximum size.
 pub(super) struct Writer<'a> {
     status: &'a mut Status,
+    fields: Fields,
     bits: u64,
     room: u64,
+    /// Number of missing SDUs that the last NACK_SN reports.
+    run: u64,
 }
 
 impl Writer<'_> {
-    /// Starts a STATUS PDU without missing PDUs; `None` if `room` is less than the 2 bytes it needs.
-    pub fn new(status: &mut Status, room: Bytes) -> Option<Writer<'_>> {
+    /// Starts a STATUS PDU without missing PDUs; `None` if `room` is less than it needs.
+    pub fn new(status: &mut Status, protocol: Protocol, room: Bytes) -> Option<Writer<'_>> {
         status.nacks.clear();
-        let writer = Writer { status, bits: HEAD, room: room.0 * 8 };
+        let fields = protocol.status();
+        let writer = Writer { status, bits: fields.head, fields, room: room.0 * 8, run: 0 };
         (writer.bits <= writer.room).then_some(writer)
     }
 
     /// Adds all missing parts of one PDU or, if they do not fit, the whole PDU. Returns whether either fits.
     pub fn miss(&mut self, sn: u64, parts: impl Iterator<Item = (u64, Option<u64>)>) -> bool {
         let (before, bits) = (self.status.nacks.len(), self.bits);
+        let run = std::mem::take(&mut self.run);
         for part in parts {
             self.status.nacks.push(Nack { sn, part: Some(part) });
-            self.bits += NACK + OFFSETS;
+            self.bits += self.fields.nack + self.fields.offsets;
         }
         if self.bits > self.room || self.bits == bits {
             self.status.nacks.truncate(before);
-            self.bits = bits + NACK;
+            let follows = self.status.nacks.last().is_some_and(|last| last.sn + 1 == sn);
+            let extended = self.fields.range.filter(|_| follows && (1..LONGEST_RANGE).contains(&run));
+            self.bits = bits
+                + match extended {
+                    Some(range) if run == 1 => range,
+                    Some(_) => 0,
+                    None => self.fields.nack,
+                };
+            self.run = if extended.is_some() { run + 1 } else { 1 };
             self.status.nacks.push(Nack { sn, part: None });
         }
         if self.bits > self.room {
@@ -93,7 +127,9 @@ mod tests {
 
     fn write(room: u64, missing: &[Missing<'_>]) -> (Option<Bytes>, Status, usize) {
         let mut status = Status::default();
-        let Some(mut writer) = Writer::new(&mut status, Bytes(room)) else { return (None, status, 0) };
+        let Some(mut writer) = Writer::new(&mut status, Protocol::Lte, Bytes(room)) else {
+            return (None, status, 0);
+        };
         let fitted = missing.iter().take_while(|(sn, parts)| writer.miss(*sn, parts.iter().copied())).count();
         (Some(writer.finish(99)), status, fitted)
     }
@@ -105,9 +141,9 @@ mod tests {
         for (missing, bytes) in [(0, 2), (1, 4), (2, 5), (3, 7), (4, 8)] {
             let missing: Vec<_> = (0..missing).map(|sn| (sn, whole)).collect();
             assert_eq!(write(100, &missing).0, Some(Bytes(bytes)));
-            assert_eq!(size(missing.iter().map(|_| 0)), Bytes(bytes));
+            assert_eq!(size(Protocol::Lte, missing.iter().map(|_| 0)), Bytes(bytes));
         }
-        assert_eq!(size([2].into_iter()), Bytes((15u64 + 2 * 42).div_ceil(8)));
+        assert_eq!(size(Protocol::Lte, [2].into_iter()), Bytes((15u64 + 2 * 42).div_ceil(8)));
         assert_eq!(
             write(100, &[(7, &[(0, Some(10)), (20, None)])]).0,
             Some(Bytes((15u64 + 2 * 42).div_ceil(8)))
@@ -121,5 +157,18 @@ mod tests {
         assert_eq!((size, fitted, status.nacks), (Some(Bytes(4)), 1, vec![Nack { sn: 3, part: None }]));
         let (size, status, fitted) = write(6, &[(3, &[(5, Some(9)), (20, None)])]);
         assert_eq!((size, fitted, status.nacks), (Some(Bytes(4)), 1, vec![Nack { sn: 3, part: None }]));
+    }
+
+    #[test]
+    fn nr_reports_sdus_that_follow_one_another_in_a_range() {
+        let mut status = Status::default();
+        let mut writer = Writer::new(&mut status, Protocol::Nr, Bytes(100)).expect("it fits");
+        for sn in [3, 4, 5, 9] {
+            assert!(writer.miss(sn, std::iter::empty()));
+        }
+        assert!(writer.miss(10, [(0, Some(7))].into_iter()));
+        // 3 to 5 in a range, 9, and a part of 10, after the MAC subheader and the head
+        assert_eq!(writer.finish(11), Bytes(2 + 3 + (3 + 1) + 3 + (3 + 4)));
+        assert_eq!(status.nacks.len(), 5);
     }
 }

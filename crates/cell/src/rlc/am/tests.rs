@@ -1,9 +1,9 @@
 //! Tests of both entities together, with losses and delays between them.
 
-use super::{Conduct, Params, Pdu, Rx, Status, Tx, WINDOW};
+use super::{Conduct, Params, Pdu, Rx, Status, Tx};
 use crate::access::Timing;
 use crate::rlc::tests::{packet, queue};
-use crate::rlc::{BufferStatus, Content, DropCause, OneWay, Sdu};
+use crate::rlc::{BufferStatus, Content, DropCause, OneWay, Protocol, Sdu};
 use crate::settings::{Rlc, RlcMode};
 use airwnd_units::{Bytes, Tti};
 use proptest::prelude::*;
@@ -37,6 +37,10 @@ fn slots(min_grant: u64) -> impl Strategy<Value = Vec<Slot>> {
     prop::collection::vec(slot, 1..200)
 }
 
+fn protocols() -> impl Strategy<Value = Protocol> {
+    prop_oneof![Just(Protocol::Lte), Just(Protocol::Nr)]
+}
+
 struct Bearer {
     ways: [OneWay; 2],
     /// Decoded blocks in transit, by the TTI in which they arrive.
@@ -47,9 +51,9 @@ struct Bearer {
 }
 
 impl Bearer {
-    fn new(params: Params) -> Bearer {
+    fn new(params: Params, protocol: Protocol) -> Bearer {
         let rlc = Rlc { mode: RlcMode::Am, am: params, ..Rlc::default() };
-        let way = || OneWay::new(&rlc, &Timing::lte(), Timing::lte().processes, queue(Bytes(1 << 40)));
+        let way = || OneWay::new(&rlc, protocol, &Timing::lte(), Timing::lte().processes, queue(Bytes(1 << 40)));
         Bearer {
             ways: [way(), way()],
             air: Default::default(),
@@ -111,8 +115,8 @@ impl Bearer {
 proptest! {
     /// With any losses, delays and block sizes, each SDU is delivered once and in order, and no bearer stalls.
     #[test]
-    fn every_sdu_is_delivered_once_and_in_order(slots in slots(20)) {
-        let mut bearer = Bearer::new(Params::default());
+    fn every_sdu_is_delivered_once_and_in_order(slots in slots(20), protocol in protocols()) {
+        let mut bearer = Bearer::new(Params::default(), protocol);
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
             for way in 0..2 {
@@ -120,24 +124,28 @@ proptest! {
             }
         }
         bearer.drain(slots.len() as u64);
-        prop_assert!(bearer.max_in_window <= WINDOW);
+        prop_assert!(bearer.max_in_window <= protocol.window());
     }
 
     /// The same in ns-3's model, in which blocks must not become smaller than the PDUs sent.
     #[test]
     fn ns3_delivers_every_sdu_too(slots in slots(4000 - 1)) {
-        let mut bearer = Bearer::new(Params { conduct: Conduct::Ns3, ..Params::default() });
+        let mut bearer = Bearer::new(Params { conduct: Conduct::Ns3, ..Params::default() }, Protocol::Lte);
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
         }
         bearer.drain(slots.len() as u64);
-        prop_assert!(bearer.max_in_window <= WINDOW);
+        prop_assert!(bearer.max_in_window <= Protocol::Lte.window());
     }
 
     /// RLC can be re-established at any time without losses or duplicates.
     #[test]
-    fn rlc_can_be_re_established_at_any_time(slots in slots(20), again in 1usize..40) {
-        let mut bearer = Bearer::new(Params::default());
+    fn rlc_can_be_re_established_at_any_time(
+        slots in slots(20),
+        again in 1usize..40,
+        protocol in protocols(),
+    ) {
+        let mut bearer = Bearer::new(Params::default(), protocol);
         let mut events = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
@@ -175,13 +183,13 @@ impl Link {
     /// A link with SDUs of these sizes, including PDCP's header.
     fn new(sdus: &[u64]) -> Link {
         let params = Params::default();
-        let mut tx = Tx::new(params.clone(), queue(Bytes(1 << 40)));
+        let mut tx = Tx::new(params.clone(), Protocol::Lte, queue(Bytes(1 << 40)));
         let mut ends = vec![0];
         for (number, size) in (0..).zip(sdus) {
             tx.enqueue(packet(number, size - 2), &mut |_: Sdu, _: DropCause| unreachable!("there is room"));
             ends.push(ends[number as usize] + size);
         }
-        let rx = Rx::new(params);
+        let rx = Rx::new(params, Protocol::Lte);
         Link {
             tx,
             rx,
@@ -286,10 +294,55 @@ fn segments_are_cut_again() {
 /// A lost last PDU costs one t-PollRetransmit.
 #[test]
 fn a_lost_last_pdu_costs_one_poll() {
-    let mut bearer = Bearer::new(Params::default());
-    let lost = Slot { arriving: [1000, 0], grants: [2000; 2], chances: [Chance::Lost; 2] };
-    bearer.tti(0, lost);
-    // The poll is sent again t-PollRetransmit after the first one and arrives a TTI later.
-    let expected = Params::default().poll_retransmit.0 / Tti::SPAN.0;
-    assert_eq!((bearer.drain(1), expected), (20, 20));
+    for protocol in [Protocol::Lte, Protocol::Nr] {
+        let mut bearer = Bearer::new(Params::default(), protocol);
+        let lost = Slot { arriving: [1000, 0], grants: [2000; 2], chances: [Chance::Lost; 2] };
+        bearer.tti(0, lost);
+        // The poll is sent again t-PollRetransmit after the first one and arrives a TTI later.
+        let expected = Params::default().poll_retransmit.0 / Tti::SPAN.0;
+        assert_eq!((bearer.drain(1), expected), (20, 20));
+    }
+}
+
+/// In NR, of an SDU that is sent in segments only the lost one is sent again, and what is still to be sent is not missing.
+#[test]
+fn nr_sends_a_lost_segment_again() {
+    let params = Params { poll_pdu: 1_000_000, poll_byte: Bytes(1 << 40), ..Params::default() };
+    let mut tx = Tx::new(params.clone(), Protocol::Nr, queue(Bytes(1 << 40)));
+    let mut rx = Rx::new(params.clone(), Protocol::Nr);
+    let mut drops = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
+    for number in 0..2 {
+        tx.enqueue(packet(number, 3000), &mut drops);
+    }
+    let mut delivered = Vec::new();
+    let mut sent = Vec::new();
+    for tti in 0..8 {
+        let now = Tti(tti).start();
+        let Some(pdu) = tx.transmit(now, now, Bytes(1000), &mut |sdu| rx.expect(sdu), &mut drops) else {
+            break;
+        };
+        if sent.len() != 4 {
+            rx.receive(now, pdu, &mut |sdu| delivered.push(sdu.packet.0));
+        }
+        // t-Reassembly runs from the first segment behind the lost one on.
+        assert_eq!(rx.deadline().is_some(), sent.len() > 4, "segment {}", sent.len());
+        sent.push(pdu);
+    }
+    let parts: Vec<_> = sent.iter().map(|pdu| (pdu.sn, pdu.end - pdu.begin, pdu.last)).collect();
+    let first = 1000 - 3 - 3;
+    let other = 1000 - 5 - 3;
+    let whole = 3003 - first - 2 * other;
+    let sdu = |sn| [(sn, first, false), (sn, other, false), (sn, other, false), (sn, whole, true)];
+    assert_eq!(parts, [sdu(0), sdu(1)].concat());
+    assert_eq!(delivered, [0]);
+    let later = rx.deadline().expect("t-Reassembly runs");
+    rx.expire(later);
+    let mut status = Status::default();
+    assert!(rx.send_status(later, Bytes(100), &mut status).is_some());
+    tx.on_status(&status);
+    let again = tx.transmit(later, later, Bytes(2000), &mut |_| unreachable!(), &mut drops);
+    let again = again.expect("a segment is missing");
+    assert_eq!((again.sn, again.begin, again.end), (1, sent[4].begin, sent[4].end));
+    rx.receive(later, again, &mut |sdu| delivered.push(sdu.packet.0));
+    assert_eq!(delivered, [0, 1]);
 }

@@ -1,9 +1,10 @@
 //! Transmitting entity: windows, polls, retransmission.
 
 use super::received::merge;
-use super::{Params, Pdu, Status, WINDOW};
-use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::{BearerEvents, Sdu};
+use super::{Params, Pdu, Status};
+use crate::rlc::nr::{Headers, LONGEST_HEADERS};
+use crate::rlc::segmenter::{DataField, Piece, Returned, Segmenter};
+use crate::rlc::{BearerEvents, Protocol, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -23,6 +24,7 @@ struct Sent {
 /// An acknowledged-mode transmitter (TS 36.322 §5.1.3.1, §5.2.1, §5.2.2).
 pub struct Tx {
     params: Params,
+    protocol: Protocol,
     source: Segmenter,
     /// VT(A): the first PDU that is not acknowledged.
     first: u64,
@@ -46,10 +48,11 @@ pub struct Tx {
 
 impl Tx {
     /// A transmitter with an empty queue.
-    pub fn new(params: Params, queue: Box<dyn QueueDisc>) -> Self {
+    pub fn new(params: Params, protocol: Protocol, queue: Box<dyn QueueDisc>) -> Self {
         Tx {
             params,
-            source: Segmenter::new(queue),
+            protocol,
+            source: Segmenter::new(queue, protocol.pdcp_header()),
             first: 0,
             sent: VecDeque::with_capacity(32),
             open: VecDeque::with_capacity(64),
@@ -86,7 +89,7 @@ impl Tx {
 
     /// Whether VT(S) has reached VT(MS).
     fn is_stalled(&self) -> bool {
-        self.sent.len() as u64 >= WINDOW
+        self.sent.len() as u64 >= self.protocol.window()
     }
 
     /// Builds a PDU of at most `room` bytes including its header; retransmissions precede new data. Passes each SDU
@@ -118,34 +121,34 @@ impl Tx {
         if room <= header || self.is_stalled() {
             return None;
         }
+        let (protocol, indicated) = (self.protocol, room - header);
         let Tx { source, open, .. } = self;
         let mut end = open.back().map_or(source.sent(), |(end, _)| *end);
-        let field = source.cut(
-            now,
-            room - header,
-            &mut |sdu| {
-                end += sdu.sdu.size.0;
-                open.push_back((end, sdu));
-                begun(sdu);
-            },
-            events,
-        )?;
-        let data = Bytes(field.end - field.begin);
-        let size = header + indicators(field.pieces) + data;
-        let sn = self.next();
-        self.sent.push_back(Sent {
-            begin: field.begin,
-            end: field.end,
-            size,
-            acknowledged: false,
-            retransmissions: None,
-        });
-        self.unacknowledged += size;
+        let begun = &mut |sdu: Returned| {
+            end += sdu.sdu.size.0;
+            open.push_back((end, sdu));
+            begun(sdu);
+        };
+        let piece = match protocol {
+            Protocol::Lte => {
+                let field = source.cut(now, indicated, begun, events)?;
+                let size = header + indicators(field.pieces) + Bytes(field.end - field.begin);
+                let DataField { begin, end, .. } = field;
+                Piece { sdu_from: begin, sdu_to: end, begin, end, size }
+            }
+            Protocol::Nr => source.piece(now, room, Headers::AM, begun, events)?,
+        };
+        let Piece { sdu_from: whole_from, sdu_to, begin, end, size } = piece;
+        if begin == whole_from {
+            let (acknowledged, retransmissions) = (false, None);
+            self.sent.push_back(Sent { begin, end: sdu_to, size, acknowledged, retransmissions });
+            self.unacknowledged += size;
+        }
         self.without_poll.0 += 1;
-        self.without_poll.1 += data;
+        self.without_poll.1 += Bytes(end - begin);
         let (pdus, bytes) = self.without_poll;
         let poll = self.polls(sent_at, pdus >= self.params.poll_pdu || bytes >= self.params.poll_byte);
-        Some(Pdu { sn, whole_from: field.begin, begin: field.begin, end: field.end, last: true, poll, size })
+        Some(Pdu { sn: self.next() - 1, whole_from, begin, end, last: end == sdu_to, poll, size })
     }
 
     /// Retransmits as much of a portion as fits.
@@ -153,7 +156,9 @@ impl Tx {
     fn retransmit(&mut self, sent_at: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
         let of = self.sent[(sn - self.first) as usize];
         let whole = begin == of.begin && to == of.end && of.size <= room;
-        let (end, size) = if whole {
+        let (end, size) = if self.protocol == Protocol::Nr {
+            segment(of, begin, to, room)?
+        } else if whole {
             (to, of.size)
         } else if self.params.is_standard() {
             self.part(begin, to, room)?
@@ -255,7 +260,9 @@ impl Tx {
         }
         let (from, to) = part.unwrap_or((0, None));
         let begin = (sent.begin + from).min(sent.end);
-        let end = to.map_or(sent.end, |to| sent.begin + to).min(sent.end);
+        // In NR the rest of the SDU may still have to be sent for the first time.
+        let sent_to = sent.end.min(self.source.sent());
+        let end = to.map_or(sent_to, |to| sent.begin + to).min(sent_to);
         if begin < end {
             merge(&mut self.again, (sn, begin, end));
         }
@@ -309,10 +316,13 @@ impl Tx {
     pub fn reported(&self) -> (Bytes, Bytes) {
         let new = self.source.backlog();
         if self.params.is_standard() {
-            let header = self.fixed_header(true);
+            let (header, of_sdu) = match self.protocol {
+                Protocol::Lte => (self.fixed_header(true), Bytes(2)),
+                Protocol::Nr => (LONGEST_HEADERS, LONGEST_HEADERS),
+            };
             let portion = |(_, begin, end): &(u64, u64, u64)| Bytes(end - begin) + header;
             let again = self.again.iter().map(portion).fold(Bytes::ZERO, |sum, size| sum + size);
-            let new = if self.is_stalled() { Bytes::ZERO } else { new.bytes + Bytes(2) * new.packets };
+            let new = if self.is_stalled() { Bytes::ZERO } else { new.bytes + of_sdu * new.packets };
             (again, new)
         } else {
             (self.unacknowledged, new.bytes)
@@ -365,6 +375,21 @@ impl Tx {
     }
 }
 
+/// End and size of the longest PDU of at most `room` bytes for a portion of an SDU in NR.
+//= TS 38.322 §5.3.2
+fn segment(of: Sent, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
+    if room <= LONGEST_HEADERS {
+        return None;
+    }
+    let (data, is_first) = (Bytes(to - begin), begin == of.begin);
+    let size = |data, end| Headers::AM.size(data, is_first, end == of.end);
+    if size(data, to) <= room {
+        return Some((to, size(data, to)));
+    }
+    let end = begin + Headers::AM.data_in(room, is_first).0;
+    Some((end, size(Bytes(end - begin), end)))
+}
+
 /// Length indicators of a data field: 12 bits for each piece except the last.
 fn indicators(pieces: u64) -> Bytes {
     Bytes((3 * (pieces - 1)).div_ceil(2))
@@ -384,7 +409,7 @@ mod tests {
 
     /// A transmitter with `sdus` SDUs of 100 B.
     fn transmitter(params: Params, sdus: u32) -> Tx {
-        let mut tx = Tx::new(params, queue(Bytes(1 << 30)));
+        let mut tx = Tx::new(params, Protocol::Lte, queue(Bytes(1 << 30)));
         (0..sdus).for_each(|number| tx.enqueue(packet(number, 98), &mut no_drops()));
         tx
     }

@@ -2,7 +2,7 @@
 
 use super::{FIXED_HEADER, Pdu};
 use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::{BearerEvents, BufferStatus, Sdu};
+use crate::rlc::{BearerEvents, BufferStatus, PDCP_HEADER, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub struct Tx {
 impl Tx {
     /// A transmitter with an empty queue.
     pub fn new(queue: Box<dyn QueueDisc>) -> Self {
-        Tx { source: Segmenter::new(queue), next_sn: 0 }
+        Tx { source: Segmenter::new(queue, PDCP_HEADER), next_sn: 0 }
     }
 
     /// Sets the discard timer: maximum waiting time of SDUs of which no part has been sent; `None`: no limit.
@@ -82,8 +82,8 @@ impl Tx {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rlc::DropCause;
     use crate::rlc::tests::{packet, transmitter};
-    use crate::rlc::{DropCause, PDCP_HEADER};
     use airwnd_links::aqm::Cause;
 
     /// Number of SDUs of `sdu` bytes of IP that a backlogged bearer sends in `blocks` grants of `grant` bytes.
