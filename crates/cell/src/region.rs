@@ -77,7 +77,8 @@ impl Decision<'_> {
         air: Air<'_>,
         ues: &mut UeTable,
     ) {
-        let Decision { tti, cell, measurements, rules, access, ref mut places } = *self;
+        let Decision { tti, cell, measurements, rules, access, .. } = *self;
+        let places = &mut *self.places;
         let Air { radio, receivers } = air;
         if downlink.has_backlog() {
             reports.update(tti, measurements, |measured| {
