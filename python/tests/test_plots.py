@@ -315,9 +315,7 @@ def test_rbgs_have_the_size_for_the_carrier(small: Scenario, bandwidth: str, gro
 
 
 @pytest.mark.parametrize(("carrier", "groups", "frequency"), [(0, 16, "2120MHz"), (1, 12, "1800MHz")])
-def test_each_carrier_has_its_allocations(
-    small: Scenario, carrier: int, groups: int, frequency: str
-) -> None:
+def test_each_carrier_has_its_allocations(small: Scenario, carrier: int, groups: int, frequency: str) -> None:
     secondary = [{"bandwidth": "5MHz", "downlink_frequency": "1.8GHz"}]
     run = small.with_({"carrier.secondary": secondary}).run(allocations=("0ms", "100ms"))
     rows = run.allocations.filter(pl.col("carrier") == carrier)

@@ -53,7 +53,8 @@ struct Bearer {
 impl Bearer {
     fn new(params: Params, protocol: Protocol) -> Bearer {
         let rlc = Rlc { mode: RlcMode::Am, am: params, ..Rlc::default() };
-        let way = || OneWay::new(&rlc, protocol, &Timing::lte(), Timing::lte().processes, queue(Bytes(1 << 40)));
+        let way =
+            || OneWay::new(&rlc, protocol, &Timing::lte(), Timing::lte().processes, queue(Bytes(1 << 40)));
         Bearer {
             ways: [way(), way()],
             air: Default::default(),
