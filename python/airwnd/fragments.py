@@ -12,6 +12,7 @@ from airwnd.sections import Section, sections
 _MOST = 3
 # Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
+    "carrier.secondary.downlink_frequency": "1.8GHz",
     "ue.qci": 9,
     "ue.bearer.qci": 5,
     "carrier.uplink_frequency": "1930MHz",
@@ -39,6 +40,7 @@ _BEHIND = {
 }
 # Required lines of a section.
 _REQUIRED = {
+    "carrier.secondary": ['downlink_frequency = "1.8GHz"'],
     "link": ['rate = "10Mbps"'],
     "link.reroute": ['at = "20s"', 'delay = "60ms"'],
 }

@@ -22,7 +22,8 @@ def components(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
     found = [primary]
     # Files of runs from before carrier aggregation have no `secondary`.
     for secondary in primary.pop("secondary", []):
-        own = bandwidth if secondary["bandwidth"] == "none" else secondary["bandwidth"]
+        own = secondary.get("bandwidth", "none")
+        own = bandwidth if own == "none" else own
         found.append({"bandwidth": own, "downlink_frequency": secondary["downlink_frequency"]})
     return found
 

@@ -321,7 +321,7 @@ def test_each_carrier_has_its_allocations(small: Scenario, carrier: int, groups:
     rows = run.allocations.filter(pl.col("carrier") == carrier)
     assert rows["rbgs"].max() == (1 << groups) - 1
     axes = run.plot_prbs(carrier=carrier)
-    assert axes.get_title() == f"Cell 0, carrier {carrier} at {frequency}, downlink"
+    assert axes.get_title("left") == f"Cell 0, carrier {carrier} at {frequency}, downlink"
     drawn = [each for again in (False, True) for each in rectangles(axes, again=again)]
     assert max(each[2] for each in drawn) == (48, 24)[carrier]
     with pytest.raises(InputError, match="no carrier 2; there are 2, counted from 0"):

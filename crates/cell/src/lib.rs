@@ -7,6 +7,7 @@ pub mod access;
 mod agenda;
 mod bearer;
 mod carrier;
+mod component;
 mod crew;
 pub mod handover;
 mod identity;
@@ -25,7 +26,8 @@ mod ue;
 
 pub use agenda::Notice;
 pub use bearer::Bearer;
-pub use carrier::{Bandwidth, Carrier, ComponentCarrier, MOST_CARRIERS, SecondaryCarrier};
+pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
+pub use component::ComponentCarrier;
 pub use crew::ThreadsUnavailable;
 pub use identity::{BearerId, CellId, UeId};
 pub use mac::log::{Allocation, Reception};

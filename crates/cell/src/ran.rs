@@ -6,7 +6,7 @@
 use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
 use crate::bearer::Bearer;
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::crew::{Crew, ThreadsUnavailable};
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};

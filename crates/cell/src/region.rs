@@ -6,7 +6,7 @@
 
 use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::identity::UeId;
 use crate::mac::Content;
 use crate::mac::channel_reports::{Measurements, Versions};

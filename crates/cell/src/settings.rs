@@ -2,7 +2,8 @@
 
 use crate::access::{self, Access};
 use crate::bearer::Bearer;
-use crate::carrier::{Carrier, ComponentCarrier};
+use crate::carrier::Carrier;
+use crate::component::ComponentCarrier;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};

@@ -2,7 +2,7 @@
 
 use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::identity::UeId;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::drx::Drx;

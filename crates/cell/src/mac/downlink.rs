@@ -5,7 +5,7 @@ use super::outer_loop::OuterLoop;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Content, Pipeline};
 use crate::access::Access;
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs};

@@ -4,7 +4,7 @@ use super::gains::{Gains, Link};
 use super::on_air::{Floor, add};
 use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
 use crate::phy::fading::trace::Trace;

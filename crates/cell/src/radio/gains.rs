@@ -1,6 +1,6 @@
 //! Gains of links, as far as they depend on positions.
 
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::blockage::Blockage;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};

@@ -1,7 +1,7 @@
 //! Radio environment map: reception of a UE on the primary carrier at each point of a grid.
 
 use super::gains::{Mast, highest};
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::mac::uplink_adaptation::Density;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
 use crate::phy::propagation::{Draws, LinkGeometry};

@@ -17,7 +17,7 @@ mod receivers;
 mod reports;
 mod uplink;
 
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::crew::Crew;
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;

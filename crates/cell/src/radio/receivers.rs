@@ -6,7 +6,7 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
 use super::uplink::UplinkOnAir;
 use super::{Interference, Radio, UplinkSignal};
-use crate::carrier::ComponentCarrier;
+use crate::component::ComponentCarrier;
 use crate::mac::Block;
 use crate::mac::channel_reports::Measured;
 use crate::mac::sched::{ChannelState, Rbgs};
