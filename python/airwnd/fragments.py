@@ -13,6 +13,7 @@ _MOST = 3
 # Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
     "carrier.secondary.downlink_frequency": "1.8GHz",
+    "carrier.secondary.power": "43dBm",
     "ue.qci": 9,
     "ue.bearer.qci": 5,
     "carrier.uplink_frequency": "1930MHz",
