@@ -75,7 +75,7 @@ fn steady_state_allocates_nothing() {
     .to_string();
     let nr = fading.replace(
         "radio.fading",
-        "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
+        "carrier.bandwidth = \"20MHz\"\ncarrier.downlink_frequency = \"3.5GHz\"\n\
          radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\nradio.fading",
     );
     let sleeping = format!(
@@ -89,11 +89,10 @@ fn steady_state_allocates_nothing() {
         "radio.fading",
         "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mimo = {cell_antennas = 4, ue_antennas = 4}}\nradio.fading",
     );
+    // All UEs use all their links early, for each of which memory is allocated.
     let aggregate = |toml: &str, frequency: &str| {
-        toml.replace(
-            "[[site]]",
-            &format!("[[carrier.secondary]]\ndownlink_frequency = \"{frequency}\"\n[[site]]"),
-        )
+        let carrier = format!("[[carrier.secondary]]\ndownlink_frequency = \"{frequency}\"\n[[site]]");
+        format!("mac.scell = {{backlog = \"0B\"}}\n{}", toml.replace("[[site]]", &carrier))
     };
     let bearers = |toml: &str| {
         toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
