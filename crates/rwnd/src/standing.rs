@@ -662,7 +662,8 @@ mod tests {
         for flow in &mut bench.flows {
             flow.suspicious_since = Some(Time::ZERO);
         }
-        bench.run(1, CAPACITY, BASE);
+        // A queue of others.
+        bench.run(1, CAPACITY, BASE + Span::from_millis(10));
         assert!(bench.flows.iter().all(|flow| flow.probe.is_some()));
         // 2 * (40 + 2) and 2 more, as before.
         let window = bench.run(4000, CAPACITY, BASE);
