@@ -3,6 +3,7 @@
 ::
 
     python experiments/frontier/cases.py standing --seeds 5
+    python experiments/frontier/cases.py standing --seeds 4 --routes
 
 Short flows use the scenario of ``receivers/short-against-long``, most others ``receivers/late-comer``. Each
 line has the mean over the seeds, and each seed's value.
@@ -32,6 +33,9 @@ ALONE = ABSENT | {"flow[1].arrivals": {"kind": "periodic", "period": "2s"}}
 """The same, with short flows that do not overlap."""
 REROUTED_S = 20
 """Time at which the route becomes longer."""
+SERVERS_MS = (0, 10, 25, 55, 85)
+"""Delays of the server's link, for an RTT of the oracle of 32, 58, 96, 166 and 246 ms."""
+LONGER_MS = (10, 20, 30, 50, 100, 200)
 SETTLED_S = 15.0
 """End of the time in which the late download may reach its share: 10 s after its start."""
 
@@ -88,13 +92,13 @@ def beside_long(rwnd: Any, seed: int) -> float:
     return completion_s(rwnd, seed, {}) / completion_s(AUTOTUNING, seed, {})
 
 
-def rerouted(rwnd: Any, seed: int) -> float:
-    """Return the throughput relative to the oracle's from 10 s after the route has become 100 ms longer."""
+def rerouted(rwnd: Any, seed: int, longer_ms: int = 100, others: dict[str, str] | None = None) -> float:
+    """Return the throughput relative to the oracle's from 10 s after the route has become longer."""
     path = RECEIVERS / "late-comer" / "scenario.toml"
-    wire = {"rate": "1Gbps", "reroute": [{"at": f"{REROUTED_S}s", "delay": "50ms"}]}
+    wire = {"rate": "1Gbps", "reroute": [{"at": f"{REROUTED_S}s", "delay": f"{longer_ms / 2:g}ms"}]}
     sums = []
     for of in (rwnd, CONTROLS["oracle"]):
-        settings: dict[str, Any] = {"link": [wire], "duration": f"{REROUTED_S + 20}s"}
+        settings: dict[str, Any] = {"link": [wire], "duration": f"{REROUTED_S + 20}s", **(others or {})}
         settings |= {"flow[0].rwnd": of, "flow[1].rwnd": AUTOTUNING, "flow[1].traffic": EMPTY["traffic"]}
         series = Scenario.load(path).with_(settings).run(seed=seed, series="1s").series
         own = series.filter(pl.col("flow").cast(pl.String) == "first-0")
@@ -161,6 +165,16 @@ MEASURES: dict[str, Callable[[Any, int], float]] = {
 }
 
 
+def print_routes(pool: ProcessPoolExecutor, rwnd: Any, seeds: range) -> None:
+    """Print the throughput after longer routes, one line for each delay of the server's link."""
+    for server_ms in SERVERS_MS:
+        means = []
+        for longer_ms in LONGER_MS:
+            measure = partial(rerouted, longer_ms=longer_ms, others={"core.server_delay": f"{server_ms}ms"})
+            means.append(statistics.fmean(pool.map(measure, [rwnd] * len(seeds), seeds)))
+        print(f"{server_ms} ms:", *(f"{mean:.2f}" for mean in means), flush=True)
+
+
 def main() -> None:
     """Print one line per measure."""
     parser = argparse.ArgumentParser(
@@ -169,11 +183,15 @@ def main() -> None:
     parser.add_argument("control", nargs="?", default="standing", help="name or JSON object")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--routes", action="store_true", help="longer routes instead")
     arguments = parser.parse_args()
     name = arguments.control
     rwnd = CONTROLS[name] if name in CONTROLS else json.loads(name)
     seeds = range(1, arguments.seeds + 1)
     with ProcessPoolExecutor(arguments.jobs) as pool:
+        if arguments.routes:
+            print_routes(pool, rwnd, seeds)
+            return
         for label, measure in MEASURES.items():
             values = list(pool.map(measure, [rwnd] * len(seeds), seeds))
             print(f"{label}: {statistics.fmean(values):.3g}", *(f"{value:.3g}" for value in values))

@@ -3,9 +3,12 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_patch_of_the_receiver_study_fits() -> None:
-    command = ["git", "apply", "--check", "experiments/frontier/prototypes/standing.patch"]
+@pytest.mark.parametrize("name", ["standing", "predictor"])
+def test_the_patches_of_the_receiver_study_fit(name: str) -> None:
+    command = ["git", "apply", "--check", f"experiments/frontier/prototypes/{name}.patch"]
     subprocess.run(command, cwd=ROOT, check=True)
