@@ -52,16 +52,16 @@ Floats = NDArray[np.float64]
 Names = tuple[int, int]
 
 
-def record(job: tuple[Path, Names, dict[str, Any], str | None]) -> None:
+def record(job: tuple[Path, Names, dict[str, Any], Path | None]) -> None:
     """Run a scenario and keep samples of what its first connections have seen."""
     folder, (seed, number), settings, model = job
     raw = folder / f"raw-{seed}-{number}"
     os.environ["AIRWND_RECORD"] = str(raw)
     if model:
-        os.environ["AIRWND_MODEL"] = model
+        os.environ["AIRWND_MODEL"] = str(model)
     evaluate.run((settings, RULE, 1))
     generator = np.random.default_rng(seed * 100 + number)
-    samples = []
+    samples: list[Floats] = []
     for path in sorted(folder.glob(f"{raw.name}.*"), key=lambda path: int(path.suffix[1:])):
         rows = np.fromfile(path, dtype="<f4").reshape(-1, HEAD + FEATURES + STEPS).astype(float)
         path.unlink()
@@ -114,8 +114,8 @@ class Samples:
     def weights(self) -> Floats:
         """Return weights by which each scenario counts the same."""
         _, of, counts = np.unique(self.scenarios, return_inverse=True, return_counts=True)
-        weights: Floats = 1.0 / counts[of]
-        return weights / weights.mean()
+        weights: Floats = counts.mean() / counts[of]
+        return weights
 
     def errors(self, estimates: Floats, target: int) -> Floats:
         """Return the RMS error of each scenario."""
@@ -229,7 +229,8 @@ def main() -> None:
     scenarios = {
         (seed, number): each["settings"] for seed in seeds for number, each in enumerate(draw.draw(seed))
     }
-    folders, models = [], [None]
+    folders: list[Path] = []
+    models: list[Path | None] = [None]
 
     def processes() -> ProcessPoolExecutor:
         # A process reads one model, once.
@@ -239,7 +240,7 @@ def main() -> None:
         folder = arguments.folder / f"records-{number}"
         folder.mkdir(parents=True, exist_ok=True)
         jobs = [
-            (folder, name, settings, models[-1] and str(models[-1]))
+            (folder, name, settings, models[-1])
             for name, settings in scenarios.items()
             if name[0] in TRAINING or number == 0
         ]
@@ -249,14 +250,15 @@ def main() -> None:
         training = Samples(folders, TRAINING, only_first=False)
         if number == 0:
             compare(training, Samples(folders, information.SETS, only_first=True))
-        models.append(arguments.folder / f"trees-{number}.txt")
-        write(trees(training, 0), models[-1])
+        model = arguments.folder / f"trees-{number}.txt"
+        write(trees(training, 0), model)
+        models.append(model)
     print("rate, passes, at twice the delay, goodput, delay, below 80 %, interval, more than standing's")
     generator = np.random.default_rng(1)
     passes: list[NDArray[np.bool_]] = []
-    for label, model in zip(("standing's", "trees", "trees, second round"), models, strict=True):
+    for label, file in zip(("standing's", "trees", "trees, second round"), models, strict=True):
         with processes() as pool:
-            of = verdicts(pool, model)
+            of = verdicts(pool, file)
         counts = [sum(column) for column in list(zip(*of, strict=True))[2:]]
         low, high = information.interval(int(counts[0]), len(of))
         passes.append(np.array([verdict.passes for verdict in of]))
