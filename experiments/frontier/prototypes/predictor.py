@@ -6,8 +6,8 @@
 
 Requires airwnd with ``predictor.patch``, and scikit-learn. `standing` without probes records what it sees,
 and the oracle's rate, in 240 scenarios that no other run uses. Gradient-boosted trees and a neural network
-learn the oracle's rate at the same time and in the future from that, and predict it in the 160 scenarios of the
-development sets. Then `standing` runs in these with the rate of the trees: trained on the records of
+learn the oracle's rate at the same time and in the future from that, and predict it in the 160 scenarios of
+the development sets. Then `standing` runs in these with the rate of the trees: trained on the records of
 `standing`, and also on those of the first trees, whose windows lead to other arrivals.
 """
 
