@@ -126,6 +126,11 @@ impl Decision<'_> {
 }
 
 impl Rules {
+    /// The measurements of channel reports that decisions in this TTI can use.
+    fn measurements(&self, tti: Tti) -> Measurements {
+        Measurements::before(tti, self.cqi_period, self.cqi_delay)
+    }
+
     /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
     /// can use it.
     fn report_of(&self, measured: Tti) -> Tti {
@@ -544,7 +549,7 @@ impl Region {
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
         let Region { cells, table, receivers, secondary_receivers, rules, access, places, .. } = self;
-        let measurements = Measurements::before(tti, rules.cqi_period, rules.cqi_delay);
+        let measurements = rules.measurements(tti);
         for (number, cell) in (self.first..).zip(cells) {
             let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
             let Cell { users, phases, reports, downlink, .. } = cell;
@@ -653,9 +658,8 @@ impl Region {
     /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
     fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
         let Cell { users, phases, .. } = &self.cells[cell];
-        let Rules { cqi_period, cqi_delay, .. } = self.rules;
         let ue = Some(users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, Measurements::before(tti, cqi_period, cqi_delay).newest(phases[slot])))
+        Some((ue, self.rules.measurements(tti).newest(phases[slot])))
     }
 
     fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {

@@ -895,6 +895,7 @@ impl Ue {
         let [processes, uplink_processes] =
             [carriers.len() as u8, 1].map(|carriers| carriers * access.timing.processes);
         let (site, seed) = (&setup.ues[number], setup.seed);
+        let own_protocol = setup.radio.access.protocol();
         let leg = |bearer: usize,
                    setup: &BearerSetup,
                    rlc: &Rlc,
@@ -907,13 +908,7 @@ impl Ue {
             };
             let queue = queue.build(&QueueContext { stream, rate: None });
             Leg {
-                rlc: OneWay::new(
-                    rlc,
-                    rlc.protocol.unwrap_or(access.protocol),
-                    &access.timing,
-                    processes,
-                    queue,
-                ),
+                rlc: OneWay::new(rlc, rlc.protocol.unwrap_or(own_protocol), &access.timing, processes, queue),
                 report_at: None,
                 timed: false,
                 bucket: Bucket::new(setup.pbr),

@@ -110,19 +110,21 @@ impl Quality {
     //= TS 23.203 §6.1.7.2
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         if let Some(number) = self.qci {
+            let fail = |fault: String| Err(("qci", format!("QCI {number} {fault}")));
             let [guaranteed, others] = [true, false].map(Qci::numbers);
-            let fault = match Qci::new(number) {
-                None => Some(format!("is not standardized; allowed: {others}, and with gbr {guaranteed}")),
-                Some(qci) if qci.is_guaranteed() && self.gbr.is_none() => {
-                    Some(format!("is a GBR class; set gbr, or use QCI {others}"))
+            match Qci::new(number).map(Qci::is_guaranteed) {
+                None => {
+                    return fail(format!(
+                        "is not standardized; allowed: {others}, and with gbr {guaranteed}"
+                    ));
                 }
-                Some(qci) if !qci.is_guaranteed() && self.gbr.is_some() => {
-                    Some(format!("is a non-GBR class; remove gbr, or use QCI {guaranteed}"))
+                Some(true) if self.gbr.is_none() => {
+                    return fail(format!("is a GBR class; set gbr, or use QCI {others}"));
                 }
-                Some(_) => None,
-            };
-            if let Some(fault) = fault {
-                return Err(("qci", format!("QCI {number} {fault}")));
+                Some(false) if self.gbr.is_some() => {
+                    return fail(format!("is a non-GBR class; remove gbr, or use QCI {guaranteed}"));
+                }
+                Some(_) => {}
             }
         }
         let bearer = self.bearer();

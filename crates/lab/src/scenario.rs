@@ -10,7 +10,7 @@ use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::rlc::Protocol;
 use airwnd_cell::rlc::am::Conduct;
-use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, access, handover, mobility, rrc};
+use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
@@ -427,11 +427,8 @@ impl Scenario {
 
     /// Checks that the model of acknowledged mode exists for the generation of RLC.
     fn check_rlc(&self) -> Result<(), (&'static str, String)> {
-        let is_nr = match self.rlc.protocol {
-            Some(protocol) => protocol == Protocol::Nr,
-            None => matches!(self.radio.access, access::Spec::Nr(_)),
-        };
-        if is_nr && self.rlc.am.conduct == Conduct::Ns3 {
+        let protocol = self.rlc.protocol.unwrap_or(self.radio.access.protocol());
+        if protocol == Protocol::Nr && self.rlc.am.conduct == Conduct::Ns3 {
             let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
             return Err(("rlc.am.conduct", message.into()));
         }

@@ -160,7 +160,7 @@ def write(model: HistGradientBoostingRegressor, path: Path) -> None:
         return f"{feature},{float(value)!r},{of['left']},{of['right']},{of['missing_go_to_left']}"
 
     base = float(np.ravel(model._baseline_prediction)[0])  # noqa: SLF001 (no public access)
-    lines = (" ".join(map(node, tree.nodes)) for (tree,) in model._predictors)  # noqa: SLF001
+    lines = (" ".join(map(node, tree.nodes)) for (tree,) in model._predictors)  # noqa: SLF001 (no public access)
     path.write_text("\n".join([repr(base), *lines]) + "\n", encoding="utf-8")
 
 

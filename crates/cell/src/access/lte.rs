@@ -1,6 +1,6 @@
 //! LTE.
 
-use super::{Access, BUFFER_LEVELS, Protocol, Timing};
+use super::{Access, BUFFER_LEVELS, Timing};
 use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::mimo;
 use crate::phy::tables::{McsTable, rbg_size, transport_block};
@@ -53,7 +53,6 @@ impl Params {
         let other_uplink = Params { mcs_table: McsTable::Qam64, mimo: None };
         Access {
             timing: Timing::lte(),
-            protocol: Protocol::Lte,
             clock: SlotClock::LTE,
             prbs,
             rbg_prbs,

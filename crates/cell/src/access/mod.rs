@@ -40,6 +40,14 @@ pub enum Spec {
 }
 
 impl Spec {
+    /// Its own generation of RLC and PDCP.
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Spec::Lte(_) => Protocol::Lte,
+            Spec::Nr(_) => Protocol::Nr,
+        }
+    }
+
     /// Builds the access on a carrier.
     ///
     /// # Errors
@@ -75,8 +83,6 @@ impl Spec {
 #[derive(Clone, Debug)]
 pub struct Access {
     pub(crate) timing: Timing,
-    /// Its own generation of RLC and PDCP.
-    pub(crate) protocol: Protocol,
     pub(crate) clock: SlotClock,
     /// PRBs of the carrier.
     pub(crate) prbs: Prbs,

@@ -1,7 +1,7 @@
 //! NR.
 
+use super::Access;
 use super::timing::{Slot, Timing};
-use super::{Access, Protocol};
 use crate::carrier::Carrier;
 use crate::phy::mimo;
 use crate::phy::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_bandwidth};
@@ -302,7 +302,6 @@ impl Params {
             |fastest: &Mcs| (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last();
         Access {
             timing: timing(self, &slots),
-            protocol: Protocol::Nr,
             clock: SlotClock::of_numerology(self.numerology),
             prbs,
             rbg_prbs: Prbs(rbg_prbs),
