@@ -1,6 +1,7 @@
 """Reliable handling of Ctrl-C."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ def kept_interrupts() -> Iterator[Callable[[], None]]:
     """Record interrupts that Python discards.
 
     Python ignores exceptions raised in a finalizer or in a callback of the garbage collector, including a
-    ``KeyboardInterrupt`` that arrives there.
+    ``KeyboardInterrupt`` that arrives there, and prints their tracebacks; that of an interrupt is not printed.
 
     Yields
     ------
@@ -43,5 +44,21 @@ def kept_interrupts() -> Iterator[Callable[[], None]]:
         if arrived.is_set():
             raise KeyboardInterrupt
 
-    with on_interrupt(interrupt):
+    with on_interrupt(interrupt), _unprinted_interrupts():
         yield check
+
+
+@contextmanager
+def _unprinted_interrupts() -> Iterator[None]:
+    """Do not print interrupts that Python discards; print other discarded exceptions as before."""
+    previous = sys.unraisablehook
+
+    def hook(discarded: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(discarded.exc_type, KeyboardInterrupt):
+            previous(discarded)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = previous

@@ -287,8 +287,7 @@ class Finalized:
         sum(range(1000))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_interrupt_in_a_finalizer_is_not_lost(wire: Scenario, tmp_path: Path) -> None:
+def test_an_interrupt_in_a_finalizer_is_neither_lost_nor_printed(wire: Scenario, tmp_path: Path) -> None:
     once = [Finalized()]
     tasks = [Task(wire.with_(duration="600s"), seed) for seed in range(1, 41)]
     with pytest.raises(KeyboardInterrupt):

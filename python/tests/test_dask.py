@@ -299,8 +299,9 @@ def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) ->
         carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_interrupt_in_a_finalizer_is_not_lost(wire: Scenario, tmp_path: Path, cluster: Any) -> None:
+def test_an_interrupt_in_a_finalizer_is_neither_lost_nor_printed(
+    wire: Scenario, tmp_path: Path, cluster: Any
+) -> None:
     pressed = [Finalized()]
     workers = Dask(cluster.scheduler_address, HANG_S, HANG_S)
     with pytest.raises(KeyboardInterrupt):
