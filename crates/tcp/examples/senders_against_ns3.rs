@@ -16,7 +16,7 @@ const SENDERS: [(&str, &str); 15] = [
     ("linux-reno", "kind = \"newreno\"\ngrowth = \"per-byte\""),
     (
         "cubic",
-        "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\"}",
+        "kind = \"cubic\"\nvariant = \"linux\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1s\", rtt = \"smoothed\"}",
     ),
     ("westwood", "kind = \"westwood\""),
     ("highspeed", "kind = \"highspeed\""),

@@ -2,8 +2,20 @@
 
 use super::SlowStart;
 use crate::cc::Ack;
-use airwnd_catalog::Params;
+use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
+
+/// RTT samples of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Sampling {
+    /// The RTT of each ACK, from the first ACK of the round on, as in Linux.
+    #[word = "latest"]
+    Latest,
+    /// The smoothed RTT at each ACK, from the second ACK of the round on, compared with its own minimum since the
+    /// connection began or the last loss, as in ns-3.
+    #[word = "smoothed"]
+    Smoothed,
+}
 
 /// HyStart: ends slow start when an ACK train or an increase of the RTT shows that the path is full.
 ///
@@ -51,6 +63,13 @@ pub struct Params {
     #[param(default = Span::from_millis(16), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MAX")]
     pub delay_max: Span,
+    /// RTT samples of a round. The smoothed RTT follows a growing queue late, so that slow start ends up to a round later.
+    #[param(default = Sampling::Latest)]
+    #[param(
+        unit = "1",
+        source = "Linux net/ipv4/tcp_cubic.c cubictcp_acked; ns-3.44 TcpSocketBase::ProcessAck"
+    )]
+    pub rtt: Sampling,
 }
 
 /// State of HyStart in the current round.
@@ -64,12 +83,33 @@ pub struct Hystart {
     /// Minimum of the first RTT samples of this round.
     least: Option<Span>,
     samples: u32,
+    /// Minimum of the smoothed RTT.
+    least_smoothed: Option<Span>,
 }
 
 impl Hystart {
     /// Creates the state before the first round.
     pub fn new(params: Params) -> Hystart {
-        Hystart { params, end: None, began: Time::ZERO, last: Time::ZERO, least: None, samples: 0 }
+        Hystart {
+            params,
+            end: None,
+            began: Time::ZERO,
+            last: Time::ZERO,
+            least: None,
+            samples: 0,
+            least_smoothed: None,
+        }
+    }
+
+    fn begin_round(&mut self, ack: &Ack) {
+        self.end = Some(ack.delivered + ack.in_flight);
+        (self.began, self.last) = (ack.now, ack.now);
+        (self.least, self.samples) = (None, 0);
+    }
+
+    fn detects(&mut self, now: Time, cwnd: f64, rtt: Option<Span>, base: Option<Span>) -> bool {
+        let (Some(rtt), Some(base)) = (rtt, base) else { return false };
+        cwnd >= self.params.low_window && (self.detects_train(now, base) || self.detects_delay(rtt, base))
     }
 
     /// Returns whether the ACK train has lasted long enough: the bandwidth-delay product is in flight.
@@ -96,22 +136,66 @@ impl Hystart {
 
 impl SlowStart for Hystart {
     fn growth(&mut self, ack: &Ack, cwnd: f64) -> Option<f64> {
-        // A round begins with the first ACK of a burst. The last ACK of the previous burst would bring its delay into
-        // the round.
-        if self.end.is_none_or(|end| ack.delivered > end) {
-            self.end = Some(ack.delivered + ack.in_flight);
-            (self.began, self.last) = (ack.now, ack.now);
-            (self.least, self.samples) = (None, 0);
-        }
-        if cwnd < self.params.low_window {
-            return Some(1.0);
-        }
-        let (Some(rtt), Some(base)) = (ack.rtt, ack.min_rtt) else { return Some(1.0) };
-        let full = self.detects_train(ack.now, base) || self.detects_delay(rtt, base);
+        let begins = self.end.is_none_or(|end| ack.delivered > end);
+        let full = match self.params.rtt {
+            // The ACK that begins a round is the first of a burst. The last of the burst before would bring its delay.
+            Sampling::Latest => {
+                if begins {
+                    self.begin_round(ack);
+                }
+                self.detects(ack.now, cwnd, ack.rtt, ack.min_rtt)
+            }
+            Sampling::Smoothed => {
+                self.least_smoothed = self.least_smoothed.into_iter().chain(ack.srtt).min();
+                let full = self.detects(ack.now, cwnd, ack.srtt, self.least_smoothed);
+                if begins {
+                    self.begin_round(ack);
+                }
+                full
+            }
+        };
         (!full).then_some(1.0)
     }
 
     fn on_congestion(&mut self) {
         *self = Hystart::new(self.params.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::tests_support;
+
+    /// The ACKs of a round, of 1000 B each and 10 ms apart, with their RTT and smoothed RTT in ms; the window is constant.
+    fn end_of_slow_start(rtt: Sampling, rounds: &[[u64; 2]]) -> Option<usize> {
+        let params = Params { rtt, ..Params::default() };
+        let mut hystart = Hystart::new(params);
+        let acks = rounds.iter().flat_map(|rtts| [rtts.map(Span::from_millis); 20]);
+        acks.zip(1..).position(|([rtt, srtt], number)| {
+            let ack = Ack {
+                rtt: Some(rtt),
+                srtt: Some(srtt),
+                min_rtt: Some(Span::from_millis(80)),
+                delivered: Bytes(1000 * number),
+                in_flight: Bytes(19_000),
+                now: Time(10_000_000 * number),
+                ..tests_support::ack(1000)
+            };
+            hystart.growth(&ack, 20.0).is_none()
+        })
+    }
+
+    #[test]
+    fn the_smoothed_rtt_is_late() {
+        // The RTT exceeds 80 ms + 80 ms / 8 in the second round, the smoothed RTT in the third.
+        let rounds = [[80, 80], [95, 85], [95, 93]];
+        // the ninth ACK of the round
+        assert_eq!(end_of_slow_start(Sampling::Latest, &rounds), Some(20 + 8));
+        // The first ACK of the third round still belongs to the second.
+        assert_eq!(end_of_slow_start(Sampling::Smoothed, &rounds), Some(40 + 9));
+        // The minimum of the smoothed RTT counts, not of the RTT.
+        let smooth = [[80, 85], [95, 93], [95, 93]];
+        assert_eq!(end_of_slow_start(Sampling::Smoothed, &smooth), None);
     }
 }
