@@ -237,6 +237,7 @@ struct Downloads {
     dropped: f64,
     sent: f64,
     mcs: Vec<f64>,
+    block_bytes: Vec<f64>,
 }
 
 /// The oracle's UEs request grants, of 12 B at first, and get the PRBs that their data needs. The preset's uplink is that
@@ -246,10 +247,25 @@ const UPLINK: &str = concat!(
     r#"uplink_scheduler = "pf", uplink_adaptation = "headroom", "#,
 );
 
-fn downloads(run: &str, cc: &str, ues: u8, seconds: u32) -> Downloads {
-    let step = 250.0 / f64::from(ues.max(2) - 1);
-    let points: Vec<String> =
-        (0..ues).map(|ue| format!(r#"["{}m", "0m"]"#, 50.0 + step * f64::from(ue))).collect();
+/// Downloads to UEs of these noise figures, of which the first starts after some milliseconds.
+fn downloads(run: &str, cc: &str, noise_figures: &[f64], start_ms: u8, seconds: u32) -> Downloads {
+    let step = 250.0 / (noise_figures.len().max(2) - 1) as f64;
+    let ues: String = noise_figures
+        .iter()
+        .enumerate()
+        .map(|(place, noise_figure)| {
+            let distance = 50.0 + step * place as f64;
+            format!(
+                r#"
+                [[ue]]
+                name = "ue-{place}"
+                height = "1.5m"
+                noise_figure = "{noise_figure}dB"
+                placement = {{kind = "list", points = [["{distance}m", "0m"]]}}
+                "#
+            )
+        })
+        .collect();
     let outcome = simulate(&format!(
         r#"
         preset = "ns3.44"
@@ -258,20 +274,16 @@ fn downloads(run: &str, cc: &str, ues: u8, seconds: u32) -> Downloads {
         tcp = {{mss = 1400, send_buffer = "4000000B", receive_buffer = "4000000B"}}
         core.server_delay = "10ms"
         {}
-        [[ue]]
-        count = {ues}
-        height = "1.5m"
-        noise_figure = "9dB"
-        placement = {{kind = "list", points = [{}]}}
+        {ues}
         [[flow]]
         traffic = "bulk"
         cc = "{cc}"
+        start = "{start_ms}ms"
         "#,
         oracle(&format!("{run}-20-T2-DDDSU"), "10")
             .replace("200000B", "100000B")
             .replace("mac = {", UPLINK)
             .replace(r#"pattern = "DDDSU""#, r#"pattern = "DDDSU", k2 = 2"#),
-        points.join(", "),
     ));
     let flows = outcome.flows();
     let sum = |of: &dyn Fn(&airwnd_lab::FlowRow) -> f64| flows.iter().map(of).sum::<f64>();
@@ -282,63 +294,93 @@ fn downloads(run: &str, cc: &str, ues: u8, seconds: u32) -> Downloads {
         dropped: sum(&|flow| flow.packets_dropped as f64),
         sent: sum(&|flow| flow.packets_sent as f64),
         mcs: outcome.ues().iter().map(|ue| ue.mcs.unwrap()).collect(),
+        block_bytes: outcome.ues().iter().map(|ue| ue.block_bytes.unwrap()).collect(),
     }
 }
 
-/// N3: downloads by TCP in `DDDSU`, from the second second on.
+/// Total goodput, mean delay and loss from the second second on.
+fn after_a_second(first: &Downloads, all: &Downloads, seconds: u32) -> [f64; 3] {
+    [
+        (all.megabits - first.megabits) / f64::from(seconds),
+        (all.delay_sum_ms - first.delay_sum_ms) / (all.packets - first.packets),
+        100.0 * (all.dropped - first.dropped) / (all.sent - first.sent),
+    ]
+}
+
+/// N3: ten downloads by TCP in `DDDSU`, from the second second on.
 ///
-/// With ten UEs the oracle's MCSs are up to two below ours, because it tests its link adaptation by blocks of one symbol
-/// over five PRBs. Its throughput is compared after scaling by the efficiencies of the MCSs, its delay, which is that of a
-/// buffer of fixed size, after the inverse.
+/// The oracle tests its link adaptation by blocks of one symbol over five PRBs, so some of its MCSs are two below ours;
+/// noise figures of up to 1 dB more give each UE its MCS here. Its blocks carry 4 to 5 % fewer bytes on a PRB, by which
+/// its goodput and queueing delay are scaled. Both are means over ten starts of the flows, 1 ms apart: which UEs
+/// wait for a timeout differs between them.
 ///
-/// One UE sends its ACKs in every second pattern, and the bursts that these release decide what is lost. At 15 kHz the
+/// Nearly all losses are those of the first slow start, which ends later in UEs with a lower MCS; those after the first
+/// second are of the slowest three. CUBIC's depend on the round in which HyStart ends slow start, and with it on
+/// the RTT of the handshake, which is 3 to 5 ms longer in the oracle, whose first packet has MCS 0. Its figures here are of
+/// runs in which four UDP packets of 40 B reach each UE in the 100 ms before.
+#[test]
+fn ten_downloads_in_tdd() {
+    let rows = rows(include_str!("data/nr_n3.csv"));
+    let thirty = [10.0, 9.75, 9.0, 9.0, 9.25, 9.0, 9.0, 9.25, 9.0, 9.5];
+    let fifteen = [9.0, 9.5, 9.0, 9.0, 9.0, 9.0, 9.0, 9.25, 9.0, 9.25];
+    // congestion control, PRBs, noise figures, total goodput, mean delay with 10 ms of the core, loss
+    let theirs = [
+        ("mu1", "newreno", 51.0, thirty, 32.65, 177.2, 0.418),
+        ("mu1", "cubic", 51.0, thirty, 33.66, 168.5, 0.527),
+        ("mu0", "newreno", 106.0, fifteen, 35.26, 161.6, 0.365),
+    ];
+    for (run, cc, prbs, noise_figures, goodput, delay, loss) in theirs {
+        let (mut found, mut sum, mut alike) = ([0.0; 3], 0.0, 0.0);
+        for start_ms in 0..10 {
+            let [first, all] = [1, 6].map(|seconds| downloads(run, cc, &noise_figures, start_ms, seconds));
+            for (mean, one) in found.iter_mut().zip(after_a_second(&first, &all, 5)) {
+                *mean += one / 10.0;
+            }
+            for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc) {
+                let ue: usize = row("ue").parse().unwrap();
+                assert!(
+                    (all.mcs[ue] - number(row("mcs"))).abs() < 0.2,
+                    "{run}, {cc}, UE {ue}: {}",
+                    all.mcs[ue]
+                );
+                // less their MAC header of 3 B
+                let per_prb = (number(row("block_bytes")) - 3.0) / number(row("prbs"));
+                let theirs = number(row("goodput_mbps"));
+                alike += theirs * all.block_bytes[ue] / (prbs / 10.0) / per_prb;
+                sum += theirs;
+            }
+        }
+        let scale = alike / sum;
+        let expected = [goodput * scale, 10.0 + (delay - 10.0) / scale, loss];
+        println!("{run}, {cc}: {found:.3?} / {expected:.3?} Mbit/s, ms, % lost; blocks {scale:.3}");
+        for ((found, expected), tolerance) in found.iter().zip(expected).zip([0.03, 0.07, 0.2]) {
+            assert!((found / expected - 1.0).abs() < tolerance, "{run}, {cc}: {found} {expected}");
+        }
+    }
+}
+
+/// N3: one download by TCP in `DDDSU`, from the second second on.
+///
+/// The UE sends its ACKs in every second pattern, and the bursts that these release decide what is lost. At 15 kHz the
 /// oracle's goodput varies by a factor of 1.2 to 1.3 with a few percent of the buffer or milliseconds of the start.
 #[test]
-fn downloads_in_tdd() {
-    let rows = rows(include_str!("data/nr_n3.csv"));
-    // congestion control, UEs, seconds, total goodput, mean delay in the downlink with 10 ms of the core, loss
+fn one_download_in_tdd() {
+    // congestion control, goodput, mean delay in the downlink with 10 ms of the core, loss
     let theirs = [
-        ("mu1", "newreno", 1, 12, 59.71, 15.4, 0.002),
-        ("mu1", "cubic", 1, 12, 63.73, 16.3, 0.02),
-        ("mu1", "newreno", 10, 5, 32.70, 155.0, 0.42),
-        ("mu1", "cubic", 10, 5, 34.42, 164.2, 0.34),
-        ("mu0", "newreno", 10, 5, 35.16, 171.1, 0.36),
-        ("mu0", "newreno", 1, 12, 22.14, 16.4, 0.072),
-        ("mu0", "cubic", 1, 12, 26.62, 16.6, 0.150),
+        ("mu1", "newreno", 59.71, 15.4, 0.002),
+        ("mu1", "cubic", 63.73, 16.3, 0.02),
+        ("mu0", "newreno", 22.14, 16.4, 0.072),
+        ("mu0", "cubic", 26.62, 16.6, 0.150),
     ];
-    for (run, cc, ues, seconds, goodput, delay, loss) in theirs {
-        let [first, all] = [1, 1 + seconds].map(|seconds| downloads(run, cc, ues, seconds));
-        let packets = all.packets - first.packets;
-        let found = [
-            (all.megabits - first.megabits) / f64::from(seconds),
-            (all.delay_sum_ms - first.delay_sum_ms) / packets,
-            100.0 * (all.dropped - first.dropped) / (all.sent - first.sent),
-        ];
-        let (mut alike, mut sum) = (0.0, 0.0);
-        for row in rows.iter().filter(|row| ues > 1 && row("run") == run && row("cc") == cc) {
-            let place: usize = row("ue").parse().unwrap();
-            let theirs = number(row("goodput_mbps"));
-            alike += theirs * efficiency(all.mcs[place]) / efficiency(number(row("mcs")));
-            sum += theirs;
-        }
-        let scale = if ues > 1 { alike / sum } else { 1.0 };
-        let expected = [goodput * scale, 10.0 + (delay - 10.0) / scale];
-        println!(
-            "{run}, {cc}, {ues} UEs: {found:.3?} / [{goodput}, {delay}, {loss}] Mbit/s, ms, % lost; with our MCSs \
-             {expected:.2?}"
-        );
-        let name = format!("{run}, {cc}, {ues} UEs: {found:?} {expected:?}");
-        if ues == 1 {
-            let most = if run == "mu0" { 1.7 } else { 1.1 };
-            assert!((0.88..most).contains(&(found[0] / goodput)), "{name}");
-            assert!((found[1] / delay - 1.0).abs() < 0.12, "{name}");
-            assert!(found[2] <= loss + 0.005, "{name}");
-        } else {
-            // Within five seconds a few losses decide how long the queues are.
-            assert!((0.98..1.08).contains(&(found[0] / expected[0])), "{name}");
-            assert!((0.9..1.15).contains(&(found[1] / expected[1])), "{name}");
-            assert!(found[2] < 1.0, "{name}");
-        }
+    for (run, cc, goodput, delay, loss) in theirs {
+        let [first, all] = [1, 13].map(|seconds| downloads(run, cc, &[9.0], 0, seconds));
+        let found = after_a_second(&first, &all, 12);
+        println!("{run}, {cc}: {found:.3?} / [{goodput}, {delay}, {loss}] Mbit/s, ms, % lost");
+        let name = format!("{run}, {cc}: {found:?}");
+        let most = if run == "mu0" { 1.7 } else { 1.1 };
+        assert!((0.88..most).contains(&(found[0] / goodput)), "{name}");
+        assert!((found[1] / delay - 1.0).abs() < 0.12, "{name}");
+        assert!(found[2] <= loss + 0.005, "{name}");
     }
 }
 
