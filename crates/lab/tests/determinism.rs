@@ -39,7 +39,11 @@ traffic = "video"
 "#;
 
 fn simulate(seed: u64) -> Outcome {
-    let scenario = Scenario::from_node(&Node::from_toml(SCENARIO, "test").unwrap()).unwrap();
+    simulate_changed(seed, SCENARIO)
+}
+
+fn simulate_changed(seed: u64, toml: &str) -> Outcome {
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
     run(&scenario, seed, Some(Span::from_millis(20)), &mut |_| true).unwrap()
 }
 
@@ -53,6 +57,16 @@ fn the_same_seed_gives_the_same_figures_and_series() {
     let first = simulate(1);
     assert!(!first.series().is_empty());
     assert_eq!(all(&simulate(1)), all(&first));
+}
+
+#[test]
+fn an_nr_cell_gives_the_same_figures_and_series() {
+    let access = "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
+                  radio = {access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\", mimo = {}}, ";
+    let nr = SCENARIO.replace("radio = {", access);
+    let [first, again, other] = [1, 1, 2].map(|seed| all(&simulate_changed(seed, &nr)));
+    assert_eq!(first, again);
+    assert_ne!(first, other);
 }
 
 #[test]

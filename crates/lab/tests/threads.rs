@@ -38,6 +38,10 @@ const LAYERS: &str = "radio.access = {kind = \"lte\", mcs_table = \"256qam\", mi
 const CARRIERS: &str = "carrier.secondary = [{downlink_frequency = \"800MHz\", bandwidth = \"5MHz\"}, \
                         {downlink_frequency = \"3.5GHz\"}]\nradio.fading";
 
+/// TDD on up to two layers.
+const NR: &str = "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
+                  radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\", mimo = {}}\nradio.fading";
+
 /// The results, the time series and the events of a run, and its number of handovers.
 fn results(toml: &str, threads: usize) -> (String, u64) {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "moving").unwrap()).unwrap();
@@ -52,7 +56,9 @@ fn results(toml: &str, threads: usize) -> (String, u64) {
 fn results_do_not_depend_on_threads() {
     let layered = MOVING.replace("radio.fading", LAYERS);
     let aggregating = MOVING.replace("radio.fading", CARRIERS);
-    for (toml, counts) in [(MOVING, &[2, 3, 8][..]), (&layered, &[1, 3]), (&aggregating, &[2, 3])] {
+    let nr = MOVING.replace("radio.fading", NR);
+    let cases = [(MOVING, &[2, 3, 8][..]), (&layered, &[1, 3]), (&aggregating, &[2, 3]), (&nr, &[3])];
+    for (toml, counts) in cases {
         let (alone, handovers) = results(toml, 1);
         assert!(handovers > 20, "{handovers} handovers");
         for threads in counts {
