@@ -7,7 +7,10 @@ use airwnd_lab::{Outcome, Records, Scenario, run_tapped};
 
 fn main() {
     match simulate() {
-        Ok(outcome) => println!("{:#}", outcome.to_json()),
+        // As one text: parts of it would be searched for the ends of lines.
+        Ok(outcome) => {
+            println!("{}", serde_json::to_string_pretty(&outcome).expect("figures are values of JSON"));
+        }
         Err(error) => {
             eprintln!("{error}");
             std::process::exit(2);
