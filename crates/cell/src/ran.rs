@@ -728,10 +728,7 @@ fn cell(
     users: Vec<u32>,
 ) -> Result<Cell, Unbuildable> {
     let period = rules.srs_period;
-    // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
-    let phases = (0..users.len()).map(|slot| (slot % usize::from(setup.radio.cqi_period)) as u16);
     let mut cell = Cell {
-        phases: phases.collect(),
         reports: carriers.iter().map(|_| Versions::new(rules.cqi_period)).collect(),
         downlink: Downlink::new(setup, &carriers[0]),
         secondary: carriers[1..].iter().map(|carrier| Downlink::new(setup, carrier)).collect(),

@@ -68,12 +68,12 @@ struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Makes the decision on one carrier for the UEs of these slots, with the phases of their reports.
+    /// Makes the decision on one carrier for the UEs of these slots.
     #[inline]
     fn schedule(
         &mut self,
         (downlink, reports): (&mut Downlink, &mut Versions),
-        (users, phases): (&[u32], &[u16]),
+        users: &[u32],
         air: Air<'_>,
         ues: &mut UeTable,
     ) {
@@ -81,23 +81,24 @@ impl Decision<'_> {
         let places = &mut *self.places;
         let Air { radio, receivers } = air;
         if downlink.has_backlog() {
-            reports.update(tti, measurements, |measured| {
-                receivers.repeatable(radio, cell, access.timing.measurable(measured))
+            let measured = |at| receivers.repeatable(radio, cell, access.timing.measurable(at));
+            reports.update(tti, measurements, measured, |phase| {
+                rules.slots_at(phase, users.len()).for_each(|slot| downlink.doubt(slot));
             });
         }
         places.fill(None);
         let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
-            let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
             let newest = measurements.newest(phase);
             receivers.held(cell, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
         };
         // Both parts grow, so that equal sums are equal numbers.
         let version = |slot: u16| {
-            let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
             reports.of(phase) + radio.version(ue as usize)
         };
         let report = |receivers: &mut Receivers, slot: u16| {
-            let (phase, ue) = (phases[slot as usize], users[slot as usize]);
+            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
             let (place, measured) = *places[phase as usize].get_or_insert_with(|| {
                 let measured = access.timing.measurable(measurements.newest(phase));
                 (receivers.pattern(radio, cell, measured), measured)
@@ -118,8 +119,8 @@ impl Decision<'_> {
         cell.activate_carriers(self.tti + self.access.timing.decision_to_air, ues);
         cell.share_backlogs(0, ues);
         for (index, air) in airs.enumerate() {
-            let Cell { users, phases, reports, secondary, .. } = cell;
-            self.schedule((&mut secondary[index], &mut reports[index + 1]), (users, phases), air, ues);
+            let Cell { users, reports, secondary, .. } = cell;
+            self.schedule((&mut secondary[index], &mut reports[index + 1]), users, air, ues);
             cell.share_backlogs(index + 1, ues);
         }
     }
@@ -129,6 +130,17 @@ impl Rules {
     /// The measurements of channel reports that decisions in this TTI can use.
     fn measurements(&self, tti: Tti) -> Measurements {
         Measurements::before(tti, self.cqi_period, self.cqi_delay)
+    }
+
+    /// The phase within the period at which the UE of a slot measures the channel.
+    // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
+    fn phase(&self, slot: u16) -> u16 {
+        (u64::from(slot) % self.cqi_period) as u16
+    }
+
+    /// The slots of a cell whose UEs measure at a phase.
+    fn slots_at(&self, phase: u16, slots: usize) -> impl Iterator<Item = u16> + use<> {
+        (phase..slots as u16).step_by(self.cqi_period as usize)
     }
 
     /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
@@ -172,8 +184,6 @@ pub(crate) struct Region {
 pub(crate) struct Cell {
     /// By slot; [`FREE_SLOT`] in free slots.
     pub users: Vec<u32>,
-    /// Phase of each UE's channel reports within the period.
-    pub phases: Vec<u16>,
     /// Versions of the channel reports, by carrier.
     pub reports: Vec<Versions>,
     /// The downlink of the primary carrier, and those of the secondary ones.
@@ -552,8 +562,8 @@ impl Region {
         let measurements = rules.measurements(tti);
         for (number, cell) in (self.first..).zip(cells) {
             let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
-            let Cell { users, phases, reports, downlink, .. } = cell;
-            decision.schedule((downlink, &mut reports[0]), (users, phases), Air { radio, receivers }, table);
+            let Cell { users, reports, downlink, .. } = cell;
+            decision.schedule((downlink, &mut reports[0]), users, Air { radio, receivers }, table);
             if !cell.secondary.is_empty() {
                 let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
                 let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
@@ -657,9 +667,8 @@ impl Region {
 
     /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
     fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
-        let Cell { users, phases, .. } = &self.cells[cell];
-        let ue = Some(users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, self.rules.measurements(tti).newest(phases[slot])))
+        let ue = Some(self.cells[cell].users[slot]).filter(|user| *user != FREE_SLOT)?;
+        Some((ue, self.rules.measurements(tti).newest(self.rules.phase(slot as u16))))
     }
 
     fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
@@ -730,9 +739,8 @@ impl Region {
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
     pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
-        let period = self.rules.cqi_period;
         let of = self.cell_mut(cell);
-        let Cell { users, phases, sounding, .. } = of;
+        let Cell { users, sounding, .. } = of;
         let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
         let is_new = slot == users.len();
         if is_new {
@@ -740,7 +748,6 @@ impl Region {
                 return None;
             }
             users.push(FREE_SLOT);
-            phases.push((slot as u64 % period) as u16);
         }
         users[slot] = number;
         of.admit(slot as u16, bearer);

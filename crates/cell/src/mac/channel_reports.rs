@@ -52,12 +52,13 @@ impl Versions {
     }
 
     /// Notes the measurements that have become known since the last call. `measured` returns what was measured at a time;
-    /// `None` if that never repeats.
+    /// `None` if that never repeats. `changed` receives the phases that get another version.
     pub fn update(
         &mut self,
         tti: Tti,
         measurements: Measurements,
         mut measured: impl FnMut(Tti) -> Option<Measured>,
+        mut changed: impl FnMut(u16),
     ) {
         let since = self.until.map_or(u64::MAX, |until| tti.0 - until.0);
         for phase in measurements.phases(since) {
@@ -66,6 +67,7 @@ impl Versions {
             if now.is_none() || now != *before {
                 self.newest += 1;
                 (*version, *before) = (self.newest, now);
+                changed(phase);
             }
         }
         self.until = Some(tti);
@@ -104,13 +106,19 @@ mod tests {
         let mut versions = Versions::new(2);
         let mut update = |tti, measured: Option<usize>| {
             let measurements = Measurements::before(Tti(tti), 2, 5);
-            versions.update(Tti(tti), measurements, |_| measured.map(|measured| (measured, 0)));
-            [0, 1].map(|phase| versions.of(phase))
+            let mut changed = Vec::new();
+            let measured = |_| measured.map(|measured| (measured, 0));
+            versions.update(Tti(tti), measurements, measured, |phase| changed.push(phase));
+            ([0, 1].map(|phase| versions.of(phase)), changed)
         };
-        assert_eq!(update(100, Some(7)), [2, 1]);
-        assert_eq!(update(101, Some(7)), [2, 1]);
-        assert_eq!(update(102, Some(8)), [2, 3], "the measurement of TTI 97");
-        assert_eq!(update(102, Some(9)), [2, 3], "nothing was measured since");
-        assert_eq!(update(110, None), [5, 4], "both phases were measured since, and never repeat");
+        assert_eq!(update(100, Some(7)), ([2, 1], vec![1, 0]));
+        assert_eq!(update(101, Some(7)), ([2, 1], vec![]));
+        assert_eq!(update(102, Some(8)), ([2, 3], vec![1]), "the measurement of TTI 97");
+        assert_eq!(update(102, Some(9)), ([2, 3], vec![]), "nothing was measured since");
+        assert_eq!(
+            update(110, None),
+            ([5, 4], vec![1, 0]),
+            "both phases were measured since, and never repeat"
+        );
     }
 }

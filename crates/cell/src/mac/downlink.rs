@@ -2,7 +2,9 @@
 
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
-use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use super::sched::{ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
+use super::slots::Slots;
+use super::views::Views;
 use super::{Block, Content, Pipeline};
 use crate::access::Access;
 use crate::component::ComponentCarrier;
@@ -28,8 +30,14 @@ pub(crate) struct Downlink {
     outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
     users: Vec<User>,
-    /// UEs with data and a free HARQ process, one bit per slot.
-    ready: Vec<u64>,
+    /// UEs with data and a free HARQ process.
+    ready: Slots,
+    /// UEs that may have a newer channel report than the one in their view.
+    unsure: Slots,
+    /// UEs with a retransmission in this TTI, which get no new data.
+    retransmitting: Slots,
+    /// Number of times that UEs had moved at the last decision.
+    moves: u64,
     /// Bits of all HARQ processes.
     all_busy: u16,
     /// `[slot * processes + process]`
@@ -45,25 +53,27 @@ pub(crate) struct Downlink {
     // Scratch lists, kept for their capacity.
     answers: Vec<Feedback>,
     sending: Vec<OnAir>,
-    views: Vec<UeView>,
+    /// UEs that can be scheduled.
+    candidates: Slots,
+    views: Views,
     grants: Grants,
     served: Vec<(u16, Bytes)>,
     decoded: Vec<(u32, Content)>,
 }
 
 /// Per-TTI scheduling state of a UE; its blocks are stored separately.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct User {
     /// Backlog known to the MAC: the last report minus the bytes granted since.
     queue: BufferStatus,
-    /// Last TTI with a retransmission, in which no new data is scheduled.
-    retransmitted: Option<Tti>,
     /// HARQ processes in use, one bit each.
     busy: u16,
     /// Last process used.
     last: u8,
-    /// The newest channel report when the UE last had data, and its version.
-    report: Option<(u64, Report)>,
+    /// The UE as the scheduler sees it, with the newest channel report when it last had data.
+    view: UeView,
+    /// Version of that report.
+    version: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -126,7 +136,10 @@ impl Downlink {
             grid,
             max_transmissions: setup.mac.harq_transmissions,
             users: Vec::new(),
-            ready: Vec::new(),
+            ready: Slots::default(),
+            unsure: Slots::default(),
+            retransmitting: Slots::default(),
+            moves: 0,
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
             processes: Vec::new(),
             feedback: Pipeline::new(access.timing.depth),
@@ -137,7 +150,8 @@ impl Downlink {
             log: None,
             answers: Vec::with_capacity(16),
             sending: Vec::with_capacity(16),
-            views: Vec::new(),
+            candidates: Slots::default(),
+            views: Views::default(),
             grants: Grants::on(access.rbgs),
             served: Vec::with_capacity(access.rbgs.into()),
             decoded: Vec::with_capacity(16),
@@ -147,14 +161,18 @@ impl Downlink {
     /// Adds a UE at the first free slot.
     pub fn admit(&mut self, slot: u16, bearer: crate::bearer::Bearer) {
         self.scheduler.admit(slot, &bearer);
-        settle(&mut self.users, slot, User::default());
-        self.ready.resize(self.users.len().div_ceil(u64::BITS as usize), 0);
+        settle(&mut self.users, slot, User::at(slot));
+        let count = self.users.len();
+        let Downlink { ready, unsure, retransmitting, candidates, views, .. } = self;
+        [ready, unsure, retransmitting, candidates].into_iter().for_each(|slots| slots.reserve(count));
+        views.reserve(count);
+        views.note_report(slot);
+        self.unsure.insert(slot);
         self.processes.resize(self.processes.len().max(self.place(slot, 0) + self.count()), None);
         self.clear(slot);
         if let Some(outer_loop) = &mut self.outer_loop {
             outer_loop.admit(slot);
         }
-        self.views.reserve(self.users.len());
     }
 
     /// Removes the UE of a slot and discards its HARQ processes.
@@ -162,7 +180,7 @@ impl Downlink {
     pub fn release(&mut self, slot: u16) {
         self.scheduler.release(slot);
         self.set_queue(slot, BufferStatus::default());
-        self.users[slot as usize] = User::default();
+        self.users[slot as usize] = User::at(slot);
         self.update_ready(slot);
         self.clear(slot);
         self.feedback.retain(|answer| answer.slot() != slot);
@@ -197,19 +215,24 @@ impl Downlink {
     }
 
     fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
-        let queue = &mut self.users[slot as usize].queue;
-        self.backlogged += usize::from(waiting.total() > Bytes::ZERO);
-        self.backlogged -= usize::from(queue.total() > Bytes::ZERO);
-        *queue = waiting;
+        let User { queue, view, .. } = &mut self.users[slot as usize];
+        let total = waiting.total();
+        self.backlogged += usize::from(total > Bytes::ZERO);
+        self.backlogged -= usize::from(view.queue > Bytes::ZERO);
+        (*queue, view.queue) = (waiting, total);
+        self.views.note_change(slot);
         self.update_ready(slot);
     }
 
     fn update_ready(&mut self, slot: u16) {
-        let User { queue, busy, .. } = &self.users[slot as usize];
-        let is_ready = queue.total() > Bytes::ZERO && *busy != self.all_busy;
-        let bits = &mut self.ready[usize::from(slot) / u64::BITS as usize];
-        let bit = u32::from(slot) % u64::BITS;
-        *bits = *bits & !(1 << bit) | u64::from(is_ready) << bit;
+        let User { view, busy, .. } = &self.users[slot as usize];
+        self.ready.set(slot, view.queue > Bytes::ZERO && *busy != self.all_busy);
+    }
+
+    /// The UE of a slot may have a newer channel report.
+    #[inline]
+    pub fn doubt(&mut self, slot: u16) {
+        self.unsure.insert(slot);
     }
 
     /// Bytes that the carrier would carry in a TTI, averaged over a TDD pattern, if all RBGs were granted to the UE of a
@@ -287,48 +310,41 @@ impl Downlink {
             return;
         }
         let (has_drx, air) = (ues.has_drx, tti + self.access.timing.decision_to_air);
-        self.views.clear();
-        for (first, bits) in (0..).step_by(u64::BITS as usize).zip(&self.ready) {
-            let mut rest = match has_drx || self.carrier > 0 {
-                true => active(*bits, &users[usize::from(first)..], (air, self.carrier), ues),
-                false => *bits,
-            };
-            while rest != 0 {
-                let slot = first + rest.trailing_zeros() as u16;
-                rest &= rest - 1;
-                let user = &mut self.users[slot as usize];
-                if user.retransmitted == Some(tti) {
-                    continue;
-                }
-                let version = version(slot);
-                let newest = match user.report {
-                    Some((known, report)) if known == version => report,
-                    _ => user.report.insert((version, report(receivers, slot))).1,
-                };
-                let Report { index, rank, wideband, flat } = newest;
-                let head_of_line = Span::ZERO;
-                let queue = user.queue.total();
-                self.views.push(UeView { queue, head_of_line, report: index, slot, rank, wideband, flat });
-            }
+        if self.moves != radio.moves() {
+            self.moves = radio.moves();
+            self.unsure.fill();
         }
+        self.candidates.set_difference(&self.ready, &self.retransmitting);
+        if has_drx || self.carrier > 0 {
+            let is_active = |ue| ues.is_active(ue, air) && ues.is_activated(ue, self.carrier, air);
+            self.candidates.retain(|slot| is_active(users[slot as usize]));
+        }
+        self.unsure.take_common(&self.candidates, |slot| {
+            let User { view, version: known, .. } = &mut self.users[slot as usize];
+            let newest = Some(version(slot));
+            if *known != newest {
+                *known = newest;
+                set_report(view, report(receivers, slot));
+                self.views.note_report(slot);
+            }
+        });
+        self.views.list(&self.candidates, |slot| self.users[slot as usize].view);
         if has_drx {
-            replace_by_held(&mut self.views, |slot| held(receivers, ues, slot));
+            replace_by_held(self.views.edit(), |slot| held(receivers, ues, slot));
         }
         if self.scheduler.uses_delay() {
             self.note_delays(tti, users, ues);
         }
         self.grants.clear();
-        let views = std::mem::take(&mut self.views);
-        let candidates = Candidates { users: &views, reports: receivers.reports(cell) };
-        self.scheduler.allocate(tti, free, candidates, &mut self.grants);
+        let reports = receivers.reports(cell);
+        self.scheduler.allocate(tti, free, self.views.candidates(reports), &mut self.grants);
         let grants = std::mem::take(&mut self.grants);
         //= exception no-pdcch-limit
         for (slot, rbgs) in grants.iter() {
-            let view = views.binary_search_by_key(&slot, |view| view.slot);
-            let view = &views[view.expect("grants go to listed UEs")];
+            let view = self.views.of(slot);
             let cqi = match self.scheduler.link_adaptation() {
                 LinkAdaptation::Wideband => view.wideband,
-                LinkAdaptation::LowestSubband => candidates.lowest(view, rbgs),
+                LinkAdaptation::LowestSubband => view.lowest(rbgs, reports),
             };
             let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
             //= exception no-mac-headers
@@ -346,13 +362,12 @@ impl Downlink {
             }
         }
         self.grants = grants;
-        self.views = views;
         self.scheduler.on_served(&self.served);
     }
 
     /// Adds the head-of-line delays to the views of the UEs, and passes the classes that they belong to to the scheduler.
     fn note_delays(&mut self, tti: Tti, users: &[u32], ues: &UeTable) {
-        for view in &mut self.views {
+        for view in self.views.edit() {
             let (delay, class) = ues.head_of_line(users[view.slot as usize], tti);
             view.head_of_line = delay;
             if let Some(class) = class {
@@ -385,6 +400,7 @@ impl Downlink {
 
     /// Handles received feedback and schedules retransmissions; returns the free RBGs.
     fn retransmit(&mut self, tti: Tti, radio: &Radio, users: &[u32], ues: &mut UeTable) -> Rbgs {
+        self.retransmitting.clear();
         let mut free = Rbgs::first(radio.rbgs());
         let mut answers = std::mem::take(&mut self.answers);
         self.feedback.take(tti, &mut answers);
@@ -459,17 +475,16 @@ impl Downlink {
             return;
         }
         let at = self.place(slot, process);
-        let user = &mut self.users[slot as usize];
         let held = self.processes[at].as_mut();
         let held = held.expect("a process is kept until its retransmission");
-        let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| user.retransmitted != Some(tti))
-        else {
+        let retransmits = self.retransmitting.contains(slot);
+        let Some(rbgs) = place(held.rbgs, *free, self.grid.rbgs).filter(|_| !retransmits) else {
             // ns-3 also sends the postponed block at once, on top of another UE's.
             self.postponed.push((slot, process));
             return;
         };
         held.block.transmissions += 1;
-        user.retransmitted = Some(tti);
+        self.retransmitting.insert(slot);
         *free = free.without(rbgs);
         ues.on_assignment(ue, self.carrier, air);
         if let Some(drx) = ues.drx(ue) {
@@ -532,7 +547,9 @@ impl Downlink {
             self.feedback.push(tti + consequences.feedback, answer(sent.slot, sent.process));
             if !failed {
                 self.figures.bytes += block.size.0;
-                self.decoded.extend(block.content.map(|content| (number, content)));
+                if let Some(content) = block.content {
+                    self.decoded.push((number, content));
+                }
             }
         }
         self.sending = sending;
@@ -541,6 +558,20 @@ impl Downlink {
 }
 
 impl User {
+    /// A new UE at this slot.
+    fn at(slot: u16) -> User {
+        let view = UeView {
+            queue: Bytes::ZERO,
+            head_of_line: Span::ZERO,
+            report: 0,
+            slot,
+            rank: 1,
+            wideband: Cqi::OUT_OF_RANGE,
+            flat: None,
+        };
+        User { queue: BufferStatus::default(), busy: 0, last: 0, view, version: None }
+    }
+
     /// The first free process after the one used last; there must be one.
     fn next_free(&self, processes: u8) -> u8 {
         let free =
@@ -549,29 +580,19 @@ impl User {
     }
 }
 
+/// Replaces the channel report of a UE.
+fn set_report(view: &mut UeView, Report { index, rank, wideband, flat }: Report) {
+    *view = UeView { report: index, rank, wideband, flat, ..*view };
+}
+
 /// Replaces the channel reports in the views by those that are held.
 #[inline(never)]
 fn replace_by_held(views: &mut [UeView], held: impl Fn(u16) -> Option<Report>) {
     for view in views {
-        if let Some(Report { index, rank, wideband, flat }) = held(view.slot) {
-            *view = UeView { report: index, rank, wideband, flat, ..*view };
+        if let Some(report) = held(view.slot) {
+            set_report(view, report);
         }
     }
-}
-
-/// The UEs among some slots, one bit each, that are in their active time and on an active carrier. `users` begins with
-/// the first slot.
-#[inline(never)]
-fn active(slots: u64, users: &[u32], (air, carrier): (Tti, u8), ues: &UeTable) -> u64 {
-    let (mut active, mut rest) = (slots, slots);
-    while rest != 0 {
-        let slot = rest.trailing_zeros();
-        rest &= rest - 1;
-        let ue = users[slot as usize];
-        let is_active = ues.is_active(ue, air) && ues.is_activated(ue, carrier, air);
-        active &= !(u64::from(!is_active) << slot);
-    }
-    active
 }
 
 /// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from

@@ -10,9 +10,11 @@ pub mod power_control;
 pub(crate) mod prioritization;
 pub mod scell;
 pub mod sched;
+pub(crate) mod slots;
 pub(crate) mod uplink;
 pub mod uplink_adaptation;
 pub mod uplink_sched;
+pub(crate) mod views;
 
 use crate::rlc;
 use airwnd_units::{Bytes, Tti};

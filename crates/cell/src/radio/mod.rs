@@ -65,6 +65,8 @@ pub(crate) struct Radio {
     now: Tti,
     /// Serving cell of each UE, and the downlink's path loss from it.
     serving: Vec<(usize, Db)>,
+    /// Number of times that UEs have moved or changed cells.
+    moves: u64,
     /// The cells' data transmissions.
     on_air: OnAir,
     /// UEs whose neighbours have been selected anew, by share.
@@ -144,6 +146,7 @@ impl Radio {
             layers: access.layers.clone(),
             errors,
             serving: (0..setup.ues.len()).map(strongest).collect(),
+            moves: 0,
             on_air,
             reselected: Vec::new(),
             soundings: UplinkOnAir::new(setup),
@@ -244,6 +247,7 @@ impl Radio {
 
     /// Divides what depends on the UEs' positions into shares of this many UEs.
     fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
+        self.moves += 1;
         let shares = self.serving.len().div_ceil(size);
         self.reselected.resize_with(shares.max(self.reselected.len()), Vec::new);
         let mut motions = self.scattering.as_mut().map(|scattering| scattering.shares(size));
@@ -267,6 +271,11 @@ impl Radio {
     /// A number that changes with every change of a UE's gains.
     pub fn version(&self, ue: usize) -> u64 {
         self.gains.version(ue)
+    }
+
+    /// A number that changes with every change of any UE's gains.
+    pub fn moves(&self) -> u64 {
+        self.moves
     }
 
     /// Number of UEs.

@@ -306,7 +306,7 @@ mod tests {
                 .collect();
             let mut cqa = with_bearers(r#""kind": "cqa", "grouping": "20ms""#, &bearers);
             let mut grants = Grants::default();
-            let ues = Candidates { users: &users, reports: &[] };
+            let ues = Candidates { users: &users, reports: &[], version: None };
             cqa.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
             let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
             given.sort_unstable();

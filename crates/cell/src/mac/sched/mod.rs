@@ -195,6 +195,17 @@ impl UeView {
     pub(crate) fn rate(&self, by_cqi: &[f64; 16], cqi: Cqi) -> f64 {
         f64::from(self.rank) * by_cqi[usize::from(cqi.0)]
     }
+
+    /// Its CQI for a block in one RBG, with the reports of its cell.
+    fn subband(&self, group: u8, reports: &[ChannelState]) -> Cqi {
+        self.flat.unwrap_or_else(|| reports[self.report as usize].subband[group as usize])
+    }
+
+    /// Its lowest CQI over these RBGs, with the reports of its cell.
+    pub(crate) fn lowest(&self, groups: Rbgs, reports: &[ChannelState]) -> Cqi {
+        let all = || groups.iter().map(|group| self.subband(group, reports)).min();
+        self.flat.or_else(all).unwrap_or(Cqi::OUT_OF_RANGE)
+    }
 }
 
 /// The schedulable UEs, ascending by slot, with their channel reports.
@@ -203,17 +214,18 @@ pub struct Candidates<'a> {
     /// The UEs.
     pub users: &'a [UeView],
     pub(crate) reports: &'a [ChannelState],
+    /// While it remains, so do the UEs and their reports; backlogs may change. `None`: anything may have changed.
+    pub(crate) version: Option<u64>,
 }
 
 impl Candidates<'_> {
     /// A UE's CQI for a block in one RBG.
     pub fn subband(&self, ue: &UeView, group: u8) -> Cqi {
-        ue.flat.unwrap_or_else(|| self.reports[ue.report as usize].subband[group as usize])
+        ue.subband(group, self.reports)
     }
     /// A UE's lowest CQI over these RBGs.
     pub(crate) fn lowest(&self, ue: &UeView, groups: Rbgs) -> Cqi {
-        let all = || groups.iter().map(|group| self.subband(ue, group)).min();
-        ue.flat.or_else(all).unwrap_or(Cqi::OUT_OF_RANGE)
+        ue.lowest(groups, self.reports)
     }
 }
 
@@ -365,7 +377,7 @@ pub(crate) mod tests {
         reports: &[ChannelState],
     ) -> Vec<(u16, u32)> {
         let mut grants = Grants::default();
-        scheduler.allocate(Tti(0), Rbgs::first(3), Candidates { users, reports }, &mut grants);
+        scheduler.allocate(Tti(0), Rbgs::first(3), Candidates { users, reports, version: None }, &mut grants);
         let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.0)).collect();
         given.sort_unstable();
         given
@@ -396,7 +408,7 @@ pub(crate) mod tests {
         for tti in 0..ttis {
             grants.clear();
             served.clear();
-            let ues = Candidates { users: &views, reports: &[] };
+            let ues = Candidates { users: &views, reports: &[], version: None };
             scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
             for (slot, rbgs) in grants.iter() {
                 let view = &views[slot as usize];
@@ -489,7 +501,12 @@ pub(crate) mod tests {
             scheduler.admit(1, &Bearer::default());
             let serve = |scheduler: &mut Box<dyn Scheduler>, tti, users: &[UeView]| {
                 let mut grants = Grants::default();
-                scheduler.allocate(Tti(tti), Rbgs::first(7), Candidates { users, reports: &[] }, &mut grants);
+                scheduler.allocate(
+                    Tti(tti),
+                    Rbgs::first(7),
+                    Candidates { users, reports: &[], version: None },
+                    &mut grants,
+                );
                 let served: Vec<_> = grants.iter().map(|(slot, _)| (slot, Bytes(1287))).collect();
                 scheduler.on_served(&served);
                 served.iter().map(|(slot, _)| *slot).collect::<Vec<_>>()
@@ -531,7 +548,7 @@ pub(crate) mod tests {
         let mut counts = Vec::new();
         for tti in 0..4 {
             let mut grants = Grants::default();
-            let ues = Candidates { users: &users, reports: &[] };
+            let ues = Candidates { users: &users, reports: &[], version: None };
             scheduler.allocate(Tti(tti), Rbgs::first(7), ues, &mut grants);
             let mut given: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, rbgs.count())).collect();
             given.sort_unstable();

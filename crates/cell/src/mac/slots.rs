@@ -1,0 +1,147 @@
+//! Sets of a cell's slots.
+
+const WIDTH: u16 = u64::BITS as u16;
+
+/// A set of slots of a cell, one bit each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Slots(Vec<u64>);
+
+impl Slots {
+    /// Reserves space for this many slots.
+    pub fn reserve(&mut self, slots: usize) {
+        let words = slots.div_ceil(WIDTH.into());
+        self.0.resize(words.max(self.0.len()), 0);
+    }
+
+    /// Adds a slot.
+    #[inline]
+    pub fn insert(&mut self, slot: u16) {
+        self.0[usize::from(slot / WIDTH)] |= 1 << (slot % WIDTH);
+    }
+
+    /// Adds or removes a slot.
+    #[inline]
+    pub fn set(&mut self, slot: u16, is_in: bool) {
+        let word = &mut self.0[usize::from(slot / WIDTH)];
+        *word = *word & !(1 << (slot % WIDTH)) | u64::from(is_in) << (slot % WIDTH);
+    }
+
+    /// Whether a slot is in the set.
+    #[inline]
+    pub fn contains(&self, slot: u16) -> bool {
+        self.0[usize::from(slot / WIDTH)] >> (slot % WIDTH) & 1 == 1
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// Removes all slots.
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// Adds all slots for which there is space.
+    pub fn fill(&mut self) {
+        self.0.fill(u64::MAX);
+    }
+
+    /// The slots in ascending order.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
+        let mut words = (0..).step_by(WIDTH.into()).zip(self.0.iter().copied());
+        let (mut first, mut word) = (0, 0);
+        std::iter::from_fn(move || {
+            while word == 0 {
+                (first, word) = words.next()?;
+            }
+            let slot = first + word.trailing_zeros() as u16;
+            word &= word - 1;
+            Some(slot)
+        })
+    }
+
+    /// Number of slots before this one.
+    pub fn place(&self, slot: u16) -> usize {
+        let (word, bit) = (usize::from(slot / WIDTH), slot % WIDTH);
+        let before = self.0[..word].iter().map(|word| word.count_ones()).sum::<u32>();
+        (before + (self.0[word] & ((1 << bit) - 1)).count_ones()) as usize
+    }
+
+    /// Becomes a copy of another set with space for as many slots.
+    pub fn copy_from(&mut self, other: &Slots) {
+        self.0.copy_from_slice(&other.0);
+    }
+
+    /// Becomes the set of slots in `one` that are not in `other`.
+    #[inline]
+    pub fn set_difference(&mut self, one: &Slots, other: &Slots) {
+        for (word, (one, other)) in self.0.iter_mut().zip(one.0.iter().zip(&other.0)) {
+            *word = one & !other;
+        }
+    }
+
+    /// Removes the slots for which `keep` is false.
+    pub fn retain(&mut self, mut keep: impl FnMut(u16) -> bool) {
+        for index in 0..self.0.len() {
+            for slot in slots_of(index as u16 * WIDTH, self.0[index]) {
+                if !keep(slot) {
+                    self.0[index] &= !(1 << (slot % WIDTH));
+                }
+            }
+        }
+    }
+
+    /// Removes the slots that are also in `other`, and passes them to `removed`.
+    #[inline]
+    pub fn take_common(&mut self, other: &Slots, mut removed: impl FnMut(u16)) {
+        for ((first, word), other) in (0..).step_by(WIDTH.into()).zip(&mut self.0).zip(&other.0) {
+            slots_of(first, *word & other).for_each(&mut removed);
+            *word &= !other;
+        }
+    }
+}
+
+/// The slots of a group that begins with `first`, in ascending order.
+#[inline]
+fn slots_of(first: u16, mut word: u64) -> impl Iterator<Item = u16> {
+    std::iter::from_fn(move || {
+        let slot = first + word.trailing_zeros() as u16;
+        (word != 0).then(|| {
+            word &= word - 1;
+            slot
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_kept_in_ascending_order() {
+        let mut slots = Slots::default();
+        slots.reserve(130);
+        [129, 3, 64, 63].into_iter().for_each(|slot| slots.insert(slot));
+        slots.set(64, false);
+        slots.set(0, true);
+        assert_eq!(slots.iter().collect::<Vec<_>>(), [0, 3, 63, 129]);
+        assert!(slots.contains(63) && !slots.contains(64));
+        assert_eq!([0, 3, 63, 129].map(|slot| slots.place(slot)), [0, 1, 2, 3]);
+        let (mut some, mut taken) = (slots.clone(), Vec::new());
+        some.retain(|slot| slot > 3);
+        slots.take_common(&some, |slot| taken.push(slot));
+        assert_eq!((slots.iter().collect::<Vec<_>>(), &taken), (vec![0, 3], &vec![63, 129]));
+        slots.insert(129);
+        let mut rest = Slots::default();
+        rest.reserve(130);
+        rest.set_difference(&slots, &some);
+        assert_eq!(rest.iter().collect::<Vec<_>>(), [0, 3]);
+        rest.copy_from(&some);
+        assert_eq!(rest, some);
+        slots.clear();
+        assert_eq!(slots.iter().next(), None);
+    }
+}
