@@ -23,6 +23,10 @@ impl RateAverages {
     pub fn of(&self, slot: u16) -> f64 {
         self.averages[slot as usize]
     }
+    /// The averages of all UEs, by slot.
+    pub fn all(&self) -> &[f64] {
+        &self.averages
+    }
     /// A UE's average after a TTI in which it was granted these bytes.
     pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
         (1.0 - self.weight) * self.of(slot) + self.weight * bytes.0 as f64 * 1000.0

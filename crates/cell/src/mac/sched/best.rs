@@ -42,23 +42,28 @@ pub(crate) fn best_per_group(
 
 /// The same for these UEs, in this order.
 pub(crate) fn best_per_group_of<'a>(
-    ues: impl Iterator<Item = &'a UeView>,
+    ues: impl Iterator<Item = &'a UeView> + Clone,
     free: Rbgs,
     reports: &[ChannelState],
     grants: &mut Grants,
     metric: impl Fn(&UeView, Cqi) -> f64,
 ) -> Option<u16> {
-    let groups = MAX_RBGS.min((u32::BITS - free.0.leading_zeros()) as usize);
     // UEs with a flat channel need one comparison for all RBGs.
-    let (mut anywhere, mut best) = (Best::default(), [Best::default(); MAX_RBGS]);
-    let mut by_cqi = [0.0; CQIS];
-    let mut all_flat = true;
-    for (order, ue) in (0..).zip(ues) {
-        if let Some(cqi) = ue.flat {
-            anywhere.compare(order, ue, metric(ue, cqi));
-            continue;
+    let (mut anywhere, mut all_flat) = (Best::default(), true);
+    for (order, ue) in (0..).zip(ues.clone()) {
+        match ue.flat {
+            Some(cqi) => anywhere.compare(order, ue, metric(ue, cqi)),
+            None => all_flat = false,
         }
-        all_flat = false;
+    }
+    if all_flat {
+        grants.give(anywhere.slot?, free);
+        return anywhere.slot;
+    }
+    let groups = MAX_RBGS.min((u32::BITS - free.0.leading_zeros()) as usize);
+    let mut best = [Best::default(); MAX_RBGS];
+    let mut by_cqi = [0.0; CQIS];
+    for (order, ue) in (0..).zip(ues).filter(|(_, ue)| ue.flat.is_none()) {
         // Few CQIs differ, and a metric costs divisions.
         let mut known = 0u32;
         for (best, cqi) in best[..groups].iter_mut().zip(&reports[ue.report as usize].subband) {
@@ -69,10 +74,6 @@ pub(crate) fn best_per_group_of<'a>(
             }
             best.compare(order, ue, by_cqi[place]);
         }
-    }
-    if all_flat {
-        grants.give(anywhere.slot?, free);
-        return anywhere.slot;
     }
     let mut leader = None;
     for group in free.iter() {
@@ -122,7 +123,7 @@ pub(crate) fn best_of_tti(
 }
 
 /// The UEs from the slot `first` on, then those before it.
-fn in_turn(first: u16, ues: Candidates<'_>) -> impl Iterator<Item = &UeView> {
+fn in_turn(first: u16, ues: Candidates<'_>) -> impl Iterator<Item = &UeView> + Clone {
     let (before, after) = match first {
         0 => ues.users.split_at(0),
         _ => ues.users.split_at(ues.users.partition_point(|ue| ue.slot < first)),

@@ -4,9 +4,14 @@ use super::averages::RateAverages;
 use super::best::best_per_group_of;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
+use crate::mac::slots::Slots;
 use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Tti};
+use std::cmp::Reverse;
+
+/// Moves per slot after which slots are sorted anew, because many ranks have changed.
+const MOST_MOVES: usize = 4;
 
 /// Metric of the frequency-domain step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -81,18 +86,38 @@ pub struct Params {
 pub struct Pss {
     params: Params,
     rate_by_cqi: [f64; 16],
+    /// By slot.
     targets: Vec<f64>,
+    /// Whether any target is above zero.
+    has_targets: bool,
     averages: RateAverages,
     /// Averages over the TTIs in which the UE was selected for the frequency domain.
     scheduled_averages: RateAverages,
     /// RBGs of the carrier.
     groups: u8,
-    /// Ranks of the UEs of this TTI.
+    contest: Contest,
+    /// Ranks of the UEs of this TTI, by slot; zero: it does not compete.
     ranks: Vec<Rank>,
-    // Scratch list, kept for its capacity.
-    order: Vec<Rank>,
-    /// The UEs selected for the frequency domain: place among all UEs, and slot.
-    selected: Vec<(u16, u16)>,
+    /// All slots in descending order of rank in the last TTI.
+    order: Vec<u16>,
+    /// The UEs selected for the frequency domain.
+    selected: Slots,
+}
+
+/// What follows from the UEs of a TTI and their reports alone.
+#[derive(Default)]
+struct Contest {
+    /// Version of the candidates.
+    version: Option<u64>,
+    /// Number of UEs that compete in the time domain.
+    count: usize,
+    /// Rates at the wideband CQI, by slot; zero: the UE does not compete.
+    rates: Vec<f64>,
+    /// Rates at the CQI of all RBGs, by slot, and whether each UE has one.
+    flat_rates: Vec<f64>,
+    all_flat: bool,
+    /// Places among all UEs, by slot.
+    places: Vec<u16>,
 }
 
 /// A UE's rank in the time domain; the higher one precedes, and of equal ones that of the higher slot. The highest bit
@@ -100,7 +125,7 @@ pub struct Pss {
 /// negative are in the order of the numbers.
 type Rank = u64;
 
-fn rank(below_target: bool, metric: f64) -> Rank {
+fn ranked(below_target: bool, metric: f64) -> Rank {
     u64::from(below_target) << 63 | metric.to_bits()
 }
 
@@ -110,69 +135,133 @@ impl Pss {
         Pss {
             rate_by_cqi: grid.rate_by_cqi,
             targets: Vec::new(),
+            has_targets: false,
             averages: RateAverages::new(params.window),
             scheduled_averages: RateAverages::new(params.window),
             groups: grid.rbgs,
+            contest: Contest::default(),
             ranks: Vec::new(),
             order: Vec::new(),
-            selected: Vec::new(),
+            selected: Slots::default(),
             params,
         }
     }
 
-    fn rank(&self, ue: &UeView) -> Rank {
-        let average = self.averages.of(ue.slot);
-        let below_target = average < self.targets[ue.slot as usize];
-        let rate = ue.rate(&self.rate_by_cqi, ue.wideband);
-        let metric = if below_target { 1.0 / average } else { rate / average };
-        rank(below_target, metric)
-    }
-
-    /// Selects UEs for the frequency domain: notes them in descending order.
-    fn time_domain(&mut self, ues: &[UeView]) {
-        let mut ranks = std::mem::take(&mut self.ranks);
+    /// Updates what follows from the UEs and their reports alone.
+    fn enter(&mut self, ues: Candidates<'_>) {
+        let Contest { version, count, rates, flat_rates, all_flat, places } = &mut self.contest;
+        if version.is_some() && *version == ues.version {
+            return;
+        }
         //= exception pss-out-of-reach
         let wideband_only = self.params.contenders == Contenders::Wideband;
-        let mut contenders = 0;
-        ranks.clear();
-        ranks.extend(ues.iter().map(|ue| {
-            let contends = ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE));
-            contenders += usize::from(contends);
-            if contends { self.rank(ue) } else { 0 }
-        }));
-        let wanted = self.params.multiplexed.map_or((contenders / 2).max(1), usize::from);
-        let (lowest, mut equal) = if wanted < contenders {
-            self.order.clone_from(&ranks);
-            let (_, lowest, higher) = self.order.select_nth_unstable(ues.len() - wanted);
-            (*lowest, wanted - higher.iter().filter(|rank| **rank > *lowest).count())
+        (*version, *count, *all_flat) = (ues.version, 0, true);
+        rates.fill(0.0);
+        for (place, ue) in (0..).zip(ues.users) {
+            let slot = usize::from(ue.slot);
+            if ue.wideband.0 > 0 && (wideband_only || ue.flat != Some(Cqi::OUT_OF_RANGE)) {
+                *count += 1;
+                rates[slot] = ue.rate(&self.rate_by_cqi, ue.wideband);
+            }
+            flat_rates[slot] = ue.rate(&self.rate_by_cqi, ue.flat.unwrap_or(Cqi::OUT_OF_RANGE));
+            *all_flat &= ue.flat.is_some();
+            places[slot] = place;
+        }
+    }
+
+    /// Selects UEs for the frequency domain.
+    fn time_domain(&mut self) {
+        let Contest { count, rates, .. } = &self.contest;
+        let users = rates.iter().zip(self.averages.all());
+        if self.has_targets {
+            for ((rank, (rate, average)), target) in self.ranks.iter_mut().zip(users).zip(&self.targets) {
+                let below_target = *rate > 0.0 && average < target;
+                *rank = ranked(below_target, if below_target { 1.0 } else { *rate } / average);
+            }
         } else {
-            (1, wanted)
-        };
+            let ranks = self.ranks.iter_mut().zip(users);
+            ranks.for_each(|(rank, (rate, average))| *rank = ranked(false, rate / average));
+        }
+        let wanted = self.params.multiplexed.map_or((count / 2).max(1), usize::from).min(*count);
+        self.sort();
         self.selected.clear();
-        for (place, (rank, ue)) in ranks.iter().zip(ues).enumerate().rev() {
-            if *rank > lowest || *rank == lowest && equal > 0 {
-                equal -= usize::from(*rank == lowest);
-                self.selected.push((place as u16, ue.slot));
+        for slot in &self.order[..wanted] {
+            self.selected.insert(*slot);
+        }
+    }
+
+    /// Sorts the slots by rank.
+    // From TTI to TTI the averages decay alike, so that few UEs change their places, mostly the one served last, which
+    // moves down: insertion from below takes one comparison for each of the others.
+    fn sort(&mut self) {
+        let Pss { order, ranks, .. } = self;
+        let rank = |slot: u16| ranks[usize::from(slot)];
+        let precedes =
+            |one: (Rank, u16), other: (Rank, u16)| one.0 > other.0 || one.0 == other.0 && one.1 > other.1;
+        let mut moves = MOST_MOVES * order.len();
+        let mut below = (0, 0);
+        for start in (0..order.len()).rev() {
+            let slot = order[start];
+            let own = (rank(slot), slot);
+            if !precedes(below, own) {
+                below = own;
+                continue;
+            }
+            let passes = |other: &&u16| precedes((rank(**other), **other), own);
+            let passed = order[start + 1..].iter().take_while(passes).count();
+            order.copy_within(start + 1..=start + passed, start);
+            order[start + passed] = slot;
+            match moves.checked_sub(passed) {
+                Some(left) => moves = left,
+                None => return order.sort_unstable_by_key(|slot| Reverse((rank(*slot), *slot))),
             }
         }
-        self.ranks = ranks;
     }
 }
 
 impl Scheduler for Pss {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
+        self.has_targets = self.targets.iter().any(|target| *target > 0.0);
         self.averages.admit(slot);
         self.scheduled_averages.admit(slot);
+        settle(&mut self.ranks, slot, 0);
+        let Contest { version, rates, flat_rates, places, .. } = &mut self.contest;
+        *version = None;
+        settle(rates, slot, 0.0);
+        settle(flat_rates, slot, 0.0);
+        settle(places, slot, 0);
+        if usize::from(slot) == self.order.len() {
+            self.order.push(slot);
+        }
+        self.selected.reserve(self.order.len());
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.time_domain(ues.users);
+        self.enter(ues);
+        self.time_domain();
+        let Contest { flat_rates, all_flat, places, .. } = &self.contest;
+        let averages = self.scheduled_averages.all();
+        if *all_flat && !self.has_targets && self.params.frequency_metric == FrequencyMetric::PfSch {
+            // The usual case: a metric for all RBGs together.
+            let metrics = self
+                .selected
+                .iter()
+                .map(|slot| (flat_rates[usize::from(slot)] / averages[usize::from(slot)], slot));
+            let best = metrics.fold(
+                (0.0, None),
+                |best, (metric, slot)| {
+                    if metric > best.0 { (metric, Some(slot)) } else { best }
+                },
+            );
+            best.1.into_iter().for_each(|slot| grants.give(slot, free));
+            return;
+        }
         let weight = |ue: &UeView| {
-            let target = self.targets[ue.slot as usize];
+            let target = self.targets[usize::from(ue.slot)];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
-        let selected = self.selected.iter().rev().map(|(place, _)| &ues.users[usize::from(*place)]);
+        let selected = self.selected.iter().map(|slot| &ues.users[usize::from(places[usize::from(slot)])]);
         best_per_group_of(selected, free, ues.reports, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
@@ -190,7 +279,7 @@ impl Scheduler for Pss {
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.scheduled_averages.update_some(self.selected.iter().map(|(_, slot)| *slot), served);
+        self.scheduled_averages.update_some(self.selected.iter(), served);
         self.averages.update(served);
     }
 
