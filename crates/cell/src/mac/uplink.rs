@@ -8,6 +8,7 @@ use super::control_elements::{Elements, Headroom};
 use super::drx::Drx;
 use super::power_control;
 use super::sched::settle;
+use super::slots::Slots;
 use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Content, Pipeline, make_room};
@@ -63,7 +64,8 @@ pub(crate) struct Uplink {
     request_grant: Bytes,
     /// Backlog known to the eNB, by slot.
     buffers: Vec<Bytes>,
-    backlogged: usize,
+    /// UEs with a backlog.
+    backlogged: Slots,
     /// CQI of each UE's last sounding.
     sounded: Vec<Option<Cqi>>,
     /// SINR of each UE's last sounding.
@@ -208,7 +210,7 @@ impl Uplink {
             requested: setup.mac.buffer_reports == BufferReports::Requested,
             request_grant: setup.mac.request_grant,
             buffers: Vec::new(),
-            backlogged: 0,
+            backlogged: Slots::default(),
             sounded: Vec::new(),
             sounding_sinr: Vec::new(),
             known: Vec::new(),
@@ -244,6 +246,7 @@ impl Uplink {
     /// Reserves capacity: per TTI at most one grant for each UE, and one request in addition to the report in a block.
     fn make_room(&mut self) {
         let users = self.buffers.len();
+        self.backlogged.reserve(users);
         make_room(&mut self.views, users);
         self.reports.reserve(2 * users);
         make_room(&mut self.due_reports, 2 * users);
@@ -294,7 +297,7 @@ impl Uplink {
     /// Handles a UE's sounding signal, measured by the eNB.
     pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
         let place = slot as usize;
-        self.sounding_sinr[place] = Some(sinr);
+        let before = self.sounding_sinr[place].replace(sinr);
         let known = &mut self.known[place];
         let (command, obeyed_from) = known.command;
         let ahead = if obeyed_from > tti { command } else { Db(0.0) };
@@ -304,7 +307,7 @@ impl Uplink {
         if self.known[place].margin > Db(0.0) && !self.reaches(slot) {
             self.known[place].margin.0 *= CORRECTION_KEPT;
         }
-        if !self.schemes.fits_widths() {
+        if !self.schemes.fits_widths() && before != Some(sinr) {
             self.sounded[place] = Some(sounded_cqi(&self.access, sinr));
         }
     }
@@ -343,15 +346,12 @@ impl Uplink {
 
     /// Whether a reachable UE has data: a UE out of reach must not keep the cell active.
     fn can_grant(&self) -> bool {
-        self.backlogged > 0
-            && (0..).zip(&self.buffers).any(|(slot, buffer)| *buffer > Bytes::ZERO && self.reaches(slot))
+        self.backlogged.iter().any(|slot| self.reaches(slot))
     }
 
     fn set_buffer(&mut self, slot: u16, bytes: Bytes) {
-        let buffer = &mut self.buffers[slot as usize];
-        self.backlogged += usize::from(bytes > Bytes::ZERO);
-        self.backlogged -= usize::from(*buffer > Bytes::ZERO);
-        *buffer = bytes;
+        self.buffers[slot as usize] = bytes;
+        self.backlogged.set(slot, bytes > Bytes::ZERO);
     }
 
     /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
@@ -370,7 +370,7 @@ impl Uplink {
                 self.repeat(tti, to_air, &mut free, (users, ues));
             }
             self.served.clear();
-            if self.backlogged > 0 {
+            if !self.backlogged.is_empty() {
                 self.share(tti, to_air, free, (users, ues));
             }
             self.scheduler.on_served(&self.served);
@@ -412,10 +412,10 @@ impl Uplink {
     fn share(&mut self, tti: Tti, to_air: u64, free: FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
-        for (slot, buffer) in (0..).zip(&self.buffers) {
-            let serviceable = self.busy[slot as usize] != self.all_busy && !self.repeated.contains(&slot);
-            if *buffer > Bytes::ZERO && serviceable {
-                self.views.push(UplinkView { slot, buffer: *buffer, link: self.link(slot) });
+        for slot in self.backlogged.iter() {
+            if self.busy[slot as usize] != self.all_busy && !self.repeated.contains(&slot) {
+                let (buffer, link) = (self.buffers[slot as usize], self.link(slot));
+                self.views.push(UplinkView { slot, buffer, link });
             }
         }
         if ues.has_drx {
@@ -691,7 +691,9 @@ impl Uplink {
                     let since = known.commanded - context.commanded;
                     known.headroom = Some(headroom + width(Prbs(signal.prbs)) - since);
                 }
-                self.decoded.extend(sending.block.content.map(|content| (sending.signal.ue, content)));
+                if let Some(content) = sending.block.content {
+                    self.decoded.push((sending.signal.ue, content));
+                }
             }
         }
         self.due_sendings = sendings;
