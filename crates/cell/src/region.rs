@@ -580,16 +580,18 @@ impl Region {
         //= exception nr-reports-in-any-slot
         let offset = (tti.0 % self.rules.srs_period) as usize;
         let prbs = radio.prbs();
-        self.soundings.clear();
-        for (number, cell) in (self.first..).zip(&self.cells) {
+        let Region { first, cells, table, receivers, rules, soundings, .. } = self;
+        soundings.clear();
+        for (number, cell) in (*first..).zip(cells) {
             if let Some(slot) = cell.sounding[offset] {
                 let ue = cell.users[slot as usize];
-                if self.table.has_drx && !self.table.is_active(ue, tti) {
+                if table.has_drx && !table.is_active(ue, tti) {
                     continue;
                 }
-                let commanded = self.table.ues[ue as usize].commanded;
-                let power = radio.uplink_power(ue as usize, prbs, &self.rules.power_control, commanded);
-                self.soundings.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
+                let commanded = table.ues[ue as usize].commanded;
+                let control = &rules.power_control;
+                let power = receivers.uplink_power(radio, ue as usize, prbs, control, commanded);
+                soundings.push((number, UplinkSignal { ue, first: 0, prbs: prbs.0, power }));
             }
         }
     }

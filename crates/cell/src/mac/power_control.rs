@@ -86,6 +86,12 @@ impl Params {
         Dbm(required.clamp(self.min_power.0, self.max_power.0.max(self.min_power.0)))
     }
 
+    /// The power of such a transmission on each PRB in mW.
+    pub fn power_per_prb(&self, prbs: Prbs, loss: Db, commanded: Db) -> f64 {
+        let total = self.total_power(prbs, loss, commanded);
+        (total - Db::from_linear(f64::from(prbs.0))).milliwatts()
+    }
+
     /// Power headroom of a transmission over `prbs`: negative if it requires more power than the UE has.
     //= TS 36.213 §5.1.1.2
     pub fn headroom(&self, prbs: Prbs, loss: Db, commanded: Db) -> Db {

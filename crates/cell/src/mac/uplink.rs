@@ -610,7 +610,7 @@ impl Uplink {
                 }
             };
             let commanded = ues.get(number).commanded;
-            let power = air.radio.uplink_power(number as usize, prbs, control, commanded);
+            let power = air.receivers.uplink_power(air.radio, number as usize, prbs, control, commanded);
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
             let &Grant { slot, context, process, to_air, .. } = grant;
             self.air.push(tti + to_air, Sending { slot, signal, block, elements, context, process });

@@ -333,12 +333,6 @@ impl Radio {
         Db::from_linear(signal / (self.gains.ue_noise(ue) + others.max(0.0)))
     }
 
-    /// The transmit power per PRB in mW of a UE on `prbs` after these TPC commands.
-    pub fn uplink_power(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> f64 {
-        let total = control.total_power(prbs, self.serving[ue].1, commanded);
-        (total - Db::from_linear(f64::from(prbs.0))).milliwatts()
-    }
-
     /// The path loss of a UE's downlink with antenna gains, as the UE estimates it.
     pub fn loss(&self, ue: usize) -> Db {
         self.serving[ue].1
@@ -347,7 +341,8 @@ impl Radio {
     /// The SINR per PRB of a UE on `prbs` at its cell without interference.
     pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
         let cell = self.serving[ue].0;
-        let received = self.uplink_power(ue, prbs, control, commanded) * self.gains.link(ue, cell).uplink;
+        let power = control.power_per_prb(prbs, self.loss(ue), commanded);
+        let received = power * self.gains.link(ue, cell).uplink;
         Db::from_linear(received / self.gains.cell_noise(cell))
     }
 

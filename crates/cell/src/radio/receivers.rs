@@ -4,11 +4,12 @@ use super::decoder::Decoder;
 use super::fading::LinkFading;
 use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
-use super::uplink::UplinkOnAir;
+use super::uplink::{Powers, UplinkOnAir};
 use super::{Interference, Radio, UplinkSignal};
 use crate::component::ComponentCarrier;
 use crate::mac::Block;
 use crate::mac::channel_reports::Measured;
+use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::capacity::{effective, exceeds, mean};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
@@ -24,6 +25,7 @@ pub(crate) struct Receivers {
     reports: Vec<Reports>,
     downlink: Decoder,
     uplink: Decoder,
+    powers: Powers,
     /// Whether reports have a wideband CQI.
     wideband: bool,
     /// `None`: channels are flat.
@@ -56,6 +58,7 @@ impl Receivers {
             reports: cells.map(reports).collect(),
             downlink: Decoder::new(radio.errors.clone(), access, parts),
             uplink: Decoder::new(radio.errors.clone(), &access.in_uplink(), parts),
+            powers: Powers::new(),
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
@@ -357,6 +360,18 @@ impl Receivers {
         let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
         (self.runs, self.sinrs) = (runs, sinrs);
         (state, mean)
+    }
+
+    /// The transmit power per PRB in mW of a UE on `prbs` after these TPC commands.
+    pub fn uplink_power(
+        &mut self,
+        radio: &Radio,
+        ue: usize,
+        prbs: Prbs,
+        control: &power_control::Params,
+        commanded: Db,
+    ) -> f64 {
+        self.powers.of(prbs, control, radio.loss(ue), commanded)
     }
 
     /// The SINR of the last received uplink block: that of a flat channel with the same capacity.

@@ -1,11 +1,16 @@
 //! Transmissions of all UEs in the TTI on air.
 
 use super::gains::Gains;
+use crate::mac::power_control;
 use crate::phy::Prbs;
 use crate::settings::RanSetup;
+use airwnd_units::Db;
 
 /// Interfering transmissions per cell and TTI with preallocated memory.
 const RESERVED: usize = 256;
+
+/// Cached transmit powers.
+const CACHED: usize = 256;
 
 /// A transmission of a UE: PRBs and power on each in mW.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +34,35 @@ pub(super) struct UplinkOnAir {
     interference: Vec<Vec<Interference>>,
     /// Received power per PRB in mW of UEs that are not near a cell, averaged over cells and PRBs.
     pub floor: f64,
+}
+
+/// Transmit powers of UEs: a direct-mapped cache.
+pub(super) struct Powers(Vec<Power>);
+
+/// Transmit power per PRB in mW for a width, a path loss and a sum of TPC commands.
+#[derive(Clone, Copy)]
+struct Power {
+    prbs: Prbs,
+    loss: Db,
+    commanded: Db,
+    power: f64,
+}
+
+impl Powers {
+    pub fn new() -> Powers {
+        Powers(vec![Power { prbs: Prbs(0), loss: Db(0.0), commanded: Db(0.0), power: 0.0 }; CACHED])
+    }
+
+    /// The transmit power per PRB in mW on `prbs`. All calls have the same parameters of power control.
+    pub fn of(&mut self, prbs: Prbs, control: &power_control::Params, loss: Db, commanded: Db) -> f64 {
+        let mixed = loss.0.to_bits() ^ commanded.0.to_bits().rotate_left(32) ^ u64::from(prbs.0);
+        let place = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CACHED;
+        let known = &mut self.0[place];
+        if known.prbs != prbs || known.loss != loss || known.commanded != commanded {
+            *known = Power { prbs, loss, commanded, power: control.power_per_prb(prbs, loss, commanded) };
+        }
+        known.power
+    }
 }
 
 impl UplinkOnAir {
