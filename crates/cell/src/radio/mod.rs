@@ -135,7 +135,7 @@ impl Radio {
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
         let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
         let rbgs = access.rbgs;
-        let on_air = OnAir::new(setup.cells.len(), rbgs, kept);
+        let on_air = OnAir::new(setup.cells.len(), rbgs, kept, !gains.are_complete());
         Radio {
             prbs,
             rbg_prbs,

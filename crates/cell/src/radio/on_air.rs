@@ -18,7 +18,9 @@ pub(super) struct OnAir {
     /// `[tti % kept * cells + cell]`
     sent: Vec<Rbgs>,
     silence: Vec<Rbgs>,
-    /// Smoothed fraction of the cells that send, by RBG.
+    /// Whether cells are received that are not neighbours.
+    has_far: bool,
+    /// Smoothed fraction of the cells that send, by RBG, if there are far cells.
     mean: [f64; MAX_RBGS],
     activity: Activity,
     updates: u64,
@@ -76,11 +78,12 @@ pub(super) fn add(by_rbg: &mut [f64], sent: Rbgs, powers: impl Iterator<Item = f
 }
 
 impl OnAir {
-    pub fn new(cells: usize, rbgs: u8, kept: u64) -> OnAir {
+    pub fn new(cells: usize, rbgs: u8, kept: u64, has_far: bool) -> OnAir {
         let silence = vec![Rbgs::default(); cells];
         let sent = silence.repeat(kept as usize);
         let mean = [0.0; MAX_RBGS];
-        OnAir { cells, rbgs: rbgs.into(), kept, sent, silence, mean, activity: Activity::NONE, updates: 0 }
+        let activity = Activity::NONE;
+        OnAir { cells, rbgs: rbgs.into(), kept, sent, silence, has_far, mean, activity, updates: 0 }
     }
 
     /// Row of a TTI.
@@ -106,9 +109,18 @@ impl OnAir {
     /// Notes the transmissions of a TTI, by cell. TTIs in which no cell can send data do not count in the mean.
     pub fn note(&mut self, tti: Tti, counts: bool, sent: impl Iterator<Item = Rbgs>) {
         let first = self.row(tti) * self.cells;
-        let mut senders = [0u32; MAX_RBGS];
         for (known, sent) in self.sent[first..][..self.cells].iter_mut().zip(sent) {
             *known = sent;
+        }
+        if self.has_far {
+            self.note_activity(tti, counts);
+        }
+    }
+
+    fn note_activity(&mut self, tti: Tti, counts: bool) {
+        let first = self.row(tti) * self.cells;
+        let mut senders = [0u32; MAX_RBGS];
+        for sent in &self.sent[first..][..self.cells] {
             for (rbg, senders) in senders[..self.rbgs].iter_mut().enumerate() {
                 *senders += sent.0 >> rbg & 1;
             }
@@ -126,6 +138,9 @@ impl OnAir {
         for back in 1..=skipped.min(self.kept) {
             let first = self.row(Tti(tti.0 - back)) * self.cells;
             self.sent[first..first + self.cells].fill(Rbgs::default());
+        }
+        if !self.has_far {
+            return;
         }
         let kept = libm::pow(1.0 - WEIGHT, skipped as f64);
         self.mean.iter_mut().for_each(|mean| *mean *= kept);
@@ -157,7 +172,7 @@ mod tests {
 
     #[test]
     fn activity_is_the_share_of_cells_that_send() {
-        let mut on_air = OnAir::new(2, 4, 3);
+        let mut on_air = OnAir::new(2, 4, 3, true);
         for tti in 0..=1000 {
             on_air.note(Tti(tti), true, [Rbgs::first(4), Rbgs::first(2)].into_iter());
         }
@@ -181,7 +196,7 @@ mod tests {
 
     #[test]
     fn transmissions_are_kept_for_some_ttis() {
-        let mut on_air = OnAir::new(1, 4, 3);
+        let mut on_air = OnAir::new(1, 4, 3, false);
         for tti in 0..6 {
             on_air.note(Tti(tti), true, [Rbgs(tti as u32)].into_iter());
         }
