@@ -176,8 +176,6 @@ pub(crate) struct Region {
     soundings: Vec<(usize, UplinkSignal)>,
     /// Scratch: place and measurement of a cell's newest reports, by phase within the reporting period.
     places: Vec<Option<(usize, Tti)>>,
-    /// Scratch: the places of the reports of each cell from which SINRs are sampled.
-    sampled: Vec<Option<usize>>,
 }
 
 /// A cell: its slots, and its MAC.
@@ -282,7 +280,6 @@ impl Region {
             failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
             places: vec![None; rules.cqi_period as usize],
-            sampled: vec![None; cells.len()],
             cells,
         }
     }
@@ -685,17 +682,24 @@ impl Region {
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
         let measured = self.access.timing.measurable(tti);
-        let Region { table, receivers, sampled, .. } = self;
+        let Region { first, cells, table, receivers, .. } = self;
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
-        sampled.fill(None);
-        for (number, ue) in table.ues.iter_mut(group, groups).filter(|(_, ue)| ue.joined) {
-            let place = &mut sampled[ue.cell - self.first];
-            let place = *place.get_or_insert_with(|| receivers.pattern(radio, ue.cell, measured));
-            let sinr = receivers.mean_sinr(radio, (ue.cell, place), (ue.slot, number), measured);
-            ue.sinr = Some(sinr);
-            ue.sinr_sum += sinr.0;
-            ue.sinr_samples += 1;
+        for (cell, Cell { users, .. }) in (*first..).zip(cells) {
+            let mut pattern = None;
+            let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
+            for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
+                // One that has only reserved a slot is elsewhere.
+                let Some(ue) = table.ues.find(number as u32) else { continue };
+                if !ue.joined || (ue.cell, ue.slot) != (cell, slot) {
+                    continue;
+                }
+                let place = *pattern.get_or_insert_with(|| receivers.pattern(radio, cell, measured));
+                let sinr = receivers.mean_sinr(radio, (cell, place), (slot, number), measured);
+                ue.sinr = Some(sinr);
+                ue.sinr_sum += sinr.0;
+                ue.sinr_samples += 1;
+            }
         }
     }
 

@@ -194,15 +194,9 @@ pub(crate) struct BlockGrant<'a> {
 pub(crate) struct Ues(Vec<Option<Box<Ue>>>);
 
 impl Ues {
-    /// The UE with this number, if it is here.
+    /// The UE with this number, if it is here; no UE has that of a free slot.
     pub fn find(&mut self, number: u32) -> Option<&mut Ue> {
-        self.0[number as usize].as_deref_mut()
-    }
-
-    /// Every UE that is here, with its number, among the numbers from `first` in steps of `step`.
-    pub fn iter_mut(&mut self, first: usize, step: usize) -> impl Iterator<Item = (usize, &mut Ue)> {
-        let ues = self.0.iter_mut().enumerate().skip(first).step_by(step);
-        ues.filter_map(|(number, ue)| Some((number, &mut **ue.as_mut()?)))
+        self.0.get_mut(number as usize)?.as_deref_mut()
     }
 }
 

@@ -289,6 +289,12 @@ impl Receivers {
         if self.fading.is_some() {
             return mean(self.faded(radio, ue, cell, place, measured));
         }
+        if !self.differs_by_tti(radio)
+            && let Some(sinr) =
+                self.reports_of(cell).find_sinr(place, slot, ue as u32, radio.gains.version(ue))
+        {
+            return sinr;
+        }
         let report = self.report(radio, (cell, place), (slot, ue), measured);
         self.reports_of(cell).sinr(report.index as usize)
     }

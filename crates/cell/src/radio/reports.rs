@@ -153,6 +153,13 @@ impl Reports {
         is_known.then_some(Report { index: index as u32, rank, wideband, flat })
     }
 
+    /// The mean SINR of such a report.
+    #[inline]
+    pub fn find_sinr(&self, place: usize, slot: u16, ue: u32, version: u64) -> Option<Db> {
+        let known = &self.measured[self.index(place, slot)];
+        (known.ue == ue && known.version == version).then_some(known.sinr)
+    }
+
     /// Stores a UE's report for a pattern.
     pub fn keep(
         &mut self,
