@@ -52,6 +52,9 @@ impl Ranges {
     /// Marks all bytes before `next` as in order. Returns the new end of the data in order, including a range adjacent
     /// to `next`, and the number of bytes up to there that were held.
     pub fn advance(&mut self, mut next: Seq) -> (Seq, u32) {
+        if self.0.is_empty() {
+            return (next, 0);
+        }
         let done = self.0.partition_point(|held| !held.start.is_after(next));
         let mut bytes = 0;
         for held in self.0.drain(..done) {

@@ -572,10 +572,7 @@ impl Endpoint {
         match self.state {
             State::Closed | State::Listen => None,
             State::SynSent | State::SynReceived => self.handshake.timeout_at,
-            _ => {
-                let timers = [self.receiver.ack_at(), self.time_wait_until];
-                timers.into_iter().fold(self.sender.next_deadline(), earliest)
-            }
+            _ => earliest([self.sender.next_deadline(), self.receiver.ack_at(), self.time_wait_until]),
         }
     }
 

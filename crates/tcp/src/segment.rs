@@ -114,7 +114,7 @@ impl Segment {
 
     /// Returns the bytes of IPv4 and TCP header, with options padded to a multiple of four.
     pub fn header_bytes(&self) -> Bytes {
-        let blocks = self.sack.iter().filter(|block| !block.is_empty()).count() as u32;
+        let blocks = self.sack.iter().take_while(|block| !block.is_empty()).count() as u32;
         let sack = if blocks > 0 { 2 + 8 * blocks } else { 0 };
         let options = 4 * u32::from(self.mss.is_some())
             + 3 * u32::from(self.window_scale.is_some())

@@ -430,16 +430,16 @@ impl Sender {
         let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
         let paced = self.paced.then_some(self.pace_at);
         let tail = self.tlp.and_then(|tlp| tlp.at());
-        [probe, paced, tail, self.reordering_until].into_iter().fold(self.rto_at, earliest)
+        earliest([probe, paced, tail, self.reordering_until, self.rto_at])
     }
 }
 
-/// Returns the earlier of two instants, if any.
-pub(crate) fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        _ => one.or(other),
-    }
+/// Returns the earliest of some instants, if any.
+#[inline]
+pub(crate) fn earliest<const N: usize>(instants: [Option<Time>; N]) -> Option<Time> {
+    // Without branches: absent ones are later than all others.
+    let first = instants.map(|at| at.unwrap_or(Time::NEVER)).into_iter().min();
+    first.filter(|at| *at < Time::NEVER)
 }
 
 /// Effects of one ACK.

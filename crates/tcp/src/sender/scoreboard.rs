@@ -262,6 +262,13 @@ impl Scoreboard {
     }
 
     fn index_of(&self, seq: Seq) -> usize {
+        // Nearly all segments have the same length.
+        if let Some(head) = self.sent.front().filter(|head| head.len > 0 && seq.is_after(head.seq)) {
+            let guess = ((seq - head.seq) / u32::from(head.len)) as usize;
+            if self.sent.get(guess).is_some_and(|segment| segment.seq == seq) {
+                return guess;
+            }
+        }
         self.sent.partition_point(|segment| segment.seq.is_before(seq))
     }
 

@@ -13,6 +13,13 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 impl Sender {
     /// Returns the next segment to send now, if any.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        if self.is_idle(now) {
+            self.limits.note(now, Limit::Application);
+            if u64::from(self.mss) <= self.window() {
+                self.board.note_app_limit();
+            }
+            return None;
+        }
         match self.choose(now) {
             Ok(outgoing) => Some(outgoing),
             Err(Limit::SendBuffer) if self.fit_buffer() => self.next(now),
@@ -24,6 +31,13 @@ impl Sender {
                 None
             }
         }
+    }
+
+    /// Returns true if nothing is to be sent and nothing outstanding, as at an end that only receives.
+    fn is_idle(&self, now: Time) -> bool {
+        let has_data = self.has_more() || self.source.refused || self.fin == Fin::Queued;
+        let may_probe = self.probe.is_some() || self.frto == Frto::Forward || self.forced;
+        !has_data && self.board.outstanding() == 0 && !may_probe && now >= self.pace_at && !self.paced
     }
 
     pub(super) fn choose(&mut self, now: Time) -> Result<Outgoing, Limit> {
