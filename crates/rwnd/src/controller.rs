@@ -145,6 +145,9 @@ pub struct Capabilities {
     pub sender_half: Option<Carriage>,
     /// Device state that the controller uses, up to date at each data segment.
     pub needs: DeviceNeeds,
+    /// Whether the window follows from the free buffer alone, and
+    /// [`on_advertised`](RwndController::on_advertised) does nothing: while nothing arrives, the same is advertised.
+    pub is_static: bool,
 }
 
 impl Default for Capabilities {
@@ -157,6 +160,7 @@ impl Default for Capabilities {
             max_window_scale: 14,
             sender_half: None,
             needs: DeviceNeeds::default(),
+            is_static: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A constant receive window.
 
-use super::{Advertisement, ReceiverContext, RecvView, RwndController};
+use super::{Advertisement, Capabilities, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Time};
 
@@ -29,6 +29,10 @@ impl Fixed {
 }
 
 impl RwndController for Fixed {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { is_static: true, ..Capabilities::default() }
+    }
+
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         Advertisement::Window(self.limit.min(view.free))
     }

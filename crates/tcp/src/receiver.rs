@@ -26,6 +26,8 @@ pub(crate) struct Receiver {
     buffer: u32,
     controller: Box<dyn RwndController>,
     capabilities: Capabilities,
+    /// RCV.NXT and the unread bytes for which a static window was last offered, and the offer.
+    last_offer: Option<(Seq, u32, Encoded)>,
     device: Device,
 
     echo: Echo,
@@ -91,6 +93,7 @@ impl Receiver {
             buffer: config.receive_buffer.0 as u32,
             controller,
             capabilities,
+            last_offer: None,
             device: Device::default(),
             echo: Echo::new(Ecn::Off, false),
             earlier: None,
@@ -109,10 +112,12 @@ impl Receiver {
 
     /// Sets the peer's initial sequence number and, if timestamps were negotiated, their clock.
     pub fn synchronise(&mut self, irs: Seq, clock: Option<TimestampClock>) {
+        self.last_offer = None;
         self.observer.synchronise(irs, clock);
     }
 
     pub fn set_shift(&mut self, shift: u8) {
+        self.last_offer = None;
         self.observer.set_shift(shift);
     }
 
@@ -359,7 +364,16 @@ impl Receiver {
     }
 
     /// Returns the encoded window for the segment sent now with this TSval.
+    #[inline]
     pub fn offer(&mut self, now: Time, ts_val: Option<u32>) -> Encoded {
+        match self.last_offer {
+            Some((nxt, unread, offer)) if nxt == self.nxt() && unread == self.unread => offer,
+            _ => self.offer_anew(now, ts_val),
+        }
+    }
+
+    #[inline(never)]
+    fn offer_anew(&mut self, now: Time, ts_val: Option<u32>) -> Encoded {
         let view = self.view();
         let advertisement = self.controller.window(now, &view);
         let (ack, edge) = (self.nxt(), self.observer.edge_for(&advertisement, view.free));
@@ -369,7 +383,9 @@ impl Receiver {
             Advertisement::Window(_) => None,
             Advertisement::Code { code, .. } => Some(code),
         };
-        Carriage::encode(self.capabilities.sender_half, self.observer.field(ack), code)
+        let offer = Carriage::encode(self.capabilities.sender_half, self.observer.field(ack), code);
+        self.last_offer = self.capabilities.is_static.then_some((ack, self.unread, offer));
+        offer
     }
 
     /// Returns the window field of an ACK with acknowledgment number `ack`.
