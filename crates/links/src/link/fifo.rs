@@ -122,9 +122,9 @@ impl<T> Link<T> {
     /// Returns the packet if its queue is full. An idle link accepts any packet.
     pub fn send(&mut self, now: Time, size: Bytes, item: T) -> Result<Sent, Refused<T>> {
         let size = size + self.framing;
-        let waiting = self.waiting(now);
-        let busy = now < self.free_at;
-        if busy && !self.queue.has_room(waiting, self.waiting_bytes, size) {
+        // Before an idle link nothing waits.
+        let waiting = if now < self.free_at { self.waiting(now) } else { 0 };
+        if now < self.free_at && !self.queue.has_room(waiting, self.waiting_bytes, size) {
             self.figures.refused += 1;
             return Err(Refused(item));
         }
@@ -133,7 +133,8 @@ impl<T> Link<T> {
         let mark = self.queue.marks(waiting) || self.queue.mark_above_delay.is_some_and(|limit| wait > limit);
         if wait > Span::ZERO {
             self.figures.add_wait(size, wait);
-            self.figures.note_queue(waiting + 1, self.waiting_bytes);
+            let waiting = self.waiting(now);
+            self.figures.note_queue(waiting, self.waiting_bytes);
         }
         Ok(Sent { event, mark })
     }
@@ -148,8 +149,8 @@ impl<T> Link<T> {
             true => served.ends + self.delay,
             false => self.rerouted(served.ends),
         };
-        let packet = Passing { number: self.entered, size, at: arrives };
-        let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(packet));
+        let number = self.entered;
+        let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(Passing { number, size, at: arrives }));
         self.entered += 1;
         self.waiting_bytes += size;
         self.in_flight.push_back(Passage {
