@@ -566,6 +566,11 @@ impl Ran {
         std::mem::swap(&mut self.arrivals, into);
     }
 
+    /// Whether packets were dropped or marked since the last look.
+    pub fn has_events(&self) -> bool {
+        !(self.events.drops.is_empty() && self.events.marks.is_empty())
+    }
+
     /// Drains the packets that were dropped.
     pub fn take_drops(&mut self, into: &mut Vec<Dropped>) {
         into.clear();

@@ -49,9 +49,9 @@ impl<T> Slab<T> {
     /// # Panics
     /// If the item was removed before.
     pub fn remove(&mut self, key: Key) -> T {
-        let item = self.places[key.0 as usize].take().expect("an item is removed once");
+        // First, so that the item moves only once.
         self.free.push(key.0);
-        item
+        self.places[key.0 as usize].take().expect("an item is removed once")
     }
 
     /// Returns the number of items.

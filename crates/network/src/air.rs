@@ -129,7 +129,11 @@ impl Air {
     }
 
     /// Collects the cells' marks and drops.
+    #[inline]
     pub fn collect(&mut self, effects: &mut Effects) {
+        if !self.ran.has_events() {
+            return;
+        }
         self.ran.take_marks(&mut effects.marks);
         self.ran.take_drops(&mut self.drops);
         effects.drops.extend(self.drops.iter().map(|drop| (drop.packet, drop.cause.into())));

@@ -313,11 +313,16 @@ impl Simulation<'_> {
     }
 
     /// Releases the connection of a dynamic flow once it is over and has no packets in the network.
+    #[inline]
     pub(super) fn release(&mut self, number: u32) {
-        let flow = &self.flows[number as usize];
-        if flow.on_way > 0 {
-            return;
+        if self.flows[number as usize].on_way == 0 {
+            self.release_if_over(number);
         }
+    }
+
+    #[inline(never)]
+    fn release_if_over(&mut self, number: u32) {
+        let flow = &self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let is_over = || flow.connection.as_ref().is_some_and(|connection| connection.is_over());
         if !(group.is_dynamic && is_over()) || flow.failure().is_some() {

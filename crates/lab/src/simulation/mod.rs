@@ -347,21 +347,23 @@ impl<'t> Simulation<'t> {
 
     /// Transmits pending segments of the peer that sends in this direction, and arms its timer.
     fn pump(&mut self, now: Time, number: u32, direction: Direction) {
-        if direction == self.flows[number as usize].direction {
+        if self.record.is_some() && direction == self.flows[number as usize].direction {
             self.note_repairs(now, number);
         }
         self.write_rest(number, direction);
         loop {
             let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
-            let Some(segment) = connection.sender(direction).endpoint.poll_transmit(now) else { break };
-            self.emit(now, number, direction, segment.wire_bytes(), Carried::Segment(segment));
-        }
-        let connection = self.flows[number as usize].connection.as_mut().expect("only TCP is pumped");
-        let peer = connection.sender(direction);
-        let due = peer.endpoint.next_timeout();
-        if let Some(due) = due.filter(|due| peer.timer.is_none_or(|armed| *due < armed)) {
-            peer.timer = Some(due);
-            self.queue.schedule(due.max(now), Happening::Timer(number, direction));
+            let peer = connection.sender(direction);
+            if let Some(segment) = peer.endpoint.poll_transmit(now) {
+                self.emit(now, number, direction, segment.wire_bytes(), Carried::Segment(segment));
+                continue;
+            }
+            let due = peer.endpoint.next_timeout();
+            if let Some(due) = due.filter(|due| peer.timer.is_none_or(|armed| *due < armed)) {
+                peer.timer = Some(due);
+                self.queue.schedule(due.max(now), Happening::Timer(number, direction));
+            }
+            break;
         }
         self.watch(now, number);
     }
@@ -499,14 +501,20 @@ impl<'t> Simulation<'t> {
     }
 
     /// Passes the device state to a receiver before it receives data, if its receive-window control requires it.
+    #[inline]
     fn report_device(&mut self, now: Time, number: u32, direction: Direction) {
         let flow = &self.flows[number as usize];
-        let needs =
-            flow.connection.as_ref().map_or(rwnd::DeviceNeeds::default(), |connection| connection.needs);
-        if direction != flow.direction || needs == rwnd::DeviceNeeds::default() {
-            return;
+        let Some(connection) = &flow.connection else { return };
+        if connection.needs != rwnd::DeviceNeeds::default() && direction == flow.direction {
+            self.report_needed(now, number, direction);
         }
-        let ue = flow.ue;
+    }
+
+    #[inline(never)]
+    fn report_needed(&mut self, now: Time, number: u32, direction: Direction) {
+        let flow = &self.flows[number as usize];
+        let connection = flow.connection.as_ref().expect("TCP flows have connections");
+        let (ue, needs) = (flow.ue, connection.needs);
         let mut device = self.devices.view(ue, direction, &self.flows);
         device.link = needs.link.then(|| self.link_to(now, ue));
         let connection = self.flows[number as usize].connection.as_mut().expect("TCP flows have connections");
