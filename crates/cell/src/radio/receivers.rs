@@ -146,6 +146,17 @@ impl Receivers {
         Some(if is_lossless { 0.0 } else { control_error(effective(sinrs)) })
     }
 
+    /// The linear SINR of a UE's fading downlink on each PRB in the TTI on air, with or without interference.
+    #[cfg(test)]
+    pub fn faded_downlink(&mut self, radio: &Radio, ue: usize, interferes: bool) -> Vec<f64> {
+        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
+        let activity = if interferes { radio.on_air.activity() } else { &Activity::NONE };
+        let links = self.fading.as_mut().expect("channels fade");
+        let of = (&radio.gains, radio.scattering.as_ref().expect("channels fade"));
+        let sent = |cell: usize| if interferes { on_air[cell] } else { Rbgs::default() };
+        links.downlink(of, (ue, radio.serving[ue].0), radio.floor(ue, activity), sent, radio.now).to_vec()
+    }
+
     /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
     ///
     /// The signal is that of the reference symbols, the interference that of the other cells' data. A UE measures
