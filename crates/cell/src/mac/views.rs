@@ -79,3 +79,57 @@ impl Views {
         &mut self.list
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::sched::tests::user;
+    use airwnd_units::Bytes;
+    use proptest::prelude::*;
+
+    const SLOTS: u16 = 70;
+
+    proptest! {
+        /// The list is as if written anew each time, and its version changes with the UEs and with their reports.
+        #[test]
+        fn only_changes_are_copied_and_nothing_else_differs(
+            steps in prop::collection::vec(
+                (prop::collection::vec(0..SLOTS, 0..3), prop::collection::vec((0..SLOTS, 1u64..9, any::<bool>()), 0..4), 0u8..8),
+                1..60,
+            ),
+        ) {
+            let mut known: Vec<UeView> = (0..SLOTS).map(|slot| user(slot, 1, 1)).collect();
+            let (mut views, mut slots) = (Views::default(), Slots::default());
+            views.reserve(SLOTS.into());
+            slots.reserve(SLOTS.into());
+            let mut before: Option<(Slots, Option<u64>)> = None;
+            for (toggled, changed, edits) in steps {
+                toggled.iter().for_each(|slot| slots.set(*slot, !slots.contains(*slot)));
+                for (slot, queue, is_report) in &changed {
+                    known[usize::from(*slot)].queue = Bytes(*queue);
+                    if *is_report { views.note_report(*slot) } else { views.note_change(*slot) }
+                }
+                views.list(&slots, |slot| known[usize::from(slot)]);
+                let listed = |views: &Views| -> Vec<(u16, u64)> {
+                    views.candidates(&[]).users.iter().map(|view| (view.slot, view.queue.0)).collect()
+                };
+                let expected: Vec<_> =
+                    slots.iter().map(|slot| (slot, known[usize::from(slot)].queue.0)).collect();
+                prop_assert_eq!(listed(&views), expected);
+                slots.iter().for_each(|slot| assert_eq!(views.of(slot).slot, slot));
+                let version = views.candidates(&[]).version;
+                if let Some((listed, before)) = before {
+                    let is_same = listed == slots && !changed.iter().any(|(.., is_report)| *is_report);
+                    prop_assert!(version.is_some() && (!is_same || before.is_none() || version == before));
+                    prop_assert!(is_same || version != before);
+                }
+                before = Some((slots.clone(), version));
+                if edits == 0 {
+                    views.edit().iter_mut().for_each(|view| view.queue = Bytes(0));
+                    prop_assert_eq!(views.candidates(&[]).version, None);
+                    before = Some((slots.clone(), None));
+                }
+            }
+        }
+    }
+}

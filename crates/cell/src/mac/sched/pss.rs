@@ -244,17 +244,16 @@ impl Scheduler for Pss {
         let averages = self.scheduled_averages.all();
         if *all_flat && !self.has_targets && self.params.frequency_metric == FrequencyMetric::PfSch {
             // The usual case: a metric for all RBGs together.
-            let metrics = self
-                .selected
-                .iter()
-                .map(|slot| (flat_rates[usize::from(slot)] / averages[usize::from(slot)], slot));
-            let best = metrics.fold(
-                (0.0, None),
-                |best, (metric, slot)| {
-                    if metric > best.0 { (metric, Some(slot)) } else { best }
-                },
-            );
-            best.1.into_iter().for_each(|slot| grants.give(slot, free));
+            let (mut highest, mut best) = (0.0, None);
+            for slot in self.selected.iter() {
+                let metric = flat_rates[usize::from(slot)] / averages[usize::from(slot)];
+                if metric > highest {
+                    (highest, best) = (metric, Some(slot));
+                }
+            }
+            if let Some(slot) = best {
+                grants.give(slot, free);
+            }
             return;
         }
         let weight = |ue: &UeView| {
@@ -289,5 +288,56 @@ impl Scheduler for Pss {
 
     fn link_adaptation(&self) -> LinkAdaptation {
         LinkAdaptation::LowestSubband
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::sched::tests::{bearer, grid, user};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// While the UEs and their reports remain, a scheduler that knows it decides as one that does not; and those
+        /// selected are the ones with the highest ranks.
+        #[test]
+        fn what_is_kept_does_not_change_decisions(
+            steps in prop::collection::vec((any::<bool>(), prop::collection::vec((any::<bool>(), 0u8..16), 40)), 1..50),
+            gbr in prop_oneof![Just(0u64), Just(80_000)],
+        ) {
+            let params = || Params {
+                window: 9.0,
+                multiplexed: None,
+                frequency_metric: FrequencyMetric::PfSch,
+                contenders: Contenders::Reachable,
+            };
+            let mut both = [Pss::new(params(), &grid()), Pss::new(params(), &grid())];
+            for pss in &mut both {
+                (0..40).for_each(|slot| pss.admit(slot, &bearer(1, if slot % 3 == 0 { gbr } else { 0 })));
+            }
+            let (mut users, mut version) = (Vec::new(), 0);
+            for (changes, drawn) in steps {
+                if changes || version == 0 {
+                    version += 1;
+                    let drawn = (0..).zip(drawn).filter(|(_, (is_ready, _))| *is_ready);
+                    users = drawn.map(|(slot, (_, cqi))| user(slot, cqi, cqi)).collect();
+                }
+                let [kept, anew] = [Some(version), None].map(|version| {
+                    let pss = &mut both[usize::from(version.is_none())];
+                    let mut grants = Grants::default();
+                    let ues = Candidates { users: &users, reports: &[], version };
+                    pss.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
+                    let served: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, Bytes(rbgs.0.into()))).collect();
+                    pss.on_served(&served);
+                    (served, pss.selected.iter().collect::<Vec<_>>())
+                });
+                prop_assert_eq!(&kept, &anew);
+                let mut slots: Vec<u16> = (0..40).collect();
+                slots.sort_by_key(|slot| Reverse((both[0].ranks[usize::from(*slot)], *slot)));
+                let mut highest = slots[..kept.1.len()].to_vec();
+                highest.sort_unstable();
+                prop_assert_eq!(kept.1, highest);
+            }
+        }
     }
 }
