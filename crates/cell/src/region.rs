@@ -119,6 +119,7 @@ impl Decision<'_> {
         cell.share_backlogs(0, ues);
         for (index, air) in airs.enumerate() {
             let Cell { users, phases, reports, secondary, .. } = cell;
+            secondary[index].begin(self.tti);
             self.schedule((&mut secondary[index], &mut reports[index + 1]), (users, phases), air, ues);
             cell.share_backlogs(index + 1, ues);
         }
@@ -552,15 +553,21 @@ impl Region {
         let measurements = rules.measurements(tti);
         for (number, cell) in (self.first..).zip(cells) {
             let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
-            let Cell { users, phases, reports, downlink, .. } = cell;
+            let Cell { users, phases, reports, downlink, uplink, .. } = cell;
+            let is_uplink_first = downlink.begin(tti);
+            if is_uplink_first {
+                uplink.schedule(tti, users, table, downlink.confined(Air { radio, receivers }));
+            }
             decision.schedule((downlink, &mut reports[0]), (users, phases), Air { radio, receivers }, table);
             if !cell.secondary.is_empty() {
                 let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
                 let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
                 decision.schedule_secondary(cell, airs, table);
             }
-            let Cell { users, uplink, .. } = cell;
-            uplink.schedule(tti, users, table);
+            let Cell { users, downlink, uplink, .. } = cell;
+            if !is_uplink_first {
+                uplink.schedule(tti, users, table, downlink.confined(Air { radio, receivers }));
+            }
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
     }

@@ -68,6 +68,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Mac>("[mac]"),
         SectionInfo::of::<mac::outer_loop::Params>("[mac.olla]"),
         SectionInfo::of::<mac::power_control::Params>("[mac.power_control]"),
+        SectionInfo::of::<mac::pdcch::Params>("[mac.pdcch]"),
         SectionInfo::of::<mac::drx::Params>("[mac.drx]"),
         SectionInfo::of::<mac::scell::Params>("[mac.scell]"),
         SectionInfo::of::<Rlc>("[rlc]"),

@@ -378,8 +378,11 @@ impl Scenario {
             return fail("ue", "there are no UEs; add [[ue]]");
         }
         self.check_sizes()?;
-        if let Err((key, message)) = self.carrier.components(&self.radio.access) {
-            return Err(Fault::new(format!("carrier.{key}"), message));
+        let carriers = self.carrier.components(&self.radio.access);
+        let carriers = carriers.map_err(|(key, message)| Fault::new(format!("carrier.{key}"), message))?;
+        if let Some(pdcch) = &self.mac.pdcch {
+            let checked = pdcch.check_on(&self.radio.access, &carriers);
+            checked.map_err(|(key, message)| Fault::new(format!("mac.pdcch.{key}"), message))?;
         }
         self.check_rlc()?;
         self.check_masts()?;

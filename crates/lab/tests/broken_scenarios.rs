@@ -827,6 +827,16 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
+        "radio.access = \"nr\"\nmac.pdcch = {symbols = 2}\ncarrier.bandwidth",
+        ":7: mac.pdcch.symbols: found 2, but radio.access.control_symbols = 1 leaves the other symbols to data",
+    ),
+    (
+        "carrier.bandwidth",
+        "mac.pdcch = {symbols = 4}\ncarrier.bandwidth",
+        ":6: mac.pdcch.symbols: LTE has 1 to 3 symbols of PDCCH on 25 PRBs, found 4",
+    ),
+    (
+        "carrier.bandwidth",
         "radio.access = {kind = \"nr\", mimo = {cell_antennas = 4, ue_antennas = 2, max_rank = 3}}\ncarrier.bandwidth",
         ":6: radio.access.mimo.max_rank: 3 layers need as many antennas at both ends; a cell has 4, a UE 2",
     ),

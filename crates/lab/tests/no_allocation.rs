@@ -117,6 +117,7 @@ fn steady_state_allocates_nothing() {
         ("12 users of LTE on two carriers", aggregate(&fading, "800MHz")),
         ("12 users of NR on two carriers", aggregate(&nr, "3.6GHz")),
         ("12 users whose channels fade", fading),
+        ("12 users of NR in TDD with few CCEs", format!("mac.pdcch.symbols = 1\n{nr}")),
         ("12 users of NR in TDD", nr),
         ("12 users that sleep", sleeping),
         ("a wire", wire),

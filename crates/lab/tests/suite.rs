@@ -36,6 +36,7 @@ mod ns3_disciplines;
 mod ns3_reference;
 mod packet_path;
 mod parsers;
+mod pdcch;
 mod plugins;
 mod radio_map;
 mod records;

@@ -6,6 +6,7 @@ pub(crate) mod downlink;
 pub mod drx;
 pub(crate) mod log;
 pub mod outer_loop;
+pub mod pdcch;
 pub mod power_control;
 pub(crate) mod prioritization;
 pub mod scell;

@@ -6,12 +6,13 @@
 
 use super::control_elements::{Elements, Headroom};
 use super::drx::Drx;
+use super::pdcch::Confined;
 use super::power_control;
 use super::sched::settle;
 use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Content, Pipeline, make_room};
-use crate::access::Access;
+use crate::access::{Access, Level};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
@@ -168,6 +169,7 @@ struct Grant {
     context: Context,
     /// HARQ process of an asynchronous uplink.
     process: u8,
+    level: Level,
     /// From its reception to the transmission.
     to_air: u64,
     /// Block to retransmit and its control elements; `None`: new data.
@@ -355,7 +357,14 @@ impl Uplink {
     }
 
     /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
-    pub fn schedule(&mut self, tti: Tti, users: &[u32], ues: &mut UeTable) {
+    /// `confined`: the PDCCH, if it is limited.
+    pub fn schedule(
+        &mut self,
+        tti: Tti,
+        users: &[u32],
+        ues: &mut UeTable,
+        mut confined: Option<Confined<'_>>,
+    ) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
         for report in &reports {
@@ -367,11 +376,11 @@ impl Uplink {
             let mut free = FreePrbs::all(self.prbs);
             self.repeated.clear();
             if place == 0 {
-                self.repeat(tti, to_air, &mut free, (users, ues));
+                self.repeat(tti, to_air, (&mut free, &mut confined), (users, ues));
             }
             self.served.clear();
             if self.backlogged > 0 {
-                self.share(tti, to_air, free, (users, ues));
+                self.share(tti, to_air, (free, &mut confined), (users, ues));
             }
             self.scheduler.on_served(&self.served);
         }
@@ -409,7 +418,13 @@ impl Uplink {
     }
 
     /// Assigns the PRBs that retransmissions leave free.
-    fn share(&mut self, tti: Tti, to_air: u64, free: FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
+    fn share(
+        &mut self,
+        tti: Tti,
+        to_air: u64,
+        (free, confined): (FreePrbs, &mut Option<Confined<'_>>),
+        (users, ues): (&[u32], &mut UeTable),
+    ) {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
         for (slot, buffer) in (0..).zip(&self.buffers) {
@@ -426,7 +441,11 @@ impl Uplink {
         }
         let mut shares = std::mem::take(&mut self.shares);
         shares.clear();
-        self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &self.schemes, &mut shares);
+        let repeating = self.repeated.len() as u16;
+        self.scheduler.allocate(free, repeating, &self.views, &self.schemes, &mut shares);
+        if let Some(confined) = confined {
+            self.confine(free, users, confined, &mut shares);
+        }
         for Share { slot, first, prbs } in shares.iter().copied() {
             let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
             let size = self.access.block(Direction::Up, mcs, Prbs(prbs));
@@ -437,17 +456,40 @@ impl Uplink {
             let command = self.command(tti, to_air, slot, Prbs(prbs));
             let process = self.occupy(slot);
             let context = self.context(slot, Prbs(prbs));
+            let level = confined.as_ref().map_or(Level::OF_8, |confined| confined.pdcch.held(slot));
             if let Some(drx) = ues.drx(users[slot as usize]) {
                 drx.on_new(received, Direction::Up);
                 self.await_retransmission(drx, received, to_air, process);
             }
             self.grants.push(
                 received,
-                Grant { slot, first, prbs, mcs, command, context, process, to_air, again: None },
+                Grant { slot, first, prbs, mcs, command, context, process, level, to_air, again: None },
             );
             self.served.push((slot, size));
         }
         self.shares = shares;
+    }
+
+    /// Takes back the shares whose grants do not fit into the PDCCH, and lets the scheduler give their PRBs to UEs whose
+    /// grants do.
+    #[inline(never)]
+    fn confine(
+        &mut self,
+        free: FreePrbs,
+        users: &[u32],
+        confined: &mut Confined<'_>,
+        shares: &mut Vec<Share>,
+    ) {
+        if confined.hold(users, shares.iter().map(|share| share.slot)) {
+            return;
+        }
+        self.views.retain(|view| confined.pdcch.holds(view.slot));
+        shares.clear();
+        if !self.views.is_empty() {
+            let repeating = self.repeated.len() as u16;
+            self.scheduler.allocate_again(free, repeating, &self.views, &self.schemes, shares);
+        }
+        confined.pdcch.keep(|slot| shares.iter().any(|share| share.slot == slot));
     }
 
     /// Whether the time of a transmission determines its HARQ process.
@@ -511,7 +553,13 @@ impl Uplink {
         }
     }
 
-    fn repeat(&mut self, tti: Tti, to_air: u64, free: &mut FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
+    fn repeat(
+        &mut self,
+        tti: Tti,
+        to_air: u64,
+        (free, confined): (&mut FreePrbs, &mut Option<Confined<'_>>),
+        (users, ues): (&[u32], &mut UeTable),
+    ) {
         let received = tti + self.access.timing.decision_to_grant;
         let mut failed = std::mem::take(&mut self.due_sendings);
         self.undecoded.take(tti, &mut failed);
@@ -534,6 +582,16 @@ impl Uplink {
                 }
                 continue;
             }
+            //= TS 36.213 §8.0: a NACK on the PHICH, without a grant, repeats a block on its PRBs
+            let limited = confined.as_mut().filter(|_| !self.is_synchronous());
+            let level = match limited {
+                None => Some(Level::OF_8),
+                Some(confined) => confined.assign(sending.slot, users[sending.slot as usize]),
+            };
+            let Some(level) = level else {
+                self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
+                continue;
+            };
             free.take(first, prbs);
             self.repeated.push(sending.slot);
             let again = Some((sending.block, sending.elements));
@@ -543,7 +601,7 @@ impl Uplink {
                 drx.on_retransmission(received, Direction::Up, self.process_at(received, process));
                 self.await_retransmission(drx, received, to_air, process);
             }
-            let grant = Grant { slot, first, prbs, mcs, command, context, process, to_air, again };
+            let grant = Grant { slot, first, prbs, mcs, command, context, process, level, to_air, again };
             self.grants.push(received, grant);
         }
         self.due_sendings = failed;
@@ -574,7 +632,7 @@ impl Uplink {
         self.grants.take(tti, &mut grants);
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if ues.get(number).loses_control(tti, number, 0, &mut air) {
+            if ues.get(number).loses_control(tti, (number, 0), grant.level, &mut air) {
                 if self.requested {
                     self.miss(tti, number, grant);
                 }

@@ -157,17 +157,9 @@ impl Pss {
         }
         self.ranks = ranks;
     }
-}
 
-impl Scheduler for Pss {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
-        self.averages.admit(slot);
-        self.scheduled_averages.admit(slot);
-    }
-
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.time_domain(ues.users);
+    /// Assigns RBGs to the selected UEs.
+    fn frequency_domain(&self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let weight = |ue: &UeView| {
             let target = self.targets[ue.slot as usize];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
@@ -187,6 +179,26 @@ impl Scheduler for Pss {
             };
             weight(ue) * metric
         });
+    }
+}
+
+impl Scheduler for Pss {
+    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+        settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
+        self.averages.admit(slot);
+        self.scheduled_averages.admit(slot);
+    }
+
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.time_domain(ues.users);
+        self.frequency_domain(free, ues, grants);
+    }
+
+    fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.selected.clear();
+        let all = ues.users.iter().enumerate().rev();
+        self.selected.extend(all.map(|(place, ue)| (place as u16, ue.slot)));
+        self.frequency_domain(free, ues, grants);
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
