@@ -7,7 +7,7 @@ use crate::component::ComponentCarrier;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
-use crate::mac::{drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
+use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
@@ -475,6 +475,8 @@ pub struct UeSite {
     pub srs_offset: Option<u16>,
     /// Component carriers that it aggregates at most, with the primary one.
     pub carriers: u8,
+    /// Its configured grant in each cell; `None`: all of its data needs grants.
+    pub configured_grant: Option<configured_grant::Params>,
     /// Its bearers, the default bearer first.
     pub bearers: Arc<[BearerSetup]>,
 }

@@ -4,6 +4,7 @@ use crate::access::{Access, Level};
 use crate::bearer::Bearer;
 use crate::component::ComponentCarrier;
 use crate::identity::UeId;
+use crate::mac::configured_grant;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::drx::Drx;
 use crate::mac::power_control;
@@ -102,6 +103,10 @@ pub(crate) struct Ue {
     pub handovers: u64,
     /// Number of carriers that it aggregates, with the primary one.
     pub carriers: u8,
+    /// Its configured grant in each cell that has a place for it.
+    pub configured_grant: Option<Box<configured_grant::Params>>,
+    /// Whether it waits for its configured grant instead of sending scheduling requests.
+    pub masks_requests: bool,
     /// Reception of the primary carrier's control channels.
     control: Control,
     /// Secondary carriers of the network.
@@ -980,6 +985,8 @@ impl Ue {
             failures: 0,
             handovers: 0,
             carriers: site.carriers.min(carriers.len() as u8),
+            configured_grant: site.configured_grant.clone().map(Box::new),
+            masks_requests: false,
             secondary: carriers[1..].iter().map(secondary).collect(),
             control,
             sinr: None,

@@ -80,6 +80,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Reroute>("[[link.reroute]]"),
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
+        SectionInfo::of::<mac::configured_grant::Params>("[ue.configured_grant]"),
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
         SectionInfo::of::<PacketFilter>("[[ue.bearer.filter]]"),
         SectionInfo::of::<Flow>("[[flow]]"),

@@ -8,6 +8,7 @@ use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
+use airwnd_cell::mac::configured_grant;
 use airwnd_cell::rlc::Protocol;
 use airwnd_cell::rlc::am::Conduct;
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
@@ -163,6 +164,10 @@ pub struct UeGroup {
     #[param(default = None, range = 1..=4, unit = "carriers")]
     #[param(source = "TS 36.300 §7.5: the aggregation capability of the UE")]
     pub carriers: Option<u8>,
+    /// Configured grant of each UE in its cell, semi-persistent scheduling in LTE; `none`: all uplink data needs scheduling
+    /// requests and grants.
+    #[param(default = None, unit = "1", source = "a choice: ns-3 LENA and 5G-LENA have none")]
+    pub configured_grant: Option<configured_grant::Params>,
     /// QoS class identifier (QCI), or 5QI of NR, of the default bearer; `none`: 9, or 4 with a guaranteed bit rate.
     /// Delay-aware schedulers use its packet delay budget.
     #[param(default = None, range = 1..=90, unit = "1")]
@@ -383,6 +388,12 @@ impl Scenario {
         if let Some(pdcch) = &self.mac.pdcch {
             let checked = pdcch.check_on(&self.radio.access, &carriers);
             checked.map_err(|(key, message)| Fault::new(format!("mac.pdcch.{key}"), message))?;
+        }
+        for (index, group) in self.ue.iter().enumerate() {
+            let Some(grant) = &group.configured_grant else { continue };
+            let checked = grant.check_on(&carriers[0]);
+            let within = |(key, message)| Fault::new(format!("ue[{index}].configured_grant.{key}"), message);
+            checked.map_err(within)?;
         }
         self.check_rlc()?;
         self.check_masts()?;

@@ -831,6 +831,21 @@ mac.scheduler"#,
         ":7: mac.pdcch.symbols: found 2, but radio.access.control_symbols = 1 leaves the other symbols to data",
     ),
     (
+        "name = \"near\"",
+        "name = \"near\"\nconfigured_grant = {prbs = 13}",
+        ":14: ue[0].configured_grant.prbs: a cell of 25 PRBs configures grants of up to 12, found 13",
+    ),
+    (
+        "name = \"near\"",
+        "name = \"near\"\nconfigured_grant = {prbs = 7}",
+        ":14: ue[0].configured_grant.prbs: LTE's uplink has no 7 PRBs: only products of 2, 3 and 5",
+    ),
+    (
+        "name = \"near\"",
+        "name = \"near\"\nconfigured_grant = {period = \"2500us\"}",
+        ":14: ue[0].configured_grant.period: 2500us is not a multiple of a slot, 1ms",
+    ),
+    (
         "carrier.bandwidth",
         "mac.pdcch = {symbols = 4}\ncarrier.bandwidth",
         ":6: mac.pdcch.symbols: LTE has 1 to 3 symbols of PDCCH on 25 PRBs, found 4",

@@ -13,6 +13,7 @@ mod carriers;
 mod citations;
 mod closed_forms;
 mod common_random_numbers;
+mod configured_grants;
 mod determinism;
 mod disciplines;
 mod drx;

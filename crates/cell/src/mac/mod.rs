@@ -1,6 +1,7 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
 pub(crate) mod channel_reports;
+pub mod configured_grant;
 pub(crate) mod control_elements;
 pub(crate) mod downlink;
 pub mod drx;
