@@ -82,15 +82,15 @@ pub struct Core {
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub s1u_queue: Option<u64>,
-    /// Rate of the X2 link from each cell to the others; 0bps: no serialisation delay.
+    /// Rate of the X2 link, in NR Xn, from each cell to the others; 0bps: no serialisation delay.
     #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
     pub x2_rate: BitRate,
-    /// One-way delay of X2, for packets and for messages.
+    /// One-way delay of X2, in NR Xn, for packets and for messages.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::X2LinkDelay")]
     pub x2_delay: Span,
-    /// Queue limit of an X2 link; `none`: no limit.
+    /// Queue limit of an X2 link, in NR Xn; `none`: no limit.
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub x2_queue: Option<u64>,

@@ -105,7 +105,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `carriers`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `carriers`, `configured_grant`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -833,17 +833,17 @@ mac.scheduler"#,
     (
         "name = \"near\"",
         "name = \"near\"\nconfigured_grant = {prbs = 13}",
-        ":14: ue[0].configured_grant.prbs: a cell of 25 PRBs configures grants of up to 12, found 13",
+        ":15: ue[0].configured_grant.prbs: a cell of 25 PRBs configures grants of up to 12, found 13",
     ),
     (
         "name = \"near\"",
         "name = \"near\"\nconfigured_grant = {prbs = 7}",
-        ":14: ue[0].configured_grant.prbs: LTE's uplink has no 7 PRBs: only products of 2, 3 and 5",
+        ":15: ue[0].configured_grant.prbs: LTE's uplink has no 7 PRBs: only products of 2, 3 and 5",
     ),
     (
         "name = \"near\"",
         "name = \"near\"\nconfigured_grant = {period = \"2500us\"}",
-        ":14: ue[0].configured_grant.period: 2500us is not a multiple of a slot, 1ms",
+        ":15: ue[0].configured_grant.period: 2500us is not a multiple of a slot, 1ms",
     ),
     (
         "carrier.bandwidth",
