@@ -1,8 +1,9 @@
 //! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
+use super::confined::Confined;
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
-use super::pdcch::{Confined, Pdcch};
+use super::pdcch::Pdcch;
 use super::sched::{Candidates, ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::{Block, Content, Pipeline};
 use crate::access::{Access, Level};

@@ -2,6 +2,7 @@
 
 pub(crate) mod channel_reports;
 pub mod configured_grant;
+pub(crate) mod confined;
 pub(crate) mod control_elements;
 pub(crate) mod downlink;
 pub mod drx;

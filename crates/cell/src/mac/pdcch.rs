@@ -3,7 +3,6 @@
 use crate::access::{self, ControlRegion, Level};
 use crate::component::ComponentCarrier;
 use crate::phy::Prbs;
-use crate::radio::Air;
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Tti};
 
@@ -100,13 +99,13 @@ impl Pdcch {
     }
 
     /// The level for a UE with this SINR.
-    fn level(&self, sinr: Db) -> Level {
+    pub fn level(&self, sinr: Db) -> Level {
         let enough = self.levels.iter().find(|(_, required)| sinr >= *required);
         enough.or(self.levels.last()).expect("a control region has a CCE").0
     }
 
-    /// Takes the first free candidate of a UE; returns its first CCE.
-    fn take(&mut self, slot: u16, level: Level) -> Option<u16> {
+    /// Takes the first free candidate of the UE in a slot of the cell; returns its first CCE.
+    pub fn take(&mut self, slot: u16, level: Level) -> Option<u16> {
         let taken = &mut self.taken;
         let mut candidates = self.region.search_space(self.air, slot, level);
         let free = candidates.find(|first| {
@@ -116,6 +115,18 @@ impl Pdcch {
         let (word, bits) = bits(free, level);
         taken[word] |= bits;
         Some(free)
+    }
+
+    /// Starts with the new data of a direction.
+    pub fn start_direction(&mut self) {
+        self.held.clear();
+    }
+
+    /// Takes CCEs for the new data of the UE in a slot of the cell; returns whether one of its candidates is free.
+    pub fn hold(&mut self, slot: u16, level: Level) -> bool {
+        let first = self.take(slot, level);
+        self.held.extend(first.map(|first| Held { slot, level, first }));
+        first.is_some()
     }
 
     /// Whether CCEs are held for the new data of the UE in a slot of the cell.
@@ -146,39 +157,6 @@ impl Pdcch {
 /// The bits of some CCEs, in one word: a level divides the number of its first CCE.
 fn bits(first: u16, level: Level) -> (usize, u64) {
     (usize::from(first / 64), ((1 << level.cces()) - 1) << (first % 64))
-}
-
-/// The PDCCHs of a cell with the channel that they are sent on.
-pub(crate) struct Confined<'a> {
-    pub pdcch: &'a mut Pdcch,
-    pub air: Air<'a>,
-}
-
-impl Confined<'_> {
-    /// Takes CCEs for the UE in a slot of the cell; `None`: all of its candidates are taken.
-    pub fn assign(&mut self, slot: u16, ue: u32) -> Option<Level> {
-        let level = self.level(ue);
-        self.pdcch.take(slot, level).map(|_| level)
-    }
-
-    fn level(&mut self, ue: u32) -> Level {
-        let Air { radio, ref mut receivers } = self.air;
-        self.pdcch.level(receivers.control_sinr(radio, ue as usize))
-    }
-
-    /// Takes CCEs for the new data of a direction, in this order. Returns whether all UEs have got some.
-    pub fn hold(&mut self, users: &[u32], slots: impl Iterator<Item = u16>) -> bool {
-        self.pdcch.held.clear();
-        let mut all = true;
-        for slot in slots {
-            let level = self.level(users[usize::from(slot)]);
-            match self.pdcch.take(slot, level) {
-                Some(first) => self.pdcch.held.push(Held { slot, level, first }),
-                None => all = false,
-            }
-        }
-        all
-    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! sends a scheduling request (SR), and reports within its blocks.
 
 use super::configured_grant::{self, Configured, place};
+use super::confined::Confined;
 use super::control_elements::{Elements, Headroom};
 use super::drx::Drx;
-use super::pdcch::Confined;
 use super::power_control;
 use super::sched::settle;
 use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
