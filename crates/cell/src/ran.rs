@@ -186,6 +186,7 @@ impl Ran {
                 for (slot, ue) in (0..).zip(users) {
                     home[*ue as usize] = index;
                     region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, (cell, slot))));
+                    region.configure(*ue);
                 }
             }
             regions.push(region);

@@ -120,6 +120,7 @@ impl Decision<'_> {
         cell.share_backlogs(0, ues);
         for (index, air) in airs.enumerate() {
             let Cell { users, reports, secondary, .. } = cell;
+            secondary[index].begin(self.tti);
             self.schedule((&mut secondary[index], &mut reports[index + 1]), users, air, ues);
             cell.share_backlogs(index + 1, ues);
         }
@@ -517,7 +518,10 @@ impl Region {
         let period = self.rules.request_period;
         let UeTable { ues, requesting, .. } = &mut self.table;
         for number in requesting {
-            let Ue { cell, slot, ref mut drx, .. } = ues[*number as usize];
+            let Ue { cell, slot, masks_requests, ref mut drx, .. } = ues[*number as usize];
+            if masks_requests {
+                continue;
+            }
             //= TS 36.213 Table 10.1.5-1
             if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
                 self.cells[cell - self.first].uplink.on_request(tti, slot);
@@ -559,15 +563,23 @@ impl Region {
         let measurements = rules.measurements(tti);
         for (number, cell) in (self.first..).zip(cells) {
             let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
-            let Cell { users, reports, downlink, .. } = cell;
-            decision.schedule((downlink, &mut reports[0]), users, Air { radio, receivers }, table);
-            if !cell.secondary.is_empty() {
-                let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
-                let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
-                decision.schedule_secondary(cell, airs, table);
+            let is_uplink_first = cell.downlink.begin(tti);
+            // The order of the directions matters only if the PDCCH is limited.
+            for is_uplink in [is_uplink_first, !is_uplink_first] {
+                let Cell { users, reports, downlink, uplink, .. } = &mut *cell;
+                if is_uplink {
+                    uplink.schedule(tti, users, table, downlink.confined(Air { radio, receivers }));
+                    continue;
+                }
+                let air = Air { radio, receivers };
+                decision.schedule((downlink, &mut reports[0]), users, air, table);
+                if !cell.secondary.is_empty() {
+                    let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
+                    let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
+                    decision.schedule_secondary(cell, airs, table);
+                }
             }
             let Cell { users, uplink, .. } = cell;
-            uplink.schedule(tti, users, table);
             uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
         }
     }
@@ -844,6 +856,15 @@ impl Region {
             let (cell, slot) = (ue.cell, ue.slot);
             self.all_receivers().for_each(|receivers| receivers.drop_held(cell, slot));
         }
+        self.configure(number);
+    }
+
+    /// Lets the cell of a UE find a place for its configured grant.
+    pub fn configure(&mut self, number: u32) {
+        let ue = &mut self.table.ues[number as usize];
+        let Some(params) = ue.configured_grant.as_ref().filter(|_| ue.joined) else { return };
+        let uplink = &mut self.cells[ue.cell - self.first].uplink;
+        ue.masks_requests = uplink.configure(ue.slot, params) && params.masks_requests;
     }
 
     /// Detaches a UE from its cell; transmissions on air are lost.

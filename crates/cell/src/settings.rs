@@ -7,7 +7,7 @@ use crate::component::ComponentCarrier;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
-use crate::mac::{drx, outer_loop, power_control, scell, sched, uplink_sched};
+use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
@@ -229,6 +229,9 @@ pub struct Mac {
     /// Uplink power control.
     #[param(default = power_control::Params::default(), unit = "1", source = "TS 36.213 §5.1.1")]
     pub power_control: power_control::Params,
+    /// Capacity of the PDCCH; `none`: it has room for every assignment and grant.
+    #[param(default = None, unit = "1", source = "a choice: as in ns-3 LENA and 5G-LENA")]
+    pub pdcch: Option<pdcch::Params>,
     /// Discontinuous reception of connected UEs; `none`: UEs receive in every TTI.
     #[param(default = None, unit = "1", source = "a choice: as in ns-3 LENA")]
     pub drx: Option<drx::Params>,
@@ -472,6 +475,8 @@ pub struct UeSite {
     pub srs_offset: Option<u16>,
     /// Component carriers that it aggregates at most, with the primary one.
     pub carriers: u8,
+    /// Its configured grant in each cell; `None`: all of its data needs grants.
+    pub configured_grant: Option<configured_grant::Params>,
     /// Its bearers, the default bearer first.
     pub bearers: Arc<[BearerSetup]>,
 }

@@ -1,9 +1,10 @@
 //! UEs with their bearers, as the cells use them.
 
-use crate::access::Access;
+use crate::access::{Access, Level};
 use crate::bearer::Bearer;
 use crate::component::ComponentCarrier;
 use crate::identity::UeId;
+use crate::mac::configured_grant;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::drx::Drx;
 use crate::mac::power_control;
@@ -102,6 +103,10 @@ pub(crate) struct Ue {
     pub handovers: u64,
     /// Number of carriers that it aggregates, with the primary one.
     pub carriers: u8,
+    /// Its configured grant in each cell that has a place for it.
+    pub configured_grant: Option<Box<configured_grant::Params>>,
+    /// Whether it waits for its configured grant instead of sending scheduling requests.
+    pub masks_requests: bool,
     /// Reception of the primary carrier's control channels.
     control: Control,
     /// Secondary carriers of the network.
@@ -125,10 +130,11 @@ struct Control {
     draws: Stream,
 }
 
-/// Probability of losing a TTI's control channels over a flat channel.
+/// Probability of losing a PDCCH of 8 CCEs over a flat channel, and the SINR.
 #[derive(Clone, Copy, Debug, Default)]
 struct ControlError {
     probability: f64,
+    sinr: Db,
     /// Version of the UE's gains, and its cell, to which it applies.
     of: Option<(u64, usize)>,
 }
@@ -973,6 +979,8 @@ impl Ue {
             failures: 0,
             handovers: 0,
             carriers: site.carriers.min(carriers.len() as u8),
+            configured_grant: site.configured_grant.clone().map(Box::new),
+            masks_requests: false,
             secondary: carriers[1..].iter().map(secondary).collect(),
             control,
             sinr: None,
@@ -1158,23 +1166,32 @@ impl Ue {
         self.bearers.default.has_failed() || self.bearers.dedicated.iter().any(RadioBearer::has_failed)
     }
 
-    /// Whether the UE with this number fails to decode the control channels of a carrier in the TTI on air.
-    pub fn loses_control(&mut self, tti: Tti, number: u32, carrier: u8, air: &mut Air<'_>) -> bool {
+    /// Whether the UE with this number misses a PDCCH of this level on a carrier in the TTI on air.
+    pub fn loses_control(
+        &mut self,
+        tti: Tti,
+        (number, carrier): (u32, u8),
+        level: Level,
+        air: &mut Air<'_>,
+    ) -> bool {
         let control = match carrier {
             0 => &mut self.control,
             _ => &mut self.secondary[usize::from(carrier) - 1].control,
         };
         let Some(error) = &mut control.error else { return false };
         let number = number as usize;
-        let probability = match air.receivers.faded_control_error(air.radio, number) {
+        let probability = match air.receivers.faded_control_error(air.radio, number, level) {
             Some(probability) => probability,
             None => {
                 let now = Some((air.radio.version(number), self.cell));
                 if error.of != now {
                     let sinr = air.radio.control_sinr(number, self.cell);
-                    *error = ControlError { probability: control_error(sinr), of: now };
+                    *error = ControlError { probability: control_error(sinr), sinr, of: now };
                 }
-                error.probability
+                match level {
+                    Level::OF_8 => error.probability,
+                    _ => control_error(error.sinr + level.gain()),
+                }
             }
         };
         probability > 0.0 && control.draws.at(tti.0) < probability

@@ -26,6 +26,7 @@ fn setup(position: Position) -> RanSetup {
         noise_figure: Db(9.0),
         cell: None,
         srs_offset: None,
+        configured_grant: None,
         carriers: 1,
         bearers: [BearerSetup::default()].into(),
     };

@@ -45,6 +45,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
             cell: place.cell.map(CellId),
             srs_offset: place.srs_offset,
             carriers: group.carriers.unwrap_or(u8::MAX),
+            configured_grant: group.configured_grant.clone(),
             bearers: bearers.clone(),
         })
     });

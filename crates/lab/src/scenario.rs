@@ -8,6 +8,7 @@ use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
+use airwnd_cell::mac::configured_grant;
 use airwnd_cell::rlc::Protocol;
 use airwnd_cell::rlc::am::Conduct;
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
@@ -81,15 +82,15 @@ pub struct Core {
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub s1u_queue: Option<u64>,
-    /// Rate of the X2 link from each cell to the others; 0bps: no serialisation delay.
+    /// Rate of the X2 link, in NR Xn, from each cell to the others; 0bps: no serialisation delay.
     #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
     pub x2_rate: BitRate,
-    /// One-way delay of X2, for packets and for messages.
+    /// One-way delay of X2, in NR Xn, for packets and for messages.
     #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::X2LinkDelay")]
     pub x2_delay: Span,
-    /// Queue limit of an X2 link; `none`: no limit.
+    /// Queue limit of an X2 link, in NR Xn; `none`: no limit.
     #[param(default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub x2_queue: Option<u64>,
@@ -163,6 +164,10 @@ pub struct UeGroup {
     #[param(default = None, range = 1..=4, unit = "carriers")]
     #[param(source = "TS 36.300 §7.5: the aggregation capability of the UE")]
     pub carriers: Option<u8>,
+    /// Configured grant of each UE in its cell, semi-persistent scheduling in LTE; `none`: all uplink data needs scheduling
+    /// requests and grants.
+    #[param(default = None, unit = "1", source = "a choice: ns-3 LENA and 5G-LENA have none")]
+    pub configured_grant: Option<configured_grant::Params>,
     /// QoS class identifier (QCI), or 5QI of NR, of the default bearer; `none`: 9, or 4 with a guaranteed bit rate.
     /// Delay-aware schedulers use its packet delay budget.
     #[param(default = None, range = 1..=90, unit = "1")]
@@ -378,8 +383,17 @@ impl Scenario {
             return fail("ue", "there are no UEs; add [[ue]]");
         }
         self.check_sizes()?;
-        if let Err((key, message)) = self.carrier.components(&self.radio.access) {
-            return Err(Fault::new(format!("carrier.{key}"), message));
+        let carriers = self.carrier.components(&self.radio.access);
+        let carriers = carriers.map_err(|(key, message)| Fault::new(format!("carrier.{key}"), message))?;
+        if let Some(pdcch) = &self.mac.pdcch {
+            let checked = pdcch.check_on(&self.radio.access, &carriers);
+            checked.map_err(|(key, message)| Fault::new(format!("mac.pdcch.{key}"), message))?;
+        }
+        for (index, group) in self.ue.iter().enumerate() {
+            let Some(grant) = &group.configured_grant else { continue };
+            let checked = grant.check_on(&carriers[0]);
+            let within = |(key, message)| Fault::new(format!("ue[{index}].configured_grant.{key}"), message);
+            checked.map_err(within)?;
         }
         self.check_rlc()?;
         self.check_masts()?;

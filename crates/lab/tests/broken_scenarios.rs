@@ -105,7 +105,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `carriers`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `carriers`, `configured_grant`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -824,6 +824,31 @@ mac.scheduler"#,
         "carrier.bandwidth",
         "radio.access = {kind = \"nr\", numerology = 3, k2 = 2}\ncarrier.bandwidth",
         ":6: radio.access.k2: a UE needs 3 slots to prepare a PUSCH, found 2",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = \"nr\"\nmac.pdcch = {symbols = 2}\ncarrier.bandwidth",
+        ":7: mac.pdcch.symbols: found 2, but radio.access.control_symbols = 1 leaves the other symbols to data",
+    ),
+    (
+        "name = \"near\"",
+        "name = \"near\"\nconfigured_grant = {prbs = 13}",
+        ":15: ue[0].configured_grant.prbs: a cell of 25 PRBs configures grants of up to 12, found 13",
+    ),
+    (
+        "name = \"near\"",
+        "name = \"near\"\nconfigured_grant = {prbs = 7}",
+        ":15: ue[0].configured_grant.prbs: LTE's uplink has no 7 PRBs: only products of 2, 3 and 5",
+    ),
+    (
+        "name = \"near\"",
+        "name = \"near\"\nconfigured_grant = {period = \"2500us\"}",
+        ":15: ue[0].configured_grant.period: 2500us is not a multiple of a slot, 1ms",
+    ),
+    (
+        "carrier.bandwidth",
+        "mac.pdcch = {symbols = 4}\ncarrier.bandwidth",
+        ":6: mac.pdcch.symbols: LTE has 1 to 3 symbols of PDCCH on 25 PRBs, found 4",
     ),
     (
         "carrier.bandwidth",

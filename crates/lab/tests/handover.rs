@@ -286,8 +286,16 @@ struct Case {
     bearers: bool,
 }
 
+/// Carrier and radio access of a network, and the remaining settings of its RLC.
+const LTE: [&str; 2] = [r#"carrier.bandwidth = "3MHz""#, ""];
+const NR: [&str; 2] = [
+    "carrier = {bandwidth = \"10MHz\", downlink_frequency = \"2.12GHz\"}\n\
+     radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}",
+    r#", protocol = "nr", am = {conduct = "standard"}"#,
+];
+
 impl Case {
-    fn toml(&self) -> String {
+    fn toml(&self, [carrier, rlc]: [&str; 2]) -> String {
         let Case { speed, spacing, ues, hysteresis, trigger_ms, forwarding, mode, .. } = self;
         let [preparation, access, switch, x2, s1u] = self.delays_ms;
         let algorithm = match self.algorithm {
@@ -310,9 +318,9 @@ impl Case {
             warmup = "200ms"
             tcp.min_rto = "200ms"
             core = {{x2_delay = "{x2}ms", s1u_delay = "{s1u}ms", x2_rate = "50Mbps", s1u_rate = "100Mbps"}}
-            carrier.bandwidth = "3MHz"
+            {carrier}
             mac = {{scheduler = "pf", harq_transmissions = {}}}
-            rlc = {{mode = "{mode}", queue = {{kind = "drop-tail", buffer = "{}B"}}}}
+            rlc = {{mode = "{mode}", queue = {{kind = "drop-tail", buffer = "{}B"}}{rlc}}}
             radio.position_period = "20ms"
             [handover]
             algorithm = {algorithm}
@@ -397,7 +405,7 @@ fn cases() -> impl Strategy<Value = Case> {
 }
 
 /// Runs random cases and prints the total numbers of handovers and failures.
-fn run_cases(number: u32) {
+fn run_cases(number: u32, access: [&str; 2]) {
     let config = ProptestConfig {
         cases: number,
         rng_seed: RngSeed::Fixed(6),
@@ -407,7 +415,7 @@ fn run_cases(number: u32) {
     // Handovers, re-establishments, packets over X2.
     let seen = Cell::new([0u64; 3]);
     let result = TestRunner::new(config).run(&cases(), |case| {
-        let node = Node::from_toml(&case.toml(), "fuzz").unwrap();
+        let node = Node::from_toml(&case.toml(access), "fuzz").unwrap();
         let scenario = Scenario::from_node(&node).unwrap();
         let mut order = Order::default();
         let records = Records { series: Some(Span::from_secs(1)), ..Records::default() };
@@ -447,11 +455,18 @@ fn run_cases(number: u32) {
 
 #[test]
 fn packets_arrive_in_order_or_are_dropped() {
-    run_cases(300);
+    run_cases(300, LTE);
+}
+
+/// Over Xn, with RLC and PDCP of NR.
+#[test]
+fn packets_of_nr_arrive_in_order_or_are_dropped() {
+    run_cases(150, NR);
 }
 
 #[test]
 #[ignore = "nightly: ten thousand cases"]
 fn packets_arrive_in_order_or_are_dropped_ten_thousand_times() {
-    run_cases(10_000);
+    run_cases(10_000, LTE);
+    run_cases(10_000, NR);
 }

@@ -55,6 +55,7 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
+            configured_grant: None,
             carriers: 1,
             bearers: [BearerSetup::default()].into(),
         }],

@@ -98,6 +98,8 @@ fn steady_state_allocates_nothing() {
         toml.replacen("[[flow]]", "[[ue.bearer]]\nname = \"um\"\nmode = \"um\"\nqci = 6\n[[flow]]", 1)
             + "\n[[flow]]\nid = \"second\"\nbearer = \"um\"\n[[flow]]\nid = \"up\"\nbearer = \"um\"\ndirection = \"up\"\n"
     };
+    let configured = "[[ue]]\nconfigured_grant = {period = \"2.5ms\"}";
+    let upload = "[[flow]]\nid = \"up\"\ndirection = \"up\"\n";
     let several = bearers(&format!("rlc.mode = \"am\"\n{}", cell(6, "fixed")));
     let ns3 = cell(20, "autotuning").replace("airwnd-0.1\"", "ns3.44\"\ncarrier.bandwidth = \"10MHz\"");
     for (name, toml) in [
@@ -117,6 +119,11 @@ fn steady_state_allocates_nothing() {
         ("12 users of LTE on two carriers", aggregate(&fading, "800MHz")),
         ("12 users of NR on two carriers", aggregate(&nr, "3.6GHz")),
         ("12 users whose channels fade", fading),
+        ("12 users of NR in TDD with few CCEs", format!("mac.pdcch.symbols = 1\n{nr}")),
+        (
+            "12 users of NR in TDD with configured grants",
+            format!("{nr}{upload}").replace("[[ue]]", configured),
+        ),
         ("12 users of NR in TDD", nr),
         ("12 users that sleep", sleeping),
         ("a wire", wire),

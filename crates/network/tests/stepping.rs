@@ -110,6 +110,7 @@ fn ran(seed: u64) -> RanSetup {
         noise_figure: Db(9.0),
         cell: None,
         srs_offset: None,
+        configured_grant: None,
         carriers: 1,
         bearers: vec![BearerSetup::default(); BEARERS as usize].into(),
     };

@@ -1,6 +1,6 @@
 //! LTE.
 
-use super::{Access, BUFFER_LEVELS, Timing};
+use super::{Access, BUFFER_LEVELS, ControlRegion, Timing};
 use crate::phy::link_budget::PRB_BANDWIDTH;
 use crate::phy::mimo;
 use crate::phy::tables::{McsTable, rbg_size, transport_block};
@@ -38,6 +38,22 @@ impl Params {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The control region with this many symbols of PDCCH, by default three, as in ns-3 LENA.
+    pub(super) fn control_region(&self, prbs: Prbs, symbols: Option<u8>) -> Result<ControlRegion, String> {
+        //= TS 36.211 §6.7
+        let allowed = if prbs.0 > 10 { 1..=3 } else { 2..=4 };
+        let symbols = symbols.unwrap_or(3);
+        if !allowed.contains(&symbols) {
+            let (least, most) = (allowed.start(), allowed.end());
+            return Err(format!(
+                "LTE has {least} to {most} symbols of PDCCH on {} PRBs, found {symbols}",
+                prbs.0
+            ));
+        }
+        let ports = self.mimo.as_ref().map_or(1, |mimo| mimo.cell_antennas);
+        Ok(ControlRegion::lte(prbs, symbols, ports))
     }
 
     /// The access on this many PRBs.

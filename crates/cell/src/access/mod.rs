@@ -1,6 +1,7 @@
 //! Radio access technology: what the cells, their UEs and the schedulers take as given. Timing, MCSs and CQIs, transport
 //! block sizes, the carrier's resource blocks.
 
+mod control_region;
 mod grid;
 mod protocol;
 mod timing;
@@ -12,6 +13,7 @@ use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Hertz, SlotClock};
 use std::sync::Arc;
 
+pub(crate) use control_region::{ControlRegion, Level};
 pub use grid::Grid;
 pub use protocol::Protocol;
 pub(crate) use timing::Timing;
@@ -70,6 +72,18 @@ impl Spec {
                 Ok(params.on(prbs))
             }
             Spec::Nr(params) => params.access(carrier),
+        }
+    }
+
+    /// The control region of a slot with this many symbols of PDCCH on a carrier of this many PRBs; `None`: the usual
+    /// ones.
+    ///
+    /// # Errors
+    /// A message, if the carrier cannot have as many.
+    pub(crate) fn control_region(&self, prbs: Prbs, symbols: Option<u8>) -> Result<ControlRegion, String> {
+        match self {
+            Spec::Lte(params) => params.control_region(prbs, symbols),
+            Spec::Nr(params) => params.control_region(prbs, symbols),
         }
     }
 

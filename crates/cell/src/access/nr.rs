@@ -1,6 +1,6 @@
 //! NR.
 
-use super::Access;
+use super::{Access, ControlRegion};
 use super::timing::{Slot, Timing};
 use crate::carrier::Carrier;
 use crate::phy::mimo;
@@ -229,6 +229,18 @@ impl Params {
     /// Slots that the UE needs from a grant to its PUSCH.
     fn least_k2(&self) -> u8 {
         least_offset(preparation_symbols(self.spacing()), self.control_symbols, 0)
+    }
+
+    /// The control region with this many symbols of PDCCH, by default all that the slots have.
+    pub(super) fn control_region(&self, prbs: Prbs, symbols: Option<u8>) -> Result<ControlRegion, String> {
+        let symbols = symbols.unwrap_or(self.control_symbols);
+        if symbols > self.control_symbols {
+            return Err(format!(
+                "found {symbols}, but radio.access.control_symbols = {} leaves the other symbols to data",
+                self.control_symbols
+            ));
+        }
+        Ok(ControlRegion::nr(prbs, symbols, SlotClock::of_numerology(self.numerology)))
     }
 
     /// The combining of transmissions.

@@ -122,6 +122,16 @@ impl Timing {
         &self.plan[(slot + slots as usize) % self.plan.len()]
     }
 
+    /// Whether user data of the uplink can be granted in a slot on air.
+    pub fn is_granted(&self, air: Tti) -> bool {
+        let length = self.plan.len() as u64;
+        let reaches = |(slot, plan): (u64, &Slot)| {
+            let at = |to_air: &u64| (slot + self.decision_to_grant + to_air) % length == air.0 % length;
+            plan.grants.iter().any(at)
+        };
+        (0..).zip(&self.plan).any(reaches)
+    }
+
     /// The slot at whose start the newest measurement up to `measured` is made: behind a slot with downlink data.
     pub fn measurable(&self, measured: Tti) -> Tti {
         Tti(measured.0.saturating_sub(self.slot(measured).unmeasured))

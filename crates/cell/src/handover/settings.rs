@@ -22,7 +22,7 @@ pub enum Forwarding {
 ///
 /// Steps of a handover: the old cell decides and requests a slot in the target (preparation). The command reaches the
 /// UE, which leaves the old cell and accesses the target (random access). Then the target informs the gateway (path
-/// switch). Packets that still arrive on the old path are forwarded over X2 and precede those on the new path.
+/// switch). Packets that still arrive on the old path are forwarded over X2, in NR Xn, and precede those on the new path.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.300 §10.1.2; TS 36.331 §5.5")]
 pub struct Settings {

@@ -1,17 +1,19 @@
 //! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
+use super::confined::Confined;
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
+use super::pdcch::Pdcch;
 use super::sched::{ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use super::slots::Slots;
 use super::views::Views;
 use super::{Block, Content, Pipeline};
-use crate::access::Access;
+use crate::access::{Access, Level};
 use crate::component::ComponentCarrier;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs};
-use crate::radio::{Air, Radio, Receivers, Report};
+use crate::radio::{Air, Receivers, Report};
 use crate::rlc::BufferStatus;
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
@@ -29,6 +31,8 @@ pub(crate) struct Downlink {
     grid: Grid,
     outer_loop: Option<OuterLoop>,
     max_transmissions: u8,
+    /// `None`: it has room for everything.
+    pdcch: Option<Box<Pdcch>>,
     users: Vec<User>,
     /// UEs with data and a free HARQ process.
     ready: Slots,
@@ -101,6 +105,8 @@ impl Feedback {
 struct OnAir {
     slot: u16,
     process: u8,
+    /// That of the assignment.
+    level: Level,
     rbgs: Rbgs,
 }
 
@@ -135,6 +141,11 @@ impl Downlink {
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
+            pdcch: setup
+                .mac
+                .pdcch
+                .as_ref()
+                .map(|params| Box::new(Pdcch::new(params, &setup.radio.access, access.prbs))),
             users: Vec::new(),
             ready: Slots::default(),
             unsure: Slots::default(),
@@ -288,6 +299,18 @@ impl Downlink {
         self.backlogged > 0
     }
 
+    /// Starts the decisions of a TTI that the PDCCH limits. Returns whether the uplink's are made first.
+    pub fn begin(&mut self, tti: Tti) -> bool {
+        let Some(pdcch) = &mut self.pdcch else { return false };
+        let timing = &self.access.timing;
+        pdcch.begin(tti + timing.decision_to_grant, !timing.slot(tti).grants.is_empty())
+    }
+
+    /// The PDCCH, if it is limited, with the channel.
+    pub fn confined<'a>(&'a mut self, air: Air<'a>) -> Option<Confined<'a>> {
+        Some(Confined { pdcch: self.pdcch.as_deref_mut()?, air })
+    }
+
     /// Makes the scheduling decisions of a TTI. `version` and `report` return the newest channel report of a UE; `held`
     /// returns that of a UE which has been asleep since.
     pub fn schedule(
@@ -305,7 +328,7 @@ impl Downlink {
     ) {
         self.served.clear();
         let Some(kind) = self.access.timing.slot(tti).downlink else { return };
-        let free = self.retransmit(tti, radio, users, ues);
+        let free = self.retransmit(tti, Air { radio, receivers }, users, ues);
         if free.is_empty() {
             return;
         }
@@ -336,10 +359,13 @@ impl Downlink {
             self.note_delays(tti, users, ues);
         }
         self.grants.clear();
-        let reports = receivers.reports(cell);
-        self.scheduler.allocate(tti, free, self.views.candidates(reports), &mut self.grants);
-        let grants = std::mem::take(&mut self.grants);
+        self.scheduler.allocate(tti, free, self.views.candidates(receivers.reports(cell)), &mut self.grants);
         //= exception no-pdcch-limit
+        if self.pdcch.is_some() {
+            self.confine(tti, free, (cell, users), Air { radio, receivers });
+        }
+        let reports = receivers.reports(cell);
+        let grants = std::mem::take(&mut self.grants);
         for (slot, rbgs) in grants.iter() {
             let view = self.views.of(slot);
             let cqi = match self.scheduler.link_adaptation() {
@@ -356,13 +382,30 @@ impl Downlink {
             }
             ues.on_assignment(users[slot as usize], self.carrier, air);
             let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
-            self.send_new(tti, slot, process, Process { block, rbgs });
+            let level = self.pdcch.as_ref().map_or(Level::OF_8, |pdcch| pdcch.held(slot));
+            self.send_new(tti, (slot, process, level), Process { block, rbgs });
             if ues.has_several(users[slot as usize]) {
                 self.on_report(slot, ues.waiting_down(users[slot as usize], tti));
             }
         }
         self.grants = grants;
         self.scheduler.on_served(&self.served);
+    }
+
+    /// Takes back the grants whose assignments do not fit into the PDCCH, and lets the scheduler give their RBGs to UEs
+    /// whose assignments do. Leaves these alone in the views.
+    #[inline(never)]
+    fn confine(&mut self, tti: Tti, free: Rbgs, (cell, users): (usize, &[u32]), air: Air<'_>) {
+        let Some(pdcch) = self.pdcch.as_deref_mut() else { return };
+        let mut confined = Confined { pdcch, air };
+        if confined.hold(users, self.grants.iter().map(|(slot, _)| slot)) {
+            return;
+        }
+        self.views.retain(|slot| confined.pdcch.holds(slot));
+        self.grants.clear();
+        let candidates = self.views.candidates(confined.air.receivers.reports(cell));
+        self.scheduler.allocate_again(tti, free, candidates, &mut self.grants);
+        confined.pdcch.keep(|slot| self.grants.iter().any(|(granted, _)| granted == slot));
     }
 
     /// Adds the head-of-line delays to the views of the UEs, and passes the classes that they belong to to the scheduler.
@@ -376,7 +419,7 @@ impl Downlink {
         }
     }
 
-    fn send_new(&mut self, tti: Tti, slot: u16, process: u8, held: Process) {
+    fn send_new(&mut self, tti: Tti, (slot, process, level): (u16, u8, Level), held: Process) {
         let Process { block, rbgs } = held;
         let user = &mut self.users[slot as usize];
         user.busy |= 1 << process;
@@ -388,7 +431,7 @@ impl Downlink {
         let place = self.place(slot, process);
         self.processes[place] = Some(held);
         if block.content.is_some() {
-            self.air.push(tti + self.access.timing.decision_to_air, OnAir { slot, process, rbgs });
+            self.air.push(tti + self.access.timing.decision_to_air, OnAir { slot, process, level, rbgs });
         } else {
             //= exception padding-stays-silent
             let air = tti + self.access.timing.decision_to_air;
@@ -399,15 +442,15 @@ impl Downlink {
     }
 
     /// Handles received feedback and schedules retransmissions; returns the free RBGs.
-    fn retransmit(&mut self, tti: Tti, radio: &Radio, users: &[u32], ues: &mut UeTable) -> Rbgs {
+    fn retransmit(&mut self, tti: Tti, mut air: Air<'_>, users: &[u32], ues: &mut UeTable) -> Rbgs {
         self.retransmitting.clear();
-        let mut free = Rbgs::first(radio.rbgs());
+        let mut free = Rbgs::first(air.radio.rbgs());
         let mut answers = std::mem::take(&mut self.answers);
         self.feedback.take(tti, &mut answers);
         let postponed = self.postponed.len();
         for index in 0..postponed {
             let (slot, process) = self.postponed[index];
-            self.resend(tti, (slot, process), &mut free, (users[slot as usize], ues));
+            self.resend(tti, (slot, process), (&mut free, &mut air), (users[slot as usize], ues));
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
@@ -426,7 +469,7 @@ impl Downlink {
                     if used >= self.max_transmissions {
                         self.free(slot, process);
                     } else {
-                        self.resend(tti, (slot, process), &mut free, (users[slot as usize], ues));
+                        self.resend(tti, (slot, process), (&mut free, &mut air), (users[slot as usize], ues));
                     }
                 }
             }
@@ -457,12 +500,13 @@ impl Downlink {
     }
 
     /// Resends on the same RBGs if they are free, otherwise on the same number of RBGs after the last of them,
-    /// otherwise, or while the UE sleeps, in the next TTI. A UE gets one retransmission per TTI.
+    /// otherwise, or without room in the PDCCH, or while the UE sleeps, in the next TTI. A UE gets one retransmission per
+    /// TTI.
     fn resend(
         &mut self,
         tti: Tti,
         (slot, process): (u16, u8),
-        free: &mut Rbgs,
+        (free, channel): (&mut Rbgs, &mut Air<'_>),
         (ue, ues): (u32, &mut UeTable),
     ) {
         let air = tti + self.access.timing.decision_to_air;
@@ -483,6 +527,14 @@ impl Downlink {
             self.postponed.push((slot, process));
             return;
         };
+        let level = match self.pdcch.as_deref_mut() {
+            None => Some(Level::OF_8),
+            Some(pdcch) => Confined { pdcch, air: channel.reborrow() }.assign(slot, ue),
+        };
+        let Some(level) = level else {
+            self.postponed.push((slot, process));
+            return;
+        };
         held.block.transmissions += 1;
         self.retransmitting.insert(slot);
         *free = free.without(rbgs);
@@ -490,7 +542,7 @@ impl Downlink {
         if let Some(drx) = ues.drx(ue) {
             drx.on_retransmission(air, Direction::Down, self.first_process + process);
         }
-        self.air.push(air, OnAir { slot, process, rbgs });
+        self.air.push(air, OnAir { slot, process, level, rbgs });
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -533,7 +585,7 @@ impl Downlink {
                     });
                 }
             };
-            if ue.loses_control(tti, number, self.carrier, &mut air) {
+            if ue.loses_control(tti, (number, self.carrier), sent.level, &mut air) {
                 note(block, Reception::AssignmentLost);
                 let due = tti + consequences.silence;
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));

@@ -199,6 +199,12 @@ impl Drx {
         }
     }
 
+    /// The block of a configured grant has reported what a pending scheduling request was for.
+    pub fn on_report(&mut self, tti: Tti) {
+        self.count(tti);
+        self.requested = None;
+    }
+
     /// A block of a HARQ process may be retransmitted from this TTI on. The HARQ RTT timer has run until then.
     //= exception drx-rtt-timer-is-the-round-trip
     #[inline(never)]

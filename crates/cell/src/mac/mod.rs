@@ -1,11 +1,14 @@
 //! Medium access control: scheduling, HARQ, buffer status, power control.
 
 pub(crate) mod channel_reports;
+pub mod configured_grant;
+pub(crate) mod confined;
 pub(crate) mod control_elements;
 pub(crate) mod downlink;
 pub mod drx;
 pub(crate) mod log;
 pub mod outer_loop;
+pub mod pdcch;
 pub mod power_control;
 pub(crate) mod prioritization;
 pub mod scell;

@@ -4,6 +4,8 @@
 //! feedback are control messages; grants can be lost. Ideal buffer reports are control messages, too. Otherwise a UE
 //! sends a scheduling request (SR), and reports within its blocks.
 
+use super::configured_grant::{self, Configured, place};
+use super::confined::Confined;
 use super::control_elements::{Elements, Headroom};
 use super::drx::Drx;
 use super::power_control;
@@ -12,7 +14,7 @@ use super::slots::Slots;
 use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
 use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use super::{Block, Content, Pipeline, make_room};
-use crate::access::Access;
+use crate::access::{Access, Level};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
@@ -76,6 +78,8 @@ pub(crate) struct Uplink {
     busy: Vec<u16>,
     /// Bits of all HARQ processes.
     all_busy: u16,
+    /// Configured grants.
+    configured: Vec<Configured>,
     reports: Pipeline<Report>,
     grants: Pipeline<Grant>,
     air: Pipeline<Sending>,
@@ -170,6 +174,8 @@ struct Grant {
     context: Context,
     /// HARQ process of an asynchronous uplink.
     process: u8,
+    /// Aggregation level of its PDCCH; `None`: a configured grant.
+    level: Option<Level>,
     /// From its reception to the transmission.
     to_air: u64,
     /// Block to retransmit and its control elements; `None`: new data.
@@ -216,6 +222,7 @@ impl Uplink {
             known: Vec::new(),
             busy: Vec::new(),
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
+            configured: Vec::new(),
             reports: Pipeline::new(access.timing.depth),
             grants: Pipeline::new(access.timing.depth),
             air: Pipeline::new(access.timing.depth),
@@ -248,6 +255,7 @@ impl Uplink {
         let users = self.buffers.len();
         self.backlogged.reserve(users);
         make_room(&mut self.views, users);
+        make_room(&mut self.configured, users);
         self.reports.reserve(2 * users);
         make_room(&mut self.due_reports, 2 * users);
         let granted = users.min(usize::from(self.prbs.0));
@@ -274,10 +282,19 @@ impl Uplink {
         self.sounded[slot as usize] = None;
         self.sounding_sinr[slot as usize] = None;
         self.busy[slot as usize] = 0;
+        self.configured.retain(|configured| configured.slot != slot);
         self.reports.retain(|report| report.slot != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
         self.undecoded.retain(|sending| sending.slot != slot);
+    }
+
+    /// Configures a grant of the UE in a slot of the cell; returns whether there is a place for it.
+    pub fn configure(&mut self, slot: u16, params: &configured_grant::Params) -> bool {
+        let access = (self.access.clock, &self.access.timing, self.prbs.0);
+        let found = place(params, access, slot, &self.configured);
+        self.configured.extend(found);
+        found.is_some()
     }
 
     /// Sends a buffer status report of a UE.
@@ -355,7 +372,14 @@ impl Uplink {
     }
 
     /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
-    pub fn schedule(&mut self, tti: Tti, users: &[u32], ues: &mut UeTable) {
+    /// `confined`: the PDCCH, if it is limited.
+    pub fn schedule(
+        &mut self,
+        tti: Tti,
+        users: &[u32],
+        ues: &mut UeTable,
+        mut confined: Option<Confined<'_>>,
+    ) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
         for report in &reports {
@@ -365,16 +389,26 @@ impl Uplink {
         for place in 0..self.access.timing.slot(tti).grants.len() {
             let to_air = self.access.timing.slot(tti).grants[place];
             let mut free = FreePrbs::all(self.prbs);
+            if !self.configured.is_empty() {
+                self.reserve_configured(tti + (self.access.timing.decision_to_grant + to_air), &mut free);
+            }
             self.repeated.clear();
             if place == 0 {
-                self.repeat(tti, to_air, &mut free, (users, ues));
+                self.repeat(tti, to_air, (&mut free, &mut confined), (users, ues));
             }
             self.served.clear();
             if !self.backlogged.is_empty() {
-                self.share(tti, to_air, free, (users, ues));
+                self.share(tti, to_air, (free, &mut confined), (users, ues));
             }
             self.scheduler.on_served(&self.served);
         }
+    }
+
+    /// Takes the PRBs of the configured grants with an occasion in this slot on air.
+    #[inline(never)]
+    fn reserve_configured(&self, air: Tti, free: &mut FreePrbs) {
+        let occasions = self.configured.iter().filter(|configured| configured.is_at(air));
+        occasions.for_each(|Configured { first, prbs, .. }| free.take(*first, *prbs));
     }
 
     fn on_report(&mut self, Report { slot, news }: Report) {
@@ -409,7 +443,13 @@ impl Uplink {
     }
 
     /// Assigns the PRBs that retransmissions leave free.
-    fn share(&mut self, tti: Tti, to_air: u64, free: FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
+    fn share(
+        &mut self,
+        tti: Tti,
+        to_air: u64,
+        (free, confined): (FreePrbs, &mut Option<Confined<'_>>),
+        (users, ues): (&[u32], &mut UeTable),
+    ) {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
         for slot in self.backlogged.iter() {
@@ -426,7 +466,11 @@ impl Uplink {
         }
         let mut shares = std::mem::take(&mut self.shares);
         shares.clear();
-        self.scheduler.allocate(free, self.repeated.len() as u16, &self.views, &self.schemes, &mut shares);
+        let repeating = self.repeated.len() as u16;
+        self.scheduler.allocate(free, repeating, &self.views, &self.schemes, &mut shares);
+        if let Some(confined) = confined {
+            self.confine(free, users, confined, &mut shares);
+        }
         for Share { slot, first, prbs } in shares.iter().copied() {
             let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
             let size = self.access.block(Direction::Up, mcs, Prbs(prbs));
@@ -437,17 +481,40 @@ impl Uplink {
             let command = self.command(tti, to_air, slot, Prbs(prbs));
             let process = self.occupy(slot);
             let context = self.context(slot, Prbs(prbs));
+            let level = Some(confined.as_ref().map_or(Level::OF_8, |confined| confined.pdcch.held(slot)));
             if let Some(drx) = ues.drx(users[slot as usize]) {
                 drx.on_new(received, Direction::Up);
                 self.await_retransmission(drx, received, to_air, process);
             }
             self.grants.push(
                 received,
-                Grant { slot, first, prbs, mcs, command, context, process, to_air, again: None },
+                Grant { slot, first, prbs, mcs, command, context, process, level, to_air, again: None },
             );
             self.served.push((slot, size));
         }
         self.shares = shares;
+    }
+
+    /// Takes back the shares whose grants do not fit into the PDCCH, and lets the scheduler give their PRBs to UEs whose
+    /// grants do.
+    #[inline(never)]
+    fn confine(
+        &mut self,
+        free: FreePrbs,
+        users: &[u32],
+        confined: &mut Confined<'_>,
+        shares: &mut Vec<Share>,
+    ) {
+        if confined.hold(users, shares.iter().map(|share| share.slot)) {
+            return;
+        }
+        self.views.retain(|view| confined.pdcch.holds(view.slot));
+        shares.clear();
+        if !self.views.is_empty() {
+            let repeating = self.repeated.len() as u16;
+            self.scheduler.allocate_again(free, repeating, &self.views, &self.schemes, shares);
+        }
+        confined.pdcch.keep(|slot| shares.iter().any(|share| share.slot == slot));
     }
 
     /// Whether the time of a transmission determines its HARQ process.
@@ -511,12 +578,23 @@ impl Uplink {
         }
     }
 
-    fn repeat(&mut self, tti: Tti, to_air: u64, free: &mut FreePrbs, (users, ues): (&[u32], &mut UeTable)) {
+    fn repeat(
+        &mut self,
+        tti: Tti,
+        to_air: u64,
+        (free, confined): (&mut FreePrbs, &mut Option<Confined<'_>>),
+        (users, ues): (&[u32], &mut UeTable),
+    ) {
         let received = tti + self.access.timing.decision_to_grant;
         let mut failed = std::mem::take(&mut self.due_sendings);
         self.undecoded.take(tti, &mut failed);
         for sending in &failed {
-            let (first, prbs) = (sending.signal.first, sending.signal.prbs);
+            let (mut first, prbs) = (sending.signal.first, sending.signal.prbs);
+            // A grant with other PRBs, if they belong to a configured grant now.
+            let is_moved = !self.configured.is_empty() && !free.contains(first, prbs);
+            if is_moved {
+                first = free.find(prbs).unwrap_or(first);
+            }
             let spent = sending.block.transmissions >= self.max_transmissions;
             let sleeps = || ues.has_drx && !ues.is_active(users[sending.slot as usize], received);
             if !spent && !self.is_synchronous() && (!free.contains(first, prbs) || sleeps()) {
@@ -534,6 +612,16 @@ impl Uplink {
                 }
                 continue;
             }
+            //= TS 36.213 §8.0: a NACK on the PHICH, without a grant, repeats a block on its PRBs
+            let limited = confined.as_mut().filter(|_| !self.is_synchronous() || is_moved);
+            let level = match limited {
+                None => Some(Level::OF_8),
+                Some(confined) => confined.assign(sending.slot, users[sending.slot as usize]),
+            };
+            if level.is_none() {
+                self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
+                continue;
+            };
             free.take(first, prbs);
             self.repeated.push(sending.slot);
             let again = Some((sending.block, sending.elements));
@@ -543,7 +631,7 @@ impl Uplink {
                 drx.on_retransmission(received, Direction::Up, self.process_at(received, process));
                 self.await_retransmission(drx, received, to_air, process);
             }
-            let grant = Grant { slot, first, prbs, mcs, command, context, process, to_air, again };
+            let grant = Grant { slot, first, prbs, mcs, command, context, process, level, to_air, again };
             self.grants.push(received, grant);
         }
         self.due_sendings = failed;
@@ -572,9 +660,13 @@ impl Uplink {
     ) {
         let mut grants = std::mem::take(&mut self.due_grants);
         self.grants.take(tti, &mut grants);
+        if !self.configured.is_empty() {
+            self.add_configured(tti, &mut grants);
+        }
         for grant in &grants {
             let number = users[grant.slot as usize];
-            if ues.get(number).loses_control(tti, number, 0, &mut air) {
+            let mut loses = |level| ues.get(number).loses_control(tti, (number, 0), level, &mut air);
+            if grant.level.is_some_and(&mut loses) {
                 if self.requested {
                     self.miss(tti, number, grant);
                 }
@@ -614,8 +706,66 @@ impl Uplink {
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
             let &Grant { slot, context, process, to_air, .. } = grant;
             self.air.push(tti + to_air, Sending { slot, signal, block, elements, context, process });
+            if grant.level.is_none() {
+                self.on_configured(tti, number, grant, ues);
+            }
         }
         self.due_grants = grants;
+    }
+
+    /// Adds the configured grants whose blocks UEs prepare in this TTI. A grant for the same slot overrides them, also if
+    /// it is lost.
+    //= TS 36.321 §5.10.2
+    //= TS 38.321 §5.8.2
+    #[inline(never)]
+    fn add_configured(&mut self, tti: Tti, grants: &mut Vec<Grant>) {
+        let access = self.access.clone();
+        let Some(decision) = tti.0.checked_sub(access.timing.decision_to_grant) else { return };
+        for to_air in access.timing.slot(Tti(decision)).grants.iter().copied() {
+            for index in 0..self.configured.len() {
+                let configured = self.configured[index];
+                let Configured { slot, first, prbs, .. } = configured;
+                let overrides = |grant: &Grant| grant.slot == slot && grant.to_air == to_air;
+                let is_free = self.busy[slot as usize] != self.all_busy && !grants.iter().any(overrides);
+                if !configured.is_at(tti + to_air) || !is_free {
+                    continue;
+                }
+                let Some(mcs) = configured.mcs.or_else(|| self.mcs(slot, Prbs(prbs))) else { continue };
+                let carried = carried(access.block(Direction::Up, mcs, Prbs(prbs)));
+                let mut context = self.context(slot, Prbs(prbs));
+                context.granted += carried.0;
+                let (command, level, process) = (Db(0.0), None, self.occupy(slot));
+                let again = None;
+                grants.push(Grant {
+                    slot,
+                    first,
+                    prbs,
+                    mcs,
+                    command,
+                    context,
+                    process,
+                    level,
+                    to_air,
+                    again,
+                });
+            }
+        }
+    }
+
+    /// A UE uses a configured grant, which only now counts as granted.
+    #[inline(never)]
+    fn on_configured(&mut self, tti: Tti, number: u32, grant: &Grant, ues: &mut UeTable) {
+        let carried = carried(self.access.block(Direction::Up, grant.mcs, Prbs(grant.prbs)));
+        self.known[grant.slot as usize].granted += carried.0;
+        let rest = self.buffers[grant.slot as usize].saturating_sub(carried);
+        self.set_buffer(grant.slot, rest);
+        let has_reported = !ues.get(number).reporting.is_due;
+        if let Some(drx) = ues.drx(number) {
+            if has_reported {
+                drx.on_report(tti);
+            }
+            self.await_retransmission(drx, tti, grant.to_air, grant.process);
+        }
     }
 
     /// Handles a grant that the UE has lost: the eNB notices that nothing is sent, and grants again.

@@ -201,7 +201,7 @@ impl ByWidth {
 
 /// Whether a width has only the factors 2, 3 and 5, as the uplink's DFT requires.
 //= TS 36.211 §5.3.3
-fn is_transformable(prbs: u16) -> bool {
+pub(crate) fn is_transformable(prbs: u16) -> bool {
     let mut rest = prbs;
     for factor in [2, 3, 5] {
         while rest.is_multiple_of(factor) {

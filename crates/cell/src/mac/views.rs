@@ -73,6 +73,13 @@ impl Views {
         &self.list[self.listed.place(slot)]
     }
 
+    /// Leaves some of the listed UEs, until the next list.
+    pub fn retain(&mut self, stays: impl Fn(u16) -> bool) {
+        self.is_edited = true;
+        self.list.retain(|view| stays(view.slot));
+        self.listed.retain(stays);
+    }
+
     /// The listed views, to be edited until the next list.
     pub fn edit(&mut self) -> &mut [UeView] {
         self.is_edited = true;

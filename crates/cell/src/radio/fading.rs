@@ -456,6 +456,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
+            configured_grant: None,
             carriers: 1,
             bearers: [BearerSetup::default()].into(),
         };

@@ -84,6 +84,13 @@ pub(crate) struct Air<'a> {
     pub receivers: &'a mut Receivers,
 }
 
+impl Air<'_> {
+    /// The same for a shorter time.
+    pub fn reborrow(&mut self) -> Air<'_> {
+        Air { radio: self.radio, receivers: self.receivers }
+    }
+}
+
 /// What depends on the positions of some UEs, and changes independently of those of the others.
 struct Share<'a> {
     /// Number of the first UE.
@@ -453,6 +460,7 @@ mod tests {
             noise_figure: Db(9.0),
             cell: None,
             srs_offset: None,
+            configured_grant: None,
             carriers: 1,
             bearers: [BearerSetup::default()].into(),
         };

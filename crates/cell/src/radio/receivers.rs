@@ -6,6 +6,7 @@ use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
 use super::uplink::{Powers, UplinkOnAir};
 use super::{Interference, Radio, UplinkSignal};
+use crate::access::Level;
 use crate::component::ComponentCarrier;
 use crate::mac::Block;
 use crate::mac::channel_reports::Measured;
@@ -136,14 +137,31 @@ impl Receivers {
 
     /// The probability of losing control channels over a fading channel in the TTI on air. `None` if channels do not
     /// fade.
-    pub fn faded_control_error(&mut self, radio: &Radio, ue: usize) -> Option<f64> {
+    pub fn faded_control_error(&mut self, radio: &Radio, ue: usize, level: Level) -> Option<f64> {
+        let sinrs = self.faded_control(radio, ue)?;
+        if level != Level::OF_8 {
+            return Some(control_error(effective(sinrs) + level.gain()));
+        }
+        let is_lossless = exceeds(sinrs, CONTROL_CURVE_END_LINEAR);
+        Some(if is_lossless { 0.0 } else { control_error(effective(sinrs)) })
+    }
+
+    /// The SINR of the control channels at a UE now.
+    pub fn control_sinr(&mut self, radio: &Radio, ue: usize) -> Db {
+        match self.faded_control(radio, ue) {
+            Some(sinrs) => effective(sinrs),
+            None => radio.control_sinr(ue, radio.serving[ue].0),
+        }
+    }
+
+    /// The SINRs of the control channels at a UE by RBG; `None`: the channel is flat.
+    #[inline]
+    fn faded_control(&mut self, radio: &Radio, ue: usize) -> Option<&[f64]> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
         let of = (&radio.gains, radio.scattering.as_ref()?);
         let everywhere = |_| Rbgs(u32::MAX);
-        let sinrs = links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now);
-        let is_lossless = exceeds(sinrs, CONTROL_CURVE_END_LINEAR);
-        Some(if is_lossless { 0.0 } else { control_error(effective(sinrs)) })
+        Some(links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now))
     }
 
     /// The linear SINR of a UE's fading downlink on each PRB in the TTI on air, with or without interference.

@@ -288,7 +288,7 @@ pub struct CellRow {
 }
 
 /// A row per link and direction: the server link (`server`), the links of the scenario, the links to the cells (`s1u`)
-/// and between cells (`x2`, one direction). Bytes include the framing of the link.
+/// and between cells (`x2`, in NR Xn, one direction). Bytes include the framing of the link.
 #[derive(Clone, Debug, PartialEq, Columns)]
 pub struct LinkRow {
     /// Name of the link: as in the scenario, or `server`, `s1u` or `x2`.

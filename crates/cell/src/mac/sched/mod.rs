@@ -287,6 +287,12 @@ pub trait Scheduler: Send {
     fn release(&mut self, _slot: u16) {}
     /// Assigns the free RBGs. A UE's CQI may be out of range; its backlog is never zero.
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants);
+    /// Assigns the free RBGs anew, to those of the UEs granted by [`allocate`](Scheduler::allocate) that the PDCCH has room
+    /// for. Called in its TTI, without the grants so far, if it has no room for some. A scheduler whose state
+    /// [`allocate`](Scheduler::allocate) advances in time implements it.
+    fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.allocate(tti, free, ues, grants);
+    }
     /// New data granted in this TTI: slot and transport block size. UEs without a grant are not listed.
     fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
     /// TTIs have passed without scheduling because no UE had data.

@@ -217,29 +217,9 @@ impl Pss {
             }
         }
     }
-}
 
-impl Scheduler for Pss {
-    fn admit(&mut self, slot: u16, bearer: &Bearer) {
-        settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
-        self.has_targets = self.targets.iter().any(|target| *target > 0.0);
-        self.averages.admit(slot);
-        self.scheduled_averages.admit(slot);
-        settle(&mut self.ranks, slot, 0);
-        let Contest { version, rates, flat_rates, places, .. } = &mut self.contest;
-        *version = None;
-        settle(rates, slot, 0.0);
-        settle(flat_rates, slot, 0.0);
-        settle(places, slot, 0);
-        if usize::from(slot) == self.order.len() {
-            self.order.push(slot);
-        }
-        self.selected.reserve(self.order.len());
-    }
-
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        self.enter(ues);
-        self.time_domain();
+    /// Assigns RBGs to the selected UEs.
+    fn frequency_domain(&self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let Contest { flat_rates, all_flat, places, .. } = &self.contest;
         let averages = self.scheduled_averages.all();
         if *all_flat && !self.has_targets && self.params.frequency_metric == FrequencyMetric::PfSch {
@@ -275,6 +255,40 @@ impl Scheduler for Pss {
             };
             weight(ue) * metric
         });
+    }
+}
+
+impl Scheduler for Pss {
+    fn admit(&mut self, slot: u16, bearer: &Bearer) {
+        settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
+        self.has_targets = self.targets.iter().any(|target| *target > 0.0);
+        self.averages.admit(slot);
+        self.scheduled_averages.admit(slot);
+        settle(&mut self.ranks, slot, 0);
+        let Contest { version, rates, flat_rates, places, .. } = &mut self.contest;
+        *version = None;
+        settle(rates, slot, 0.0);
+        settle(flat_rates, slot, 0.0);
+        settle(places, slot, 0);
+        if usize::from(slot) == self.order.len() {
+            self.order.push(slot);
+        }
+        self.selected.reserve(self.order.len());
+    }
+
+    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.enter(ues);
+        self.time_domain();
+        self.frequency_domain(free, ues, grants);
+    }
+
+    fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        self.enter(ues);
+        self.selected.clear();
+        for ue in ues.users {
+            self.selected.insert(ue.slot);
+        }
+        self.frequency_domain(free, ues, grants);
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {

@@ -33,13 +33,16 @@ pub enum Remainder {
 pub struct Rr {
     remainder: Remainder,
     slots: u16,
+    /// Slot at which the last TTI has started.
+    start: u16,
+    /// Slot after which the next TTI starts.
     cursor: Option<u16>,
 }
 
 impl Rr {
     /// A scheduler without UEs.
     pub fn new(params: Params, _grid: &Grid) -> Self {
-        Rr { remainder: params.remainder, slots: 0, cursor: None }
+        Rr { remainder: params.remainder, slots: 0, start: 0, cursor: None }
     }
 }
 
@@ -61,7 +64,7 @@ impl Scheduler for Rr {
             Remainder::InTurn => free.count().saturating_sub(share * eligible),
         };
         let start = self.cursor.map_or(0, |cursor| (cursor + 1) % self.slots);
-        self.cursor = Some(start);
+        (self.start, self.cursor) = (start, Some(start));
         let turn = users.partition_point(|ue| ue.slot < start);
         let mut rest = free;
         for ue in users[turn..].iter().chain(&users[..turn]).filter(served) {
@@ -79,6 +82,15 @@ impl Scheduler for Rr {
                 break;
             }
         }
+    }
+
+    /// The next TTI starts after the last of these UEs, before those for which there was no room.
+    fn allocate_again(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+        let turn = ues.users.partition_point(|ue| ue.slot < self.start);
+        let last = ues.users[..turn].last().or(ues.users.last()).map(|ue| ue.slot);
+        self.cursor = Some((self.start + self.slots - 1) % self.slots);
+        self.allocate(tti, free, ues, grants);
+        self.cursor = last.or(self.cursor);
     }
 
     fn link_adaptation(&self) -> LinkAdaptation {

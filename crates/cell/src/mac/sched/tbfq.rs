@@ -210,8 +210,12 @@ impl Scheduler for Tbfq {
     }
 
     //= exception tbfq-no-creditable-threshold
-    fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+    fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.earn(1);
+        self.allocate_again(tti, free, ues, grants);
+    }
+
+    fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         match self.params.domain {
             Domain::Time => self.time_domain(free, ues, grants),
             Domain::Frequency => self.frequency_domain(free, ues, grants),

@@ -138,6 +138,18 @@ pub trait UplinkScheduler: Send {
         schemes: &Schemes,
         shares: &mut Vec<Share>,
     );
+    /// Assigns the free PRBs anew, to those of the UEs with a share from [`allocate`](UplinkScheduler::allocate) that the
+    /// PDCCH has room for. Called in its TTI, without the shares so far, if it has no room for some.
+    fn allocate_again(
+        &mut self,
+        free: FreePrbs,
+        repeating: u16,
+        users: &[UplinkView],
+        schemes: &Schemes,
+        shares: &mut Vec<Share>,
+    ) {
+        self.allocate(free, repeating, users, schemes, shares);
+    }
     /// New data granted in this TTI: slot and transport block size.
     fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
     /// TTIs have passed without scheduling.

@@ -79,6 +79,21 @@ impl UplinkScheduler for Rr {
             }
         }
     }
+
+    /// The next round starts after the last of these UEs, before those for which there was no room.
+    fn allocate_again(
+        &mut self,
+        free: FreePrbs,
+        repeating: u16,
+        users: &[UplinkView],
+        schemes: &Schemes,
+        shares: &mut Vec<Share>,
+    ) {
+        let turn = users.partition_point(|ue| ue.slot < self.next);
+        let last = users[..turn].last().or(users.last()).map(|ue| ue.slot);
+        self.allocate(free, repeating, users, schemes, shares);
+        self.next = last.map_or(self.next, |slot| slot + 1);
+    }
 }
 
 #[cfg(test)]
