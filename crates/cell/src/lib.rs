@@ -30,6 +30,7 @@ pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
 pub use component::ComponentCarrier;
 pub use crew::ThreadsUnavailable;
 pub use identity::{BearerId, CellId, UeId};
+pub use mac::BlockFigures;
 pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;

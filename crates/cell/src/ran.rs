@@ -686,15 +686,18 @@ impl Ran {
         }
     }
 
-    /// Bytes per TTI that a cell carries to one of its UEs if it serves no other: the block size of the newest channel
-    /// report over the whole carrier, times the fraction of first transmissions among all so far. `None` while the UE
-    /// changes cells.
+    /// Bytes per TTI that a cell carries to one of its UEs without errors if it serves no other: the sum over the RBGs of
+    /// the block sizes of the newest channel report. `None` while the UE changes cells.
     pub fn whole_cell(&mut self, ue: UeId) -> Option<f64> {
         let Ran { radio, regions, home, next, .. } = self;
-        let region = &mut regions[usize::from(home[ue.0 as usize])];
-        let blocks = region.table.get(ue.0).downlink.blocks;
-        let once = if blocks.all > 0 { blocks.first as f64 / blocks.all as f64 } else { 1.0 };
-        region.whole_cell(radio, ue.0, *next).map(|whole| once * whole)
+        regions[usize::from(home[ue.0 as usize])].whole_cell(radio, ue.0, *next)
+    }
+
+    /// Mean PRBs per TTI of the downlink carriers of a UE.
+    pub fn downlink_prbs(&self, ue: UeId) -> f64 {
+        let carriers = self.ue(ue.0).carriers.into();
+        let prbs: u16 = self.radio.all().take(carriers).map(|radio| radio.prbs().0).sum();
+        f64::from(prbs) * self.access.timing.shares()[0]
     }
 
     /// A UE's downlink blocks so far.

@@ -5,8 +5,8 @@ use crate::paths::{PathKey, Paths};
 use crate::peer_clock::PeerClock;
 use crate::rules::Rules;
 use airwnd_rwnd::{
-    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, ReceiverContext, RecvView, RwndController,
-    Seq, SeqRange, Spec,
+    Advertisement, Arrival, Device, Incoming, Observer, Outgoing, QueuedMeter, ReceiverContext, RecvView,
+    RwndController, Seq, SeqRange, Spec,
 };
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
@@ -126,6 +126,8 @@ pub struct Policy {
     device_at: Time,
     /// Bytes that have arrived in all flows.
     received: Bytes,
+    /// Those that arrived in the presence of a queue.
+    queued: QueuedMeter,
 }
 
 impl Policy {
@@ -139,6 +141,7 @@ impl Policy {
             device: Device::default(),
             device_at: Time::ZERO,
             received: Bytes::ZERO,
+            queued: QueuedMeter::default(),
         }
     }
 
@@ -167,8 +170,14 @@ impl Policy {
             seen
         };
         let before = flow.observer.arrived();
-        let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, self.device);
-        self.received += Bytes(flow.observer.arrived() - before);
+        let device = Device { received: self.received, queued: Some(self.queued.total()), ..self.device };
+        let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, device);
+        let new = Bytes(flow.observer.arrived() - before);
+        self.received += new;
+        let queueing_delay = flow.controller.as_ref().and_then(|controller| controller.queueing_delay());
+        if let Some(delay) = queueing_delay.filter(|_| new > Bytes::ZERO) {
+            self.queued.add(seen.time, self.received, delay);
+        }
         Some(target)
     }
 
@@ -216,13 +225,7 @@ impl Policy {
             most = most.max(received);
         }
         let least_received = Bytes(least.unwrap_or_default());
-        self.device = Device {
-            connections,
-            least_received,
-            most_received: Bytes(most),
-            received: self.received,
-            ..Device::default()
-        };
+        self.device = Device { connections, least_received, most_received: Bytes(most), ..Device::default() };
     }
 }
 

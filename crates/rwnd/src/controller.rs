@@ -1,6 +1,6 @@
 //! The receive-window controller: inputs, decisions and declared capabilities.
 
-use crate::Carriage;
+use crate::{Carriage, Queued};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 use std::num::NonZeroU8;
@@ -84,6 +84,9 @@ pub struct Device {
     /// Minimum RTT sample of all connections of the device, including those that have ended; `None`: unknown, or their
     /// paths differ. The guard has minima by peer, see [`RwndController::on_path_rtt`].
     pub least_rtt: Option<Span>,
+    /// Intervals of the device's arrivals in the presence of a queue, by the [queueing
+    /// delays](RwndController::queueing_delay) of all connections, up to the arrival before this one; `None`: unknown.
+    pub queued: Option<Queued>,
     /// Link to the device; `None`: unknown.
     pub link: Option<DeviceLink>,
 }
@@ -196,6 +199,10 @@ pub trait RwndController: Debug + Send + Sync {
     fn window(&self, now: Time, view: &RecvView) -> Advertisement;
     /// Called when a segment was sent with this advertisement.
     fn on_advertised(&mut self, _now: Time, _advertisement: &Advertisement) {}
+    /// Returns the queueing delay of the newest segment, if the controller measures it.
+    fn queueing_delay(&self) -> Option<Span> {
+        None
+    }
     /// Returns whether the last arrival has opened the window. The receiver then acknowledges at once, as Linux does
     /// (tcp_grow_window), so that the sender can use the larger window.
     fn has_opened(&self) -> bool {

@@ -56,6 +56,7 @@ mod controller;
 pub mod ledbat;
 mod observer;
 mod parts;
+mod queued;
 mod ranges;
 mod seq;
 pub mod timestamps;
@@ -66,6 +67,7 @@ pub use controller::{
     RecvView, RwndController, SenderHalf,
 };
 pub use observer::{Incoming, Observed, Observer, Outgoing};
+pub use queued::{Queued, QueuedMeter};
 pub use seq::{Seq, SeqRange};
 pub use timestamps::{TimestampClock, Timestamps};
 

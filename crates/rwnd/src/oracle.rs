@@ -35,12 +35,12 @@ pub enum Base {
 ///
 /// The rate is the payload rate at which full segments can reach the device now: the minimum along the path of each
 /// wire's rate, the capacity of each link trace over the next RTT, and the rate of the cell at the UE's newest CQI
-/// report. Each is shared equally with the other devices that have backlogged senders, after subtracting the traffic of
+/// report, corrected by the bytes that its blocks of the last second have brought. Each is shared equally with the other devices that have backlogged senders, after subtracting the traffic of
 /// devices without one. RTTbase follows from the route: its delays, the transmission of a full segment and an ACK, and
 /// the delays of an idle cell.
 ///
-/// In a cell with a channel-aware scheduler (PF) this is no bound on throughput among several devices: a backlogged UE
-/// is served at its channel peaks and receives more than an equal share.
+/// Among several devices behind a channel-aware scheduler the share of the PRBs is taken as equal, although such a
+/// scheduler may divide them otherwise. That a backlogged UE is served at its channel peaks is part of the rate.
 ///
 /// To find how much of this knowledge a receiver needs, it can be made worse: a rate of the past (`age`), a rate with
 /// an error (`error`), and a measured RTTbase. With `jitter` the window has room for the RTT's own variation: the mean

@@ -1,7 +1,10 @@
 //! Rate of the device while a queue exists, times the round trip without the queue.
 
 use super::parts::small_windows::{MAX_SHIFT, MIN_SEGMENTS};
-use super::{Advertisement, Arrival, Capabilities, DeviceNeeds, ReceiverContext, RecvView, RwndController};
+use super::{
+    Advertisement, Arrival, Capabilities, DeviceNeeds, Queued, QueuedMeter, ReceiverContext, RecvView,
+    RwndController,
+};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -11,7 +14,7 @@ const LEAST_ROUND_S: f64 = 0.01;
 const ENOUGH: f64 = 0.1;
 /// Bytes in the presence of a queue that a rate needs, in segments.
 const ENOUGH_SEGMENTS: u64 = 4;
-/// Factor by which the window has grown without a queue after which it is doubled per round trip.
+/// Maximum of the factor g. If it is exceeded without a queue, the window is doubled per round trip.
 const MAX_GROWTH: f64 = 2.0;
 /// Queueing delay above the target that every segment must have to be suspicious, in seconds. Chosen like the next six
 /// on the development sets of experiments/frontier.
@@ -34,11 +37,11 @@ const SPARE_SEGMENTS: u64 = 10;
 const START_HEADROOM: f64 = 4.0;
 const HEADROOM: f64 = 2.0;
 
-/// Rate of queued segments: one window for the device, rate while a queue exists x (RTTmin + target + variation).
+/// Rate of queued segments: one window for the device, rate while a queue exists x (RTTmin + target).
 ///
 /// An interval between two arrivals is a measurement of the path's capacity if the second segment was at the bottleneck
-/// before the first one had arrived, that is if its queueing delay is at least the interval. The queueing delay of
-/// segment i is that of the downlink:
+/// before the first one had arrived, that is if its queueing delay is at least the interval. Arrivals are those of all
+/// connections of the device. The queueing delay of segment i is that of the downlink:
 ///
 /// ```math
 /// q_i = \mathit{OWD}_i - \mathit{OWD}_{\min} - \frac{\mathrm{tick}}{2} + \mathit{RTT}_{\min} - \min_n \mathit{RTT}_{\min}
@@ -54,21 +57,30 @@ const HEADROOM: f64 = 2.0;
 /// {\sum_{q_i \ge t_i - t_{i-1}} e^{-(t - t_i) / \mathrm{memory}}\, (t_i - t_{i-1})}
 /// ```
 ///
-/// Bytes are those of all connections of the device, of which each offers an equal share of the window W. J is the mean
-/// RTT less the minimum RTT of the last round trip:
+/// Each connection offers an equal share of the window W of the device:
 ///
 /// ```math
-/// W = g\, C \left(\mathit{RTT}_{\min} + \mathrm{target} + \mathrm{variation} \cdot J\right)
-/// + \mathrm{extra} \cdot \mathrm{MSS}
+/// W = g\, C \left(\mathit{RTT}_{\min} + \mathrm{target}\right) + \mathrm{extra} \cdot \mathrm{MSS}
 /// ```
 ///
-/// A round trip in which less than a tenth of the time has a queue multiplies g by 1 + `gain`; a new capacity sets it
-/// to 1. At the start, and when g exceeds 2, the window doubles per round trip until there is a queue.
+/// C is the rate of the times with a queue, which in a channel that varies are more often those of low rates. The factor
+/// g, from 1 to 2, corrects that, and gives room for the variation of the channel: with the share s of a round trip in
+/// which there was a queue,
+///
+/// ```math
+/// g \leftarrow g \left(1 + \mathrm{gain} \cdot \frac{\mathrm{share} - s}{\mathrm{share}}\right)
+/// \;\text{if}\; s < \mathrm{share}, \qquad
+/// g \leftarrow g \left(1 - \mathrm{gain} \cdot \frac{s - \mathrm{share}}{1 - \mathrm{share}}\right)
+/// \;\text{otherwise}
+/// ```
+///
+/// At the start, and when g exceeds 2 without a queue, the window doubles per round trip until there is one.
 ///
 /// Stability: on a link of constant capacity, C is measured from any small queue, whatever the window is. So the window
-/// is no input of itself, the fixed point is a queueing delay of target and extra segments, and a step of the capacity
-/// is followed with the time constant `memory`. n connections compute W from the same bytes; the sum of their shares has
-/// the fixed point of one. If W were too small for any queue, g would grow until there is one.
+/// is no input of itself, the fixed point is g = 1 with a queueing delay of target and extra segments, and a step of the
+/// capacity is followed with the time constant `memory`. g is an integrator, which moves by at most `gain` in a round
+/// trip, of a measurement that grows with it: more window, more time with a queue. n connections compute W from the same
+/// arrivals; the sum of their shares has the fixed point of one.
 ///
 /// Longer routes: after a change to one, every segment looks queued, C is the delivery rate, and the window shrinks. A
 /// queue of the window's own is empty at times. If every segment of 4 s had a queueing delay above target + 2 ms, a probe
@@ -91,16 +103,16 @@ pub struct Params {
     #[param(default = 2.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "as in the oracle: an ACK waits for the second segment (RFC 1122)")]
     pub extra: f64,
-    /// Room for the variation of the RTT within a round trip, as a multiple of it.
-    #[param(default = 0.85, range = 0.0..=10.0)]
-    #[param(unit = "1", source = "development sets of experiments/frontier")]
-    pub variation: f64,
     /// Time constant of the capacity.
     #[param(default = Span::from_millis(400), range = Span::from_millis(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "development sets of experiments/frontier")]
     pub memory: Span,
+    /// Share of the time in which there is to be a queue.
+    #[param(default = 0.9, range = 0.01..=0.99)]
+    #[param(unit = "1", source = "development sets of experiments/frontier")]
+    pub share: f64,
     /// Growth of the window in a round trip without a queue.
-    #[param(default = 0.05, range = 0.0..=1.0)]
+    #[param(default = 0.03, range = 0.0..=1.0)]
     #[param(unit = "1", source = "development sets of experiments/frontier")]
     pub gain: f64,
     /// Window offered before the first data, for all connections of the device together.
@@ -133,11 +145,10 @@ struct Recent {
 }
 
 impl Recent {
-    fn add(&mut self, bytes: f64, gap_s: f64, is_queued: bool, memory: Span) {
+    fn add(&mut self, bytes: f64, gap_s: f64, queued: Queued, memory: Span) {
         let kept = libm::exp(-gap_s / memory.as_secs());
-        let queued = if is_queued { 1.0 } else { 0.0 };
-        self.queued_bytes = kept * self.queued_bytes + queued * bytes;
-        self.queued_s = kept * self.queued_s + queued * gap_s;
+        self.queued_bytes = kept * self.queued_bytes + queued.bytes.0 as f64;
+        self.queued_s = kept * self.queued_s + queued.time.as_secs();
         self.bytes = kept * self.bytes + bytes;
         self.all_s = kept * self.all_s + gap_s;
     }
@@ -230,6 +241,11 @@ pub struct Standing {
     since: Option<Time>,
     /// Time of the last arrival, and the device's bytes then.
     last: (Time, u64),
+    /// Queueing delay of the last arrival.
+    queueing_delay: Option<Span>,
+    /// Intervals with a queue of this connection's arrivals, and those of the device's at the last one.
+    own: QueuedMeter,
+    of_device: Queued,
     /// Minimum RTT and one-way delay of the route.
     base_rtt: Option<Span>,
     base_delay: Option<Span>,
@@ -250,9 +266,8 @@ pub struct Standing {
     round: Round,
     /// Minimum one-way delay of the last round trip.
     round_delay: Span,
-    /// Mean RTT of the last round trip, and its excess over the minimum, in seconds.
+    /// Mean RTT of the last round trip in seconds.
     rtt_s: f64,
-    variation_s: f64,
     /// Window of the device.
     window: Option<f64>,
     /// Whether there has been no queue yet.
@@ -268,6 +283,9 @@ impl Standing {
             params,
             since: None,
             last: (Time::ZERO, 0),
+            queueing_delay: None,
+            own: QueuedMeter::default(),
+            of_device: Queued::default(),
             base_rtt: None,
             base_delay: None,
             path_rtt: None,
@@ -282,7 +300,6 @@ impl Standing {
             round: Round::new(Time::ZERO),
             round_delay: Span::ZERO,
             rtt_s: 0.0,
-            variation_s: 0.0,
             window: None,
             is_starting: true,
             is_blind: false,
@@ -323,6 +340,16 @@ impl Standing {
         } else {
             (self.suspicious_since, self.suspicion) = (None, SUSPICION);
         }
+    }
+
+    /// Returns what has arrived in the presence of a queue since the last arrival, at the device if it has several
+    /// connections.
+    fn measure(&mut self, now: Time, queueing_delay: Span, received: Bytes, view: &RecvView) -> Queued {
+        self.queueing_delay = Some(queueing_delay);
+        let own = self.own.add(now, received, queueing_delay);
+        let Some(of_device) = view.device.queued else { return own };
+        let new = of_device - std::mem::replace(&mut self.of_device, of_device);
+        if view.device.connections > 1 { new } else { own }
     }
 
     /// Begins a probe if one is due. `last`: time of the arrival before.
@@ -411,20 +438,29 @@ impl Standing {
 
     fn end_round(&mut self, now: Time, duration_s: f64, rtt_s: f64, view: &RecvView) {
         let round = std::mem::replace(&mut self.round, Round::new(now));
-        (self.rtt_s, self.variation_s) = (rtt_s, rtt_s - round.least_rtt_s);
+        self.rtt_s = rtt_s;
         self.round_delay = round.least_delay;
-        if round.queue_s / f64::from(round.segments) > self.target_s(view) {
-            self.is_starting = false;
-        } else if round.queued_s < ENOUGH * duration_s {
-            self.growth *= 1.0 + self.params.gain;
-            if self.growth > MAX_GROWTH {
-                (self.growth, self.is_starting) = (1.0, true);
-            }
+        self.is_starting &= round.queue_s / f64::from(round.segments) <= self.target_s(view);
+        if !self.is_starting {
+            self.grow((round.queued_s / duration_s).min(1.0));
         }
         if self.is_starting {
             let initial = self.initial(view);
             let most = START_HEADROOM * self.recent.rate() * rtt_s + initial;
             self.window = Some((2.0 * self.window.unwrap_or(initial)).min(most));
+        }
+    }
+
+    /// Adapts the factor of the window to the share of a round trip in which there was a queue.
+    fn grow(&mut self, queued: f64) {
+        let aim = self.params.share;
+        let off = if queued < aim { (aim - queued) / aim } else { (aim - queued) / (1.0 - aim) };
+        self.growth = (self.growth * (1.0 + self.params.gain * off)).max(1.0);
+        if self.growth > MAX_GROWTH {
+            self.growth = MAX_GROWTH;
+            if queued < ENOUGH {
+                (self.growth, self.is_starting) = (1.0, true);
+            }
         }
     }
 
@@ -434,7 +470,7 @@ impl Standing {
             return None;
         }
         let target_s = self.params.target.as_secs();
-        let room_s = base_s + target_s + self.params.variation * self.variation_s;
+        let room_s = base_s + target_s;
         let extra = self.params.extra * view.mss.0 as f64;
         // The sender or the application may limit the rate.
         let rate = self.recent.rate().max(self.capacity);
@@ -463,16 +499,13 @@ impl RwndController for Standing {
         let (base_s, late_s) = self.base_s(view);
         let queue_s = delay.as_secs() - least.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
         self.suspect(now, queue_s);
+        let queued = self.measure(now, Span::from_secs_f64(queue_s.max(0.0)), Bytes(received), view);
         if !is_first {
             let gap_s = now.since(last).as_secs();
-            let is_queued = queue_s >= gap_s;
             let bytes = received.saturating_sub(before) as f64;
-            self.recent.add(bytes, gap_s, is_queued, self.params.memory);
-            if let Some(capacity) = self.recent.capacity(view.mss) {
-                (self.capacity, self.growth) = (capacity, 1.0);
-            }
-            let queued_s = if is_queued { gap_s } else { 0.0 };
-            self.round.add(arrival.rtt, bytes, delay, queue_s, queued_s);
+            self.recent.add(bytes, gap_s, queued, self.params.memory);
+            self.capacity = self.recent.capacity(view.mss).unwrap_or(self.capacity);
+            self.round.add(arrival.rtt, bytes, delay, queue_s, queued.time.as_secs());
             if let Some((duration_s, rtt_s)) = self.round.end(now) {
                 self.end_round(now, duration_s, rtt_s, view);
             }
@@ -485,6 +518,10 @@ impl RwndController for Standing {
 
     fn on_path_rtt(&mut self, _: Time, rtt: Span) {
         self.path_rtt = Some(self.path_rtt.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    fn queueing_delay(&self) -> Option<Span> {
+        self.queueing_delay
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -523,6 +560,7 @@ mod tests {
     struct Bench {
         flows: Vec<Standing>,
         received: Bytes,
+        queued: QueuedMeter,
         now: Time,
     }
 
@@ -530,14 +568,17 @@ mod tests {
         fn new(connections: usize, probe_interval: Option<Span>) -> Bench {
             let params = Params { probe_interval, ..Params::default() };
             let flows = vec![Standing::new(params, &ctx()); connections];
-            Bench { flows, received: Bytes::ZERO, now: Time(1_000_000_000) }
+            let queued = QueuedMeter::default();
+            Bench { flows, received: Bytes::ZERO, queued, now: Time(1_000_000_000) }
         }
 
         fn view(&self) -> RecvView {
             let mut view = view(None);
             let connections = self.flows.len() as u32;
             let least_rtt = self.flows.iter().filter_map(|flow| flow.base_rtt).min();
-            view.device = Device { connections, received: self.received, least_rtt, ..Device::default() };
+            let queued = Some(self.queued.total());
+            view.device =
+                Device { connections, received: self.received, least_rtt, queued, ..Device::default() };
             view
         }
 
@@ -577,6 +618,7 @@ mod tests {
                     let view = self.view();
                     self.flows[at].on_segment(&arrival, &view);
                     self.received += bytes;
+                    self.queued.add(self.now, self.received, self.flows[at].queueing_delay().unwrap());
                 }
             }
             self.windows().iter().sum()
@@ -624,12 +666,55 @@ mod tests {
         let memory = Span::from_secs(100);
         // Pairs of segments 1 ms apart, every 5 ms: the interval between pairs says nothing about the link.
         for _ in 0..10 {
-            recent.add(1000.0, 0.004, false, memory);
-            recent.add(1000.0, 0.001, true, memory);
+            recent.add(1000.0, 0.004, Queued::default(), memory);
+            recent.add(1000.0, 0.001, Queued { bytes: Bytes(1000), time: Span::from_millis(1) }, memory);
         }
         assert!((recent.capacity(Bytes(1000)).unwrap() / 1e6 - 1.0).abs() < 1e-9);
         assert!((recent.rate() / 4e5 - 1.0).abs() < 1e-3);
         assert_eq!(recent.capacity(Bytes(5000)), None);
+    }
+
+    #[test]
+    fn several_connections_measure_the_capacity_of_the_device() {
+        // Arrivals every 2 ms with a queue of 2 ms, at two connections in turn: each has one every 4 ms. The bottleneck
+        // was busy between the arrivals of the device; those of a connection alone do not show it.
+        let measured = |connections| {
+            let mut flow = Standing::new(Params::default(), &ctx());
+            let (mut meter, mut received, mut sum) = (QueuedMeter::default(), 0, Queued::default());
+            for n in 1..=20 {
+                let (now, delay) = (Time(n * 2_000_000), Span::from_millis(2));
+                if n % 2 == 0 {
+                    let mut view = view(None);
+                    view.device = Device { connections, queued: Some(meter.total()), ..Device::default() };
+                    sum += flow.measure(now, delay, Bytes(n * MSS), &view);
+                }
+                received += MSS;
+                meter.add(now, Bytes(received), delay);
+            }
+            sum
+        };
+        // All 18 intervals before the last arrival.
+        assert_eq!(measured(2), Queued { bytes: Bytes(18 * MSS), time: Span::from_millis(36) });
+        assert_eq!(measured(1), Queued::default());
+    }
+
+    #[test]
+    fn the_window_grows_while_the_share_of_time_with_a_queue_is_small() {
+        let mut flow = Standing::new(Params::default(), &ctx());
+        let mut rounds = |count: u32, queued: f64| {
+            for _ in 0..count {
+                flow.grow(queued);
+            }
+            flow.growth
+        };
+        // Half of the gain at half of the share of 0.9.
+        assert!((rounds(10, 0.45) - 1.015_f64.powi(10)).abs() < 1e-9);
+        // From 1 to 2.
+        assert_eq!(rounds(100, 1.0), 1.0);
+        assert_eq!(rounds(100, 0.2), MAX_GROWTH);
+        // Without any queue the control starts again.
+        assert_eq!(rounds(1, 0.0), 1.0);
+        assert!(flow.is_starting);
     }
 
     #[test]

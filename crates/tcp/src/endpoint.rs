@@ -799,6 +799,11 @@ impl Endpoint {
         Bytes(self.receiver.arrived())
     }
 
+    /// Returns the queueing delay of the newest data, if the receive-window control measures it.
+    pub fn queueing_delay(&self) -> Option<Span> {
+        self.receiver.queueing_delay()
+    }
+
     /// Returns the minimum RTT sample of the data received here.
     pub fn least_receiver_rtt(&self) -> Option<Span> {
         self.receiver.least_rtt()

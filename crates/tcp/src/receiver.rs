@@ -183,6 +183,11 @@ impl Receiver {
         self.capabilities.max_window_scale
     }
 
+    /// Returns the queueing delay of the newest data, if the controller measures it.
+    pub fn queueing_delay(&self) -> Option<Span> {
+        self.controller.queueing_delay()
+    }
+
     pub fn needs(&self) -> DeviceNeeds {
         self.capabilities.needs
     }

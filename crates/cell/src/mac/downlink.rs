@@ -569,7 +569,8 @@ impl Downlink {
             let place = self.place(sent.slot, sent.process);
             let process = &mut self.processes[place];
             let block = &mut process.as_mut().expect("a process on air holds its block").block;
-            self.figures.prbs += u64::from(air.radio.prbs_of(sent.rbgs).0);
+            let prbs = air.radio.prbs_of(sent.rbgs);
+            self.figures.prbs += u64::from(prbs.0);
             let mut note = |block: &Block, reception| {
                 if let Some(log) = &mut self.log {
                     log.note(Allocation {
@@ -593,7 +594,7 @@ impl Downlink {
             }
             let probability = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block);
             let failed = ue.downlink.draw(tti, self.carrier, sent.process) < probability;
-            ue.downlink.blocks.count(block, failed);
+            ue.downlink.blocks.count(block, prbs, failed);
             note(block, if failed { Reception::Failed } else { Reception::Decoded });
             let answer = if failed { Feedback::Nack } else { Feedback::Ack };
             self.feedback.push(tti + consequences.feedback, answer(sent.slot, sent.process));

@@ -19,6 +19,7 @@ pub mod uplink_adaptation;
 pub mod uplink_sched;
 pub(crate) mod views;
 
+use crate::phy::Prbs;
 use crate::rlc;
 use airwnd_units::{Bytes, Tti};
 
@@ -110,10 +111,12 @@ pub struct BlockFigures {
     pub bytes_sum: u64,
     /// Bytes of decoded blocks.
     pub decoded_bytes: u64,
+    /// Sum of the PRBs over all transmissions.
+    pub prbs_sum: u64,
 }
 
 impl BlockFigures {
-    pub(crate) fn count(&mut self, block: &Block, failed: bool) {
+    pub(crate) fn count(&mut self, block: &Block, prbs: Prbs, failed: bool) {
         if block.transmissions == 1 {
             self.first += 1;
             self.first_failed += u64::from(failed);
@@ -121,6 +124,7 @@ impl BlockFigures {
             self.bytes_sum += block.size.0;
         }
         self.all += 1;
+        self.prbs_sum += u64::from(prbs.0);
         self.all_failed += u64::from(failed);
         if !failed {
             self.decoded_bytes += block.size.0;

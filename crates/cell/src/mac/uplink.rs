@@ -815,7 +815,7 @@ impl Uplink {
                     (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }
             let failed = ue.uplink.draw(tti, 0, 0) < probability;
-            ue.uplink.blocks.count(&sending.block, failed);
+            ue.uplink.blocks.count(&sending.block, Prbs(sending.signal.prbs), failed);
             if self.schemes.fits_widths() && sending.block.transmissions == 1 {
                 self.known[sending.slot as usize].update_margin(failed);
             }

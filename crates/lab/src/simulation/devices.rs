@@ -1,9 +1,13 @@
 //! State shared by the connections of a UE.
 
 use super::Flow;
+use airwnd_cell::BlockFigures;
 use airwnd_kernel::Direction;
-use airwnd_rwnd::Device;
+use airwnd_rwnd::{Device, QueuedMeter};
 use airwnd_units::{Bytes, Span, Time};
+
+/// Blocks in which a UE's decoded bytes are compared with its channel reports: those of this many TTIs, if it has all PRBs.
+const ENOUGH_TTIS: f64 = 10.0;
 
 /// Open connections of each UE, by direction of the data.
 pub(crate) struct Devices {
@@ -11,6 +15,8 @@ pub(crate) struct Devices {
     open: Vec<[Vec<u32>; 2]>,
     /// Bytes received by connections that have ended, and their minimum RTT sample, by UE and direction.
     ended: Vec<[(Bytes, Option<Span>); 2]>,
+    /// Arrivals in the presence of a queue, and bytes received at the last view, by UE and direction.
+    queued: Vec<[(QueuedMeter, Bytes); 2]>,
     /// State of the links to the UEs; `None` if no controller requires it.
     pub links: Option<Box<Links>>,
 }
@@ -56,12 +62,38 @@ impl Share {
 pub(crate) struct UeState {
     pub is_greedy: bool,
     pub receives: bool,
-    /// Bytes per TTI that its cell would carry if it served this UE alone; `None` before the first update.
+    /// Bytes per TTI that its cell would carry if it served this UE alone, by its channel reports; `None` before the
+    /// first update.
     pub whole_cell: Option<f64>,
-    /// Total bytes of its transport blocks.
-    pub granted: Bytes,
-    /// Mean bytes of its transport blocks per TTI.
-    pub grants: f64,
+    /// PRBs of its blocks, and their decoded bytes.
+    pub blocks: (u64, u64),
+    /// Mean part of the carriers' PRBs that its blocks take.
+    pub taken: f64,
+    /// Recently decoded bytes, and those that the PRBs of these blocks would carry by the channel reports.
+    pub decoded: f64,
+    pub reported: f64,
+}
+
+impl UeState {
+    /// Notes the blocks so far, over `ttis` since the last time. `prbs`: PRBs of its carriers. Weights of the new blocks:
+    /// in the part of the PRBs, and in the bytes.
+    pub fn note_blocks(&mut self, blocks: &BlockFigures, prbs: f64, ttis: f64, weights: [f64; 2]) {
+        let now = (blocks.prbs_sum, blocks.decoded_bytes);
+        let before = std::mem::replace(&mut self.blocks, now);
+        let whole_ttis = (now.0 - before.0) as f64 / prbs;
+        self.taken += weights[0] * (whole_ttis / ttis - self.taken);
+        let kept = 1.0 - weights[1];
+        self.decoded = kept * self.decoded + (now.1 - before.1) as f64;
+        self.reported = kept * self.reported + whole_ttis * self.whole_cell.unwrap_or(0.0);
+    }
+
+    /// Bytes per TTI that its cell would carry if it served this UE alone. In comparison with the channel reports, a
+    /// block has the MCS of its worst RBG, some blocks are sent again, and a channel-aware scheduler selects good RBGs:
+    /// recent blocks show the balance.
+    pub fn whole_cell_decoded(&self) -> f64 {
+        let whole = self.whole_cell.unwrap_or(0.0);
+        if self.reported > ENOUGH_TTIS * whole { whole * self.decoded / self.reported } else { whole }
+    }
 }
 
 /// State of a flow at the last update.
@@ -84,6 +116,7 @@ impl Devices {
         Devices {
             open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(),
             ended: vec![[(Bytes::ZERO, None); 2]; ues],
+            queued: vec![[(QueuedMeter::default(), Bytes::ZERO); 2]; ues],
             links: None,
         }
     }
@@ -120,6 +153,15 @@ impl Devices {
         });
         device.received = ended.0 + live.0;
         device.least_rtt = least(ended.1, live.1);
+        let (meter, received) = &mut self.queued[ue as usize][direction as usize];
+        *received = device.received;
+        device.queued = Some(meter.total());
         device
+    }
+
+    /// Notes the arrival of `new` bytes, after the view before it, with this queueing delay.
+    pub fn arrive(&mut self, now: Time, ue: u32, direction: Direction, new: Bytes, queueing_delay: Span) {
+        let (meter, received) = &mut self.queued[ue as usize][direction as usize];
+        meter.add(now, *received + new, queueing_delay);
     }
 }

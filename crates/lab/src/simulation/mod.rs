@@ -446,8 +446,14 @@ impl<'t> Simulation<'t> {
             }
             Carried::Segment(segment) => {
                 let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
+                let measures = is_data && segment.len > 0 && connection.needs.connections;
                 let endpoint = &mut connection.receiver(direction).endpoint;
+                let arrived = endpoint.bytes_arrived();
                 endpoint.on_segment(now, segment);
+                if measures && let Some(delay) = endpoint.queueing_delay() {
+                    let new = endpoint.bytes_arrived() - arrived;
+                    self.devices.arrive(now, flow.ue, direction, new, delay);
+                }
                 if is_data {
                     flow.meter.payload = endpoint.bytes_received();
                     let whole = flow.size;

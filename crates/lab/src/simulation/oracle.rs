@@ -14,6 +14,8 @@ const TAKEN_GAIN: f64 = 0.1;
 /// Weight of a new sample in the mean capacity of a cell for a UE: fading averages out over about 50 ms, as it does
 /// within an RTT.
 const CELL_GAIN: f64 = 0.2;
+/// Weight of a new sample in the bytes of decoded blocks: those of about a second.
+const DECODED_GAIN: f64 = 0.01;
 /// Rate of an unlimited link in bit/s.
 const UNLIMITED: f64 = 1e12;
 /// Factor from bytes per TTI to bit/s.
@@ -48,7 +50,8 @@ impl Simulation<'_> {
     ///
     /// The rate is the minimum over the path. For a wire it is the link rate. For a link trace it is the capacity that
     /// arrives within the next RTT (the oracle knows the future). For a cell it is the rate of the latest CQI report
-    /// over the whole carrier. Each is shared as by a fair scheduler.
+    /// over the whole carrier, times the ratio of decoded bytes and reports in the last second. Each is shared as by a
+    /// fair scheduler.
     ///
     /// The base RTT is computed from the path: propagation delays, transmission of a full segment and of its ACK, and
     /// the latency of an idle cell. The minimum RTT measured by a flow is not used, since it may include standing
@@ -73,7 +76,7 @@ impl Simulation<'_> {
         let mut behind = Span::ZERO;
         if let Some(cell) = cell {
             let part = links.of_cells[usize::from(cell)].part(1.0, state.is_greedy);
-            rate = payload(PER_SECOND * state.whole_cell.unwrap_or(0.0) * part, Bytes::ZERO);
+            rate = payload(PER_SECOND * state.whole_cell_decoded() * part, Bytes::ZERO);
             behind = crossing;
         }
         let wait = self.until_next_ack(now, ue, behind, &links);
@@ -129,14 +132,13 @@ impl Simulation<'_> {
                     let former = state.whole_cell.unwrap_or(whole);
                     state.whole_cell = Some(former + gain(CELL_GAIN) * (whole - former));
                 }
-                // The cost of UEs that are not backlogged is counted in transport blocks, padding included.
-                let granted = Bytes(ran.downlink_blocks(UeId(ue)).bytes_sum);
-                let before = std::mem::replace(&mut state.granted, granted);
-                let grants = (granted - before).0 as f64 * ran.clock().slot().as_secs() / since.as_secs();
-                state.grants += gain(TAKEN_GAIN) * (grants - state.grants);
+                // The cost of UEs that are not backlogged is counted in PRBs, padding included.
+                let ttis = since.as_secs() / ran.clock().slot().as_secs();
+                let (blocks, prbs) = (ran.downlink_blocks(UeId(ue)), ran.downlink_prbs(UeId(ue)));
+                state.note_blocks(&blocks, prbs, ttis, [TAKEN_GAIN, DECODED_GAIN].map(gain));
                 let share = &mut links.of_cells[usize::from(cell)];
-                if let Some(whole) = state.whole_cell.filter(|whole| modest > 0 && *whole > 0.0) {
-                    share.taken += state.grants / whole;
+                if modest > 0 {
+                    share.taken += state.taken;
                 }
                 (share.greedy, share.modest) = (share.greedy + greedy, share.modest + modest);
             }
@@ -150,8 +152,8 @@ impl Simulation<'_> {
                 links.of_links[number.0 as usize].taken += taken.rate;
             }
             let state = &links.ues[flow.ue as usize];
-            let whole = state.whole_cell.filter(|whole| state.is_greedy && *whole > 0.0);
-            if let Some((ran, whole)) = self.network.ran().zip(whole) {
+            let whole = state.whole_cell_decoded();
+            if let Some(ran) = self.network.ran().filter(|_| state.is_greedy && whole > 0.0) {
                 let cell = ran.cell_of(UeId(flow.ue)).0;
                 links.of_cells[usize::from(cell)].taken += taken.rate / (PER_SECOND * whole);
             }
@@ -185,7 +187,7 @@ impl Simulation<'_> {
         let wires = at.since(now);
         let Some(ran) = ran else { return wires };
         // Segments arrive at the UE at TTI boundaries, so the RTT is a whole number of TTIs.
-        let whole = links.ues[ue as usize].whole_cell.unwrap_or(0.0);
+        let whole = links.ues[ue as usize].whole_cell_decoded();
         let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
         let clock = ran.clock();
         Span((clock.count(wires) + blocks - 1) * clock.slot().0) + ran.downlink_crossing()
