@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--scenarios", action="store_true", help="one line per scenario as well")
     parser.add_argument("--groups", action="store_true", help="groups of scenarios as well")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     scenarios = draw.draw(draw.SETS.get(arguments.set) or int(arguments.set))
     chosen = arguments.controls or list(CONTROLS)
     seeds = range(1, arguments.seeds + 1)

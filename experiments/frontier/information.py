@@ -24,7 +24,6 @@ from airwnd import style
 
 SETS = (11, 12, 13, 14)
 """Seeds of the sets of scenarios."""
-SEEDS = (1, 2, 3)
 AGES_MS = (0, 50, 100, 200, 500)
 ERRORS = (0.0, 0.1, 0.2, 0.4)
 NORMAL = 1.96
@@ -79,8 +78,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("figure", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
+    seeds = range(1, arguments.seeds + 1)
     scenarios = [scenario["settings"] for seed in SETS for scenario in draw.draw(seed)]
 
     with ProcessPoolExecutor(arguments.jobs) as pool:
@@ -89,22 +90,22 @@ def main() -> None:
             """Run all scenarios with a control: one list for each seed."""
             return [
                 list(pool.map(evaluate.run, [(settings, rwnd, seed) for settings in scenarios]))
-                for seed in SEEDS
+                for seed in seeds
             ]
 
         references = [
             figures(rwnd) for rwnd in (None, evaluate.CONTROLS["autotuning"], evaluate.CONTROLS["oracle"])
         ]
 
-        def judge(runs: list[list[evaluate.Figures]], seeds: slice) -> list[evaluate.Verdict]:
-            means = [map(evaluate.over_seeds, zip(*of[seeds], strict=True)) for of in (runs, *references)]
+        def judge(runs: list[list[evaluate.Figures]], part: slice) -> list[evaluate.Verdict]:
+            means = [map(evaluate.over_seeds, zip(*of[part], strict=True)) for of in (runs, *references)]
             return [evaluate.judge(*of) for of in zip(*means, strict=True)]
 
         def passed(label: str, rwnd: Any) -> Share:
             runs = figures(rwnd)
             counts = [sum(column) for column in list(zip(*judge(runs, slice(None)), strict=True))[2:]]
             alone = [
-                sum(verdict.passes for verdict in judge(runs, slice(at, at + 1))) for at in range(len(SEEDS))
+                sum(verdict.passes for verdict in judge(runs, slice(at, at + 1))) for at in range(len(seeds))
             ]
             low, high = interval(int(counts[0]), len(scenarios))
             print(

@@ -60,6 +60,7 @@ fn receive(receiver: &mut Endpoint, now: Time, segment: &Segment, mut answer: im
         most_received,
         received,
         least_rtt: None,
+        queued: None,
         link,
     });
     receiver.on_segment(now, segment);
