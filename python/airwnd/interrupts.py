@@ -28,7 +28,8 @@ def kept_interrupts() -> Iterator[Callable[[], None]]:
     """Record interrupts that Python discards.
 
     Python ignores exceptions raised in a finalizer or in a callback of the garbage collector, including a
-    ``KeyboardInterrupt`` that arrives there, and prints their tracebacks; that of an interrupt is not printed.
+    ``KeyboardInterrupt`` that arrives there, and prints their tracebacks,
+    except for an interrupt's here.
 
     Yields
     ------

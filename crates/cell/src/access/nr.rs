@@ -1,7 +1,7 @@
 //! NR.
 
-use super::{Access, ControlRegion};
 use super::timing::{Slot, Timing};
+use super::{Access, ControlRegion};
 use crate::carrier::Carrier;
 use crate::phy::mimo;
 use crate::phy::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_bandwidth};
