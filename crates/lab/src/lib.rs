@@ -32,7 +32,6 @@ mod catalogue;
 pub mod columns;
 mod files;
 mod hexagon;
-mod histogram;
 mod incidents;
 mod links;
 mod map;

@@ -1,7 +1,7 @@
 //! Measurement of flows during a run.
 
-use crate::histogram::Histogram;
 use airwnd_units::{Bytes, Span, Time};
+use hdrhistogram::Histogram;
 use std::borrow::Cow;
 
 /// Maximum span of the histogram in microseconds; longer spans are recorded as this one.
@@ -25,28 +25,28 @@ pub(crate) struct Spread {
 enum Samples {
     /// In microseconds.
     Few(Vec<u32>),
-    Many(Histogram),
+    Many(Box<Histogram<u32>>),
 }
 
 impl Samples {
-    #[inline]
     fn record(&mut self, micros: u32) {
         match self {
-            Samples::Many(histogram) => histogram.record(micros.into()),
             Samples::Few(samples) if samples.len() < FEW => samples.push(micros),
             Samples::Few(_) => {
                 let mut histogram = self.histogram().into_owned();
-                histogram.record(micros.into());
-                *self = Samples::Many(histogram);
+                histogram.saturating_record(micros.into());
+                *self = Samples::Many(Box::new(histogram));
             }
+            Samples::Many(histogram) => histogram.saturating_record(micros.into()),
         }
     }
 
-    fn histogram(&self) -> Cow<'_, Histogram> {
+    fn histogram(&self) -> Cow<'_, Histogram<u32>> {
         match self {
             Samples::Few(samples) => {
-                let mut histogram = Histogram::up_to(LONGEST_MICROS);
-                samples.iter().for_each(|micros| histogram.record((*micros).into()));
+                let mut histogram =
+                    Histogram::new_with_bounds(1, LONGEST_MICROS, 2).expect("the bounds are valid");
+                samples.iter().for_each(|micros| histogram.saturating_record((*micros).into()));
                 Cow::Owned(histogram)
             }
             Samples::Many(histogram) => Cow::Borrowed(histogram),
@@ -63,7 +63,7 @@ impl Spread {
     /// Creates a spread without samples that allocates all memory at once.
     pub fn lasting() -> Self {
         let histogram = Spread::new().samples.histogram().into_owned();
-        Spread { samples: Samples::Many(histogram), ..Spread::new() }
+        Spread { samples: Samples::Many(Box::new(histogram)), ..Spread::new() }
     }
 
     pub fn record(&mut self, span: Span) {
@@ -83,7 +83,7 @@ impl Spread {
             return [None; N];
         }
         let histogram = self.samples.histogram();
-        percents.map(|percent| Some(histogram.percentile(percent) as f64 / 1e3))
+        percents.map(|percent| Some(histogram.value_at_percentile(percent) as f64 / 1e3))
     }
 
     /// Adds the samples of another spread.
@@ -94,10 +94,10 @@ impl Spread {
             Samples::Few(samples) => samples.iter().for_each(|micros| self.samples.record(*micros)),
             Samples::Many(more) => {
                 if let Samples::Few(_) = self.samples {
-                    self.samples = Samples::Many(self.samples.histogram().into_owned());
+                    self.samples = Samples::Many(Box::new(self.samples.histogram().into_owned()));
                 }
                 let Samples::Many(histogram) = &mut self.samples else { unreachable!("converted above") };
-                histogram.add(more);
+                histogram.add(&**more).expect("the bounds are the same");
             }
         }
     }
