@@ -484,6 +484,7 @@ impl RwndController for Standing {
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         let now = arrival.now;
         self.is_blind = arrival.one_way_delay.is_none();
+        self.queueing_delay = None;
         let Some(exact) = arrival.one_way_delay else { return };
         let delay = self.delay(now, exact);
         let least = self.base_delay.map_or(delay, |least| least.min(delay));
@@ -791,6 +792,7 @@ mod tests {
         let mut standing = Standing::new(Params::default(), &ctx());
         let blind = Arrival { one_way_delay: None, ..crate::tests_support::arrival(Time(9), Time(0), MSS) };
         standing.on_segment(&blind, &view(None));
+        assert_eq!(standing.queueing_delay(), None);
         assert_eq!(standing.window(Time(9), &view(None)), Advertisement::Window(view(None).free));
     }
 }
