@@ -44,7 +44,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--scenario", type=Path, help="default: the cell of `airwnd guard demo`")
-    parser.add_argument("--rwnd", default="drwa", help="receive-window control, as for `airwnd guard`")
+    parser.add_argument("--rwnd", help="receive-window control, as for `airwnd guard`; default: the guard's")
     parser.add_argument("--seconds", type=float, default=40.0, help="length of a download")
     parser.add_argument("--out", type=Path, default=Path("guard-chromium.svg"))
     options = parser.parse_args()

@@ -49,6 +49,7 @@ GUARDS = {
     "dfcsd": '{kind = "dfcsd", update = "step"}',
     "rledbat": "rledbat",
     "rtac": "rtac",
+    "standing": "standing",
 }
 """Levels of the axis `guard`, with the value of ``--rwnd``."""
 BOTH = (RECEIVER, ROUTER)
@@ -129,6 +130,8 @@ def main() -> None:
     """Run all missing cells, and write the tables after each round."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--links", nargs="+", choices=LINKS, default=LINKS)
+    guards = list(dict.fromkeys([*GUARDS, *EMULATED_GUARDS]))
+    parser.add_argument("--guards", nargs="+", choices=guards, default=guards)
     parser.add_argument("--repetitions", type=int, default=3, help="seeds 1 to N")
     parser.add_argument("--seconds", type=float, default=12.0, help="length of a download")
     parser.add_argument("--parallel", type=int, default=3, help="sessions at the same time")
@@ -141,7 +144,10 @@ def main() -> None:
         experiments = [Experiment.load(HERE / link) for link in options.links]
         study = Study(options)
         planned = emulated if options.emulated else plan
-        rounds = [list(each) for each in planned(experiments, options.repetitions)]
+        rounds = [
+            [cell for cell in cells if cell.guard in options.guards]
+            for cells in planned(experiments, options.repetitions)
+        ]
         failed = sum(study.measure(cells) for cells in rounds)
     except InputError as error:
         parser.exit(2, f"measure.py: {error}\n")

@@ -7,7 +7,7 @@ use crate::daemon::{self, Options, Source};
 use crate::error::Error;
 use crate::live;
 use crate::processes::Processes;
-use crate::rules;
+use crate::rules::{self, Rules};
 use crate::sender;
 use crate::table;
 use airwnd_catalog::{Node, Param, Value};
@@ -88,9 +88,10 @@ struct Run {
     /// Rules: which flows get which receive-window control; read again when it changes, and on SIGHUP
     #[arg(value_name = "RULES.toml", value_hint = ValueHint::FilePath, conflicts_with = "rwnd")]
     rules: Option<PathBuf>,
-    /// Without rules: receive-window control of all flows, as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`
-    #[arg(long, value_name = "SPEC", default_value = "drwa")]
-    rwnd: String,
+    /// Receive-window control of all flows, as in scenarios: `drwa` or `{kind = "drwa", lambda = 2.0}`; without rules and
+    /// this option: `standing`, and `{kind = "drwa", lambda = 1.5}` for flows without TCP timestamps
+    #[arg(long, value_name = "SPEC")]
+    rwnd: Option<String>,
     /// Append the state of all flows to FILE every second, as one JSON object per line
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json_log: Option<PathBuf>,
@@ -163,9 +164,10 @@ fn run(run: &Run) -> Result<(), Error> {
              on a router: --forward INTERFACE",
         ));
     }
-    let source = match &run.rules {
-        Some(path) => Source::File(path.clone()),
-        None => Source::All(read_spec(&run.rwnd)?),
+    let source = match (&run.rules, &run.rwnd) {
+        (Some(path), _) => Source::File(path.clone()),
+        (None, Some(spec)) => Source::Options(Rules::all(read_spec(spec)?)),
+        (None, None) => Source::Options(Rules::default()),
     };
     daemon::run(&Options {
         cgroups,

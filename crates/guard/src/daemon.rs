@@ -12,7 +12,6 @@ use crate::routes::{Change, Routes};
 use crate::rules::Rules;
 use crate::signals::Signals;
 use crate::{Counters, Error, Policy, privileges, system};
-use airwnd_rwnd::Spec;
 use airwnd_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -65,8 +64,8 @@ impl Options {
 /// Where the rules come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// One controller for all flows.
-    All(Spec),
+    /// The command line.
+    Options(Rules),
     /// A file.
     File(PathBuf),
 }
@@ -74,7 +73,7 @@ pub(crate) enum Source {
 impl Source {
     fn read(&self) -> Result<Rules, Error> {
         match self {
-            Source::All(spec) => Ok(Rules::all(spec.clone())),
+            Source::Options(rules) => Ok(rules.clone()),
             Source::File(path) => {
                 let name = path.display().to_string();
                 let text = fs::read_to_string(path).map_err(|why| Error::failed(&name, &why))?;

@@ -169,9 +169,10 @@ impl Policy {
         } else {
             seen
         };
+        let has_timestamps = flow.note_timestamps(seen);
         let before = flow.observer.arrived();
         let device = Device { received: self.received, queued: Some(self.queued.total()), ..self.device };
-        let target = flow.on_observation(seen, self.rules.choose(seen), &mut self.paths, device);
+        let target = flow.on_observation(seen, self.rules.choose(seen, has_timestamps), &mut self.paths, device);
         let new = Bytes(flow.observer.arrived() - before);
         self.received += new;
         let queueing_delay = flow.controller.as_ref().and_then(|controller| controller.queueing_delay());
@@ -240,6 +241,8 @@ struct Flow {
     observer: Observer,
     /// `None`: no timestamps so far.
     peer_clock: Option<PeerClock>,
+    /// Whether the rules took it for a flow with timestamps.
+    has_timestamps: bool,
     /// `None`: the flow is not controlled since its last round trips.
     controller: Option<Box<dyn RwndController>>,
     round: Round,
@@ -274,6 +277,7 @@ impl Flow {
             mss,
             observer,
             peer_clock: None,
+            has_timestamps: seen.timestamps.is_some(),
             controller: None,
             round: Round::new(seen.time),
             treatment: Treatment::Untouched(Reason::Starting),
@@ -306,6 +310,16 @@ impl Flow {
         is_near(seen.ack)
             && seen.edge - seen.ack <= FARTHEST
             && (is_empty || is_near(seen.range.start) && is_near(seen.range.end))
+    }
+
+    /// Returns whether the flow has timestamps. Those that begin late change its controller.
+    fn note_timestamps(&mut self, seen: &Observation) -> bool {
+        let has_timestamps = self.peer_clock.is_some() || seen.timestamps.is_some();
+        if self.has_timestamps != has_timestamps {
+            self.has_timestamps = has_timestamps;
+            self.restart();
+        }
+        has_timestamps
     }
 
     /// The next data is treated as that of a new transfer.

@@ -4,10 +4,14 @@ use crate::error::Error;
 use crate::observation::Observation;
 use crate::paths;
 use airwnd_catalog::{Fault, Node, Param, Params};
-use airwnd_rwnd::{Carriage, Spec, arwa};
+use airwnd_rwnd::{Carriage, Spec, arwa, drwa, standing};
 use airwnd_units::Span;
 use std::collections::HashSet;
 use std::net::IpAddr;
+
+/// lambda of `drwa` for flows without timestamps: with three halves a download has nearly all of its throughput
+/// (docs/guard-on-links.md), and the queue is a quarter of that with the default of 3.
+const LAMBDA_WITHOUT_TIMESTAMPS: f64 = 1.5;
 
 /// A rules file.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -47,6 +51,9 @@ struct Entry {
     /// Folder of the cgroup of the socket, or of one above it; `none`: any. On a router no flow has a cgroup.
     #[param(default = None, unit = "path", source = "the rules file")]
     cgroup: Option<String>,
+    /// Whether the flow has TCP timestamps; `none`: either.
+    #[param(default = None, unit = "1", source = "RFC 7323")]
+    timestamps: Option<bool>,
     /// Receive-window control, as in scenarios; `none`: the receiver's own windows.
     #[param(unit = "rwnd", source = "the rules file")]
     rwnd: Option<Spec>,
@@ -90,14 +97,25 @@ struct Rule {
     peer: Option<(IpAddr, u8)>,
     interface: Option<u32>,
     cgroups: Option<HashSet<u64>>,
+    timestamps: Option<bool>,
     spec: Option<Spec>,
+}
+
+/// `standing` for flows with timestamps. It measures one-way delay, and restricts nothing without; so others have `drwa`
+/// with the window that holds the RTT at one and a half times its minimum.
+impl Default for Rules {
+    fn default() -> Rules {
+        let drwa = drwa::Params { lambda: LAMBDA_WITHOUT_TIMESTAMPS, ..drwa::Params::default() };
+        let with_timestamps =
+            Rule { timestamps: Some(true), ..Rule::all(Spec::Standing(standing::Params::default())) };
+        Rules { rules: vec![with_timestamps, Rule::all(Spec::Drwa(drwa))], confirm: paths::CONFIRM }
+    }
 }
 
 impl Rules {
     /// One rule for all flows.
     pub fn all(spec: Spec) -> Rules {
-        let rule = Rule { port: None, peer: None, interface: None, cgroups: None, spec: Some(spec) };
-        Rules { rules: vec![rule], confirm: paths::CONFIRM }
+        Rules { rules: vec![Rule::all(spec)], confirm: paths::CONFIRM }
     }
 
     /// Reads the text of a file of this name.
@@ -121,18 +139,30 @@ impl Rules {
         specs.any(|spec| spec.capabilities().sender_half.is_some())
     }
 
-    /// Returns the controller of a flow; `None`: its own windows.
-    pub fn choose(&self, seen: &Observation) -> Option<&Spec> {
-        self.rules.iter().find(|rule| rule.applies(seen)).and_then(|rule| rule.spec.as_ref())
+    /// Returns the controller of a flow, with or without timestamps; `None`: its own windows.
+    pub(crate) fn choose(&self, seen: &Observation, has_timestamps: bool) -> Option<&Spec> {
+        self.rules.iter().find(|rule| rule.applies(seen, has_timestamps)).and_then(|rule| rule.spec.as_ref())
     }
 }
 
 impl Rule {
-    fn applies(&self, seen: &Observation) -> bool {
+    fn all(spec: Spec) -> Rule {
+        Rule {
+            port: None,
+            peer: None,
+            interface: None,
+            cgroups: None,
+            timestamps: None,
+            spec: Some(spec),
+        }
+    }
+
+    fn applies(&self, seen: &Observation, has_timestamps: bool) -> bool {
         self.port.is_none_or(|port| port == seen.remote.port())
             && self.peer.is_none_or(|(network, bits)| contains(network, bits, seen.remote.ip()))
             && self.interface.is_none_or(|interface| interface == seen.interface)
             && self.cgroups.as_ref().is_none_or(|cgroups| cgroups.contains(&seen.cgroup))
+            && self.timestamps.is_none_or(|timestamps| timestamps == has_timestamps)
     }
 }
 
@@ -147,6 +177,7 @@ fn resolve(entry: Entry, names: &dyn Names) -> Result<Rule, Fault> {
             .transpose()
             .map_err(fault("interface"))?,
         cgroups: entry.cgroup.map(|path| names.cgroups(&path)).transpose().map_err(fault("cgroup"))?,
+        timestamps: entry.timestamps,
         spec: entry.rwnd,
     })
 }
@@ -213,7 +244,7 @@ mod tests {
     fn kind(rules: &str) -> Option<&'static str> {
         let rules = read(rules).unwrap();
         // From 198.51.100.1, port 443, over interface 2, for a socket of cgroup 1.
-        rules.choose(&observation(Span::from_millis(20))).map(|spec| match spec {
+        rules.choose(&observation(Span::from_millis(20)), true).map(|spec| match spec {
             Spec::Drwa(_) => "drwa",
             Spec::Dfcsd(_) => "dfcsd",
             _ => "other",
@@ -234,6 +265,8 @@ mod tests {
             ("interface = \"wan\"", true),
             ("cgroup = \"/a\"\nport = 443", true),
             ("cgroup = \"/a\"\nport = 80", false),
+            ("timestamps = true", true),
+            ("timestamps = false", false),
         ] {
             let rules = format!("[[rule]]\n{scope}\nrwnd = \"drwa\"{last}");
             assert_eq!(kind(&rules), Some(if applies { "drwa" } else { "dfcsd" }), "{scope}");

@@ -126,10 +126,8 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
 )
 @click.option(
     "--rwnd",
-    default="drwa",
-    show_default=True,
     metavar="SPEC",
-    help="Receive-window control, as for `airwnd guard`, whose default it is.",
+    help="Receive-window control, as for `airwnd guard`; default: `standing`, the guard's own.",
 )
 @click.option(
     "--seconds",
@@ -148,7 +146,7 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
     help="Output file; .svg, .pdf or .png selects the format.",
 )
 @PROGRESS
-def demo(scenario: Path | None, rwnd: str, seconds: float, out: Path, progress: bool | None) -> None:
+def demo(scenario: Path | None, rwnd: str | None, seconds: float, out: Path, progress: bool | None) -> None:
     """Show a download with a ping beside it, without the guard and with it.
 
     A real download by this machine's kernel (CUBIC) runs in a cell of `airwnd link`, on the first UE of

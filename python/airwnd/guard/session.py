@@ -77,7 +77,7 @@ def missing() -> list[str]:
 
 def measure(
     scenario: "Scenario",
-    rwnd: str,
+    rwnd: str | None,
     seconds: float,
     transfer: Sequence[str] | None = None,
     progress: Callable[[float], None] | None = None,
@@ -89,7 +89,7 @@ def measure(
     scenario
         The cell or link.
     rwnd
-        Receive-window control, as for ``airwnd guard --rwnd``.
+        Receive-window control, as for ``airwnd guard --rwnd``; ``None``: the guard's default.
     seconds
         Length of each transfer.
     transfer
@@ -112,7 +112,8 @@ def measure(
             "seconds": seconds,
             "cgroup": str(cgroup),
             "out": str(out),
-            "guard": [sys.executable, "-m", "airwnd", "guard", "--cgroup", str(cgroup), "--rwnd", rwnd],
+            "guard": [sys.executable, "-m", "airwnd", "guard", "--cgroup", str(cgroup)]
+            + (["--rwnd", rwnd] if rwnd else []),
             "transfer": list(transfer or _inside("download", str(seconds))),
         }
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
