@@ -80,11 +80,9 @@ impl Measurements {
     pub fn sample(&mut self, powers: impl Iterator<Item = (CellId, Dbm, f64)>, others: f64) {
         let (mut index, mut sum) = (0, 0.0);
         for (cell, power, received) in powers {
-            while self.cells.get(index).is_some_and(|known| known.cell < cell) {
-                index += 1;
-            }
+            // Mostly the cells are those of the sample before.
             if self.cells.get(index).is_none_or(|known| known.cell != cell) {
-                self.insert(index, cell);
+                index = self.place(index, cell);
             }
             let measured = &mut self.cells[index];
             measured.power += power.0;
@@ -94,6 +92,16 @@ impl Measurements {
         }
         self.total += Db::from_linear(others + sum).0;
         self.samples += 1;
+    }
+
+    /// The place of a cell from an index on; a new cell is inserted.
+    #[inline(never)]
+    fn place(&mut self, from: usize, cell: CellId) -> usize {
+        let index = from + self.cells[from..].partition_point(|known| known.cell < cell);
+        if self.cells.get(index).is_none_or(|known| known.cell != cell) {
+            self.insert(index, cell);
+        }
+        index
     }
 
     fn insert(&mut self, index: usize, cell: CellId) {
