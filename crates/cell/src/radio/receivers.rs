@@ -122,14 +122,8 @@ impl Receivers {
         let mut rest = rbgs;
         // All RBGs with the same interfering cells share one SINR.
         while let Some(first) = rest.iter().next() {
-            let mut alike = rest;
-            let others = radio.gains.links(ue).iter().map(|link| link.cell as usize);
-            for sent in others.filter(|cell| *cell != serving).map(|cell| on_air[cell]) {
-                let unlike = if sent.contains(first) { Rbgs(!sent.0) } else { sent };
-                alike = alike.without(unlike);
-            }
-            let sinr = Db::from_linear(signal / radio.disturbance(floor, ue, serving, on_air, first));
-            runs.push((sinr, radio.prbs_of(alike)));
+            let (disturbance, alike) = radio.disturbance(floor, (ue, serving), on_air, (first, rest));
+            runs.push((Db::from_linear(signal / disturbance), radio.prbs_of(alike)));
             rest = rest.without(alike);
         }
         self.runs = runs;
