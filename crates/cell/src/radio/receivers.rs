@@ -302,7 +302,26 @@ impl Receivers {
     }
 
     /// The mean SINR over the PRBs of a UE's report.
+    #[inline]
     pub fn mean_sinr(
+        &mut self,
+        radio: &Radio,
+        (cell, place): (usize, usize),
+        (slot, ue): (u16, usize),
+        measured: Tti,
+    ) -> Db {
+        let known = match self.differs_by_tti(radio) {
+            false => self.reports_of(cell).find_sinr(place, slot, ue as u32, radio.gains.version(ue)),
+            true => None,
+        };
+        match known {
+            Some(sinr) => sinr,
+            None => self.measure_mean(radio, (cell, place), (slot, ue), measured),
+        }
+    }
+
+    #[inline(never)]
+    fn measure_mean(
         &mut self,
         radio: &Radio,
         (cell, place): (usize, usize),
@@ -311,12 +330,6 @@ impl Receivers {
     ) -> Db {
         if self.fading.is_some() {
             return mean(self.faded(radio, ue, cell, place, measured));
-        }
-        if !self.differs_by_tti(radio)
-            && let Some(sinr) =
-                self.reports_of(cell).find_sinr(place, slot, ue as u32, radio.gains.version(ue))
-        {
-            return sinr;
         }
         let report = self.report(radio, (cell, place), (slot, ue), measured);
         self.reports_of(cell).sinr(report.index as usize)
@@ -374,9 +387,15 @@ impl Receivers {
         } else if sinrs.iter().all(|sinr| *sinr == sinrs[0]) {
             radio.rank(Sinr::Flat(Db::from_linear(sinrs[0])), radio.prbs)
         } else {
-            let rbgs = (0..).zip(&sinrs);
+            let mut before = (sinrs[0], Db::from_linear(sinrs[0]));
             runs.clear();
-            runs.extend(rbgs.map(|(rbg, sinr)| (Db::from_linear(*sinr), radio.prbs_of(Rbgs::one(rbg)))));
+            runs.extend((0..).zip(&sinrs).map(|(rbg, sinr)| {
+                // Mostly runs of RBGs share a SINR.
+                if *sinr != before.0 {
+                    before = (*sinr, Db::from_linear(*sinr));
+                }
+                (before.1, radio.prbs_of(Rbgs::one(rbg)))
+            }));
             runs.push((mean, Prbs(radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs))));
             radio.rank(Sinr::Groups(&runs), radio.prbs)
         };
@@ -384,8 +403,13 @@ impl Receivers {
             Some(steps) => steps.cqi_over(&[sinr]),
             None => radio.amc(rank).cqi(Sinr::Flat(Db::from_linear(sinr)), Prbs(radio.rbg_prbs)),
         };
-        let first = cqi(sinrs[0]);
-        let groups = sinrs.iter().map(|sinr| if *sinr == sinrs[0] { first } else { cqi(*sinr) });
+        let mut before = (sinrs[0], cqi(sinrs[0]));
+        let groups = sinrs.iter().map(|sinr| {
+            if *sinr != before.0 {
+                before = (*sinr, cqi(*sinr));
+            }
+            before.1
+        });
         let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
         (self.runs, self.sinrs) = (runs, sinrs);
         (state, mean)
