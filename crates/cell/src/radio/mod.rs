@@ -402,14 +402,14 @@ impl Radio {
     fn disturbances(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], by_rbg: &mut [f64]) {
         let mut others = self.gains.links(ue).iter().filter(|link| link.cell as usize != serving);
         // Most cells send in all RBGs or in none. Up to the first other one, the sum is the same in all of them.
-        let mut sum = 0.0;
+        let (all, mut sum) = (Rbgs::first(by_rbg.len() as u8), 0.0);
         let differs = others.find(|link| {
             let sent = on_air[link.cell as usize];
-            let everywhere = sent.0.trailing_ones() as usize >= by_rbg.len();
-            if everywhere {
+            if sent == all {
                 sum += link.received;
+                return false;
             }
-            !everywhere && !sent.is_empty()
+            !sent.is_empty()
         });
         by_rbg.fill(sum);
         for link in differs.into_iter().chain(others) {
