@@ -1,17 +1,18 @@
 //! Powers of ten.
 
+use std::f64::consts::LN_2;
+
 /// log2(10) in two parts, the first of which has zeros in its lower 32 bits, as `libm::pow` computes them.
 const LOG2_10: (f64, f64) = (f64::from_bits(0x400a_934f_0000_0000), f64::from_bits(0x3e72_f346_e2bf_9206));
-/// ln(2), and the same in two parts (libm, e_pow.c).
-const LN_2: f64 = 6.931_471_805_599_452_862_27e-1;
-const LN_2_PARTS: (f64, f64) = (6.931_471_824_645_996_093_75e-1, -1.904_654_299_957_768_045_25e-9);
+/// ln(2) in two parts (libm, e_pow.c).
+const LN_2_PARTS: (f64, f64) = (0.693_147_182_464_599_6, -1.904_654_299_957_768e-9);
 /// The polynomial of e^x (libm, e_pow.c).
 const P: [f64; 5] = [
-    1.666_666_666_666_660_190_37e-1,
-    -2.777_777_777_701_559_338_42e-3,
-    6.613_756_321_437_934_361_17e-5,
-    -1.653_390_220_546_525_153_90e-6,
-    4.138_136_797_057_238_460_39e-8,
+    0.166_666_666_666_666_02,
+    -0.002_777_777_777_701_559_3,
+    6.613_756_321_437_934e-5,
+    -1.653_390_220_546_525_2e-6,
+    4.138_136_797_057_238_5e-8,
 ];
 
 /// Ten to the power of `y`: the same bits as `libm::pow(10.0, y)`, which spends most of its time on the logarithm of its

@@ -140,7 +140,7 @@ impl Mast {
 
     /// The antenna's gain towards a position.
     pub fn gain(&self, position: Position) -> Db {
-        self.gain_towards(Bearing::towards(position, self.site.position))
+        self.gain_towards(Bearing::of(position, self.site.position))
     }
 
     /// The antenna's gain in a direction from its site.
@@ -152,6 +152,7 @@ impl Mast {
 impl Terrain {
     /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
     fn measure(&self, ue: usize, position: Position, links: &mut [Link]) -> bool {
+        // The sectors of a site share it.
         let mut before: Option<Shared> = None;
         let mut has_changed = false;
         for link in links.iter_mut().filter(|link| !link.is_valid(position)) {
@@ -187,7 +188,7 @@ impl Terrain {
             site: site.position,
             losses: links.map(|link| self.propagation.path_loss(&link)),
             sigma: own.or(self.shadowing.as_ref().map(Shadowing::sigma)).unwrap_or(Db(0.0)),
-            direction: Bearing::towards(position, site.position),
+            direction: Bearing::of(position, site.position),
             valid_within: (valid * valid) as f32,
         }
     }

@@ -29,8 +29,13 @@ pub struct Bearing {
 }
 
 impl Bearing {
+    /// The direction of `target` from an antenna at `site` with this boresight.
+    pub fn towards(target: Position, site: Position, boresight: Degrees) -> Bearing {
+        Bearing::of(target, site).from_boresight(boresight)
+    }
+
     /// The direction of `target` from a site, for an antenna with its boresight to the east.
-    pub fn towards(target: Position, site: Position) -> Bearing {
+    pub(crate) fn of(target: Position, site: Position) -> Bearing {
         let (x, y) = (target.x.0 - site.x.0, target.y.0 - site.y.0);
         let elevation = libm::atan2(target.z.0 - site.z.0, site.ground_distance(target).0);
         Bearing {
@@ -40,7 +45,7 @@ impl Bearing {
     }
 
     /// The same direction for an antenna with this boresight.
-    pub fn from_boresight(self, boresight: Degrees) -> Bearing {
+    pub(crate) fn from_boresight(self, boresight: Degrees) -> Bearing {
         Bearing { azimuth: wrapped(Degrees(self.azimuth.0 - boresight.0)), ..self }
     }
 }
@@ -71,11 +76,11 @@ mod tests {
     fn direction_is_measured_from_the_boresight_and_the_horizon() {
         // north-east is straight behind an antenna with a boresight to the south-west (-135 deg)
         let site = Position::new(0.0, 0.0, 30.0);
-        let back = Bearing::towards(Position::new(10.0, 10.0, 30.0), site).from_boresight(Degrees(-135.0));
+        let back = Bearing::towards(Position::new(10.0, 10.0, 30.0), site, Degrees(-135.0));
         assert!((back.azimuth.0.abs() - 180.0).abs() < 1e-9);
         assert_eq!(back.elevation, Degrees(0.0));
         // 30 m down at 30 m distance
-        let down = Bearing::towards(Position::new(30.0, 0.0, 0.0), site).from_boresight(Degrees(0.0));
+        let down = Bearing::towards(Position::new(30.0, 0.0, 0.0), site, Degrees(0.0));
         assert!((down.elevation.0 + 45.0).abs() < 1e-9);
         assert_eq!(down.azimuth, Degrees(0.0));
     }
