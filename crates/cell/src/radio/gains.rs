@@ -145,7 +145,7 @@ impl Mast {
 
     /// The antenna's gain in a direction from its site.
     fn gain_towards(&self, direction: Bearing) -> Db {
-        self.antenna.gain(direction.from_boresight(self.site.boresight))
+        self.antenna.gain(direction.relative_to(self.site.boresight))
     }
 }
 

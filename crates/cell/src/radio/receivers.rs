@@ -382,9 +382,10 @@ impl Receivers {
         sinrs.iter_mut().for_each(|sinr| *sinr = signal / *sinr);
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
         let mean = Db::from_linear(sinrs.iter().sum::<f64>() / f64::from(radio.rbgs));
+        let is_even = sinrs.iter().all(|sinr| *sinr == sinrs[0]);
         let (rank, wideband) = if !self.wideband {
             (1, Cqi::OUT_OF_RANGE)
-        } else if sinrs.iter().all(|sinr| *sinr == sinrs[0]) {
+        } else if is_even {
             radio.rank(Sinr::Flat(Db::from_linear(sinrs[0])), radio.prbs)
         } else {
             let mut before = (sinrs[0], Db::from_linear(sinrs[0]));
@@ -403,14 +404,20 @@ impl Receivers {
             Some(steps) => steps.cqi_over(&[sinr]),
             None => radio.amc(rank).cqi(Sinr::Flat(Db::from_linear(sinr)), Prbs(radio.rbg_prbs)),
         };
-        let mut before = (sinrs[0], cqi(sinrs[0]));
-        let groups = sinrs.iter().map(|sinr| {
-            if *sinr != before.0 {
-                before = (*sinr, cqi(*sinr));
-            }
-            before.1
-        });
-        let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
+        let first = cqi(sinrs[0]);
+        let state = if is_even {
+            ChannelState::flat(wideband, first, sinrs.len())
+        } else {
+            let mut before = (sinrs[0], first);
+            let groups = sinrs.iter().map(|sinr| {
+                if *sinr != before.0 {
+                    before = (*sinr, cqi(*sinr));
+                }
+                before.1
+            });
+            ChannelState::new(wideband, groups)
+        };
+        let state = ChannelState { rank, ..state };
         (self.runs, self.sinrs) = (runs, sinrs);
         (state, mean)
     }

@@ -31,7 +31,7 @@ pub struct Bearing {
 impl Bearing {
     /// The direction of `target` from an antenna at `site` with this boresight.
     pub fn towards(target: Position, site: Position, boresight: Degrees) -> Bearing {
-        Bearing::of(target, site).from_boresight(boresight)
+        Bearing::of(target, site).relative_to(boresight)
     }
 
     /// The direction of `target` from a site, for an antenna with its boresight to the east.
@@ -45,7 +45,7 @@ impl Bearing {
     }
 
     /// The same direction for an antenna with this boresight.
-    pub(crate) fn from_boresight(self, boresight: Degrees) -> Bearing {
+    pub(crate) fn relative_to(self, boresight: Degrees) -> Bearing {
         Bearing { azimuth: wrapped(Degrees(self.azimuth.0 - boresight.0)), ..self }
     }
 }
