@@ -156,6 +156,23 @@ impl<C, O: Observer<C>> Network<C, O> {
         None
     }
 
+    /// Returns the next packet that the current event delivers, if its next outcome is one; the event continues until it
+    /// has an outcome. `None`: [`next_outcome`](Network::next_outcome) returns the outcome, if there is one.
+    // Most outcomes are deliveries: a packet that is part of no enum is copied once.
+    #[inline]
+    pub fn next_delivered(&mut self) -> Option<Packet<C>> {
+        while self.has_outcomes() {
+            if let Some(key) = self.delivered.take() {
+                return Some(self.packets.remove(key).packet);
+            }
+            if !self.outcomes.is_empty() {
+                return None;
+            }
+            self.resume();
+        }
+        None
+    }
+
     /// Returns the next pending outcome, without continuing the event.
     #[inline]
     pub fn poll(&mut self) -> Option<Outcome<C>> {

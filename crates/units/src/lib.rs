@@ -12,8 +12,10 @@
 //! assert!("20".parse::<Span>().unwrap_err().to_string().contains("needs a unit"));
 //! ```
 
+mod power;
 mod text;
 
+use power::power_of_ten;
 pub use text::{Quantity, UnitError};
 
 use std::fmt;
@@ -218,7 +220,7 @@ impl SlotClock {
 impl Db {
     /// Converts to a power ratio.
     pub fn linear(self) -> f64 {
-        libm::pow(10.0, self.0 / 10.0)
+        power_of_ten(self.0 / 10.0)
     }
     /// Converts from a power ratio.
     pub fn from_linear(ratio: f64) -> Db {
@@ -229,7 +231,7 @@ impl Db {
 impl Dbm {
     /// Converts to milliwatts.
     pub fn milliwatts(self) -> f64 {
-        libm::pow(10.0, self.0 / 10.0)
+        power_of_ten(self.0 / 10.0)
     }
     /// Converts from milliwatts.
     pub fn from_milliwatts(power: f64) -> Dbm {

@@ -34,6 +34,13 @@ struct CellMeasurement {
     filtered: Option<Measured>,
 }
 
+impl CellMeasurement {
+    fn add(&mut self, power: Dbm) {
+        self.power += power.0;
+        self.samples += 1;
+    }
+}
+
 /// A configured reporting event.
 struct Watch {
     trigger: Trigger,
@@ -77,23 +84,36 @@ impl Measurements {
     /// Adds a sample: the received power per PRB of each cell, also in mW, by cell; and in mW of noise and all other
     /// cells.
     //= exception rsrq-at-full-load
-    pub fn sample(&mut self, powers: impl Iterator<Item = (CellId, Dbm, f64)>, others: f64) {
-        let (mut index, mut sum) = (0, 0.0);
-        for (cell, power, received) in powers {
-            while self.cells.get(index).is_some_and(|known| known.cell < cell) {
-                index += 1;
+    pub fn sample(&mut self, mut powers: impl Iterator<Item = (CellId, Dbm, f64)>, others: f64) {
+        let (mut index, mut sum, mut new) = (0, 0.0, None);
+        // Mostly the cells are those of the sample before.
+        for known in &mut self.cells {
+            let Some((cell, power, received)) = powers.next() else { break };
+            if cell != known.cell {
+                new = Some((cell, power, received));
+                break;
             }
-            if self.cells.get(index).is_none_or(|known| known.cell != cell) {
-                self.insert(index, cell);
-            }
-            let measured = &mut self.cells[index];
-            measured.power += power.0;
-            measured.samples += 1;
+            known.add(power);
+            sum += received;
+            index += 1;
+        }
+        for (cell, power, received) in new.into_iter().chain(powers) {
+            index = self.place(index, cell);
+            self.cells[index].add(power);
             sum += received;
             index += 1;
         }
         self.total += Db::from_linear(others + sum).0;
         self.samples += 1;
+    }
+
+    /// The place of a cell from an index on; a new cell is inserted.
+    fn place(&mut self, from: usize, cell: CellId) -> usize {
+        let index = from + self.cells[from..].partition_point(|known| known.cell < cell);
+        if self.cells.get(index).is_none_or(|known| known.cell != cell) {
+            self.insert(index, cell);
+        }
+        index
     }
 
     fn insert(&mut self, index: usize, cell: CellId) {

@@ -216,7 +216,10 @@ impl Downlink {
 
     /// Buffer status reported by RLC.
     pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
-        self.set_queue(slot, waiting);
+        // Periodic reports mostly repeat what is known.
+        if self.users[usize::from(slot)].queue != waiting {
+            self.set_queue(slot, waiting);
+        }
     }
 
     /// The slot of the UE with this place among those of the last decision, and the rest of its backlog.

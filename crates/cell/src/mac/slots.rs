@@ -63,13 +63,6 @@ impl Slots {
         })
     }
 
-    /// Number of slots before this one.
-    pub fn place(&self, slot: u16) -> usize {
-        let (word, bit) = (usize::from(slot / WIDTH), slot % WIDTH);
-        let before = self.0[..word].iter().map(|word| word.count_ones()).sum::<u32>();
-        (before + (self.0[word] & ((1 << bit) - 1)).count_ones()) as usize
-    }
-
     /// Becomes a copy of another set with space for as many slots.
     pub fn copy_from(&mut self, other: &Slots) {
         self.0.copy_from_slice(&other.0);
@@ -129,7 +122,6 @@ mod tests {
         slots.set(0, true);
         assert_eq!(slots.iter().collect::<Vec<_>>(), [0, 3, 63, 129]);
         assert!(slots.contains(63) && !slots.contains(64));
-        assert_eq!([0, 3, 63, 129].map(|slot| slots.place(slot)), [0, 1, 2, 3]);
         let (mut some, mut taken) = (slots.clone(), Vec::new());
         some.retain(|slot| slot > 3);
         slots.take_common(&some, |slot| taken.push(slot));

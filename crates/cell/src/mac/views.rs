@@ -9,8 +9,9 @@ use super::slots::Slots;
 #[derive(Default)]
 pub(crate) struct Views {
     list: Vec<UeView>,
-    /// The UEs in the list.
+    /// The UEs in the list, and their places in it by slot.
     listed: Slots,
+    places: Vec<u16>,
     /// UEs that may have changed since they were listed.
     changed: Slots,
     /// Whether views in the list have been edited for a decision.
@@ -26,6 +27,7 @@ impl Views {
     pub fn reserve(&mut self, slots: usize) {
         self.list.reserve(slots.saturating_sub(self.list.len()));
         self.listed.reserve(slots);
+        self.places.resize(slots.max(self.places.len()), 0);
         self.changed.reserve(slots);
     }
 
@@ -50,13 +52,14 @@ impl Views {
         if is_other {
             self.list.clear();
             for slot in slots.iter() {
+                self.places[usize::from(slot)] = self.list.len() as u16;
                 self.list.push(view(slot));
             }
             self.listed.copy_from(slots);
             self.is_edited = false;
         } else {
             for slot in self.changed.iter().filter(|slot| self.listed.contains(*slot)) {
-                self.list[self.listed.place(slot)] = view(slot);
+                self.list[usize::from(self.places[usize::from(slot)])] = view(slot);
             }
         }
         self.changed.clear();
@@ -70,7 +73,7 @@ impl Views {
 
     /// The view of a listed UE.
     pub fn of(&self, slot: u16) -> &UeView {
-        &self.list[self.listed.place(slot)]
+        &self.list[usize::from(self.places[usize::from(slot)])]
     }
 
     /// Leaves some of the listed UEs, until the next list.
@@ -78,6 +81,9 @@ impl Views {
         self.is_edited = true;
         self.list.retain(|view| stays(view.slot));
         self.listed.retain(stays);
+        for (place, view) in (0..).zip(&self.list) {
+            self.places[usize::from(view.slot)] = place;
+        }
     }
 
     /// The listed views, to be edited until the next list.

@@ -110,6 +110,18 @@ struct Surroundings {
     changes: u64,
 }
 
+/// What the links from a UE to the sectors of a site share.
+struct Shared {
+    site: Position,
+    /// Path loss in the downlink and in the uplink.
+    losses: [Db; 2],
+    /// Standard deviation of shadowing.
+    sigma: Db,
+    direction: Bearing,
+    /// Square of the distance within which they are valid, in square metres.
+    valid_within: f32,
+}
+
 /// Antenna and transmit power of a cell.
 pub(super) struct Mast {
     pub site: CellSite,
@@ -128,43 +140,57 @@ impl Mast {
 
     /// The antenna's gain towards a position.
     pub fn gain(&self, position: Position) -> Db {
-        self.antenna.gain(Bearing::towards(position, self.site.position, self.site.boresight))
+        self.gain_towards(Bearing::of(position, self.site.position))
+    }
+
+    /// The antenna's gain in a direction from its site.
+    fn gain_towards(&self, direction: Bearing) -> Db {
+        self.antenna.gain(direction.relative_to(self.site.boresight))
     }
 }
 
 impl Terrain {
     /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
     fn measure(&self, ue: usize, position: Position, links: &mut [Link]) -> bool {
-        // The sectors of a site share their path loss.
-        let mut before: Option<(Position, [Db; 2], Db)> = None;
+        // The sectors of a site share it.
+        let mut before: Option<Shared> = None;
         let mut has_changed = false;
-        let sigma = self.shadowing.as_ref().map_or(Db(0.0), Shadowing::sigma);
         for link in links.iter_mut().filter(|link| !link.is_valid(position)) {
             has_changed = true;
-            let Mast { site, power_per_prb, .. } = &self.cells[link.cell as usize];
-            let ([down, up], sigma) = match before {
-                Some((there, losses, sigma)) if there == site.position => (losses, sigma),
-                _ => {
-                    let draws = Draws::new(self.chance, ue, site.site);
-                    let on = |frequency| LinkGeometry { a: site.position, b: position, frequency, draws };
-                    let links = [self.downlink_frequency, self.uplink_frequency].map(on);
-                    let own = self.propagation.shadowing(&links[0]);
-                    (links.map(|link| self.propagation.path_loss(&link)), own.unwrap_or(sigma))
-                }
+            let mast = &self.cells[link.cell as usize];
+            let shared = match before.take() {
+                Some(shared) if shared.site == mast.site.position => shared,
+                _ => self.measure_site(ue, position, &mast.site),
             };
-            before = Some((site.position, [down, up], sigma));
-            let shadowed = Db(sigma.0 * link.shadowed);
-            let gain = self.cells[link.cell as usize].gain(position) - shadowed - link.blocked;
-            link.power = *power_per_prb - (down - gain);
+            let [down, up] = shared.losses;
+            let shadowed = Db(shared.sigma.0 * link.shadowed);
+            let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
+            link.power = mast.power_per_prb - (down - gain);
             link.received = link.power.milliwatts();
             link.uplink = (-(up - gain)).linear();
             if self.threshold.is_some() {
                 link.measured_at = [position.x.0 as f32, position.y.0 as f32];
-                let valid = MOVED_LITTLE * site.position.ground_distance(position).0;
-                link.valid_within = (valid * valid) as f32;
+                link.valid_within = shared.valid_within;
             }
+            before = Some(shared);
         }
         has_changed
+    }
+
+    /// Computes what the links to the sectors of a site share.
+    fn measure_site(&self, ue: usize, position: Position, site: &CellSite) -> Shared {
+        let draws = Draws::new(self.chance, ue, site.site);
+        let on = |frequency| LinkGeometry { a: site.position, b: position, frequency, draws };
+        let links = [self.downlink_frequency, self.uplink_frequency].map(on);
+        let own = self.propagation.shadowing(&links[0]);
+        let valid = MOVED_LITTLE * site.position.ground_distance(position).0;
+        Shared {
+            site: site.position,
+            losses: links.map(|link| self.propagation.path_loss(&link)),
+            sigma: own.or(self.shadowing.as_ref().map(Shadowing::sigma)).unwrap_or(Db(0.0)),
+            direction: Bearing::of(position, site.position),
+            valid_within: (valid * valid) as f32,
+        }
     }
 
     /// The link between a UE at a position and a cell.

@@ -400,20 +400,43 @@ impl Radio {
 
     /// Noise and interference per PRB in mW at a UE in each of these RBGs.
     fn disturbances(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], by_rbg: &mut [f64]) {
-        by_rbg.fill(0.0);
-        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != serving) {
+        let mut others = self.gains.links(ue).iter().filter(|link| link.cell as usize != serving);
+        // Most cells send in all RBGs or in none. Up to the first other one, the sum is the same in all of them.
+        let (all, mut sum) = (Rbgs::first(by_rbg.len() as u8), 0.0);
+        let differs = others.find(|link| {
+            let sent = on_air[link.cell as usize];
+            if sent == all {
+                sum += link.received;
+                return false;
+            }
+            !sent.is_empty()
+        });
+        by_rbg.fill(sum);
+        for link in differs.into_iter().chain(others) {
             add(by_rbg, on_air[link.cell as usize], repeat(link.received));
         }
         by_rbg.iter_mut().enumerate().for_each(|(rbg, interference)| *interference += floor.at(rbg));
     }
 
-    /// Noise and interference per PRB in mW at a UE in an RBG.
-    fn disturbance(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], group: u8) -> f64 {
-        let links = self.gains.links(ue).iter();
-        let interference = links
-            .filter(|link| link.cell as usize != serving && on_air[link.cell as usize].contains(group))
-            .map(|link| link.received);
-        floor.at(group.into()) + interference.sum::<f64>()
+    /// Noise and interference per PRB in mW at a UE in an RBG, and those of these RBGs in which the same cells interfere.
+    fn disturbance(
+        &self,
+        floor: Floor<'_>,
+        (ue, serving): (usize, usize),
+        on_air: &[Rbgs],
+        (group, rbgs): (u8, Rbgs),
+    ) -> (f64, Rbgs) {
+        let (mut interference, mut alike) = (0.0, rbgs);
+        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != serving) {
+            let sent = on_air[link.cell as usize];
+            if sent.contains(group) {
+                interference += link.received;
+                alike = alike.without(Rbgs(!sent.0));
+            } else {
+                alike = alike.without(sent);
+            }
+        }
+        (floor.at(group.into()) + interference, alike)
     }
 }
 
@@ -555,8 +578,8 @@ mod tests {
             let on_air = exact.on_air.at(exact.on_air.row(Tti(LAST)));
             let sinr = |radio: &Radio, ue: usize, rbg: u8| {
                 let (cell, floor) = (radio.serving[ue].0, radio.floor(ue, radio.on_air.activity()));
-                let sinr =
-                    radio.gains.link(ue, cell).received / radio.disturbance(floor, ue, cell, on_air, rbg);
+                let (disturbance, _) = radio.disturbance(floor, (ue, cell), on_air, (rbg, Rbgs::one(rbg)));
+                let sinr = radio.gains.link(ue, cell).received / disturbance;
                 // No MCS needs more than 23 dB.
                 Db::from_linear(sinr.min(200.0)).0
             };

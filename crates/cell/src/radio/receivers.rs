@@ -122,14 +122,8 @@ impl Receivers {
         let mut rest = rbgs;
         // All RBGs with the same interfering cells share one SINR.
         while let Some(first) = rest.iter().next() {
-            let mut alike = rest;
-            let others = radio.gains.links(ue).iter().map(|link| link.cell as usize);
-            for sent in others.filter(|cell| *cell != serving).map(|cell| on_air[cell]) {
-                let unlike = if sent.contains(first) { Rbgs(!sent.0) } else { sent };
-                alike = alike.without(unlike);
-            }
-            let sinr = Db::from_linear(signal / radio.disturbance(floor, ue, serving, on_air, first));
-            runs.push((sinr, radio.prbs_of(alike)));
+            let (disturbance, alike) = radio.disturbance(floor, (ue, serving), on_air, (first, rest));
+            runs.push((Db::from_linear(signal / disturbance), radio.prbs_of(alike)));
             rest = rest.without(alike);
         }
         self.runs = runs;
@@ -308,7 +302,26 @@ impl Receivers {
     }
 
     /// The mean SINR over the PRBs of a UE's report.
+    #[inline]
     pub fn mean_sinr(
+        &mut self,
+        radio: &Radio,
+        (cell, place): (usize, usize),
+        (slot, ue): (u16, usize),
+        measured: Tti,
+    ) -> Db {
+        let known = match self.differs_by_tti(radio) {
+            false => self.reports_of(cell).find_sinr(place, slot, ue as u32, radio.gains.version(ue)),
+            true => None,
+        };
+        match known {
+            Some(sinr) => sinr,
+            None => self.measure_mean(radio, (cell, place), (slot, ue), measured),
+        }
+    }
+
+    #[inline(never)]
+    fn measure_mean(
         &mut self,
         radio: &Radio,
         (cell, place): (usize, usize),
@@ -317,12 +330,6 @@ impl Receivers {
     ) -> Db {
         if self.fading.is_some() {
             return mean(self.faded(radio, ue, cell, place, measured));
-        }
-        if !self.differs_by_tti(radio)
-            && let Some(sinr) =
-                self.reports_of(cell).find_sinr(place, slot, ue as u32, radio.gains.version(ue))
-        {
-            return sinr;
         }
         let report = self.report(radio, (cell, place), (slot, ue), measured);
         self.reports_of(cell).sinr(report.index as usize)
@@ -375,14 +382,21 @@ impl Receivers {
         sinrs.iter_mut().for_each(|sinr| *sinr = signal / *sinr);
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
         let mean = Db::from_linear(sinrs.iter().sum::<f64>() / f64::from(radio.rbgs));
+        let is_even = sinrs.iter().all(|sinr| *sinr == sinrs[0]);
         let (rank, wideband) = if !self.wideband {
             (1, Cqi::OUT_OF_RANGE)
-        } else if sinrs.iter().all(|sinr| *sinr == sinrs[0]) {
+        } else if is_even {
             radio.rank(Sinr::Flat(Db::from_linear(sinrs[0])), radio.prbs)
         } else {
-            let rbgs = (0..).zip(&sinrs);
+            let mut before = (sinrs[0], Db::from_linear(sinrs[0]));
             runs.clear();
-            runs.extend(rbgs.map(|(rbg, sinr)| (Db::from_linear(*sinr), radio.prbs_of(Rbgs::one(rbg)))));
+            runs.extend((0..).zip(&sinrs).map(|(rbg, sinr)| {
+                // Mostly runs of RBGs share a SINR.
+                if *sinr != before.0 {
+                    before = (*sinr, Db::from_linear(*sinr));
+                }
+                (before.1, radio.prbs_of(Rbgs::one(rbg)))
+            }));
             runs.push((mean, Prbs(radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs))));
             radio.rank(Sinr::Groups(&runs), radio.prbs)
         };
@@ -391,8 +405,19 @@ impl Receivers {
             None => radio.amc(rank).cqi(Sinr::Flat(Db::from_linear(sinr)), Prbs(radio.rbg_prbs)),
         };
         let first = cqi(sinrs[0]);
-        let groups = sinrs.iter().map(|sinr| if *sinr == sinrs[0] { first } else { cqi(*sinr) });
-        let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
+        let state = if is_even {
+            ChannelState::flat(wideband, first, sinrs.len())
+        } else {
+            let mut before = (sinrs[0], first);
+            let groups = sinrs.iter().map(|sinr| {
+                if *sinr != before.0 {
+                    before = (*sinr, cqi(*sinr));
+                }
+                before.1
+            });
+            ChannelState::new(wideband, groups)
+        };
+        let state = ChannelState { rank, ..state };
         (self.runs, self.sinrs) = (runs, sinrs);
         (state, mean)
     }

@@ -283,8 +283,14 @@ impl<'t> Simulation<'t> {
             && let Some(now) = self.network.advance(limit)
         {
             // All outcomes of a network event are handled before other events at its instant.
-            while let Some(outcome) = self.network.next_outcome() {
-                self.settle(now, outcome);
+            loop {
+                if let Some(packet) = self.network.next_delivered() {
+                    self.deliver(now, packet);
+                } else if let Some(outcome) = self.network.next_outcome() {
+                    self.settle(now, outcome);
+                } else {
+                    break;
+                }
             }
             if self.is_busy() {
                 return Some((now, Happening::Busy));
@@ -412,19 +418,19 @@ impl<'t> Simulation<'t> {
     }
 
     /// Handles an outcome of the network.
-    fn settle(&mut self, now: Time, mut outcome: NetworkOutcome<Content>) {
-        match &mut outcome {
+    fn settle(&mut self, now: Time, outcome: NetworkOutcome<Content>) {
+        match outcome {
             NetworkOutcome::Delivered(packet) => self.deliver(now, packet),
-            NetworkOutcome::Dropped(packet, cause) => self.drop_packet(now, packet, *cause),
-            NetworkOutcome::Mobility(notice) => self.note_mobility(now, *notice),
+            NetworkOutcome::Dropped(packet, cause) => self.drop_packet(now, &packet, cause),
+            NetworkOutcome::Mobility(notice) => self.note_mobility(now, notice),
             NetworkOutcome::Crowded => self.exhaust(now),
         }
     }
 
     /// Delivers a packet to its destination.
-    fn deliver(&mut self, now: Time, packet: &mut Packet<Content>) {
+    fn deliver(&mut self, now: Time, mut packet: Packet<Content>) {
         let (number, direction) = (packet.flow, packet.direction);
-        set_ecn(packet);
+        set_ecn(&mut packet);
         if let Carried::Segment(segment) = &packet.content.carried
             && segment.len > 0
         {
@@ -442,7 +448,7 @@ impl<'t> Simulation<'t> {
             Carried::Datagram(payload) => flow.meter.payload += *payload,
             Carried::Frame { number, .. } => {
                 let number = *number;
-                self.leave(now, packet, number, Fate::Delivered);
+                self.leave(now, &packet, number, Fate::Delivered);
             }
             Carried::Segment(segment) => {
                 let connection = flow.connection.as_mut().expect("segments belong to TCP flows");

@@ -123,8 +123,9 @@ impl<T> Link<T> {
     pub fn send(&mut self, now: Time, size: Bytes, item: T) -> Result<Sent, Refused<T>> {
         let size = size + self.framing;
         // Before an idle link nothing waits.
-        let waiting = if now < self.free_at { self.waiting(now) } else { 0 };
-        if now < self.free_at && !self.queue.has_room(waiting, self.waiting_bytes, size) {
+        let is_busy = now < self.free_at;
+        let waiting = if is_busy { self.waiting(now) } else { 0 };
+        if is_busy && !self.queue.has_room(waiting, self.waiting_bytes, size) {
             self.figures.refused += 1;
             return Err(Refused(item));
         }
@@ -133,7 +134,8 @@ impl<T> Link<T> {
         let mark = self.queue.marks(waiting) || self.queue.mark_above_delay.is_some_and(|limit| wait > limit);
         if wait > Span::ZERO {
             self.figures.add_wait(size, wait);
-            let waiting = self.waiting(now);
+            // This one waits in addition to those counted.
+            let waiting = if is_busy { waiting + 1 } else { self.waiting(now) };
             self.figures.note_queue(waiting, self.waiting_bytes);
         }
         Ok(Sent { event, mark })

@@ -40,9 +40,10 @@ impl RateAverages {
     }
     /// Advances the averages of these UEs by one TTI, with the bytes granted to the served ones among them. No other
     /// UE is served.
-    pub fn update_some(&mut self, slots: impl Iterator<Item = u16>, served: &[(u16, Bytes)]) {
+    pub fn update_some(&mut self, slots: &[u16], served: &[(u16, Bytes)]) {
+        let averages = &mut self.averages[..];
         for slot in slots {
-            self.averages[slot as usize] *= 1.0 - self.weight;
+            averages[usize::from(*slot)] *= 1.0 - self.weight;
         }
         self.add(served);
     }

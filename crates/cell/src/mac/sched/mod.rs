@@ -167,6 +167,13 @@ impl ChannelState {
         let flat = subband[..count].iter().all(|cqi| *cqi == subband[0]).then_some(subband[0]);
         ChannelState { rank: 1, wideband, flat, subband }
     }
+
+    /// A report with the CQI of the whole carrier and the same one in each of its RBGs.
+    pub fn flat(wideband: Cqi, cqi: Cqi, groups: usize) -> Self {
+        let mut subband = [Cqi::OUT_OF_RANGE; MAX_RBGS];
+        subband[..groups].fill(cqi);
+        ChannelState { rank: 1, wideband, flat: Some(cqi), subband }
+    }
 }
 
 /// A schedulable UE: it has data waiting, a free HARQ process and no retransmission in this TTI.

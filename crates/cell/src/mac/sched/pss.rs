@@ -4,6 +4,7 @@ use super::averages::RateAverages;
 use super::best::best_per_group_of;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
+use crate::mac::make_room;
 use crate::mac::slots::Slots;
 use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
@@ -100,8 +101,10 @@ pub struct Pss {
     ranks: Vec<Rank>,
     /// All slots in descending order of rank in the last TTI.
     order: Vec<u16>,
-    /// The UEs selected for the frequency domain.
-    selected: Slots,
+    /// The UEs selected for the frequency domain, in any order.
+    selected: Vec<u16>,
+    /// Scratch: the same UEs in ascending order of slots.
+    ascending: Slots,
 }
 
 /// What follows from the UEs of a TTI and their reports alone.
@@ -142,7 +145,8 @@ impl Pss {
             contest: Contest::default(),
             ranks: Vec::new(),
             order: Vec::new(),
-            selected: Slots::default(),
+            selected: Vec::new(),
+            ascending: Slots::default(),
             params,
         }
     }
@@ -185,9 +189,7 @@ impl Pss {
         let wanted = self.params.multiplexed.map_or((count / 2).max(1), usize::from).min(*count);
         self.sort();
         self.selected.clear();
-        for slot in &self.order[..wanted] {
-            self.selected.insert(*slot);
-        }
+        self.selected.extend_from_slice(&self.order[..wanted]);
     }
 
     /// Sorts the slots by rank.
@@ -195,52 +197,52 @@ impl Pss {
     // moves down: insertion from below takes one comparison for each of the others.
     fn sort(&mut self) {
         let Pss { order, ranks, .. } = self;
-        let rank = |slot: u16| ranks[usize::from(slot)];
-        let precedes =
-            |one: (Rank, u16), other: (Rank, u16)| one.0 > other.0 || one.0 == other.0 && one.1 > other.1;
+        let ranks = &ranks[..];
+        let ranked = |slot: u16| (ranks[usize::from(slot)], slot);
         let mut moves = MOST_MOVES * order.len();
         let mut below = (0, 0);
         for start in (0..order.len()).rev() {
-            let slot = order[start];
-            let own = (rank(slot), slot);
-            if !precedes(below, own) {
+            let own = ranked(order[start]);
+            // Mostly the rank alone decides.
+            if own.0 > below.0 || own >= below {
                 below = own;
                 continue;
             }
-            let passes = |other: &&u16| precedes((rank(**other), **other), own);
-            let passed = order[start + 1..].iter().take_while(passes).count();
+            let passed = order[start + 1..].iter().take_while(|other| ranked(**other) > own).count();
             order.copy_within(start + 1..=start + passed, start);
-            order[start + passed] = slot;
+            order[start + passed] = own.1;
             match moves.checked_sub(passed) {
                 Some(left) => moves = left,
-                None => return order.sort_unstable_by_key(|slot| Reverse((rank(*slot), *slot))),
+                None => return order.sort_unstable_by_key(|slot| Reverse(ranked(*slot))),
             }
         }
     }
 
     /// Assigns RBGs to the selected UEs.
-    fn frequency_domain(&self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
+    fn frequency_domain(&mut self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         let Contest { flat_rates, all_flat, places, .. } = &self.contest;
-        let averages = self.scheduled_averages.all();
         if *all_flat && !self.has_targets && self.params.frequency_metric == FrequencyMetric::PfSch {
             // The usual case: a metric for all RBGs together.
-            let (mut highest, mut best) = (0.0, None);
-            for slot in self.selected.iter() {
-                let metric = flat_rates[usize::from(slot)] / averages[usize::from(slot)];
-                if metric > highest {
-                    (highest, best) = (metric, Some(slot));
+            let averages = &self.scheduled_averages.all()[..flat_rates.len()];
+            let (mut highest, mut best) = (0.0, u16::MAX);
+            for slot in &self.selected {
+                let metric = flat_rates[usize::from(*slot)] / averages[usize::from(*slot)];
+                if metric > highest || metric == highest && *slot < best {
+                    (highest, best) = (metric, *slot);
                 }
             }
-            if let Some(slot) = best {
-                grants.give(slot, free);
+            if highest > 0.0 {
+                grants.give(best, free);
             }
             return;
         }
+        self.ascending.clear();
+        self.selected.iter().for_each(|slot| self.ascending.insert(*slot));
         let weight = |ue: &UeView| {
             let target = self.targets[usize::from(ue.slot)];
             if target > 0.0 { (target / self.averages.of(ue.slot)).max(1.0) } else { 1.0 }
         };
-        let selected = self.selected.iter().map(|slot| &ues.users[usize::from(places[usize::from(slot)])]);
+        let selected = self.ascending.iter().map(|slot| &ues.users[usize::from(places[usize::from(slot)])]);
         best_per_group_of(selected, free, ues.reports, grants, |ue, cqi| {
             let metric = match self.params.frequency_metric {
                 FrequencyMetric::PfSch => {
@@ -273,7 +275,8 @@ impl Scheduler for Pss {
         if usize::from(slot) == self.order.len() {
             self.order.push(slot);
         }
-        self.selected.reserve(self.order.len());
+        make_room(&mut self.selected, self.order.len());
+        self.ascending.reserve(self.order.len());
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
@@ -285,14 +288,12 @@ impl Scheduler for Pss {
     fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.enter(ues);
         self.selected.clear();
-        for ue in ues.users {
-            self.selected.insert(ue.slot);
-        }
+        self.selected.extend(ues.users.iter().map(|ue| ue.slot));
         self.frequency_domain(free, ues, grants);
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.scheduled_averages.update_some(self.selected.iter(), served);
+        self.scheduled_averages.update_some(&self.selected, served);
         self.averages.update(served);
     }
 
@@ -343,7 +344,9 @@ mod tests {
                     pss.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
                     let served: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, Bytes(rbgs.0.into()))).collect();
                     pss.on_served(&served);
-                    (served, pss.selected.iter().collect::<Vec<_>>())
+                    let mut selected = pss.selected.clone();
+                    selected.sort_unstable();
+                    (served, selected)
                 });
                 prop_assert_eq!(&kept, &anew);
                 let mut slots: Vec<u16> = (0..40).collect();

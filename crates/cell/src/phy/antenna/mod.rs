@@ -31,18 +31,28 @@ pub struct Bearing {
 impl Bearing {
     /// The direction of `target` from an antenna at `site` with this boresight.
     pub fn towards(target: Position, site: Position, boresight: Degrees) -> Bearing {
+        Bearing::of(target, site).relative_to(boresight)
+    }
+
+    /// The direction of `target` from a site, for an antenna with its boresight to the east.
+    pub(crate) fn of(target: Position, site: Position) -> Bearing {
         let (x, y) = (target.x.0 - site.x.0, target.y.0 - site.y.0);
         let elevation = libm::atan2(target.z.0 - site.z.0, site.ground_distance(target).0);
         Bearing {
-            azimuth: wrapped(Degrees(libm::atan2(y, x).to_degrees() - boresight.0)),
+            azimuth: Degrees(libm::atan2(y, x).to_degrees()),
             elevation: Degrees(elevation.to_degrees()),
         }
+    }
+
+    /// The same direction for an antenna with this boresight.
+    pub(crate) fn relative_to(self, boresight: Degrees) -> Bearing {
+        Bearing { azimuth: wrapped(Degrees(self.azimuth.0 - boresight.0)), ..self }
     }
 }
 
 /// The equivalent angle in (-180, 180].
 pub fn wrapped(angle: Degrees) -> Degrees {
-    let turn = libm::fmod(angle.0, 360.0);
+    let turn = if angle.0.abs() < 360.0 { angle.0 } else { libm::fmod(angle.0, 360.0) };
     Degrees(match turn {
         over if over > 180.0 => over - 360.0,
         under if under <= -180.0 => under + 360.0,
