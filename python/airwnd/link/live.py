@@ -157,7 +157,7 @@ class _Terminal(LinuxDriver):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._file: IO[str] = cast("IO[str]", _Output(self._file))
+        self._file = cast("Any", _Output(cast("IO[str]", self._file)))
 
 
 class _Output:
