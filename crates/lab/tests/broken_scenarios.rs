@@ -259,7 +259,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         "traffic = true",
-        r#":23: flow[0].traffic: expected a traffic, as in "bulk" or {kind = "bulk", ...}, found true"#,
+        r#":23: flow[0].traffic: expected a kind of traffic, as in "bulk" or {kind = "bulk", ...}, found true"#,
     ),
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
