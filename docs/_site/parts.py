@@ -48,8 +48,11 @@ def commands() -> str:
 
 def _command(command: click.Command, parent: click.Context) -> str:
     with click.Context(command, info_name=command.name, parent=parent) as context:
+        below: list[str] = []
         if isinstance(command, click.Group):
-            return "\n".join(_command(command.commands[name], context) for name in sorted(command.commands))
+            below = [_command(command.commands[name], context) for name in sorted(command.commands)]
+            if not command.invoke_without_command:
+                return "\n".join(below)
         usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
         text = _prose(cleandoc(command.help or ""))
         lines = [f"## {context.command_path}", "", "```text", usage, "```", "", text]
@@ -58,7 +61,7 @@ def _command(command: click.Command, parent: click.Context) -> str:
         if options:
             lines += ["", "| Option | Meaning |", "|---|---|"]
             lines += [f"| `{name.replace(' RANGE', '')}` | {_cell(meaning)} |" for name, meaning in options]
-        return "\n".join([*lines, ""])
+        return "\n".join([*lines, "", *below])
 
 
 def _prose(text: str) -> str:

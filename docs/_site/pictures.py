@@ -5,7 +5,6 @@ The scenarios and commands of a page draw its pictures, so that readers get what
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +20,13 @@ _COMMAND = re.compile(r"^airwnd (.*)$", re.MULTILINE)
 def main() -> None:
     """Draw the pictures of all pages."""
     for page in PAGES:
-        draw((DOCS / "how-to" / page).read_text(encoding="utf-8"))
+        for name, picture in drawn(page).items():
+            (DOCS / "img" / name).write_bytes(picture)
 
 
-def draw(text: str) -> None:
-    """Write each scenario of a page, run its commands, and save the pictures that it shows."""
+def drawn(page: str) -> dict[str, bytes]:
+    """Write each scenario of a page, run its commands, and return the pictures that it shows, by name."""
+    text = (DOCS / "how-to" / page).read_text(encoding="utf-8")
     shown = re.findall(r"\]\(\.\./img/([\w.-]+)\)", text)
     with TemporaryDirectory() as folder:
         for name, scenario in _SCENARIO.findall(text):
@@ -33,9 +34,9 @@ def draw(text: str) -> None:
         for words in map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))):
             if words[0] in ("run", "sweep") or any(word in shown for word in words):
                 # The commands come from our own page.
-                subprocess.run([sys.executable, "-m", "airwnd", *words], cwd=folder, check=True)  # noqa: S603
-        for picture in shown:
-            shutil.copy(Path(folder, picture), DOCS / "img" / picture)
+                command = [sys.executable, "-m", "airwnd", *words]
+                subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        return {picture: Path(folder, picture).read_bytes() for picture in shown}
 
 
 if __name__ == "__main__":

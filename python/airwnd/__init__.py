@@ -1,4 +1,4 @@
-"""TCP over LTE cells: a deterministic simulator with a Rust core and a Python interface.
+"""TCP over LTE and NR cells: a deterministic simulator with a Rust core and a Python interface.
 
 A scenario is a TOML file or a dictionary. Running it returns data frames.
 

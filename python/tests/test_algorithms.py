@@ -32,6 +32,39 @@ def test_every_algorithm_and_parameter_names_its_source() -> None:
             assert param.source, (member.name, param)
 
 
+# A fixed cwnd and the two kinds of plug-ins are members of the family, but not counted.
+CONTROLS = {"fixed", "plugin", "python"}
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "number", "family", "uncounted"),
+    [
+        ("README.md", "27 congestion controls", 27, "cc", CONTROLS),
+        ("README.md", "ten receive-window controls", 10, "rwnd", set()),
+        ("README.md", "Fifteen queue disciplines", 15, "aqm", set()),
+        ("README.md", "eleven schedulers", 11, "sched", set()),
+        ("docs/models.md", "[27 algorithms](reference/cc.md)", 27, "cc", CONTROLS),
+        ("docs/scope.md", "11 downlink schedulers", 11, "sched", set()),
+        ("docs/scope.md", "2 uplink schedulers", 2, "uplink-sched", set()),
+        (
+            "docs/how-to/demonstrate-bufferbloat.md",
+            "`airwnd list aqm` has fourteen more",
+            14,
+            "aqm",
+            {"codel"},
+        ),
+        ("docs/how-to/demonstrate-bufferbloat.md", "has 27 congestion", 27, "cc", CONTROLS),
+    ],
+)
+def test_pages_state_how_many_algorithms_there_are(
+    page: str, text: str, number: int, family: str, uncounted: set[str]
+) -> None:
+    assert text in " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    names = {member.name for member in algorithms.family(family).members}
+    assert uncounted < names
+    assert len(names - uncounted) == number
+
+
 def test_an_algorithm_is_found_by_its_name_or_within_its_family() -> None:
     assert find("rwnd/drwa") == find("drwa")
     with pytest.raises(InputError, match="did you mean"):

@@ -144,7 +144,21 @@ def test_sites_in_metres_may_have_azimuth_and_height(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the header needs the columns x_m and y_m, or lat and lon"),
+        ("", "the header needs the columns x_m and y_m, or lat and lon, not both"),
+        ("lat,lon,x_m,y_m\n1,1,1,1\n", "the header needs the columns x_m and y_m, or lat and lon, not both"),
+        ("x_m,y_m,x_m\n1,2,3\n", ":1: the column x_m appears twice"),
+        ("x_m,y_m\n1,2\n1\n", ":3: expected 2 fields, as in line 1"),
+        ("x_m,y_m\n1,2,3\n", ":2: expected 2 fields, as in line 1"),
+        (
+            "x_m,y_m\n0,0\n4e6,0\n",
+            ":2: 2,000 km from the centre; at most 1,000 km east and north are allowed; "
+            "a radius leaves out distant sites",
+        ),
+        (
+            "x_m,y_m\n" + "".join(f"{500 * index},0\n" for index in range(400)),
+            ": 400 sites with 3 sectors each, 1,200 cells in all; at most 1,000 are allowed; "
+            "a centre and a radius select sites",
+        ),
         ("x_m,y_m\n", "there are no sites in the file"),
         ("x_m,y_m\n1,a\n", ":2: y_m: expected a number, found 'a'"),
         ("lat,lon\n91,0\n", ":2: lat: expected -90 to 90, found 91"),
@@ -190,6 +204,10 @@ def test_the_command_writes_a_scenario(cli: Cli, tmp_path: Path) -> None:
         ("--sites missing.csv", "airwnd: missing.csv: No such file or directory"),
         ("--movement fly=1", "airwnd: movement: unknown 'fly'; expected still, walking, driving"),
         ("--traffic web=-1", "airwnd: traffic: web: expected a share of at least 0, found -1"),
+        ("--traffic web=1,video=1,web=2", "airwnd: --traffic web=1,video=1,web=2: web is given twice"),
+        ("--centre nan,1 --sites a", "airwnd: centre: expected finite numbers, found nan,1"),
+        # Without an early check the positions of these UEs would be drawn first.
+        ("--ues 100000000", "airwnd: ues: 100,000,000 active UEs at 21:00; at most 100,000 are allowed"),
         ("--traffic web=0", "airwnd: traffic: no share is above 0"),
         ("--traffic web", "airwnd: --traffic web: expected NAME=SHARE, separated by commas"),
         ("--duration 3", "airwnd: duration: `3` needs a unit"),

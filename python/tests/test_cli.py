@@ -114,6 +114,13 @@ def test_an_error_is_one_line(cli: Cli, arguments: tuple[str, ...], message: str
     assert message in done.stderr
 
 
+@pytest.mark.parametrize("group", [(), ("plot",)])
+def test_a_group_without_a_command_prints_its_help(cli: Cli, group: tuple[str, ...]) -> None:
+    done = cli(*group)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == cli(*group, "--help").stdout
+
+
 @pytest.mark.parametrize(
     ("raised", "shown"),
     [

@@ -18,6 +18,7 @@ import pytest
 
 import airwnd
 from airwnd import Scenario
+from airwnd.algorithms import family
 from airwnd.cli import cli, main
 
 from .conftest import ROOT
@@ -76,6 +77,62 @@ def test_the_tutorial_gives_the_results_of_its_scenario(key: str, value: str) ->
     totals = airwnd.Scenario.from_dict(tomllib.loads(scenario)).with_({key: value}).run().totals
     assert f"{totals['throughput_kbps']:.1f}" in text
     assert f"{totals['delay_ms']:.2f}" in text
+
+
+@pytest.mark.parametrize(
+    ("page", "scenario", "changes", "figures"),
+    [
+        ("tutorial-nr.md", "nr.toml", {}, "throughput of {:.0f} Mbit/s with a mean delay of {:.0f} ms"),
+        (
+            "tutorial-nr.md",
+            "nr.toml",
+            {"rlc.queue": {"kind": "codel", "buffer": "4MB"}},
+            "it is {:.0f} Mbit/s with {:.0f} ms",
+        ),
+        ("tutorial-nr.md", "tdd.toml", {}, "The cell carries {:.0f} Mbit/s, in three whole slots"),
+        (
+            "tutorial-nr.md",
+            "tdd.toml",
+            {"radio.access": {"kind": "nr", "numerology": 1, "pattern": "DDDSU", "mimo": {}}},
+            "two layers: the cell carries {:.0f} Mbit/s",
+        ),
+        ("tutorial-nr.md", "mmwave.toml", {}, "Seed 1 carries {:.0f} Mbit/s with a mean delay of {:.0f} ms"),
+        (
+            "tutorial-nr.md",
+            "mmwave.toml",
+            {"radio.blockage": "none"},
+            "without blockage {:.0f} Mbit/s with {:.0f} ms",
+        ),
+        ("how-to/compare-with-ns3.md", "phone.toml", {}, "it downloads at {:.1f} Mbit/s"),
+    ],
+)
+def test_pages_state_the_results_of_their_scenarios(
+    page: str, scenario: str, changes: dict[str, Any], figures: str
+) -> None:
+    path = ROOT / "docs" / page
+    settings = next(block.text for block in blocks(path) if block.file == scenario)
+    totals = Scenario.from_toml(settings).with_(changes).run().totals
+    text = " ".join(path.read_text(encoding="utf-8").split())
+    assert figures.format(totals["throughput_kbps"] / 1e3, totals["delay_ms"]) in text
+
+
+@pytest.mark.parametrize(
+    ("name", "rwnd"),
+    [
+        *((f"`{member.name}`", member.name) for member in family("rwnd").members if member.name != "fixed"),
+        ('`dfcsd` with `update = "step"`', {"kind": "dfcsd", "update": "step"}),
+    ],
+)
+def test_the_guide_to_receivers_gives_the_results_of_its_scenario(
+    name: str, rwnd: str | dict[str, str]
+) -> None:
+    page = ROOT / "docs" / "how-to" / "control-from-the-receiver.md"
+    settings = next(block.text for block in blocks(page) if block.file == "phone.toml")
+    flows = Scenario.from_toml(settings).with_({"flow[0].rwnd": rwnd}).run().flows
+    download, call = flows.rows(named=True)
+    figures = f"| {download['goodput_kbps'] / 1e3:.1f} | {call['delay_ms_p95']:.0f} |"
+    rows = page.read_text(encoding="utf-8").splitlines()
+    assert any(re.match(rf"\| {re.escape(name)}[ ,]", row) and row.endswith(figures) for row in rows), figures
 
 
 def _bring_what_a_reader_has() -> None:

@@ -32,7 +32,7 @@ def test_the_help_is_that_of_the_engine(cli: Cli) -> None:
         (["--bogus"], "unexpected argument '--bogus' found"),
         (["--cgroup", "/nonexistent"], "cgroup /nonexistent: No such file or directory"),
         (["--forward", "nonexistent0"], "interface nonexistent0: does not exist"),
-        (["--forward", "lo", "--rwnd", "oracle"], "--rwnd: needs the rate of the link, which is known in a "),
+        (["--forward", "lo", "--rwnd", "oracle"], "--rwnd: `oracle` needs the rate of the link, which is "),
         (["--forward", "lo", "--rwnd", "drw"], "--rwnd: unknown rwnd `drw`; did you mean `drwa`?; allowed: "),
         (["--forward", "lo", "--rwnd", '{kind = "drwa", lambda = 0.0}'], "--rwnd: lambda: 0.0 is outside "),
         (["rules.toml", "--forward", "lo"], "rules.toml: No such file or directory"),

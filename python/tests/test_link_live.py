@@ -1,5 +1,7 @@
 """The live view of ``airwnd link``, without a terminal."""
 
+import os
+import signal
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -136,6 +138,33 @@ def test_the_view_stays_when_the_session_has_ended() -> None:
     session = played(snapshot(ue()))
     _, stop = viewed(session, look)
     assert stop.code is None
+
+
+def test_a_signal_ends_the_view_of_a_session_that_has_ended() -> None:
+    async def look(view: View, pilot: Pilot[None]) -> None:
+        session.over.set()
+        while "q leaves" not in texts(view):
+            await pilot.pause(0.01)
+        view._stop._on_signal(signal.SIGHUP, None)
+        while not view._exit:
+            await pilot.pause(0.01)
+
+    session = played(snapshot(ue()))
+    _, stop = viewed(session, look)
+    assert stop.code == 128 + signal.SIGHUP
+
+
+def test_output_to_a_closed_terminal_is_lost() -> None:
+    terminal, end = os.openpty()
+    file = os.fdopen(end, "w")
+    os.close(terminal)
+    output = live._Output(file)
+    output.write("lost")
+    output.flush()
+    with pytest.raises(OSError, match="Input/output error"):
+        file.close()
+    view, _ = viewed(played(snapshot(ue())), lambda _, pilot: pilot.pause())
+    assert view.driver_class is live._Terminal
 
 
 def test_an_error_of_the_session_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

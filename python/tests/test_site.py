@@ -139,6 +139,16 @@ def test_the_outputs_are_up_to_date(path: Path) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("page", script("pictures").PAGES)
+def test_the_pictures_of_a_page_are_those_of_its_commands(page: str) -> None:
+    """``python docs/_site/pictures.py`` updates them."""
+    stored = ROOT / "docs" / "img"
+    drawn = script("pictures").drawn(page)
+    assert drawn
+    assert [name for name, picture in drawn.items() if picture != (stored / name).read_bytes()] == []
+
+
+@pytest.mark.nightly
 def test_the_page_of_limits_can_be_filtered(site: Path, open_page: OpenPage) -> None:
     page = open_page(site / "docs" / "reference" / "limits.html")
     entries = page.locator("section section section")

@@ -62,8 +62,28 @@ impl fmt::Display for Error {
             write_line(f, &self.key)?;
         }
         f.write_str(": ")?;
-        write_line(f, &self.message)
+        write_message(f, &self.message)
     }
+}
+
+/// Longest word of a message, in characters.
+const LONGEST_WORD: usize = 200;
+
+/// Writes a message, its long words cut: a value that the user wrote may have any length.
+fn write_message(f: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
+    for (index, word) in message.split(' ').enumerate() {
+        if index > 0 {
+            f.write_char(' ')?;
+        }
+        match word.char_indices().nth(LONGEST_WORD) {
+            Some((end, _)) => {
+                write_line(f, &word[..end])?;
+                f.write_char('…')?;
+            }
+            None => write_line(f, word)?,
+        }
+    }
+    Ok(())
 }
 
 /// Escapes control characters: user input may contain line breaks, but an error is one line.
@@ -79,3 +99,17 @@ fn write_line(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_is_cut() {
+        let message = format!("`{}` is not a unit;  allowed: m", "é".repeat(100_000));
+        let shown = format!("s.toml:1: `{}… is not a unit;  allowed: m", "é".repeat(LONGEST_WORD - 1));
+        assert_eq!(Error::new("s.toml", Some(1), message).to_string(), shown);
+        let path = "é".repeat(LONGEST_WORD);
+        assert_eq!(Error::new("s.toml", None, path.as_str()).to_string(), format!("s.toml: {path}"));
+    }
+}

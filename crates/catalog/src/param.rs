@@ -136,7 +136,7 @@ fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> String {
 
 fn one_of(allowed: &[impl AsRef<str>]) -> String {
     let list = allowed.iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ");
-    if list.is_empty() { "none is allowed here".into() } else { format!("allowed: {list}") }
+    if list.is_empty() { "there are none".into() } else { format!("allowed: {list}") }
 }
 
 /// Reads the `kind` of a family member, from a bare word or from a table.
@@ -154,7 +154,7 @@ pub fn read_kind<'a>(node: &'a Node, family: &str, kinds: &[String]) -> Result<&
         },
         other => {
             return Err(node.error(format!(
-                "expected a {family}, as in \"{}\" or {{kind = \"{}\", ...}}, found {}",
+                "expected a kind of {family}, as in \"{}\" or {{kind = \"{}\", ...}}, found {}",
                 kinds[0],
                 kinds[0],
                 other.what()

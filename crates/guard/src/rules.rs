@@ -210,12 +210,15 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
 pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
     let needs = spec.capabilities();
     if needs.needs.link {
-        return Err("needs the rate of the link, which is known in a simulation only".into());
+        let name = spec.kind();
+        return Err(format!("`{name}` needs the rate of the link, which is known in a simulation only"));
     }
     if let Spec::Arwa(parameters) = spec
         && (parameters.carriage, parameters.delay) != (Carriage::TcpOption, arwa::Delay::Queueing)
     {
-        return Err("needs carriage = \"tcp-option\" and delay = \"queueing\" between real hosts".into());
+        return Err(
+            "`arwa` needs carriage = \"tcp-option\" and delay = \"queueing\" between real hosts".into()
+        );
     }
     Ok(())
 }
@@ -289,7 +292,8 @@ mod tests {
             ),
             (
                 "[[rule]]\nrwnd = \"oracle\"",
-                "rules.toml:2: rule[0].rwnd: needs the rate of the link, which is known in a simulation only",
+                "rules.toml:2: rule[0].rwnd: `oracle` needs the rate of the link, which is known in a simulation \
+                 only",
             ),
             ("[[rule]]\nport = 0\nrwnd = \"drwa\"", "rules.toml:2: rule[0].port: 0 is outside 1..65535"),
             (

@@ -259,7 +259,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         "traffic = true",
-        r#":23: flow[0].traffic: expected a traffic, as in "bulk" or {kind = "bulk", ...}, found true"#,
+        r#":23: flow[0].traffic: expected a kind of traffic, as in "bulk" or {kind = "bulk", ...}, found true"#,
     ),
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
@@ -454,7 +454,7 @@ mbr = "1Mbps""#,
     (
         r#"id = "web""#,
         "id = \"web\"\nbearer = \"call\"",
-        ":22: flow[0].bearer: unknown bearer of group `near` `call`; none is allowed here",
+        ":22: flow[0].bearer: unknown bearer of group `near` `call`; there are none",
     ),
     (
         r#"kind = "pss", multiplexed = 2"#,
@@ -623,7 +623,7 @@ antenna = {kind = "parabolic", beamwidth = "70deg"}
         r#"name = "near""#,
         ":18: ue[1].name: another group is named `near`; names must be unique",
     ),
-    (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; none is allowed here"),
+    (r#"name = "far""#, r#"via = ["x"]"#, ":18: ue[1].via: unknown link `x`; there are none"),
     (r#"name = "far""#, r#"name = """#, ":18: ue[1].name: a group needs a name"),
     (r#"name = "far""#, "count = 99_999", ":13: ue: 100002 UEs in all; at most 100000 are allowed"),
     ("count = 3", "count = 400", ":13: ue: 401 UEs in all; 320 sounding offsets per cell allow at most 320"),

@@ -167,8 +167,17 @@ fn forwarding(ipv6: bool) -> Vec<(String, &'static str)> {
 }
 
 pub(crate) fn sysctl(path: &str, value: &str) -> Result<(), Error> {
-    fs::write(format!("/proc/sys/{path}"), value)
-        .map_err(|why| Error::failed(format!("cannot set sysctl {path} to {value}"), why))
+    fs::write(format!("/proc/sys/{path}"), value).map_err(|why| {
+        let name = path.replace('/', ".");
+        let allowed = match why.kind() {
+            // The only one that depends on the host's settings.
+            io::ErrorKind::PermissionDenied if path == "net/ipv4/tcp_congestion_control" => {
+                ": a namespace may have those of the host's net.ipv4.tcp_allowed_congestion_control only"
+            }
+            _ => "",
+        };
+        Error::failed(format!("cannot set sysctl {name} to {value}{allowed}"), why)
+    })
 }
 
 #[cfg(test)]

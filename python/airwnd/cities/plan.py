@@ -15,6 +15,9 @@ from airwnd.text import counted
 
 _MOST_SPACING_M = 100_000.0
 _DEFAULT_RINGS = 2
+# The engine's limits, checked before the work that they bound.
+_MOST_UES = 100_000
+_MOST_CELLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,24 @@ class Plan:
                 raise InputError(f"{option}: belongs to a grid; the sites are those of {self.sites}")
         if self.rings is not None and self.area_km2 is not None:
             raise InputError("area: rings are given, too; expected one of them")
+        if self.centre is not None and not all(map(math.isfinite, self.centre)):
+            raise InputError(f"centre: expected finite numbers, found {self.centre[0]:g},{self.centre[1]:g}")
+        if (count := active(self.ues, self.hour)) > _MOST_UES:
+            raise InputError(
+                f"ues: {count:,} active UEs at {self.hour}:00; at most {_MOST_UES:,} are allowed"
+            )
         duration_ns("duration", self.duration)
 
     def _network(self) -> tuple[int, Coverage, list[str]]:
         """Return the number of sites, their area, and their part of the scenario."""
         if self.sites is not None:
             found = read(self.sites, self.centre, self.radius_m, self.network)
+            if (cells := len(found) * self.sectors) > _MOST_CELLS:
+                raise InputError(
+                    f"{self.sites}: {counted(len(found), 'site')} with {counted(self.sectors, 'sector')} "
+                    f"each, {cells:,} cells in all; at most {_MOST_CELLS:,} are allowed; a centre and a "
+                    "radius select sites"
+                )
             coverage = Coverage([(mast.x, mast.y) for mast in found])
             return len(found), coverage, list(text.masts(found, self.sectors))
         if self.rings is not None:

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from airwnd.errors import InputError
 from airwnd.files import read_text
+from airwnd.text import counted
 
 # The engine's limit for `site.rings`.
 MOST_RINGS = 10
 # WGS 84: equatorial radius in metres and square of the eccentricity.
 _EQUATOR_M = 6_378_137.0
 _ECCENTRICITY_2 = 6.694_379_990_14e-3
+# The engine's limit for `site.position`.
+_FARTHEST_M = 1e6
 # Masts that are nearer to each other than this are one.
 _SAME_MAST_M = 10.0
 
@@ -108,8 +111,8 @@ def read(path: Path, centre: Point | None, radius_m: float | None, network: str 
     """
     rows, columns = _rows(path)
     geographic = {"lat", "lon"} <= columns
-    if not geographic and not {"x_m", "y_m"} <= columns:
-        raise InputError(f"{path}: the header needs the columns x_m and y_m, or lat and lon")
+    if geographic == ({"x_m", "y_m"} <= columns):
+        raise InputError(f"{path}: the header needs the columns x_m and y_m, or lat and lon, not both")
     if {"mcc", "net"} <= columns:
         rows = _of_network(path, rows, network)
     elif network is not None:
@@ -126,6 +129,11 @@ def read(path: Path, centre: Point | None, radius_m: float | None, network: str 
     found: list[Mast] = []
     for east, north, row in places:
         x, y = _projected((east, north), origin) if geographic else (east - origin[0], north - origin[1])
+        if radius_m is None and max(abs(x), abs(y)) > _FARTHEST_M:
+            raise InputError(
+                f"{path}:{row.line}: {math.hypot(x, y) / 1e3:,.0f} km from the centre; at most "
+                f"{_FARTHEST_M / 1e3:,.0f} km east and north are allowed; a radius leaves out distant sites"
+            )
         if radius_m is None or math.hypot(x, y) <= radius_m:
             azimuth = row.optional("azimuth_deg", -360.0, 360.0)
             height = row.optional("height_m", 0.1, 1000.0)
@@ -155,10 +163,10 @@ class _Row:
 
     path: Path
     line: int
-    cells: Mapping[str, str | None]
+    cells: Mapping[str, str]
 
     def number(self, key: str, least: float = -1e15, most: float = 1e15) -> float:
-        text = (self.cells.get(key) or "").strip()
+        text = self.cells.get(key, "").strip()
         try:
             value = float(text)
         except ValueError:
@@ -172,7 +180,7 @@ class _Row:
         return value
 
     def optional(self, key: str, least: float, most: float) -> float | None:
-        return self.number(key, least, most) if (self.cells.get(key) or "").strip() else None
+        return self.number(key, least, most) if self.cells.get(key, "").strip() else None
 
     def place(self, *, geographic: bool) -> "_Place":
         """Return longitude and latitude, or metres east and north, and the row."""
@@ -186,12 +194,22 @@ _Place = tuple[float, float, _Row]
 
 def _rows(path: Path) -> tuple[list[_Row], set[str]]:
     reader = csv.DictReader(read_text(path).splitlines())
-    reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+    names = [name.strip() for name in reader.fieldnames or ()]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"{path}:1: the column {twice} appears twice")
+    reader.fieldnames = names
+    rows = []
     try:
-        rows = [_Row(path, reader.line_num, cells) for cells in reader]
+        for cells in reader:
+            # The reader stores further fields under the key `None`, and `None` for missing ones.
+            if None in cells or None in cells.values():
+                raise InputError(
+                    f"{path}:{reader.line_num}: expected {counted(len(names), 'field')}, as in line 1"
+                )
+            rows.append(_Row(path, reader.line_num, cells))
     except csv.Error as error:
         raise InputError(f"{path}:{reader.line_num}: {error}") from None
-    return rows, set(reader.fieldnames)
+    return rows, set(names)
 
 
 def _of_network(path: Path, rows: Sequence[_Row], network: str | None) -> list[_Row]:
@@ -215,7 +233,7 @@ def _by_enb(path: Path, places: Sequence[_Place]) -> list[_Place]:
     groups: dict[int, list[_Place]] = {}
     for place in places:
         row = place[2]
-        if (row.cells.get("radio") or "").strip().upper() == "LTE":
+        if row.cells.get("radio", "").strip().upper() == "LTE":
             # TS 36.413 §9.2.1.38: the first 20 of the 28 bits of a cell identity are those of the macro eNB.
             groups.setdefault(int(row.number("cell")) >> 8, []).append(place)
     if not groups:

@@ -51,6 +51,9 @@ def _end(error: BaseException) -> int:  # noqa: PLR0911
     match error:
         case click.exceptions.Exit():
             return error.exit_code
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(error.format_message(), err=True)
+            return BAD_INPUT
         case click.UsageError():
             where = error.ctx.command_path if error.ctx else "airwnd"
             return _report(f"{error.format_message()} See `{where} --help`.")
@@ -86,7 +89,7 @@ def _report(message: str, code: int = BAD_INPUT) -> int:
 @click.option("--debug", is_flag=True, help="Print the traceback of an error; goes before the command.")
 @click.make_pass_decorator(Options, ensure=True)
 def cli(options: Options, debug: bool) -> None:
-    """Simulate TCP over LTE cells.
+    """Simulate TCP over LTE and NR cells.
 
     \b
     airwnd run scenario.toml                 simulate a scenario

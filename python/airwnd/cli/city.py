@@ -153,11 +153,14 @@ def _pair(text: str) -> tuple[float, float]:
 
 
 def _shares(option: str, text: str) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = part.partition("=")
         try:
-            found[name.strip()] = float(share)
+            value = float(share)
         except ValueError:
             raise InputError(f"{option} {text}: expected NAME=SHARE, separated by commas") from None
+        if name.strip() in found:
+            raise InputError(f"{option} {text}: {name.strip()} is given twice")
+        found[name.strip()] = value
     return found

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from airwnd import _native
 from airwnd.cli.completion import scenarios
-from airwnd.cli.options import PROGRESS, bar, load
+from airwnd.cli.options import PROGRESS, FiniteRange, bar, load
 
 if TYPE_CHECKING:
     from airwnd.guard.session import Measured
@@ -131,7 +131,7 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(5, 3600),
+    type=FiniteRange(5, 3600),
     default=50,
     show_default=True,
     help="Length of each of the two downloads.",

@@ -14,7 +14,7 @@ import click
 
 from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.completion import scenarios
-from airwnd.cli.options import SET, Commands, load, overridden, saved
+from airwnd.cli.options import SET, Commands, FiniteRange, load, overridden, saved
 from airwnd.errors import InputError
 from airwnd.link import mahimahi
 from airwnd.link.commands import MARK, Part, named, split
@@ -339,6 +339,7 @@ def link(
 
 def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) -> "Scenario":
     """Build the scenario of a link; a word besides ``--trace DOWN`` is UP."""
+    from airwnd._native import ScenarioError
     from airwnd.link.wire import scenario_of
 
     option = wire.given()[0]
@@ -346,7 +347,11 @@ def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) ->
         raise InputError(f"{option} is for a link without SCENARIO; the links of {words[0]} are its own")
     if ue := next((part.ue for part in parts if part.ue is not None), None):
         raise InputError(f"--ue {ue}: {option} makes no cell, so there is no UE to choose")
-    return scenario_of("link", [replace(wire, trace=(*wire.trace, *words)).section()])
+    wire = replace(wire, trace=(*wire.trace, *words))
+    try:
+        return scenario_of("link", [wire.section()])
+    except ScenarioError as error:
+        raise InputError(wire.blamed(str(error))) from None
 
 
 _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -434,7 +439,7 @@ def mm_delay(context: click.Context, milliseconds: int, command: tuple[str, ...]
 
 @link.command("mm-loss", cls=Shell)
 @_DIRECTION
-@click.argument("rate", type=click.FloatRange(0, 1))
+@click.argument("rate", type=FiniteRange(0, 1))
 @_COMMAND
 @click.pass_context
 def mm_loss(context: click.Context, direction: str, rate: float, command: tuple[str, ...]) -> None:
@@ -444,8 +449,8 @@ def mm_loss(context: click.Context, direction: str, rate: float, command: tuple[
 
 @link.command("mm-onoff", cls=Shell)
 @_DIRECTION
-@click.argument("mean_on_time", type=click.FloatRange(0, 86_400))
-@click.argument("mean_off_time", type=click.FloatRange(0, 86_400))
+@click.argument("mean_on_time", type=FiniteRange(0, 86_400))
+@click.argument("mean_off_time", type=FiniteRange(0, 86_400))
 @_COMMAND
 @click.pass_context
 def mm_onoff(

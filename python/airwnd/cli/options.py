@@ -1,11 +1,12 @@
 """Shared code of the commands: options, reading a scenario, the progress bar."""
 
 import functools
+import math
 import sys
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +32,17 @@ class Commands(click.Group):
             formatter.write_dl(
                 [(name, each.get_short_help_str(limit=1000)) for name, each in commands.items() if each]
             )
+
+
+class FiniteRange(click.FloatRange):
+    """Range of floats without NaN, which Click's accepts since it is not outside."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Convert a value, and refuse NaN."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenarios)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import PROGRESS, SET, Commands, bar, code_options, load
+from airwnd.cli.options import PROGRESS, SET, Commands, FiniteRange, bar, code_options, load
 from airwnd.errors import InputError
 from airwnd.style import WIDTH, WIDTHS, Size, figure_of
 
@@ -53,7 +53,7 @@ def size_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
     )
     height = click.option(
         "--height",
-        type=click.FloatRange(_LEAST_IN, _MOST_IN),
+        type=FiniteRange(_LEAST_IN, _MOST_IN),
         metavar="INCHES",
         help="Height of the picture; default: set by its kind.",
     )

@@ -3,13 +3,15 @@
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
+from textual.drivers.linux_driver import LinuxDriver
 from textual.widget import Widget
 from textual.widgets import DataTable, Footer, Log, Static
 
@@ -25,6 +27,8 @@ _HISTORY = 600
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _BAR = 20
 _LINES = 5_000
+# Period at which the view of a session that has ended looks for signals.
+_POLL_S = 0.2
 # Control sequences of terminals (ECMA-48 §5.4) and operating system commands, such as titles.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])")
 
@@ -148,6 +152,32 @@ class Panel(Vertical):
         self._radio.update(radio_text(ue))
 
 
+class _Terminal(LinuxDriver):
+    """Terminal that may be closed: Textual's thread would end at the error, and its main one wait for it."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._file = cast("Any", _Output(cast("IO[str]", self._file)))
+
+
+class _Output:
+    """Output to a terminal; lost once that is closed."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+
 class View(App[None]):
     """The live view; :attr:`finished` or :attr:`failure` is set when the session has ended."""
 
@@ -170,7 +200,7 @@ class View(App[None]):
     """
 
     def __init__(self, session: "Session", watch: "Callable[[Snapshot], bool]", stop: "Stop") -> None:
-        super().__init__()
+        super().__init__(driver_class=_Terminal)
         self._session = session
         self._watch = watch
         self._stop = stop
@@ -218,6 +248,12 @@ class View(App[None]):
             self.exit()
             return
         self._state(f"ended with exit code {self.finished.summary.exit_code}; q leaves")
+        # A signal, such as that of a terminal that is closed, ends the view without its session, too.
+        self.set_interval(_POLL_S, self._leave_if_asked)
+
+    def _leave_if_asked(self) -> None:
+        if self._stop.asked():
+            self.exit()
 
     def action_leave(self) -> None:
         """End the session, or leave the view of one that has ended."""

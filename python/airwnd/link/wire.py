@@ -17,6 +17,20 @@ UNLIMITED_RATE, UNLIMITED_QUEUE = "1000Gbps", 100_000_000
 # A session ends with its commands; the engine requires a duration.
 _DURATION = "1h"
 _FORMATS = ("mahimahi", "rate")
+# A key of the link in a message, and the option that sets it.
+_LINK_KEY = re.compile(r"scenario: link\[0\]\.(?P<key>\w+)(\.(?P<inner>\w+))?: ")
+_OPTIONS = {
+    "rate": "rate",
+    "rate_up": "rate_up",
+    "delay": "delay",
+    "queue": "queue",
+    "queue_bytes": "queue",
+    "aqm": "queue",
+    "loss": "loss",
+    "loss_up": "loss_up",
+    "down": "trace",
+    "up": "trace",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,28 @@ class Wire:
     def given(self) -> list[str]:
         """Return the names of the given options."""
         return [f"--{name.replace('_', '-')}" for name in self.__slots__ if getattr(self, name)]
+
+    def blamed(self, message: str) -> str:
+        """Return the message of an error in the section with the option and its value in place of the key.
+
+        Examples
+        --------
+        >>> Wire(rate="10").blamed("scenario: link[0].rate: `10` needs a unit")
+        '--rate 10: `10` needs a unit'
+        >>> Wire(rate="9Mbit", queue="codel,mtu=x").blamed("scenario: link[0].aqm.mtu: expected a size")
+        '--queue codel,mtu=x: mtu: expected a size'
+        """
+        found = _LINK_KEY.match(message)
+        if not found or found["key"] not in _OPTIONS:
+            return message
+        option = _OPTIONS[found["key"]]
+        value = getattr(self, option)
+        if option == "loss_up" and value is None:
+            option, value = "loss", self.loss
+        if option == "trace":
+            value = self.trace[-1 if found["key"] == "up" else 0]
+        inner = "" if found["inner"] in (None, "kind") else f"{found['inner']}: "
+        return f"--{option.replace('_', '-')} {value}: {inner}{message[found.end() :]}"
 
     def section(self) -> dict[str, Any]:
         """Return the ``[[link]]`` section.
@@ -141,7 +177,7 @@ def loss_model(option: str, text: str) -> dict[str, Any]:
     >>> loss_model("--loss", "1%")
     {'kind': 'packet-error', 'rate': 0.01}
     """
-    if not text[:1].isdecimal() and not text.startswith("."):
+    if not text[:1].isdecimal() and not text.startswith((".", "-", "+")):
         return member(option, text)
     try:
         share = float(text.removesuffix("%"))

@@ -94,7 +94,7 @@ fn environment_and_sysctls() -> Result<(), Error> {
     assert_eq!(run(&setup)?, (Exit::Code(0), "ue\n1\n".to_string()));
     setup.sysctls = vec![("net/no_such_sysctl".to_string(), "1".to_string())];
     let error = prepare(&setup).unwrap_err().to_string();
-    assert!(error.starts_with("cannot set sysctl net/no_such_sysctl to 1: "), "{error}");
+    assert!(error.starts_with("cannot set sysctl net.no_such_sysctl to 1: "), "{error}");
     Ok(())
 }
 
