@@ -167,6 +167,7 @@ impl Ran {
             power_control: setup.power_control(&access),
             soundings_apart: schemes.fits_widths(),
             request_period: setup.mac.request_period.ttis(access.clock),
+            request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| access.clock.count(timer)),
             cqi_period,
             cqi_delay,
             remembered,
