@@ -5,8 +5,9 @@ the programs in ``python/benches/peers`` against it. Each scenario is run in pai
 and airwnd, and so on, so that changes of the machine's speed affect both. The results must agree: otherwise
 the exit code is 1.
 
-5G-LENA is not in the wheel. Its cost is known from a machine on which the wheel's S3 A was measured too, and is
-scaled by S3 A as measured here, beside airwnd's cost for the same NR cell. ``--only "S3 A"`` measures just this.
+5G-LENA is not in the wheel. Its cost is known from a machine on which the wheel's S3 A was measured too, and
+is scaled by S3 A as measured here, beside airwnd's cost for the same NR cell. ``--only "S3 A"`` measures just
+this.
 """
 
 import argparse
@@ -85,8 +86,8 @@ CASES = (
 
 S3_A = CASES[0].name
 NR = Case("N3, 30 UEs", "n3.toml", "n3", (), 0.0, 20)
-# CPU seconds per simulated second, on one machine: 5G-LENA v4.0 compiled with -O2 on this wheel, 30 TCP downloads at
-# numerology 1 in DDDSU without traces, and the wheel's S3 A with 100 UEs.
+# CPU seconds per simulated second, on one machine: 5G-LENA v4.0 compiled with -O2 on this wheel, 30 TCP
+# downloads at numerology 1 in DDDSU without traces, and the wheel's S3 A with 100 UEs.
 LENA_COST = 16.0
 LENA_MACHINE_S3_A = 5.2
 
