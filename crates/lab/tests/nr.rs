@@ -149,7 +149,8 @@ fn crossing(numerology: u32, tdd: bool, crossing: Crossing) -> f64 {
     live.advance(begin).unwrap();
     let first = if matches!(crossing, Crossing::Up) { Direction::Up } else { Direction::Down };
     let flow = live.open(begin, 0, first, &Signature::of(Protocol::Udp), ["a".into(), "b".into()]);
-    let frame = |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
+    let frame =
+        |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
     let mut delays = Vec::new();
     const BEFORE: u32 = 30;
     let interval = Span(20_130_000);
@@ -357,28 +358,33 @@ fn after_a_second(first: &Downloads, all: &Downloads, seconds: u32) -> [f64; 3] 
 /// its goodput and queueing delay are scaled. Both are means over ten starts of the flows, 1 ms apart: which UEs
 /// wait for a timeout differs between them.
 ///
-/// Nearly all losses are those of the first slow start, which ends later in UEs with a lower MCS; those after the first
-/// second are of the slowest three. CUBIC's depend on the round in which HyStart ends slow start, and with it on
-/// the RTT of the handshake, which is 3 to 5 ms longer in the oracle, whose first packet has MCS 0. Its figures here are of
-/// runs in which four UDP packets of 40 B reach each UE in the 100 ms before.
+/// Nearly all losses are those of the first slow start, whose number is compared too. It ends later in UEs with a lower
+/// MCS; losses after the first second are of the slowest three. CUBIC's are divided by the end of this second: HyStart ends
+/// slow start in one round or the next, with the RTT of the handshake, which is 3 to 5 ms longer in the oracle, whose first
+/// packet has MCS 0. Its figures here are of runs in which four UDP packets of 40 B reach each UE in the 100 ms before;
+/// without them it loses 0.34 %, and ours are between the two.
 #[test]
 fn ten_downloads_in_tdd() {
     let rows = rows(include_str!("data/nr_n3.csv"));
     let thirty = [10.0, 9.75, 9.0, 9.0, 9.25, 9.0, 9.0, 9.25, 9.0, 9.5];
     let fifteen = [9.0, 9.5, 9.0, 9.0, 9.0, 9.0, 9.0, 9.25, 9.0, 9.25];
-    // congestion control, PRBs, noise figures, total goodput, mean delay with 10 ms of the core, loss
+    // congestion control, PRBs, noise figures; total goodput, mean delay with 10 ms of the core, loss, and their tolerances;
+    // packets lost from the start on
     let theirs = [
-        ("mu1", "newreno", 51.0, thirty, 32.65, 177.2, 0.418),
-        ("mu1", "cubic", 51.0, thirty, 33.66, 168.5, 0.527),
-        ("mu0", "newreno", 106.0, fifteen, 35.26, 161.6, 0.365),
+        ("mu1", "newreno", 51.0, thirty, [32.65, 177.2, 0.418], [0.03, 0.07, 0.2], 392.0),
+        ("mu1", "cubic", 51.0, thirty, [33.66, 168.5, 0.527], [0.03, 0.07, 0.25], 154.0),
+        // 14 UEs of 100 wait for a timeout with an empty queue in the oracle, 3 here.
+        ("mu0", "newreno", 106.0, fifteen, [35.26, 161.6, 0.365], [0.03, 0.13, 0.2], 405.0),
     ];
-    for (run, cc, prbs, noise_figures, goodput, delay, loss) in theirs {
-        let (mut found, mut sum, mut alike) = ([0.0; 3], 0.0, 0.0);
+    for (run, cc, prbs, noise_figures, [goodput, delay, loss], tolerances, lost) in theirs {
+        let (mut found, mut dropped, mut sum, mut alike) = ([0.0; 3], 0.0, 0.0, 0.0);
         for start_ms in 0..10 {
-            let [first, all] = [1, 6].map(|seconds| downloads(run, cc, &noise_figures, (start_ms, "10"), seconds));
+            let [first, all] =
+                [1, 6].map(|seconds| downloads(run, cc, &noise_figures, (start_ms, "10"), seconds));
             for (mean, one) in found.iter_mut().zip(after_a_second(&first, &all, 5)) {
                 *mean += one / 10.0;
             }
+            dropped += all.dropped / 10.0;
             for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc) {
                 let ue: usize = row("ue").parse().unwrap();
                 assert!(
@@ -395,33 +401,38 @@ fn ten_downloads_in_tdd() {
         }
         let scale = alike / sum;
         let expected = [goodput * scale, 10.0 + (delay - 10.0) / scale, loss];
-        println!("{run}, {cc}: {found:.3?} / {expected:.3?} Mbit/s, ms, % lost; blocks {scale:.3}");
-        for ((found, expected), tolerance) in found.iter().zip(expected).zip([0.03, 0.07, 0.2]) {
+        println!(
+            "{run}, {cc}: {found:.3?} / {expected:.3?} Mbit/s, ms, % lost; {dropped:.0} / {lost} lost from the start on; \
+             blocks {scale:.3}"
+        );
+        for ((found, expected), tolerance) in found.iter().zip(expected).zip(tolerances) {
             assert!((found / expected - 1.0).abs() < tolerance, "{run}, {cc}: {found} {expected}");
         }
+        assert!((dropped / lost - 1.0).abs() < 0.07, "{run}, {cc}: {dropped} {lost}");
     }
 }
 
 /// N3: one download by TCP in `DDDSU`, from the second second on.
 ///
 /// The UE sends its ACKs in every second pattern, and the bursts that these release decide what is lost. How slow start
-/// divides the window into bursts depends on single bytes of a block, and on the phase of the core's delay in the pattern:
-/// both simulators' goodput varies with it by factors of 1.3 to 1.9 but for CUBIC at 30 kHz. Compared are the means over
-/// ten delays, from 10 ms to the length of a pattern more for the round trip.
+/// divides the window into bursts depends on single bytes of a block and on the phase of the round trip in the pattern, so
+/// goodput varies by factors of up to two in both simulators. Compared are the means over delays of the core, each of which
+/// gives the round trip another phase. The oracle sends no sounding signals.
 #[test]
 fn one_download_in_tdd() {
     let rows = rows(include_str!("data/nr_n3_one.csv"));
-    // tolerances of goodput, delay and loss; the standard errors of each mean are given in docs/validation.md
+    // tolerances of goodput and delay; loss, in percentage points
     let cases = [
-        ("mu1", "newreno", [0.15, 0.05, 1.0]),
-        ("mu1", "cubic", [0.05, 0.05, 1.0]),
-        ("mu0", "newreno", [0.15, 0.05, 1.0]),
-        ("mu0", "cubic", [0.15, 0.05, 1.0]),
+        ("mu1", "newreno", [0.1, 0.05, 0.002]),
+        ("mu1", "cubic", [0.05, 0.05, 0.02]),
+        ("mu0", "newreno", [0.1, 0.05, 0.06]),
+        ("mu0", "cubic", [0.05, 0.05, 0.05]),
     ];
     for (run, cc, tolerances) in cases {
         let (mut ours, mut theirs, mut count) = ([0.0; 3], [0.0; 3], 0.0);
         for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc) {
-            let [first, all] = [1, 13].map(|seconds| downloads(run, cc, &[9.0], (0, row("core_ms")), seconds));
+            let [first, all] =
+                [1, 13].map(|seconds| downloads(run, cc, &[9.0], (0, row("core_ms")), seconds));
             let found = after_a_second(&first, &all, 12);
             let given = ["goodput_mbps", "delay_ms", "loss_percent"].map(|column| number(row(column)));
             println!("{run}, {cc}, {} ms: {found:.3?} / {given:?} Mbit/s, ms, % lost", row("core_ms"));
@@ -432,10 +443,10 @@ fn one_download_in_tdd() {
             count += 1.0;
         }
         let [ours, theirs] = [ours, theirs].map(|sums| sums.map(|sum| sum / count));
-        println!("{run}, {cc}: {ours:.3?} / {theirs:.3?} Mbit/s, ms, % lost");
-        for place in 0..3 {
-            let off = ours[place] / theirs[place] - 1.0;
-            assert!(off.abs() < tolerances[place], "{run}, {cc}: {ours:?} {theirs:?}");
+        println!("{run}, {cc}: {ours:.4?} / {theirs:.4?} Mbit/s, ms, % lost");
+        let off = [ours[0] / theirs[0] - 1.0, ours[1] / theirs[1] - 1.0, ours[2] - theirs[2]];
+        for (off, tolerance) in off.iter().zip(tolerances) {
+            assert!(off.abs() < tolerance, "{run}, {cc}: {ours:?} {theirs:?}");
         }
     }
 }
@@ -743,7 +754,7 @@ fn requests_are_not_repeated_while_prohibited() {
 #[test]
 fn a_request_beside_a_block_counts() {
     let access = r#"kind = "nr", pattern = "DDDSU", k2 = 2"#;
-    let outcome = small_packets_up(access, r#", sr_prohibit_timer = "128ms", request_grant = "30B""#, 3);
+    let outcome = small_packets_up(access, r#", sr_prohibit_timer = "128ms""#, 3);
     let delay = outcome.flows()[0].delay_ms;
     println!("{:?}", delay);
     assert!(delay.p99.unwrap() < 40.0, "{delay:?}");
