@@ -4,6 +4,10 @@ Run with ``make bench-peers``. The first run installs ns-3's wheel from PyPI int
 the programs in ``python/benches/peers`` against it. Each scenario is run in pairs: airwnd and ns-3, then ns-3
 and airwnd, and so on, so that changes of the machine's speed affect both. The results must agree: otherwise
 the exit code is 1.
+
+5G-LENA is not in the wheel. Its cost is known from a machine on which the wheel's S3 A was measured too, and
+is scaled by S3 A as measured here, beside airwnd's cost for the same NR cell. ``--only "S3 A"`` measures just
+this.
 """
 
 import argparse
@@ -80,6 +84,14 @@ CASES = (
 )
 
 
+S3_A = CASES[0].name
+NR = Case("N3, 30 UEs", "n3.toml", "n3", (), 0.0, 20)
+# CPU seconds per simulated second, on one machine: 5G-LENA v4.0 compiled with -O2 on this wheel, 30 TCP
+# downloads at numerology 1 in DDDSU without traces, and the wheel's S3 A with 100 UEs.
+LENA_COST = 16.0
+LENA_MACHINE_S3_A = 5.2
+
+
 @dataclass(frozen=True)
 class Measured:
     """One run of one program.
@@ -112,6 +124,7 @@ def main() -> int:
     parser.add_argument(
         "--out", type=Path, default=ROOT / "out" / "peers", help="folder of ns-3 and the programs"
     )
+    parser.add_argument("--only", default="", help="run the scenarios whose names begin so")
     given = parser.parse_args()
     programs = prepared(given.out)
     print(
@@ -121,16 +134,23 @@ def main() -> int:
     print(f"{'scenario':<14}{'airwnd':^26}{'ns-3':^26}{'times':^22}{'MB':^14}goodput, kbit/s")
     agreed = True
     for case in CASES:
+        if not case.name.startswith(given.only):
+            continue
         seconds = given.seconds or case.seconds
         ours: list[Measured] = []
         theirs: list[Measured] = []
+        downloads: list[Measured] = []
         for pair in range(given.pairs):
             for turn in ((ours, theirs), (theirs, ours))[pair % 2]:
                 if turn is ours:
                     turn.append(airwnd(given.airwnd, case, seconds))
                 else:
                     turn.append(ns3(programs[case.program], case, seconds))
+            if case.name == S3_A:
+                downloads.append(airwnd(given.airwnd, NR, seconds))
         agreed &= report(case, ours, theirs)
+        if downloads:
+            report_nr(downloads, theirs)
     return 0 if agreed else 1
 
 
@@ -178,7 +198,7 @@ def ns3(program: Path, case: Case, seconds: int) -> Measured:
 
 def simulated_s(case: Case, seconds: int) -> float:
     """Return the simulated time, with the 0.5 s in which UEs of a cell attach."""
-    return seconds + (0.5 if case.program == "s3" else 0.0)
+    return seconds + (0.5 if case.program in ("s3", "n3") else 0.0)
 
 
 def report(case: Case, ours: Sequence[Measured], theirs: Sequence[Measured]) -> bool:
@@ -196,6 +216,19 @@ def report(case: Case, ours: Sequence[Measured], theirs: Sequence[Measured]) -> 
         flush=True,
     )
     return agree
+
+
+def report_nr(ours: Sequence[Measured], s3_a: Sequence[Measured]) -> None:
+    """Print the row of the NR cell, with 5G-LENA's cost scaled by ns-3's cost of S3 A in each pair."""
+    theirs = [LENA_COST * measured.cost / LENA_MACHINE_S3_A for measured in s3_a]
+    times = [there / here.cost for here, there in zip(ours, theirs, strict=True)]
+    goodput = statistics.median(each.goodput_kbps for each in ours)
+    print(
+        f"{NR.name:<14}{spread([each.cost for each in ours], '.5f'):^26}"
+        f"{spread(theirs, '.3f'):^26}{spread(times, '.0f'):^22}{max(each.megabytes for each in ours):^14.0f}"
+        f"{goodput:.0f}; 5G-LENA: {LENA_COST:g} x S3 A / {LENA_MACHINE_S3_A:g}",
+        flush=True,
+    )
 
 
 def spread(values: Sequence[float], digits: str) -> str:

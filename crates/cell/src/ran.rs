@@ -167,6 +167,7 @@ impl Ran {
             power_control: setup.power_control(&access),
             soundings_apart: schemes.fits_widths(),
             request_period: setup.mac.request_period.ttis(access.clock),
+            request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| access.clock.count(timer)),
             cqi_period,
             cqi_delay,
             remembered,
@@ -259,6 +260,11 @@ impl Ran {
         self.access.clock
     }
 
+    /// Time from the delivery of a packet by RLC until it leaves the receiver.
+    pub fn decoding(&self) -> Span {
+        self.access.timing.decoding
+    }
+
     /// Time from the TTI at whose start a packet waits at an idle UE to its arrival at the eNB, averaged over the
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
@@ -266,12 +272,13 @@ impl Ran {
         let requested = self.regions[0].table.request_grants();
         let until_request = if requested { self.rules.request_period / 2 } else { 0 };
         let slots = until_request + timing.uplink_wait(requested);
-        Span(slots * self.access.clock.slot().0) + timing.uplink_duration
+        Span(slots * self.access.clock.slot().0) + timing.uplink_duration + timing.decoding
     }
 
     /// Time from the TTI at whose start a packet waits at the eNB to its arrival at the UE, if one block carries it.
     pub fn downlink_crossing(&self) -> Span {
-        Span((self.access.timing.downlink_wait() + 1) * self.access.clock.slot().0)
+        let timing = &self.access.timing;
+        Span((timing.downlink_wait() + 1) * self.access.clock.slot().0) + timing.decoding
     }
 
     /// The MCS of blocks to a UE that reports this CQI, without outer-loop link adaptation.

@@ -49,6 +49,8 @@ pub(crate) struct Rules {
     pub soundings_apart: bool,
     /// Period in TTIs of the opportunities for scheduling requests.
     pub request_period: u64,
+    /// TTIs after a scheduling request in which a UE does not repeat it.
+    pub request_prohibit: u64,
     pub cqi_period: u64,
     pub cqi_delay: u64,
     /// TTIs whose transmissions are remembered for channel reports.
@@ -515,15 +517,17 @@ impl Region {
             }
         }
         self.fresh = fresh;
-        let period = self.rules.request_period;
+        let Rules { request_period: period, request_prohibit, .. } = self.rules;
         let UeTable { ues, requesting, .. } = &mut self.table;
         for number in requesting {
-            let Ue { cell, slot, masks_requests, ref mut drx, .. } = ues[*number as usize];
-            if masks_requests {
+            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number as usize];
+            //= TS 36.321 §5.4.4: sr-ProhibitTimer
+            if masks_requests || tti < reporting.may_request_from {
                 continue;
             }
             //= TS 36.213 Table 10.1.5-1
             if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
+                reporting.may_request_from = tti + request_prohibit;
                 self.cells[cell - self.first].uplink.on_request(tti, slot);
                 if let Some(drx) = drx {
                     let timing = &self.access.timing;

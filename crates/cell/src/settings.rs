@@ -206,6 +206,14 @@ pub struct Mac {
     #[param(default = RequestPeriod::Ms10)]
     #[param(unit = "word", source = "TS 36.213 Table 10.1.5-1; 10 ms in TR 36.881 Table 5.2.1-1")]
     pub request_period: RequestPeriod,
+    /// sr-ProhibitTimer: time after a scheduling request in which the UE does not repeat it; `none`: it repeats it at
+    /// every opportunity until it has a grant.
+    #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(560))]
+    #[param(
+        unit = "time",
+        source = "TS 36.321 §5.4.4, TS 38.321 §5.4.4; TS 36.331 §6.3.2: up to 7 periods, TS 38.331 §6.3.2: 1 to 128 ms"
+    )]
+    pub sr_prohibit_timer: Option<Span>,
     /// Capacity of the grant with which the eNB answers a scheduling request.
     #[param(default = Bytes(150), range = Bytes(8)..=Bytes(1500))]
     #[param(

@@ -144,6 +144,8 @@ struct ControlError {
 pub(crate) struct Reporting {
     /// A regular buffer status report is triggered: a scheduling request is pending.
     pub is_due: bool,
+    /// First TTI in which sr-ProhibitTimer does not run.
+    pub may_request_from: Tti,
     /// Whether the backlog was positive at the last check.
     pub has_data: bool,
     /// Priority of the most urgent bearer with data at the last report of RLC, and at the last check; `None` without
@@ -448,6 +450,7 @@ impl UeTable {
         let reports = is_due || !ue.reporting.has_data;
         if reports {
             ue.reporting.is_due = false;
+            ue.reporting.may_request_from = tti;
             ue.reporting.buffer_at = Some(tti);
             self.requesting.retain(|other| *other != number);
         }

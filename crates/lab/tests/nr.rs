@@ -107,66 +107,103 @@ fn one_user_at_every_distance() {
 /// From the start of a flow to its first packet at the UE, in seconds.
 const FIRST_PACKET: f64 = 0.012;
 
-/// N4: mean one-way delay of a 40 B packet on an idle cell.
+/// What crosses an idle cell in N4.
+#[derive(Clone, Copy, Debug)]
+enum Crossing {
+    Down,
+    Up,
+    /// Down, and up at once.
+    Echo,
+}
+
+/// Mean delay in milliseconds of 99 packets of 40 B at intervals of 20.13 ms, at the oracle's phases in the pattern and with
+/// its decoding time. Before them, others let the uplink's power settle.
+fn crossing(numerology: u32, tdd: bool, crossing: Crossing) -> f64 {
+    let (duplex, uplink) = if tdd {
+        (r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#, "none")
+    } else {
+        ("control_symbols = 2", "3.5GHz")
+    };
+    let toml = format!(
+        r#"
+        duration = "8s"
+        carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
+        core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
+        mac.request_period = "slot"
+        rlc = {{protocol = "lte", mode = "um"}}
+        [radio]
+        access = {{kind = "nr", numerology = {numerology}, k2 = 2, decoding_time = "100us", {duplex}}}
+        propagation = "friis"
+        shadowing = "none"
+        fading = "none"
+        [[site]]
+        power = "10dBm"
+        [[ue]]
+        placement = {{kind = "list", points = [["25m", "0m"]]}}
+        "#
+    );
+    let scenario = Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap();
+    let real = [RealUe { ue: 0, keeps_flows: false }];
+    let mut live = Live::new(&scenario, 1, &Records::default(), &real, None).unwrap();
+    let begin = live.begin();
+    live.advance(begin).unwrap();
+    let first = if matches!(crossing, Crossing::Up) { Direction::Up } else { Direction::Down };
+    let flow = live.open(begin, 0, first, &Signature::of(Protocol::Udp), ["a".into(), "b".into()]);
+    let frame =
+        |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
+    let mut delays = Vec::new();
+    const BEFORE: u32 = 30;
+    let interval = Span(20_130_000);
+    let start = begin + Span::from_secs(1);
+    for number in 0..BEFORE + 100 {
+        let sent = start + interval * u64::from(number) - interval * u64::from(BEFORE);
+        live.advance(sent).unwrap();
+        live.send(sent, frame(2 * number, first));
+        let mut now = sent;
+        let end = sent + Span::from_millis(20);
+        while now < end {
+            now = live.next_event().map_or(end, |next| next.max(now).min(end));
+            live.advance(now).unwrap();
+            let exits: Vec<_> = live.exits().collect();
+            for exit in exits {
+                match (crossing, exit.direction) {
+                    (Crossing::Echo, Direction::Down) => live.send(now, frame(2 * number + 1, Direction::Up)),
+                    _ => delays.push(exit.at.since(sent).as_secs() * 1e3),
+                }
+            }
+        }
+    }
+    let measured = &delays[BEFORE as usize + 1..];
+    assert_eq!(measured.len(), 99);
+    measured.iter().sum::<f64>() / 99.0
+}
+
+/// N4: mean delays of a 40 B packet on an idle cell: down, up, and an echo as a ping of `airwnd link` is.
 ///
-/// The oracle decodes for 0.1 ms and ends a downlink block one symbol before the slot; the comparison takes both into
-/// account.
+/// The oracle ran without sounding signals: in `DDDSU` at 15 kHz, two of its 99 packets up wait a pattern longer with them.
+/// Its downlink blocks end one symbol before the slot if it shares the slot with the uplink, ours with the slot: in `DDDSU`
+/// one slot of five, in which a fifth of the packets leave. An echo does not depend on it, since its scheduling request
+/// waits for a slot.
 #[test]
 fn packets_cross_an_idle_cell() {
-    // numerology, TDD, uplink, milliseconds
+    // numerology, TDD, down, up, echo in milliseconds
     let theirs = [
-        (0, false, false, 3.52712),
-        (1, false, false, 1.82691),
-        (2, false, false, 0.960567),
-        (0, true, false, 3.81572),
-        (1, true, false, 1.94054),
-        (0, false, true, 8.54895),
-        (1, false, true, 4.33214),
-        (2, false, true, 2.21364),
-        (0, true, true, 10.5489),
-        (1, true, true, 5.35739),
+        (0, false, 3.52856, 8.52875, 12.5287),
+        (1, false, 1.81681, 4.31194, 6.31699),
+        (2, false, 0.960928, 2.20353, 3.21111),
+        (0, true, 3.81572, 10.4479, 14.2863),
+        (1, true, 1.94054, 5.30689, 7.32709),
     ];
-    for (numerology, tdd, up, theirs) in theirs {
-        let (duplex, uplink) = if tdd {
-            (r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#, "none")
-        } else {
-            ("control_symbols = 2", "3.5GHz")
-        };
-        let outcome = simulate(&format!(
-            r#"
-            duration = "12s"
-            warmup = "1s"
-            carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
-            core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
-            mac = {{scheduler = "rr", olla = "none", request_period = "slot"}}
-            rlc = {{protocol = "lte", mode = "um"}}
-            [radio]
-            access = {{kind = "nr", numerology = {numerology}, k2 = 2, {duplex}}}
-            propagation = "friis"
-            shadowing = "none"
-            fading = "none"
-            [[site]]
-            power = "10dBm"
-            height = "10m"
-            [[ue]]
-            height = "1.5m"
-            noise_figure = "9dB"
-            placement = {{kind = "list", points = [["25m", "0m"]]}}
-            [[flow]]
-            traffic = {{kind = "cbr", rate = "15897bps", packet = "40B"}}
-            direction = "{}"
-            "#,
-            if up { "up" } else { "down" },
-        ));
-        let slot = 1.0 / f64::from(1 << numerology);
-        let last_symbol = if up { 0.0 } else { slot / 14.0 };
-        let expected = theirs - 0.1 + last_symbol;
-        let ours = outcome.flows()[0].delay_ms.mean.unwrap();
-        let name = format!("numerology {numerology}, TDD {tdd}, up {up}");
-        println!("{name}: {ours:.3} / {expected:.3} ms");
-        // The oracle's 99 packets at intervals of 20.13 ms sample two and a half patterns of 5 ms.
-        let tolerance = if tdd { 0.09 } else { 0.05 };
-        assert!((ours - expected).abs() < tolerance, "{name}: {ours} {expected}");
+    for (numerology, tdd, down, up, echo) in theirs {
+        let last_symbol = 1.0 / f64::from(14 << numerology) * if tdd { 0.2 } else { 1.0 };
+        for (way, expected) in
+            [(Crossing::Down, down + last_symbol), (Crossing::Up, up), (Crossing::Echo, echo)]
+        {
+            let ours = crossing(numerology, tdd, way);
+            let name = format!("numerology {numerology}, TDD {tdd}, {way:?}");
+            println!("{name}: {ours:.3} / {expected:.3} ms");
+            assert!((ours - expected).abs() < 0.05, "{name}: {ours} {expected}");
+        }
     }
 }
 
@@ -240,15 +277,22 @@ struct Downloads {
     block_bytes: Vec<f64>,
 }
 
-/// The oracle's UEs request grants, of 12 B at first, and get the PRBs that their data needs. The preset's uplink is that
-/// of ns-3's LTE: ideal reports, and the whole carrier for a single UE.
+/// The oracle's UEs request grants once, of 12 B at first, and get the PRBs that their data needs. The preset's uplink is
+/// that of ns-3's LTE: ideal reports, and the whole carrier for a single UE.
 const UPLINK: &str = concat!(
     r#"mac = {buffer_reports = "requested", request_period = "slot", request_grant = "12B", "#,
+    r#"sr_prohibit_timer = "128ms", "#,
     r#"uplink_scheduler = "pf", uplink_adaptation = "headroom", "#,
 );
 
-/// Downloads to UEs of these noise figures, of which the first starts after some milliseconds.
-fn downloads(run: &str, cc: &str, noise_figures: &[f64], start_ms: u8, seconds: u32) -> Downloads {
+/// Downloads to UEs of these noise figures, which start after some milliseconds, with a core of this delay in milliseconds.
+fn downloads(
+    run: &str,
+    cc: &str,
+    noise_figures: &[f64],
+    (start_ms, core_ms): (u8, &str),
+    seconds: u32,
+) -> Downloads {
     let step = 250.0 / (noise_figures.len().max(2) - 1) as f64;
     let ues: String = noise_figures
         .iter()
@@ -272,7 +316,7 @@ fn downloads(run: &str, cc: &str, noise_figures: &[f64], start_ms: u8, seconds: 
         duration = "{seconds}s"
         warmup = "100ms"
         tcp = {{mss = 1400, send_buffer = "4000000B", receive_buffer = "4000000B"}}
-        core.server_delay = "10ms"
+        core.server_delay = "{core_ms}ms"
         {}
         {ues}
         [[flow]]
@@ -283,7 +327,7 @@ fn downloads(run: &str, cc: &str, noise_figures: &[f64], start_ms: u8, seconds: 
         oracle(&format!("{run}-20-T2-DDDSU"), "10")
             .replace("200000B", "100000B")
             .replace("mac = {", UPLINK)
-            .replace(r#"pattern = "DDDSU""#, r#"pattern = "DDDSU", k2 = 2"#),
+            .replace(r#"pattern = "DDDSU""#, r#"pattern = "DDDSU", k2 = 2, decoding_time = "100us""#),
     ));
     let flows = outcome.flows();
     let sum = |of: &dyn Fn(&airwnd_lab::FlowRow) -> f64| flows.iter().map(of).sum::<f64>();
@@ -314,28 +358,33 @@ fn after_a_second(first: &Downloads, all: &Downloads, seconds: u32) -> [f64; 3] 
 /// its goodput and queueing delay are scaled. Both are means over ten starts of the flows, 1 ms apart: which UEs
 /// wait for a timeout differs between them.
 ///
-/// Nearly all losses are those of the first slow start, which ends later in UEs with a lower MCS; those after the first
-/// second are of the slowest three. CUBIC's depend on the round in which HyStart ends slow start, and with it on
-/// the RTT of the handshake, which is 3 to 5 ms longer in the oracle, whose first packet has MCS 0. Its figures here are of
-/// runs in which four UDP packets of 40 B reach each UE in the 100 ms before.
+/// Nearly all losses are those of the first slow start, whose number is compared too. It ends later in UEs with a lower
+/// MCS; losses after the first second are of the slowest three. CUBIC's are divided by the end of this second: HyStart ends
+/// slow start in one round or the next, with the RTT of the handshake, which is 3 to 5 ms longer in the oracle, whose first
+/// packet has MCS 0. Its figures here are of runs in which four UDP packets of 40 B reach each UE in the 100 ms before;
+/// without them it loses 0.34 %, and ours are between the two.
 #[test]
 fn ten_downloads_in_tdd() {
     let rows = rows(include_str!("data/nr_n3.csv"));
     let thirty = [10.0, 9.75, 9.0, 9.0, 9.25, 9.0, 9.0, 9.25, 9.0, 9.5];
     let fifteen = [9.0, 9.5, 9.0, 9.0, 9.0, 9.0, 9.0, 9.25, 9.0, 9.25];
-    // congestion control, PRBs, noise figures, total goodput, mean delay with 10 ms of the core, loss
+    // congestion control, PRBs, noise figures; total goodput, mean delay with 10 ms of the core, loss, and their tolerances;
+    // packets lost from the start on
     let theirs = [
-        ("mu1", "newreno", 51.0, thirty, 32.65, 177.2, 0.418),
-        ("mu1", "cubic", 51.0, thirty, 33.66, 168.5, 0.527),
-        ("mu0", "newreno", 106.0, fifteen, 35.26, 161.6, 0.365),
+        ("mu1", "newreno", 51.0, thirty, [32.65, 177.2, 0.418], [0.03, 0.07, 0.2], 392.0),
+        ("mu1", "cubic", 51.0, thirty, [33.66, 168.5, 0.527], [0.03, 0.07, 0.25], 154.0),
+        // 14 UEs of 100 wait for a timeout with an empty queue in the oracle, 3 here.
+        ("mu0", "newreno", 106.0, fifteen, [35.26, 161.6, 0.365], [0.03, 0.13, 0.2], 405.0),
     ];
-    for (run, cc, prbs, noise_figures, goodput, delay, loss) in theirs {
-        let (mut found, mut sum, mut alike) = ([0.0; 3], 0.0, 0.0);
+    for (run, cc, prbs, noise_figures, [goodput, delay, loss], tolerances, lost) in theirs {
+        let (mut found, mut dropped, mut sum, mut alike) = ([0.0; 3], 0.0, 0.0, 0.0);
         for start_ms in 0..10 {
-            let [first, all] = [1, 6].map(|seconds| downloads(run, cc, &noise_figures, start_ms, seconds));
+            let [first, all] =
+                [1, 6].map(|seconds| downloads(run, cc, &noise_figures, (start_ms, "10"), seconds));
             for (mean, one) in found.iter_mut().zip(after_a_second(&first, &all, 5)) {
                 *mean += one / 10.0;
             }
+            dropped += all.dropped / 10.0;
             for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc) {
                 let ue: usize = row("ue").parse().unwrap();
                 assert!(
@@ -352,35 +401,53 @@ fn ten_downloads_in_tdd() {
         }
         let scale = alike / sum;
         let expected = [goodput * scale, 10.0 + (delay - 10.0) / scale, loss];
-        println!("{run}, {cc}: {found:.3?} / {expected:.3?} Mbit/s, ms, % lost; blocks {scale:.3}");
-        for ((found, expected), tolerance) in found.iter().zip(expected).zip([0.03, 0.07, 0.2]) {
+        println!(
+            "{run}, {cc}: {found:.3?} / {expected:.3?} Mbit/s, ms, % lost; {dropped:.0} / {lost} lost from the start on; \
+             blocks {scale:.3}"
+        );
+        for ((found, expected), tolerance) in found.iter().zip(expected).zip(tolerances) {
             assert!((found / expected - 1.0).abs() < tolerance, "{run}, {cc}: {found} {expected}");
         }
+        assert!((dropped / lost - 1.0).abs() < 0.07, "{run}, {cc}: {dropped} {lost}");
     }
 }
 
 /// N3: one download by TCP in `DDDSU`, from the second second on.
 ///
-/// The UE sends its ACKs in every second pattern, and the bursts that these release decide what is lost. At 15 kHz the
-/// oracle's goodput varies by a factor of 1.2 to 1.3 with a few percent of the buffer or milliseconds of the start.
+/// The UE sends its ACKs in every second pattern, and the bursts that these release decide what is lost. How slow start
+/// divides the window into bursts depends on single bytes of a block and on the phase of the round trip in the pattern, so
+/// goodput varies by factors of up to two in both simulators. Compared are the means over delays of the core, each of which
+/// gives the round trip another phase. The oracle sends no sounding signals.
 #[test]
 fn one_download_in_tdd() {
-    // congestion control, goodput, mean delay in the downlink with 10 ms of the core, loss
-    let theirs = [
-        ("mu1", "newreno", 59.71, 15.4, 0.002),
-        ("mu1", "cubic", 63.73, 16.3, 0.02),
-        ("mu0", "newreno", 22.14, 16.4, 0.072),
-        ("mu0", "cubic", 26.62, 16.6, 0.150),
+    let rows = rows(include_str!("data/nr_n3_one.csv"));
+    // tolerances of goodput and delay; loss, in percentage points
+    let cases = [
+        ("mu1", "newreno", [0.1, 0.05, 0.002]),
+        ("mu1", "cubic", [0.05, 0.05, 0.02]),
+        ("mu0", "newreno", [0.1, 0.05, 0.06]),
+        ("mu0", "cubic", [0.05, 0.05, 0.05]),
     ];
-    for (run, cc, goodput, delay, loss) in theirs {
-        let [first, all] = [1, 13].map(|seconds| downloads(run, cc, &[9.0], 0, seconds));
-        let found = after_a_second(&first, &all, 12);
-        println!("{run}, {cc}: {found:.3?} / [{goodput}, {delay}, {loss}] Mbit/s, ms, % lost");
-        let name = format!("{run}, {cc}: {found:?}");
-        let most = if run == "mu0" { 1.7 } else { 1.1 };
-        assert!((0.88..most).contains(&(found[0] / goodput)), "{name}");
-        assert!((found[1] / delay - 1.0).abs() < 0.12, "{name}");
-        assert!(found[2] <= loss + 0.005, "{name}");
+    for (run, cc, tolerances) in cases {
+        let (mut ours, mut theirs, mut count) = ([0.0; 3], [0.0; 3], 0.0);
+        for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc) {
+            let [first, all] =
+                [1, 13].map(|seconds| downloads(run, cc, &[9.0], (0, row("core_ms")), seconds));
+            let found = after_a_second(&first, &all, 12);
+            let given = ["goodput_mbps", "delay_ms", "loss_percent"].map(|column| number(row(column)));
+            println!("{run}, {cc}, {} ms: {found:.3?} / {given:?} Mbit/s, ms, % lost", row("core_ms"));
+            for place in 0..3 {
+                ours[place] += found[place];
+                theirs[place] += given[place];
+            }
+            count += 1.0;
+        }
+        let [ours, theirs] = [ours, theirs].map(|sums| sums.map(|sum| sum / count));
+        println!("{run}, {cc}: {ours:.4?} / {theirs:.4?} Mbit/s, ms, % lost");
+        let off = [ours[0] / theirs[0] - 1.0, ours[1] / theirs[1] - 1.0, ours[2] - theirs[2]];
+        for (off, tolerance) in off.iter().zip(tolerances) {
+            assert!(off.abs() < tolerance, "{run}, {cc}: {ours:?} {theirs:?}");
+        }
     }
 }
 
@@ -647,73 +714,79 @@ fn sight_and_walls_follow_tr_38901() {
     assert!((lost - 12.7 - 12.5 / 3.0).abs() < 4.0, "{lost}");
 }
 
-/// N4: a frame and its echo, as a ping of `airwnd link` carries them, within 1 ms of 5G-LENA.
+/// Small packets up at an interval of milliseconds, with further settings of the access and the MAC.
+fn small_packets_up(access: &str, mac: &str, interval_ms: u32) -> Outcome {
+    simulate(&format!(
+        r#"
+        duration = "4s"
+        carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz"}}
+        mac = {{request_period = "slot"{mac}}}
+        [radio]
+        access = {{{access}}}
+        propagation = "friis"
+        shadowing = "none"
+        fading = "none"
+        [[site]]
+        [[ue]]
+        placement = {{kind = "ring", radius = "50m"}}
+        [[flow]]
+        traffic = {{kind = "cbr", rate = "{}bps", packet = "40B"}}
+        direction = "up"
+        "#,
+        40 * 8 * 1000 / interval_ms,
+    ))
+}
+
+/// A UE that does not repeat its scheduling requests is not granted blocks for those on the way: two packets share one.
 #[test]
-fn an_echo_crosses_an_idle_cell_twice() {
-    // numerology, TDD, mean in milliseconds
-    let theirs = [
-        (0, false, 12.5085),
-        (1, false, 6.33719),
-        (2, false, 3.22121),
-        (0, true, 14.2863),
-        (1, true, 7.37759),
-    ];
-    for (numerology, tdd, theirs) in theirs {
-        let duplex = if tdd {
-            r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#
-        } else {
-            "control_symbols = 2"
+fn requests_are_not_repeated_while_prohibited() {
+    let [repeated, once] = ["", r#", sr_prohibit_timer = "64ms""#].map(|timer| {
+        let outcome = small_packets_up(r#"kind = "lte""#, timer, 3);
+        (outcome.ues()[0].uplink_blocks, outcome.flows()[0].packets_received)
+    });
+    println!("blocks and packets {repeated:?}, prohibited {once:?}");
+    assert_eq!(repeated.1, once.1);
+    assert!(10 * once.0 < 6 * repeated.0, "{repeated:?} {once:?}");
+}
+
+/// A scheduling request beside a block is not answered by the block's older buffer report: a UE that may not repeat it
+/// does not wait for sr-ProhibitTimer.
+#[test]
+fn a_request_beside_a_block_counts() {
+    let access = r#"kind = "nr", pattern = "DDDSU", k2 = 2"#;
+    let outcome = small_packets_up(access, r#", sr_prohibit_timer = "128ms""#, 3);
+    let delay = outcome.flows()[0].delay_ms;
+    println!("{:?}", delay);
+    assert!(delay.p99.unwrap() < 40.0, "{delay:?}");
+}
+
+/// Decoding delays packets in both directions, by as much in every numerology.
+#[test]
+fn decoding_takes_its_time() {
+    for (numerology, direction) in [(0, "down"), (1, "up"), (3, "down")] {
+        let mean = |decoding: &str| {
+            let band = if numerology == 3 { "28GHz" } else { "3.5GHz" };
+            let bandwidth = if numerology == 3 { "100MHz" } else { "20MHz" };
+            let outcome = simulate(&format!(
+                r#"
+                duration = "2s"
+                carrier = {{bandwidth = "{bandwidth}", downlink_frequency = "{band}"}}
+                radio.access = {{kind = "nr", numerology = {numerology}, pattern = "DDDSU", decoding_time = "{decoding}"}}
+                radio.propagation = "friis"
+                radio.shadowing = "none"
+                radio.fading = "none"
+                [[site]]
+                [[ue]]
+                placement = {{kind = "ring", radius = "20m"}}
+                [[flow]]
+                traffic = {{kind = "cbr", rate = "16kbps", packet = "40B"}}
+                direction = "{direction}"
+                "#
+            ));
+            outcome.flows()[0].delay_ms.mean.unwrap()
         };
-        let toml = format!(
-            r#"
-            duration = "8s"
-            carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz"}}
-            core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
-            mac.request_period = "slot"
-            rlc.mode = "um"
-            [radio]
-            access = {{kind = "nr", numerology = {numerology}, k2 = 2, {duplex}}}
-            propagation = "friis"
-            shadowing = "none"
-            fading = "none"
-            [[site]]
-            power = "10dBm"
-            [[ue]]
-            placement = {{kind = "list", points = [["25m", "0m"]]}}
-            "#
-        );
-        let scenario = Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap();
-        let real = [RealUe { ue: 0, keeps_flows: false }];
-        let mut live = Live::new(&scenario, 1, &Records::default(), &real, None).unwrap();
-        let begin = live.begin();
-        live.advance(begin).unwrap();
-        let flow =
-            live.open(begin, 0, Direction::Down, &Signature::of(Protocol::Udp), ["a".into(), "b".into()]);
-        let frame =
-            |number, direction| Frame { number, flow, direction, size: Bytes(40), ecn: Codepoint::NotEct };
-        let mut echoes = Vec::new();
-        for number in 0..300 {
-            let sent = begin + Span(u64::from(number) * 20_130_000);
-            live.advance(sent).unwrap();
-            live.send(sent, frame(2 * number, Direction::Down));
-            let mut now = sent;
-            let end = sent + Span::from_millis(20);
-            while now < end {
-                now = live.next_event().map_or(end, |next| next.max(now).min(end));
-                live.advance(now).unwrap();
-                let exits: Vec<_> = live.exits().collect();
-                for exit in exits {
-                    match exit.direction {
-                        Direction::Down => live.send(now, frame(2 * number + 1, Direction::Up)),
-                        Direction::Up => echoes.push(exit.at.since(sent).as_secs() * 1e3),
-                    }
-                }
-            }
-        }
-        assert_eq!(echoes.len(), 300);
-        let ours = echoes.iter().sum::<f64>() / echoes.len() as f64;
-        println!("numerology {numerology}, TDD {tdd}: {ours:.3} / {theirs:.3} ms");
-        assert!((ours - theirs).abs() < 1.0, "numerology {numerology}, TDD {tdd}: {ours} {theirs}");
+        let later = mean("300us") - mean("0us");
+        assert!((later - 0.3).abs() < 0.002, "{numerology}, {direction}: {later}");
     }
 }
 

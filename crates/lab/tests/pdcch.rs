@@ -106,7 +106,8 @@ fn calls_wait_for_cces() {
             let [near, far, free] = [&near, &far, &free].map(|outcome| calls(outcome, direction));
             println!("{direction}: near {near:?}, edge {far:?}, edge without limit {free:?}");
             assert!(near.0 > 99.0 && free.0 > 99.0 && near.1 < 1.1 * free.1 + 1.0);
-            assert!(far.0 > 95.0 && far.1 > 1.5 * free.1);
+            // NR's PDCCH is overloaded by the grants, and packets wait at the end.
+            assert!(far.0 > 90.0 && far.1 > 1.5 * free.1);
         }
         let least = far.flows().iter().filter_map(|flow| flow.pdf_percent).fold(100.0, f64::min);
         assert!(least > 80.0, "{least}");

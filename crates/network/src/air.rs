@@ -7,7 +7,8 @@ use crate::topology::{Access, LinkId};
 use airwnd_cell::handover::Forwarding;
 use airwnd_cell::{Arrival, Dropped, Forward, Notice, Ran, UeId};
 use airwnd_kernel::EventQueue;
-use airwnd_units::{Time, Tti};
+use airwnd_units::{Span, Time, Tti};
+use std::collections::VecDeque;
 
 type Queue = EventQueue<NetworkEvent>;
 
@@ -24,6 +25,10 @@ pub(crate) struct Air {
     tti_is_scheduled: bool,
     /// Packets that have crossed the radio and await the rest of their route.
     pub arrivals: Vec<Arrival>,
+    /// From the end of a block until its packets leave the receiver.
+    decoding: Span,
+    /// Packets of blocks whose decoding ends at these times.
+    undecoded: VecDeque<(Time, Arrival)>,
     // Buffers kept for their capacity.
     drops: Vec<Dropped>,
     pub forwards: Vec<Forward>,
@@ -33,6 +38,8 @@ pub(crate) struct Air {
 impl Air {
     pub fn new(access: Access, legs: Vec<Legs>) -> Air {
         Air {
+            decoding: access.ran.decoding(),
+            undecoded: VecDeque::with_capacity(256),
             ran: access.ran,
             s1u: access.s1u,
             x2: access.x2,
@@ -77,6 +84,11 @@ impl Air {
         }
     }
 
+    /// Returns the number of packets whose decoding has not ended.
+    pub fn undecoded(&self) -> usize {
+        self.undecoded.len()
+    }
+
     /// Schedules the next TTI unless the cells are idle.
     pub fn wake(&mut self, now: Time, queue: &mut Queue) {
         if self.tti_is_scheduled || self.ran.is_idle() {
@@ -90,12 +102,12 @@ impl Air {
     }
 
     /// Ends a TTI and starts the next: stores in `arrivals` the packets that have crossed the downlink.
-    pub fn receive(&mut self, now: Time) {
+    pub fn receive(&mut self, now: Time, queue: &mut Queue) {
         self.tti_is_scheduled = false;
         let tti = self.ran.clock().at(now);
         self.last_tti = Some(tti);
         self.ran.receive(tti);
-        self.ran.take_arrivals(&mut self.arrivals);
+        self.take_arrivals(now, queue);
     }
 
     /// Completes the TTI after its arrivals have taken effect: measurement reports, scheduling decisions and
@@ -109,9 +121,26 @@ impl Air {
     }
 
     /// Stores in `arrivals` the packets of the uplink blocks, which end before their TTI does.
-    pub fn receive_uplink(&mut self, now: Time) {
+    pub fn receive_uplink(&mut self, now: Time, queue: &mut Queue) {
         self.ran.receive_uplink(now);
+        self.take_arrivals(now, queue);
+    }
+
+    /// Stores in `arrivals` the packets that RLC has delivered, or later if decoding takes time.
+    fn take_arrivals(&mut self, now: Time, queue: &mut Queue) {
         self.ran.take_arrivals(&mut self.arrivals);
+        if self.decoding > Span::ZERO && !self.arrivals.is_empty() {
+            let at = now + self.decoding;
+            self.undecoded.extend(self.arrivals.drain(..).map(|arrival| (at, arrival)));
+            queue.schedule(at, NetworkEvent::Decoded);
+        }
+    }
+
+    /// Stores in `arrivals` the packets whose decoding ends.
+    pub fn decode(&mut self, now: Time) {
+        self.arrivals.clear();
+        let due = self.undecoded.partition_point(|(at, _)| *at <= now);
+        self.arrivals.extend(self.undecoded.drain(..due).map(|(_, arrival)| arrival));
     }
 
     /// Moves the UEs; stores the resulting packets to forward in `forwards` and mobility events in `notices`.

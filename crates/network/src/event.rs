@@ -15,6 +15,8 @@ pub(crate) enum NetworkEvent {
     Tti,
     /// The uplink blocks of a TTI end.
     UplinkEnd,
+    /// Packets of decoded blocks leave their receivers.
+    Decoded,
     /// UEs move; measurements and handovers are due.
     Mobility,
 }
@@ -24,7 +26,7 @@ impl Event for NetworkEvent {
     fn class(&self) -> u8 {
         match self {
             NetworkEvent::Departure(..) | NetworkEvent::Arrival(..) | NetworkEvent::Medium(_) => 0,
-            NetworkEvent::Tti | NetworkEvent::UplinkEnd => 1,
+            NetworkEvent::Tti | NetworkEvent::UplinkEnd | NetworkEvent::Decoded => 1,
             NetworkEvent::Mobility => 2,
         }
     }

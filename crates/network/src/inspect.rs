@@ -126,10 +126,10 @@ impl<C, O> Network<C, O> {
         self.packets.iter().for_each(|in_flight| inside.add(in_flight.packet.size));
         assert!(self.delivered.is_none(), "the owner has taken the delivered packet");
         self.ledger.assert_balanced(inside);
-        let in_cells = self
-            .air
-            .as_ref()
-            .map_or(0, |air| air.ran.inside().count() + air.legs.iter().map(Legs::held).sum::<usize>());
+        let in_cells = self.air.as_ref().map_or(0, |air| {
+            let held: usize = air.legs.iter().map(Legs::held).sum();
+            air.ran.inside().count() + air.undecoded() + held
+        });
         let held = (self.wires.inside() + in_cells) as u64;
         assert_eq!(held, inside.packets, "every packet inside is in one place");
         (self.ledger, inside)

@@ -54,8 +54,8 @@ enum Unfinished {
     Medium(MediumId, usize),
     /// Forward the arrivals from this index on, which have crossed the downlink; then transmit the TTI.
     Tti(usize),
-    /// Forward the arrivals from this index on, which have crossed the uplink.
-    UplinkEnd(usize),
+    /// Forward the arrivals from this index on, which have crossed the uplink, or which have been decoded.
+    Received(usize),
 }
 
 impl<C, O: Observer<C>> Network<C, O> {
@@ -128,12 +128,16 @@ impl<C, O: Observer<C>> Network<C, O> {
                     }
                 }
                 NetworkEvent::Tti => {
-                    self.cells().receive(now);
+                    self.air.as_mut().expect("a TTI of cells").receive(now, &mut self.queue);
                     self.unfinished = Unfinished::Tti(0);
                 }
                 NetworkEvent::UplinkEnd => {
-                    self.cells().receive_uplink(now);
-                    self.unfinished = Unfinished::UplinkEnd(0);
+                    self.air.as_mut().expect("a TTI of cells").receive_uplink(now, &mut self.queue);
+                    self.unfinished = Unfinished::Received(0);
+                }
+                NetworkEvent::Decoded => {
+                    self.cells().decode(now);
+                    self.unfinished = Unfinished::Received(0);
                 }
                 NetworkEvent::Mobility => self.move_ues(now),
             }
@@ -216,9 +220,9 @@ impl<C, O: Observer<C>> Network<C, O> {
                     self.collect(now);
                 }
             },
-            Unfinished::UplinkEnd(index) => match self.cells().arrivals.get(index).copied() {
+            Unfinished::Received(index) => match self.cells().arrivals.get(index).copied() {
                 Some(arrival) => {
-                    self.unfinished = Unfinished::UplinkEnd(index + 1);
+                    self.unfinished = Unfinished::Received(index + 1);
                     self.off_air(now, arrival.direction, arrival.packet);
                 }
                 None => {

@@ -129,6 +129,10 @@ pub struct Params {
     #[param(default = 1, range = 0..=8, unit = "1")]
     #[param(source = "5G-LENA's delays; as for LTE's scheduling requests")]
     pub processing: u8,
+    /// Time after the end of a block at which its data leave the receiver. HARQ feedback has its own delays.
+    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_millis(1), unit = "time")]
+    #[param(source = "a choice: at the end of the block; 5G-LENA NrPhy::TbDecodeLatency: 0.1 ms")]
+    pub decoding_time: Span,
     /// Slots that a UE needs to prepare a scheduling request.
     #[param(default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays")]
     pub request_preparation: u8,
@@ -408,6 +412,7 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
         report_to_decision: k2 + reacts,
         block_to_decision: reacts,
         uplink_duration: symbols(SYMBOLS - params.uplink_control_symbols),
+        decoding: params.decoding_time,
         control_region: symbols(params.control_symbols),
         processes: params.harq_processes,
         round_trip: None,

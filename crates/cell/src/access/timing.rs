@@ -15,6 +15,8 @@ pub(crate) struct Timing {
     pub block_to_decision: u64,
     /// From the start of a slot to the end of its uplink blocks.
     pub uplink_duration: Span,
+    /// From the end of a block until its data leave the receiver.
+    pub decoding: Span,
     /// Slots after which a UE has decoded its grants. Timers that it starts with a grant run that much longer.
     pub control_region: Span,
     /// HARQ processes of a UE and direction.
@@ -62,6 +64,7 @@ impl Timing {
             block_to_decision: 2,
             // The last of fourteen symbols is for sounding signals (TS 36.211 §5.3.4, §5.5.3.3).
             uplink_duration: Span::from_nanos(928_571),
+            decoding: Span::ZERO,
             // three symbols of fourteen (TS 36.211 §6.7)
             control_region: Span(Tti::SPAN.0 * 3 / 14),
             // TS 36.213 §7
