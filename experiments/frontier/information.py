@@ -5,7 +5,8 @@
     python experiments/frontier/information.py docs/img/receiver-frontier.svg
 
 The window is that of the oracle with worse knowledge: a rate of the past, or a rate with an error, with a
-measured RTT without a queue. Every control runs in the same scenarios, those of the development sets `SETS`,
+measured RTT without a queue; one that is too large or too small; or that of `standing` with the factor that makes
+its mean that of the oracle's. Every control runs in the same scenarios, those of the development sets `SETS`,
 with the same seeds. A scenario is judged by its means over the seeds, and by each seed alone; intervals are
 Wilson's at 95 % over the scenarios.
 """
@@ -26,6 +27,10 @@ SETS = (11, 12, 13, 14)
 """Seeds of the sets of scenarios."""
 AGES_MS = (0, 50, 100, 200, 500)
 ERRORS = (0.0, 0.1, 0.2, 0.4)
+SCALES = (0.8, 0.9, 1.1, 1.25)
+"""Factors of the oracle's window."""
+CALIBRATIONS = {"1 s": "1s", "5 s": "5s", "the whole run": "1000s"}
+"""Times over which the mean of the oracle's window is known to `standing`."""
 NORMAL = 1.96
 """Quantile of the normal distribution for 95 %."""
 MEASURED: dict[str, Any] = {"kind": "oracle", "base": "measured", "jitter": True}
@@ -36,6 +41,13 @@ OTHERS: dict[str, Any] = {
     "measured rate: standing": "standing",
     "measured rate: standing without probes": {"kind": "standing", "probe_interval": "none"},
     "rLEDBAT": "rledbat",
+} | {f"window of the oracle, {scale} times": {"kind": "oracle", "scale": scale} for scale in SCALES} | {
+    f"standing with the mean window of the oracle over {name}": {
+        "kind": "standing",
+        "probe_interval": "none",
+        "calibration": time,
+    }
+    for name, time in CALIBRATIONS.items()
 }
 
 

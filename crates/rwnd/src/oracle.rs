@@ -43,7 +43,7 @@ pub enum Base {
 /// scheduler may divide them otherwise. That a backlogged UE is served at its channel peaks is part of the rate.
 ///
 /// To find how much of this knowledge a receiver needs, it can be made worse: a rate of the past (`age`), a rate with
-/// an error (`error`), and a measured RTTbase. With `jitter` the window has room for the RTT's own variation: the mean
+/// an error (`error`), a window that is too large or too small (`scale`), and a measured RTTbase. With `jitter` the window has room for the RTT's own variation: the mean
 /// RTT less the minimum RTT of the last round trip is added to RTTbase.
 ///
 /// Without these, the oracle has these values at no cost and without delay, and the sharing of links and cells with a delay of about
@@ -84,6 +84,10 @@ pub struct Params {
     #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "airwnd: experiments/frontier")]
     pub error_interval: Span,
+    /// Factor of the window.
+    #[param(default = 1.0, range = 0.01..=100.0)]
+    #[param(unit = "1", source = "airwnd: experiments/frontier")]
+    pub scale: f64,
     /// RTT without a queue.
     #[param(default = Base::Known)]
     #[param(unit = "1", source = "airwnd: experiments/frontier")]
@@ -176,7 +180,7 @@ impl Oracle {
         let jitter_s = if params.jitter { self.jitter_s } else { 0.0 };
         let bytes = rate * ((base + params.standing).as_secs() + jitter_s) / 8.0;
         let whole = bytes + (view.mss * params.extra).0 as f64;
-        Bytes((whole / f64::from(view.device.connections.max(1))) as u64)
+        Bytes((params.scale * whole / f64::from(view.device.connections.max(1))) as u64)
     }
 }
 

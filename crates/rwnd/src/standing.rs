@@ -2,8 +2,8 @@
 
 use super::parts::small_windows::{MAX_SHIFT, MIN_SEGMENTS};
 use super::{
-    Advertisement, Arrival, Capabilities, DeviceNeeds, Queued, QueuedMeter, ReceiverContext, RecvView,
-    RwndController,
+    Advertisement, Arrival, Capabilities, DeviceLink, DeviceNeeds, Queued, QueuedMeter, ReceiverContext,
+    RecvView, RwndController,
 };
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
@@ -133,6 +133,11 @@ pub struct Params {
         source = "BBR (Cardwell et al., ACM Queue 14(5), 2016): minima of the RTT last for 10 s"
     )]
     pub probe_interval: Option<Span>,
+    /// Time constant of the oracle's mean window, from which the factor follows; `none`: the factor is measured. A receiver
+    /// cannot know it: this shows what the measured factor lacks.
+    #[param(default = None, range = Span::from_millis(1)..=Span::from_secs(86_400))]
+    #[param(unit = "time", source = "airwnd: experiments/frontier")]
+    pub calibration: Option<Span>,
 }
 
 /// Bytes and time of recent intervals between arrivals, weighted by age.
@@ -263,6 +268,8 @@ pub struct Standing {
     /// Bytes per second while a queue exists; 0: unknown.
     capacity: f64,
     growth: f64,
+    /// Sums over time of the oracle's window and of that without a factor, less its extra segments.
+    calibration: [f64; 2],
     round: Round,
     /// Minimum one-way delay of the last round trip.
     round_delay: Span,
@@ -297,6 +304,7 @@ impl Standing {
             recent: Recent::default(),
             capacity: 0.0,
             growth: 1.0,
+            calibration: [0.0; 2],
             round: Round::new(Time::ZERO),
             round_delay: Span::ZERO,
             rtt_s: 0.0,
@@ -441,13 +449,30 @@ impl Standing {
         self.rtt_s = rtt_s;
         self.round_delay = round.least_delay;
         self.is_starting &= round.queue_s / f64::from(round.segments) <= self.target_s(view);
-        if !self.is_starting {
+        if !self.is_starting && self.params.calibration.is_none() {
             self.grow((round.queued_s / duration_s).min(1.0));
         }
         if self.is_starting {
             let initial = self.initial(view);
             let most = START_HEADROOM * self.recent.rate() * rtt_s + initial;
             self.window = Some((2.0 * self.window.unwrap_or(initial)).min(most));
+        }
+    }
+
+    /// Sets the factor to the mean of the oracle's window, over that without a factor.
+    fn calibrate(&mut self, gap_s: f64, time: Span, base_s: f64, link: &DeviceLink) {
+        if self.capacity <= 0.0 {
+            return;
+        }
+        let target_s = self.params.target.as_secs();
+        let oracle = link.rate.0 as f64 / 8.0 * (link.base_rtt.as_secs() + target_s);
+        let kept = libm::exp(-gap_s / time.as_secs());
+        let [known, own] = self.calibration;
+        let [known, own] =
+            [kept * known + gap_s * oracle, kept * own + gap_s * self.capacity * (base_s + target_s)];
+        self.calibration = [known, own];
+        if own > 0.0 {
+            self.growth = known / own;
         }
     }
 
@@ -506,6 +531,9 @@ impl RwndController for Standing {
             let bytes = received.saturating_sub(before) as f64;
             self.recent.add(bytes, gap_s, queued, self.params.memory);
             self.capacity = self.recent.capacity(view.mss).unwrap_or(self.capacity);
+            if let (Some(time), Some(link)) = (self.params.calibration, view.device.link) {
+                self.calibrate(gap_s, time, base_s, &link);
+            }
             self.round.add(arrival.rtt, bytes, delay, queue_s, queued.time.as_secs());
             if let Some((duration_s, rtt_s)) = self.round.end(now) {
                 self.end_round(now, duration_s, rtt_s, view);
@@ -530,7 +558,7 @@ impl RwndController for Standing {
             needs_timestamps: true,
             needs_one_way_delay: true,
             max_window_scale: MAX_SHIFT,
-            needs: DeviceNeeds { connections: true, link: false },
+            needs: DeviceNeeds { connections: true, link: self.params.calibration.is_some() },
             ..Capabilities::default()
         }
     }
@@ -552,6 +580,7 @@ mod tests {
     use super::*;
     use crate::tests_support::{MSS, ctx, view};
     use crate::{Advertisement, Device};
+    use airwnd_units::BitRate;
 
     const BASE: Span = Span::from_millis(40);
     /// Segments that the link carries per millisecond.
@@ -716,6 +745,21 @@ mod tests {
         // Without any queue the control starts again.
         assert_eq!(rounds(1, 0.0), 1.0);
         assert!(flow.is_starting);
+    }
+
+    #[test]
+    fn a_calibrated_factor_gives_the_mean_window_of_the_oracle() {
+        let mut bench = Bench::new(1, None);
+        bench.run(6000, CAPACITY, BASE);
+        let flow = &mut bench.flows[0];
+        // Twice the measured rate half of the time, with the same RTT: on average one and a half times the window.
+        let base_s = flow.base_rtt.unwrap().as_secs();
+        for n in 0..10_000 {
+            let rate = BitRate((8.0 * flow.capacity) as u64 * (1 + n % 2));
+            let link = DeviceLink { rate, base_rtt: flow.base_rtt.unwrap() };
+            flow.calibrate(0.001, Span::from_secs(1000), base_s, &link);
+        }
+        assert!((flow.growth - 1.5).abs() < 0.001, "{}", flow.growth);
     }
 
     #[test]
