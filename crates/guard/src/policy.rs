@@ -586,6 +586,7 @@ impl Round {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::machine::Machine;
     use airwnd_catalog::{Node, Param};
     use airwnd_rwnd::Timestamps;
     use proptest::prelude::*;
@@ -694,6 +695,34 @@ pub(crate) mod tests {
         // 10 segments in 20 ms
         assert_eq!(status.rate, BitRate(4_000_000));
         assert_eq!((status.rtt, status.received), (Some(Span::from_millis(20)), Bytes(80_000)));
+    }
+
+    #[test]
+    fn timestamps_that_begin_late_change_the_controller() {
+        let rules = r#"
+            [[rule]]
+            timestamps = true
+            rwnd = { kind = "fixed", limit = "20000B" }
+            [[rule]]
+            rwnd = { kind = "fixed", limit = "30000B" }
+        "#;
+        let mut policy = Policy::new(Rules::read(rules, "rules.toml", &Machine).unwrap());
+        let mut connection = Connection::open(1, START, Span::from_millis(20));
+        connection.seen.timestamps = None;
+        // Without timestamps a round trip is the time in which the offered window arrives.
+        connection.offered = 40 * MSS;
+        connection.seen.edge = connection.seen.ack + connection.offered;
+        policy.on_observation(&connection.seen);
+        let mut window = |connection: &mut Connection, has_timestamps: bool| {
+            connection.advance(40);
+            connection.seen.timestamps = connection.seen.timestamps.filter(|_| has_timestamps);
+            policy.on_observation(&connection.seen).unwrap().window
+        };
+        let without: Vec<_> = (0..20).map(|_| window(&mut connection, false)).collect();
+        assert_eq!(without.last(), Some(&Some(Bytes(30_000))));
+        let with: Vec<_> = (0..8).map(|_| window(&mut connection, true)).collect();
+        // The first round trips are free again.
+        assert_eq!((with[0], with[7]), (None, Some(Bytes(20_000))));
     }
 
     #[test]

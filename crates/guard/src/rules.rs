@@ -279,6 +279,14 @@ mod tests {
     }
 
     #[test]
+    fn without_rules_standing_controls_what_it_can_measure_and_drwa_the_rest() {
+        let (rules, seen) = (Rules::default(), observation(Span::from_millis(20)));
+        assert!(matches!(rules.choose(&seen, true), Some(Spec::Standing(_))));
+        let Some(Spec::Drwa(drwa)) = rules.choose(&seen, false) else { panic!("another controller") };
+        assert_eq!(drwa.lambda, LAMBDA_WITHOUT_TIMESTAMPS);
+    }
+
+    #[test]
     fn errors_name_file_line_and_key() {
         for (rules, error) in [
             (
