@@ -34,6 +34,7 @@ COLOURS = {
     "dfcsd": "#009e73",
     "rledbat": "#e69f00",
     "rtac": "#cc79a7",
+    "standing": "#d55e00",
 }
 """A colour for each guard of the picture, those of Okabe and Ito."""
 WORKLOADS = {
