@@ -56,6 +56,16 @@ pub(super) struct LinkFading {
     by_rbg: Vec<f64>,
     /// Gains of a link that does not fade.
     constant: Vec<f32>,
+    /// Scratch: the cells that send besides the UE's own.
+    senders: Vec<Sender>,
+}
+
+/// A cell that sends on these RBGs, and its received power per PRB in mW without fading.
+#[derive(Clone, Copy)]
+struct Sender {
+    cell: usize,
+    received: f64,
+    sent: Rbgs,
 }
 
 /// Last position of a UE and its velocity, in wavelengths and wavelengths per second, which is the Doppler shift.
@@ -202,6 +212,7 @@ impl LinkFading {
             disturbance: vec![0.0; prbs.0.into()],
             by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],
             constant: vec![1.0; prbs.0.into()],
+            senders: Vec::with_capacity(setup.cells.len()),
         })
     }
 
@@ -236,50 +247,55 @@ impl LinkFading {
         sent: impl Fn(usize) -> Rbgs,
         tti: Tti,
     ) -> &[f64] {
-        let others = || {
-            let sent = |link: &Link| (link.cell as usize, link.received, sent(link.cell as usize));
-            gains.links(ue).iter().map(sent).filter(|(cell, _, sent)| *cell != serving && !sent.is_empty())
-        };
-        let total = floor.mean() + others().map(|(_, received, _)| received).sum::<f64>();
-        let place = scattering.at(ue, tti);
-        match &scattering.trace {
-            Some(trace) => {
-                let way = self.downlink.way(trace, ue, scattering.travelled(ue, tti));
-                self.by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power = floor.at(rbg));
-                // Most interferers are weak, and most of them send on the same RBGs.
-                let mut alike = (Rbgs::default(), 0.0);
-                for (cell, received, sent) in others() {
-                    if self.fades(received, total) {
-                        let gains = way.to(cell).iter();
-                        add(&mut self.by_rbg, sent, gains.map(|gain| received * f64::from(*gain)));
-                    } else if sent == alike.0 {
-                        alike.1 += received;
-                    } else {
-                        add(&mut self.by_rbg, alike.0, repeat(alike.1));
-                        alike = (sent, received);
-                    }
-                }
-                add(&mut self.by_rbg, alike.0, repeat(alike.1));
-                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
-                groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));
+        let mut senders = std::mem::take(&mut self.senders);
+        senders.clear();
+        for link in gains.links(ue) {
+            let cell = link.cell as usize;
+            let sent = sent(cell);
+            if !sent.is_empty() && cell != serving {
+                senders.push(Sender { cell, received: link.received, sent });
             }
-            None => {
-                let groups = self.disturbance.chunks_mut(self.rbg_prbs);
-                groups.enumerate().for_each(|(rbg, group)| group.fill(floor.at(rbg)));
-                for (cell, received, sent) in others() {
-                    let faded = match self.fades(received, total) {
-                        true => self.downlink.gains((ue, cell), place, tti),
-                        false => &self.constant,
-                    };
-                    let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
-                    for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
-                        for (disturbance, gain) in group.iter_mut().zip(faded) {
-                            *disturbance += received * f64::from(*gain);
-                        }
+        }
+        let total = floor.mean() + senders.iter().map(|sender| sender.received).sum::<f64>();
+        let place = scattering.at(ue, tti);
+        if scattering.trace.is_some() || !gains.are_complete() {
+            let travelled = scattering.travelled(ue, tti);
+            let way = scattering.trace.as_ref().map(|trace| self.downlink.way(trace, ue, travelled));
+            let way = way.filter(|_| self.interference);
+            let by_rbg = &mut self.by_rbg[..];
+            by_rbg.fill(floor.noise);
+            add_senders(by_rbg, &senders, total, way.as_ref());
+            let least = by_rbg.iter().copied().fold(f64::INFINITY, f64::min);
+            let heard = gains.distant(ue, least);
+            senders.clear();
+            for other in heard {
+                let cell = other.cell as usize;
+                let sent = sent(cell);
+                if !sent.is_empty() {
+                    senders.push(Sender { cell, received: other.received.into(), sent });
+                }
+            }
+            add_senders(by_rbg, &senders, total, way.as_ref());
+            let floor = floor.without(heard);
+            by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power += floor.interference(rbg));
+            let groups = self.disturbance.chunks_mut(self.rbg_prbs);
+            groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));
+        } else {
+            self.disturbance.fill(floor.noise);
+            for Sender { cell, received, sent } in &senders {
+                let faded = match self.fades(*received, total) {
+                    true => self.downlink.gains((ue, *cell), place, tti),
+                    false => &self.constant,
+                };
+                let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
+                for (_, (group, faded)) in (0..).zip(groups).filter(|(rbg, _)| sent.contains(*rbg)) {
+                    for (disturbance, gain) in group.iter_mut().zip(faded) {
+                        *disturbance += received * f64::from(*gain);
                     }
                 }
             }
         }
+        self.senders = senders;
         let signal = gains.link(ue, serving).received;
         let own = self.downlink.gains((ue, serving), place, tti);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
@@ -328,6 +344,25 @@ impl LinkFading {
         }
         &self.sinrs[range(signal)]
     }
+}
+
+/// Adds the received powers of cells that send, which fade on this way if they are not weak against `total`.
+fn add_senders(by_rbg: &mut [f64], senders: &[Sender], total: f64, way: Option<&Way<'_>>) {
+    // Most interferers are weak, and most of them send on the same RBGs.
+    let mut alike = (Rbgs::default(), 0.0);
+    for Sender { cell, received, sent } in senders {
+        match way {
+            Some(way) if *received >= WEAK * total => {
+                add(by_rbg, *sent, way.to(*cell).iter().map(|gain| received * f64::from(*gain)));
+            }
+            _ if *sent == alike.0 => alike.1 += received,
+            _ => {
+                add(by_rbg, alike.0, repeat(alike.1));
+                alike = (*sent, *received);
+            }
+        }
+    }
+    add(by_rbg, alike.0, repeat(alike.1));
 }
 
 /// All links of one direction.

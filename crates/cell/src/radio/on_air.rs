@@ -1,5 +1,6 @@
 //! Data transmissions of all cells in the last TTIs.
 
+use super::gains::Distant;
 use crate::mac::sched::{MAX_RBGS, Rbgs};
 use airwnd_units::Tti;
 
@@ -51,10 +52,20 @@ pub(super) struct Floor<'a> {
     pub activity: &'a Activity,
 }
 
-impl Floor<'_> {
+impl<'a> Floor<'a> {
+    /// The floor without the strongest cells, which interfere by what they send.
+    pub fn without(self, heard: &[Distant]) -> Floor<'a> {
+        heard.last().map_or(self, |last| Floor { far: last.weaker.into(), ..self })
+    }
+
+    /// Mean interference in an RBG.
+    pub fn interference(&self, rbg: usize) -> f64 {
+        self.far * self.activity.by_rbg[rbg]
+    }
+
     /// Noise and interference in an RBG.
     pub fn at(&self, rbg: usize) -> f64 {
-        self.noise + self.far * self.activity.by_rbg[rbg]
+        self.noise + self.interference(rbg)
     }
 
     /// Their mean over the carrier.

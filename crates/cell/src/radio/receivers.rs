@@ -99,7 +99,7 @@ impl Receivers {
         self.downlink.decode(&self.runs, radio.layers(block.rank), block)
     }
 
-    fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
+    pub(super) fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
@@ -156,17 +156,6 @@ impl Receivers {
         let of = (&radio.gains, radio.scattering.as_ref()?);
         let everywhere = |_| Rbgs(u32::MAX);
         Some(links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now))
-    }
-
-    /// The linear SINR of a UE's fading downlink on each PRB in the TTI on air, with or without interference.
-    #[cfg(test)]
-    pub fn faded_downlink(&mut self, radio: &Radio, ue: usize, interferes: bool) -> Vec<f64> {
-        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        let activity = if interferes { radio.on_air.activity() } else { &Activity::NONE };
-        let links = self.fading.as_mut().expect("channels fade");
-        let of = (&radio.gains, radio.scattering.as_ref().expect("channels fade"));
-        let sent = |cell: usize| if interferes { on_air[cell] } else { Rbgs::default() };
-        links.downlink(of, (ue, radio.serving[ue].0), radio.floor(ue, activity), sent, radio.now).to_vec()
     }
 
     /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
