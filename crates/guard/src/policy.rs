@@ -172,7 +172,8 @@ impl Policy {
         let has_timestamps = flow.note_timestamps(seen);
         let before = flow.observer.arrived();
         let device = Device { received: self.received, queued: Some(self.queued.total()), ..self.device };
-        let target = flow.on_observation(seen, self.rules.choose(seen, has_timestamps), &mut self.paths, device);
+        let target =
+            flow.on_observation(seen, self.rules.choose(seen, has_timestamps), &mut self.paths, device);
         let new = Bytes(flow.observer.arrived() - before);
         self.received += new;
         let queueing_delay = flow.controller.as_ref().and_then(|controller| controller.queueing_delay());

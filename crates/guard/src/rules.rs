@@ -147,14 +147,7 @@ impl Rules {
 
 impl Rule {
     fn all(spec: Spec) -> Rule {
-        Rule {
-            port: None,
-            peer: None,
-            interface: None,
-            cgroups: None,
-            timestamps: None,
-            spec: Some(spec),
-        }
+        Rule { port: None, peer: None, interface: None, cgroups: None, timestamps: None, spec: Some(spec) }
     }
 
     fn applies(&self, seen: &Observation, has_timestamps: bool) -> bool {
