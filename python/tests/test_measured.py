@@ -272,7 +272,7 @@ def test_the_study_of_guards_plans_each_setting_once_a_repetition() -> None:
     experiments = [Experiment.load(ROOT / "experiments" / "guard" / link) for link in ("bus", "walking")]
     cells = [cell for cells in program.plan(experiments, 2) for cell in cells]
     keys = {cell.key for cell in cells}
-    assert len(cells) == len(keys) == 2 * 2 * (2 * 6 * 3 * 5 + 1), "settings, and ping alone"
+    assert len(cells) == len(keys) == 2 * 2 * (2 * 7 * 3 * 5 + 1), "settings, and ping alone"
     assert [cell.seed for cell in cells[:24]] == [1] * 24
     known = set(experiments[0].settings())
     assert all(cell.setting in known for cell in cells)
