@@ -56,7 +56,7 @@ pub struct Radio {
     pub position_period: Span,
     /// Received power of a cell above which it is a UE's neighbour, as a fraction of noise and all other cells at full
     /// power. The transmissions of neighbours interfere PRB by PRB, those of all other cells by their mean power, except
-    /// of cells that are heard while neighbours send little. Zero: all cells are neighbours; `none`: zero in networks of
+    /// of cells that matter while neighbours send little. Zero: all cells are neighbours; `none`: zero in networks of
     /// up to 48 cells, 0.0002 in larger ones.
     //= exception distant-cells-by-their-mean
     #[param(default = None, range = 0.0..=0.5)]

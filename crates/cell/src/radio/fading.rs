@@ -266,9 +266,9 @@ impl LinkFading {
             by_rbg.fill(floor.noise);
             add_senders(by_rbg, &senders, total, way.as_ref());
             let least = by_rbg.iter().copied().fold(f64::INFINITY, f64::min);
-            let heard = gains.distant(ue, least);
+            let others = gains.distant(ue, least);
             senders.clear();
-            for other in heard {
+            for other in others {
                 let cell = other.cell as usize;
                 let sent = sent(cell);
                 if !sent.is_empty() {
@@ -276,7 +276,7 @@ impl LinkFading {
                 }
             }
             add_senders(by_rbg, &senders, total, way.as_ref());
-            let floor = floor.without(heard);
+            let floor = floor.without(others);
             by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power += floor.interference(rbg));
             let groups = self.disturbance.chunks_mut(self.rbg_prbs);
             groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));

@@ -21,7 +21,7 @@ const MOVED_LITTLE: f64 = 1.0 / 200.0;
 
 /// Fraction of the noise and of the neighbours' interference above which a cell that is not a neighbour interferes when
 /// it sends, instead of by its mean: 0.04 dB. With twice as much, 1.4 % of SINRs have errors above 0.1 dB in 133 cells.
-const AUDIBLE: f64 = 0.01;
+const SIGNIFICANT: f64 = 0.01;
 /// Maximum number of such cells of a UE. With 64, 1 % of SINRs have errors above 0.1 dB in 133 cells at a load of 3 %.
 const MOST_DISTANT: usize = 96;
 
@@ -55,7 +55,7 @@ impl Link {
     }
 }
 
-/// A cell that is not a UE's neighbour, but is heard while most of the neighbours are silent.
+/// A cell that is not a UE's neighbour, but interferes noticeably while most of the neighbours send nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Distant {
     pub cell: u32,
@@ -278,14 +278,14 @@ impl Share<'_> {
             let serving = serving.unwrap_or_else(|| strongest(all));
             let interferers = all.iter().filter(|link| link.cell as usize != serving);
             let least = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
-            let audible = AUDIBLE * surroundings.noise;
+            let significant = SIGNIFICANT * surroundings.noise;
             others.clear();
             let mut leave = |link: &Link| {
                 let distance = terrain.cells[link.cell as usize].site.position.distance(position);
                 surroundings.valid_within.0 = surroundings.valid_within.0.min(MOVED * distance.0);
                 surroundings.far += link.received;
                 surroundings.far_uplink += link.uplink;
-                if link.received >= audible {
+                if link.received >= significant {
                     others.push(Distant { cell: link.cell, received: link.received as f32, weaker: 0.0 });
                 }
             };
@@ -443,10 +443,10 @@ impl Gains {
         &self.links[ue * self.terrain.most..][..self.ues[ue].neighbours]
     }
 
-    /// The other cells, strongest first, that are heard at a UE besides this noise and interference per PRB in mW.
+    /// The other cells, strongest first, that are significant at a UE beside this noise and interference per PRB in mW.
     pub fn distant(&self, ue: usize, disturbance: f64) -> &[Distant] {
         let known = &self.distant[ue * self.terrain.most_distant..][..self.ues[ue].distant];
-        let least = (AUDIBLE * disturbance) as f32;
+        let least = (SIGNIFICANT * disturbance) as f32;
         &known[..known.partition_point(|other| other.received >= least)]
     }
 

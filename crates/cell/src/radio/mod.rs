@@ -436,8 +436,8 @@ impl Radio {
                 alike = alike.without(sent);
             }
         }
-        let heard = self.gains.distant(ue, floor.noise + interference);
-        for other in heard {
+        let others = self.gains.distant(ue, floor.noise + interference);
+        for other in others {
             let sent = on_air[other.cell as usize];
             if sent.contains(group) {
                 interference += f64::from(other.received);
@@ -446,7 +446,7 @@ impl Radio {
                 alike = alike.without(sent);
             }
         }
-        (floor.without(heard).at(group.into()) + interference, alike)
+        (floor.without(others).at(group.into()) + interference, alike)
     }
 }
 

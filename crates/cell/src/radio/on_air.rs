@@ -54,8 +54,8 @@ pub(super) struct Floor<'a> {
 
 impl<'a> Floor<'a> {
     /// The floor without the strongest cells, which interfere by what they send.
-    pub fn without(self, heard: &[Distant]) -> Floor<'a> {
-        heard.last().map_or(self, |last| Floor { far: last.weaker.into(), ..self })
+    pub fn without(self, cells: &[Distant]) -> Floor<'a> {
+        cells.last().map_or(self, |last| Floor { far: last.weaker.into(), ..self })
     }
 
     /// Mean interference in an RBG.
