@@ -165,7 +165,7 @@ def _cgroup() -> Iterator[Path]:
                 break
 
 
-def _read(out: Path, rwnd: str, late: bool, lateness_us: float) -> Measured:
+def _read(out: Path, rwnd: str | None, late: bool, lateness_us: float) -> Measured:
     """Read the samples."""
     samples = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
@@ -176,6 +176,5 @@ def _read(out: Path, rwnd: str, late: bool, lateness_us: float) -> Measured:
         return Half(name, pings, received)
 
     idle_ms = [sample["rtt_ms"] for sample in samples if sample["part"] == IDLE and "rtt_ms" in sample]
-    return Measured(
-        idle_ms, half(WITHOUT, "without the guard"), half(WITH, f"with the guard, {rwnd}"), late, lateness_us
-    )
+    guarded = half(WITH, f"with the guard, {rwnd}" if rwnd else "with the guard")
+    return Measured(idle_ms, half(WITHOUT, "without the guard"), guarded, late, lateness_us)
