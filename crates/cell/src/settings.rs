@@ -212,7 +212,8 @@ pub struct Mac {
     #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(560))]
     #[param(
         unit = "time",
-        source = "TS 36.321 §5.4.4, TS 38.321 §5.4.4; TS 36.331 §6.3.2: up to 7 periods, TS 38.331 §6.3.2: 1 to 128 ms"
+        source = "TS 36.321 §5.4.4, TS 38.321 §5.4.4; TS 36.331 §6.3.2: up to 7 periods, TS 38.331 §6.3.2: \
+                  1 to 128 ms"
     )]
     pub sr_prohibit_timer: Option<Span>,
     /// Capacity of the grant with which the eNB answers a scheduling request.
