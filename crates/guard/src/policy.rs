@@ -242,8 +242,6 @@ struct Flow {
     observer: Observer,
     /// `None`: no timestamps so far.
     peer_clock: Option<PeerClock>,
-    /// Whether the rules took it for a flow with timestamps.
-    has_timestamps: bool,
     /// `None`: the flow is not controlled since its last round trips.
     controller: Option<Box<dyn RwndController>>,
     round: Round,
@@ -278,7 +276,6 @@ impl Flow {
             mss,
             observer,
             peer_clock: None,
-            has_timestamps: seen.timestamps.is_some(),
             controller: None,
             round: Round::new(seen.time),
             treatment: Treatment::Untouched(Reason::Starting),
@@ -315,12 +312,11 @@ impl Flow {
 
     /// Returns whether the flow has timestamps. Those that begin late change its controller.
     fn note_timestamps(&mut self, seen: &Observation) -> bool {
-        let has_timestamps = self.peer_clock.is_some() || seen.timestamps.is_some();
-        if self.has_timestamps != has_timestamps {
-            self.has_timestamps = has_timestamps;
+        let had_timestamps = self.peer_clock.is_some();
+        if seen.timestamps.is_some() && !had_timestamps {
             self.restart();
         }
-        has_timestamps
+        had_timestamps || seen.timestamps.is_some()
     }
 
     /// The next data is treated as that of a new transfer.

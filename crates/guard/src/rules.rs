@@ -9,8 +9,8 @@ use airwnd_units::Span;
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-/// lambda of `drwa` for flows without timestamps: with three halves a download has nearly all of its throughput
-/// (docs/guard-on-links.md), and the queue is a quarter of that with the default of 3.
+/// lambda of `drwa` for flows without timestamps: the queue is a quarter of that with the default of 3, and a download
+/// has three quarters or more of its throughput on every link that was measured (docs/guard-on-links.md).
 const LAMBDA_WITHOUT_TIMESTAMPS: f64 = 1.5;
 
 /// A rules file.

@@ -714,13 +714,12 @@ fn sight_and_walls_follow_tr_38901() {
     assert!((lost - 12.7 - 12.5 / 3.0).abs() < 4.0, "{lost}");
 }
 
-/// Small packets up at an interval of milliseconds, with further settings of the access and the MAC.
-fn small_packets_up(access: &str, mac: &str, interval_ms: u32) -> Outcome {
+/// A UE near its cell, with this access, further settings and a flow.
+fn near_ue(access: &str, further: &str, flow: &str) -> Outcome {
     simulate(&format!(
         r#"
-        duration = "4s"
         carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz"}}
-        mac = {{request_period = "slot"{mac}}}
+        {further}
         [radio]
         access = {{{access}}}
         propagation = "friis"
@@ -730,11 +729,17 @@ fn small_packets_up(access: &str, mac: &str, interval_ms: u32) -> Outcome {
         [[ue]]
         placement = {{kind = "ring", radius = "50m"}}
         [[flow]]
-        traffic = {{kind = "cbr", rate = "{}bps", packet = "40B"}}
-        direction = "up"
-        "#,
-        40 * 8 * 1000 / interval_ms,
+        {flow}
+        "#
     ))
+}
+
+/// Small packets up at an interval of milliseconds, with further settings of the access and the MAC.
+fn small_packets_up(access: &str, mac: &str, interval_ms: u32) -> Outcome {
+    let further = format!("duration = \"4s\"\nmac = {{request_period = \"slot\"{mac}}}");
+    let rate = 40 * 8 * 1000 / interval_ms;
+    let traffic = format!(r#"traffic = {{kind = "cbr", rate = "{rate}bps", packet = "40B"}}"#);
+    near_ue(access, &further, &format!("direction = \"up\"\n{traffic}"))
 }
 
 /// A UE that does not repeat its scheduling requests is not granted blocks for those on the way: two packets share one.
@@ -792,25 +797,16 @@ fn decoding_takes_its_time() {
 
 /// Packets of a saturating flow that reach a near UE per second, with RLC of a generation in a mode.
 fn packets_per_second(protocol: &str, mode: &str, payload: u64) -> f64 {
-    let outcome = simulate(&format!(
+    let further = format!(
         r#"
         duration = "2s"
         warmup = "1s"
-        carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz"}}
         mac.olla = "none"
         rlc = {{protocol = "{protocol}", mode = "{mode}", am = {{poll_pdu = 32, poll_byte = "25kB"}}}}
-        [radio]
-        access = {{kind = "nr", numerology = 1, pattern = "DDDSU"}}
-        propagation = "friis"
-        shadowing = "none"
-        fading = "none"
-        [[site]]
-        [[ue]]
-        placement = {{kind = "ring", radius = "50m"}}
-        [[flow]]
-        traffic = {{kind = "cbr", rate = "200Mbps", packet = "{payload}B"}}
         "#
-    ));
+    );
+    let traffic = format!(r#"traffic = {{kind = "cbr", rate = "200Mbps", packet = "{payload}B"}}"#);
+    let outcome = near_ue(r#"kind = "nr", numerology = 1, pattern = "DDDSU""#, &further, &traffic);
     outcome.flows()[0].goodput_kbps * 1e3 / 8.0 / payload as f64
 }
 

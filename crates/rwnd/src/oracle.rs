@@ -43,8 +43,9 @@ pub enum Base {
 /// scheduler may divide them otherwise. That a backlogged UE is served at its channel peaks is part of the rate.
 ///
 /// To find how much of this knowledge a receiver needs, it can be made worse: a rate of the past (`age`), a rate with
-/// an error (`error`), a window that is too large or too small (`scale`), and a measured RTTbase. With `jitter` the window has room for the RTT's own variation: the mean
-/// RTT less the minimum RTT of the last round trip is added to RTTbase.
+/// an error (`error`), a window that is too large or too small (`scale`), and a measured RTTbase. With `jitter` the
+/// window has room for the RTT's own variation: the mean RTT less the minimum RTT of the last round trip is added to
+/// RTTbase.
 ///
 /// Without these, the oracle has these values at no cost and without delay, and the sharing of links and cells with a delay of about
 /// 10 ms; no receiver can have them. It does not predict its sender: a sender that loses segments, or reduces cwnd for

@@ -17,20 +17,9 @@ UNLIMITED_RATE, UNLIMITED_QUEUE = "1000Gbps", 100_000_000
 # A session ends with its commands; the engine requires a duration.
 _DURATION = "1h"
 _FORMATS = ("mahimahi", "rate")
-# A key of the link in a message, and the option that sets it.
+# A key of the link in a message, and the option that sets it if its name is another one.
 _LINK_KEY = re.compile(r"scenario: link\[0\]\.(?P<key>\w+)(\.(?P<inner>\w+))?: ")
-_OPTIONS = {
-    "rate": "rate",
-    "rate_up": "rate_up",
-    "delay": "delay",
-    "queue": "queue",
-    "queue_bytes": "queue",
-    "aqm": "queue",
-    "loss": "loss",
-    "loss_up": "loss_up",
-    "down": "trace",
-    "up": "trace",
-}
+_OPTIONS = {"queue_bytes": "queue", "aqm": "queue", "down": "trace", "up": "trace"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +64,9 @@ class Wire:
         '--queue codel,mtu=x: mtu: expected a size'
         """
         found = _LINK_KEY.match(message)
-        if not found or found["key"] not in _OPTIONS:
+        option = _OPTIONS.get(found["key"], found["key"]) if found else None
+        if not found or option not in self.__slots__:
             return message
-        option = _OPTIONS[found["key"]]
         value = getattr(self, option)
         if option == "loss_up" and value is None:
             option, value = "loss", self.loss

@@ -382,12 +382,15 @@ impl Uplink {
     ) {
         let mut reports = std::mem::take(&mut self.due_reports);
         self.reports.take(tti, &mut reports);
-        for comes_later in [false, true] {
-            for report in &reports {
-                if self.comes_later(report) == comes_later {
-                    self.on_report(*report);
-                }
-            }
+        // An SR in symbols of its own is newer than the report of a block beside it, which was prepared k2 slots before.
+        // LTE's UEs send none while they have a block to send.
+        //= TS 36.321 §5.4.4
+        //= TS 38.321 §5.4.4
+        let has_beside = !self.is_synchronous();
+        let is_newer = |report: &&Report| has_beside && matches!(report.news, BufferNews::Request);
+        let older = reports.iter().filter(|report| !is_newer(report));
+        for report in older.chain(reports.iter().filter(is_newer)) {
+            self.on_report(*report);
         }
         self.due_reports = reports;
         for place in 0..self.access.timing.slot(tti).grants.len() {
@@ -413,14 +416,6 @@ impl Uplink {
     fn reserve_configured(&self, air: Tti, free: &mut FreePrbs) {
         let occasions = self.configured.iter().filter(|configured| configured.is_at(air));
         occasions.for_each(|Configured { first, prbs, .. }| free.take(*first, *prbs));
-    }
-
-    /// Whether a report tells of a later time than the reports in the blocks of its slot. An SR in symbols of its own goes
-    /// beside a block, whose report was prepared k2 slots before; LTE's UEs send none while they have a block to send.
-    //= TS 36.321 §5.4.4
-    //= TS 38.321 §5.4.4
-    fn comes_later(&self, report: &Report) -> bool {
-        !self.is_synchronous() && matches!(report.news, BufferNews::Request)
     }
 
     fn on_report(&mut self, Report { slot, news }: Report) {

@@ -427,24 +427,21 @@ impl Radio {
         (group, rbgs): (u8, Rbgs),
     ) -> (f64, Rbgs) {
         let (mut interference, mut alike) = (0.0, rbgs);
-        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != serving) {
-            let sent = on_air[link.cell as usize];
+        let add = |cell: u32, received: f64, interference: &mut f64, alike: &mut Rbgs| {
+            let sent = on_air[cell as usize];
             if sent.contains(group) {
-                interference += link.received;
-                alike = alike.without(Rbgs(!sent.0));
+                *interference += received;
+                *alike = alike.without(Rbgs(!sent.0));
             } else {
-                alike = alike.without(sent);
+                *alike = alike.without(sent);
             }
+        };
+        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != serving) {
+            add(link.cell, link.received, &mut interference, &mut alike);
         }
         let others = self.gains.distant(ue, floor.noise + interference);
         for other in others {
-            let sent = on_air[other.cell as usize];
-            if sent.contains(group) {
-                interference += f64::from(other.received);
-                alike = alike.without(Rbgs(!sent.0));
-            } else {
-                alike = alike.without(sent);
-            }
+            add(other.cell, other.received.into(), &mut interference, &mut alike);
         }
         (floor.without(others).at(group.into()) + interference, alike)
     }
@@ -649,8 +646,8 @@ mod tests {
         assert_sinrs_of_all_cells(&flat());
     }
 
-    /// At low load most blocks are far above the SINR of the highest MCS without fading, and those in a fade hear single
-    /// cells that are not neighbours.
+    /// At low load most blocks are far above the SINR of the highest MCS without fading, and in those in a fade single
+    /// cells matter that are not neighbours.
     #[test]
     fn fading_neighbours_give_the_sinr_of_blocks_of_all_cells() {
         let speed = Some(Speed(1.0));

@@ -254,8 +254,8 @@ impl Receivers {
         let version = radio.gains.version(ue) + radio.on_air.updates();
         let quiet = place == radio.on_air.rows();
         let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(place) };
-        let heard = if quiet { &[] } else { radio.gains.links(ue) };
-        let sent = heard.iter().map(|link| on_air[link.cell as usize]);
+        let near = if quiet { &[] } else { radio.gains.links(ue) };
+        let sent = near.iter().map(|link| on_air[link.cell as usize]);
         match self.reports_of(cell).repeated(slot, (ue as u32, version), sent) {
             Some(report) => report,
             None => {
