@@ -75,7 +75,7 @@ def tuples_of(kind: Kind, length: int, allowed: str) -> Kind:
 
 NONE = Kind("None", lambda value: value is None)
 WHOLE = whole()
-SEED = whole(0, 2**64 - 1, "a whole number from 0 to 2**64 - 1")
+SEED = whole(0, 2**63 - 1, "a whole number from 0 to 2**63 - 1")
 POSITIVE = whole(1, None, "a whole number above zero")
 NUMBER = Kind(
     "a finite number",
@@ -109,7 +109,7 @@ def checked(**kinds: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
     ...     return seed
     >>> run(seed=-1)
     Traceback (most recent call last):
-    airwnd.errors.InputError: seed: expected a whole number from 0 to 2**64 - 1, found -1
+    airwnd.errors.InputError: seed: expected a whole number from 0 to 2**63 - 1, found -1
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:

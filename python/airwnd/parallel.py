@@ -36,7 +36,7 @@ def run_many(  # noqa: PLR0913 (options of a public function)
     Parameters
     ----------
     tasks
-        Pairs of a scenario and a seed, 0 to 2**64 - 1.
+        Pairs of a scenario and a seed, 0 to 2**63 - 1.
     jobs
         Number of concurrent runs; ``None``: as many as there are cores for the threads of each.
     series

@@ -349,7 +349,7 @@ class Scenario:
         Parameters
         ----------
         seed
-            Seed from 0 to 2**64 - 1; ``None``: the scenario's seed.
+            Seed from 0 to 2**63 - 1; ``None``: the scenario's seed.
         series
             Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
         progress
@@ -408,7 +408,7 @@ class Scenario:
         Parameters
         ----------
         seed
-            The seed, 0 to 2**64 - 1.
+            The seed, 0 to 2**63 - 1.
         series
             As for :meth:`run`.
         progress
@@ -617,7 +617,7 @@ class Scenario:
         Parameters
         ----------
         seeds
-            Seeds from 0 to 2**64 - 1.
+            Seeds from 0 to 2**63 - 1.
         jobs
             Number of concurrent runs; ``None``: as many as there are cores for the threads of each.
         series

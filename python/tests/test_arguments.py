@@ -179,9 +179,9 @@ def test_an_argument_of_a_wrong_type_is_one_line_that_names_it(name: str, argume
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: SCENARIO.run(seed=-1), "seed: expected a whole number from 0 to 2**64 - 1"),
-        (lambda: SCENARIO.run(seed=2**64), "seed: expected a whole number from 0 to 2**64 - 1"),
-        (lambda: SCENARIO.run(seed="x"), "to 2**64 - 1 or None, found 'x'"),
+        (lambda: SCENARIO.run(seed=-1), "seed: expected a whole number from 0 to 2**63 - 1"),
+        (lambda: SCENARIO.run(seed=2**63), "seed: expected a whole number from 0 to 2**63 - 1"),
+        (lambda: SCENARIO.run(seed="x"), "to 2**63 - 1 or None, found 'x'"),
         (lambda: SCENARIO.run(seed=True), "seed: "),
         (lambda: SCENARIO.run(seed=1.0), "seed: "),
         (

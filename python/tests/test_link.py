@@ -270,6 +270,7 @@ def test_ues_have_names(name: str, number: int) -> None:
         (("cell.toml", "--sysctl", "net.ipv4.tcp_ecn"), "net.ipv4.tcp_ecn: expected net.NAME=VALUE"),
         (("cell.toml", "--set", "flow[0].cx=1"), "unknown key `cx`"),
         (("mm-link", "nyc-subway"), "Missing argument 'DOWN'."),
+        (("mm-delay", "5", "mm-link", "nyc-subway", "no", "--", "ls"), "airwnd: mm-link: no cannot be read"),
         (("mm-link", "nyc-subway", "nyc-times", "--graph", "ls"), "No such option '--graph'"),
         (("mm-link", "-u", "no/log", "nyc-subway", "nyc-times"), "no/log: there is no folder no; make it"),
         (("mm-link", "-u", "x", "-d", "x", "nyc-subway", "nyc-times"), "mm-link: two logs in one file, x"),

@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 
 const NAME: &str = "rules.toml";
 /// Controllers that the guard accepts.
-const CONTROLLERS: [&str; 8] = [
+const CONTROLLERS: [&str; 9] = [
+    "\"standing\"",
     "\"drwa\"",
     "{\"kind\": \"drwa\", \"lambda\": 1.5}",
     "\"dfcsd\"",

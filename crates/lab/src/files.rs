@@ -29,12 +29,18 @@ impl Files for Folder<'_> {
     }
 }
 
+/// The system's text without the number that `io::Error` adds.
+fn reason(error: std::io::Error) -> String {
+    let text = error.to_string();
+    let number = error.raw_os_error().map(|code| format!(" (os error {code})"));
+    number.and_then(|number| text.strip_suffix(&number)).unwrap_or(&text).to_string()
+}
+
 /// Reads the text of a regular file, without a byte order mark.
 ///
 /// Other files are rejected: devices may have no end, and pipes may block. The limit applies while reading, because the
 /// length of a kernel file (as in `/proc`) is not known in advance.
 fn text(path: &Path) -> Result<String, String> {
-    let reason = |error: std::io::Error| error.to_string();
     let about = std::fs::metadata(path).map_err(reason)?;
     if !about.is_file() {
         return Err(if about.is_dir() { "it is a folder".into() } else { "it is not a regular file".into() });

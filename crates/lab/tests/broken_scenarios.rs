@@ -342,7 +342,7 @@ arrivals = "periodic""#,
     (
         r#"start = "100ms""#,
         r#"arrivals = {kind = "file", path = "nowhere.csv"}"#,
-        ":25: flow[0].arrivals.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+        ":25: flow[0].arrivals.path: nowhere.csv cannot be read: No such file or directory",
     ),
     (
         r#"start = "100ms""#,
@@ -378,7 +378,7 @@ arrivals = {kind = "file", path = "x.csv", rows = [[0, 1000]]}"#,
     (
         r#"size = "1MB""#,
         r#"size = {kind = "empirical", path = "nowhere.csv"}"#,
-        ":23: flow[0].traffic.size.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+        ":23: flow[0].traffic.size.path: nowhere.csv cannot be read: No such file or directory",
     ),
     (
         r#"size = "1MB""#,
@@ -948,7 +948,7 @@ carrier.bandwidth"#,
     (
         r#"{kind = "disc", radius = "900m"}"#,
         r#"{kind = "file", path = "nowhere.csv"}"#,
-        ":19: ue[1].placement.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+        ":19: ue[1].placement.path: nowhere.csv cannot be read: No such file or directory",
     ),
     (r#"{kind = "disc", radius = "900m"}"#, r#""file""#, ":19: ue[1].placement: `path` is missing"),
     (
@@ -1002,7 +1002,7 @@ sectors = 4"#,
     (
         "count = 3",
         r#"mobility = {kind = "path", path = "nowhere.csv"}"#,
-        ":15: ue[0].mobility.path: nowhere.csv cannot be read: No such file or directory (os error 2)",
+        ":15: ue[0].mobility.path: nowhere.csv cannot be read: No such file or directory",
     ),
     (
         "count = 3",

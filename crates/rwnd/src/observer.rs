@@ -198,10 +198,13 @@ impl Observer {
         if data_end.is_after(self.highest()) {
             self.retransmissions.highest_val = segment.timestamps.map(|timestamps| timestamps.val);
         }
-        let end = data_end.min(self.edge);
+        // The text of a segment beyond the peer's FIN is ignored.
+        //= RFC 9293 §3.10.7.4
+        let end = self.fin.map_or(data_end, |fin| data_end.min(fin)).min(self.edge);
         let start = segment.seq.max(self.nxt);
         let (mut in_order, mut new, mut early) = (0, 0, None);
-        if start.is_before(end) {
+        // Without the first condition a segment half the sequence space away would seem to be in the window.
+        if start.is_before(self.edge) && start.is_before(end) {
             if start == self.nxt {
                 let (next, held) = self.early.advance(end);
                 self.nxt = next;
@@ -216,7 +219,8 @@ impl Observer {
         }
         self.arrived += u64::from(new);
         self.retransmissions.note_gap(now, self.has_gap());
-        if segment.fin && end == data_end {
+        // A second FIN, or one below data that was received, contradicts what the peer has sent.
+        if segment.fin && end == data_end && self.fin.is_none() && !self.highest().is_after(data_end) {
             self.fin = Some(data_end);
         }
         let finished = self.fin == Some(self.nxt);
@@ -564,6 +568,30 @@ mod tests {
         assert_eq!(rtt.on_echo(at(400), 1), None);
         rtt.on_tsval(at(600), 2);
         assert_eq!(rtt.on_echo(at(640), 2), Some(Span::from_millis(40)));
+    }
+
+    /// Segments that a peer, or anybody whose packets a router sees, may send.
+    #[test]
+    fn data_beyond_the_window_or_the_fin_is_ignored() {
+        let mut observer = Observer::new(Bytes(1000), false);
+        observer.synchronise(Seq(u32::MAX), None);
+        observer.on_sent(Time::ZERO, &Outgoing { ack: Seq(0), edge: Seq(10_000), ts_val: None });
+        let mut arrives = |seq: u32, len: u32, fin: bool| {
+            let segment =
+                Incoming { seq: Seq(seq), len, segments: 1, fin, timestamps: None, one_way_delay: None };
+            let observed = observer.on_segment(Time::ZERO, &segment);
+            (observed.arrival.new.0, observed.in_order, observed.finished)
+        };
+        assert_eq!(arrives(0x7fff_0000, 0x7fff_ffff, false), (0, 0, false));
+        assert_eq!(arrives(2000, 1000, false), (1000, 0, false));
+        // A FIN below received data, then the FIN, and another one.
+        assert_eq!(arrives(1000, 500, true), (500, 0, false));
+        assert_eq!(arrives(1500, 1600, true), (600, 0, false));
+        assert_eq!(arrives(3100, 100, false), (0, 0, false));
+        assert_eq!(arrives(0, 1000, false), (1000, 3100, true));
+        assert_eq!(arrives(3101, 0, true), (0, 0, false));
+        assert_eq!(arrives(3101, 100, false), (0, 0, false));
+        assert_eq!((observer.nxt(), observer.received()), (Seq(3101), 3100));
     }
 
     #[test]

@@ -14,7 +14,7 @@ import click
 
 from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.completion import scenarios
-from airwnd.cli.options import SET, Commands, FiniteRange, load, overridden, saved
+from airwnd.cli.options import SEED, SET, Commands, FiniteRange, load, overridden, saved
 from airwnd.errors import InputError
 from airwnd.link import mahimahi
 from airwnd.link.commands import MARK, Part, named, split
@@ -178,7 +178,7 @@ _OPTIONS = (
         "in results; default: the first UE. Several real UEs: --ue a -- COMMAND --ue b -- COMMAND.",
     ),
     SET,
-    click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed."),
+    SEED,
     click.option(
         "--trace",
         metavar="DOWN [UP]",
@@ -486,10 +486,14 @@ def _shell(context: click.Context, section: dict[str, Any], prefix: str, command
         with inner.make_context(inner.name, list(words[1:]), parent=context.parent) as below:
             inner.invoke(below)
         return
+    from airwnd._native import ScenarioError
     from airwnd.link.session import mahimahi_end
     from airwnd.link.wire import scenario_of
 
-    scenario = scenario_of(" ".join(chain.names), chain.links)
+    try:
+        scenario = scenario_of(" ".join(chain.names), chain.links)
+    except ScenarioError as error:
+        raise InputError(chain.blamed(str(error))) from None
     settings = context.meta[_SETTINGS]
     if chain.meters:
         if command and sys.stdin.isatty() and sys.stdout.isatty():

@@ -54,6 +54,7 @@ SET = click.option(
     help="Override a key, as in --set rlc.queue.buffer=10KiB or --set 'flow[download].cc=cubic'; an entry of "
     "a list is selected by index, id or name. May be repeated.",
 )
+SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Override the scenario's seed.")
 PROGRESS = click.option(
     "--progress/--no-progress",
     default=None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import PROGRESS, SET, Commands, FiniteRange, bar, code_options, load
+from airwnd.cli.options import PROGRESS, SEED, SET, Commands, FiniteRange, bar, code_options, load
 from airwnd.errors import InputError
 from airwnd.style import WIDTH, WIDTHS, Size, figure_of
 
@@ -23,7 +23,6 @@ SOURCE = click.argument("source", metavar="FILE|RUN", type=click.Path(path_type=
 SOURCES = click.argument(
     "sources", metavar="FILE|RUN...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-SEED = click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
 
 SERIES = click.option(
     "--series",

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.capture import MOST_BYTES, Capture
-from airwnd.cli.options import FILE, JOBS, MAX_MEMORY, PROGRESS, SET, THREADS, bar, code_options, load, saved
+from airwnd.cli.options import (
+    FILE,
+    JOBS,
+    MAX_MEMORY,
+    PROGRESS,
+    SEED,
+    SET,
+    THREADS,
+    bar,
+    code_options,
+    load,
+    saved,
+)
 from airwnd.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +29,7 @@ if TYPE_CHECKING:
 @click.command()
 @FILE
 @SET
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
+@SEED
 @click.option(
     "--seeds",
     type=click.IntRange(1),
@@ -127,7 +139,7 @@ def _window(text: str) -> tuple[str, str]:
 @click.command()
 @FILE
 @SET
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Override the scenario's seed.")
+@SEED
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per UE.")
 def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) -> None:
     """List the UEs of the scenario in FILE with their link budgets, without running it."""

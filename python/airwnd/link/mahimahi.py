@@ -39,6 +39,7 @@ _FIXED: dict[str, dict[str, Any]] = {
     "codel": {"ecn": False},
     "pie": {"ecn": False, "t_update": "30ms", "estimator": "departure-rate"},
 }
+_LINK_KEY = re.compile(r"scenario: link\[(?P<place>\d+)\]\.[\w.]+: ")
 # Keys of a link, and those of its direction towards the server.
 _KEYS_UP = {"queue": "queue_up", "queue_bytes": "queue_bytes_up", "aqm": "aqm_up"}
 
@@ -137,6 +138,17 @@ class Chain:
         self.names.append(name)
         self.links.append(link)
         self.prefixes.append(prefix)
+
+    def blamed(self, message: str) -> str:
+        """Return the message of an error in a link with the name of its shell in place of the key.
+
+        Examples
+        --------
+        >>> Chain(["mm-delay", "mm-link"]).blamed("scenario: link[1].down: no cannot be read")
+        'mm-link: no cannot be read'
+        """
+        found = _LINK_KEY.match(message)
+        return f"{self.names[int(found['place'])]}: {message[found.end() :]}" if found else message
 
     def log(self, path: str, way: str, trace: str, queue: Queue, command: Sequence[str]) -> None:
         """Add the log of a direction, ``Uplink`` or ``Downlink``, of the link that is added next.
