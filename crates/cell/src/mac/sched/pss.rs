@@ -200,21 +200,22 @@ impl Pss {
         let ranks = &ranks[..];
         let ranked = |slot: u16| (ranks[usize::from(slot)], slot);
         let mut moves = MOST_MOVES * order.len();
-        let mut below = (0, 0);
-        for start in (0..order.len()).rev() {
-            let own = ranked(order[start]);
+        let (mut unsorted, mut below) = (order.len(), (0, 0));
+        let falls = |slot: &u16, below: &mut (Rank, u16)| {
+            let own = ranked(*slot);
             // Mostly the rank alone decides.
-            if own.0 > below.0 || own >= below {
-                below = own;
-                continue;
-            }
-            let passed = order[start + 1..].iter().take_while(|other| ranked(**other) > own).count();
-            order.copy_within(start + 1..=start + passed, start);
-            order[start + passed] = own.1;
+            let falls = own.0 <= below.0 && own < *below;
+            *below = own;
+            falls
+        };
+        while let Some(start) = order[..unsorted].iter().rposition(|slot| falls(slot, &mut below)) {
+            let passed = order[start + 1..].partition_point(|other| ranked(*other) > below);
+            order[start..=start + passed].rotate_left(1);
             match moves.checked_sub(passed) {
                 Some(left) => moves = left,
                 None => return order.sort_unstable_by_key(|slot| Reverse(ranked(*slot))),
             }
+            (unsorted, below) = (start, ranked(order[start]));
         }
     }
 
@@ -227,7 +228,7 @@ impl Pss {
             let (mut highest, mut best) = (0.0, u16::MAX);
             for slot in &self.selected {
                 let metric = flat_rates[usize::from(*slot)] / averages[usize::from(*slot)];
-                if metric > highest || metric == highest && *slot < best {
+                if metric >= highest && (metric > highest || *slot < best) {
                     (highest, best) = (metric, *slot);
                 }
             }
