@@ -642,6 +642,39 @@ mod tests {
     }
 
     #[test]
+    fn receivers_that_remember_measure_as_those_that_do_not() {
+        let (mut radio, mut receivers) = network_of(3, flat(), 0.0);
+        let (all, part) = (Rbgs::first(radio.rbgs()), Rbgs::first(radio.rbgs() / 2));
+        let sending = Stream::new(3, "sending");
+        for tti in 0..300 {
+            // Equal transmissions follow one another, and return.
+            let sent = [0, 1, 2].map(|cell| match sending.child(cell).at(tti / 10 % 4) {
+                draw if tti % 20 < 5 => Rbgs((draw * f64::from(all.0)) as u32),
+                draw if draw < 0.7 => all,
+                _ => Rbgs::default(),
+            });
+            radio.begin(Tti(tti));
+            radio.transmit(true, sent.into_iter());
+            if tti == 150 {
+                walk(&mut radio);
+            }
+            let (_, mut anew) = network_of(3, flat(), 0.0);
+            for ue in 0..UES / 5 {
+                let cell = radio.serving[ue].0;
+                let rbgs = if tti % 3 == 0 { part } else { sent[cell] };
+                let [known, measured] = [&mut receivers, &mut anew].map(|receivers| {
+                    receivers.measure_block(&radio, ue, cell, rbgs);
+                    let sinr = receivers.received_sinr();
+                    let place = receivers.pattern(&radio, cell, Tti(tti + 1));
+                    let report = receivers.report(&radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
+                    (sinr, format!("{:?}", receivers.reports(cell)[report.index as usize]))
+                });
+                assert_eq!(known, measured);
+            }
+        }
+    }
+
+    #[test]
     fn neighbours_give_the_sinr_of_blocks_of_all_cells() {
         assert_sinrs_of_all_cells(&flat());
     }

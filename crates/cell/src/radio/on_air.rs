@@ -19,6 +19,9 @@ pub(super) struct OnAir {
     /// `[tti % kept * cells + cell]`
     sent: Vec<Rbgs>,
     silence: Vec<Rbgs>,
+    /// Numbers of the patterns of transmissions, by row, and the last number given.
+    patterns: Vec<u64>,
+    newest: u64,
     /// Whether cells are received that are not neighbours.
     has_far: bool,
     /// Smoothed fraction of the cells that send, by RBG, if there are far cells.
@@ -94,7 +97,9 @@ impl OnAir {
         let sent = silence.repeat(kept as usize);
         let mean = [0.0; MAX_RBGS];
         let activity = Activity::NONE;
-        OnAir { cells, rbgs: rbgs.into(), kept, sent, silence, has_far, mean, activity, updates: 0 }
+        let patterns = vec![0; kept as usize];
+        let rbgs = rbgs.into();
+        OnAir { cells, rbgs, kept, sent, silence, patterns, newest: 0, has_far, mean, activity, updates: 0 }
     }
 
     /// Row of a TTI.
@@ -112,6 +117,11 @@ impl OnAir {
         &self.sent[row * self.cells..][..self.cells]
     }
 
+    /// Number of the pattern of transmissions in a row: it grows from TTI to TTI if any of them changes.
+    pub fn pattern(&self, row: usize) -> u64 {
+        self.patterns[row]
+    }
+
     /// Transmissions of cells that are all silent.
     pub fn silence(&self) -> &[Rbgs] {
         &self.silence
@@ -119,10 +129,14 @@ impl OnAir {
 
     /// Notes the transmissions of a TTI, by cell. TTIs in which no cell can send data do not count in the mean.
     pub fn note(&mut self, tti: Tti, counts: bool, sent: impl Iterator<Item = Rbgs>) {
-        let first = self.row(tti) * self.cells;
-        for (known, sent) in self.sent[first..][..self.cells].iter_mut().zip(sent) {
-            *known = sent;
+        let [before, row] = [tti.0 + self.kept - 1, tti.0].map(|tti| self.row(Tti(tti)));
+        let mut repeats = true;
+        for (cell, sent) in (0..self.cells).zip(sent) {
+            repeats &= self.sent[before * self.cells + cell] == sent;
+            self.sent[row * self.cells + cell] = sent;
         }
+        self.newest += u64::from(!repeats);
+        self.patterns[row] = self.newest;
         if self.has_far {
             self.note_activity(tti, counts);
         }
@@ -146,9 +160,11 @@ impl OnAir {
 
     /// Notes that nothing was sent in the last `skipped` TTIs before `tti`.
     pub fn skip(&mut self, tti: Tti, skipped: u64) {
+        self.newest += 1;
         for back in 1..=skipped.min(self.kept) {
-            let first = self.row(Tti(tti.0 - back)) * self.cells;
-            self.sent[first..first + self.cells].fill(Rbgs::default());
+            let row = self.row(Tti(tti.0 - back));
+            self.sent[row * self.cells..][..self.cells].fill(Rbgs::default());
+            self.patterns[row] = self.newest;
         }
         if !self.has_far {
             return;
@@ -212,5 +228,19 @@ mod tests {
             on_air.note(Tti(tti), true, [Rbgs(tti as u32)].into_iter());
         }
         assert_eq!([3, 4, 5].map(|tti| on_air.at(on_air.row(Tti(tti)))[0].0), [3, 4, 5]);
+    }
+
+    #[test]
+    fn patterns_have_another_number_where_transmissions_change() {
+        let mut on_air = OnAir::new(2, 4, 3, false);
+        let sent = [[0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 0]];
+        let numbers = (0..).zip(sent).map(|(tti, sent)| {
+            on_air.note(Tti(tti), true, sent.map(Rbgs).into_iter());
+            on_air.pattern(on_air.row(Tti(tti)))
+        });
+        assert_eq!(numbers.collect::<Vec<_>>(), [0, 0, 1, 1, 2, 3]);
+        on_air.skip(Tti(8), 2);
+        on_air.note(Tti(8), true, [Rbgs(0); 2].into_iter());
+        assert_eq!([6, 7, 8].map(|tti| on_air.pattern(on_air.row(Tti(tti)))), [4; 3]);
     }
 }

@@ -18,6 +18,20 @@ use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
 use std::ops::Range;
 
+/// Cached SINRs of blocks over flat channels.
+const FLAT_BLOCKS: usize = 256;
+
+/// The SINR of a block over a flat channel, and what it depends on.
+#[derive(Clone, Copy, Default)]
+struct FlatBlock {
+    ue: usize,
+    serving: usize,
+    rbgs: Rbgs,
+    /// Sum of the version of the UE's gains and the number of the pattern of transmissions.
+    version: u64,
+    run: (Db, Prbs),
+}
+
 /// The receivers in a range of cells: what they remember of the channel, which does not change results.
 pub(crate) struct Receivers {
     /// The first cell.
@@ -27,6 +41,8 @@ pub(crate) struct Receivers {
     downlink: Decoder,
     uplink: Decoder,
     powers: Powers,
+    /// The last blocks of UEs over flat channels with one SINR: a direct-mapped cache.
+    flat_blocks: Vec<FlatBlock>,
     /// Whether reports have a wideband CQI.
     wideband: bool,
     /// `None`: channels are flat.
@@ -60,6 +76,7 @@ impl Receivers {
             downlink: Decoder::new(radio.errors.clone(), access, parts),
             uplink: Decoder::new(radio.errors.clone(), &access.in_uplink(), parts),
             powers: Powers::new(),
+            flat_blocks: vec![FlatBlock::default(); FLAT_BLOCKS],
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
@@ -100,22 +117,45 @@ impl Receivers {
     }
 
     pub(super) fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
-        let floor = radio.floor(ue, radio.on_air.activity());
-        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
-            let sinrs = links.downlink(
-                (&radio.gains, scattering),
-                (ue, serving),
-                floor,
-                |cell| on_air[cell],
-                radio.now,
-            );
-            let width = usize::from(radio.rbg_prbs);
-            let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
+        if self.fading.is_some() {
+            return self.measure_faded_block(radio, ue, serving, rbgs);
+        }
+        if !radio.gains.are_complete() {
+            return self.measure_flat_block(radio, ue, serving, rbgs);
+        }
+        // Both grow, so that equal sums are equal numbers.
+        let version = radio.gains.version(ue) + radio.on_air.pattern(radio.on_air.row(radio.now));
+        let place = ue % FLAT_BLOCKS;
+        let known = self.flat_blocks[place];
+        if (known.ue, known.serving, known.rbgs, known.version) == (ue, serving, rbgs, version) {
             self.runs.clear();
-            self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+            self.runs.push(known.run);
             return;
         }
+        self.measure_flat_block(radio, ue, serving, rbgs);
+        if let [run] = self.runs[..] {
+            self.flat_blocks[place] = FlatBlock { ue, serving, rbgs, version, run };
+        }
+    }
+
+    // Apart: inlined in the loop over the blocks, it would make those over flat channels slower.
+    #[inline(never)]
+    fn measure_faded_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
+        let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) else { return };
+        let floor = radio.floor(ue, radio.on_air.activity());
+        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
+        let of = (&radio.gains, scattering);
+        let sinrs = links.downlink(of, (ue, serving), floor, |cell| on_air[cell], radio.now);
+        let width = usize::from(radio.rbg_prbs);
+        let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
+        self.runs.clear();
+        self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+    }
+
+    #[inline(never)]
+    fn measure_flat_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
+        let floor = radio.floor(ue, radio.on_air.activity());
+        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let signal = radio.gains.link(ue, serving).received;
         let mut runs = std::mem::take(&mut self.runs);
         runs.clear();
@@ -170,8 +210,8 @@ impl Receivers {
         if !radio.gains.are_complete() {
             return if quiet { radio.on_air.rows() } else { row };
         }
-        self.reports_of(cell)
-            .place(|index| if quiet || index == cell { Rbgs::default() } else { on_air[index] })
+        let other = |index| if quiet || index == cell { Rbgs::default() } else { on_air[index] };
+        self.reports_of(cell).place(radio.on_air.pattern(row), other)
     }
 
     /// What the reports of a cell depend on besides the gains; `None` if they differ in each TTI.

@@ -19,6 +19,8 @@ pub(crate) struct Reports {
     cells: usize,
     /// Number of times that a place has got another pattern. Empty if places are TTIs.
     replaced: Vec<u64>,
+    /// The pattern last looked up, by its number, and its place.
+    last_place: Option<(u64, usize)>,
     /// Rows of one report per slot: the newest ones, those that are held, and those of each place.
     states: Vec<ChannelState>,
     measured: Vec<Measured>,
@@ -118,8 +120,21 @@ impl Reports {
         self.last[usize::from(slot)].report = report;
     }
 
-    /// The place of a pattern, the transmissions of all other cells.
-    pub fn place(&mut self, other: impl Fn(usize) -> Rbgs) -> usize {
+    /// The place of a pattern, the transmissions of all other cells, which follows from its number.
+    #[inline]
+    pub fn place(&mut self, number: u64, other: impl Fn(usize) -> Rbgs) -> usize {
+        match self.last_place {
+            // Only another pattern could have taken its place since.
+            Some((last, place)) if last == number => place,
+            _ => {
+                let place = self.find_place(other);
+                self.last_place = Some((number, place));
+                place
+            }
+        }
+    }
+
+    fn find_place(&mut self, other: impl Fn(usize) -> Rbgs) -> usize {
         let hash = (0..self.cells)
             .fold(0u32, |hash, index| (hash ^ other(index).0).wrapping_mul(0x9e37_79b1).rotate_left(13));
         let place = hash as usize % CACHED;
