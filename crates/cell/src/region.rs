@@ -370,14 +370,14 @@ impl Region {
         let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
         for (number, cell) in (self.first..).zip(cells) {
             let air = Air { radio, receivers };
-            decoded_down.extend_from_slice(cell.downlink.receive(tti, number, &cell.users, air, table));
+            cell.downlink.receive(tti, number, &cell.users, air, table, decoded_down);
             let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
             for (downlink, (radio, receivers)) in cell.secondary.iter_mut().zip(carriers) {
                 let air = Air { radio, receivers };
-                decoded_down.extend_from_slice(downlink.receive(tti, number, &cell.users, air, table));
+                downlink.receive(tti, number, &cell.users, air, table, decoded_down);
             }
             let air = Air { radio, receivers };
-            decoded_up.extend_from_slice(cell.uplink.receive(tti, number, air, table));
+            cell.uplink.receive(tti, number, air, table, decoded_up);
         }
         if tti.0.is_multiple_of(SAMPLE_PERIOD) {
             self.sample_sinr(radio, tti);

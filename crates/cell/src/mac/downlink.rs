@@ -62,7 +62,6 @@ pub(crate) struct Downlink {
     views: Views,
     grants: Grants,
     served: Vec<(u16, Bytes)>,
-    decoded: Vec<(u32, Content)>,
 }
 
 /// Per-TTI scheduling state of a UE; its blocks are stored separately.
@@ -165,7 +164,6 @@ impl Downlink {
             views: Views::default(),
             grants: Grants::on(access.rbgs),
             served: Vec::with_capacity(access.rbgs.into()),
-            decoded: Vec::with_capacity(16),
         }
     }
 
@@ -553,7 +551,7 @@ impl Downlink {
         self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
     }
 
-    /// Receives a TTI at the UEs. Returns the decoded PDUs with their UEs.
+    /// Receives a TTI at the UEs. Adds the decoded PDUs with their UEs.
     pub fn receive(
         &mut self,
         tti: Tti,
@@ -561,8 +559,8 @@ impl Downlink {
         users: &[u32],
         mut air: Air<'_>,
         ues: &mut UeTable,
-    ) -> &[(u32, Content)] {
-        self.decoded.clear();
+        decoded: &mut Vec<(u32, Content)>,
+    ) {
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
         let consequences = self.access.timing.slot(tti);
@@ -604,12 +602,11 @@ impl Downlink {
             if !failed {
                 self.figures.bytes += block.size.0;
                 if let Some(content) = block.content {
-                    self.decoded.push((number, content));
+                    decoded.push((number, content));
                 }
             }
         }
         self.sending = sending;
-        &self.decoded
     }
 }
 

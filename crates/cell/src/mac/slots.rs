@@ -51,11 +51,12 @@ impl Slots {
     /// The slots in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = u16> + Clone {
-        let mut words = (0..).step_by(WIDTH.into()).zip(self.0.iter().copied());
-        let (mut first, mut word) = (0, 0);
+        let mut words = self.0.iter();
+        let (mut next, mut first, mut word) = (0u16, 0, 0);
         std::iter::from_fn(move || {
             while word == 0 {
-                (first, word) = words.next()?;
+                word = *words.next()?;
+                (first, next) = (next, next.wrapping_add(WIDTH));
             }
             let slot = first + word.trailing_zeros() as u16;
             word &= word - 1;
@@ -90,8 +91,8 @@ impl Slots {
     /// Removes the slots that are also in `other`, and passes them to `removed`.
     #[inline]
     pub fn take_common(&mut self, other: &Slots, mut removed: impl FnMut(u16)) {
-        for ((first, word), other) in (0..).step_by(WIDTH.into()).zip(&mut self.0).zip(&other.0) {
-            slots_of(first, *word & other).for_each(&mut removed);
+        for (index, (word, other)) in self.0.iter_mut().zip(&other.0).enumerate() {
+            slots_of(index as u16 * WIDTH, *word & other).for_each(&mut removed);
             *word &= !other;
         }
     }

@@ -93,7 +93,6 @@ pub(crate) struct Uplink {
     views: Vec<UplinkView>,
     shares: Vec<Share>,
     served: Vec<(u16, Bytes)>,
-    decoded: Vec<(u32, Content)>,
 }
 
 /// Counters of a cell's uplink.
@@ -235,7 +234,6 @@ impl Uplink {
             views: Vec::new(),
             shares: Vec::with_capacity(32),
             served: Vec::with_capacity(32),
-            decoded: Vec::with_capacity(16),
         }
     }
 
@@ -267,7 +265,6 @@ impl Uplink {
         make_room(&mut self.repeated, granted);
         make_room(&mut self.shares, granted);
         make_room(&mut self.served, granted);
-        make_room(&mut self.decoded, granted);
     }
 
     /// TTIs have passed without scheduling.
@@ -592,6 +589,9 @@ impl Uplink {
         (free, confined): (&mut FreePrbs, &mut Option<Confined<'_>>),
         (users, ues): (&[u32], &mut UeTable),
     ) {
+        if self.undecoded.at(tti).is_empty() {
+            return;
+        }
         let received = tti + self.access.timing.decision_to_grant;
         let mut failed = std::mem::take(&mut self.due_sendings);
         self.undecoded.take(tti, &mut failed);
@@ -800,15 +800,15 @@ impl Uplink {
         self.air.at(tti)
     }
 
-    /// Receives a TTI at the eNB. Returns the decoded PDUs with their UEs.
+    /// Receives a TTI at the eNB. Adds the decoded PDUs with their UEs.
     pub fn receive(
         &mut self,
         tti: Tti,
         cell: usize,
         Air { radio, receivers }: Air<'_>,
         ues: &mut UeTable,
-    ) -> &[(u32, Content)] {
-        self.decoded.clear();
+        decoded: &mut Vec<(u32, Content)>,
+    ) {
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
         for sending in &mut sendings {
@@ -849,12 +849,11 @@ impl Uplink {
                     known.headroom = Some(headroom + width(Prbs(signal.prbs)) - since);
                 }
                 if let Some(content) = sending.block.content {
-                    self.decoded.push((sending.signal.ue, content));
+                    decoded.push((sending.signal.ue, content));
                 }
             }
         }
         self.due_sendings = sendings;
-        &self.decoded
     }
 }
 

@@ -41,7 +41,8 @@ pub fn segment_bits(bits: u32) -> [(u32, u32); 2] {
 /// The probability that all code blocks are decoded, given their numbers and sizes and the error probability by size.
 pub fn decodes_all(blocks: [(u32, u32); 2], code_block_error: impl Fn(u32) -> f64) -> f64 {
     blocks.iter().filter(|(count, _)| *count > 0).fold(1.0, |decoded, (count, size)| {
-        decoded * libm::pow(1.0 - code_block_error(*size), f64::from(*count))
+        let one = 1.0 - code_block_error(*size);
+        decoded * if *count == 1 { one } else { libm::pow(one, f64::from(*count)) }
     })
 }
 
