@@ -16,10 +16,11 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
 use std::iter::repeat;
 
-/// Links per direction with cached gains in all cells, and least number in a part of them: control channels, block and
-/// report use the same.
-const CACHED: usize = 64;
-const LEAST_CACHED: usize = 8;
+/// Cached gains of the downlink in a part of the cells, for some TTIs: a report uses those of the control channels and the
+/// block in the TTI that it measures.
+const DOWNLINK_CACHED: usize = 256;
+/// The same of the uplink: signals at a cell have the same interferers.
+const UPLINK_CACHED: usize = 64;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
@@ -182,11 +183,10 @@ impl LinkFading {
         if fading.taps().is_empty() {
             return None;
         }
-        let direction = |name, frequency: Hertz| {
+        let direction = |name, frequency: Hertz, cached: usize| {
             let stream = carrier.stream(Stream::new(setup.seed, name));
             let line = DelayLine::new(fading.taps(), prbs, prb_bandwidth, Prbs(1));
             let links = setup.ues.len() * setup.cells.len() / parts;
-            let cached = (CACHED / parts).max(LEAST_CACHED);
             Links {
                 stream,
                 starts: stream.child(u64::MAX),
@@ -206,8 +206,8 @@ impl LinkFading {
             rbg_prbs: rbg_prbs.0.into(),
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
-            downlink: direction("downlink fading", carrier.downlink_frequency),
-            uplink: direction("uplink fading", carrier.uplink_frequency),
+            downlink: direction("downlink fading", carrier.downlink_frequency, DOWNLINK_CACHED),
+            uplink: direction("uplink fading", carrier.uplink_frequency, UPLINK_CACHED),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
             by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],
@@ -278,13 +278,12 @@ impl LinkFading {
             add_senders(by_rbg, &senders, total, way.as_ref());
             let floor = floor.without(others);
             by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power += floor.interference(rbg));
-            let groups = self.disturbance.chunks_mut(self.rbg_prbs);
-            groups.zip(&self.by_rbg).for_each(|(group, power)| group.fill(*power));
+            spread(&self.by_rbg, self.rbg_prbs, &mut self.disturbance);
         } else {
             self.disturbance.fill(floor.noise);
             for Sender { cell, received, sent } in &senders {
                 let faded = match self.fades(*received, total) {
-                    true => self.downlink.gains((ue, *cell), place, tti),
+                    true => self.downlink.gains((ue, *cell), place),
                     false => &self.constant,
                 };
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
@@ -297,7 +296,7 @@ impl LinkFading {
         }
         self.senders = senders;
         let signal = gains.link(ue, serving).received;
-        let own = self.downlink.gains((ue, serving), place, tti);
+        let own = self.downlink.gains((ue, serving), place);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
             *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -325,7 +324,7 @@ impl LinkFading {
                     Some(trace) => {
                         (self.uplink.way(trace, ue, scattering.travelled(ue, tti)).to(cell), self.rbg_prbs)
                     }
-                    None => (self.uplink.gains((ue, cell), scattering.at(ue, tti), tti), 1),
+                    None => (self.uplink.gains((ue, cell), scattering.at(ue, tti)), 1),
                 };
                 for prb in range(other) {
                     self.disturbance[prb] += received * f64::from(faded[prb / width]);
@@ -338,12 +337,31 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.link(ue, cell).uplink;
-        let own = self.uplink.gains((ue, cell), scattering.at(ue, tti), tti);
+        let own = self.uplink.gains((ue, cell), scattering.at(ue, tti));
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
         &self.sinrs[range(signal)]
     }
+}
+
+/// Sets each PRB to the value of its RBG; `width`: PRBs of an RBG.
+fn spread(by_rbg: &[f64], width: usize, by_prb: &mut [f64]) {
+    // The compiler knows the usual widths.
+    match width {
+        1 => by_prb.copy_from_slice(by_rbg),
+        2 => spread_by::<2>(by_rbg, by_prb),
+        3 => spread_by::<3>(by_rbg, by_prb),
+        4 => spread_by::<4>(by_rbg, by_prb),
+        8 => spread_by::<8>(by_rbg, by_prb),
+        _ => by_prb.chunks_mut(width).zip(by_rbg).for_each(|(group, value)| group.fill(*value)),
+    }
+}
+
+fn spread_by<const WIDTH: usize>(by_rbg: &[f64], by_prb: &mut [f64]) {
+    let (groups, rest) = by_prb.as_chunks_mut::<WIDTH>();
+    rest.fill(by_rbg.last().copied().unwrap_or_default());
+    groups.iter_mut().zip(by_rbg).for_each(|(group, value)| *group = [*value; WIDTH]);
 }
 
 /// Adds the received powers of cells that send, which fade on this way if they are not weak against `total`.
@@ -382,8 +400,8 @@ struct Links {
     places: Vec<u32>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
-    /// The link in each row of `gains`, and the TTI for which they were computed.
-    known: Vec<Option<((usize, usize), Tti)>>,
+    /// The link in each row of `gains`, and the place of its UE: a direct-mapped cache.
+    known: Vec<Option<((usize, usize), Wavelengths)>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
@@ -402,12 +420,14 @@ impl Links {
         });
     }
 
-    /// The gain of each PRB of a link whose UE is at `place` in this TTI.
-    fn gains(&mut self, link: (usize, usize), place: Wavelengths, tti: Tti) -> &[f32] {
+    /// The gain of each PRB of a link whose UE is at `place`.
+    fn gains(&mut self, link: (usize, usize), place: Wavelengths) -> &[f32] {
         let points = self.line.points();
-        let row = (link.0 * self.cells + link.1) % self.known.len();
-        if self.known[row] != Some((link, tti)) {
-            self.known[row] = Some((link, tti));
+        let way = place.east.to_bits() ^ place.north.to_bits().rotate_left(32);
+        let mixed = way ^ (link.0 * self.cells + link.1) as u64;
+        let row = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.known.len();
+        if self.known[row] != Some((link, place)) {
+            self.known[row] = Some((link, place));
             let first = self.sinusoids_of(link);
             let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
             let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };

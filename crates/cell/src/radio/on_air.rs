@@ -82,10 +82,10 @@ impl<'a> Floor<'a> {
 pub(super) fn add(by_rbg: &mut [f64], sent: Rbgs, powers: impl Iterator<Item = f64> + Clone) {
     // The first RBGs, mostly all, need no test, so that the compiler vectorises them.
     let first = (sent.0.trailing_ones() as usize).min(by_rbg.len());
-    let (certain, others) = by_rbg.split_at_mut(first);
-    certain.iter_mut().zip(powers.clone()).for_each(|(sum, power)| *sum += power);
-    for (rbg, (sum, power)) in (first as u8..).zip(others.iter_mut().zip(powers.skip(first))) {
-        if sent.contains(rbg) {
+    by_rbg[..first].iter_mut().zip(powers.clone()).for_each(|(sum, power)| *sum += power);
+    let others = Rbgs::first(by_rbg.len() as u8).without(Rbgs::first(first as u8));
+    for rbg in sent.common(others).iter().map(usize::from) {
+        if let Some((sum, power)) = by_rbg.get_mut(rbg).zip(powers.clone().nth(rbg)) {
             *sum += power;
         }
     }

@@ -65,6 +65,10 @@ impl Rbgs {
     pub fn union(self, other: Rbgs) -> Rbgs {
         Rbgs(self.0 | other.0)
     }
+    /// The RBGs in both sets.
+    pub fn common(self, other: Rbgs) -> Rbgs {
+        Rbgs(self.0 & other.0)
+    }
     /// The RBGs that are not in `other`.
     pub fn without(self, other: Rbgs) -> Rbgs {
         Rbgs(self.0 & !other.0)

@@ -132,8 +132,10 @@ impl DelayLine {
         let rotations = self.rotations.chunks_exact(self.amplitudes.len());
         for (gains, rotations) in gains.chunks_mut(LANES).zip(rotations) {
             let [real, imaginary] = self.channel(rotations);
-            for ((gain, real), imaginary) in gains.iter_mut().zip(real).zip(imaginary) {
-                *gain = real * real + imaginary * imaginary;
+            let powers: Lanes = from_fn(|lane| real[lane] * real[lane] + imaginary[lane] * imaginary[lane]);
+            match <&mut Lanes>::try_from(&mut *gains) {
+                Ok(all) => *all = powers,
+                Err(_) => gains.copy_from_slice(&powers[..gains.len()]),
             }
         }
     }
