@@ -157,7 +157,7 @@ impl DelayLine {
         let whole = |wavelengths: f64| (wavelengths * (1u64 << 32) as f64) as i64;
         let (east, north) = (whole(place.east), whole(place.north));
         let (mut x, mut y) = (0.0, 0.0);
-        for sinusoid in &sinusoids[tap * SINUSOIDS..][..SINUSOIDS] {
+        let mut add = |sinusoid: &Sinusoid| {
             // 2^-32 wavelengths times 2^-31 turns; whole turns overflow, which is intended.
             let turned = east
                 .wrapping_mul(i64::from(sinusoid.east))
@@ -166,7 +166,10 @@ impl DelayLine {
             let [cos, sin] = self.phasor(sinusoid.phase.wrapping_add(turned as u32));
             x += cos;
             y += sin;
-        }
+        };
+        // The compiler unrolls the loops over four.
+        let (fours, _) = sinusoids[tap * SINUSOIDS..][..SINUSOIDS].as_chunks::<4>();
+        fours.iter().for_each(|four| four.iter().for_each(&mut add));
         (x * self.amplitudes[tap], y * self.amplitudes[tap])
     }
 
@@ -174,9 +177,10 @@ impl DelayLine {
     fn phasor(&self, phase: u32) -> [f32; 2] {
         const STEP: u32 = 1 << (32 - POINTS.trailing_zeros());
         const RADIANS: f32 = (TAU / (1u64 << 32) as f64) as f32;
-        let rounded = phase.wrapping_add(STEP / 2);
-        let beyond = ((rounded % STEP) as i32 - (STEP / 2) as i32) as f32 * RADIANS;
-        let [[cos, sin], [of_cos, of_sin]] = self.circle[(rounded / STEP) as usize % POINTS];
+        // The bits below those of the point, as a number with a sign, are the way from the nearest point.
+        let beyond = (phase << POINTS.trailing_zeros()) as i32 as f32 * (RADIANS / POINTS as f32);
+        let nearest = phase.wrapping_add(STEP / 2) / STEP;
+        let [[cos, sin], [of_cos, of_sin]] = self.circle[nearest as usize % POINTS];
         [cos + beyond * of_cos, sin + beyond * of_sin]
     }
 }
