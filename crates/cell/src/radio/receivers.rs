@@ -171,7 +171,13 @@ impl Receivers {
 
     /// The probability of losing control channels over a fading channel in the TTI on air. `None` if channels do not
     /// fade.
+    #[inline]
     pub fn faded_control_error(&mut self, radio: &Radio, ue: usize, level: Level) -> Option<f64> {
+        if self.fading.is_some() { self.measure_faded_control(radio, ue, level) } else { None }
+    }
+
+    #[inline(never)]
+    fn measure_faded_control(&mut self, radio: &Radio, ue: usize, level: Level) -> Option<f64> {
         let sinrs = self.faded_control(radio, ue)?;
         if level != Level::OF_8 {
             return Some(control_error(effective(sinrs) + level.gain()));
