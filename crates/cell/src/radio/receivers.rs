@@ -19,17 +19,18 @@ use airwnd_units::{Db, Tti};
 use std::ops::Range;
 
 /// Cached SINRs of blocks over flat channels.
-const FLAT_BLOCKS: usize = 256;
+const FLATS: usize = 256;
 
-/// The SINR of a block over a flat channel, and what it depends on.
+/// The SINR of a UE's blocks over a flat channel.
 #[derive(Clone, Copy, Default)]
-struct FlatBlock {
+struct Flat {
     ue: usize,
     serving: usize,
-    rbgs: Rbgs,
     /// Sum of the version of the UE's gains and the number of the pattern of transmissions.
     version: u64,
-    run: (Db, Prbs),
+    /// The RBGs to which it applies: the same cells interfere in all of them.
+    alike: Rbgs,
+    sinr: Db,
 }
 
 /// The receivers in a range of cells: what they remember of the channel, which does not change results.
@@ -41,8 +42,8 @@ pub(crate) struct Receivers {
     downlink: Decoder,
     uplink: Decoder,
     powers: Powers,
-    /// The last blocks of UEs over flat channels with one SINR: a direct-mapped cache.
-    flat_blocks: Vec<FlatBlock>,
+    /// The SINRs of UEs' last blocks over flat channels: a direct-mapped cache.
+    flats: Vec<Flat>,
     /// Whether reports have a wideband CQI.
     wideband: bool,
     /// `None`: channels are flat.
@@ -76,7 +77,7 @@ impl Receivers {
             downlink: Decoder::new(radio.errors.clone(), access, parts),
             uplink: Decoder::new(radio.errors.clone(), &access.in_uplink(), parts),
             powers: Powers::new(),
-            flat_blocks: vec![FlatBlock::default(); FLAT_BLOCKS],
+            flats: vec![Flat::default(); FLATS],
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
@@ -120,22 +121,39 @@ impl Receivers {
         if self.fading.is_some() {
             return self.measure_faded_block(radio, ue, serving, rbgs);
         }
-        if !radio.gains.are_complete() {
-            return self.measure_flat_block(radio, ue, serving, rbgs);
+        self.runs.clear();
+        let mut rest = rbgs;
+        // All RBGs with the same interfering cells share one SINR.
+        while let Some(first) = rest.iter().next() {
+            let Flat { sinr, alike, .. } = self.flat(radio, (ue, serving), first);
+            self.runs.push((sinr, radio.prbs_of(rest.common(alike))));
+            rest = rest.without(alike);
         }
+    }
+
+    /// The SINR of a UE's block over a flat channel in an RBG.
+    #[inline]
+    fn flat(&mut self, radio: &Radio, (ue, serving): (usize, usize), rbg: u8) -> Flat {
         // Both grow, so that equal sums are equal numbers.
         let version = radio.gains.version(ue) + radio.on_air.pattern(radio.on_air.row(radio.now));
-        let place = ue % FLAT_BLOCKS;
-        let known = self.flat_blocks[place];
-        if (known.ue, known.serving, known.rbgs, known.version) == (ue, serving, rbgs, version) {
-            self.runs.clear();
-            self.runs.push(known.run);
-            return;
+        let known = self.flats[ue % FLATS];
+        let is_known = (known.ue, known.serving, known.version) == (ue, serving, version);
+        // Other cells than neighbours interfere by their mean activity, too.
+        if is_known && known.alike.contains(rbg) && radio.gains.are_complete() {
+            return known;
         }
-        self.measure_flat_block(radio, ue, serving, rbgs);
-        if let [run] = self.runs[..] {
-            self.flat_blocks[place] = FlatBlock { ue, serving, rbgs, version, run };
-        }
+        self.measure_flat(radio, (ue, serving), rbg, version)
+    }
+
+    #[inline(never)]
+    fn measure_flat(&mut self, radio: &Radio, of: (usize, usize), rbg: u8, version: u64) -> Flat {
+        let (ue, serving) = of;
+        let floor = radio.floor(ue, radio.on_air.activity());
+        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
+        let (disturbance, alike) = radio.disturbance(floor, of, on_air, (rbg, Rbgs::first(radio.rbgs)));
+        let sinr = Db::from_linear(radio.gains.link(ue, serving).received / disturbance);
+        self.flats[ue % FLATS] = Flat { ue, serving, version, alike, sinr };
+        self.flats[ue % FLATS]
     }
 
     // Apart: inlined in the loop over the blocks, it would make those over flat channels slower.
@@ -150,23 +168,6 @@ impl Receivers {
         let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
         self.runs.clear();
         self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
-    }
-
-    #[inline(never)]
-    fn measure_flat_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
-        let floor = radio.floor(ue, radio.on_air.activity());
-        let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        let signal = radio.gains.link(ue, serving).received;
-        let mut runs = std::mem::take(&mut self.runs);
-        runs.clear();
-        let mut rest = rbgs;
-        // All RBGs with the same interfering cells share one SINR.
-        while let Some(first) = rest.iter().next() {
-            let (disturbance, alike) = radio.disturbance(floor, (ue, serving), on_air, (first, rest));
-            runs.push((Db::from_linear(signal / disturbance), radio.prbs_of(alike)));
-            rest = rest.without(alike);
-        }
-        self.runs = runs;
     }
 
     /// The probability of losing control channels over a fading channel in the TTI on air. `None` if channels do not
