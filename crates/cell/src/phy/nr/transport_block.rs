@@ -162,12 +162,18 @@ pub fn lifting_size(graph: BaseGraph, with_crc: u32, filled: u32) -> u32 {
     lifting_at_least(filled.div_ceil(used))
 }
 
-/// The smallest lifting size that is at least `size`: a x 2^j up to 384.
+/// The lifting sizes: a x 2^j up to 384.
 //= TS 38.212 Table 5.3.2-1
+const LIFTING_SIZES: [u32; 51] = [
+    2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36, 40, 44, 48, 52,
+    56, 60, 64, 72, 80, 88, 96, 104, 112, 120, 128, 144, 160, 176, 192, 208, 224, 240, 256, 288, 320, 352,
+    384,
+];
+
+/// The smallest lifting size that is at least `size`.
 fn lifting_at_least(size: u32) -> u32 {
-    let sizes = [2, 3, 5, 7, 9, 11, 13, 15].into_iter().flat_map(|a| (0..8).map(move |j| a << j));
-    let fitting = sizes.filter(|lifting| (size..=384).contains(lifting));
-    fitting.min().expect("a code block has at most 22 x 384 bits")
+    let fitting = LIFTING_SIZES.get(LIFTING_SIZES.partition_point(|lifting| *lifting < size));
+    *fitting.expect("a code block has at most 22 x 384 bits")
 }
 
 #[cfg(test)]
@@ -175,6 +181,15 @@ mod tests {
     use super::super::tables::{Modulation, Table};
     use super::*;
     use crate::phy::Mcs;
+
+    #[test]
+    fn lifting_sizes_are_products_with_powers_of_two() {
+        let products = [2, 3, 5, 7, 9, 11, 13, 15].into_iter().flat_map(|a| (0..8).map(move |j| a << j));
+        let mut sizes: Vec<u32> = products.filter(|size| *size <= 384).collect();
+        sizes.sort_unstable();
+        assert_eq!(sizes, LIFTING_SIZES);
+        assert_eq!([1, 2, 17, 353, 384].map(lifting_at_least), [2, 2, 18, 384, 384]);
+    }
 
     const ONE_DMRS: Overhead = Overhead { symbols: 12, dmrs: 12, other: 0 };
     const FULL: Overhead = Overhead { symbols: 12, dmrs: 0, other: 0 };
