@@ -127,7 +127,7 @@ impl OnAir {
         &self.silence
     }
 
-    /// Notes the transmissions of a TTI, by cell. TTIs in which no cell can send data do not count in the mean.
+    /// Notes the transmissions of the next TTI, by cell. TTIs in which no cell can send data do not count in the mean.
     pub fn note(&mut self, tti: Tti, counts: bool, sent: impl Iterator<Item = Rbgs>) {
         let [before, row] = [tti.0 + self.kept - 1, tti.0].map(|tti| self.row(Tti(tti)));
         let mut repeats = true;
