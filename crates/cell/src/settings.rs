@@ -125,6 +125,11 @@ pub enum BufferReports {
     /// By a scheduling request at its next opportunity, and by reports within granted blocks.
     #[word = "requested"]
     Requested,
+    /// As `requested`, by the rules of 5G-LENA's MAC, for comparisons: every block has a report of 5 B and a subheader of 3
+    /// B, which a report of data counts too; a UE subtracts grants, not what RLC took, from its backlog. The newest
+    /// request or report replaces what the cell knows. Power headroom is not reported.
+    #[word = "5g-lena"]
+    Lena,
 }
 
 /// Period of scheduling request opportunities (TS 36.213 Table 10.1.5-1; TS 38.331 §6.3.2, SchedulingRequestResourceConfig).
@@ -201,7 +206,10 @@ pub struct Mac {
     pub uplink_adaptation: UplinkAdaptation,
     /// Reports of UEs' buffers to the eNB.
     #[param(default = BufferReports::Requested)]
-    #[param(unit = "word", source = "TS 36.321 §5.4.4 and §5.4.5; `ideal` is ns-3 LENA's")]
+    #[param(
+        unit = "word",
+        source = "TS 36.321 §5.4.4 and §5.4.5; `ideal` is ns-3 LENA's, `5g-lena` NrUeMac's"
+    )]
     pub buffer_reports: BufferReports,
     /// Period of scheduling request opportunities of a UE, if buffer reports are `requested`.
     #[param(default = RequestPeriod::Ms10)]
@@ -253,7 +261,7 @@ pub struct Mac {
 impl Mac {
     /// Time after which a UE that waits for a grant reports again; `None`: never.
     pub fn report_again_after(&self) -> Option<Span> {
-        let requested = self.buffer_reports == BufferReports::Requested;
+        let requested = self.buffer_reports != BufferReports::Ideal;
         self.retx_bsr_timer.or(requested.then_some(DEFAULT_RETX_BSR))
     }
 }

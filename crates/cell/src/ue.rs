@@ -160,6 +160,8 @@ pub(crate) struct Reporting {
     headroom_at: Option<(Tti, Db)>,
     /// TTIs in a millisecond.
     per_millisecond: u64,
+    /// Whether the MAC's own count of the backlog is what it reports, as in 5G-LENA.
+    as_lena: bool,
 }
 
 /// Bytes of a short buffer status report and of a power headroom report, each with its subheader (TS 36.321 §6.1.2,
@@ -178,11 +180,24 @@ const HEADROOM_CHANGE: f64 = 3.0;
 /// Range of a power headroom report, in whole decibels (TS 36.133 §9.1.8.4).
 const HEADROOMS: [f64; 2] = [-23.0, 40.0];
 
+/// Sizes in 5G-LENA's NrUeMac::SendNewData.
+mod lena {
+    use airwnd_units::Bytes;
+
+    /// A buffer status report with its subheader.
+    pub const REPORT: Bytes = Bytes(5);
+    /// The subheader of a bearer's data.
+    pub const SUBHEADER: Bytes = Bytes(3);
+    /// The smallest room for data and their subheader that is used.
+    pub const LEAST_DATA: Bytes = Bytes(10);
+}
+
 impl Reporting {
     fn new(mac: &Mac, clock: SlotClock) -> Reporting {
         let headrooms = mac.uplink_adaptation == UplinkAdaptation::Headroom
             || mac.power_control.mode == power_control::Mode::ClosedLoop;
-        Reporting { headrooms, per_millisecond: clock.per_millisecond(), ..Reporting::default() }
+        let as_lena = mac.buffer_reports == BufferReports::Lena;
+        Reporting { headrooms, per_millisecond: clock.per_millisecond(), as_lena, ..Reporting::default() }
     }
 }
 
@@ -263,7 +278,7 @@ impl UeTable {
             report_timers,
             has_drx: setup.mac.drx.is_some(),
             activation: setup.mac.scell.as_ref().map(|params| scell::Timing::new(params, clock)),
-            periodic_report: (setup.mac.buffer_reports == BufferReports::Requested)
+            periodic_report: (setup.mac.buffer_reports != BufferReports::Ideal)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             requesting: Vec::with_capacity(ues),
             retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
@@ -389,6 +404,9 @@ impl UeTable {
         number: u32,
         grant: &BlockGrant<'_>,
     ) -> Option<(Option<Content>, Elements)> {
+        if self.ues[number as usize].reporting.as_lena {
+            return Some(self.transmit_as_lena(number, grant));
+        }
         if let Some(period) = self.periodic_report {
             return self.transmit_reporting(number, grant, period);
         }
@@ -459,6 +477,30 @@ impl UeTable {
         Some((content, Elements { buffer: reports.then_some(left.total()), headroom }))
     }
 
+    /// Fills a grant by the rules of 5G-LENA's NrUeMac::SendNewData and SendBufferStatusReport.
+    #[inline(never)]
+    fn transmit_as_lena(&mut self, number: u32, grant: &BlockGrant<'_>) -> (Option<Content>, Elements) {
+        let &BlockGrant { tti, size, process, .. } = grant;
+        let ue = self.get(number);
+        let waiting = ue.unsent;
+        let room = size.saturating_sub(lena::REPORT);
+        let mut content = None;
+        if waiting.total() > Bytes::ZERO && room >= lena::LEAST_DATA {
+            let room = room - lena::SUBHEADER;
+            ue.unsent.on_block_in_lena(room);
+            content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));
+        }
+        let ue = self.get(number);
+        let left = ue.unsent.total();
+        ue.reporting.has_data = left > Bytes::ZERO;
+        ue.reporting.is_due = false;
+        ue.reporting.may_request_from = tti;
+        self.requesting.retain(|other| *other != number);
+        self.await_grant(number, tti);
+        let counted = if left > Bytes::ZERO { left + lena::REPORT + lena::SUBHEADER } else { left };
+        (content, Elements { buffer: Some(counted), headroom: None })
+    }
+
     /// Triggers a scheduling request after a report of RLC, if data arrived at an empty buffer, data of a higher priority
     /// than all before, or retxBSR-Timer expired (`waited`).
     //= TS 36.321 §5.4.4
@@ -481,8 +523,8 @@ impl UeTable {
     /// Resets reports and TPC commands of a UE that has left its cell.
     pub fn reset_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
-        let Reporting { headrooms, per_millisecond, .. } = ue.reporting;
-        ue.reporting = Reporting { headrooms, per_millisecond, ..Reporting::default() };
+        let Reporting { headrooms, per_millisecond, as_lena, .. } = ue.reporting;
+        ue.reporting = Reporting { headrooms, per_millisecond, as_lena, ..Reporting::default() };
         ue.commanded = Db(0.0);
         self.requesting.retain(|other| *other as usize != number);
     }
@@ -1203,7 +1245,8 @@ impl Ue {
     /// Notes that nothing waits any more, if so: a STATUS PDU has acknowledged what was to be sent again, or a timer has
     /// discarded the rest. The next data then arrives at an empty buffer.
     pub fn note_empty(&mut self, now: Time) {
-        if self.reporting.has_data && self.reported(now, Direction::Up).total() == Bytes::ZERO {
+        let had_data = self.reporting.has_data && !self.reporting.as_lena;
+        if had_data && self.reported(now, Direction::Up).total() == Bytes::ZERO {
             self.unsent = BufferStatus::default();
             self.reporting.has_data = false;
             (self.reporting.urgency, self.reporting.checked_urgency) = (None, None);

@@ -262,7 +262,8 @@ stacks! {
         => [false, false, true, false];
     /// At the end of fast recovery, report all data covered by the last ACK to the congestion control, although SACKs
     /// and duplicate ACKs have reported most of it. Congestion controls that count segments then grow too fast and
-    /// overestimate rates; the presets leave this off.
+    /// overestimate rates; the presets leave this off. After a timeout, report only what the last ACK covers beyond the
+    /// data sent before it, which is usually nothing.
     //= exception recount-at-recovery-end
     recount_at_exit: bool, unit "1",
         source "not in RFC 5681 or RFC 6675; ns-3.44 TcpSocketBase::ProcessAck: true"

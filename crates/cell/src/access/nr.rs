@@ -9,7 +9,7 @@ use crate::phy::nr::ldpc::Combining;
 use crate::phy::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols};
 use crate::phy::nr::tables::Table;
 use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
-use crate::phy::nr::transport_block::{Overhead, size};
+use crate::phy::nr::transport_block::{Overhead, size, size_in_lena};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
 use airwnd_catalog::{Choice, Error, Node, Param, Params, serde_json};
 use airwnd_units::{Db, Hertz, SlotClock, Span};
@@ -42,6 +42,9 @@ pub enum McsTable {
     #[word = "64qam-low-se"]
     LowEfficiency,
 }
+
+/// Bytes of the MAC subheader in 5G-LENA's downlink blocks.
+const LENA_SUBHEADER: u32 = 3;
 
 /// The slots of a TDD pattern: letters `D`, `S` and `U`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,10 +79,22 @@ pub enum Redundancy {
     Chase,
 }
 
+/// Sizes of transport blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum BlockSizes {
+    /// Those of TS 38.214 §5.1.3.2.
+    #[word = "standard"]
+    Standard,
+    /// 5G-LENA's, for comparisons: 11 of 12 subcarriers in each symbol, code rates in hundredths, less 3 B for each code
+    /// block; `dmrs` and `overhead` do not change them.
+    #[word = "5g-lena"]
+    Lena,
+}
+
 /// NR on one carrier: slots of 1 ms / 2^μ, TDD or FDD, LDPC codes, asynchronous HARQ.
 ///
 /// A setting or a result in TTIs elsewhere counts slots. Block errors are those of NR's LDPC code, simulated by airwnd:
-/// `radio.error_model` applies to LTE only, except `no-errors`. Transport blocks have the sizes of TS 38.214 §5.1.3.2.
+/// `radio.error_model` applies to LTE only, except `no-errors`.
 ///
 /// The gNB decides `scheduling_delay` slots ahead. Data is granted in slots with PDCCH; a UE sends on the PUSCH in whole
 /// uplink slots only, HARQ-ACK and scheduling requests in every slot with uplink symbols. From the end of a reception on,
@@ -116,6 +131,10 @@ pub struct Params {
     /// Other resource elements of a PRB and slot that are not counted, for CSI-RS and the like: 0, 6, 12 or 18.
     #[param(default = 0, range = 0..=18, unit = "1", source = "TS 38.331 §6.3.2, xOverhead")]
     pub overhead: u8,
+    /// Sizes of transport blocks.
+    #[param(default = BlockSizes::Standard, unit = "word")]
+    #[param(source = "TS 38.214 §5.1.3.2; 5G-LENA NrAmc::CalculateTbSize, NrEesmErrorModel::GetPayloadSize")]
+    pub block_sizes: BlockSizes,
     /// Minimum slots from a PDSCH to its HARQ-ACK; `none`: the least that the UE can do.
     #[param(default = None, range = 0..=15, unit = "1", source = "TS 38.213 §9.2.3")]
     pub k1: Option<u8>,
@@ -304,7 +323,11 @@ impl Params {
         let rows: Vec<_> = mcss.iter().map(|mcs| table.mcs(*mcs).expect("up to the highest")).collect();
         let sizes = |symbols: u8, rank: u8| -> Vec<u32> {
             let overhead = Overhead { symbols, dmrs: self.dmrs, other: self.overhead };
-            let row = |scheme| (0..=prbs.0).map(move |prbs| size(scheme, overhead, Prbs(prbs), rank) / 8);
+            let bits = |scheme, prbs| match self.block_sizes {
+                BlockSizes::Standard => size(scheme, overhead, prbs, rank),
+                BlockSizes::Lena => size_in_lena(scheme, symbols, prbs, rank),
+            };
+            let row = |scheme| (0..=prbs.0).map(move |prbs| bits(scheme, Prbs(prbs)) / 8);
             rows.iter().copied().flat_map(row).collect()
         };
         let mut symbols = slots.iter().map(|slot| slot.downlink);
@@ -312,7 +335,11 @@ impl Params {
         let rbg_prbs = RBG_PRBS.iter().find(|(most, _)| prbs.0 <= *most).map_or(16, |(_, size)| *size);
         let kinds = |rank: u8| {
             let symbols = [Some(SYMBOLS), special].into_iter().flatten();
-            symbols.map(|symbols| sizes(self.data_symbols(symbols), rank)).collect()
+            let mut kinds: Vec<_> = symbols.map(|symbols| sizes(self.data_symbols(symbols), rank)).collect();
+            if self.block_sizes == BlockSizes::Lena {
+                kinds.iter_mut().flatten().for_each(|size| *size = size.saturating_sub(LENA_SUBHEADER));
+            }
+            kinds
         };
         let best =
             |fastest: &Mcs| (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last();

@@ -64,6 +64,8 @@ pub(crate) struct Uplink {
     /// Whether UEs request grants and report within blocks.
     requested: bool,
     request_grant: Bytes,
+    /// Whether the newest request or report replaces what is known of a UE's backlog, as in 5G-LENA.
+    replaces_reports: bool,
     /// Backlog known to the eNB, by slot.
     buffers: Vec<Bytes>,
     /// UEs with a backlog.
@@ -212,7 +214,8 @@ impl Uplink {
             max_transmissions: setup.mac.harq_transmissions,
             schemes,
             closed_loop: (control.mode == power_control::Mode::ClosedLoop).then_some(control),
-            requested: setup.mac.buffer_reports == BufferReports::Requested,
+            requested: setup.mac.buffer_reports != BufferReports::Ideal,
+            replaces_reports: setup.mac.buffer_reports == BufferReports::Lena,
             request_grant: setup.mac.request_grant,
             buffers: Vec::new(),
             backlogged: Slots::default(),
@@ -418,6 +421,8 @@ impl Uplink {
     fn on_report(&mut self, Report { slot, news }: Report) {
         let known = &mut self.known[slot as usize];
         match news {
+            BufferNews::Request if self.replaces_reports => self.set_buffer(slot, self.request_grant),
+            BufferNews::Waited { waiting, .. } if self.replaces_reports => self.set_buffer(slot, waiting),
             BufferNews::Waits(waiting) => self.set_buffer(slot, waiting),
             BufferNews::Request => {
                 let waiting = self.buffers[slot as usize].max(self.request_grant);
@@ -479,7 +484,10 @@ impl Uplink {
             let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
             let size = self.access.block(Direction::Up, mcs, Prbs(prbs));
             let carried = carried(size);
-            let rest = self.buffers[slot as usize].saturating_sub(carried);
+            let mut rest = self.buffers[slot as usize].saturating_sub(carried);
+            if self.replaces_reports && rest > Bytes::ZERO {
+                rest = rest.max(self.request_grant);
+            }
             self.set_buffer(slot, rest);
             self.known[slot as usize].granted += carried.0;
             let command = self.command(tti, to_air, slot, Prbs(prbs));

@@ -104,6 +104,18 @@ impl BufferStatus {
     }
 }
 
+impl BufferStatus {
+    /// Updates the UE's view after a block with this much room for data in 5G-LENA.
+    pub fn on_block_in_lena(&mut self, room: Bytes) {
+        let mut room = room;
+        for part in [&mut self.status, &mut self.again, &mut self.new] {
+            let sent = room.min(*part);
+            *part -= sent;
+            room -= sent;
+        }
+    }
+}
+
 /// Reason for a drop inside a bearer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {

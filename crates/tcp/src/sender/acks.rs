@@ -61,8 +61,12 @@ impl Sender {
         };
         let delivered = sacked + taken.delivered;
         self.counts.duplicate_acks += u64::from(is_duplicate);
-        let recounts = self.config.recount_at_exit && advanced && self.ends_recovery();
-        let counted = if recounts { self.una.since(una_before) } else { delivered };
+        let recounts = self.config.recount_at_exit && advanced;
+        let counted = match self.recover {
+            _ if recounts && self.ends_recovery() => self.una.since(una_before),
+            Some(recover) if recounts && self.ends_loss() => self.una.since(recover),
+            _ => delivered,
+        };
         let rate = self.board.take_rate_sample(ack.now, self.rtt.min());
         let reported_before = std::mem::replace(&mut self.lost_reported, self.board.totals().lost);
         let lost = self.lost_reported - reported_before;

@@ -271,6 +271,11 @@ impl Sender {
         matches!(self.phase, Phase::Recovery(_)) && self.is_repaired()
     }
 
+    /// Whether what a timeout found lost has been repaired.
+    pub(super) fn ends_loss(&self) -> bool {
+        matches!(self.phase, Phase::Loss) && self.is_repaired()
+    }
+
     pub(super) fn note_repaired(&mut self) {
         self.frto = Frto::Off;
         if let Some(rack) = self.board.rack() {
