@@ -10,12 +10,17 @@ use crate::stack::Ecn;
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
 
+/// SACK blocks that ns-3 lists.
+const LISTED: usize = 4;
+
 #[derive(Debug)]
 pub(crate) struct Receiver {
     /// Received sequence space and the advertised window.
     observer: Observer,
-    /// SACK blocks in the order of the last report, most recent first (RFC 2018 §4).
-    blocks: SackBlocks,
+    /// SACK blocks in the order of the last report, most recent first (RFC 2018 §4). A segment has the first three.
+    blocks: [SackBlock; LISTED],
+    /// Whether blocks grow from listed blocks only; then there is one more than a segment has.
+    grows_from_list: bool,
     /// Whether duplicates are reported, and the duplicate for the next ACK (RFC 2883 §4).
     reports_duplicates: bool,
     duplicate: Option<SackBlock>,
@@ -84,7 +89,8 @@ impl Receiver {
         let capabilities = controller.capabilities();
         Receiver {
             observer: Observer::new(Bytes(u64::from(config.mss)), capabilities.may_shrink),
-            blocks: SackBlocks::default(),
+            blocks: [SackBlock::default(); LISTED],
+            grows_from_list: config.sack_from_list,
             reports_duplicates: config.dsack,
             duplicate: None,
             unread: 0,
@@ -226,9 +232,14 @@ impl Receiver {
             self.note_pause(now, timeout);
             self.note_duplicate(segment);
         }
+        let new = self.new_block(segment);
         let observed = self.observer.on_segment(now, &incoming(now, segment));
         if let Some(merged) = observed.early {
-            self.report_first(merged);
+            match new {
+                _ if !self.grows_from_list => self.report_first(merged),
+                Some(new) => self.report_first(self.grow_from_list(new)),
+                None => {}
+            }
         }
         if observed.in_order > 0 {
             self.drop_old_blocks();
@@ -272,13 +283,33 @@ impl Receiver {
         }
     }
 
+    /// A segment's data, if blocks grow from listed ones and not all of it is a duplicate.
+    fn new_block(&self, segment: &Segment) -> Option<SackBlock> {
+        let whole = SackBlock { start: segment.seq, end: segment.seq + u32::from(segment.len) };
+        (self.grows_from_list && self.observer.already_received(whole) != Some(whole)).then_some(whole)
+    }
+
+    /// A block with the listed ones before and after it, as in ns-3 TcpRxBuffer::UpdateSackList.
+    fn grow_from_list(&self, mut new: SackBlock) -> SackBlock {
+        for block in self.blocks.iter().filter(|block| !block.is_empty()) {
+            if block.end == new.start {
+                new.start = block.start;
+            } else if block.start == new.end {
+                new.end = block.end;
+            }
+        }
+        new
+    }
+
     fn report_first(&mut self, merged: SackBlock) {
         let mut place = 1;
         let former = self.blocks;
-        self.blocks = [merged, SackBlock::default(), SackBlock::default()];
+        let listed = if self.grows_from_list { LISTED } else { SackBlocks::default().len() };
+        self.blocks = [SackBlock::default(); LISTED];
+        self.blocks[0] = merged;
         for block in former.iter().filter(|block| !block.is_empty()) {
             let inside = !block.start.is_before(merged.start) && !block.end.is_after(merged.end);
-            if !inside && place < self.blocks.len() {
+            if !inside && place < listed {
                 self.blocks[place] = *block;
                 place += 1;
             }
@@ -400,7 +431,8 @@ impl Receiver {
 
     /// Returns at most `limit` SACK blocks for the segment sent now.
     pub fn sack_blocks(&self, limit: usize) -> SackBlocks {
-        let mut blocks = self.blocks;
+        let [first, second, third, _] = self.blocks;
+        let mut blocks = [first, second, third];
         //= RFC 2883 §4: the duplicate precedes the other blocks
         if let Some(duplicate) = self.duplicate {
             blocks.rotate_right(1);

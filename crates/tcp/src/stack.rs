@@ -210,6 +210,11 @@ stacks! {
     sack: bool, unit "1",
         source "RFC 2018; ns-3 TcpSocketBase::Sack"
         => [false, false, true, true];
+    /// The first SACK block joins the segment with those of the last four reported blocks that it touches, instead of
+    /// with all data that it touches; it may then be shorter, and older parts of the same data are reported again.
+    sack_from_list: bool, unit "1",
+        source "not in RFC 2018 §4; ns-3 TcpRxBuffer::UpdateSackList: true"
+        => [false, false, true, false];
     /// Duplicate SACK: the receiver reports duplicates in the first block, and the sender evaluates such reports.
     dsack: bool, unit "1",
         source "RFC 2883; not in ns-2 and ns-3; Linux tcp_dsack"

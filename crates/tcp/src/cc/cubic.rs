@@ -4,7 +4,7 @@ use super::parts::window::Window;
 use super::slow_start::{self, SlowStart};
 use super::{Ack, Before, Congestion, CongestionControl, SenderContext, Signal};
 use airwnd_catalog::{Choice, Params};
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{Bytes, Span, Time};
 
 /// Arithmetic of the window update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -18,6 +18,17 @@ pub enum Variant {
     /// segments, with a constant a.
     #[word = "linux"]
     Linux,
+}
+
+/// The RTTmin of the variant "linux".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum LeastRtt {
+    /// The minimum of the connection's RTTs.
+    #[word = "connection"]
+    Connection,
+    /// The minimum of the smoothed RTT since the last timeout, without the first 10 ms of congestion avoidance.
+    #[word = "smoothed"]
+    Smoothed,
 }
 
 /// CUBIC: after a loss cwnd grows as a cubic function of time, with its plateau at the window of the last loss.
@@ -75,6 +86,10 @@ pub struct Params {
     /// the end of slow start.
     #[param(default = false, unit = "1", source = "RFC 9438 §4.8, Linux: no; ns-3 from 3.42 on: yes")]
     pub max_outlives_timeout: bool,
+    /// RTTmin of the variant "linux".
+    #[param(default = LeastRtt::Connection, unit = "word")]
+    #[param(source = "Linux tcp_cubic: since the last timeout; ns-3.44 TcpCubic::PktsAcked (smoothed)")]
+    pub least_rtt: LeastRtt,
     /// Maximum growth per ACK in slow start.
     #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
@@ -97,6 +112,8 @@ impl Params {
 const MIN_ACKED: f64 = 2.0;
 const MAX_ACKED_BEFORE_LOSS: f64 = 20.0;
 const WINDOWS_ABOVE_TARGET: f64 = 100.0;
+/// Time in congestion avoidance before RTTs count, ns-3.44 TcpCubic::CubicDelta.
+const UNSETTLED: Span = Span::from_millis(10);
 
 /// State of CUBIC.
 #[derive(Debug)]
@@ -110,6 +127,8 @@ pub struct Cubic {
     /// `last_loss` and `epoch` before the last reduction.
     former: (Option<Loss>, Option<Epoch>),
     last_ack: Time,
+    /// The least smoothed RTT since the last timeout.
+    least_smoothed: Option<Span>,
     /// Acknowledged segments not yet counted for growth, with Linux's arithmetic.
     credit: f64,
 }
@@ -143,6 +162,7 @@ impl Cubic {
             epoch: None,
             former: (None, None),
             last_ack: Time::ZERO,
+            least_smoothed: None,
             credit: 0.0,
         }
     }
@@ -182,12 +202,16 @@ impl Cubic {
     }
 
     fn avoid_in_whole_segments(&mut self, ack: &Ack) {
-        let Params { c, beta, reno_friendly, .. } = self.params;
+        let Params { c, beta, reno_friendly, least_rtt, .. } = self.params;
         let cwnd = libm::floor(self.window.segments());
         let acked = self.window.count(ack.acked);
         let last_loss = self.last_loss;
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, last_loss, c));
-        let t = (ack.now - epoch.began + ack.min_rtt.unwrap_or_default()).as_secs() - epoch.k;
+        let least = match least_rtt {
+            LeastRtt::Connection => ack.min_rtt,
+            LeastRtt::Smoothed => self.least_smoothed,
+        };
+        let t = (ack.now - epoch.began + least.unwrap_or_default()).as_secs() - epoch.k;
         let target = epoch.max + libm::trunc(c * t * t * t);
         let mut each =
             if target > cwnd { libm::floor(cwnd / (target - cwnd)) } else { WINDOWS_ABOVE_TARGET * cwnd };
@@ -198,7 +222,8 @@ impl Cubic {
             let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
             let each_of_reno = libm::floor(cwnd * eighths / 8.0).max(1.0);
             epoch.reno_credit += acked;
-            let grown = libm::floor(epoch.reno_credit / each_of_reno);
+            // each time that there are more than that
+            let grown = (libm::ceil(epoch.reno_credit / each_of_reno) - 1.0).max(0.0);
             epoch.reno_credit -= grown * each_of_reno;
             epoch.reno += grown;
             if epoch.reno > cwnd {
@@ -226,6 +251,12 @@ impl Epoch {
 }
 
 impl CongestionControl for Cubic {
+    fn on_delivery(&mut self, ack: &Ack) {
+        if self.epoch.is_none_or(|epoch| ack.now - epoch.began >= UNSETTLED) {
+            self.least_smoothed = self.least_smoothed.into_iter().chain(ack.srtt).min();
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         let since_last = ack.now - self.last_ack;
         self.last_ack = ack.now;
@@ -258,6 +289,9 @@ impl CongestionControl for Cubic {
         let forgotten = event.signal.is_timeout() && !self.params.max_outlives_timeout;
         self.last_loss = (!forgotten).then_some(Loss { max, before: cwnd });
         self.epoch = None;
+        if event.signal.is_timeout() {
+            self.least_smoothed = None;
+        }
         self.slow_start.on_congestion();
         //= RFC 9438 §4.6
         let reduced = if is_linux { cwnd } else { self.window.count(event.in_flight) };
