@@ -32,7 +32,7 @@ fn oracle(run: &str, power_dbm: &str) -> String {
     let (duplex, uplink) = if run.ends_with("DDDSU") {
         ("pattern = \"DDDSU\"\nspecial_downlink = 13\nspecial_uplink = 1\ncontrol_symbols = 1", "none")
     } else {
-        ("control_symbols = 2", "3.5GHz")
+        ("control_symbols = 2", "3.49GHz")
     };
     format!(
         r#"
@@ -57,7 +57,7 @@ fn oracle(run: &str, power_dbm: &str) -> String {
     )
 }
 
-/// N1: SINR within 0.05 dB everywhere. Above 2 dB, UDP throughput within 2 % in the rows with the same MCS, which are all
+/// N1: SINR within 0.05 dB everywhere. Above 2 dB, UDP throughput within 0.5 % in the rows with the same MCS, which are all
 /// but a few at the edge of an MCS: the oracle tests its link adaptation by blocks of one symbol.
 #[test]
 fn one_user_at_every_distance() {
@@ -105,7 +105,7 @@ fn one_user_at_every_distance() {
             continue;
         }
         compared += 1;
-        assert!((goodput / theirs - 1.0).abs() < 0.02, "{name}: {goodput} {theirs}");
+        assert!((goodput / theirs - 1.0).abs() < 0.005, "{name}: {goodput} {theirs}");
     }
     assert!(compared >= 43 && other <= 7, "{compared} {other}");
 }
@@ -128,7 +128,7 @@ fn crossing(numerology: u32, tdd: bool, crossing: Crossing) -> f64 {
     let (duplex, uplink) = if tdd {
         (r#"pattern = "DDDSU", special_downlink = 13, special_uplink = 1"#, "none")
     } else {
-        ("control_symbols = 2", "3.5GHz")
+        ("control_symbols = 2", "3.49GHz")
     };
     let toml = format!(
         r#"
@@ -483,7 +483,8 @@ const MID: &str = r#"bandwidth = "40MHz", downlink_frequency = "3.5GHz""#;
 /// TCP runs through every numerology, in FDD and TDD, in both frequency ranges, and gets most of the carrier.
 #[test]
 fn tcp_fills_every_kind_of_carrier() {
-    let high = r#"bandwidth = "100MHz", downlink_frequency = "28GHz", uplink_frequency = "28GHz""#;
+    let high = r#"bandwidth = "100MHz", downlink_frequency = "28GHz""#;
+    let paired = r#"bandwidth = "100MHz", downlink_frequency = "28GHz", uplink_frequency = "27GHz""#;
     let low = r#"bandwidth = "20MHz", downlink_frequency = "2.12GHz", uplink_frequency = "1.93GHz""#;
     // In a whole slot 13 symbols less 12 elements of DMRS; in a special one 9.
     let special = (9.0 * 12.0 - 12.0) / 144.0;
@@ -494,7 +495,7 @@ fn tcp_fills_every_kind_of_carrier() {
         (MID, 1, r#", pattern = "DDDSU""#, 106.0, (3.0 + special) / 5.0, 0.2),
         (MID, 1, r#", pattern = "DDDDDDDSUU""#, 106.0, (7.0 + special) / 10.0, 0.2),
         (MID, 2, r#", pattern = "DDSUU""#, 51.0, (2.0 + special) / 5.0, 0.4),
-        (high, 2, "", 132.0, 1.0, 1.0),
+        (paired, 2, "", 132.0, 1.0, 1.0),
         (high, 3, r#", pattern = "DDDSU""#, 66.0, (3.0 + special) / 5.0, 0.2),
     ];
     for (carrier, numerology, pattern, prbs, down, up) in cases {
@@ -580,7 +581,7 @@ fn retransmissions_deliver_what_first_transmissions_do_not() {
 
 /// One UE near the cell on 100 MHz at 30 kHz with these antennas: the bytes of its blocks and its throughput.
 fn near(mimo: &str, distance: u32) -> Outcome {
-    let carrier = r#"bandwidth = "100MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.5GHz""#;
+    let carrier = r#"bandwidth = "100MHz", downlink_frequency = "3.5GHz", uplink_frequency = "3.4GHz""#;
     let access = format!("kind = \"nr\", numerology = 1, mimo = {mimo}");
     saturated::alone(carrier, &access, distance, "3Gbps")
 }

@@ -272,6 +272,16 @@ mod timeout {
         assert_eq!(script.data_out()[0], (10_000, 1000));
     }
 
+    /// ns-3 counts what the ACK covers beyond the recovery point, which here is nothing.
+    #[test]
+    fn the_ack_of_the_recovery_point_enlarges_no_window_as_in_ns3() {
+        for (recount_at_exit, cwnd) in [(true, 1000), (false, 2000)] {
+            let mut script = ten_sent(&Config { recount_at_exit, ..config() });
+            script.at(1050).expect_data(&[(0, 1000)]);
+            script.at(1100).ack(10_000).expect_cwnd(cwnd);
+        }
+    }
+
     #[test]
     fn sacked_segments_are_not_retransmitted() {
         let mut script = ten_sent(&config());
@@ -449,6 +459,25 @@ mod receiver {
         let stats = script.end.stats();
         assert_eq!((stats.out_of_order_received, stats.segments_refused), (3, 1));
         assert_eq!(stats.bytes_received, Bytes(3000));
+    }
+
+    /// Of five blocks ns-3 lists four, and the first reported one does not join data that is no longer listed.
+    #[test]
+    fn blocks_grow_from_the_list_as_in_ns3() {
+        let block = |start: u32, end: u32| SackBlock { start: IRS + 1 + start, end: IRS + 1 + end };
+        for (sack_from_list, first) in [(true, block(2000, 4000)), (false, block(1000, 4000))] {
+            let mut script = established(&Config { sack_from_list, ..config() });
+            script.at(100);
+            for start in [1000, 3000, 5000, 7000, 9000] {
+                script.data(start, 1000);
+            }
+            script.sent();
+            script.data(2000, 1000);
+            assert_eq!(script.sent()[0].sack, [first, block(9000, 10_000), block(7000, 8000)]);
+            // a duplicate changes nothing
+            script.data(2000, 1000);
+            assert_eq!(script.sent()[0].sack[0], first);
+        }
     }
 
     #[test]

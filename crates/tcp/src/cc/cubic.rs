@@ -363,6 +363,34 @@ mod tests {
         assert!(without.0.0.abs_diff(with.0.0) <= 1 && without.1 == with.1, "{without:?} and {with:?}");
     }
 
+    /// ns-3.44's TcpCubic, from 60 of 100 segments on, with 100 ACKs every 10 ms, an RTT of 20 ms before the loss and of
+    /// 100 ms afterwards: the target lies 20 ms ahead, or 100 ms after a timeout.
+    #[test]
+    fn the_target_lies_ahead_by_the_least_smoothed_rtt_since_a_timeout() {
+        let growth = |signal: Signal| {
+            let params =
+                Params { least_rtt: LeastRtt::Smoothed, max_outlives_timeout: true, ..Params::default() };
+            let mut cubic = Cubic::new(params, &ctx(1000, 100));
+            let ack = |ms, srtt| Ack { srtt: Some(Span::from_millis(srtt)), ..at(ms, 1000) };
+            cubic.on_delivery(&ack(0, 20));
+            cubic.on_congestion(&congestion(signal, 100_000));
+            cubic.window.set_threshold(60.0);
+            cubic.window.set(60.0);
+            let mut grown = Vec::new();
+            for (ms, number) in (0..60).flat_map(|tick| (0..100).map(move |number| (10 * tick, number))) {
+                let before = cubic.cwnd();
+                cubic.on_delivery(&ack(ms, 100));
+                cubic.on_ack(&ack(ms, 100));
+                if cubic.cwnd() > before {
+                    grown.push((ms, number));
+                }
+            }
+            grown
+        };
+        assert_eq!(growth(Signal::Loss)[..4], [(0, 59), (20, 0), (30, 46), (40, 64)]);
+        assert_eq!(growth(Signal::Timeout)[..4], [(0, 19), (0, 49), (10, 11), (20, 0)]);
+    }
+
     #[test]
     fn fast_convergence_lowers_wmax() {
         let mut cubic = Cubic::new(Params::rfc9438(), &ctx(1000, 100));
