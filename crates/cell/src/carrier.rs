@@ -125,7 +125,7 @@ pub struct Carrier {
     #[param(default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(71e9))]
     #[param(unit = "Hz", source = "EARFCN 100, ns-3 default")]
     pub downlink_frequency: Hertz,
-    /// Carrier frequency of the uplink; `none`: `downlink_frequency` in TDD, 1930 MHz in FDD.
+    /// Carrier frequency of the uplink; `none`: `downlink_frequency` in TDD, 1930 MHz in FDD, which NR has up to 3 GHz only.
     #[param(default = None, range = Hertz(1e8)..=Hertz(71e9))]
     #[param(unit = "Hz", source = "TS 38.104 §5.2; in FDD EARFCN 18100, ns-3 default")]
     pub uplink_frequency: Option<Hertz>,

@@ -10,9 +10,11 @@ impl Carrier {
     /// Its component carriers with this access, the primary one first.
     ///
     /// # Errors
-    /// The key at fault and a message, if the access does not have a carrier, or if two carriers overlap.
+    /// The key at fault and a message, if the access does not have a carrier, or if two carriers overlap or are one in FDD.
     pub fn components(&self, access: &access::Spec) -> Result<Vec<ComponentCarrier>, (String, String)> {
-        let primary = access.on(self).map_err(|(key, message)| (key.to_string(), message))?;
+        let own = |(key, message): (&str, _)| (key.to_string(), message);
+        let primary = access.on(self).map_err(own)?;
+        access.check_duplex(self).map_err(own)?;
         let mut components = vec![ComponentCarrier {
             number: 0,
             access: Arc::new(primary),

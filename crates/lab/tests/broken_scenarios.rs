@@ -886,6 +886,28 @@ mac.scheduler"#,
         ":7: carrier.uplink_frequency: a TDD carrier has one frequency: 1930MHz is not the downlink's 2120MHz; \
          omit the key",
     ),
+    (
+        "carrier.bandwidth",
+        "radio.access = \"nr\"\ncarrier.uplink_frequency = \"2120MHz\"\ncarrier.bandwidth",
+        ":7: carrier.uplink_frequency: FDD needs two frequencies; 2120MHz is the downlink's, too: set \
+         radio.access.pattern for TDD",
+    ),
+    (
+        "carrier.bandwidth",
+        "carrier.uplink_frequency = \"2120MHz\"\ncarrier.bandwidth",
+        ":6: carrier.uplink_frequency: FDD needs two frequencies; 2120MHz is the downlink's, too",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = \"nr\"\ncarrier.downlink_frequency = \"3.5GHz\"\ncarrier.bandwidth",
+        ":7: carrier.downlink_frequency: NR has no FDD band at 3500MHz: set radio.access.pattern for TDD, or \
+         carrier.uplink_frequency",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", block_sizes = \"lena\"}\ncarrier.bandwidth",
+        ":6: radio.access.block_sizes: unknown word `lena`; allowed: `standard`, `5g-lena`",
+    ),
     // Losses on links.
     (
         "carrier.bandwidth",

@@ -53,7 +53,7 @@ fn the_peak_rates_of_the_carriers_add_up() {
                  {downlink_frequency = \"806MHz\", bandwidth = \"5MHz\"}";
     let adjacent = "{downlink_frequency = \"2.1398GHz\"}, {downlink_frequency = \"2.1002GHz\"}, \
                     {downlink_frequency = \"2.16GHz\"}";
-    let mid_band = "downlink_frequency = \"3.5GHz\", bandwidth = \"100MHz\"";
+    let mid_band = "downlink_frequency = \"3.5GHz\", uplink_frequency = \"3.4GHz\", bandwidth = \"100MHz\"";
     for (carrier, access, secondary, bits, per_second) in [
         ("bandwidth = \"20MHz\"", lte, first, 2.0 * 75_376.0, 1e3),
         ("bandwidth = \"20MHz\"", lte, three, 75_376.0 + 35_160.0 + 17_568.0, 1e3),

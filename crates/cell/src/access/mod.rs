@@ -33,6 +33,10 @@ pub(crate) const BUFFER_LEVELS: [u64; 62] = [
 // The bands of TS 36.101 §5.5 end at 5.925 GHz.
 const HIGHEST_LTE: Hertz = Hertz(6e9);
 
+/// Highest downlink frequency of FDD in NR.
+// The FDD bands of TS 38.104 Table 5.2-1 end at 2.69 GHz.
+const HIGHEST_FDD: Hertz = Hertz(3e9);
+
 /// Radio access technology of all cells and UEs.
 #[family(name = "access")]
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +52,36 @@ impl Spec {
             Spec::Lte(_) => Protocol::Lte,
             Spec::Nr(_) => Protocol::Nr,
         }
+    }
+
+    /// Checks the frequencies of the primary carrier in FDD, which needs two.
+    ///
+    /// # Errors
+    /// The key of the carrier at fault and a message.
+    pub fn check_duplex(&self, carrier: &Carrier) -> Result<(), (&'static str, String)> {
+        if matches!(self, Spec::Nr(params) if params.pattern.is_some()) {
+            return Ok(());
+        }
+        let downlink = carrier.downlink_frequency;
+        let (key, message) = match (self, carrier.uplink_frequency) {
+            (Spec::Lte(_), Some(uplink)) if uplink == downlink => {
+                ("uplink_frequency", format!("FDD needs two frequencies; {uplink} is the downlink's, too"))
+            }
+            (Spec::Nr(_), Some(uplink)) if uplink == downlink => (
+                "uplink_frequency",
+                format!(
+                    "FDD needs two frequencies; {uplink} is the downlink's, too: set radio.access.pattern for TDD"
+                ),
+            ),
+            (Spec::Nr(_), None) if downlink > HIGHEST_FDD => (
+                "downlink_frequency",
+                format!(
+                    "NR has no FDD band at {downlink}: set radio.access.pattern for TDD, or carrier.uplink_frequency"
+                ),
+            ),
+            _ => return Ok(()),
+        };
+        Err((key, message))
     }
 
     /// Builds the access on a carrier.
