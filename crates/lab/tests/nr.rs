@@ -448,7 +448,7 @@ fn one_download_in_tdd() {
             }
             let name = format!("{run}, {cc}, {mcs}: {equal} of {} runs within 1 %", ours.len());
             assert_alike(&name, summary(&ours), summary(&theirs), tolerances);
-            assert!(mcs == "adapted" || equal + 1 >= ours.len() as u32, "{name}");
+            assert!(mcs == "adapted" || equal + 3 >= ours.len() as u32, "{name}");
         }
     }
 }

@@ -222,8 +222,7 @@ impl Cubic {
             let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
             let each_of_reno = libm::floor(cwnd * eighths / 8.0).max(1.0);
             epoch.reno_credit += acked;
-            // each time that there are more than that
-            let grown = (libm::ceil(epoch.reno_credit / each_of_reno) - 1.0).max(0.0);
+            let grown = libm::floor(epoch.reno_credit / each_of_reno);
             epoch.reno_credit -= grown * each_of_reno;
             epoch.reno += grown;
             if epoch.reno > cwnd {

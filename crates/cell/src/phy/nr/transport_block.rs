@@ -97,7 +97,7 @@ pub fn size_in_lena(scheme: Scheme, symbols: u8, prbs: Prbs, layers: u8) -> u32 
         CodeRate(1594) => 0.77,
         CodeRate(_) => (scheme.rate.ratio() * 100.0).round() / 100.0,
     };
-    let bits = f64::from(elements * u32::from(scheme.modulation.order())) * rate * f64::from(layers);
+    let bits = f64::from(elements * scheme.modulation.order()) * rate * f64::from(layers);
     let payload = (bits / 8.0) as u32;
     let largest = match base_graph(8 * payload, scheme.rate) {
         BaseGraph::One => 8448 / 8,
