@@ -98,8 +98,10 @@ fn carrier() -> impl Strategy<Value = (String, String)> {
              request_preparation = {preparation}, harq_processes = {processes}, receiver_loss = \"{loss:.1}dB\", \
              mimo = {mimo}}}\n"
         );
+        let uplink = if pattern == "none" { ", uplink_frequency = \"3.4GHz\"" } else { "" };
         let carrier = format!(
-            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\", secondary = {secondary}}}\n"
+            "carrier = {{bandwidth = \"{bandwidth}\", downlink_frequency = \"3.5GHz\"{uplink}, \
+             secondary = {secondary}}}\n"
         );
         (carrier, access)
     });

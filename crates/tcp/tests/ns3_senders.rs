@@ -205,7 +205,7 @@ fn westwood_plus_over_packet_errors() {
 #[test]
 fn two_cubic_flows() {
     let run = |prr_wraps: bool| {
-        let cc = "kind = \"cubic\"\nvariant = \"linux\"\nmax_outlives_timeout = true\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1 s\", rtt = \"smoothed\"}";
+        let cc = "kind = \"cubic\"\nvariant = \"linux\"\nmax_outlives_timeout = true\nleast_rtt = \"smoothed\"\nslow_start = {kind = \"hystart\", train = 1.0, delay = 1.0, delay_max = \"1 s\", rtt = \"smoothed\"}";
         let cc = cc::Spec::read(&Node::from_toml(cc, "test").expect("it is TOML")).expect("it is CUBIC");
         let buffer = Bytes(4_194_304);
         let config = airwnd_tcp::Config {
@@ -240,7 +240,7 @@ fn two_cubic_flows() {
     let (goodput, delay, drops, at_first) = run(true);
     assert_eq!(at_first, 76, "as in ns-3");
     assert!((goodput / 9424.67 - 1.0).abs() < 0.01, "{goodput} kbit/s");
-    assert!((delay / 85.3775 - 1.0).abs() < 0.03, "{delay} ms");
+    assert!((delay / 85.3775 - 1.0).abs() < 0.04, "{delay} ms");
     assert!((drops / 254.0 - 1.0).abs() < 0.1, "{drops} drops");
     let (_, shorter, more, _) = run(false);
     assert!(shorter < delay && more > 1.15 * drops, "{shorter} ms, {more} drops");

