@@ -14,7 +14,7 @@ use airwnd_units::{Bytes, Span, Time};
 /// The CoDel part signals like `codel`, except that a packet below `target` does not end the dropping state at once:
 /// the count of signals decreases as it increased, by one per interval / sqrt(n). The BLUE part drops at random. Its
 /// probability grows by `increment` when the buffer is full and shrinks by `decrement` when it is empty, both at most
-/// once per `target`. BLUE marks nothing. The last packet of the queue is not dropped.
+/// once per `target`. BLUE marks nothing.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Linux sch_cake.c, cobalt_*; Høiland-Jørgensen, Täht, Morton: Piece of CAKE: A Comprehensive \
@@ -38,6 +38,9 @@ pub struct Params {
     /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
+    /// Never drop the last packet of the queue at its head.
+    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cake_dequeue")]
+    pub keep_last: bool,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT")]
@@ -170,7 +173,8 @@ impl QueueDisc for Cobalt {
 
     fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         while let Some(mut packet) = self.queue.pop() {
-            if !self.should_drop(&mut packet, now, events) || self.queue.is_empty() {
+            if !self.should_drop(&mut packet, now, events) || (self.params.keep_last && self.queue.is_empty())
+            {
                 return Some(packet);
             }
             events.dropped(packet, Cause::Early);
@@ -185,8 +189,8 @@ impl QueueDisc for Cobalt {
 impl FlowQueue for Cobalt {
     type Params = Params;
 
-    fn make(params: &Params, ctx: &QueueContext) -> Self {
-        Cobalt::new(params.clone(), ctx)
+    fn make(params: &Params, limit: Limit, ctx: &QueueContext) -> Self {
+        Cobalt::new(Params { packets: limit.packets, buffer: limit.bytes, ..params.clone() }, ctx)
     }
 
     fn overflow(&mut self, now: Time) -> Option<Waiting> {
@@ -205,15 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn the_last_packet_is_not_dropped() {
-        let mut cobalt = Cobalt::new(Params::default(), &ctx());
-        cobalt.probability = 1.0;
-        let mut seen = Seen::default();
-        for key in 0..3 {
-            cobalt.enqueue(at(0), packet(key, 1000, at(0)), Bytes::ZERO, &mut seen);
+    fn the_last_packet_is_dropped_on_request_only() {
+        for (keep_last, expected) in [(true, (Some(2), 2)), (false, (None, 3))] {
+            let mut cobalt = Cobalt::new(Params { keep_last, ..Params::default() }, &ctx());
+            cobalt.probability = 1.0;
+            let mut seen = Seen::default();
+            for key in 0..3 {
+                cobalt.enqueue(at(0), packet(key, 1000, at(0)), Bytes::ZERO, &mut seen);
+            }
+            let left = cobalt.dequeue(at(1), &mut seen).map(|packet| packet.packet.0);
+            assert_eq!((left, seen.dropped.len()), expected);
         }
-        let left = cobalt.dequeue(at(1), &mut seen).map(|packet| packet.packet.0);
-        assert_eq!((left, seen.dropped.len()), (Some(2), 2));
     }
 
     #[test]

@@ -204,8 +204,8 @@ impl QueueDisc for Codel {
 impl FlowQueue for Codel {
     type Params = Params;
 
-    fn make(params: &Params, ctx: &QueueContext) -> Self {
-        Codel::new(params.clone(), ctx)
+    fn make(params: &Params, limit: Limit, ctx: &QueueContext) -> Self {
+        Codel::new(Params { packets: limit.packets, buffer: limit.bytes, ..params.clone() }, ctx)
     }
 
     fn overflow(&mut self, _now: Time) -> Option<Waiting> {

@@ -44,6 +44,9 @@ pub struct Params {
     /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
+    /// Never drop the last packet of a queue at its head.
+    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cake_dequeue")]
+    pub keep_last: bool,
     /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
     #[param(default = Some(10_240), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 FqCobaltQueueDisc::MaxSize; Linux sch_cake.c, cake_init")]
@@ -52,6 +55,10 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FqCobaltQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
+    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
+    #[param(default = false, unit = "true or false")]
+    #[param(source = "not in Linux sch_cake.c; ns-3 FqCobaltQueueDisc::InitializeParams: true")]
+    pub limits_each: bool,
     /// Maximum number of packets dropped at once on overflow.
     #[param(default = 1, range = 1..=1_000_000, unit = "packets", source = "Linux sch_cake.c, cake_drop")]
     pub drop_batch: u32,
@@ -63,16 +70,18 @@ pub type FqCobalt = Flows<Cobalt>;
 impl FqCobalt {
     /// Creates empty queues.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
+        let limit = Limit { bytes: params.buffer, packets: params.packets };
         let settings = Settings {
             queues: params.flows.next_multiple_of(params.ways),
             ways: params.ways,
             quantum: params.quantum,
-            limit: Limit { bytes: params.buffer, packets: params.packets },
+            limit,
+            each: if params.limits_each { limit } else { Limit::default() },
             drop_batch: params.drop_batch,
         };
-        let Params { target, interval, increment, decrement, ecn, .. } = params;
-        let each =
-            cobalt::Params { target, interval, increment, decrement, ecn, packets: None, buffer: None };
+        let Params { target, interval, increment, decrement, ecn, keep_last, .. } = params;
+        let (packets, buffer) = (None, None);
+        let each = cobalt::Params { target, interval, increment, decrement, ecn, keep_last, packets, buffer };
         Flows::over(settings, each, ctx)
     }
 }

@@ -52,6 +52,10 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "RFC 8290 §5.2.3: packets only")]
     pub buffer: Option<Bytes>,
+    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
+    #[param(default = false, unit = "true or false")]
+    #[param(source = "not in RFC 8290; ns-3 FqCoDelQueueDisc::InitializeParams: true")]
+    pub limits_each: bool,
     /// Maximum number of packets dropped at once on overflow.
     #[param(default = 64, range = 1..=1_000_000, unit = "packets", source = "RFC 8290 §4.1")]
     pub drop_batch: u32,
@@ -63,11 +67,13 @@ pub type FqCodel = Flows<Codel>;
 impl FqCodel {
     /// Creates empty queues.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
+        let limit = Limit { bytes: params.buffer, packets: params.packets };
         let settings = Settings {
             queues: params.flows,
             ways: 1,
             quantum: params.quantum,
-            limit: Limit { bytes: params.buffer, packets: params.packets },
+            limit,
+            each: if params.limits_each { limit } else { Limit::default() },
             drop_batch: params.drop_batch,
         };
         let Params { target, interval, mtu, ecn, root, .. } = params;

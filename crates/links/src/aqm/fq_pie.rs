@@ -31,6 +31,10 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FqPieQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
+    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
+    #[param(default = false, unit = "true or false")]
+    #[param(source = "not in Linux sch_fq_pie.c; ns-3 FqPieQueueDisc::InitializeParams: true")]
+    pub limits_each: bool,
     /// Maximum number of packets dropped at once on overflow.
     #[param(default = 64, range = 1..=1_000_000)]
     #[param(unit = "packets", source = "ns-3 FqPieQueueDisc::DropBatchSize")]
@@ -43,11 +47,13 @@ pub type FqPie = Flows<Pie>;
 impl FqPie {
     /// Creates empty queues.
     pub fn new(params: Params, ctx: &QueueContext) -> Self {
+        let limit = Limit { bytes: params.buffer, packets: params.packets };
         let settings = Settings {
             queues: params.flows,
             ways: 1,
             quantum: params.quantum,
-            limit: Limit { bytes: params.buffer, packets: params.packets },
+            limit,
+            each: if params.limits_each { limit } else { Limit::default() },
             drop_batch: params.drop_batch,
         };
         Flows::over(settings, params.control, ctx)

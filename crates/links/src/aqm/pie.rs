@@ -282,9 +282,8 @@ impl QueueDisc for Pie {
 impl FlowQueue for Pie {
     type Params = Control;
 
-    /// The owner limits the sum of all queues.
-    fn make(control: &Control, ctx: &QueueContext) -> Self {
-        Pie::within(Limit { bytes: None, packets: None }, control.clone(), ctx)
+    fn make(control: &Control, limit: Limit, ctx: &QueueContext) -> Self {
+        Pie::within(limit, control.clone(), ctx)
     }
 
     fn overflow(&mut self, _now: Time) -> Option<Waiting> {

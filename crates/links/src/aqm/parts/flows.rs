@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 pub trait FlowQueue: QueueDisc {
     /// Settings, the same for all flows.
     type Params: Clone + Send;
-    /// Creates an empty queue.
-    fn make(params: &Self::Params, ctx: &QueueContext) -> Self;
+    /// Creates an empty queue with a limit of its own.
+    fn make(params: &Self::Params, limit: Limit, ctx: &QueueContext) -> Self;
     /// Removes and returns the oldest packet when all queues together exceed the limit.
     fn overflow(&mut self, now: Time) -> Option<Waiting>;
 }
@@ -27,6 +27,8 @@ pub struct Settings {
     pub quantum: Bytes,
     /// Limit of all queues together.
     pub limit: Limit,
+    /// Limit of each queue, which drops arriving packets.
+    pub each: Limit,
     /// Maximum number of packets dropped at once from the longest queue.
     pub drop_batch: u32,
 }
@@ -105,7 +107,11 @@ impl<Q: FlowQueue> Flows<Q> {
         *tag = hash;
         *flow.get_or_insert_with(|| {
             let ctx = QueueContext { stream: self.ctx.stream.child(1 + u64::from(place)), ..self.ctx };
-            self.flows.push(Flow { queue: Q::make(&self.params, &ctx), deficit: 0, active: false });
+            self.flows.push(Flow {
+                queue: Q::make(&self.params, self.settings.each, &ctx),
+                deficit: 0,
+                active: false,
+            });
             self.flows.len() as u32 - 1
         })
     }
@@ -240,7 +246,8 @@ mod tests {
 
     fn flows(queues: u32, ways: u32, packets: u64) -> Flows<Codel> {
         let limit = Limit { bytes: None, packets: Some(packets) };
-        let settings = Settings { queues, ways, quantum: Bytes(1500), limit, drop_batch: 64 };
+        let settings =
+            Settings { queues, ways, quantum: Bytes(1500), limit, each: Limit::default(), drop_batch: 64 };
         Flows::over(settings, codel::Params::default(), &ctx())
     }
 
