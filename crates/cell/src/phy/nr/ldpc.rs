@@ -6,6 +6,7 @@ use crate::phy::Sinr;
 use crate::phy::bit_channel::{information, sinr};
 use crate::phy::error_model::block_error_curves::Curve;
 use airwnd_units::Db;
+use std::sync::LazyLock;
 
 /// Base graph, Q_m, K' and coded bits of a curve, then half and width in decibels.
 const CURVES: &str = include_str!("../../../data/nr_block_error_curves.csv");
@@ -111,40 +112,41 @@ impl Size {
 /// modelled.
 #[derive(Clone, Debug)]
 pub struct BlockErrors {
-    /// By base graph and modulation, smallest code blocks first.
-    sizes: [[Vec<Size>; 4]; 2],
+    sizes: &'static Sizes,
 }
+
+/// Curves by base graph and modulation, smallest code blocks first.
+type Sizes = [[Vec<Size>; 4]; 2];
+
+/// Read only once: that takes as long as dozens of slots of a cell.
+static SIZES: LazyLock<Sizes> = LazyLock::new(sizes);
 
 impl Default for BlockErrors {
     fn default() -> BlockErrors {
-        BlockErrors {
-            sizes: [BaseGraph::One, BaseGraph::Two].map(|graph| {
-                [Modulation::Qpsk, Modulation::Qam16, Modulation::Qam64, Modulation::Qam256]
-                    .map(|modulation| sizes(graph, modulation))
-            }),
-        }
+        BlockErrors { sizes: &SIZES }
     }
 }
 
-/// The curves of a base graph and a modulation.
-fn sizes(graph: BaseGraph, of: Modulation) -> Vec<Size> {
-    let mut sizes: Vec<Size> = Vec::new();
+/// The curves of all base graphs and modulations.
+fn sizes() -> Sizes {
+    let mut all = Sizes::default();
     for line in CURVES.lines().filter(|line| !line.starts_with('#')) {
-        let number = |column: usize| -> f64 {
-            let text = line.split(',').nth(column).expect("a curve has six columns");
+        let mut columns = line.split(',');
+        let [graph, order, bits, coded, half, width]: [f64; 6] = std::array::from_fn(|_| {
+            let text = columns.next().expect("a curve has six columns");
             text.parse().expect("a curve's columns are numbers")
-        };
-        if (number(0), number(1)) != (graph as u8 as f64 + 1.0, f64::from(of.order())) {
-            continue;
-        }
-        let (bits, rate) = (number(2) as u32, number(2) / number(3));
-        let shape = Shape { rate, gap: number(4) - sinr(of, rate).0, width: number(5) };
+        });
+        let has_order = |of: &Modulation| f64::from(of.order()) == order;
+        let of = Modulation::ALL.into_iter().find(has_order).expect("the order is that of a modulation");
+        let rate = bits / coded;
+        let shape = Shape { rate, gap: half - sinr(of, rate).0, width };
+        let (sizes, bits) = (&mut all[graph as usize - 1][of as usize], bits as u32);
         match sizes.iter_mut().find(|size| size.bits == bits) {
             Some(size) => size.shapes.push(shape),
             None => sizes.push(Size { bits, shapes: vec![shape] }),
         }
     }
-    sizes
+    all
 }
 
 /// The lowest simulated rate of each base graph: below it bits are repeated.
