@@ -14,6 +14,7 @@ use crate::mac::BlockFigures;
 use crate::mac::channel_reports::Versions;
 use crate::mac::downlink::Downlink;
 use crate::mac::log::{Allocation, Log};
+use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink::Uplink;
 use crate::mac::uplink_adaptation::{Density, Schemes};
 use crate::phy::{Cqi, Mcs, Position, Prbs};
@@ -173,7 +174,9 @@ impl Ran {
             remembered,
             srs_period: srs_period(setup, users.iter().map(Vec::len).max().unwrap_or(0))?.into(),
         };
-        let cell = |(number, users)| cell(setup, &carriers, &schemes, &rules, number, users);
+        let outer_loops: Vec<_> = carriers.iter().map(|carrier| setup.outer_loop(&carrier.access)).collect();
+        let adaptation = (&schemes, &outer_loops[..]);
+        let cell = |(number, users)| cell(setup, &carriers, adaptation, &rules, number, users);
         let cells: Vec<Cell> = (0..).zip(users).map(cell).collect::<Result<_, _>>()?;
         let mut cells = cells.into_iter();
         let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
@@ -734,20 +737,22 @@ impl Ran {
     }
 }
 
-/// A cell with the UEs of its slots.
+/// A cell with the UEs of its slots. Its link adaptation, by carrier in the downlink, is that of all cells.
 fn cell(
     setup: &RanSetup,
     carriers: &[ComponentCarrier],
-    schemes: &Schemes,
+    (schemes, outer_loops): (&Schemes, &[Option<OuterLoop>]),
     rules: &Rules,
     number: usize,
     users: Vec<u32>,
 ) -> Result<Cell, Unbuildable> {
     let period = rules.srs_period;
+    let mut downlinks =
+        carriers.iter().zip(outer_loops).map(|(carrier, own)| Downlink::new(setup, carrier, own.clone()));
     let mut cell = Cell {
         reports: carriers.iter().map(|_| Versions::new(rules.cqi_period)).collect(),
-        downlink: Downlink::new(setup, &carriers[0]),
-        secondary: carriers[1..].iter().map(|carrier| Downlink::new(setup, carrier)).collect(),
+        downlink: downlinks.next().expect("there is a primary carrier"),
+        secondary: downlinks.collect(),
         uplink: Uplink::new(setup, &carriers[0].access, schemes.clone()),
         sounding: vec![None; period as usize],
         users: Vec::new(),

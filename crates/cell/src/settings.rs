@@ -6,6 +6,7 @@ use crate::carrier::Carrier;
 use crate::component::ComponentCarrier;
 use crate::handover;
 use crate::identity::CellId;
+use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
@@ -451,6 +452,12 @@ impl RanSetup {
         let wider = access.clock.per_millisecond();
         let p0 = if wider > 1 { control.p0 + Db::from_linear(wider as f64) } else { control.p0 };
         power_control::Params { p0, ..control }
+    }
+
+    /// The outer loop of each cell's downlink on a carrier with this access; `None`: link adaptation has none.
+    pub(crate) fn outer_loop(&self, access: &Arc<Access>) -> Option<OuterLoop> {
+        let params = self.mac.olla.as_ref()?;
+        Some(OuterLoop::new(params.clone(), &*self.radio.errors(), access))
     }
 
     /// The rule for width and MCS of uplink grants.

@@ -15,6 +15,7 @@ use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs};
 use crate::radio::{Air, Receivers, Report};
 use crate::rlc::BufferStatus;
+use crate::settings::RanSetup;
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
@@ -117,7 +118,8 @@ pub(crate) struct DownlinkFigures {
 }
 
 impl Downlink {
-    pub fn new(setup: &crate::settings::RanSetup, carrier: &ComponentCarrier) -> Self {
+    /// The downlink of a cell without UEs, with this outer loop.
+    pub fn new(setup: &RanSetup, carrier: &ComponentCarrier, outer_loop: Option<OuterLoop>) -> Self {
         let access = &carrier.access;
         let block = |cqi: u8| access.block(Direction::Down, access.mcs_of(Cqi(cqi)), access.rbg_prbs);
         let per_second = (1000 * access.clock.per_millisecond()) as f64;
@@ -127,11 +129,6 @@ impl Downlink {
             *entry = rate(cqi);
         }
         let grid = Grid { access: access.clone(), rbgs: access.rbgs, rbg_prbs: access.rbg_prbs, rate_by_cqi };
-        let outer_loop = setup
-            .mac
-            .olla
-            .as_ref()
-            .map(|params| OuterLoop::new(params.clone(), &*setup.radio.errors(), access));
         Downlink {
             access: access.clone(),
             carrier: carrier.number,
