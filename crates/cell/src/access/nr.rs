@@ -341,8 +341,11 @@ impl Params {
             }
             kinds
         };
-        let best =
-            |fastest: &Mcs| (1..=Cqi::MAX.0).map(Cqi).take_while(|cqi| table.mcs_of(*cqi) <= *fastest).last();
+        let mcs_by_cqi = std::array::from_fn(|cqi| table.mcs_of(Cqi(cqi as u8)));
+        let best = |fastest: &Mcs| {
+            let within = (0..).map(Cqi).zip(mcs_by_cqi).skip(1).take_while(|(_, mcs)| mcs <= fastest);
+            within.last().map_or(Cqi::OUT_OF_RANGE, |(cqi, _)| cqi)
+        };
         Access {
             timing: timing(self, &slots),
             clock: SlotClock::of_numerology(self.numerology),
@@ -359,8 +362,8 @@ impl Params {
             cqi_efficiencies: std::array::from_fn(|cqi| {
                 table.cqi(Cqi(cqi as u8)).map_or(0.0, |scheme| scheme.efficiency())
             }),
-            mcs_by_cqi: std::array::from_fn(|cqi| table.mcs_of(Cqi(cqi as u8))),
-            cqi_by_mcs: mcss.iter().map(|mcs| best(mcs).unwrap_or(Cqi::OUT_OF_RANGE)).collect(),
+            mcs_by_cqi,
+            cqi_by_mcs: mcss.iter().map(best).collect(),
             mcss,
             layers: self.mimo.as_ref().map_or(Vec::new(), mimo::Params::gains),
             downlink: (1..=self.mimo.as_ref().map_or(1, mimo::Params::most_layers)).map(kinds).collect(),
