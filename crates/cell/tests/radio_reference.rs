@@ -60,12 +60,12 @@ fn path_loss_of_tr_38901() {
         let line_of_sight = if sight == "1" { tr38901::Sight::Always } else { tr38901::Sight::Never };
         for scenario in scenarios {
             let params = tr38901::Params { scenario, line_of_sight, ..Default::default() };
-            let loss = propagation::Spec::Tr38901(params).build().path_loss(&LinkGeometry {
-                a: Position::new(0.0, 0.0, number(cell)),
-                b: Position::new(number(ground), 0.0, 1.5),
-                frequency: Hertz(1e9 * number(ghz)),
-                draws: Draws::MEDIAN,
-            });
+            let loss = propagation::Spec::Tr38901(params).build().path_loss(&LinkGeometry::new(
+                Position::new(0.0, 0.0, number(cell)),
+                Position::new(number(ground), 0.0, 1.5),
+                Hertz(1e9 * number(ghz)),
+                Draws::MEDIAN,
+            ));
             assert!((loss.0 - number(expected)).abs() < 0.01, "{row:?}: {loss}");
         }
     }
@@ -118,7 +118,7 @@ fn received_power_and_sinr_of_one_ue() {
         };
         let (a, b) = (Position::new(0.0, 0.0, 30.0), Position::new(row.distance, 0.0, 1.5));
         let received = power_per_prb(row.power, Prbs(50))
-            - model.path_loss(&LinkGeometry { a, b, frequency: CARRIER, draws: Draws::MEDIAN });
+            - model.path_loss(&LinkGeometry::new(a, b, CARRIER, Draws::MEDIAN));
         let ratio = sinr(received, noise_per_prb(Db(9.0), PRB_BANDWIDTH), []);
         assert!((rsrp(received).0 - row.rsrp).abs() < 0.001, "{} {} m", row.loss, row.distance);
         assert!((ratio.0 - row.sinr.0).abs() < 0.001, "{} {} m", row.loss, row.distance);
@@ -133,12 +133,7 @@ fn received_power_at_a_site_with_three_sectors() {
         let user = Position::new(number(row[1]), number(row[2]), 1.5);
         let boresight = Degrees(120.0 * (number(row[3]) - 1.0));
         let gain = antenna.gain(Bearing::towards(user, site, boresight));
-        let loss = town(number(row[0])).path_loss(&LinkGeometry {
-            a: site,
-            b: user,
-            frequency: CARRIER,
-            draws: Draws::MEDIAN,
-        });
+        let loss = town(number(row[0])).path_loss(&LinkGeometry::new(site, user, CARRIER, Draws::MEDIAN));
         let received = rsrp(power_per_prb(Dbm(43.0), Prbs(50)) + gain - loss);
         assert!((received.0 - number(row[4])).abs() < 0.001, "{row:?}: {received:?}");
     }

@@ -80,7 +80,12 @@ impl Position {
 
     /// The distance to `other` in space, including heights.
     pub fn distance(self, other: Position) -> Metres {
-        Metres(libm::hypot(self.ground_distance(other).0, other.z.0 - self.z.0))
+        self.distance_over(self.ground_distance(other), other)
+    }
+
+    /// The same, from the horizontal distance.
+    pub(crate) fn distance_over(self, ground: Metres, other: Position) -> Metres {
+        Metres(libm::hypot(ground.0, other.z.0 - self.z.0))
     }
 
     /// The horizontal distance to `other`.

@@ -211,15 +211,16 @@ impl Terrain {
     /// Computes what the links to the sectors of a site share.
     fn measure_site(&self, ue: usize, position: Position, site: &CellSite) -> Shared {
         let draws = Draws::new(self.chance, ue, site.site);
-        let on = |frequency| LinkGeometry { a: site.position, b: position, frequency, draws };
-        let links = [self.downlink_frequency, self.uplink_frequency].map(on);
-        let own = self.propagation.shadowing(&links[0]);
-        let valid = MOVED_LITTLE * site.position.ground_distance(position).0;
+        let downlink = LinkGeometry::new(site.position, position, self.downlink_frequency, draws);
+        let links = [downlink, downlink.at(self.uplink_frequency)];
+        let own = self.propagation.shadowing(&downlink);
+        let ground = downlink.ground_distance();
+        let valid = MOVED_LITTLE * ground.0;
         Shared {
             site: site.position,
             losses: links.map(|link| self.propagation.path_loss(&link)),
             sigma: own.or(self.shadowing.as_ref().map(Shadowing::sigma)).unwrap_or(Db(0.0)),
-            direction: Bearing::of(position, site.position),
+            direction: Bearing::over(ground, position, site.position),
             valid_within: (valid * valid) as f32,
         }
     }

@@ -68,8 +68,7 @@ impl RadioMap {
                     let there = mast.site.position;
                     let loss = before.filter(|(position, _)| *position == there).map(|(_, loss)| loss);
                     let loss = loss.unwrap_or_else(|| {
-                        let frequency = *downlink_frequency;
-                        propagation.path_loss(&LinkGeometry { a: there, b: here, frequency, draws })
+                        propagation.path_loss(&LinkGeometry::new(there, here, *downlink_frequency, draws))
                     });
                     before = Some((there, loss));
                     *power = (mast.power_per_prb + mast.gain(here) - loss).milliwatts();
@@ -81,8 +80,7 @@ impl RadioMap {
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(received[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
-                let frequency = *uplink_frequency;
-                let link = LinkGeometry { a: mast.site.position, b: here, frequency, draws };
+                let link = LinkGeometry::new(mast.site.position, here, *uplink_frequency, draws);
                 let gain = mast.gain(here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);

@@ -61,12 +61,12 @@ fn exponent(beamwidth: Degrees) -> f64 {
 }
 
 /// 20 n log10(cos(a/2)); the constant pattern has no loss even where the cosine is zero.
-fn pattern(angle: Degrees, exponent: f64) -> Db {
+fn pattern(angle: impl FnOnce() -> Degrees, exponent: f64) -> Db {
     if exponent == 0.0 {
         return Db(0.0);
     }
     // At 180 degrees, rounding could give a cosine of minus 1e-17, which has no logarithm.
-    let cosine = libm::cos(angle.0.to_radians() / 2.0).max(f64::MIN_POSITIVE);
+    let cosine = libm::cos(angle().0.to_radians() / 2.0).max(f64::MIN_POSITIVE);
     // Behind a narrow beam the formula falls below the range of a power in milliwatts.
     Db((20.0 * exponent * libm::log10(cosine)).max(MIN_GAIN.0))
 }
@@ -74,8 +74,8 @@ fn pattern(angle: Degrees, exponent: f64) -> Db {
 impl Antenna for Cosine {
     fn gain(&self, direction: Bearing) -> Db {
         self.max_gain
-            + pattern(direction.azimuth, self.horizontal)
-            + pattern(direction.elevation, self.vertical)
+            + pattern(|| direction.azimuth, self.horizontal)
+            + pattern(|| direction.elevation(), self.vertical)
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn at(azimuth: f64) -> Bearing {
-        Bearing { azimuth: Degrees(azimuth), elevation: Degrees(0.0) }
+        Bearing::new(Degrees(azimuth), Degrees(0.0))
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn both_planes_add_in_decibels() {
         let params = Params { vertical_beamwidth: Degrees(30.0), max_gain: Db(18.0), ..Params::default() };
-        let corner = Bearing { azimuth: Degrees(60.0), elevation: Degrees(-15.0) };
+        let corner = Bearing::new(Degrees(60.0), Degrees(-15.0));
         // 18 - 3 - 3
         assert!((Cosine::new(params).gain(corner).0 - 12.0).abs() < 1e-9);
     }

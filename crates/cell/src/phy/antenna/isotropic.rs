@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn gain_does_not_depend_on_direction() {
         let antenna = Isotropic::new(Params { gain: Db(2.0) });
-        let back = Bearing { azimuth: Degrees(180.0), elevation: Degrees(-20.0) };
+        let back = Bearing::new(Degrees(180.0), Degrees(-20.0));
         assert_eq!(antenna.gain(back), antenna.gain(Bearing::default()));
         assert_eq!(antenna.gain(back), Db(2.0));
     }

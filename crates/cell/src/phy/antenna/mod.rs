@@ -2,7 +2,7 @@
 
 use super::Position;
 use airwnd_catalog::family;
-use airwnd_units::{Db, Degrees};
+use airwnd_units::{Db, Degrees, Metres};
 
 /// Antenna pattern: gain of a cell's antenna by direction.
 #[family(name = "antenna", build = fn() -> Box<dyn Antenna>)]
@@ -20,15 +20,27 @@ pub trait Antenna: Send + Sync {
 }
 
 /// Direction of a point as seen from an antenna.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Bearing {
     /// Horizontal angle from the boresight, anticlockwise, in (-180, 180].
     pub azimuth: Degrees,
-    /// Elevation above the horizon, -90 to 90.
-    pub elevation: Degrees,
+    /// Horizontal distance and height of a point in this direction: most antennas need no elevation.
+    ground: Metres,
+    height: Metres,
 }
 
 impl Bearing {
+    /// A direction from its two angles.
+    pub fn new(azimuth: Degrees, elevation: Degrees) -> Bearing {
+        let height = Metres(libm::tan(elevation.0.to_radians()));
+        Bearing { azimuth, ground: Metres(1.0), height }
+    }
+
+    /// Elevation above the horizon, -90 to 90.
+    pub fn elevation(self) -> Degrees {
+        Degrees(libm::atan2(self.height.0, self.ground.0).to_degrees())
+    }
+
     /// The direction of `target` from an antenna at `site` with this boresight.
     pub fn towards(target: Position, site: Position, boresight: Degrees) -> Bearing {
         Bearing::of(target, site).relative_to(boresight)
@@ -36,11 +48,16 @@ impl Bearing {
 
     /// The direction of `target` from a site, for an antenna with its boresight to the east.
     pub(crate) fn of(target: Position, site: Position) -> Bearing {
+        Bearing::over(site.ground_distance(target), target, site)
+    }
+
+    /// The same, from the horizontal distance.
+    pub(crate) fn over(ground: Metres, target: Position, site: Position) -> Bearing {
         let (x, y) = (target.x.0 - site.x.0, target.y.0 - site.y.0);
-        let elevation = libm::atan2(target.z.0 - site.z.0, site.ground_distance(target).0);
         Bearing {
             azimuth: Degrees(libm::atan2(y, x).to_degrees()),
-            elevation: Degrees(elevation.to_degrees()),
+            ground,
+            height: Metres(target.z.0 - site.z.0),
         }
     }
 
@@ -78,10 +95,10 @@ mod tests {
         let site = Position::new(0.0, 0.0, 30.0);
         let back = Bearing::towards(Position::new(10.0, 10.0, 30.0), site, Degrees(-135.0));
         assert!((back.azimuth.0.abs() - 180.0).abs() < 1e-9);
-        assert_eq!(back.elevation, Degrees(0.0));
+        assert_eq!(back.elevation(), Degrees(0.0));
         // 30 m down at 30 m distance
         let down = Bearing::towards(Position::new(30.0, 0.0, 0.0), site, Degrees(0.0));
-        assert!((down.elevation.0 + 45.0).abs() < 1e-9);
+        assert!((down.elevation().0 + 45.0).abs() < 1e-9);
         assert_eq!(down.azimuth, Degrees(0.0));
     }
 }

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn gain(azimuth: f64) -> f64 {
-        let direction = Bearing { azimuth: Degrees(azimuth), elevation: Degrees(-10.0) };
+        let direction = Bearing::new(Degrees(azimuth), Degrees(-10.0));
         Parabolic::new(Params::default()).gain(direction).0
     }
 

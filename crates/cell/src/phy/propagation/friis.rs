@@ -43,7 +43,7 @@ mod tests {
     fn loss(distance: f64) -> f64 {
         let a = Position::new(0.0, 0.0, 10.0);
         let b = Position::new(distance, 0.0, 10.0);
-        Friis.path_loss(&LinkGeometry { a, b, frequency: Hertz(2.12e9), draws: Draws::MEDIAN }).0
+        Friis.path_loss(&LinkGeometry::new(a, b, Hertz(2.12e9), Draws::MEDIAN)).0
     }
 
     #[test]

@@ -60,7 +60,7 @@ mod tests {
         let loss = |distance: f64| {
             let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
             LogDistance::new(Params::default())
-                .path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN })
+                .path_loss(&LinkGeometry::new(a, b, Hertz(2e9), Draws::MEDIAN))
                 .0
         };
         // 38.97 + 10 x 3 x log10(100) = 98.97

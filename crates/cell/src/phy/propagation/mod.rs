@@ -63,13 +63,13 @@ impl Draws {
     }
 }
 
-/// Ends, carrier frequency and random draws of a link.
+/// Lengths, heights, carrier frequency and random draws of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkGeometry {
-    /// One end.
-    pub a: Position,
-    /// The other end.
-    pub b: Position,
+    ground_distance: Metres,
+    distance: Metres,
+    upper: Metres,
+    lower: Metres,
     /// The carrier frequency.
     pub frequency: Hertz,
     /// Random draws.
@@ -77,17 +77,38 @@ pub struct LinkGeometry {
 }
 
 impl LinkGeometry {
+    /// The link between two ends.
+    pub fn new(a: Position, b: Position, frequency: Hertz, draws: Draws) -> LinkGeometry {
+        let ground_distance = a.ground_distance(b);
+        LinkGeometry {
+            ground_distance,
+            distance: a.distance_over(ground_distance, b),
+            upper: Metres(a.z.0.max(b.z.0)),
+            lower: Metres(a.z.0.min(b.z.0)),
+            frequency,
+            draws,
+        }
+    }
+
+    /// The same link at another carrier frequency.
+    pub fn at(self, frequency: Hertz) -> LinkGeometry {
+        LinkGeometry { frequency, ..self }
+    }
+    /// The length of the link over ground.
+    pub fn ground_distance(&self) -> Metres {
+        self.ground_distance
+    }
     /// The length of the link in space.
     pub fn distance(&self) -> Metres {
-        self.a.distance(self.b)
+        self.distance
     }
     /// The height of the higher end.
     pub fn upper(&self) -> Metres {
-        Metres(self.a.z.0.max(self.b.z.0))
+        self.upper
     }
     /// The height of the lower end.
     pub fn lower(&self) -> Metres {
-        Metres(self.a.z.0.min(self.b.z.0))
+        self.lower
     }
 }
 

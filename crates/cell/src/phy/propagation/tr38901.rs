@@ -124,7 +124,7 @@ impl Path {
     /// Heights are at least 1.5 m and distances at least a metre: the least of the report.
     fn of(link: &LinkGeometry) -> Path {
         Path {
-            ground: link.a.ground_distance(link.b).0,
+            ground: link.ground_distance().0,
             space: link.distance().0.max(1.0),
             cell: link.upper().0.max(1.5),
             ue: link.lower().0.max(1.5),
@@ -300,7 +300,7 @@ mod tests {
 
     fn link(ground: f64, cell: f64, ghz: f64) -> LinkGeometry {
         let (a, b) = (Position::new(0.0, 0.0, cell), Position::new(ground, 0.0, 1.5));
-        LinkGeometry { a, b, frequency: Hertz(ghz * 1e9), draws: Draws::MEDIAN }
+        LinkGeometry::new(a, b, Hertz(ghz * 1e9), Draws::MEDIAN)
     }
 
     fn losses(scenario: Scenario, link: &LinkGeometry) -> [f64; 2] {

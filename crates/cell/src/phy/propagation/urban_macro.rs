@@ -56,7 +56,7 @@ mod tests {
     fn loss(distance: f64) -> f64 {
         let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
         UrbanMacro::new(Params::default())
-            .path_loss(&LinkGeometry { a, b, frequency: Hertz(2e9), draws: Draws::MEDIAN })
+            .path_loss(&LinkGeometry::new(a, b, Hertz(2e9), Draws::MEDIAN))
             .0
     }
 
