@@ -336,7 +336,7 @@ impl LinkFading {
             }
         }
         let ue = signal.ue as usize;
-        let received = signal.power * gains.link(ue, cell).uplink;
+        let received = signal.power * gains.link(ue, cell).uplink();
         let own = self.uplink.gains((ue, cell), scattering.at(ue, tti));
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];

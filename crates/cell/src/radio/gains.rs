@@ -27,6 +27,8 @@ const MOST_DISTANT: usize = 96;
 
 /// A validity that no distance is within.
 const OUTDATED: f32 = -1.0;
+/// In place of an uplink's factor that has not been computed: most UEs move more often than they send.
+const UNKNOWN: f64 = -1.0;
 
 /// The link between a UE and a cell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,8 +41,9 @@ pub(crate) struct Link {
     /// Received power per PRB at the UE, and the same in mW.
     pub power: Dbm,
     pub received: f64,
-    /// Factor from the UE's transmit power to the cell's received power.
-    pub uplink: f64,
+    /// Loss in the uplink with antenna gains, and as a factor, or [`UNKNOWN`].
+    uplink_loss: Db,
+    uplink: f64,
     /// Where the UE was when the link was computed, east and north in metres, and the square of the distance within
     /// which it is valid.
     measured_at: [f32; 2],
@@ -48,6 +51,11 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// Factor from the UE's transmit power to the cell's received power.
+    pub fn uplink(&self) -> f64 {
+        if self.uplink == UNKNOWN { (-self.uplink_loss).linear() } else { self.uplink }
+    }
+
     fn is_valid(&self, position: Position) -> bool {
         let [x, y] = self.measured_at;
         let (east, north) = (position.x.0 - f64::from(x), position.y.0 - f64::from(y));
@@ -198,7 +206,7 @@ impl Terrain {
             let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
             link.power = mast.power_per_prb - (down - gain);
             link.received = link.power.milliwatts();
-            link.uplink = (-(up - gain)).linear();
+            (link.uplink_loss, link.uplink) = (up - gain, UNKNOWN);
             if self.threshold.is_some() {
                 link.measured_at = [position.x.0 as f32, position.y.0 as f32];
                 link.valid_within = shared.valid_within;
@@ -285,7 +293,7 @@ impl Share<'_> {
                 let distance = terrain.cells[link.cell as usize].site.position.distance(position);
                 surroundings.valid_within.0 = surroundings.valid_within.0.min(MOVED * distance.0);
                 surroundings.far += link.received;
-                surroundings.far_uplink += link.uplink;
+                surroundings.far_uplink += link.uplink();
                 if link.received >= significant {
                     others.push(Distant { cell: link.cell, received: link.received as f32, weaker: 0.0 });
                 }
@@ -442,6 +450,16 @@ impl Gains {
     /// The links to a UE's neighbours, by cell.
     pub fn links(&self, ue: usize) -> &[Link] {
         &self.links[ue * self.terrain.most..][..self.ues[ue].neighbours]
+    }
+
+    /// The neighbours of a UE that sends, by cell, with the factors from its transmit power to their received powers,
+    /// which are kept until it moves.
+    pub fn uplinks(&mut self, ue: usize) -> impl Iterator<Item = (usize, f64)> {
+        let links = &mut self.links[ue * self.terrain.most..][..self.ues[ue].neighbours];
+        links.iter_mut().map(|link| {
+            link.uplink = link.uplink();
+            (link.cell as usize, link.uplink)
+        })
     }
 
     /// The other cells, strongest first, that are significant at a UE beside this noise and interference per PRB in mW.

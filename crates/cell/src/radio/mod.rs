@@ -349,7 +349,7 @@ impl Radio {
     pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
         let cell = self.serving[ue].0;
         let power = control.power_per_prb(prbs, self.loss(ue), commanded);
-        let received = power * self.gains.link(ue, cell).uplink;
+        let received = power * self.gains.link(ue, cell).uplink();
         Db::from_linear(received / self.gains.cell_noise(cell))
     }
 
@@ -390,12 +390,12 @@ impl Radio {
 
     /// Adds a sounding signal of a UE to a cell.
     pub fn sound(&mut self, cell: usize, signal: UplinkSignal) {
-        self.soundings.add(&self.gains, self.prbs, cell, signal);
+        self.soundings.add(&mut self.gains, self.prbs, cell, signal);
     }
 
     /// Adds a transmission of a UE to a cell.
     pub fn send_uplink(&mut self, cell: usize, signal: UplinkSignal) {
-        self.uplink.add(&self.gains, self.prbs, cell, signal);
+        self.uplink.add(&mut self.gains, self.prbs, cell, signal);
     }
 
     /// Noise and interference per PRB in mW at a UE in each of these RBGs.
@@ -721,6 +721,39 @@ mod tests {
         radio.serve(0, far as usize);
         let now = radio.gains.links(0).iter().find(|link| link.cell == far).unwrap();
         assert_eq!(now.received, received);
+    }
+
+    #[test]
+    fn beyond_the_most_neighbours_the_weakest_are_left_out() {
+        let (mut near, exact) = (network(flat(), 1e-12).0, network(flat(), 0.0).0);
+        for ue in 0..UES {
+            let mut by_power = exact.gains.links(ue).to_vec();
+            by_power.sort_by(|a, b| b.received.total_cmp(&a.received));
+            let weakest = by_power[56].cell;
+            let mut expected: Vec<u32> = by_power[..48].iter().map(|link| link.cell).collect();
+            let cells =
+                |radio: &Radio| radio.gains.links(ue).iter().map(|link| link.cell).collect::<Vec<_>>();
+            expected.sort_unstable();
+            assert_eq!(cells(&near), expected);
+            // The serving cell stays.
+            near.serve(ue, weakest as usize);
+            expected.retain(|cell| *cell != by_power[47].cell);
+            expected.push(weakest);
+            expected.sort_unstable();
+            assert_eq!(cells(&near), expected);
+        }
+    }
+
+    #[test]
+    fn the_uplink_of_a_ue_that_has_sent_follows_its_position() {
+        let [mut sender, mut silent] = [(); 2].map(|()| network(flat(), 0.0002).0);
+        let factors = |radio: &Radio| radio.gains.links(0).iter().map(Link::uplink).collect::<Vec<_>>();
+        for step in 0..100 {
+            let here = Position::new(f64::from(step) * 3.0 - 150.0, 130.0, 1.5);
+            [&mut sender, &mut silent].into_iter().for_each(|radio| radio.place(Time(0), 0, here));
+            sender.send_uplink(sender.serving(0), UplinkSignal { ue: 0, first: 0, prbs: 1, power: 1.0 });
+            assert_eq!(factors(&sender), factors(&silent), "{step}");
+        }
     }
 
     #[test]

@@ -520,7 +520,7 @@ impl Receivers {
             self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;
         }
-        let own = signal.power * radio.gains.link(signal.ue as usize, cell).uplink;
+        let own = signal.power * radio.gains.link(signal.ue as usize, cell).uplink();
         let end = signal.first + signal.prbs;
         self.runs.clear();
         let mut at = signal.first;

@@ -80,11 +80,11 @@ impl UplinkOnAir {
     }
 
     /// Adds a transmission of a UE to a cell over a carrier of this width.
-    pub fn add(&mut self, gains: &Gains, carrier: Prbs, cell: usize, signal: UplinkSignal) {
+    pub fn add(&mut self, gains: &mut Gains, carrier: Prbs, cell: usize, signal: UplinkSignal) {
         let ue = signal.ue as usize;
-        for link in gains.links(ue).iter().filter(|link| link.cell as usize != cell) {
-            let received = signal.power * link.uplink;
-            self.interference[link.cell as usize].push(Interference { signal, received });
+        for (other, factor) in gains.uplinks(ue).filter(|(other, _)| *other != cell) {
+            let received = signal.power * factor;
+            self.interference[other].push(Interference { signal, received });
         }
         let cells = self.interference.len() as f64;
         let share = f64::from(signal.prbs) / f64::from(carrier.0) / cells;
