@@ -127,6 +127,8 @@ pub(super) struct Share<'a> {
 struct Scratch {
     all: Vec<Link>,
     distant: Vec<Distant>,
+    /// Cells that can be neighbours, with their received power per PRB in mW.
+    powers: Vec<(f64, u32)>,
 }
 
 /// A UE's position, its noise, and the cells that are not its neighbours.
@@ -268,7 +270,7 @@ impl Share<'_> {
     /// Computes the links to all cells, and keeps those to the neighbours.
     fn select(&mut self, ue: usize, serving: Option<usize>) {
         let Share { terrain, blockage, first, links, distant, ues, scratch } = self;
-        let Scratch { all, distant: others } = &mut **scratch;
+        let Scratch { all, distant: others, powers } = &mut **scratch;
         let surroundings = &mut ues[ue - *first];
         let position = surroundings.position;
         all.clear();
@@ -305,12 +307,20 @@ impl Share<'_> {
                 }
                 stays
             });
-            // The serving cell first, then by power.
-            let rank =
-                |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
-            all.sort_by(|a, b| rank(b).total_cmp(&rank(a)));
-            all.drain(terrain.most.min(all.len())..).for_each(|link| leave(&link));
-            all.sort_unstable_by_key(|link| link.cell);
+            if all.len() > terrain.most {
+                // The serving cell first, then by power.
+                let rank =
+                    |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
+                powers.clear();
+                powers.extend(all.iter().map(|link| (rank(link), link.cell)));
+                let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+                let (.., weakest) = powers.select_nth_unstable_by(terrain.most - 1, order);
+                weakest.sort_unstable_by(order);
+                for (_, cell) in weakest {
+                    let place = all.binary_search_by_key(cell, |link| link.cell);
+                    leave(&all.remove(place.expect("it is one of them")));
+                }
+            }
             let by_power =
                 |a: &Distant, b: &Distant| b.received.total_cmp(&a.received).then(a.cell.cmp(&b.cell));
             if others.len() > terrain.most_distant {
@@ -410,6 +420,7 @@ impl Gains {
         scratch.resize_with(shares, || Scratch {
             all: Vec::with_capacity(cells),
             distant: Vec::with_capacity(cells),
+            powers: Vec::with_capacity(cells),
         });
         let mut distant = distant.chunks_mut((size * terrain.most_distant).max(1));
         let parts = ues.chunks_mut(size).zip(links.chunks_mut(size * terrain.most)).zip(scratch);
