@@ -57,8 +57,6 @@ pub(super) struct LinkFading {
     by_rbg: Vec<f64>,
     /// Gains of a link that does not fade.
     constant: Vec<f32>,
-    /// Scratch: the cells that send besides the UE's own.
-    senders: Vec<Sender>,
 }
 
 /// A cell that sends on these RBGs, and its received power per PRB in mW without fading.
@@ -212,7 +210,6 @@ impl LinkFading {
             disturbance: vec![0.0; prbs.0.into()],
             by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],
             constant: vec![1.0; prbs.0.into()],
-            senders: Vec::with_capacity(setup.cells.len()),
         })
     }
 
@@ -247,16 +244,13 @@ impl LinkFading {
         sent: impl Fn(usize) -> Rbgs,
         tti: Tti,
     ) -> &[f64] {
-        let mut senders = std::mem::take(&mut self.senders);
-        senders.clear();
-        for link in gains.links(ue) {
-            let cell = link.cell as usize;
-            let sent = sent(cell);
-            if !sent.is_empty() && cell != serving {
-                senders.push(Sender { cell, received: link.received, sent });
-            }
-        }
-        let total = floor.mean() + senders.iter().map(|sender| sender.received).sum::<f64>();
+        let sender = |cell: u32, received: f64| {
+            let cell = cell as usize;
+            Some(Sender { cell, received, sent: sent(cell) }).filter(|sender| !sender.sent.is_empty())
+        };
+        let others = gains.links(ue).iter().filter(|link| link.cell as usize != serving);
+        let senders = others.filter_map(|link| sender(link.cell, link.received));
+        let total = floor.mean() + senders.clone().map(|sender| sender.received).sum::<f64>();
         let place = scattering.at(ue, tti);
         if scattering.trace.is_some() || !gains.are_complete() {
             let travelled = scattering.travelled(ue, tti);
@@ -264,26 +258,19 @@ impl LinkFading {
             let way = way.filter(|_| self.interference);
             let by_rbg = &mut self.by_rbg[..];
             by_rbg.fill(floor.noise);
-            add_senders(by_rbg, &senders, total, way.as_ref());
+            add_senders(by_rbg, senders, total, way.as_ref());
             let least = by_rbg.iter().copied().fold(f64::INFINITY, f64::min);
             let others = gains.distant(ue, least);
-            senders.clear();
-            for other in others {
-                let cell = other.cell as usize;
-                let sent = sent(cell);
-                if !sent.is_empty() {
-                    senders.push(Sender { cell, received: other.received.into(), sent });
-                }
-            }
-            add_senders(by_rbg, &senders, total, way.as_ref());
+            let senders = others.iter().filter_map(|other| sender(other.cell, other.received.into()));
+            add_senders(by_rbg, senders, total, way.as_ref());
             let floor = floor.without(others);
             by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power += floor.interference(rbg));
             spread(&self.by_rbg, self.rbg_prbs, &mut self.disturbance);
         } else {
             self.disturbance.fill(floor.noise);
-            for Sender { cell, received, sent } in &senders {
-                let faded = match self.fades(*received, total) {
-                    true => self.downlink.gains((ue, *cell), place),
+            for Sender { cell, received, sent } in senders {
+                let faded = match self.fades(received, total) {
+                    true => self.downlink.gains((ue, cell), place),
                     false => &self.constant,
                 };
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
@@ -294,7 +281,6 @@ impl LinkFading {
                 }
             }
         }
-        self.senders = senders;
         let signal = gains.link(ue, serving).received;
         let own = self.downlink.gains((ue, serving), place);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
@@ -365,18 +351,18 @@ fn spread_by<const WIDTH: usize>(by_rbg: &[f64], by_prb: &mut [f64]) {
 }
 
 /// Adds the received powers of cells that send, which fade on this way if they are not weak against `total`.
-fn add_senders(by_rbg: &mut [f64], senders: &[Sender], total: f64, way: Option<&Way<'_>>) {
+fn add_senders(by_rbg: &mut [f64], senders: impl Iterator<Item = Sender>, total: f64, way: Option<&Way<'_>>) {
     // Most interferers are weak, and most of them send on the same RBGs.
     let mut alike = (Rbgs::default(), 0.0);
     for Sender { cell, received, sent } in senders {
         match way {
-            Some(way) if *received >= WEAK * total => {
-                add(by_rbg, *sent, way.to(*cell).iter().map(|gain| received * f64::from(*gain)));
+            Some(way) if received >= WEAK * total => {
+                add(by_rbg, sent, way.to(cell).iter().map(|gain| received * f64::from(*gain)));
             }
-            _ if *sent == alike.0 => alike.1 += received,
+            _ if sent == alike.0 => alike.1 += received,
             _ => {
                 add(by_rbg, alike.0, repeat(alike.1));
-                alike = (*sent, *received);
+                alike = (sent, received);
             }
         }
     }
