@@ -87,7 +87,8 @@ impl DelayLine {
             is_line_of_sight: taps.iter().map(|tap| tap.is_line_of_sight).collect(),
             rotations: firsts.flat_map(|first| taps.iter().map(move |tap| rotation(first, tap))).collect(),
             circle: Box::new(from_fn(|point| {
-                let [cos, sin] = [libm::cos, libm::sin].map(|part| part(angle(point)) as f32);
+                let (sin, cos) = libm::sincos(angle(point));
+                let (sin, cos) = (sin as f32, cos as f32);
                 [[cos, sin], [-sin, cos]]
             })),
             real: vec![0.0; taps.len()],
@@ -113,7 +114,8 @@ impl DelayLine {
             let theta = (bits >> 32) as f64 / (1u64 << 32) as f64;
             let arrival = TAU * (number as f64 + theta) / sectors as f64;
             let turns = |part: f64| (part * f64::from(1u32 << 31)) as i32;
-            Sinusoid { east: turns(libm::cos(arrival)), north: turns(libm::sin(arrival)), phase: bits as u32 }
+            let (sin, cos) = libm::sincos(arrival);
+            Sinusoid { east: turns(cos), north: turns(sin), phase: bits as u32 }
         };
         for (tap, is_line_of_sight) in sinusoids.chunks_exact_mut(SINUSOIDS).zip(&self.is_line_of_sight) {
             if *is_line_of_sight {
