@@ -908,6 +908,16 @@ mac.scheduler"#,
         "radio.access = {kind = \"nr\", block_sizes = \"lena\"}\ncarrier.bandwidth",
         ":6: radio.access.block_sizes: unknown word `lena`; allowed: `standard`, `5g-lena`",
     ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"nr\", first_blocks = \"0\"}\ncarrier.bandwidth",
+        ":6: radio.access.first_blocks: unknown word `0`; allowed: `adapted`, `5g-lena`",
+    ),
+    (
+        "carrier.bandwidth",
+        "radio.access = {kind = \"lte\", first_blocks = \"5g-lena\"}\ncarrier.bandwidth",
+        ":6: radio.access: unknown key `first_blocks`; allowed: `mcs_table`, `mimo`",
+    ),
     // Losses on links.
     (
         "carrier.bandwidth",

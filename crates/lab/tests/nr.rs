@@ -280,18 +280,19 @@ struct Downloads {
     mcs: Vec<f64>,
 }
 
-/// The oracle's UEs request grants once, of 12 B at first, report in each block, and get the PRBs that their data needs. The
-/// preset's uplink is that of ns-3's LTE: ideal reports, and the whole carrier for a single UE.
+/// The oracle's UEs request grants once, report in each block, and get the PRBs that their data needs. A request stands for
+/// 12 B of each of two logical channels; with the second channel's RLC header 26 B. The preset's uplink is that of ns-3's
+/// LTE: ideal reports, and the whole carrier for a single UE.
 const UPLINK: &str = concat!(
-    r#"mac = {buffer_reports = "5g-lena", request_period = "slot", request_grant = "12B", "#,
+    r#"mac = {buffer_reports = "5g-lena", request_period = "slot", request_grant = "26B", "#,
     r#"sr_prohibit_timer = "128ms", "#,
     r#"uplink_scheduler = "pf", uplink_adaptation = "headroom", "#,
 );
 
-/// Downloads to UEs of these noise figures, which start after some milliseconds, with a core of this delay in milliseconds.
+/// Downloads to UEs of these noise figures, with these first blocks, which start after some milliseconds, with a core of this delay in milliseconds.
 /// With a fixed MCS, 23, the SINR is enough for every block.
 fn downloads(
-    (run, fixed): (&str, bool),
+    (run, fixed, first_blocks): (&str, bool, &str),
     cc: &str,
     noise_figures: &[f64],
     (start_ms, core_ms): (u8, &str),
@@ -332,7 +333,10 @@ fn downloads(
             .replace("200000B", "100000B")
             .replace("mac = {", UPLINK)
             .replace("[radio]", if fixed { "[radio]\namc = {kind = \"fixed\", cqi = 13}" } else { "[radio]" })
-            .replace("pattern =", "k2 = 2\ndecoding_time = \"100us\"\npattern ="),
+            .replace(
+                "pattern =",
+                &format!("k2 = 2\ndecoding_time = \"100us\"\nfirst_blocks = \"{first_blocks}\"\npattern =")
+            ),
     ));
     let flows = outcome.flows();
     let sum = |of: &dyn Fn(&airwnd_lab::FlowRow) -> f64| flows.iter().map(of).sum::<f64>();
@@ -378,25 +382,29 @@ fn assert_alike(name: &str, ours: [f64; 3], theirs: [f64; 3], tolerances: [f64; 
 ///
 /// Nearly all losses are those of the first slow start, whose number is compared too. It ends later in UEs with a lower
 /// MCS; losses after the first second are of the slowest three. CUBIC's are divided by the end of this second: HyStart ends
-/// slow start in one round or the next, with the RTT of the handshake, which is 3 to 5 ms longer in the oracle, whose first
-/// packet has MCS 0. Its figures here are of runs in which four UDP packets of 40 B reach each UE in the 100 ms before;
-/// without them it loses 0.34 %.
+/// slow start in one round or the next, with the RTT of the handshake. In the oracle the first uplink block, of MCS 0, has
+/// room for a part of the SYN-ACK only, and the next one follows a pattern later, unless UEs have sent before: in the
+/// fourth row UDP packets of 40 B are echoed by each UE in the 100 ms before. Of the packets that CUBIC loses from the
+/// start on, the oracle's standard error alone is 5 %.
 #[test]
 fn ten_downloads_in_tdd() {
     let rows = rows(include_str!("data/nr_n3.csv"));
     let thirty = [10.0, 9.75, 9.0, 9.0, 9.25, 9.0, 9.0, 9.25, 9.0, 9.5];
     let fifteen = [9.0, 9.5, 9.0, 9.0, 9.0, 9.0, 9.0, 9.25, 9.0, 9.25];
-    // congestion control, noise figures; total goodput, mean delay with 10 ms of the core, loss; packets lost from the start
+    // congestion control, first blocks, noise figures; total goodput, mean delay with 10 ms of the core, loss; packets lost
+    // from the start on, and tolerance
     let theirs = [
-        ("mu1", "newreno", thirty, [32.65, 177.2, 0.418], 392.0),
-        ("mu1", "cubic", thirty, [33.66, 168.5, 0.527], 154.0),
-        ("mu0", "newreno", fifteen, [35.26, 161.6, 0.365], 405.0),
+        ("mu1", "newreno", "5g-lena", thirty, [32.65, 177.2, 0.418], (392.0, 0.05)),
+        ("mu1", "cubic", "5g-lena", thirty, [34.17, 165.3, 0.342], (191.0, 0.1)),
+        ("mu1", "cubic", "adapted", thirty, [33.66, 168.5, 0.527], (154.0, 0.05)),
+        ("mu0", "newreno", "5g-lena", fifteen, [35.26, 161.6, 0.365], (405.0, 0.05)),
     ];
-    for (run, cc, noise_figures, expected, lost) in theirs {
+    for (run, cc, first_blocks, noise_figures, expected, (lost, tolerance)) in theirs {
         let (mut found, mut dropped) = (Vec::new(), 0.0);
         for start_ms in 0..10 {
-            let [first, all] =
-                [1, 6].map(|seconds| downloads((run, false), cc, &noise_figures, (start_ms, "10"), seconds));
+            let [first, all] = [1, 6].map(|seconds| {
+                downloads((run, false, first_blocks), cc, &noise_figures, (start_ms, "10"), seconds)
+            });
             found.push(after_a_second(&first, &all, 5));
             dropped += all.dropped / 10.0;
             for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc) {
@@ -408,9 +416,9 @@ fn ten_downloads_in_tdd() {
                 );
             }
         }
-        println!("{run}, {cc}: {dropped:.0} / {lost} lost from the start on");
-        assert_alike(&format!("{run}, {cc}"), summary(&found), expected, [0.05, 0.1, 0.2]);
-        assert!((dropped / lost - 1.0).abs() < 0.05, "{run}, {cc}: {dropped} {lost}");
+        println!("{run}, {cc}, {first_blocks}: {dropped:.0} / {lost} lost from the start on");
+        assert_alike(&format!("{run}, {cc}, {first_blocks}"), summary(&found), expected, [0.05, 0.1, 0.2]);
+        assert!((dropped / lost - 1.0).abs() < tolerance, "{run}, {cc}, {first_blocks}: {dropped} {lost}");
     }
 }
 
@@ -437,8 +445,9 @@ fn one_download_in_tdd() {
             let (mut ours, mut theirs, mut equal) = (Vec::new(), Vec::new(), 0);
             for row in rows.iter().filter(|row| row("run") == run && row("cc") == cc && row("mcs") == mcs) {
                 let fixed = mcs == "fixed";
-                let [first, all] =
-                    [1, 13].map(|seconds| downloads((run, fixed), cc, &[9.0], (0, row("core_ms")), seconds));
+                let [first, all] = [1, 13].map(|seconds| {
+                    downloads((run, fixed, "adapted"), cc, &[9.0], (0, row("core_ms")), seconds)
+                });
                 let found = after_a_second(&first, &all, 12);
                 let given = ["goodput_mbps", "delay_ms", "dropped", "sent"].map(|column| number(row(column)));
                 println!("{run}, {cc}, {mcs}, {} ms: {found:.3?} / {given:?}", row("core_ms"));
@@ -743,6 +752,35 @@ fn small_packets_up(access: &str, mac: &str, interval_ms: u32) -> Outcome {
     let rate = 40 * 8 * 1000 / interval_ms;
     let traffic = format!(r#"traffic = {{kind = "cbr", rate = "{rate}bps", packet = "40B"}}"#);
     near_ue(access, &further, &format!("direction = \"up\"\n{traffic}"))
+}
+
+/// Where a cell learns channels by blocks, a UE's first block in each direction has MCS 0, and so has every block if they are
+/// further apart than the channel is known: 1.25 s in the downlink of `DDDSU`, 5 s in the uplink.
+#[test]
+fn first_blocks_have_the_lowest_mcs() {
+    for direction in ["down", "up"] {
+        let mcs = |first_blocks: &str, interval_ms: u32| {
+            let further = "duration = \"14s\"\nmac = {olla = \"none\", buffer_reports = \"ideal\"}";
+            let rate = 40 * 8 * 1000 / interval_ms;
+            let flow = format!(
+                "direction = \"{direction}\"\ntraffic = {{kind = \"cbr\", rate = \"{rate}bps\", packet = \"40B\"}}"
+            );
+            let access =
+                format!(r#"kind = "nr", numerology = 1, pattern = "DDDSU", first_blocks = "{first_blocks}""#);
+            let outcome = near_ue(&access, further, &flow);
+            let ue = &outcome.ues()[0];
+            match direction {
+                "down" => (ue.mcs.unwrap(), ue.blocks),
+                _ => (ue.uplink_mcs.unwrap(), ue.uplink_blocks),
+            }
+        };
+        let [(adapted, blocks), (learned, of)] = ["adapted", "5g-lena"].map(|word| mcs(word, 500));
+        println!("{direction}: {adapted} in {blocks} blocks, {learned} in {of}");
+        assert_eq!((blocks, of), (28, 28));
+        // MCS 0 instead of the highest, once.
+        assert!((adapted - learned - 27.0 / 28.0).abs() < 1e-9, "{direction}: {adapted} {learned}");
+        assert_eq!([mcs("adapted", 6000), mcs("5g-lena", 6000)], [(27.0, 3), (0.0, 3)], "{direction}");
+    }
 }
 
 /// A UE that does not repeat its scheduling requests is not granted blocks for those on the way: two packets share one.

@@ -76,6 +76,7 @@ impl Params {
             rbgs: (prbs.0 / rbg_prbs.0) as u8,
             prb_bandwidth: PRB_BANDWIDTH,
             precodes_uplink: true,
+            learns_by_blocks: false,
             buffer_levels: &BUFFER_LEVELS,
             mcss: table.mcss().collect(),
             schemes: table.mcss().map(|mcs| table.scheme(mcs)).collect(),

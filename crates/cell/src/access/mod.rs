@@ -143,6 +143,8 @@ pub struct Access {
     /// Whether the uplink's DFT limits the widths of grants.
     //= TS 36.211 §5.3.3
     pub(crate) precodes_uplink: bool,
+    /// Whether a cell learns the channel of a UE by its blocks only.
+    pub(crate) learns_by_blocks: bool,
     /// Upper ends in bytes of the levels in a BSR, from level 1 on, without the highest level.
     pub(crate) buffer_levels: &'static [u64],
     /// MCSs with a code rate of their own, lowest first, and their modulation and rate.

