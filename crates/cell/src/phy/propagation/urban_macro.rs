@@ -55,9 +55,7 @@ mod tests {
 
     fn loss(distance: f64) -> f64 {
         let (a, b) = (Position::default(), Position::new(distance, 0.0, 0.0));
-        UrbanMacro::new(Params::default())
-            .path_loss(&LinkGeometry::new(a, b, Hertz(2e9), Draws::MEDIAN))
-            .0
+        UrbanMacro::new(Params::default()).path_loss(&LinkGeometry::new(a, b, Hertz(2e9), Draws::MEDIAN)).0
     }
 
     #[test]
