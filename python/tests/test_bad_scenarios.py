@@ -44,7 +44,7 @@ BROKEN = {
     "a file that is not there": (
         'kind = "list", points = [["100m", "0m"]]',
         'kind = "file", path = "nowhere.csv"',
-        r":7: ue\[0\]\.placement\.path: .*nowhere\.csv cannot be read: No such file or directory .*",
+        r":7: ue\[0\]\.placement\.path: .*nowhere\.csv cannot be read: No such file or directory",
     ),
 }
 
