@@ -289,8 +289,8 @@ const UPLINK: &str = concat!(
     r#"uplink_scheduler = "pf", uplink_adaptation = "headroom", "#,
 );
 
-/// Downloads to UEs of these noise figures, with these first blocks, which start after some milliseconds, with a core of this delay in milliseconds.
-/// With a fixed MCS, 23, the SINR is enough for every block.
+/// Downloads to UEs of these noise figures, with these first blocks, which start after some milliseconds, with a core of
+/// this delay in milliseconds. With a fixed MCS, 23, the SINR is enough for every block.
 fn downloads(
     (run, fixed, first_blocks): (&str, bool, &str),
     cc: &str,
