@@ -84,16 +84,21 @@ impl<E: Event> EventQueue<E> {
         self.scheduled += 1;
         let entry = Entry { at, rank, event };
         let key = entry.key();
-        let precedes = |other: Option<&Entry<E>>| other.is_some_and(|other| key < other.key());
         if self.near.len() == NEAR {
             self.far.extend(self.near.drain(..NEAR / 2));
         }
-        if !precedes(self.near.first()) && !self.far.is_empty() && !precedes(self.far.peek()) {
+        if self.far.peek().is_some_and(|first| first.key() < key) {
             self.far.push(entry);
             return;
         }
-        let later = self.near.iter().rposition(|other| other.key() > key);
-        self.near.insert(later.map_or(0, |place| place + 1), entry);
+        // Most events pass over one or two others; to find the place first and move the rest then costs more.
+        let mut place = self.near.len();
+        self.near.push(entry);
+        while place > 0 && self.near[place - 1].key() < key {
+            self.near[place] = self.near[place - 1];
+            place -= 1;
+        }
+        self.near[place] = entry;
     }
 
     /// Removes and returns the earliest event due at or before `end`; the clock advances to its time.

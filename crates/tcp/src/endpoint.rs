@@ -9,6 +9,7 @@ use crate::stack::Ecn;
 use crate::{Config, Seq, cc, ecn, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
+use std::sync::Arc;
 
 /// The states of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +113,7 @@ pub struct Stats {
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointSetup<'a> {
     /// The stack's parameters.
-    pub config: &'a Config,
+    pub config: &'a Arc<Config>,
     /// Congestion control of the sending half.
     pub cc: &'a cc::Spec,
     /// Receive-window control of the receiving half.
@@ -134,7 +135,8 @@ pub struct Endpoint {
     state: State,
     sender: Sender,
     receiver: Receiver,
-    config: Config,
+    /// Shared by all endpoints of a stack, which keeps it in the processor's caches.
+    config: Arc<Config>,
     /// Encoding of window codes in received segments.
     codes_in: Option<Carriage>,
 
@@ -189,7 +191,7 @@ impl Endpoint {
             state: State::Closed,
             sender: Sender::new(config, cc, sender_half, iss, seed),
             receiver: Receiver::new(config, controller),
-            config: config.clone(),
+            config: Arc::clone(config),
             codes_in,
             handshake: Handshake::default(),
             timestamps: None,

@@ -10,7 +10,8 @@
 //! ```
 //! use airwnd_tcp::{Endpoint, Seq, EndpointSetup, Stack, cc, rwnd};
 //! use airwnd_units::{Bytes, Span, Time};
-//! let config = Stack::Ns3v44.config();
+//! use std::sync::Arc;
+//! let config = Arc::new(Stack::Ns3v44.config());
 //! let cc = cc::Spec::Newreno(cc::newreno::Params::default());
 //! let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
 //! let setup = EndpointSetup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1 };

@@ -329,6 +329,10 @@ impl Receiver {
     }
 
     fn notify_controller(&mut self, observed: &Observed) {
+        if self.capabilities.is_static {
+            self.unread += if self.reads_at_once { 0 } else { observed.in_order };
+            return;
+        }
         let view = self.view();
         self.controller.on_segment(&observed.arrival, &view);
         if self.reads_at_once {
@@ -354,7 +358,8 @@ impl Receiver {
         }
         self.unacknowledged += 1;
         // Sets one bit, so that repeated window growth does not accumulate quick ACKs.
-        self.quick_acks |= u32::from(self.controller.has_opened());
+        let has_opened = !self.capabilities.is_static && self.controller.has_opened();
+        self.quick_acks |= u32::from(has_opened);
         let quick = self.quick_acks > 0;
         self.quick_acks -= u32::from(quick);
         if quick || self.unacknowledged >= self.ack_count {

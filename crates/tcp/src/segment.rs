@@ -114,8 +114,10 @@ impl Segment {
 
     /// Returns the bytes of IPv4 and TCP header, with options padded to a multiple of four.
     pub fn header_bytes(&self) -> Bytes {
-        let blocks = self.sack.iter().take_while(|block| !block.is_empty()).count() as u32;
-        let sack = if blocks > 0 { 2 + 8 * blocks } else { 0 };
+        let sack = match self.sack.iter().position(|block| block.is_empty()) {
+            Some(0) => 0,
+            blocks => 2 + 8 * blocks.unwrap_or(self.sack.len()) as u32,
+        };
         let options = 4 * u32::from(self.mss.is_some())
             + 3 * u32::from(self.window_scale.is_some())
             + 2 * u32::from(self.sack_permitted)

@@ -6,6 +6,7 @@ use airwnd_tcp::rwnd::{self, Carriage};
 use airwnd_tcp::stack::{Flight, Recovery};
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::sync::Arc;
 
 /// Slow-start threshold in segments.
 const START: f64 = 20.0;
@@ -183,7 +184,7 @@ fn arwa_lowers_the_delay_with_either_carriage() {
 /// A sender without ARWA ignores codes in an option and behaves as if there were none.
 #[test]
 fn a_plain_sender_ignores_codes_in_an_option() {
-    let config = Config { mss: 512, ..Stack::Ns3v26.config() };
+    let config = Arc::new(Config { mss: 512, ..Stack::Ns3v26.config() });
     let (cc, plain) = (newreno(), plain_window());
     let link = |limit| Link::new(BitRate(10_000_000), Span::from_millis(25), limit);
     let run = |receiver: &rwnd::Spec| {

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Impairment of each segment in turn: loss, delay, duplication. Segments beyond the list are not impaired.
 #[derive(Clone, Copy, Debug)]
@@ -154,8 +155,9 @@ impl Watch {
 
 fn deliver(case: &Case) {
     let cc = cc::Spec::Newreno(Default::default());
+    let config = Arc::new(case.config.clone());
     let setup = |iss| EndpointSetup {
-        config: &case.config,
+        config: &config,
         cc: &cc,
         rwnd: &case.rwnd,
         peer_rwnd: &case.rwnd,

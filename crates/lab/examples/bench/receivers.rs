@@ -6,6 +6,7 @@ use airwnd_tcp::{Endpoint, EndpointSetup, Segment, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use cpu_time::ProcessTime;
 use std::hint::black_box;
+use std::sync::Arc;
 
 /// Data segments per run.
 const SEGMENTS: usize = 200_000;
@@ -25,12 +26,12 @@ pub fn table() {
 /// Creates the ends of a connection: receiver and sender.
 fn ends(kind: &str) -> (Endpoint, Endpoint) {
     let read = |word: &str| Node::from_json(&format!("\"{word}\""), "bench").unwrap();
-    let config = airwnd_tcp::Config {
+    let config = Arc::new(airwnd_tcp::Config {
         mss: 1000,
         send_buffer: Bytes(1 << 24),
         receive_buffer: Bytes(1 << 20),
         ..Stack::Linux.config()
-    };
+    });
     let (plain, control) =
         (rwnd::Spec::read(&read("fixed")).unwrap(), rwnd::Spec::read(&read(kind)).unwrap());
     let cc = cc::Spec::read(&read("newreno")).unwrap();

@@ -34,6 +34,7 @@ pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
 use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
+use std::sync::Arc;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
@@ -154,7 +155,7 @@ struct Simulation<'t> {
     /// Flows that are sampled, if there is a record.
     observed: Vec<u32>,
     scenario: &'t Scenario,
-    config: Config,
+    config: Arc<Config>,
     seed: u64,
     /// End of the warm-up.
     begin: Time,
@@ -259,7 +260,7 @@ impl<'t> Simulation<'t> {
             }),
             observed: Vec::new(),
             scenario,
-            config: scenario.tcp.config(),
+            config: Arc::new(scenario.tcp.config()),
             seed,
             begin,
             measured: scenario.duration,

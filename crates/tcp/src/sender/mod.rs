@@ -26,12 +26,13 @@ use limit::{Limited, Limits};
 use rtt::{RtoBounds, RttEstimator};
 use scoreboard::{Advanced, Scoreboard};
 use std::num::NonZeroU8;
+use std::sync::Arc;
 use tlp::Tlp;
 use undo::Undo;
 
 #[derive(Debug)]
 pub(crate) struct Sender {
-    config: Config,
+    config: Arc<Config>,
     cc_spec: cc::Spec,
     cc: Box<dyn CongestionControl>,
     /// True if the congestion control is notified of each departure and loss.
@@ -217,7 +218,7 @@ pub(crate) enum Position {
 
 impl Sender {
     pub fn new(
-        config: &Config,
+        config: &Arc<Config>,
         cc_spec: &cc::Spec,
         sender_half: Option<Box<dyn SenderHalf>>,
         iss: Seq,
@@ -237,7 +238,7 @@ impl Sender {
             board.measure_rates();
         }
         let mut sender = Sender {
-            config: config.clone(),
+            config: Arc::clone(config),
             cc_spec: cc_spec.clone(),
             cc,
             notifies_all,

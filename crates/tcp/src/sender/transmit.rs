@@ -15,7 +15,7 @@ impl Sender {
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
         if self.is_idle(now) {
             self.limits.note(now, Limit::Application);
-            if u64::from(self.mss) <= self.window() {
+            if self.notifies_all && u64::from(self.mss) <= self.window() {
                 self.board.note_app_limit();
             }
             return None;
@@ -25,7 +25,10 @@ impl Sender {
             Err(Limit::SendBuffer) if self.fit_buffer() => self.next(now),
             Err(limit) => {
                 self.limits.note(now, limit);
-                if limit == Limit::Application && self.flight() + u64::from(self.mss) <= self.window() {
+                if self.notifies_all
+                    && limit == Limit::Application
+                    && self.flight() + u64::from(self.mss) <= self.window()
+                {
                     self.board.note_app_limit();
                 }
                 None

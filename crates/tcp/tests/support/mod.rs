@@ -8,6 +8,7 @@ use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 /// A link behind a drop-tail queue.
 pub struct Link {
@@ -131,6 +132,7 @@ impl Net {
 
     /// Adds a connection over the same links.
     pub fn add(&mut self, config: &Config, cc: &cc::Spec, rwnd: &rwnd::Spec, iss: [Seq; 2]) {
+        let config = &Arc::new(config.clone());
         for iss in iss {
             self.ends.push(Endpoint::new(&EndpointSetup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
             self.armed.push(None);

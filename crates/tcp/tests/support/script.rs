@@ -4,6 +4,7 @@ use airwnd_tcp::segment::{Codepoint, Flags, SackBlock, SackBlocks, Timestamps};
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Segment, Seq, State, cc, rwnd};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
+use std::sync::Arc;
 
 pub const ISS: Seq = Seq(0);
 /// The peer's initial sequence number.
@@ -26,7 +27,14 @@ impl Script {
     }
 
     pub fn with(config: &Config, cc: cc::Spec, rwnd: rwnd::Spec, iss: Seq, irs: Seq) -> Script {
-        let setup = EndpointSetup { config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss, seed: 1 };
+        let setup = EndpointSetup {
+            config: &Arc::new(config.clone()),
+            cc: &cc,
+            rwnd: &rwnd,
+            peer_rwnd: &rwnd,
+            iss,
+            seed: 1,
+        };
         let timestamps = config.timestamps;
         Script {
             end: Endpoint::new(&setup),
