@@ -92,7 +92,9 @@ impl<C, O: Observer<C>> Network<C, O> {
         debug_assert!(now >= self.now, "time never runs backwards");
         self.now = now;
         self.ledger.offered.add(packet.size);
-        self.observer.on_crossing(now, packet.source(), Crossing::Out, &packet);
+        if self.observer.is_watching() {
+            self.observer.on_crossing(now, packet.source(), Crossing::Out, &packet);
+        }
         let (device, direction) = (packet.device, packet.direction);
         let first = self.routes.first(device, direction);
         let key = self.packets.insert(InFlight { packet, next_hop: first + 1, leg: None });

@@ -27,6 +27,9 @@ pub enum Stage {
 
 /// Observes every packet at every node and link. The observer `()` does nothing, at no cost.
 pub trait Observer<C> {
+    /// Returns false if the other calls have no effect. The network then leaves them out.
+    fn is_watching(&self) -> bool;
+
     /// Called when a packet crosses the interface of a node.
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<C>);
 
@@ -35,6 +38,10 @@ pub trait Observer<C> {
 }
 
 impl<C> Observer<C> for () {
+    fn is_watching(&self) -> bool {
+        false
+    }
+
     fn on_crossing(&mut self, _: Time, _: Node, _: Crossing, _: &Packet<C>) {}
     fn on_link(&mut self, _: Time, _: LinkId, _: Stage, _: &Packet<C>) {}
 }

@@ -43,13 +43,22 @@ impl<C, O: Observer<C>> Network<C, O> {
     /// Enqueues a packet before a link.
     #[inline]
     pub(crate) fn onto_link(&mut self, now: Time, key: Key, link: LinkId, direction: Direction) {
-        let packet = self.packets.get(key);
-        if link == Topology::SERVER_LINK && direction == Direction::Up {
-            self.observer.on_crossing(now, Node::Gateway, Crossing::Out, &packet.packet);
+        if self.observer.is_watching() {
+            self.report_arrival(now, key, link, direction);
         }
-        self.observer.on_link(now, link, Stage::Arrival, &packet.packet);
+        let packet = self.packets.get(key);
         self.wires.send(now, (link, direction), key, packet, &mut self.queue, &mut self.effects);
         self.apply_effects(now);
+    }
+
+    /// Reports a packet that reaches the queue before a link to the observer.
+    #[cold]
+    fn report_arrival(&mut self, now: Time, key: Key, link: LinkId, direction: Direction) {
+        let packet = &self.packets.get(key).packet;
+        if link == Topology::SERVER_LINK && direction == Direction::Up {
+            self.observer.on_crossing(now, Node::Gateway, Crossing::Out, packet);
+        }
+        self.observer.on_link(now, link, Stage::Arrival, packet);
     }
 
     /// Moves the next packet from a queue discipline onto its link.
@@ -61,24 +70,30 @@ impl<C, O: Observer<C>> Network<C, O> {
     /// Forwards a packet that reaches the far end of a link, unless the link has lost it.
     pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
         let arrived = self.wires.arrive(now, link, direction, &mut self.queue);
-        let (Ok(key) | Err(Lost(key))) = arrived;
-        self.observer.on_link(now, link, Stage::Departure, &self.packets.get(key).packet);
+        if self.observer.is_watching() {
+            self.report_departure(now, arrived, link, direction);
+        }
         match arrived {
-            Ok(key) => {
-                if link == Topology::SERVER_LINK && direction == Direction::Down {
-                    self.observer.on_crossing(
-                        now,
-                        Node::Gateway,
-                        Crossing::In,
-                        &self.packets.get(key).packet,
-                    );
-                }
-                match self.air.as_ref().is_some_and(|air| air.is_x2(link)) {
-                    true => self.at_cell(now, key),
-                    false => self.forward(now, key),
-                }
-            }
+            Ok(key) if self.air.as_ref().is_some_and(|air| air.is_x2(link)) => self.at_cell(now, key),
+            Ok(key) => self.forward(now, key),
             Err(Lost(key)) => self.drop(now, key, Cause::LinkError),
+        }
+    }
+
+    /// Reports a packet that reaches the far end of a link, or that the link has lost, to the observer.
+    #[cold]
+    fn report_departure(
+        &mut self,
+        now: Time,
+        arrived: Result<Key, Lost<Key>>,
+        link: LinkId,
+        direction: Direction,
+    ) {
+        let (Ok(key) | Err(Lost(key))) = arrived;
+        let packet = &self.packets.get(key).packet;
+        self.observer.on_link(now, link, Stage::Departure, packet);
+        if arrived.is_ok() && link == Topology::SERVER_LINK && direction == Direction::Down {
+            self.observer.on_crossing(now, Node::Gateway, Crossing::In, packet);
         }
     }
 
@@ -153,7 +168,7 @@ impl<C, O: Observer<C>> Network<C, O> {
         let Packet { device, direction, bearer, .. } = in_flight.packet;
         let waiting = in_flight.waiting(now, key);
         let air = self.air.as_mut().expect("bearers are over the air");
-        if direction == Direction::Down {
+        if direction == Direction::Down && self.observer.is_watching() {
             let node = Node::Enb(air.serving_cell(device));
             self.observer.on_crossing(now, node, Crossing::In, &in_flight.packet);
         }
@@ -166,10 +181,12 @@ impl<C, O: Observer<C>> Network<C, O> {
         match direction {
             Direction::Down => self.deliver(now, key),
             Direction::Up => {
-                let packet = &self.packets.get(key).packet;
-                let air = self.air.as_ref().expect("the packet crossed the air");
-                let node = Node::Enb(air.serving_cell(packet.device));
-                self.observer.on_crossing(now, node, Crossing::Out, packet);
+                if self.observer.is_watching() {
+                    let packet = &self.packets.get(key).packet;
+                    let air = self.air.as_ref().expect("the packet crossed the air");
+                    let node = Node::Enb(air.serving_cell(packet.device));
+                    self.observer.on_crossing(now, node, Crossing::Out, packet);
+                }
                 self.forward(now, key);
             }
         }
@@ -178,7 +195,9 @@ impl<C, O: Observer<C>> Network<C, O> {
     /// Delivers a packet to its destination.
     fn deliver(&mut self, now: Time, key: Key) {
         let packet = &self.packets.get(key).packet;
-        self.observer.on_crossing(now, packet.destination(), Crossing::In, packet);
+        if self.observer.is_watching() {
+            self.observer.on_crossing(now, packet.destination(), Crossing::In, packet);
+        }
         self.ledger.delivered.add(packet.size);
         debug_assert!(self.delivered.is_none(), "a step of an event delivers at most one packet");
         self.delivered = Some(key);
@@ -186,7 +205,9 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     pub(crate) fn drop(&mut self, now: Time, key: Key, cause: Cause) {
         let InFlight { packet, leg, next_hop } = self.packets.remove(key);
-        if let (Cause::LinkQueue | Cause::LinkEarly, Hop::Link(link)) = (cause, self.routes.hop(next_hop - 1))
+        if self.observer.is_watching()
+            && let (Cause::LinkQueue | Cause::LinkEarly, Hop::Link(link)) =
+                (cause, self.routes.hop(next_hop - 1))
         {
             self.observer.on_link(now, link, Stage::Drop, &packet);
         }

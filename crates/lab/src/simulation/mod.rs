@@ -99,13 +99,16 @@ struct Tapped<'t> {
 
 impl Observer<Content> for Tapped<'_> {
     #[inline]
+    fn is_watching(&self) -> bool {
+        self.tap.is_some()
+    }
+
     fn on_crossing(&mut self, now: Time, node: Node, crossing: Crossing, packet: &Packet<Content>) {
         if let Some(tap) = &mut self.tap {
             tap.packet(&sight(now - self.begin, node, crossing, packet));
         }
     }
 
-    #[inline]
     fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<Content>) {
         if let Some(tap) = &mut self.tap {
             let Packet { direction, size, content: Content { carried, .. }, .. } = *packet;
