@@ -1,7 +1,18 @@
 //! Average throughput of each UE.
 
-use super::settle;
 use airwnd_units::Bytes;
+
+/// Numbers that are processed together, in one vector of the processor or several. Lists by slot are filled up to a
+/// multiple of it.
+pub(super) const LANES: usize = 4;
+
+/// Stores the entry of a newly admitted slot. `rest` fills the list up.
+pub(super) fn settle_in_lanes(list: &mut Vec<f64>, slot: u16, entry: f64, rest: f64) {
+    if usize::from(slot) == list.len() {
+        list.resize(list.len() + LANES, rest);
+    }
+    list[usize::from(slot)] = entry;
+}
 
 /// Exponential moving average of each UE's throughput, in bytes per second.
 #[derive(Clone, Debug)]
@@ -17,15 +28,16 @@ impl RateAverages {
     }
     /// Starts a UE's average at 1 B/s, so that its metric is finite.
     pub fn admit(&mut self, slot: u16) {
-        settle(&mut self.averages, slot, 1.0);
+        // Infinity remains when averages decay.
+        settle_in_lanes(&mut self.averages, slot, 1.0, f64::INFINITY);
     }
     /// A UE's average throughput, in bytes per second.
     pub fn of(&self, slot: u16) -> f64 {
         self.averages[slot as usize]
     }
-    /// The averages of all UEs, by slot.
-    pub fn all(&self) -> &[f64] {
-        &self.averages
+    /// The averages of all UEs, by slot, and infinity up to a multiple of [`LANES`].
+    pub(super) fn all(&self) -> &[[f64; LANES]] {
+        self.averages.as_chunks().0
     }
     /// A UE's average after a TTI in which it was granted these bytes.
     pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
@@ -44,6 +56,15 @@ impl RateAverages {
         let averages = &mut self.averages[..];
         for slot in slots {
             averages[usize::from(*slot)] *= 1.0 - self.weight;
+        }
+        self.add(served);
+    }
+    /// Advances the averages of the UEs whose rank is not below a threshold by one TTI, with the bytes granted to the
+    /// served ones among them. No other UE is served.
+    pub(super) fn update_where(&mut self, ranks: &[[f64; LANES]], threshold: f64, served: &[(u16, Bytes)]) {
+        let kept = 1.0 - self.weight;
+        for (average, rank) in self.averages.iter_mut().zip(ranks.as_flattened()) {
+            *average *= if *rank >= threshold { kept } else { 1.0 };
         }
         self.add(served);
     }

@@ -1,6 +1,6 @@
 //! Priority set scheduler.
 
-use super::averages::RateAverages;
+use super::averages::{LANES, RateAverages, settle_in_lanes};
 use super::best::best_per_group_of;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
@@ -13,6 +13,9 @@ use std::cmp::Reverse;
 
 /// Moves per slot after which slots are sorted anew, because many ranks have changed.
 const MOST_MOVES: usize = 4;
+
+/// Factor to a limit below a metric, closer than the next metric.
+const BELOW: f64 = 1.0 - 1e-9;
 
 /// Metric of the frequency-domain step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -99,9 +102,15 @@ pub struct Pss {
     contest: Contest,
     /// Ranks of the UEs of this TTI, by slot; zero: it does not compete.
     ranks: Vec<Rank>,
-    /// All slots in descending order of rank in the last TTI.
+    /// Scratch: the metrics of the time domain, and those of the frequency domain, by slot.
+    metrics: [Vec<[f64; LANES]>; 2],
+    /// All slots in descending order of rank when they were last sorted.
     order: Vec<u16>,
-    /// The UEs selected for the frequency domain, in any order.
+    /// The lowest of the selected metrics, if it alone determines the selected UEs of this TTI.
+    threshold: Option<f64>,
+    /// A number just below the lowest of the metrics selected last.
+    limit: f64,
+    /// The UEs selected for the frequency domain, in any order, if there is no threshold.
     selected: Vec<u16>,
     /// Scratch: the same UEs in ascending order of slots.
     ascending: Slots,
@@ -144,6 +153,9 @@ impl Pss {
             groups: grid.rbgs,
             contest: Contest::default(),
             ranks: Vec::new(),
+            metrics: [Vec::new(), Vec::new()],
+            threshold: None,
+            limit: 0.0,
             order: Vec::new(),
             selected: Vec::new(),
             ascending: Slots::default(),
@@ -176,7 +188,7 @@ impl Pss {
     /// Selects UEs for the frequency domain.
     fn time_domain(&mut self) {
         let Contest { count, rates, .. } = &self.contest;
-        let users = rates.iter().zip(self.averages.all());
+        let users = rates.iter().zip(self.averages.all().as_flattened());
         if self.has_targets {
             for ((rank, (rate, average)), target) in self.ranks.iter_mut().zip(users).zip(&self.targets) {
                 let below_target = *rate > 0.0 && average < target;
@@ -190,6 +202,54 @@ impl Pss {
         self.sort();
         self.selected.clear();
         self.selected.extend_from_slice(&self.order[..wanted]);
+        self.threshold = None;
+        self.limit = self.selected.last().map_or(0.0, |slot| f64::from_bits(self.ranks[usize::from(*slot)])) * BELOW;
+    }
+
+    /// Gives the RBGs to the best of the selected UEs if their channels are flat, without sorting; returns whether it did.
+    ///
+    /// From TTI to TTI mostly the UE served last leaves the selection and the next one enters it.
+    fn allocate_flat(&mut self, free: Rbgs, grants: &mut Grants) -> bool {
+        let Contest { count, rates, flat_rates, all_flat, .. } = &self.contest;
+        // With a shorter window averages reach zero, and a metric may be no number.
+        let is_regular = *all_flat && !self.has_targets && self.params.window >= 2.0;
+        let wanted = self.params.multiplexed.map_or((count / 2).max(1), usize::from).min(*count);
+        if !is_regular || wanted == 0 || self.params.frequency_metric != FrequencyMetric::PfSch {
+            return false;
+        }
+        // Since the last decision all metrics have risen alike.
+        let expected = self.limit / (1.0 - 1.0 / self.params.window);
+        let mut time = Division::default();
+        let [of_time, of_frequency] = &mut self.metrics;
+        let averages = self.averages.all();
+        for ((rates, averages), metrics) in rates.as_chunks().0.iter().zip(averages).zip(&mut *of_time) {
+            time.add(rates, averages, expected, metrics);
+        }
+        let above = time.above.iter().sum::<u64>() as usize;
+        let threshold = match wanted.checked_sub(above) {
+            Some(0) => expected,
+            Some(1) => time.highest_below.into_iter().fold(0.0, f64::max),
+            _ => return false,
+        };
+        let mut choice = Choice::default();
+        let (rates, averages) = (flat_rates.as_chunks().0.iter(), self.scheduled_averages.all());
+        for (((rates, averages), metrics), of_time) in rates.zip(averages).zip(&mut *of_frequency).zip(&*of_time) {
+            choice.add(rates, averages, (of_time, threshold), metrics);
+        }
+        // Equal metrics are told apart by sorting.
+        if choice.count.iter().sum::<u64>() as usize != wanted {
+            return false;
+        }
+        self.threshold = Some(threshold);
+        self.limit = if above == wanted { threshold } else { threshold * BELOW };
+        let highest = choice.highest.into_iter().fold(0.0, f64::max);
+        if highest > 0.0 {
+            let is_in = |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == highest));
+            let first = LANES * of_frequency.iter().position(is_in).expect("it is one of the metrics");
+            let slot = (first..).zip(of_frequency[first / LANES]).find(|(_, metric)| *metric == highest);
+            grants.give(slot.expect("it is one of these metrics").0 as u16, free);
+        }
+        true
     }
 
     /// Sorts the slots by rank.
@@ -221,22 +281,7 @@ impl Pss {
 
     /// Assigns RBGs to the selected UEs.
     fn frequency_domain(&mut self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
-        let Contest { flat_rates, all_flat, places, .. } = &self.contest;
-        if *all_flat && !self.has_targets && self.params.frequency_metric == FrequencyMetric::PfSch {
-            // The usual case: a metric for all RBGs together.
-            let averages = &self.scheduled_averages.all()[..flat_rates.len()];
-            let (mut highest, mut best) = (0.0, u16::MAX);
-            for slot in &self.selected {
-                let metric = flat_rates[usize::from(*slot)] / averages[usize::from(*slot)];
-                if metric >= highest && (metric > highest || *slot < best) {
-                    (highest, best) = (metric, *slot);
-                }
-            }
-            if highest > 0.0 {
-                grants.give(best, free);
-            }
-            return;
-        }
+        let Contest { places, .. } = &self.contest;
         self.ascending.clear();
         self.selected.iter().for_each(|slot| self.ascending.insert(*slot));
         let weight = |ue: &UeView| {
@@ -261,6 +306,65 @@ impl Pss {
     }
 }
 
+/// Comparison of the metrics of the time domain with a threshold.
+#[derive(Default)]
+struct Division {
+    above: [u64; LANES],
+    highest_below: [f64; LANES],
+}
+
+impl Division {
+    /// Divides the rates by the averages, and compares the metrics.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        rates: &[f64; LANES],
+        averages: &[f64; LANES],
+        threshold: f64,
+        metrics: &mut [f64; LANES],
+    ) {
+        for lane in 0..LANES {
+            let metric = rates[lane] / averages[lane];
+            let is_above = metric > threshold;
+            self.above[lane] += u64::from(is_above);
+            let below = if is_above { 0.0 } else { metric };
+            let highest = &mut self.highest_below[lane];
+            *highest = if below > *highest { below } else { *highest };
+            metrics[lane] = metric;
+        }
+    }
+}
+
+/// The UEs selected by their metrics of the time domain, compared in the frequency domain.
+#[derive(Default)]
+struct Choice {
+    count: [u64; LANES],
+    highest: [f64; LANES],
+}
+
+impl Choice {
+    /// Divides the rates by the averages, and finds the highest metric. The metrics of UEs below the threshold of the time
+    /// domain are zero.
+    #[inline(always)]
+    fn add(
+        &mut self,
+        rates: &[f64; LANES],
+        averages: &[f64; LANES],
+        (of_time, threshold): (&[f64; LANES], f64),
+        metrics: &mut [f64; LANES],
+    ) {
+        for lane in 0..LANES {
+            let is_selected = of_time[lane] >= threshold;
+            self.count[lane] += u64::from(is_selected);
+            let metric = rates[lane] / averages[lane];
+            let metric = if is_selected { metric } else { 0.0 };
+            let highest = &mut self.highest[lane];
+            *highest = if metric > *highest { metric } else { *highest };
+            metrics[lane] = metric;
+        }
+    }
+}
+
 impl Scheduler for Pss {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
@@ -270,9 +374,11 @@ impl Scheduler for Pss {
         settle(&mut self.ranks, slot, 0);
         let Contest { version, rates, flat_rates, places, .. } = &mut self.contest;
         *version = None;
-        settle(rates, slot, 0.0);
-        settle(flat_rates, slot, 0.0);
+        settle_in_lanes(rates, slot, 0.0, 0.0);
+        settle_in_lanes(flat_rates, slot, 0.0, 0.0);
         settle(places, slot, 0);
+        let lanes = rates.len() / LANES;
+        self.metrics.iter_mut().for_each(|metrics| metrics.resize(lanes, [0.0; LANES]));
         if usize::from(slot) == self.order.len() {
             self.order.push(slot);
         }
@@ -282,19 +388,27 @@ impl Scheduler for Pss {
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.enter(ues);
-        self.time_domain();
-        self.frequency_domain(free, ues, grants);
+        if !self.allocate_flat(free, grants) {
+            self.time_domain();
+            self.frequency_domain(free, ues, grants);
+        }
     }
 
     fn allocate_again(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
         self.enter(ues);
+        self.threshold = None;
         self.selected.clear();
         self.selected.extend(ues.users.iter().map(|ue| ue.slot));
         self.frequency_domain(free, ues, grants);
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.scheduled_averages.update_some(&self.selected, served);
+        match self.threshold {
+            Some(threshold) => {
+                self.scheduled_averages.update_where(&self.metrics[0], threshold, served);
+            }
+            None => self.scheduled_averages.update_some(&self.selected, served),
+        }
         self.averages.update(served);
     }
 
@@ -320,6 +434,7 @@ mod tests {
         fn what_is_kept_does_not_change_decisions(
             steps in prop::collection::vec((any::<bool>(), prop::collection::vec((any::<bool>(), 0u8..16), 40)), 1..50),
             gbr in prop_oneof![Just(0u64), Just(80_000)],
+            is_served: bool,
         ) {
             let params = || Params {
                 window: 9.0,
@@ -330,6 +445,9 @@ mod tests {
             let mut both = [Pss::new(params(), &grid()), Pss::new(params(), &grid())];
             for pss in &mut both {
                 (0..40).for_each(|slot| pss.admit(slot, &bearer(1, if slot % 3 == 0 { gbr } else { 0 })));
+                if is_served {
+                    (0..40).for_each(|slot| pss.averages.update(&[(slot, Bytes(100 + u64::from(slot)))]));
+                }
             }
             let (mut users, mut version) = (Vec::new(), 0);
             for (changes, drawn) in steps {
@@ -345,13 +463,22 @@ mod tests {
                     pss.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
                     let served: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, Bytes(rbgs.0.into()))).collect();
                     pss.on_served(&served);
-                    let mut selected = pss.selected.clone();
+                    let mut selected: Vec<u16> = match pss.threshold {
+                        None => pss.selected.clone(),
+                        Some(threshold) => {
+                            (0..40).filter(|slot| pss.metrics[0].as_flattened()[usize::from(*slot)] >= threshold).collect()
+                        }
+                    };
                     selected.sort_unstable();
                     (served, selected)
                 });
                 prop_assert_eq!(&kept, &anew);
                 let mut slots: Vec<u16> = (0..40).collect();
-                slots.sort_by_key(|slot| Reverse((both[0].ranks[usize::from(*slot)], *slot)));
+                let Pss { threshold, ranks, metrics: [metrics, _], .. } = &both[0];
+                slots.sort_by_key(|slot| {
+                    let place = usize::from(*slot);
+                    Reverse((threshold.map_or(ranks[place], |_| metrics.as_flattened()[place].to_bits()), *slot))
+                });
                 let mut highest = slots[..kept.1.len()].to_vec();
                 highest.sort_unstable();
                 prop_assert_eq!(kept.1, highest);
