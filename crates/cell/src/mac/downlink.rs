@@ -605,8 +605,8 @@ impl Downlink {
                 self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
                 continue;
             }
-            let probability = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block);
-            let failed = ue.downlink.draw(tti, self.carrier, sent.process) < probability;
+            let draw = ue.downlink.draw(tti, self.carrier, sent.process);
+            let failed = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block, draw);
             ue.downlink.blocks.count(block, prbs, failed);
             note(block, if failed { Reception::Failed } else { Reception::Decoded });
             let answer = if failed { Feedback::Nack } else { Feedback::Ack };

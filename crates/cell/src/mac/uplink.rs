@@ -835,14 +835,14 @@ impl Uplink {
         for sending in &mut sendings {
             let ue = ues.get(sending.signal.ue);
             self.figures.prbs += u64::from(sending.signal.prbs);
-            let probability = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block);
+            let draw = ue.uplink.draw(tti, 0, 0);
+            let failed = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block, draw);
             if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
                 let correction = &mut self.known[sending.slot as usize].correction;
                 let off = receivers.received_sinr() - expected - *correction;
                 correction.0 =
                     (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }
-            let failed = ue.uplink.draw(tti, 0, 0) < probability;
             if let Some(known) = &mut self.known_channels {
                 known.learn(sending.slot, tti);
             }

@@ -104,17 +104,18 @@ impl Receivers {
         }
     }
 
-    /// Receives a block at a UE on `rbgs` in the TTI on air. Adds to the block's soft bits and returns
-    /// the probability that it is not decoded.
+    /// Receives a block at a UE on `rbgs` in the TTI on air. Returns whether it fails: whether `draw`, uniform in [0, 1),
+    /// is less than the probability that it is not decoded. Adds to the soft bits of a block that fails.
     pub fn receive_downlink(
         &mut self,
         radio: &Radio,
         (ue, serving): (u32, usize),
         rbgs: Rbgs,
         block: &mut Block,
-    ) -> f64 {
+        draw: f64,
+    ) -> bool {
         self.measure_block(radio, ue as usize, serving, rbgs);
-        self.downlink.decode(&self.runs, radio.layers(block.rank), block)
+        self.downlink.fails(&self.runs, radio.layers(block.rank), block, draw)
     }
 
     pub(super) fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
@@ -481,17 +482,17 @@ impl Receivers {
         }
     }
 
-    /// Receives a block at a cell while other UEs send to other cells. Adds to the block's soft bits and returns the
-    /// probability that it is not decoded.
+    /// Receives a block at a cell while other UEs send to other cells. Returns whether it fails, as in the downlink.
     pub fn receive_uplink(
         &mut self,
         radio: &Radio,
         cell: usize,
         signal: &UplinkSignal,
         block: &mut Block,
-    ) -> f64 {
+        draw: f64,
+    ) -> bool {
         self.measure_uplink(radio, &radio.uplink, cell, signal);
-        self.uplink.decode(&self.runs, &[], block)
+        self.uplink.fails(&self.runs, &[], block, draw)
     }
 
     /// The SINR of a UE's sounding signal, which covers the carrier evenly.

@@ -10,7 +10,7 @@ use airwnd_units::Db;
 const RESERVED: usize = 256;
 
 /// Cached transmit powers.
-const CACHED: usize = 256;
+const CACHED: usize = 1024;
 
 /// A transmission of a UE: PRBs and power on each in mW.
 #[derive(Clone, Copy, Debug)]

@@ -32,6 +32,9 @@ pub enum Spec {
 /// assert!(model.block_error(sent.block, first) > 0.99);
 /// assert!(model.block_error(sent.block, second) < 0.01);
 /// ```
+///
+/// Of two receptions that differ by nothing else, that with the higher SINR does not have the higher error probability,
+/// and of two soft buffers neither has that with more information; rounding errors do not count. The receivers use it.
 pub trait ErrorModel: Send + Sync {
     /// The state of the soft buffer after this reception.
     fn receive(&self, before: SoftBits, transmission: &Transmission) -> SoftBits;
