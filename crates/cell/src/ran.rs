@@ -242,10 +242,7 @@ impl Ran {
         if self.releases {
             region.on_packet(packet.arrived, ue.0, direction);
         }
-        let id = LegId { ue: ue.0, bearer: bearer.0, direction };
-        region.table.get(ue.0).leg(bearer.0, direction).rlc.enqueue(packet, &mut self.events);
-        region.time_report(packet.arrived, id);
-        region.report(packet.arrived, ue.0, direction);
+        region.send(packet, LegId { ue: ue.0, bearer: bearer.0, direction }, &mut self.events);
     }
 
     /// Moves a UE.

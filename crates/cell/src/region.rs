@@ -16,7 +16,7 @@ use crate::mac::uplink::Uplink;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
 use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
-use crate::ue::{Arrival, Bearers, LegId, RadioBearer, Ue, UeTable};
+use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
@@ -206,8 +206,12 @@ impl Cell {
     }
 
     /// Reports the backlog of the UE in a slot to the carriers that serve it.
+    #[inline(always)]
     fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
         self.downlink.on_report(slot, waiting);
+        if self.secondary.is_empty() {
+            return;
+        }
         let secondary = self.secondary.iter_mut().take(usize::from(carriers) - 1);
         secondary.for_each(|downlink| downlink.on_report(slot, waiting));
     }
@@ -446,8 +450,16 @@ impl Region {
     /// Handles the consequences of received PDUs or expired timers of a UE's bearers.
     fn follow(&mut self, now: Time, number: u32) {
         let UeTable { ues, timed, .. } = &mut self.table;
+        let ue = &mut ues[number as usize];
+        let Bearers { default, dedicated } = &mut ue.bearers;
+        if dedicated.is_empty() && !default.downlink.rlc.is_acknowledged() {
+            // In unacknowledged mode only the timer of reordering follows.
+            for direction in Direction::BOTH {
+                timed.watch(LegId { ue: number, bearer: 0, direction }, default.leg_mut(direction));
+            }
+            return ue.note_empty(now);
+        }
         let mut pending = [false; 2];
-        let Bearers { default, dedicated } = &mut ues[number as usize].bearers;
         let mut look = |bearer, of: &mut RadioBearer| {
             for direction in Direction::BOTH {
                 let (leg, other) = of.legs(direction);
@@ -721,6 +733,23 @@ impl Region {
 
     // Between TTIs.
 
+    /// Enqueues a packet in a bearer, and reports it to the MAC.
+    pub fn send(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) {
+        let now = packet.arrived;
+        let ue = &mut self.table.ues[id.ue as usize];
+        let leg = ue.leg(id.bearer, id.direction);
+        leg.rlc.enqueue(packet, events);
+        if leg.rlc.is_acknowledged() {
+            self.time_report(now, id);
+            return self.report(now, id.ue, id.direction);
+        }
+        self.table.report_timers[leg.timers()].disarm(&mut leg.report_at);
+        match id.direction {
+            Direction::Down => report_down(&mut self.cells, self.first, ue, now),
+            Direction::Up => ue.on_uplink_report(now, id.ue, &mut self.fresh),
+        }
+    }
+
     /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
     /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
     pub fn time_report(&mut self, now: Time, id: LegId) {
@@ -749,12 +778,7 @@ impl Region {
     pub fn report(&mut self, now: Time, number: u32, direction: Direction) {
         let ue = &mut self.table.ues[number as usize];
         match direction {
-            Direction::Down => {
-                if ue.joined {
-                    let waiting = ue.reported(now, direction);
-                    self.cells[ue.cell - self.first].report(ue.slot, ue.carriers, waiting);
-                }
-            }
+            Direction::Down => report_down(&mut self.cells, self.first, ue, now),
             Direction::Up => ue.on_uplink_report(now, number, &mut self.fresh),
         }
     }
@@ -920,6 +944,14 @@ impl Region {
         self.promoting.retain(|other| *other != number);
         self.all_receivers().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)
+    }
+}
+
+/// Reports RLC's downlink backlog of a UE to the MAC of its cell, one of these; `first` is the number of the first one.
+#[inline(always)]
+fn report_down(cells: &mut [Cell], first: usize, ue: &Ue, now: Time) {
+    if ue.joined {
+        cells[ue.cell - first].report(ue.slot, ue.carriers, ue.reported(now, Direction::Down));
     }
 }
 

@@ -915,6 +915,7 @@ impl RadioBearer {
     }
 
     /// Buffer status that RLC reports to the MAC of a direction.
+    #[inline]
     pub fn reported(&self, now: Time, direction: Direction) -> BufferStatus {
         self.leg(direction).rlc.reported(now, &self.leg(direction.reverse()).rlc)
     }
@@ -1120,6 +1121,7 @@ impl Ue {
     }
 
     /// Buffer status that RLC reports to the MAC of a direction: the sum of its bearers.
+    #[inline]
     pub fn reported(&self, now: Time, direction: Direction) -> BufferStatus {
         let first = self.bearers.default.reported(now, direction);
         if self.has_several() { self.bearers.add_dedicated(first, now, direction) } else { first }

@@ -217,6 +217,7 @@ impl Downlink {
     }
 
     /// Buffer status reported by RLC.
+    #[inline(always)]
     pub fn on_report(&mut self, slot: u16, waiting: BufferStatus) {
         // Periodic reports mostly repeat what is known.
         if self.users[usize::from(slot)].queue != waiting {
@@ -230,14 +231,18 @@ impl Downlink {
         Some((slot, self.users[usize::from(slot)].queue))
     }
 
+    #[inline(always)]
     fn set_queue(&mut self, slot: u16, waiting: BufferStatus) {
         let User { queue, view, .. } = &mut self.users[slot as usize];
         let total = waiting.total();
-        self.backlogged += usize::from(total > Bytes::ZERO);
-        self.backlogged -= usize::from(view.queue > Bytes::ZERO);
+        let (had_data, has_data) = (view.queue > Bytes::ZERO, total > Bytes::ZERO);
         (*queue, view.queue) = (waiting, total);
         self.views.note_change(slot);
-        self.update_ready(slot);
+        if had_data != has_data {
+            self.backlogged += usize::from(has_data);
+            self.backlogged -= usize::from(had_data);
+            self.update_ready(slot);
+        }
     }
 
     fn update_ready(&mut self, slot: u16) {
@@ -437,6 +442,7 @@ impl Downlink {
         let mut waiting = user.queue;
         waiting.on_block_down(block.size);
         self.set_queue(slot, waiting);
+        self.update_ready(slot);
         // ns-3 combines a new block with the soft bits of one that failed four times; here each block starts with none.
         let place = self.place(slot, process);
         self.processes[place] = Some(held);

@@ -62,6 +62,23 @@ pub(super) struct Segmenter {
     discard_timer: Span,
 }
 
+/// The bytes of an SDU with this many left that fit into `room`, which they take, and whether they are the last piece of
+/// the data field.
+#[inline]
+fn fit(remaining: Bytes, room: &mut Bytes) -> (Bytes, bool) {
+    if remaining > *room || remaining > LONGEST_CONCATENATED {
+        return (remaining.min(*room), true);
+    }
+    *room -= remaining;
+    // As in ns-3 LENA: the next SDU is not started if the length indicator would take the remaining space.
+    (remaining, *room <= Bytes(2))
+}
+
+/// Bytes that the length indicator of this piece of a data field adds.
+fn length_indicator(piece: u64) -> Bytes {
+    Bytes(if piece % 2 == 1 { 2 } else { 1 })
+}
+
 impl Segmenter {
     /// An empty queue without discard timer, whose SDUs get this header of PDCP.
     pub fn new(queue: Box<dyn QueueDisc>, pdcp_header: Bytes) -> Self {
@@ -109,23 +126,33 @@ impl Segmenter {
     ) -> Option<DataField> {
         let begin = self.sent;
         let mut pieces = 0;
-        while let Some((sdu, remaining)) = self.current(now, begun, events) {
+        if let Some((_, remaining)) = &mut self.partial {
+            pieces = 1;
+            let (taken, is_last) = fit(*remaining, &mut room);
+            self.sent += taken.0;
+            if taken < *remaining {
+                *remaining -= taken;
+            } else {
+                self.partial = None;
+            }
+            if is_last {
+                return (self.sent > begin).then_some(DataField { begin, end: self.sent, pieces });
+            }
+            room -= length_indicator(pieces);
+        }
+        while let Some(next) = self.next(now, events) {
             pieces += 1;
-            if remaining > room || remaining > LONGEST_CONCATENATED {
-                let taken = remaining.min(room);
-                self.sent += taken.0;
-                if taken < remaining {
-                    self.partial = Some((sdu, remaining - taken));
-                }
+            begun(next);
+            let size = next.sdu.size;
+            let (taken, is_last) = fit(size, &mut room);
+            self.sent += taken.0;
+            if taken < size {
+                self.partial = Some((next.sdu, size - taken));
+            }
+            if is_last {
                 break;
             }
-            self.sent += remaining.0;
-            room -= remaining;
-            // As in ns-3 LENA: the SDU is not started if its length indicator would take the remaining space.
-            if room <= Bytes(2) {
-                break;
-            }
-            room -= Bytes(if pieces % 2 == 1 { 2 } else { 1 });
+            room -= length_indicator(pieces);
         }
         (self.sent > begin).then_some(DataField { begin, end: self.sent, pieces })
     }
@@ -172,10 +199,10 @@ impl Segmenter {
         Some((next.sdu, next.sdu.size))
     }
 
+    #[inline]
     fn next(&mut self, now: Time, events: &mut dyn BearerEvents) -> Option<Returned> {
-        if let Some(returned) = self.returned.pop_front() {
-            self.returned_bytes -= returned.sdu.size;
-            return Some(returned);
+        if !self.returned.is_empty() {
+            return self.next_returned();
         }
         loop {
             let sdu = self.queue.dequeue(now, &mut QueueToBearer(events))?;
@@ -185,6 +212,13 @@ impl Segmenter {
             }
             events.dropped(sdu, DropCause::Discarded);
         }
+    }
+
+    #[cold]
+    fn next_returned(&mut self) -> Option<Returned> {
+        let returned = self.returned.pop_front()?;
+        self.returned_bytes -= returned.sdu.size;
+        Some(returned)
     }
 
     /// End of the stream of bytes that have been put into PDUs.
