@@ -1214,6 +1214,7 @@ impl Ue {
     }
 
     /// Whether the UE with this number misses a PDCCH of this level on a carrier in the TTI on air.
+    #[inline]
     pub fn loses_control(
         &mut self,
         tti: Tti,

@@ -581,50 +581,65 @@ impl Downlink {
     ) {
         let mut sending = std::mem::take(&mut self.sending);
         self.air.take(tti, &mut sending);
-        let consequences = self.access.timing.slot(tti);
         for sent in &sending {
-            let number = users[sent.slot as usize];
-            let ue = ues.get(number);
-            let place = self.place(sent.slot, sent.process);
-            let process = &mut self.processes[place];
-            let block = &mut process.as_mut().expect("a process on air holds its block").block;
-            let prbs = air.radio.prbs_of(sent.rbgs);
-            self.figures.prbs += u64::from(prbs.0);
-            let mut note = |block: &Block, reception| {
-                if let Some(log) = &mut self.log {
-                    log.note(Allocation {
-                        tti,
-                        cell: CellId(cell as u16),
-                        carrier: self.carrier,
-                        ue: UeId(number),
-                        rbgs: sent.rbgs,
-                        transmission: block.transmissions,
-                        mcs: block.mcs,
-                        size: block.size,
-                        reception,
-                    });
-                }
-            };
-            if ue.loses_control(tti, (number, self.carrier), sent.level, &mut air) {
-                note(block, Reception::AssignmentLost);
-                let due = tti + consequences.silence;
-                self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
-                continue;
-            }
-            let draw = ue.downlink.draw(tti, self.carrier, sent.process);
-            let failed = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block, draw);
-            ue.downlink.blocks.count(block, prbs, failed);
-            note(block, if failed { Reception::Failed } else { Reception::Decoded });
-            let answer = if failed { Feedback::Nack } else { Feedback::Ack };
-            self.feedback.push(tti + consequences.feedback, answer(sent.slot, sent.process));
-            if !failed {
-                self.figures.bytes += block.size.0;
-                if let Some(content) = block.content {
-                    decoded.push((number, content));
-                }
-            }
+            self.receive_block(tti, *sent, (cell, users), air.reborrow(), ues, decoded);
         }
         self.sending = sending;
+    }
+
+    /// Receives a block at a UE.
+    // Apart: a cell mostly sends one block per TTI, and what a loop prepares costs more than it saves.
+    #[inline(never)]
+    fn receive_block(
+        &mut self,
+        tti: Tti,
+        sent: OnAir,
+        (cell, users): (usize, &[u32]),
+        mut air: Air<'_>,
+        ues: &mut UeTable,
+        decoded: &mut Vec<(u32, Content)>,
+    ) {
+        let consequences = self.access.timing.slot(tti);
+        let number = users[sent.slot as usize];
+        let ue = ues.get(number);
+        let place = self.place(sent.slot, sent.process);
+        let process = &mut self.processes[place];
+        let block = &mut process.as_mut().expect("a process on air holds its block").block;
+        let prbs = air.radio.prbs_of(sent.rbgs);
+        self.figures.prbs += u64::from(prbs.0);
+        let mut note = |block: &Block, reception| {
+            if let Some(log) = &mut self.log {
+                log.note(Allocation {
+                    tti,
+                    cell: CellId(cell as u16),
+                    carrier: self.carrier,
+                    ue: UeId(number),
+                    rbgs: sent.rbgs,
+                    transmission: block.transmissions,
+                    mcs: block.mcs,
+                    size: block.size,
+                    reception,
+                });
+            }
+        };
+        if ue.loses_control(tti, (number, self.carrier), sent.level, &mut air) {
+            note(block, Reception::AssignmentLost);
+            let due = tti + consequences.silence;
+            self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
+            return;
+        }
+        let draw = ue.downlink.draw(tti, self.carrier, sent.process);
+        let failed = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block, draw);
+        ue.downlink.blocks.count(block, prbs, failed);
+        note(block, if failed { Reception::Failed } else { Reception::Decoded });
+        let answer = if failed { Feedback::Nack } else { Feedback::Ack };
+        self.feedback.push(tti + consequences.feedback, answer(sent.slot, sent.process));
+        if !failed {
+            self.figures.bytes += block.size.0;
+            if let Some(content) = block.content {
+                decoded.push((number, content));
+            }
+        }
     }
 }
 

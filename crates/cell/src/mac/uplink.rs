@@ -833,51 +833,66 @@ impl Uplink {
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
         for sending in &mut sendings {
-            let ue = ues.get(sending.signal.ue);
-            self.figures.prbs += u64::from(sending.signal.prbs);
-            let draw = ue.uplink.draw(tti, 0, 0);
-            let failed = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block, draw);
-            if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
-                let correction = &mut self.known[sending.slot as usize].correction;
-                let off = receivers.received_sinr() - expected - *correction;
-                correction.0 =
-                    (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
-            }
-            if let Some(known) = &mut self.known_channels {
-                known.learn(sending.slot, tti);
-            }
-            ue.uplink.blocks.count(&sending.block, Prbs(sending.signal.prbs), failed);
-            if self.schemes.fits_widths() && sending.block.transmissions == 1 {
-                self.known[sending.slot as usize].update_margin(failed);
-            }
-            if failed {
-                self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
-            } else {
-                self.figures.bytes += sending.block.size.0;
-                let Sending { slot, signal, elements, context, process, .. } = *sending;
-                self.vacate(slot, process);
-                if self.requested {
-                    let granted = context.granted;
-                    let news = match elements.buffer {
-                        Some(waiting) => {
-                            let waiting = quantised(waiting, self.access.buffer_levels);
-                            BufferNews::Waited { waiting, granted }
-                        }
-                        None => BufferNews::Full { granted },
-                    };
-                    self.reports.push(tti + self.access.timing.block_to_decision, Report { slot, news });
-                }
-                if let Some(headroom) = elements.headroom {
-                    let known = &mut self.known[slot as usize];
-                    let since = known.commanded - context.commanded;
-                    known.headroom = Some(headroom + width(Prbs(signal.prbs)) - since);
-                }
-                if let Some(content) = sending.block.content {
-                    decoded.push((sending.signal.ue, content));
-                }
-            }
+            self.receive_block(tti, cell, sending, Air { radio, receivers }, ues, decoded);
         }
         self.due_sendings = sendings;
+    }
+
+    /// Receives a block of a UE.
+    // Apart: there are few per TTI, and what a loop prepares costs more than it saves.
+    #[inline(never)]
+    fn receive_block(
+        &mut self,
+        tti: Tti,
+        cell: usize,
+        sending: &mut Sending,
+        Air { radio, receivers }: Air<'_>,
+        ues: &mut UeTable,
+        decoded: &mut Vec<(u32, Content)>,
+    ) {
+        let ue = ues.get(sending.signal.ue);
+        self.figures.prbs += u64::from(sending.signal.prbs);
+        let draw = ue.uplink.draw(tti, 0, 0);
+        let failed = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block, draw);
+        if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
+            let correction = &mut self.known[sending.slot as usize].correction;
+            let off = receivers.received_sinr() - expected - *correction;
+            correction.0 =
+                (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
+        }
+        if let Some(known) = &mut self.known_channels {
+            known.learn(sending.slot, tti);
+        }
+        ue.uplink.blocks.count(&sending.block, Prbs(sending.signal.prbs), failed);
+        if self.schemes.fits_widths() && sending.block.transmissions == 1 {
+            self.known[sending.slot as usize].update_margin(failed);
+        }
+        if failed {
+            self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
+        } else {
+            self.figures.bytes += sending.block.size.0;
+            let Sending { slot, signal, elements, context, process, .. } = *sending;
+            self.vacate(slot, process);
+            if self.requested {
+                let granted = context.granted;
+                let news = match elements.buffer {
+                    Some(waiting) => {
+                        let waiting = quantised(waiting, self.access.buffer_levels);
+                        BufferNews::Waited { waiting, granted }
+                    }
+                    None => BufferNews::Full { granted },
+                };
+                self.reports.push(tti + self.access.timing.block_to_decision, Report { slot, news });
+            }
+            if let Some(headroom) = elements.headroom {
+                let known = &mut self.known[slot as usize];
+                let since = known.commanded - context.commanded;
+                known.headroom = Some(headroom + width(Prbs(signal.prbs)) - since);
+            }
+            if let Some(content) = sending.block.content {
+                decoded.push((sending.signal.ue, content));
+            }
+        }
     }
 }
 
