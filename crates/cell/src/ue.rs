@@ -57,9 +57,13 @@ impl EventLog {
     }
 
     /// Moves the events of another log to the end of this one.
+    #[inline]
     pub fn append(&mut self, other: &mut EventLog) {
-        self.drops.append(&mut other.drops);
-        self.marks.append(&mut other.marks);
+        // Mostly there are none.
+        if !(other.drops.is_empty() && other.marks.is_empty()) {
+            self.drops.append(&mut other.drops);
+            self.marks.append(&mut other.marks);
+        }
     }
 }
 
