@@ -857,8 +857,7 @@ impl Uplink {
         if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
             let correction = &mut self.known[sending.slot as usize].correction;
             let off = receivers.received_sinr() - expected - *correction;
-            correction.0 =
-                (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
+            correction.0 = (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
         }
         if let Some(known) = &mut self.known_channels {
             known.learn(sending.slot, tti);

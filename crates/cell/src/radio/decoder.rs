@@ -87,7 +87,8 @@ impl Decoder {
     /// The decoder of receivers in one of this many parts of the cells.
     pub fn new(errors: Arc<dyn ErrorModel>, access: &Arc<Access>, parts: usize) -> Decoder {
         let known = vec![Decoded::default(); (CACHED / parts).max(LEAST_CACHED)];
-        let none = Outcomes { size: Bytes::ZERO, mcs: Mcs(0), transmissions: 0, fails_at: 0.0, decodes_at: 0.0 };
+        let none =
+            Outcomes { size: Bytes::ZERO, mcs: Mcs(0), transmissions: 0, fails_at: 0.0, decodes_at: 0.0 };
         Decoder { errors, access: access.clone(), known, outcomes: vec![none; OUTCOMES] }
     }
 
@@ -150,7 +151,8 @@ impl Decoder {
 
     /// Adds to a block's soft bits.
     fn receive(&self, sinr: &Sinr<'_>, block: &mut Block) {
-        let transmission = Transmission { scheme: self.access.scheme(block.mcs), block: block.size, sinr: *sinr };
+        let transmission =
+            Transmission { scheme: self.access.scheme(block.mcs), block: block.size, sinr: *sinr };
         block.soft = self.errors.receive(block.soft, &transmission);
     }
 
@@ -163,7 +165,7 @@ impl Decoder {
     /// The same for a first transmission over a flat channel.
     fn flat_error(&mut self, sinr: Db, block: &mut Block) -> f64 {
         let mixed = sinr.0.to_bits() ^ block.size.0.rotate_left(32) ^ u64::from(block.mcs.0);
-        let place = ((mixed.wrapping_mul(MIX) >> 32) * self.known.len() as u64 >> 32) as usize;
+        let place = (((mixed.wrapping_mul(MIX) >> 32) * self.known.len() as u64) >> 32) as usize;
         let known = &self.known[place];
         if known.sinr == sinr && known.size == block.size && known.mcs == block.mcs {
             block.soft = known.soft;

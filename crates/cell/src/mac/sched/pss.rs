@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 /// Moves per slot after which slots are sorted anew, because many ranks have changed.
 const MOST_MOVES: usize = 4;
 
-/// Factor to a limit below a metric, closer than the next metric.
+/// Factor from a metric to a number below it that is above nearly all lower metrics.
 const BELOW: f64 = 1.0 - 1e-9;
 
 /// Metric of the frequency-domain step.
@@ -106,9 +106,9 @@ pub struct Pss {
     metrics: [Vec<[f64; LANES]>; 2],
     /// All slots in descending order of rank when they were last sorted.
     order: Vec<u16>,
-    /// The lowest of the selected metrics, if it alone determines the selected UEs of this TTI.
+    /// What the time-domain metrics of the UEs selected in this TTI reach, and no others; `None`: they are listed.
     threshold: Option<f64>,
-    /// A number just below the lowest of the metrics selected last.
+    /// A number between the metrics selected last and the others.
     limit: f64,
     /// The UEs selected for the frequency domain, in any order, if there is no threshold.
     selected: Vec<u16>,
@@ -203,10 +203,11 @@ impl Pss {
         self.selected.clear();
         self.selected.extend_from_slice(&self.order[..wanted]);
         self.threshold = None;
-        self.limit = self.selected.last().map_or(0.0, |slot| f64::from_bits(self.ranks[usize::from(*slot)])) * BELOW;
+        self.limit =
+            self.selected.last().map_or(0.0, |slot| f64::from_bits(self.ranks[usize::from(*slot)])) * BELOW;
     }
 
-    /// Gives the RBGs to the best of the selected UEs if their channels are flat, without sorting; returns whether it did.
+    /// Gives the RBGs to the best of the selected UEs without sorting, if channels are flat; returns whether it did.
     ///
     /// From TTI to TTI mostly the UE served last leaves the selection and the next one enters it.
     fn allocate_flat(&mut self, free: Rbgs, grants: &mut Grants) -> bool {
@@ -231,20 +232,23 @@ impl Pss {
             Some(1) => time.highest_below.into_iter().fold(0.0, f64::max),
             _ => return false,
         };
-        let mut choice = Choice::default();
+        let mut selection = Selection::default();
         let (rates, averages) = (flat_rates.as_chunks().0.iter(), self.scheduled_averages.all());
-        for (((rates, averages), metrics), of_time) in rates.zip(averages).zip(&mut *of_frequency).zip(&*of_time) {
-            choice.add(rates, averages, (of_time, threshold), metrics);
+        for (((rates, averages), metrics), of_time) in
+            rates.zip(averages).zip(&mut *of_frequency).zip(&*of_time)
+        {
+            selection.add(rates, averages, (of_time, threshold), metrics);
         }
         // Equal metrics are told apart by sorting.
-        if choice.count.iter().sum::<u64>() as usize != wanted {
+        if selection.count.iter().sum::<u64>() as usize != wanted {
             return false;
         }
         self.threshold = Some(threshold);
         self.limit = if above == wanted { threshold } else { threshold * BELOW };
-        let highest = choice.highest.into_iter().fold(0.0, f64::max);
+        let highest = selection.highest.into_iter().fold(0.0, f64::max);
         if highest > 0.0 {
-            let is_in = |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == highest));
+            let is_in =
+                |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == highest));
             let first = LANES * of_frequency.iter().position(is_in).expect("it is one of the metrics");
             let slot = (first..).zip(of_frequency[first / LANES]).find(|(_, metric)| *metric == highest);
             grants.give(slot.expect("it is one of these metrics").0 as u16, free);
@@ -337,14 +341,14 @@ impl Division {
 
 /// The UEs selected by their metrics of the time domain, compared in the frequency domain.
 #[derive(Default)]
-struct Choice {
+struct Selection {
     count: [u64; LANES],
     highest: [f64; LANES],
 }
 
-impl Choice {
-    /// Divides the rates by the averages, and finds the highest metric. The metrics of UEs below the threshold of the time
-    /// domain are zero.
+impl Selection {
+    /// Divides the rates by the averages, and finds the highest metric. The metrics of UEs below the threshold of the
+    /// time domain are zero.
     #[inline(always)]
     fn add(
         &mut self,
@@ -466,7 +470,8 @@ mod tests {
                     let mut selected: Vec<u16> = match pss.threshold {
                         None => pss.selected.clone(),
                         Some(threshold) => {
-                            (0..40).filter(|slot| pss.metrics[0].as_flattened()[usize::from(*slot)] >= threshold).collect()
+                            let metrics = pss.metrics[0].as_flattened();
+                            (0..40).filter(|slot| metrics[usize::from(*slot)] >= threshold).collect()
                         }
                     };
                     selected.sort_unstable();
