@@ -4,6 +4,9 @@ use super::{Advertisement, Arrival, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span, Time};
 
+/// Maximum receive window (RFC 7323 §2.3), and so of the bytes received in a round trip.
+const LARGEST_WINDOW: u64 = 1 << 30;
+
 /// Linux version of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Variant {
@@ -109,14 +112,16 @@ impl Autotuning {
     }
 
     fn end_of_round_trip(&mut self, early: u64) {
-        if self.copied > self.space {
+        // Without an RTT sample the round trip lasts as long as the connection, and so does the count.
+        let copied = self.copied.min(LARGEST_WINDOW);
+        if copied > self.space {
             let (window, beyond) = match self.params.variant {
-                Variant::V5v4 => (2 * self.copied + 16 * self.mss, 0),
-                Variant::V6v18 => (2 * self.copied, early),
+                Variant::V5v4 => (2 * copied + 16 * self.mss, 0),
+                Variant::V6v18 => (2 * copied, early),
             };
-            let growth = window * (self.copied - self.space) / self.space;
+            let growth = window * (copied - self.space) / self.space;
             self.enlarge(window + 2 * growth + beyond);
-            self.space = self.copied;
+            self.space = copied;
         }
     }
 
@@ -224,6 +229,14 @@ mod tests {
 
     fn linux_5_4() -> Params {
         Params { variant: Variant::V5v4, max: Bytes(6 << 20), ..Params::default() }
+    }
+
+    #[test]
+    fn bytes_counted_for_long_without_an_rtt_open_the_window_to_its_maximum() {
+        for params in [linux_5_4(), Params::default()] {
+            let all = after(params.clone(), &[100_000]);
+            assert_eq!(after(params, &[10, 1 << 40]), all);
+        }
     }
 
     #[test]
