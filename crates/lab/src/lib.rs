@@ -32,6 +32,7 @@ mod catalogue;
 pub mod columns;
 mod files;
 mod hexagon;
+mod histogram;
 mod incidents;
 mod links;
 mod map;

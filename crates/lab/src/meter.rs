@@ -1,14 +1,10 @@
 //! Measurement of flows during a run.
 
+use crate::histogram::Histogram;
 use airwnd_units::{Bytes, Span, Time};
-use hdrhistogram::Histogram;
 use std::borrow::Cow;
 
-/// Maximum span of the histogram in microseconds; longer spans are recorded as this one.
-const LONGEST_MICROS: u64 = 600_000_000;
-
-/// Number of samples stored individually before a histogram is allocated: a histogram has 12 kB, and there may be many
-/// short flows.
+/// Number of samples stored individually before a histogram is allocated: there may be many short flows.
 const FEW: usize = 64;
 
 /// Mean and percentiles of spans.
@@ -25,7 +21,7 @@ pub(crate) struct Spread {
 enum Samples {
     /// In microseconds.
     Few(Vec<u32>),
-    Many(Box<Histogram<u32>>),
+    Many(Histogram),
 }
 
 impl Samples {
@@ -34,19 +30,18 @@ impl Samples {
             Samples::Few(samples) if samples.len() < FEW => samples.push(micros),
             Samples::Few(_) => {
                 let mut histogram = self.histogram().into_owned();
-                histogram.saturating_record(micros.into());
-                *self = Samples::Many(Box::new(histogram));
+                histogram.record(micros);
+                *self = Samples::Many(histogram);
             }
-            Samples::Many(histogram) => histogram.saturating_record(micros.into()),
+            Samples::Many(histogram) => histogram.record(micros),
         }
     }
 
-    fn histogram(&self) -> Cow<'_, Histogram<u32>> {
+    fn histogram(&self) -> Cow<'_, Histogram> {
         match self {
             Samples::Few(samples) => {
-                let mut histogram =
-                    Histogram::new_with_bounds(1, LONGEST_MICROS, 2).expect("the bounds are valid");
-                samples.iter().for_each(|micros| histogram.saturating_record((*micros).into()));
+                let mut histogram = Histogram::new();
+                samples.iter().for_each(|micros| histogram.record(*micros));
                 Cow::Owned(histogram)
             }
             Samples::Many(histogram) => Cow::Borrowed(histogram),
@@ -60,10 +55,9 @@ impl Spread {
         Spread { samples: Samples::Few(Vec::new()), sum: 0, count: 0 }
     }
 
-    /// Creates a spread without samples that allocates all memory at once.
+    /// Creates a spread without samples that reserves its memory at once.
     pub fn lasting() -> Self {
-        let histogram = Spread::new().samples.histogram().into_owned();
-        Spread { samples: Samples::Many(Box::new(histogram)), ..Spread::new() }
+        Spread { samples: Samples::Many(Histogram::reserved()), ..Spread::new() }
     }
 
     pub fn record(&mut self, span: Span) {
@@ -83,7 +77,7 @@ impl Spread {
             return [None; N];
         }
         let histogram = self.samples.histogram();
-        percents.map(|percent| Some(histogram.value_at_percentile(percent) as f64 / 1e3))
+        percents.map(|percent| Some(histogram.percentile(percent) as f64 / 1e3))
     }
 
     /// Adds the samples of another spread.
@@ -94,10 +88,10 @@ impl Spread {
             Samples::Few(samples) => samples.iter().for_each(|micros| self.samples.record(*micros)),
             Samples::Many(more) => {
                 if let Samples::Few(_) = self.samples {
-                    self.samples = Samples::Many(Box::new(self.samples.histogram().into_owned()));
+                    self.samples = Samples::Many(self.samples.histogram().into_owned());
                 }
                 let Samples::Many(histogram) = &mut self.samples else { unreachable!("converted above") };
-                histogram.add(&**more).expect("the bounds are the same");
+                histogram.add(more);
             }
         }
     }
