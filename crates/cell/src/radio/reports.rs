@@ -1,6 +1,6 @@
 //! Cache of channel reports, keyed by the transmissions of the other cells during the measurement.
 
-use crate::mac::sched::{ChannelState, Rbgs};
+use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
 use crate::phy::Cqi;
 use airwnd_units::Db;
 
@@ -10,10 +10,18 @@ const CACHED: usize = 256;
 /// Rows of reports besides those of the places.
 const OTHER_ROWS: usize = 2;
 
+/// Place of hashes without a pattern.
+const NO_PLACE: u16 = u16::MAX;
+
 /// Channel reports of one cell's UEs: a direct-mapped cache, whose places are patterns or TTIs.
 #[derive(Default)]
 pub(crate) struct Reports {
+    /// Most places. Memory for all of them is reserved, but not touched before they are used.
+    most: usize,
+    /// Places in use: all of them if they are TTIs.
     places: usize,
+    /// Place by hash of the pattern. Empty if places are TTIs.
+    by_hash: Vec<u16>,
     /// Transmissions of the other cells, `[place * cells + cell]`, own entry empty. Empty if places are TTIs.
     patterns: Vec<Rbgs>,
     cells: usize,
@@ -50,6 +58,13 @@ struct Measured {
     sinr: Db,
 }
 
+const NO_REPORT: ChannelState = ChannelState {
+    rank: 1,
+    wideband: Cqi::OUT_OF_RANGE,
+    flat: Some(Cqi::OUT_OF_RANGE),
+    subband: [Cqi::OUT_OF_RANGE; MAX_RBGS],
+};
+
 const EMPTY: Measured =
     Measured { ue: u32::MAX, rank: 1, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
 
@@ -70,9 +85,10 @@ impl Reports {
     /// A cache by the transmissions of all other cells.
     pub fn by_pattern(cells: usize) -> Reports {
         Reports {
-            places: CACHED,
-            patterns: vec![Rbgs::default(); CACHED * cells],
-            replaced: vec![0; CACHED],
+            most: CACHED,
+            by_hash: vec![NO_PLACE; CACHED],
+            patterns: Vec::with_capacity(CACHED * cells),
+            replaced: Vec::with_capacity(CACHED),
             cells,
             ..Reports::default()
         }
@@ -80,18 +96,18 @@ impl Reports {
 
     /// A cache by this number of TTIs.
     pub fn by_tti(places: usize) -> Reports {
-        Reports { places, ..Reports::default() }
+        Reports { most: places, places, ..Reports::default() }
     }
 
     /// Reserves space for this many UEs; growing clears the cache.
     pub fn reserve(&mut self, slots: usize) {
         if slots > self.slots {
-            let rows = OTHER_ROWS + self.places;
-            grow(&mut self.states, (self.slots, slots), rows, ChannelState::new(Cqi::OUT_OF_RANGE, []));
+            let rows = [self.places, self.most].map(|places| OTHER_ROWS + places);
+            grow(&mut self.states, (self.slots, slots), rows, NO_REPORT);
             grow(&mut self.measured, (self.slots, slots), rows, EMPTY);
             self.slots = slots;
-            if self.patterns.is_empty() {
-                let report = (ChannelState::new(Cqi::OUT_OF_RANGE, []), Db(0.0));
+            if self.by_hash.is_empty() {
+                let report = (NO_REPORT, Db(0.0));
                 self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
             }
         }
@@ -137,7 +153,15 @@ impl Reports {
     fn find_place(&mut self, other: impl Fn(usize) -> Rbgs) -> usize {
         let hash = (0..self.cells)
             .fold(0u32, |hash, index| (hash ^ other(index).0).wrapping_mul(0x9e37_79b1).rotate_left(13));
-        let place = hash as usize % CACHED;
+        let hash = hash as usize % CACHED;
+        let place = match self.by_hash[hash] {
+            NO_PLACE => {
+                let place = self.add_place();
+                self.by_hash[hash] = place as u16;
+                place
+            }
+            place => place.into(),
+        };
         let pattern = &mut self.patterns[place * self.cells..][..self.cells];
         if pattern.iter().enumerate().any(|(index, sent)| *sent != other(index)) {
             for (index, sent) in pattern.iter_mut().enumerate() {
@@ -146,6 +170,18 @@ impl Reports {
             self.replaced[place] += 1;
             self.measured[(OTHER_ROWS + place) * self.slots..][..self.slots].fill(EMPTY);
         }
+        place
+    }
+
+    /// Adds a place with the pattern of silence.
+    fn add_place(&mut self) -> usize {
+        let place = self.places;
+        self.places += 1;
+        self.patterns.resize(self.places * self.cells, Rbgs::default());
+        self.replaced.push(0);
+        let reports = (OTHER_ROWS + self.places) * self.slots;
+        self.states.resize(reports, NO_REPORT);
+        self.measured.resize(reports, EMPTY);
         place
     }
 
@@ -230,10 +266,10 @@ impl Reports {
     }
 }
 
-/// Makes rows longer and keeps those that are not of places.
-fn grow<T: Clone>(rows: &mut Vec<T>, (before, slots): (usize, usize), count: usize, empty: T) {
+/// Makes rows longer, keeps those that are not of places, and reserves memory for the largest number of rows.
+fn grow<T: Clone>(rows: &mut Vec<T>, (before, slots): (usize, usize), [count, most]: [usize; 2], empty: T) {
     let others = rows[..OTHER_ROWS * before].to_vec();
-    rows.clear();
+    *rows = Vec::with_capacity(most * slots);
     for row in 0..OTHER_ROWS {
         rows.extend_from_slice(&others[row * before..][..before]);
         rows.resize((row + 1) * slots, empty.clone());
