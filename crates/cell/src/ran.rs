@@ -750,7 +750,7 @@ fn cell(
         reports: carriers.iter().map(|_| Versions::new(rules.cqi_period)).collect(),
         downlink: downlinks.next().expect("there is a primary carrier"),
         secondary: downlinks.collect(),
-        uplink: Uplink::new(setup, &carriers[0].access, schemes.clone()),
+        uplink: Uplink::new(setup, &carriers[0].access, schemes.clone(), users.len()),
         sounding: vec![None; period as usize],
         users: Vec::new(),
     };

@@ -12,10 +12,6 @@ const OCTAVES: usize = 24;
 /// Longer spans than the last octave are recorded as this one.
 const LONGEST_MICROS: u32 = 600_000_000;
 
-/// Octaves for which a histogram reserves memory: delays of a connection differ by less than a factor of 128. A
-/// histogram with a wider range is extended, at most twice.
-const RESERVED: usize = 8;
-
 /// Place of an octave without samples.
 const ABSENT: u8 = u8::MAX;
 
@@ -29,14 +25,9 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// Creates an empty histogram that allocates memory as octaves have samples.
+    /// Creates an empty histogram.
     pub fn new() -> Histogram {
         Histogram { counts: Vec::new(), places: [ABSENT; OCTAVES], total: 0 }
-    }
-
-    /// Creates an empty histogram with memory for a usual range of samples.
-    pub fn reserved() -> Histogram {
-        Histogram { counts: Vec::with_capacity(RESERVED * BINS), ..Histogram::new() }
     }
 
     #[inline]
@@ -93,6 +84,10 @@ impl Histogram {
 
     #[cold]
     fn append(&mut self, octave: usize) {
+        if self.counts.is_empty() {
+            // Memory for all of them is reserved, so that none is allocated later, but not touched.
+            self.counts.reserve_exact(OCTAVES * BINS);
+        }
         self.places[octave] = (self.counts.len() / BINS) as u8;
         self.counts.resize(self.counts.len() + BINS, 0);
     }
@@ -137,10 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_a_usual_range_is_reserved() {
-        let mut histogram = Histogram::reserved();
+    fn memory_of_all_octaves_is_reserved_with_the_first_sample() {
+        let mut histogram = histogram(&[10_000]);
         let capacity = histogram.counts.capacity();
-        (0..1000).for_each(|place| histogram.record(10_000 + 1200 * place));
+        (0..u32::BITS).for_each(|bit| histogram.record(1 << bit));
         assert_eq!(histogram.counts.capacity(), capacity);
     }
 }

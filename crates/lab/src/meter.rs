@@ -55,9 +55,9 @@ impl Spread {
         Spread { samples: Samples::Few(Vec::new()), sum: 0, count: 0 }
     }
 
-    /// Creates a spread without samples that reserves its memory at once.
+    /// Creates a spread without samples that reserves its memory at the first one.
     pub fn lasting() -> Self {
-        Spread { samples: Samples::Many(Histogram::reserved()), ..Spread::new() }
+        Spread { samples: Samples::Many(Histogram::new()), ..Spread::new() }
     }
 
     pub fn record(&mut self, span: Span) {

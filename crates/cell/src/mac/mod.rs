@@ -54,10 +54,10 @@ pub(crate) struct Pipeline<T> {
 }
 
 impl<T> Pipeline<T> {
-    /// A pipeline of this depth, a power of two.
-    pub fn new(depth: usize) -> Self {
+    /// A pipeline of this depth, a power of two, with space for this many entries per TTI.
+    pub fn new(depth: usize, entries: usize) -> Self {
         assert!(depth.is_power_of_two(), "{depth} is no power of two");
-        Pipeline { stages: (0..depth).map(|_| Vec::with_capacity(16)).collect() }
+        Pipeline { stages: (0..depth).map(|_| Vec::with_capacity(entries)).collect() }
     }
     fn place(&self, tti: Tti) -> usize {
         tti.0 as usize & (self.stages.len() - 1)

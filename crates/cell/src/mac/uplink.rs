@@ -208,8 +208,18 @@ pub(crate) struct Sending {
 }
 
 impl Uplink {
-    pub fn new(setup: &crate::settings::RanSetup, access: &Arc<Access>, schemes: Schemes) -> Self {
+    /// The uplink of a cell with space for this many UEs.
+    pub fn new(
+        setup: &crate::settings::RanSetup,
+        access: &Arc<Access>,
+        schemes: Schemes,
+        users: usize,
+    ) -> Self {
         let control = setup.power_control(access);
+        let depth = access.timing.depth;
+        // A UE may have several bearers, and a cell receives more UEs by handover.
+        let reported = (2 * users).max(16);
+        let granted = users.min(usize::from(access.prbs.0)).max(16);
         Uplink {
             access: access.in_uplink(),
             scheduler: setup.mac.uplink_scheduler.build(),
@@ -229,18 +239,18 @@ impl Uplink {
             busy: Vec::new(),
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
             configured: Vec::new(),
-            reports: Pipeline::new(access.timing.depth),
-            grants: Pipeline::new(access.timing.depth),
-            air: Pipeline::new(access.timing.depth),
-            undecoded: Pipeline::new(access.timing.depth),
+            reports: Pipeline::new(depth, reported),
+            grants: Pipeline::new(depth, granted),
+            air: Pipeline::new(depth, granted),
+            undecoded: Pipeline::new(depth, granted),
             figures: UplinkFigures::default(),
-            due_reports: Vec::with_capacity(16),
-            due_grants: Vec::with_capacity(16),
-            due_sendings: Vec::with_capacity(16),
-            repeated: Vec::with_capacity(16),
-            views: Vec::new(),
-            shares: Vec::with_capacity(32),
-            served: Vec::with_capacity(32),
+            due_reports: Vec::with_capacity(reported),
+            due_grants: Vec::with_capacity(granted),
+            due_sendings: Vec::with_capacity(granted),
+            repeated: Vec::with_capacity(granted),
+            views: Vec::with_capacity(users),
+            shares: Vec::with_capacity(granted),
+            served: Vec::with_capacity(granted),
         }
     }
 
