@@ -239,7 +239,7 @@ impl Pss {
         {
             selection.add(rates, averages, (of_time, threshold), metrics);
         }
-        // Equal metrics are told apart by sorting.
+        // Sorting decides between equal metrics.
         if selection.count.iter().sum::<u64>() as usize != wanted {
             return false;
         }
