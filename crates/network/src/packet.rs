@@ -60,9 +60,7 @@ pub enum Outcome<C> {
 }
 
 /// A packet in the network, with its position on the route.
-// Aligned, so that a packet with TCP's header takes two cache lines, not parts of three.
 #[derive(Debug)]
-#[repr(align(64))]
 pub(crate) struct InFlight<C> {
     pub packet: Packet<C>,
     /// Index of its next hop in the list of all routes' hops.

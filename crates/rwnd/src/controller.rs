@@ -148,8 +148,8 @@ pub struct Capabilities {
     pub sender_half: Option<Carriage>,
     /// Device state that the controller uses, up to date at each data segment.
     pub needs: DeviceNeeds,
-    /// Whether the window follows from the free buffer alone. The controller is then not notified of arrivals, and of
-    /// advertisements only when the window may have changed.
+    /// Whether the window follows from the free buffer alone. The controller is then not notified of arrivals or of data
+    /// that is read on arrival, and of advertisements only when the window may have changed.
     pub is_static: bool,
 }
 

@@ -329,18 +329,15 @@ impl Receiver {
     }
 
     fn notify_controller(&mut self, observed: &Observed) {
-        if self.capabilities.is_static {
-            self.unread += if self.reads_at_once { 0 } else { observed.in_order };
-            return;
-        }
-        let view = self.view();
-        self.controller.on_segment(&observed.arrival, &view);
-        if self.reads_at_once {
-            if observed.in_order > 0 {
+        if !self.capabilities.is_static {
+            let view = self.view();
+            self.controller.on_segment(&observed.arrival, &view);
+            if self.reads_at_once && observed.in_order > 0 {
                 let copied = Bytes(u64::from(observed.in_order));
                 self.controller.on_copied(observed.arrival.now, copied, &view);
             }
-        } else {
+        }
+        if !self.reads_at_once {
             self.unread += observed.in_order;
         }
     }

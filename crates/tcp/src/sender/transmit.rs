@@ -14,25 +14,27 @@ impl Sender {
     /// Returns the next segment to send now, if any.
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
         if self.is_idle(now) {
-            self.limits.note(now, Limit::Application);
-            if self.notifies_all && u64::from(self.mss) <= self.window() {
-                self.board.note_app_limit();
-            }
+            self.note_limit(now, Limit::Application);
             return None;
         }
         match self.choose(now) {
             Ok(outgoing) => Some(outgoing),
             Err(Limit::SendBuffer) if self.fit_buffer() => self.next(now),
             Err(limit) => {
-                self.limits.note(now, limit);
-                if self.notifies_all
-                    && limit == Limit::Application
-                    && self.flight() + u64::from(self.mss) <= self.window()
-                {
-                    self.board.note_app_limit();
-                }
+                self.note_limit(now, limit);
                 None
             }
+        }
+    }
+
+    /// Notes the limit for its duration and, if the congestion control samples rates, for the samples.
+    fn note_limit(&mut self, now: Time, limit: Limit) {
+        self.limits.note(now, limit);
+        if self.notifies_all
+            && limit == Limit::Application
+            && self.flight() + u64::from(self.mss) <= self.window()
+        {
+            self.board.note_app_limit();
         }
     }
 
