@@ -128,7 +128,7 @@ test: setup browser tshark programs lint
 nightly: setup browser linux fuzz
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
-	$(BIN)/pytest -m nightly
+	$(BIN)/pytest -m nightly --override-ini faulthandler_timeout=3600
 
 # Runs each fuzzer for FUZZ_SECONDS, starting from the stored corpus. New inputs go to fuzz/target, failing ones to
 # fuzz/artifacts. Without sanitizers (the code has no `unsafe`) stable Rust suffices.
