@@ -278,6 +278,26 @@ def test_a_lost_scheduler_is_one_error_and_keeps_finished_runs(
     assert carry_out(long_tasks(wire), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
 
 
+def test_a_scheduler_lost_during_a_question_is_noticed(
+    wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client
+
+    ask: Any = Client.nthreads
+    port = free_port()
+    with scheduler(port) as process:
+
+        def late(client: Any, **options: object) -> object:
+            process.kill()
+            wait_until(lambda: client.status == "connecting")
+            return ask(client, **options)
+
+        monkeypatch.setattr(Client, "nthreads", late)
+        # Dask itself would wait for the answer as long as for the first one: longer than a test may take.
+        with pytest.raises(InputError, match="no Dask scheduler answers within 1 s"):
+            carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 10 * HANG_S, 1))
+
+
 def test_a_cluster_without_workers_is_one_error(wire: Scenario, tmp_path: Path) -> None:
     port = free_port()
     with (

@@ -1,13 +1,15 @@
 """Workers of a Dask cluster; results return over the network, without a shared file system."""
 
+import asyncio
 import logging
 import pickle
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from airwnd import _native
 from airwnd.arguments import NUMBER, TEXT, checked
@@ -30,6 +32,8 @@ _POLL_INTERVAL_S = 0.5
 
 #: A run executed on the cluster, or the exception that ended it.
 Result = Finished | Exception
+
+Answer = TypeVar("Answer")
 
 
 class Dask:
@@ -181,7 +185,7 @@ class _Session:
             return
         self._next_poll = now + _POLL_INTERVAL_S
         try:
-            self._threads = sum(self._client.nthreads().values())  # type: ignore[no-untyped-call]  # Dask has no types
+            self._threads = sum(self._answer(self._client.nthreads(asynchronous=True)).values())  # type: ignore[no-untyped-call]  # Dask has no types
         except (OSError, RuntimeError):
             # The scheduler is disappearing; the client's status will show it.
             return
@@ -213,7 +217,7 @@ class _Session:
 
         indices = self._submitted.pop(future)
         try:
-            results: list[Result] = future.result()
+            results: list[Result] = self._answer(self._client.gather(future, asynchronous=True))  # type: ignore[no-untyped-call]  # Dask has no types
         except (CancelledError, OSError):
             self._work.give_back(indices)
             return False
@@ -230,6 +234,20 @@ class _Session:
             for index, result in zip(indices, results, strict=True):
                 self._work.end(index, result)
         return True
+
+    def _answer(self, question: Coroutine[Any, Any, Answer]) -> Answer:
+        """Wait for the scheduler's answer to a question; raise ``ConnectionError`` if it is lost before.
+
+        Dask would wait for the scheduler's return, without noticing Ctrl-C.
+        """
+        loop = cast("Any", self._client.loop).asyncio_loop
+        asked = asyncio.run_coroutine_threadsafe(question, loop)
+        while not wait([asked], timeout=_POLL_INTERVAL_S).done:
+            self._work.report.check()
+            if self._client.status != "running":
+                asked.cancel()
+                raise ConnectionError(f"{self._cluster.address}: the scheduler is lost")
+        return asked.result()
 
     def _suspect(self, indices: list[int], error: Any) -> None:
         if len(indices) > 1:
