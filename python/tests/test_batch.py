@@ -198,6 +198,17 @@ def test_an_exception_is_raised_unchanged_after_the_other_runs(wire: Scenario, t
     assert len(names(tmp_path)) == 20
 
 
+def test_a_link_trace_that_has_changed_is_an_error_of_its_task(wire: Scenario, tmp_path: Path) -> None:
+    file = tmp_path / "link.mm"
+    file.write_text("1\n", encoding="utf-8")
+    before = wire.with_({"link": [{"kind": "trace", "down": str(file)}]})
+    file.write_text("1\n2\n", encoding="utf-8")
+    tasks = [Task(before, 1), Task(wire, 1)]
+    with pytest.raises(ScenarioError, match="the link traces have changed"):
+        carry_out(tasks, Store(tmp_path / "runs"), Processes(1))
+    assert len(names(tmp_path / "runs")) == 1
+
+
 def test_an_internal_error_is_an_engine_error(deadly: Task, tmp_path: Path) -> None:
     broken: Task = sys.modules["deadly"].Broken(deadly.scenario, 5)
     with pytest.raises(EngineError, match=r"wire with link.*, seed 5: OverflowError"):

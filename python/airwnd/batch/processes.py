@@ -1,17 +1,19 @@
 """Local worker processes."""
 
+import pickle
 import signal
 import subprocess
 import sys
 from collections import Counter, deque
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import groupby
 from multiprocessing.connection import Pipe, wait
 from typing import TYPE_CHECKING
 
 from airwnd.arguments import MEMORY, NONE, POSITIVE, checked
 from airwnd.batch.task import Finished, Means, Task
-from airwnd.batch.worker import READY, STUCK, Message
+from airwnd.batch.worker import READY, STUCK, Batch, Message
 from airwnd.batch.workers import Report
 from airwnd.errors import EngineError, InputError
 from airwnd.memory import share
@@ -124,9 +126,16 @@ class _Pool:
         more = min(len(self._waiting), fair - len(worker.queued))
         indices = [self._waiting.popleft() for _ in range(more)]
         worker.queued.extend(indices)
+        batches = self._batches(indices)
         # If the worker has just died, the next receive from it fails.
         with suppress(OSError):
-            worker.connection.send([(index, self._tasks[index]) for index in indices])
+            worker.connection.send(batches)
+
+    def _batches(self, indices: list[int]) -> list[Batch]:
+        """Pickle tasks by scenario: a worker reads each scenario once, or returns the error of its tasks."""
+        tasks = self._tasks
+        groups = (list(group) for _, group in groupby(indices, lambda index: id(tasks[index].scenario)))
+        return [(group, pickle.dumps([tasks[index] for index in group])) for group in groups]
 
     def _replace(self, worker: "_Worker") -> None:
         """Return the tasks of a dead worker to the queue, except one that it failed on too often."""

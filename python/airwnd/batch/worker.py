@@ -1,6 +1,7 @@
 """A worker process: receives tasks, sends back runs, and ends with the process that started it."""
 
 import os
+import pickle
 import time
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -15,6 +16,9 @@ Message = tuple[int, float | Finished | Exception]
 
 READY: Message = (-1, 0.0)
 
+#: Tasks of one scenario, for a worker: their indices, and themselves, pickled.
+Batch = tuple[list[int], bytes]
+
 #: Exit code of a worker whose call of a plug-in cannot be interrupted.
 STUCK = 124
 
@@ -26,25 +30,41 @@ def main(descriptor: int, max_memory: int, threads: int) -> None:
     end_when_stuck(STUCK, message=False)
     connection = Connection(descriptor)
     means = Means(max_memory, threads)
-    inbox: SimpleQueue[tuple[int, Task]] = SimpleQueue()
+    inbox: SimpleQueue[Batch] = SimpleQueue()
     Thread(target=_listen, args=(connection, inbox), daemon=True).start()
     try:
         connection.send(READY)
         while True:
-            index, task = inbox.get()
-            connection.send((index, _carry_out(connection, index, task, means)))
+            indices, pickled = inbox.get()
+            tasks = _unpickled(pickled)
+            for place, index in enumerate(indices):
+                if isinstance(tasks, Exception):
+                    connection.send((index, tasks))
+                else:
+                    connection.send((index, _carry_out(connection, index, tasks[place], means)))
     except OSError:
         os._exit(0)
 
 
-def _listen(connection: Connection, inbox: "SimpleQueue[tuple[int, Task]]") -> None:
+def _listen(connection: Connection, inbox: "SimpleQueue[Batch]") -> None:
     try:
         while True:
-            for item in connection.recv():
-                inbox.put(item)
-    except (EOFError, OSError):
+            for batch in connection.recv():
+                inbox.put(batch)
+    finally:
         # The process at the other end has exited, so the result of the current run is not needed.
         os._exit(0)
+
+
+def _unpickled(pickled: bytes) -> list[Task] | Exception:
+    """Read tasks of one scenario, or return the error of each: a class or a link trace may have changed."""
+    try:
+        tasks: list[Task] = pickle.loads(pickled)  # noqa: S301 (of the process that started this one)
+    except (ValueError, EngineError, MemoryError) as error:
+        return error
+    except Exception as error:
+        return EngineError(f"a worker cannot read its tasks: {error!r}")
+    return tasks
 
 
 def _carry_out(connection: Connection, index: int, task: Task, means: Means) -> Finished | Exception:
