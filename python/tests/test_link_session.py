@@ -43,14 +43,18 @@ mkdir -p "$1/dev" && rm -f "$1/dev/tun" && mknod -m 666 "$1/dev/tun" c 10 200 &&
 mount --bind "$1/dev/tun" /dev/net/tun &&
 ip link set lo up && shift && exec "$@"
 """
-# Around this network: another one with servers, and one of this machine that no other machine reaches.
+# Around this network: another one with servers, and one of this machine that no other machine reaches. The
+# servers have the session's user: otherwise the kernel would not let the end of the session kill them.
+OPEN_PORTS = "echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start"
+PYTHON = shlex.join([*ORDINARY, "--pdeathsig", "KILL", sys.executable])
 OUTSIDE = f"""
 mount -t tmpfs none /run && ip netns add far && ip link add wan type veth peer name near netns far &&
 ip addr add 198.51.100.2/24 dev wan && ip link set wan up && ip route add default via 198.51.100.1 &&
 ip -n far addr add 198.51.100.1/24 dev near && ip -n far link set near up &&
-{{ ip netns exec far setpriv --pdeathsig KILL {sys.executable} -m airwnd.link.server > /dev/null 2>&1 & }}
-{{ setpriv --pdeathsig KILL {sys.executable} -m airwnd.link.server > /dev/null 2>&1 & }}
-{{ setpriv --pdeathsig KILL {sys.executable} -m http.server --bind 127.0.0.1 8000 > /dev/null 2>&1 & }}
+{OPEN_PORTS} && ip netns exec far sh -c '{OPEN_PORTS}' &&
+{{ ip netns exec far {PYTHON} -m airwnd.link.server > /dev/null 2>&1 & }}
+{{ {PYTHON} -m airwnd.link.server > /dev/null 2>&1 & }}
+{{ {PYTHON} -m http.server --bind 127.0.0.1 8000 > /dev/null 2>&1 & }}
 for address in 198.51.100.1 127.0.0.1 127.0.0.1:8000; do
     until curl -s http://$address > /dev/null; do sleep 0.1; done
 done
