@@ -224,8 +224,7 @@ def scheduler(
             stack.callback(process.kill)
             processes.append(process)
         with _client(f"tcp://127.0.0.1:{port}") as client:
-            if workers:
-                client.wait_for_workers(workers)
+            wait_until(lambda: len(client.nthreads()) >= workers, processes[-1])
         yield processes[0]
 
 
