@@ -13,7 +13,7 @@ import pytest
 from airwnd import EngineError, InputError, Scenario, ScenarioError
 from airwnd.batch import Finished, Processes, Store, Task, carry_out
 
-from .waiting import wait_until
+from .waiting import running, wait_until
 
 WIRE = {
     "name": "wire",
@@ -311,15 +311,13 @@ def test_an_interrupt_in_a_finalizer_is_neither_lost_nor_printed(wire: Scenario,
 def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.replace("{wire}", repr(WIRE)), encoding="utf-8")
-    with subprocess.Popen(
-        [sys.executable, script, tmp_path / "runs"], stdout=subprocess.PIPE, text=True
-    ) as parent:
+    command = [sys.executable, str(script), "runs"]
+    with running(command, tmp_path, stdout=subprocess.PIPE) as parent:
         wait_until(lambda: len(workers_of(parent.pid)) == 2, parent)
         workers = workers_of(parent.pid)
         assert parent.stdout
         assert parent.stdout.readline(), "a run is in progress"
         assert not any(map(is_gone, workers))
-        parent.kill()
     wait_until(lambda: all(map(is_gone, workers)))
 
 

@@ -31,7 +31,7 @@ from .conftest import Cli
 from .test_batch import WIRE
 from .test_run import without_digests
 from .test_sweep import contents
-from .waiting import wait_until
+from .waiting import running, wait_until
 
 # A run that never ends: errors must be found before it starts.
 ENDLESS = ("--set", "duration=30000000s")
@@ -410,10 +410,9 @@ def test_a_sweep_continues_after_kills_at_random_times(
     while not (out / "runs.parquet").exists():
         enough = finished() + draws.randint(1, 12)
         words = [sys.executable, "-m", "airwnd", *command, "out"]
-        with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL) as process:
+        with running(words, tmp_path, stdout=subprocess.DEVNULL) as process:
             wait_until(lambda: process.poll() is not None or finished() >= enough)  # noqa: B023
             kills += process.poll() is None
-            process.kill()
     assert cli(*command, "out").stderr == ""
     show(f"sweep: killed {kills} times at random moments, ended with the same bytes")
     assert kills > 5
@@ -553,7 +552,7 @@ def test_the_commands_name_the_damage_in_one_line(command: Command, wire: Scenar
 def test_two_processes_do_not_share_a_folder(cli: Cli, file: Path, tmp_path: Path) -> None:
     first = ("sweep", file, "--grid", "link[0].queue=5,10", "--jobs", "1", "--out", "out")
     words = [sys.executable, "-m", "airwnd", *map(str, first), *ENDLESS]
-    with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with running(words, tmp_path, stderr=subprocess.PIPE) as process:
         wait_until((tmp_path / "out" / "manifest.json").exists, process)
         done = cli(*first, "--force")
         assert (done.returncode, done.stdout) == (2, "")
@@ -561,7 +560,6 @@ def test_two_processes_do_not_share_a_folder(cli: Cli, file: Path, tmp_path: Pat
             f"airwnd: out: in use by process {process.pid} on {socket.gethostname()}; "
             "wait until it ends, or choose another folder\n"
         )
-        process.kill()
     done = cli(*first)
     assert done.returncode == 2
     assert 'duration is "500000min" there and "1s" here' in done.stderr

@@ -9,7 +9,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,8 @@ from typing import Any
 import pytest
 
 from airwnd import Run
+
+from .waiting import running, wait_until
 
 PHONE = """
 name = "phone"
@@ -336,10 +337,9 @@ def test_a_killed_session_leaves_no_pasta(
     through_pasta: Callable[[str, str], list[str]], tmp_path: Path
 ) -> None:
     words = through_pasta("--host", "touch started; sleep 10000")
-    with subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.DEVNULL) as session:
-        waited_for(lambda: (tmp_path / "started").exists() or session.poll() is not None)
-        session.kill()
-    waited_for(lambda: not marked(tmp_path))
+    with running(words, tmp_path, stdin=subprocess.DEVNULL) as session:
+        wait_until((tmp_path / "started").exists, session)
+    wait_until(lambda: not marked(tmp_path))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other end of an ordinary user is that of root here")
@@ -401,23 +401,17 @@ def processes(marker: str) -> list[int]:
     return found
 
 
-def waited_for(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds; the harness's time limit ends a wait that never does."""
-    while not condition():
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_session_leaves_no_process(emulator: Emulator, number: signal.Signals) -> None:
     marker = f"airwnd-{os.getpid()}-{emulator.user}-{number}"
     # A child of a child of the command, whose arguments mark it.
     command = ["sh", "-c", "sh -c 'sleep 10000; true' \"$0\" & wait", marker]
     words = emulator.command("--rate", "10Mbit", "--quiet", "--out", "run", "--", *command)
-    with subprocess.Popen(words, cwd=emulator.folder, stdin=subprocess.DEVNULL) as session:
-        waited_for(lambda: len(processes(marker)) >= 3 or session.poll() is not None)
-        assert session.poll() is None
+    with running(words, emulator.folder, stdin=subprocess.DEVNULL) as session:
+        wait_until(lambda: len(processes(marker)) >= 3, session)
         session.send_signal(number)
-    waited_for(lambda: not processes(marker))
+        session.wait()
+    wait_until(lambda: not processes(marker))
     # An interrupted session loses no finished work.
     assert (emulator.folder / "run/manifest.json").exists() == (number != signal.SIGKILL)
 

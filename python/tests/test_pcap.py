@@ -28,7 +28,7 @@ import airwnd
 from airwnd import Capture, InputError, Run, Scenario
 
 from .conftest import Cli
-from .waiting import wait_until
+from .waiting import running, wait_until
 
 Frame = Mapping[str, str]
 
@@ -371,7 +371,7 @@ def test_ctrl_c_leaves_a_complete_file(tmp_path: Path) -> None:
         "--pcap",
         str(file),
     ]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with running(command, tmp_path, stderr=subprocess.PIPE) as process:
         wait_until(lambda: file.exists() and file.stat().st_size > 100_000, process)
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
