@@ -44,8 +44,13 @@ def local_cluster(allowed_failures: int) -> Iterator[Any]:
     import distributed
 
     make: Any = distributed.LocalCluster
+    settings = {
+        "distributed.scheduler.allowed-failures": allowed_failures,
+        # Dask does not start a worker again that has been absent for a quarter of a minute.
+        "distributed.deploy.lost-worker-timeout": HANG_S,
+    }
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": allowed_failures}),
+        dask.config.set(settings),
         make(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
     ):
         yield cluster
