@@ -85,20 +85,33 @@ impl<E: Event> EventQueue<E> {
         let entry = Entry { at, rank, event };
         let key = entry.key();
         if self.near.len() == NEAR {
-            self.far.extend(self.near.drain(..NEAR / 2));
+            self.spill();
         }
         if self.far.peek().is_some_and(|first| first.key() < key) {
-            self.far.push(entry);
+            self.postpone(entry);
             return;
         }
         // Most events pass over one or two others; to find the place first and move the rest then costs more.
-        let mut place = self.near.len();
         self.near.push(entry);
-        while place > 0 && self.near[place - 1].key() < key {
-            self.near[place] = self.near[place - 1];
+        let near = self.near.as_mut_slice();
+        let mut place = near.len() - 1;
+        while place > 0 && near[place - 1].key() < key {
+            near[place] = near[place - 1];
             place -= 1;
         }
-        self.near[place] = entry;
+        near[place] = entry;
+    }
+
+    /// Moves the later half of the sorted list to the heap.
+    #[cold]
+    fn spill(&mut self) {
+        self.far.extend(self.near.drain(..NEAR / 2));
+    }
+
+    // Out of line, so that an insertion into the sorted list does not save registers for it.
+    #[inline(never)]
+    fn postpone(&mut self, entry: Entry<E>) {
+        self.far.push(entry);
     }
 
     /// Removes and returns the earliest event due at or before `end`; the clock advances to its time.
