@@ -38,13 +38,11 @@ impl Sender {
         if ack.ack.is_after(self.nxt) {
             self.accept_probe(ack.now);
         }
-        let prior_flight = self.board.pipe();
+        let prior_flight = Bytes(u64::from(self.board.pipe()));
         let carried_sack = self.sack && !ack.sack[0].is_empty();
         let (now, echoed_by) = (ack.now, ack.echoed_by);
         self.board.on_ack(Evidence { now, echoed_by, min_rtt: self.rtt.min() });
-        let duplicate = if carried_sack { self.take_dsack(ack) } else { None };
-        let sacked =
-            if carried_sack { self.board.sack(ack.sack, self.config.duplicate_threshold) } else { 0 };
+        let (duplicate, sacked) = if carried_sack { self.take_sack(ack) } else { (None, 0) };
         let had_outstanding = self.board.outstanding() > 0;
         let una_before = self.una;
         let step = self.advance(ack);
@@ -71,12 +69,33 @@ impl Sender {
         let reported_before = std::mem::replace(&mut self.lost_reported, self.board.totals().lost);
         let lost = self.lost_reported - reported_before;
         let marks = self.ecn.on_ack(ack.flags, delivered, self.mss);
+        let Advanced { retransmitted, clean_sample, .. } = taken;
+        let forbids_growth = marks.forbids_growth;
         let mut progress =
-            Progress { delivered, counted, taken, advanced, is_duplicate, prior_flight, lost, rate, marks };
+            Progress { delivered, retransmitted, advanced, is_duplicate, lost, forbids_growth };
         self.report_losses(ack.now);
+        //= RFC 7323 §4.1: a duplicate ACK echoes the last in-order segment, so its RTT would grow during recovery
+        let by_timestamps = ack.rtt.filter(|_| advanced);
+        let mut event = Ack {
+            now: ack.now,
+            acked: Bytes::ZERO,
+            rtt: by_timestamps.or_else(|| clean_sample.map(|sent_at| ack.now - sent_at)),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            one_way_delay: ack.one_way_delay,
+            in_flight: Bytes(u64::from(self.board.pipe())),
+            prior_in_flight: prior_flight,
+            lost: Bytes(lost),
+            marked: Bytes(u64::from(marks.bytes)),
+            round: self.round,
+            delivered: Bytes(self.board.totals().delivered),
+            cwnd_limited: self.is_limited(prior_flight),
+            recovering: self.is_recovering(),
+            selective: self.sack,
+            rate,
+        };
         if advanced || is_duplicate {
-            let delivered = self.presume(&progress, advanced);
-            let event = self.event(ack, &progress, delivered);
+            event.acked = Bytes(u64::from(self.presume(&progress, counted)));
             self.cc.on_delivery(&event);
         }
         if marks.any {
@@ -88,7 +107,8 @@ impl Sender {
         }
         progress.is_duplicate |= self.repair_late(ack.now, &progress);
         if advanced {
-            self.on_advance(ack, &progress);
+            event.acked = Bytes(u64::from(counted));
+            self.on_advance(ack, &progress, &mut event);
             self.schedule_probe(ack.now);
         }
         self.on_probe_outcome(ack, duplicate, !advanced && !carried_sack && !ack.has_data);
@@ -108,6 +128,14 @@ impl Sender {
         if cwnd != before {
             self.cc.set_cwnd(cwnd);
         }
+    }
+
+    /// Processes the SACK blocks of an ACK. Returns the duplicate that they report, and the newly SACKed bytes.
+    // Out of line: an ACK without blocks does not save registers for it.
+    #[inline(never)]
+    fn take_sack(&mut self, ack: &Acknowledgment<'_>) -> (Option<SackBlock>, u32) {
+        let duplicate = self.take_dsack(ack);
+        (duplicate, self.board.sack(ack.sack, self.config.duplicate_threshold))
     }
 
     //= RFC 2883 §4, §5
@@ -213,7 +241,7 @@ impl Sender {
         Some(taken)
     }
 
-    pub(super) fn on_advance(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
+    pub(super) fn on_advance(&mut self, ack: &Acknowledgment<'_>, progress: &Progress, event: &mut Ack) {
         let mut restart_timer = true;
         let repaired = self.is_repaired();
         if repaired {
@@ -234,7 +262,7 @@ impl Sender {
                 self.phase = Phase::Open;
                 self.note_repaired();
                 if self.config.grow_at_exit {
-                    self.grow(ack, progress);
+                    self.grow(ack, progress, event);
                 }
             }
             Phase::Disorder if progress.is_duplicate => {}
@@ -246,7 +274,7 @@ impl Sender {
                     self.phase = Phase::Open;
                 }
                 self.board.forget_duplicates();
-                self.grow(ack, progress);
+                self.grow(ack, progress, event);
             }
         }
         if was_recovering && !self.is_recovering() {
@@ -260,54 +288,35 @@ impl Sender {
         }
     }
 
-    pub(super) fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress) {
-        let event = self.event(ack, progress, progress.counted);
+    /// Passes the event of an ACK to the congestion control, with the state of the sender after recovery.
+    pub(super) fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress, event: &mut Ack) {
+        event.in_flight = Bytes(u64::from(self.board.pipe()));
+        event.cwnd_limited = self.is_limited(event.prior_in_flight);
+        event.recovering = self.is_recovering();
         let applies_code = ack.code.is_some() && self.sender_half.is_some();
-        if applies_code
-            || progress.marks.forbids_growth
-            || (self.config.validate_window && !event.cwnd_limited)
-        {
+        if applies_code || progress.forbids_growth || (self.config.validate_window && !event.cwnd_limited) {
             return;
         }
-        self.cc.on_ack(&event);
+        self.cc.on_ack(event);
+    }
+
+    /// Returns true if cwnd has no room for another segment with these bytes in flight.
+    fn is_limited(&self, flight: Bytes) -> bool {
+        flight.0 + u64::from(self.mss) > self.cc.cwnd().0
     }
 
     /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which
     /// the ACK that covers it does not count again.
-    pub(super) fn presume(&mut self, progress: &Progress, advanced: bool) -> u32 {
+    pub(super) fn presume(&mut self, progress: &Progress, counted: u32) -> u32 {
         if self.sack {
-            return progress.counted;
+            return counted;
         }
-        if !advanced {
+        if !progress.advanced {
             self.presumed += self.mss;
             return self.mss;
         }
         let news = progress.delivered.saturating_sub(self.presumed).max(progress.delivered.min(self.mss));
         self.presumed = self.presumed.saturating_sub(progress.delivered - news);
         news
-    }
-
-    pub(super) fn event(&self, ack: &Acknowledgment<'_>, progress: &Progress, delivered: u32) -> Ack {
-        //= RFC 7323 §4.1: a duplicate ACK echoes the last in-order segment, so its RTT would grow during recovery
-        let by_timestamps = ack.rtt.filter(|_| progress.advanced);
-        let rtt = by_timestamps.or_else(|| progress.taken.clean_sample.map(|sent_at| ack.now - sent_at));
-        Ack {
-            now: ack.now,
-            acked: Bytes(u64::from(delivered)),
-            rtt,
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            one_way_delay: ack.one_way_delay,
-            in_flight: Bytes(u64::from(self.board.pipe())),
-            prior_in_flight: Bytes(u64::from(progress.prior_flight)),
-            lost: Bytes(progress.lost),
-            marked: Bytes(u64::from(progress.marks.bytes)),
-            round: self.round,
-            delivered: Bytes(self.board.totals().delivered),
-            cwnd_limited: u64::from(progress.prior_flight + self.mss) > self.cc.cwnd().0,
-            recovering: self.is_recovering(),
-            selective: self.sack,
-            rate: progress.rate,
-        }
     }
 }

@@ -13,8 +13,8 @@ mod tlp;
 mod transmit;
 mod undo;
 
-use crate::cc::{self, CongestionControl, RateSample};
-use crate::ecn::{EcnResponse, Marks};
+use crate::cc::{self, CongestionControl};
+use crate::ecn::EcnResponse;
 use crate::rwnd::SenderHalf;
 use crate::segment::{Codepoint, Flags, SackBlocks};
 use crate::stack::{Ecn, LossDetection};
@@ -24,7 +24,7 @@ use buffer::SendBuffer;
 use frto::Frto;
 use limit::{Limited, Limits};
 use rtt::{RtoBounds, RttEstimator};
-use scoreboard::{Advanced, Scoreboard};
+use scoreboard::Scoreboard;
 use std::num::NonZeroU8;
 use std::sync::Arc;
 use tlp::Tlp;
@@ -448,16 +448,14 @@ pub(crate) fn earliest<const N: usize>(instants: [Option<Time>; N]) -> Option<Ti
 struct Progress {
     /// Bytes newly reported, cumulatively or by SACK.
     delivered: u32,
-    /// Bytes reported to the congestion control.
-    counted: u32,
-    taken: Advanced,
+    /// A retransmission was among the segments that it acknowledges.
+    retransmitted: bool,
     /// The ACK advanced SND.UNA.
     advanced: bool,
     is_duplicate: bool,
-    prior_flight: u32,
     lost: u64,
-    rate: Option<RateSample>,
-    marks: Marks,
+    /// Marks forbid growth of cwnd.
+    forbids_growth: bool,
 }
 
 fn sender_context(config: &Config, mss: u32, seed: u64) -> cc::SenderContext {

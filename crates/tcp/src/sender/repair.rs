@@ -82,7 +82,7 @@ impl Sender {
             advanced: progress.advanced,
             is_duplicate: progress.is_duplicate,
             // Without SACK an ACK of a retransmission may cover data that arrived long before.
-            has_original: self.board.has_original(recover) && (self.sack || !progress.taken.retransmitted),
+            has_original: self.board.has_original(recover) && (self.sack || !progress.retransmitted),
             is_complete: self.is_repaired(),
             went_forward: self.nxt.is_after(recover),
             has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
@@ -251,7 +251,7 @@ impl Sender {
             let grows = match self.config.recovery {
                 //= RFC 9937 §6.2 (SafeACK)
                 Recovery::PrrSafe => progress.advanced && progress.lost == 0,
-                _ => progress.taken.retransmitted,
+                _ => progress.retransmitted,
             };
             let bound = if grows { conserved + mss } else { conserved };
             bound.min(target - pipe)

@@ -146,8 +146,8 @@ impl Scoreboard {
     }
 
     /// Records the first report of the delivery of the segment at `index`.
-    fn note_arrival(&mut self, index: usize, by_sack: bool) {
-        let segment = self.sent[index];
+    #[inline]
+    fn note_arrival(&mut self, index: usize, segment: Sent, by_sack: bool) {
         if !segment.is(AGAIN) {
             let end = segment.end();
             self.original = Some(self.original.map_or(end, |lowest| lowest.min(end)));
@@ -288,7 +288,7 @@ impl Scoreboard {
             } else {
                 result.delivered += bytes;
                 if whole {
-                    self.note_arrival(0, false);
+                    self.note_arrival(0, head, false);
                 }
             }
             if head.is(LOST) {
@@ -358,7 +358,7 @@ impl Scoreboard {
             if segment.is(SACKED) || segment.seq.is_before(block.start) {
                 continue;
             }
-            self.note_arrival(index, true);
+            self.note_arrival(index, *segment, true);
             let segment = &mut self.sent[index];
             let space = segment.space();
             if segment.is(LOST) {
