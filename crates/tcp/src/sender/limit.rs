@@ -41,14 +41,18 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// Sets the limit from `now` on. No time is counted before the first call.
+    #[inline]
     pub fn note(&mut self, now: Time, limit: Limit) {
-        match self.now {
-            Some((current, _)) if current == limit => {}
-            _ => {
-                self.sums = self.until(now);
-                self.now = Some((limit, now));
-            }
+        if self.now.is_none_or(|(current, _)| current != limit) {
+            self.change(now, limit);
         }
+    }
+
+    // Out of line: a limit is noted for each segment and seldom changes.
+    #[inline(never)]
+    fn change(&mut self, now: Time, limit: Limit) {
+        self.sums = self.until(now);
+        self.now = Some((limit, now));
     }
 
     /// Returns the sums up to `now`.

@@ -12,14 +12,20 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 
 impl Sender {
     /// Returns the next segment to send now, if any.
+    // Inlined for the end that only receives, which asks after each segment.
+    #[inline]
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
         if self.is_idle(now) {
             self.note_limit(now, Limit::Application);
             return None;
         }
+        self.next_of_data(now)
+    }
+
+    fn next_of_data(&mut self, now: Time) -> Option<Outgoing> {
         match self.choose(now) {
             Ok(outgoing) => Some(outgoing),
-            Err(Limit::SendBuffer) if self.fit_buffer() => self.next(now),
+            Err(Limit::SendBuffer) if self.fit_buffer() => self.next_of_data(now),
             Err(limit) => {
                 self.note_limit(now, limit);
                 None
@@ -28,17 +34,23 @@ impl Sender {
     }
 
     /// Notes the limit for its duration and, if the congestion control samples rates, for the samples.
+    #[inline]
     fn note_limit(&mut self, now: Time, limit: Limit) {
         self.limits.note(now, limit);
-        if self.notifies_all
-            && limit == Limit::Application
-            && self.flight() + u64::from(self.mss) <= self.window()
-        {
+        if self.notifies_all && limit == Limit::Application {
+            self.note_app_limit();
+        }
+    }
+
+    #[inline(never)]
+    fn note_app_limit(&mut self) {
+        if self.flight() + u64::from(self.mss) <= self.window() {
             self.board.note_app_limit();
         }
     }
 
     /// Returns true if nothing is to be sent and nothing outstanding, as at an end that only receives.
+    #[inline]
     fn is_idle(&self, now: Time) -> bool {
         let has_data = self.has_more() || self.source.refused || self.fin == Fin::Queued;
         let may_probe = self.probe.is_some() || self.frto == Frto::Forward || self.forced;
@@ -153,8 +165,8 @@ impl Sender {
                 self.limit_of_source()
             });
         }
-        let restarts = self.config.restart_after_idle && !self.cc.governs_recovery();
-        if idle && restarts && now.since(self.last_sent) > self.rtt.rto() {
+        let is_over = idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto();
+        if is_over && !self.cc.governs_recovery() {
             let initial = sender_context(&self.config, self.mss, self.seed).initial_window;
             self.cc.set_cwnd(self.cc.cwnd().min(initial));
         }
