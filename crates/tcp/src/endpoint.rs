@@ -441,7 +441,7 @@ impl Endpoint {
             self.establish(now, segment);
         }
         self.remember_timestamp(segment);
-        if self.on_acknowledgment(now, segment) {
+        if self.on_acknowledgment(now, segment) && segment.space() > 0 {
             self.on_payload(now, segment);
         }
     }
@@ -531,7 +531,7 @@ impl Endpoint {
 
     fn on_payload(&mut self, now: Time, segment: &Segment) {
         let open = matches!(self.state, State::Established | State::FinWait1 | State::FinWait2);
-        if segment.space() == 0 || !open {
+        if !open {
             return;
         }
         let received = self.receiver.on_data(now, segment, self.sender.rtt().rto());
@@ -614,13 +614,8 @@ impl Endpoint {
 
     /// Returns the next segment to send now.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.next_segment(now)?;
-        self.stats.segments_sent += 1;
-        Some(segment)
-    }
-
-    fn next_segment(&mut self, now: Time) -> Option<Segment> {
         if let Some((seq, ack)) = self.pending_reset.take() {
+            self.stats.segments_sent += 1;
             return Some(reset(now, seq, ack));
         }
         if let Some((ack, congestion)) = self.receiver.take_earlier_ack() {
@@ -691,6 +686,7 @@ impl Endpoint {
     }
 
     fn stamp_with(&mut self, now: Time, seq: Seq, flags: Flags, ack: Seq) -> Segment {
+        self.stats.segments_sent += 1;
         let timestamps = self.timestamps.map(|clock| Timestamps { val: self.ticks(now), ecr: clock.recent });
         let offer = self.receiver.offer(now, timestamps.map(|timestamps| timestamps.val));
         if let Some(clock) = &mut self.timestamps {

@@ -283,10 +283,13 @@ impl Receiver {
         }
     }
 
-    /// A segment's data, if blocks grow from listed ones and not all of it is a duplicate.
+    /// An early segment's data, if blocks grow from listed ones and not all of it is a duplicate.
     fn new_block(&self, segment: &Segment) -> Option<SackBlock> {
+        if !self.grows_from_list || !segment.seq.is_after(self.nxt()) {
+            return None;
+        }
         let whole = SackBlock { start: segment.seq, end: segment.seq + u32::from(segment.len) };
-        (self.grows_from_list && self.observer.already_received(whole) != Some(whole)).then_some(whole)
+        (self.observer.already_received(whole) != Some(whole)).then_some(whole)
     }
 
     /// A block with the listed ones before and after it, as in ns-3 TcpRxBuffer::UpdateSackList.
