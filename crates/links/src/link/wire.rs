@@ -39,6 +39,8 @@ pub struct Wire {
     rate: BitRate,
     framing: Bytes,
     free_at: Time,
+    /// Size and transmission time of the last packet: most have the same size, and a division takes long.
+    last: (Bytes, Span),
 }
 
 impl Wire {
@@ -48,7 +50,7 @@ impl Wire {
 
     /// Creates an idle wire that adds `framing` to each packet. Rate zero: no serialisation delay.
     pub fn new(rate: BitRate, framing: Bytes) -> Wire {
-        Wire { rate, framing, free_at: Time::ZERO }
+        Wire { rate, framing, free_at: Time::ZERO, last: (Bytes::ZERO, Span::ZERO) }
     }
 
     /// Returns the rate; `None`: no serialisation delay.
@@ -60,7 +62,10 @@ impl Wire {
 impl Service for Wire {
     fn serve(&mut self, now: Time, size: Bytes) -> Served {
         let begins = self.begins(now);
-        self.free_at = begins + self.rate.transmission_time(size);
+        if size != self.last.0 {
+            self.last = (size, self.rate.transmission_time(size));
+        }
+        self.free_at = begins + self.last.1;
         Served { begins, ends: self.free_at }
     }
 
