@@ -36,7 +36,8 @@ impl Histogram {
         let (micros, octave) =
             if octave < OCTAVES { (micros, octave) } else { (LONGEST_MICROS, octave_of(LONGEST_MICROS)) };
         let bin = (micros >> octave.saturating_sub(1)) as usize % BINS;
-        let count = &mut self.bins(octave)[bin];
+        let first = self.first_bin(octave);
+        let count = &mut self.counts[first + bin];
         *count = count.saturating_add(1);
         self.total += 1;
     }
@@ -44,7 +45,8 @@ impl Histogram {
     /// Adds the samples of another histogram.
     pub fn add(&mut self, other: &Histogram) {
         for (octave, counts) in other.octaves() {
-            for (sum, count) in self.bins(octave).iter_mut().zip(counts) {
+            let first = self.first_bin(octave);
+            for (sum, count) in self.counts[first..].iter_mut().zip(counts) {
                 *sum = sum.saturating_add(*count);
             }
         }
@@ -74,12 +76,13 @@ impl Histogram {
         used.map(|(octave, place)| (octave, &self.counts[usize::from(place) * BINS..][..BINS]))
     }
 
+    /// Index of the first bin of an octave in `counts`, where it is added if it is absent.
     #[inline]
-    fn bins(&mut self, octave: usize) -> &mut [u32] {
+    fn first_bin(&mut self, octave: usize) -> usize {
         if self.places[octave] == ABSENT {
             self.append(octave);
         }
-        &mut self.counts[usize::from(self.places[octave]) * BINS..][..BINS]
+        usize::from(self.places[octave]) * BINS
     }
 
     #[cold]

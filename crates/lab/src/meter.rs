@@ -25,15 +25,23 @@ enum Samples {
 }
 
 impl Samples {
+    #[inline]
     fn record(&mut self, micros: u32) {
         match self {
+            Samples::Few(_) => self.record_few(micros),
+            Samples::Many(histogram) => histogram.record(micros),
+        }
+    }
+
+    #[inline(never)]
+    fn record_few(&mut self, micros: u32) {
+        match self {
             Samples::Few(samples) if samples.len() < FEW => samples.push(micros),
-            Samples::Few(_) => {
+            _ => {
                 let mut histogram = self.histogram().into_owned();
                 histogram.record(micros);
                 *self = Samples::Many(histogram);
             }
-            Samples::Many(histogram) => histogram.record(micros),
         }
     }
 

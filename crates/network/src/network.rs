@@ -153,13 +153,15 @@ impl<C, O: Observer<C>> Network<C, O> {
     /// Returns the next outcome of the current event, which continues until it has one; `None`: the event is finished.
     #[inline]
     pub fn next_outcome(&mut self) -> Option<Outcome<C>> {
-        while self.has_outcomes() {
+        loop {
             if let Some(outcome) = self.poll() {
                 return Some(outcome);
             }
+            if self.unfinished == Unfinished::Nothing {
+                return None;
+            }
             self.resume();
         }
-        None
     }
 
     /// Returns the next packet that the current event delivers, if its next outcome is one; the event continues until it
@@ -167,16 +169,15 @@ impl<C, O: Observer<C>> Network<C, O> {
     // Most outcomes are deliveries: a packet that is part of no enum is copied once.
     #[inline]
     pub fn next_delivered(&mut self) -> Option<Packet<C>> {
-        while self.has_outcomes() {
+        loop {
             if let Some(key) = self.delivered.take() {
                 return Some(self.packets.remove(key).packet);
             }
-            if !self.outcomes.is_empty() {
+            if !self.outcomes.is_empty() || self.unfinished == Unfinished::Nothing {
                 return None;
             }
             self.resume();
         }
-        None
     }
 
     /// Returns the next pending outcome, without continuing the event.
