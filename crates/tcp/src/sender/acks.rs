@@ -173,10 +173,15 @@ impl Sender {
     }
 
     /// Reports each lost segment to the congestion control, if it requested that.
+    #[inline]
     pub(super) fn report_losses(&mut self, now: Time) {
-        if !self.notifies_all {
-            return;
+        if self.notifies_all {
+            self.report_each_loss(now);
         }
+    }
+
+    #[inline(never)]
+    fn report_each_loss(&mut self, now: Time) {
         for loss in self.board.take_losses(now) {
             self.cc.on_lost(&loss);
         }

@@ -10,16 +10,21 @@ use crate::stack::{Flight, LossDetection, Recovery};
 use airwnd_units::{Bytes, Time};
 
 impl Sender {
-    /// Detects late segments after new arrivals, or in any case if `at_once`.
+    /// With RACK: detects late segments after new arrivals, or in any case if `at_once`.
+    #[inline]
     pub(super) fn find_losses(&mut self, now: Time, at_once: bool) {
-        let Some(rack) = self.board.rack() else { return };
-        if rack.take_advanced() || at_once {
-            let inputs = self.reordering_inputs();
-            self.reordering_until = self.board.give_up_late(now, inputs);
-            //= RFC 8985 §8: the reordering timer takes precedence over the retransmission timer
-            if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
-                self.rto_at = Some(rto_at.max(until));
-            }
+        if self.board.rack().is_some_and(|rack| rack.take_advanced() || at_once) {
+            self.find_late(now);
+        }
+    }
+
+    #[inline(never)]
+    fn find_late(&mut self, now: Time) {
+        let inputs = self.reordering_inputs();
+        self.reordering_until = self.board.give_up_late(now, inputs);
+        //= RFC 8985 §8: the reordering timer takes precedence over the retransmission timer
+        if let (Some(until), Some(rto_at)) = (self.reordering_until, self.rto_at) {
+            self.rto_at = Some(rto_at.max(until));
         }
     }
 

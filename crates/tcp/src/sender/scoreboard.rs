@@ -209,6 +209,7 @@ impl Scoreboard {
     }
 
     /// Adds a segment of new data.
+    #[inline(always)]
     pub fn push(&mut self, seq: Seq, len: u16, fin: bool, now: Time) {
         let segment = Sent { seq, len, marks: if fin { FIN } else { 0 }, sent_at: now };
         let sending = self.rates.is_some().then(|| self.sending(now, segment.space()));

@@ -216,6 +216,8 @@ impl Sender {
         Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
     }
 
+    // Inlined with the functions that it calls, as most segments sent are new.
+    #[inline(always)]
     pub(super) fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
         let seq = self.nxt;
         if !self.source.endless {
@@ -265,6 +267,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     pub(super) fn on_sent(&mut self, now: Time, len: u32) {
         self.counts.data_segments += u64::from(len > 0);
         self.last_sent = now;
