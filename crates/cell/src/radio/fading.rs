@@ -248,8 +248,8 @@ impl LinkFading {
             let cell = cell as usize;
             Some(Sender { cell, received, sent: sent(cell) }).filter(|sender| !sender.sent.is_empty())
         };
-        let others = gains.links(ue).iter().filter(|link| link.cell as usize != serving);
-        let senders = others.filter_map(|link| sender(link.cell, link.received));
+        let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
+        let senders = others.filter_map(|near| sender(near.cell, near.received));
         let total = floor.mean() + senders.clone().map(|sender| sender.received).sum::<f64>();
         let place = scattering.at(ue, tti);
         if scattering.trace.is_some() || !gains.are_complete() {
@@ -281,7 +281,7 @@ impl LinkFading {
                 }
             }
         }
-        let signal = gains.link(ue, serving).received;
+        let signal = gains.received(ue, serving);
         let own = self.downlink.gains((ue, serving), place);
         for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
             *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
@@ -322,7 +322,7 @@ impl LinkFading {
             }
         }
         let ue = signal.ue as usize;
-        let received = signal.power * gains.link(ue, cell).uplink();
+        let received = signal.power * gains.uplink(ue, cell);
         let own = self.uplink.gains((ue, cell), scattering.at(ue, tti));
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];

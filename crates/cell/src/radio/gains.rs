@@ -41,9 +41,8 @@ pub(crate) struct Link {
     /// Received power per PRB at the UE, and the same in mW.
     pub power: Dbm,
     pub received: f64,
-    /// Loss in the uplink with antenna gains, and as a factor, or [`UNKNOWN`].
+    /// Loss in the uplink with antenna gains.
     uplink_loss: Db,
-    uplink: f64,
     /// Where the UE was when the link was computed, east and north in metres, and the square of the distance within
     /// which it is valid.
     measured_at: [f32; 2],
@@ -52,8 +51,12 @@ pub(crate) struct Link {
 
 impl Link {
     /// Factor from the UE's transmit power to the cell's received power.
-    pub fn uplink(&self) -> f64 {
-        if self.uplink == UNKNOWN { (-self.uplink_loss).linear() } else { self.uplink }
+    fn uplink(&self) -> f64 {
+        (-self.uplink_loss).linear()
+    }
+
+    fn near(&self) -> Near {
+        Near { received: self.received, cell: self.cell }
     }
 
     fn is_valid(&self, position: Position) -> bool {
@@ -61,6 +64,14 @@ impl Link {
         let (east, north) = (position.x.0 - f64::from(x), position.y.0 - f64::from(y));
         east * east + north * north < f64::from(self.valid_within)
     }
+}
+
+/// What interference needs of the link to a neighbour in each TTI. The rest of the link is rarely read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Near {
+    /// Received power per PRB at the UE in mW.
+    pub received: f64,
+    pub cell: u32,
 }
 
 /// A cell that is not a UE's neighbour, but interferes noticeably while most of the neighbours send nothing.
@@ -82,6 +93,9 @@ pub(crate) struct Gains {
     terrain: Terrain,
     /// Links to the neighbours of each UE by cell: `[ue * most + index]`.
     links: Vec<Link>,
+    /// What interference needs of them, and the factors of their uplinks, or [`UNKNOWN`].
+    near: Vec<Near>,
+    uplinks: Vec<f64>,
     /// The strongest other cells of each UE by power: `[ue * most_distant + index]`.
     distant: Vec<Distant>,
     /// By UE.
@@ -118,6 +132,8 @@ pub(super) struct Share<'a> {
     /// Number of the first UE.
     first: usize,
     links: &'a mut [Link],
+    near: &'a mut [Near],
+    uplinks: &'a mut [f64],
     distant: &'a mut [Distant],
     ues: &'a mut [Surroundings],
     scratch: &'a mut Scratch,
@@ -137,9 +153,10 @@ struct Surroundings {
     position: Position,
     /// Noise per PRB in mW.
     noise: f64,
-    neighbours: usize,
-    /// Other cells that are known one by one.
-    distant: usize,
+    neighbours: u32,
+    /// Other cells that are known one by one, and the received power per PRB in mW of the strongest of them.
+    distant: u32,
+    strongest_distant: f32,
     /// Sum of the received powers per PRB in mW of the other cells at full power.
     far: f64,
     /// Sum of the factors from the UE's transmit power to the other cells' received powers.
@@ -191,13 +208,11 @@ impl Mast {
 }
 
 impl Terrain {
-    /// Computes links, whose cells and shadowing are given, at a position. Returns whether any has changed.
-    fn measure(&self, ue: usize, position: Position, links: &mut [Link]) -> bool {
+    /// Computes links, whose cells and shadowing are given, at a position. `changed` receives those that have changed.
+    fn measure(&self, ue: usize, position: Position, links: &mut [Link], mut changed: impl FnMut(usize, &Link)) {
         // The sectors of a site share it.
         let mut before: Option<Shared> = None;
-        let mut has_changed = false;
-        for link in links.iter_mut().filter(|link| !link.is_valid(position)) {
-            has_changed = true;
+        for (place, link) in links.iter_mut().enumerate().filter(|(_, link)| !link.is_valid(position)) {
             let mast = &self.cells[link.cell as usize];
             let shared = match before.take() {
                 Some(shared) if shared.site == mast.site.position => shared,
@@ -208,14 +223,14 @@ impl Terrain {
             let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
             link.power = mast.power_per_prb - (down - gain);
             link.received = link.power.milliwatts();
-            (link.uplink_loss, link.uplink) = (up - gain, UNKNOWN);
+            link.uplink_loss = up - gain;
             if self.threshold.is_some() {
                 link.measured_at = [position.x.0 as f32, position.y.0 as f32];
                 link.valid_within = shared.valid_within;
             }
             before = Some(shared);
+            changed(place, link);
         }
-        has_changed
     }
 
     /// Computes what the links to the sectors of a site share.
@@ -242,7 +257,7 @@ impl Terrain {
         let shadowed = losses.map_or(0.0, |mut losses| losses.to(site, cell as u32));
         let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
         let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
-        self.measure(ue, position, &mut link);
+        self.measure(ue, position, &mut link, |_, _| ());
         link[0]
     }
 }
@@ -256,20 +271,28 @@ impl Share<'_> {
             self.select(ue, Some(serving));
             return true;
         }
-        let has_changed = self.terrain.measure(ue, position, self.links_of(ue));
-        self.ues[ue - self.first].changes += u64::from(has_changed);
+        let Share { terrain, first, links, near, uplinks, ues, .. } = self;
+        let Surroundings { neighbours, ref mut changes, .. } = ues[ue - *first];
+        let start = (ue - *first) * terrain.most;
+        let mut has_changed = false;
+        terrain.measure(ue, position, &mut links[start..][..neighbours as usize], |place, link| {
+            has_changed = true;
+            near[start + place] = link.near();
+            uplinks[start + place] = UNKNOWN;
+        });
+        *changes += u64::from(has_changed);
         false
     }
 
     /// The links to a UE's neighbours, by cell.
-    fn links_of(&mut self, ue: usize) -> &mut [Link] {
+    fn links_of(&self, ue: usize) -> &[Link] {
         let index = ue - self.first;
-        &mut self.links[index * self.terrain.most..][..self.ues[index].neighbours]
+        &self.links[index * self.terrain.most..][..self.ues[index].neighbours as usize]
     }
 
     /// Computes the links to all cells, and keeps those to the neighbours.
     fn select(&mut self, ue: usize, serving: Option<usize>) {
-        let Share { terrain, blockage, first, links, distant, ues, scratch } = self;
+        let Share { terrain, blockage, first, links, near, uplinks, distant, ues, scratch } = self;
         let Scratch { all, distant: others, powers } = &mut **scratch;
         let surroundings = &mut ues[ue - *first];
         let position = surroundings.position;
@@ -280,13 +303,13 @@ impl Share<'_> {
             let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
             Link { cell, shadowed, blocked, ..Link::default() }
         }));
-        terrain.measure(ue, position, all);
+        terrain.measure(ue, position, all, |_, _| ());
         surroundings.changes += 1;
         surroundings.selected_at = position;
         (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
         surroundings.valid_within = Metres(f64::INFINITY);
         if let Some(threshold) = terrain.threshold {
-            let serving = serving.unwrap_or_else(|| strongest(all));
+            let serving = serving.unwrap_or_else(|| strongest(all.iter().map(Link::near)));
             let interferers = all.iter().filter(|link| link.cell as usize != serving);
             let least = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
             let significant = SIGNIFICANT * surroundings.noise;
@@ -334,10 +357,14 @@ impl Share<'_> {
                 other.weaker = weaker.max(0.0) as f32;
             }
             distant[(ue - *first) * terrain.most_distant..][..others.len()].copy_from_slice(others);
-            surroundings.distant = others.len();
+            surroundings.distant = others.len() as u32;
+            surroundings.strongest_distant = others.first().map_or(0.0, |other| other.received);
         }
-        surroundings.neighbours = all.len();
-        links[(ue - *first) * terrain.most..][..all.len()].copy_from_slice(all);
+        surroundings.neighbours = all.len() as u32;
+        let first = (ue - *first) * terrain.most;
+        links[first..][..all.len()].copy_from_slice(all);
+        near[first..].iter_mut().zip(all).for_each(|(near, link)| *near = link.near());
+        uplinks[first..][..terrain.most].fill(UNKNOWN);
     }
 
     /// Makes a cell a neighbour of a UE, if it is not.
@@ -363,6 +390,7 @@ impl Gains {
             noise: noise_per_prb(ue.noise_figure, access.prb_bandwidth).milliwatts(),
             neighbours: 0,
             distant: 0,
+            strongest_distant: 0.0,
             far: 0.0,
             far_uplink: 0.0,
             selected_at: ue.position,
@@ -395,6 +423,8 @@ impl Gains {
         let mut gains = Gains {
             blockage: setup.radio.blockage.clone().map(blocked),
             links: vec![Link::default(); setup.ues.len() * terrain.most],
+            near: vec![Near::default(); setup.ues.len() * terrain.most],
+            uplinks: vec![UNKNOWN; setup.ues.len() * terrain.most],
             distant: vec![Distant::default(); setup.ues.len() * terrain.most_distant],
             terrain,
             ues: setup.ues.iter().map(ue).collect(),
@@ -412,7 +442,7 @@ impl Gains {
 
     /// Divides the gains into shares of this many UEs.
     pub fn shares(&mut self, size: usize) -> impl Iterator<Item = Share<'_>> {
-        let Gains { terrain, links, distant, ues, scratch, blockage, .. } = self;
+        let Gains { terrain, links, near, uplinks, distant, ues, scratch, blockage, .. } = self;
         let (terrain, blockage) = (&*terrain, blockage.as_ref());
         let size = size.max(1);
         let cells = terrain.cells.len();
@@ -423,12 +453,16 @@ impl Gains {
             powers: Vec::with_capacity(cells),
         });
         let mut distant = distant.chunks_mut((size * terrain.most_distant).max(1));
-        let parts = ues.chunks_mut(size).zip(links.chunks_mut(size * terrain.most)).zip(scratch);
-        parts.enumerate().map(move |(index, ((ues, links), scratch))| Share {
+        let most = size * terrain.most;
+        let near = near.chunks_mut(most).zip(uplinks.chunks_mut(most));
+        let parts = ues.chunks_mut(size).zip(links.chunks_mut(most)).zip(near).zip(scratch);
+        parts.enumerate().map(move |(index, (((ues, links), (near, uplinks)), scratch))| Share {
             terrain,
             blockage,
             first: index * size,
             links,
+            near,
+            uplinks,
             // Empty if all cells are neighbours.
             distant: distant.next().unwrap_or_default(),
             ues,
@@ -448,7 +482,7 @@ impl Gains {
             }
         });
         for ue in changed.iter().map(|ue| *ue as usize) {
-            for link in &mut links[ue * terrain.most..][..ues[ue].neighbours] {
+            for link in &mut links[ue * terrain.most..][..ues[ue].neighbours as usize] {
                 let blocked = blockage.loss(ue, terrain.cells[link.cell as usize].site.site);
                 if blocked != link.blocked {
                     link.blocked = blocked;
@@ -460,23 +494,38 @@ impl Gains {
 
     /// The links to a UE's neighbours, by cell.
     pub fn links(&self, ue: usize) -> &[Link] {
-        &self.links[ue * self.terrain.most..][..self.ues[ue].neighbours]
+        &self.links[ue * self.terrain.most..][..self.ues[ue].neighbours as usize]
+    }
+
+    /// A UE's neighbours, by cell.
+    pub fn near(&self, ue: usize) -> &[Near] {
+        &self.near[ue * self.terrain.most..][..self.ues[ue].neighbours as usize]
     }
 
     /// The neighbours of a UE that sends, by cell, with the factors from its transmit power to their received powers,
     /// which are kept until it moves.
     pub fn uplinks(&mut self, ue: usize) -> impl Iterator<Item = (usize, f64)> {
-        let links = &mut self.links[ue * self.terrain.most..][..self.ues[ue].neighbours];
-        links.iter_mut().map(|link| {
-            link.uplink = link.uplink();
-            (link.cell as usize, link.uplink)
+        let Gains { links, near, uplinks, ues, terrain, .. } = self;
+        let first = ue * terrain.most;
+        let places = first..first + ues[ue].neighbours as usize;
+        let known = near[places.clone()].iter().zip(&mut uplinks[places]).enumerate();
+        known.map(move |(place, (near, factor))| {
+            if *factor == UNKNOWN {
+                *factor = links[first + place].uplink();
+            }
+            (near.cell as usize, *factor)
         })
     }
 
     /// The other cells, strongest first, that are significant at a UE beside this noise and interference per PRB in mW.
     pub fn distant(&self, ue: usize, disturbance: f64) -> &[Distant] {
-        let known = &self.distant[ue * self.terrain.most_distant..][..self.ues[ue].distant];
+        let Surroundings { distant, strongest_distant, .. } = self.ues[ue];
         let least = (SIGNIFICANT * disturbance) as f32;
+        // Mostly none is, and their list is not read.
+        if strongest_distant < least {
+            return &[];
+        }
+        let known = &self.distant[ue * self.terrain.most_distant..][..distant as usize];
         &known[..known.partition_point(|other| other.received >= least)]
     }
 
@@ -484,6 +533,22 @@ impl Gains {
     pub fn link(&self, ue: usize, cell: usize) -> Link {
         let found = find(self.links(ue), cell).copied();
         found.unwrap_or_else(|| self.terrain.link(ue, self.ues[ue].position, cell, self.blockage.as_ref()))
+    }
+
+    /// The received power per PRB in mW of a cell at a UE.
+    pub fn received(&self, ue: usize, cell: usize) -> f64 {
+        let near = self.near(ue);
+        match place_of(near, cell, |near| near.cell) {
+            Some(place) => near[place].received,
+            None => self.link(ue, cell).received,
+        }
+    }
+
+    /// Factor from a UE's transmit power to a cell's received power.
+    pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
+        let known = place_of(self.near(ue), cell, |near| near.cell);
+        let known = known.map(|place| self.uplinks[ue * self.terrain.most + place]);
+        known.filter(|factor| *factor != UNKNOWN).unwrap_or_else(|| self.link(ue, cell).uplink())
     }
 
     /// A UE's position.
@@ -529,15 +594,21 @@ impl Gains {
 
 /// The link to a cell among links by cell.
 fn find(links: &[Link], cell: usize) -> Option<&Link> {
-    match links.get(cell) {
-        Some(link) if link.cell as usize == cell => Some(link),
-        _ => links.binary_search_by_key(&(cell as u32), |link| link.cell).ok().map(|index| &links[index]),
+    place_of(links, cell, |link| link.cell).map(|place| &links[place])
+}
+
+/// The place of a cell in a list by cell.
+fn place_of<T>(sorted: &[T], cell: usize, number: impl Fn(&T) -> u32) -> Option<usize> {
+    match sorted.get(cell) {
+        Some(item) if number(item) as usize == cell => Some(cell),
+        _ => sorted.binary_search_by_key(&(cell as u32), number).ok(),
     }
 }
 
-/// The cell with the highest received power; the first of several equal ones.
-pub(super) fn strongest(links: &[Link]) -> usize {
-    links[highest(links.iter().map(|link| link.received))].cell as usize
+/// The cell with the highest received power; the first of several equal ones. There is one.
+pub(super) fn strongest(near: impl Iterator<Item = Near>) -> usize {
+    let stronger = |best: Near, other: Near| if other.received > best.received { other } else { best };
+    near.reduce(stronger).expect("there is a cell").cell as usize
 }
 
 /// The index of the highest power; the first of several equal ones.

@@ -140,7 +140,7 @@ impl Radio {
         let scattering = Scattering::of(setup, carrier);
         let is_cached = scattering.is_none() && gains.are_complete();
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
-        let strongest = |ue| (strongest(gains.links(ue)), Db(0.0));
+        let strongest = |ue| (strongest(gains.near(ue).iter().copied()), Db(0.0));
         let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept, !gains.are_complete());
         Radio {
@@ -202,7 +202,7 @@ impl Radio {
 
     /// The strongest cell at a UE; the first of several equal ones.
     pub fn strongest(&self, ue: usize) -> usize {
-        strongest(self.gains.links(ue))
+        strongest(self.gains.near(ue).iter().copied())
     }
 
     /// Sets the serving cell of a UE.
@@ -321,9 +321,9 @@ impl Radio {
 
     /// The strongest cell at a UE other than this one.
     pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
-        let others = self.gains.links(ue).iter().filter(|link| link.cell as usize != serving);
-        let best = others.reduce(|best, link| if link.received > best.received { link } else { best });
-        best.map(|link| link.cell as usize)
+        let others = self.gains.near(ue).iter().filter(|near| near.cell as usize != serving);
+        let best = others.reduce(|best, near| if near.received > best.received { near } else { best });
+        best.map(|near| near.cell as usize)
     }
 
     /// Noise and mean interference at a UE.
@@ -334,9 +334,9 @@ impl Radio {
     /// The SINR of control channels, which every cell sends at full power in every TTI.
     //= exception control-at-full-load
     pub fn control_sinr(&self, ue: usize, serving: usize) -> Db {
-        let signal = self.gains.link(ue, serving).received;
-        let links = self.gains.links(ue).iter();
-        let others = links.map(|link| link.received).sum::<f64>() - signal + self.gains.far(ue);
+        let signal = self.gains.received(ue, serving);
+        let near = self.gains.near(ue).iter();
+        let others = near.map(|near| near.received).sum::<f64>() - signal + self.gains.far(ue);
         Db::from_linear(signal / (self.gains.ue_noise(ue) + others.max(0.0)))
     }
 
@@ -349,13 +349,13 @@ impl Radio {
     pub fn uplink_snr(&self, ue: usize, prbs: Prbs, control: &power_control::Params, commanded: Db) -> Db {
         let cell = self.serving[ue].0;
         let power = control.power_per_prb(prbs, self.loss(ue), commanded);
-        let received = power * self.gains.link(ue, cell).uplink();
+        let received = power * self.gains.uplink(ue, cell);
         Db::from_linear(received / self.gains.cell_noise(cell))
     }
 
     /// The SINR of a UE's downlink without interference, and its CQI.
     pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
-        let signal = self.gains.link(ue, self.serving[ue].0).received;
+        let signal = self.gains.received(ue, self.serving[ue].0);
         let sinr = Db::from_linear(signal / self.gains.ue_noise(ue));
         (sinr, self.rank(Sinr::Flat(sinr), self.prbs).1)
     }
@@ -400,20 +400,20 @@ impl Radio {
 
     /// Noise and interference per PRB in mW at a UE in each of these RBGs.
     fn disturbances(&self, floor: Floor<'_>, ue: usize, serving: usize, on_air: &[Rbgs], by_rbg: &mut [f64]) {
-        let mut others = self.gains.links(ue).iter().filter(|link| link.cell as usize != serving);
+        let mut others = self.gains.near(ue).iter().filter(|near| near.cell as usize != serving);
         // Most cells send in all RBGs or in none. Up to the first other one, the sum is the same in all of them.
         let (all, mut sum) = (Rbgs::first(by_rbg.len() as u8), 0.0);
-        let differs = others.find(|link| {
-            let sent = on_air[link.cell as usize];
+        let differs = others.find(|near| {
+            let sent = on_air[near.cell as usize];
             if sent == all {
-                sum += link.received;
+                sum += near.received;
                 return false;
             }
             !sent.is_empty()
         });
         by_rbg.fill(sum);
-        for link in differs.into_iter().chain(others) {
-            add(by_rbg, on_air[link.cell as usize], repeat(link.received));
+        for near in differs.into_iter().chain(others) {
+            add(by_rbg, on_air[near.cell as usize], repeat(near.received));
         }
         by_rbg.iter_mut().enumerate().for_each(|(rbg, interference)| *interference += floor.at(rbg));
     }
@@ -436,8 +436,8 @@ impl Radio {
                 *alike = alike.without(sent);
             }
         };
-        for link in self.gains.links(ue).iter().filter(|link| link.cell as usize != serving) {
-            add(link.cell, link.received, &mut interference, &mut alike);
+        for near in self.gains.near(ue).iter().filter(|near| near.cell as usize != serving) {
+            add(near.cell, near.received, &mut interference, &mut alike);
         }
         let others = self.gains.distant(ue, floor.noise + interference);
         for other in others {

@@ -152,7 +152,7 @@ impl Receivers {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let (disturbance, alike) = radio.disturbance(floor, of, on_air, (rbg, Rbgs::first(radio.rbgs)));
-        let sinr = Db::from_linear(radio.gains.link(ue, serving).received / disturbance);
+        let sinr = Db::from_linear(radio.gains.received(ue, serving) / disturbance);
         self.flats[ue % FLATS] = Flat { ue, serving, version, alike, sinr };
         self.flats[ue % FLATS]
     }
@@ -302,8 +302,8 @@ impl Receivers {
         let version = radio.gains.version(ue) + radio.on_air.updates();
         let quiet = place == radio.on_air.rows();
         let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(place) };
-        let near = if quiet { &[] } else { radio.gains.links(ue) };
-        let sent = near.iter().map(|link| on_air[link.cell as usize]);
+        let near = if quiet { &[] } else { radio.gains.near(ue) };
+        let sent = near.iter().map(|near| on_air[near.cell as usize]);
         match self.reports_of(cell).repeated(slot, (ue as u32, version), sent) {
             Some(report) => report,
             None => {
@@ -412,7 +412,7 @@ impl Receivers {
     /// A report of a flat channel. PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of
     /// the others.
     fn measure(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
-        let signal = radio.gains.link(ue, cell).received;
+        let signal = radio.gains.received(ue, cell);
         let (mut runs, mut sinrs) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.sinrs));
         let (on_air, floor) = self.place_of(radio, cell, place, ue);
         radio.disturbances(floor, ue, cell, on_air, &mut sinrs);
@@ -521,7 +521,7 @@ impl Receivers {
             self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;
         }
-        let own = signal.power * radio.gains.link(signal.ue as usize, cell).uplink();
+        let own = signal.power * radio.gains.uplink(signal.ue as usize, cell);
         let end = signal.first + signal.prbs;
         self.runs.clear();
         let mut at = signal.first;
