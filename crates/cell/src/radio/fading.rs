@@ -1,20 +1,20 @@
 //! Fading of all links, TTI by TTI.
 
+use super::disturbance::{Disturbance, Transmissions, WEAK};
 use super::gains::{Gains, Link};
-use super::on_air::{Floor, add};
+use super::on_air::Floor;
 use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
 use crate::component::ComponentCarrier;
 use crate::mac::sched::Rbgs;
 use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
-use crate::phy::fading::trace::Trace;
+use crate::phy::fading::trace::{Trace, Way};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
-use std::iter::repeat;
 
 /// Cached gains of the downlink in a part of the cells, for some TTIs: a report uses those of the control channels and the
 /// block in the TTI that it measures.
@@ -23,8 +23,6 @@ const DOWNLINK_CACHED: usize = 256;
 const UPLINK_CACHED: usize = 64;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
-/// Fraction of the noise and interference below which an interferer's fading is neglected.
-const WEAK: f64 = 0.01;
 
 /// Place of a UE without links.
 const UNUSED: u32 = u32::MAX;
@@ -51,20 +49,13 @@ pub(super) struct LinkFading {
     interference: bool,
     downlink: Links,
     uplink: Links,
-    // Scratch, by PRB: linear SINR, and noise plus interference in mW, which is also by RBG.
+    // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
-    by_rbg: Vec<f64>,
+    /// The same in the downlink of large networks.
+    by_rbg: Disturbance,
     /// Gains of a link that does not fade.
     constant: Vec<f32>,
-}
-
-/// A cell that sends on these RBGs, and its received power per PRB in mW without fading.
-#[derive(Clone, Copy)]
-struct Sender {
-    cell: usize,
-    received: f64,
-    sent: Rbgs,
 }
 
 /// Last position of a UE and its velocity, in wavelengths and wavelengths per second, which is the Doppler shift.
@@ -208,7 +199,10 @@ impl LinkFading {
             uplink: direction("uplink fading", carrier.uplink_frequency, UPLINK_CACHED),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
-            by_rbg: vec![0.0; prbs.0.div_ceil(rbg_prbs.0).into()],
+            by_rbg: Disturbance::new(
+                prbs.0.div_ceil(rbg_prbs.0).into(),
+                setup.radio.most_neighbours(setup.cells.len()),
+            ),
             constant: vec![1.0; prbs.0.into()],
         })
     }
@@ -230,45 +224,28 @@ impl LinkFading {
         self.interference && received >= WEAK * total
     }
 
-    /// The linear SINR of the last computation on each PRB.
-    pub fn sinrs(&self) -> &[f64] {
-        &self.sinrs
-    }
-
-    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send on these RBGs.
+    /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send this.
     pub fn downlink(
         &mut self,
         (gains, scattering): (&Gains, &Scattering),
         (ue, serving): (usize, usize),
         floor: Floor<'_>,
-        sent: impl Fn(usize) -> Rbgs,
+        sent: &Transmissions<impl Fn(usize) -> Rbgs>,
         tti: Tti,
     ) -> &[f64] {
-        let sender = |cell: u32, received: f64| {
-            let cell = cell as usize;
-            Some(Sender { cell, received, sent: sent(cell) }).filter(|sender| !sender.sent.is_empty())
-        };
-        let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
-        let senders = others.filter_map(|near| sender(near.cell, near.received));
-        let total = floor.mean() + senders.clone().map(|sender| sender.received).sum::<f64>();
         let place = scattering.at(ue, tti);
         if scattering.trace.is_some() || !gains.are_complete() {
             let travelled = scattering.travelled(ue, tti);
             let way = scattering.trace.as_ref().map(|trace| self.downlink.way(trace, ue, travelled));
-            let way = way.filter(|_| self.interference);
-            let by_rbg = &mut self.by_rbg[..];
-            by_rbg.fill(floor.noise);
-            add_senders(by_rbg, senders, total, way.as_ref());
-            let least = by_rbg.iter().copied().fold(f64::INFINITY, f64::min);
-            let others = gains.distant(ue, least);
-            let senders = others.iter().filter_map(|other| sender(other.cell, other.received.into()));
-            add_senders(by_rbg, senders, total, way.as_ref());
-            let floor = floor.without(others);
-            by_rbg.iter_mut().enumerate().for_each(|(rbg, power)| *power += floor.interference(rbg));
-            spread(&self.by_rbg, self.rbg_prbs, &mut self.disturbance);
+            let by_rbg = self.by_rbg.measure(gains, (ue, serving), floor, sent, way.as_ref());
+            spread(by_rbg, self.rbg_prbs, &mut self.disturbance);
         } else {
+            let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
+            let senders = others.map(|near| (near.cell as usize, near.received, (sent.of)(near.cell as usize)));
+            let senders = senders.filter(|(.., sent)| !sent.is_empty());
+            let total = floor.mean() + senders.clone().map(|(_, received, _)| received).sum::<f64>();
             self.disturbance.fill(floor.noise);
-            for Sender { cell, received, sent } in senders {
+            for (cell, received, sent) in senders {
                 let faded = match self.fades(received, total) {
                     true => self.downlink.gains((ue, cell), place),
                     false => &self.constant,
@@ -283,8 +260,8 @@ impl LinkFading {
         }
         let signal = gains.received(ue, serving);
         let own = self.downlink.gains((ue, serving), place);
-        for (prb, sinr) in self.sinrs.iter_mut().enumerate() {
-            *sinr = signal * f64::from(own[prb]) / self.disturbance[prb];
+        for ((sinr, own), disturbance) in self.sinrs.iter_mut().zip(own).zip(&self.disturbance) {
+            *sinr = signal * f64::from(*own) / disturbance;
         }
         &self.sinrs
     }
@@ -308,7 +285,8 @@ impl LinkFading {
                 let ue = other.ue as usize;
                 let (faded, width) = match &scattering.trace {
                     Some(trace) => {
-                        (self.uplink.way(trace, ue, scattering.travelled(ue, tti)).to(cell), self.rbg_prbs)
+                        let way = self.uplink.way(trace, ue, scattering.travelled(ue, tti));
+                        (way.to(cell as u32), self.rbg_prbs)
                     }
                     None => (self.uplink.gains((ue, cell), scattering.at(ue, tti)), 1),
                 };
@@ -332,41 +310,22 @@ impl LinkFading {
 }
 
 /// Sets each PRB to the value of its RBG; `width`: PRBs of an RBG.
-fn spread(by_rbg: &[f64], width: usize, by_prb: &mut [f64]) {
+fn spread(by_rbg: &[f32], width: usize, by_prb: &mut [f64]) {
     // The compiler knows the usual widths.
     match width {
-        1 => by_prb.copy_from_slice(by_rbg),
+        1 => spread_by::<1>(by_rbg, by_prb),
         2 => spread_by::<2>(by_rbg, by_prb),
         3 => spread_by::<3>(by_rbg, by_prb),
         4 => spread_by::<4>(by_rbg, by_prb),
         8 => spread_by::<8>(by_rbg, by_prb),
-        _ => by_prb.chunks_mut(width).zip(by_rbg).for_each(|(group, value)| group.fill(*value)),
+        _ => by_prb.chunks_mut(width).zip(by_rbg).for_each(|(group, value)| group.fill((*value).into())),
     }
 }
 
-fn spread_by<const WIDTH: usize>(by_rbg: &[f64], by_prb: &mut [f64]) {
+fn spread_by<const WIDTH: usize>(by_rbg: &[f32], by_prb: &mut [f64]) {
     let (groups, rest) = by_prb.as_chunks_mut::<WIDTH>();
-    rest.fill(by_rbg.last().copied().unwrap_or_default());
-    groups.iter_mut().zip(by_rbg).for_each(|(group, value)| *group = [*value; WIDTH]);
-}
-
-/// Adds the received powers of cells that send, which fade on this way if they are not weak against `total`.
-fn add_senders(by_rbg: &mut [f64], senders: impl Iterator<Item = Sender>, total: f64, way: Option<&Way<'_>>) {
-    // Most interferers are weak, and most of them send on the same RBGs.
-    let mut alike = (Rbgs::default(), 0.0);
-    for Sender { cell, received, sent } in senders {
-        match way {
-            Some(way) if received >= WEAK * total => {
-                add(by_rbg, sent, way.to(cell).iter().map(|gain| received * f64::from(*gain)));
-            }
-            _ if sent == alike.0 => alike.1 += received,
-            _ => {
-                add(by_rbg, alike.0, repeat(alike.1));
-                alike = (sent, received);
-            }
-        }
-    }
-    add(by_rbg, alike.0, repeat(alike.1));
+    rest.fill(by_rbg.last().copied().unwrap_or_default().into());
+    groups.iter_mut().zip(by_rbg).for_each(|(group, value)| *group = [(*value).into(); WIDTH]);
 }
 
 /// All links of one direction.
@@ -424,7 +383,7 @@ impl Links {
 
     /// The way of a UE's interferers, after this many wavelengths of the downlink.
     fn way<'a>(&self, trace: &'a Trace, ue: usize, travelled: f64) -> Way<'a> {
-        Way { trace, starts: self.starts.child(ue as u64), travelled: travelled * self.scale }
+        trace.way(self.starts.child(ue as u64).next_u64(), travelled * self.scale)
     }
 
     /// Start of a link's sinusoids, which are drawn when it is used first.
@@ -447,22 +406,6 @@ impl Links {
                 first
             }
         }
-    }
-}
-
-/// The way that the links between a UE and its interferers travel.
-struct Way<'a> {
-    trace: &'a Trace,
-    /// Where the links start, by cell.
-    starts: Stream,
-    travelled: f64,
-}
-
-impl<'a> Way<'a> {
-    /// The gains per RBG of the link with a cell.
-    #[inline]
-    fn to(&self, cell: usize) -> &'a [f32] {
-        self.trace.at(self.starts.child(cell as u64).next_u64(), self.travelled)
     }
 }
 
@@ -526,6 +469,11 @@ mod tests {
         Floor { noise: gains.ue_noise(0), far: 0.0, activity: &Activity::NONE }
     }
 
+    /// All cells send on these RBGs.
+    fn sent(rbgs: Rbgs) -> Transmissions<impl Fn(usize) -> Rbgs> {
+        Transmissions { of: move |_| rbgs, whole: Rbgs::first(17) }
+    }
+
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
@@ -535,8 +483,8 @@ mod tests {
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let noise = noise(&gains);
         let alone =
-            links.downlink((&gains, &scattering), (0, 0), noise, |_| Rbgs::default(), Tti(7)).to_vec();
-        let disturbed = links.downlink((&gains, &scattering), (0, 0), noise, |_| Rbgs::first(17), Tti(7));
+            links.downlink((&gains, &scattering), (0, 0), noise, &sent(Rbgs::default()), Tti(7)).to_vec();
+        let disturbed = links.downlink((&gains, &scattering), (0, 0), noise, &sent(Rbgs::first(17)), Tti(7));
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -563,7 +511,7 @@ mod tests {
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let mut mean = |tti: u64| {
             let sinrs =
-                links.downlink((&gains, &scattering), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(tti));
+                links.downlink((&gains, &scattering), (0, 0), noise(&gains), &sent(Rbgs::default()), Tti(tti));
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();
@@ -583,7 +531,7 @@ mod tests {
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let down = links
-            .downlink((&gains, &scattering), (0, 0), noise(&gains), |_| Rbgs::default(), Tti(1))
+            .downlink((&gains, &scattering), (0, 0), noise(&gains), &sent(Rbgs::default()), Tti(1))
             .to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
         let up = links.uplink((&gains, &scattering), (0, gains.cell_noise(0)), &signal, &[], Tti(1));

@@ -526,7 +526,9 @@ impl Gains {
             return &[];
         }
         let known = &self.distant[ue * self.terrain.most_distant..][..distant as usize];
-        &known[..known.partition_point(|other| other.received >= least)]
+        // Not by bisection: those that it would skip are not in the cache, those found are read next.
+        let count = known.iter().take_while(|other| other.received >= least).count();
+        &known[..count]
     }
 
     /// The link between a UE and a cell.

@@ -8,6 +8,7 @@
 //! once.
 
 mod decoder;
+mod disturbance;
 mod fading;
 mod gains;
 mod layered;
@@ -747,7 +748,10 @@ mod tests {
     #[test]
     fn the_uplink_of_a_ue_that_has_sent_follows_its_position() {
         let [mut sender, mut silent] = [(); 2].map(|()| network(flat(), 0.0002).0);
-        let factors = |radio: &Radio| radio.gains.links(0).iter().map(Link::uplink).collect::<Vec<_>>();
+        let factor = |radio: &Radio, cell: u32| radio.gains.uplink(0, cell as usize);
+        let factors = |radio: &Radio| {
+            radio.gains.near(0).iter().map(|near| factor(radio, near.cell)).collect::<Vec<_>>()
+        };
         for step in 0..100 {
             let here = Position::new(f64::from(step) * 3.0 - 150.0, 130.0, 1.5);
             [&mut sender, &mut silent].into_iter().for_each(|radio| radio.place(Time(0), 0, here));

@@ -1,6 +1,7 @@
 //! Reception in neighbouring cells: by the cells, and by the UEs that they serve.
 
 use super::decoder::Decoder;
+use super::disturbance::Transmissions;
 use super::fading::LinkFading;
 use super::on_air::{Activity, Floor};
 use super::reports::{Report, Reports};
@@ -164,7 +165,8 @@ impl Receivers {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let of = (&radio.gains, scattering);
-        let sinrs = links.downlink(of, (ue, serving), floor, |cell| on_air[cell], radio.now);
+        let sent = Transmissions { of: |cell: usize| on_air[cell], whole: Rbgs::first(radio.rbgs) };
+        let sinrs = links.downlink(of, (ue, serving), floor, &sent, radio.now);
         let width = usize::from(radio.rbg_prbs);
         let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
         self.runs.clear();
@@ -196,14 +198,14 @@ impl Receivers {
         }
     }
 
-    /// The SINRs of the control channels at a UE by RBG; `None`: the channel is flat.
+    /// The SINRs of the control channels at a UE by PRB; `None`: the channel is flat.
     #[inline]
     fn faded_control(&mut self, radio: &Radio, ue: usize) -> Option<&[f64]> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
         let of = (&radio.gains, radio.scattering.as_ref()?);
-        let everywhere = |_| Rbgs(u32::MAX);
-        Some(links.downlink(of, (ue, radio.serving[ue].0), floor, everywhere, radio.now))
+        let everywhere = Transmissions { of: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX) };
+        Some(links.downlink(of, (ue, radio.serving[ue].0), floor, &everywhere, radio.now))
     }
 
     /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
@@ -238,14 +240,13 @@ impl Receivers {
 
     /// The transmissions at a place of a cell's reports, by cell, with noise and mean interference at a UE.
     fn place_of<'a>(
-        &'a self,
+        reports: &'a Reports,
         radio: &'a Radio,
-        cell: usize,
         place: usize,
         ue: usize,
     ) -> (&'a [Rbgs], Floor<'a>) {
         if radio.gains.are_complete() {
-            (self.reports[cell - self.first].pattern(place), radio.floor(ue, &Activity::NONE))
+            (reports.pattern(place), radio.floor(ue, &Activity::NONE))
         } else if place == radio.on_air.rows() {
             (radio.on_air.silence(), radio.floor(ue, &Activity::NONE))
         } else {
@@ -374,12 +375,15 @@ impl Receivers {
 
     /// The linear SINR of a report of a fading channel on each PRB that can be scheduled.
     fn faded(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize, measured: Tti) -> &[f64] {
-        let mut fading = self.fading.take().expect("called for fading channels only");
-        let (on_air, floor) = self.place_of(radio, cell, place, ue);
+        let Receivers { first, reports, fading, .. } = self;
+        let links = fading.as_mut().expect("called for fading channels only");
         let scattering = radio.scattering.as_ref().expect("called for fading channels only");
-        fading.downlink((&radio.gains, scattering), (ue, cell), floor, |other| on_air[other], measured);
+        let (on_air, floor) = Receivers::place_of(&reports[cell - *first], radio, place, ue);
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
-        &self.fading.insert(fading).sinrs()[..scheduled]
+        let of = (&radio.gains, scattering);
+        let sent = Transmissions { of: |cell: usize| on_air[cell], whole: Rbgs::first(radio.rbgs) };
+        let sinrs = links.downlink(of, (ue, cell), floor, &sent, measured);
+        &sinrs[..scheduled]
     }
 
     /// A report of a fading channel.
@@ -414,7 +418,7 @@ impl Receivers {
     fn measure(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
         let signal = radio.gains.received(ue, cell);
         let (mut runs, mut sinrs) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.sinrs));
-        let (on_air, floor) = self.place_of(radio, cell, place, ue);
+        let (on_air, floor) = Receivers::place_of(&self.reports[cell - self.first], radio, place, ue);
         radio.disturbances(floor, ue, cell, on_air, &mut sinrs);
         sinrs.iter_mut().for_each(|sinr| *sinr = signal / *sinr);
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.

@@ -135,9 +135,10 @@ impl DelayLine {
         for (gains, rotations) in gains.chunks_mut(LANES).zip(rotations) {
             let [real, imaginary] = self.channel(rotations);
             let powers: Lanes = from_fn(|lane| real[lane] * real[lane] + imaginary[lane] * imaginary[lane]);
-            match <&mut Lanes>::try_from(&mut *gains) {
-                Ok(all) => *all = powers,
-                Err(_) => gains.copy_from_slice(&powers[..gains.len()]),
+            // Of a known size: otherwise each copy would be a call.
+            match gains.as_chunks_mut::<LANES>() {
+                ([all], []) => *all = powers,
+                (_, part) => part.iter_mut().zip(powers).for_each(|(gain, power)| *gain = power),
             }
         }
     }

@@ -12,14 +12,26 @@ const PER_WAVELENGTH: f64 = 16.0;
 /// a wavelength with a probability of a fifth.
 const POSITIONS: usize = 1 << 14;
 
+/// Positions between the starts of a UE's links with cells of consecutive numbers: those of any two of 1000 cells are at
+/// least 15 positions apart, those of any two of 200 at least 79.
+const APART: u32 = 10_949;
+/// Groups of PRBs whose gains start at a multiple of this number, for loops over several of them.
+const LANES: usize = 4;
+
 /// Gains of groups of PRBs along a way, which links travel from different starts, as in traces of ns-3's fading model.
 ///
 /// Links at distant parts of the way fade independently.
 pub struct Trace {
-    /// Groups of PRBs.
-    groups: usize,
-    /// `[position * groups + group]`
+    /// Gains per position: those of the groups of PRBs, and zeros up to a multiple of [`LANES`].
+    stride: usize,
+    /// `[position * stride + group]`
     gains: Vec<f32>,
+}
+
+/// The way of a UE, which its links travel together, each from a start of its own.
+pub struct Way<'a> {
+    trace: &'a Trace,
+    position: u32,
 }
 
 impl Trace {
@@ -30,24 +42,34 @@ impl Trace {
         let mut sinusoids = vec![Sinusoid::default(); line.sinusoids()];
         line.draw(stream, &mut sinusoids);
         let groups = line.points();
-        let mut gains = vec![0.0; POSITIONS * groups];
-        for (position, gains) in gains.chunks_exact_mut(groups).enumerate() {
-            line.gains(&sinusoids, Wavelengths::east(position as f64 / PER_WAVELENGTH), gains);
+        let stride = groups.next_multiple_of(LANES);
+        let mut gains = vec![0.0; POSITIONS * stride];
+        for (position, gains) in gains.chunks_exact_mut(stride).enumerate() {
+            line.gains(&sinusoids, Wavelengths::east(position as f64 / PER_WAVELENGTH), &mut gains[..groups]);
         }
         for group in 0..groups {
-            let sum = gains.iter().skip(group).step_by(groups).map(|gain| f64::from(*gain)).sum::<f64>();
+            let sum = gains.iter().skip(group).step_by(stride).map(|gain| f64::from(*gain)).sum::<f64>();
             let scale = (POSITIONS as f64 / sum) as f32;
-            gains.iter_mut().skip(group).step_by(groups).for_each(|gain| *gain *= scale);
+            gains.iter_mut().skip(group).step_by(stride).for_each(|gain| *gain *= scale);
         }
-        Trace { groups, gains }
+        Trace { stride, gains }
     }
 
-    /// The gains of a link that has travelled this far, in wavelengths, from its start, which is any number.
+    /// The way of a UE that has travelled this far, in wavelengths, from its start, which is any number.
     // It jumps at the end of the way.
+    pub fn way(&self, start: u64, travelled: f64) -> Way<'_> {
+        let position = start.wrapping_add((travelled * PER_WAVELENGTH) as u64) as u32;
+        Way { trace: self, position }
+    }
+}
+
+impl<'a> Way<'a> {
+    /// The gains of the groups of PRBs of the link with a cell, and zeros up to a multiple of four.
     #[inline]
-    pub fn at(&self, start: u64, travelled: f64) -> &[f32] {
-        let position = (start % POSITIONS as u64 + (travelled * PER_WAVELENGTH) as u64) as usize % POSITIONS;
-        &self.gains[position * self.groups..][..self.groups]
+    pub fn to(&self, cell: u32) -> &'a [f32] {
+        let Trace { stride, gains } = self.trace;
+        let position = self.position.wrapping_add(cell.wrapping_mul(APART)) as usize % POSITIONS;
+        &gains[position * stride..][..*stride]
     }
 }
 
@@ -69,7 +91,7 @@ mod tests {
 
     /// The gain of a group at every position, from a start.
     fn along(trace: &Trace, start: u64, group: usize) -> Vec<f64> {
-        let at = |position: usize| trace.at(start, position as f64 / PER_WAVELENGTH)[group].into();
+        let at = |position: usize| trace.way(start, position as f64 / PER_WAVELENGTH).to(0)[group].into();
         (0..POSITIONS).map(at).collect()
     }
 
@@ -119,7 +141,17 @@ mod tests {
     fn any_start_and_any_distance_have_gains() {
         let [(_, trace), ..] = traces();
         for (start, travelled) in [(u64::MAX, 0.0), (0, 1e15), (u64::MAX, 1e15)] {
-            assert_eq!(trace.at(start, travelled).len(), 17);
+            assert_eq!(trace.way(start, travelled).to(u32::MAX).len(), 20);
         }
+    }
+
+    #[test]
+    fn links_of_a_ue_start_apart() {
+        let distance = |cell: u32| {
+            let ahead = cell.wrapping_mul(APART) as usize % POSITIONS;
+            ahead.min(POSITIONS - ahead)
+        };
+        assert_eq!((1..200).map(distance).min(), Some(79));
+        assert_eq!((1..1000).map(distance).min(), Some(15));
     }
 }

@@ -1,0 +1,139 @@
+//! Noise and interference at the UEs of large networks, where distant cells count by their mean power.
+
+use super::gains::Gains;
+use super::on_air::Floor;
+use crate::mac::sched::Rbgs;
+use crate::phy::fading::trace::Way;
+
+/// Fraction of the noise and interference below which an interferer's fading is neglected.
+pub(super) const WEAK: f64 = 0.01;
+
+/// RBGs that are added at once, and their number with room for all of a carrier.
+const LANES: usize = 4;
+type Lanes = [f32; LANES];
+const ROOM: usize = 32;
+
+/// One for each RBG of a set of four, by the bits of the set.
+const MEMBERS: [Lanes; 1 << LANES] = {
+    let mut members = [[0.0; LANES]; 1 << LANES];
+    let mut set = 0;
+    while set < members.len() {
+        let mut lane = 0;
+        while lane < LANES {
+            members[set][lane] = (set >> lane & 1) as f32;
+            lane += 1;
+        }
+        set += 1;
+    }
+    members
+};
+
+/// Gains of a cell that does not fade, or whose fading is neglected.
+const CONSTANT: [f32; ROOM] = [1.0; ROOM];
+
+/// Noise and interference of one UE in a TTI.
+pub(super) struct Disturbance {
+    /// Power per PRB in mW by RBG, with room up to whole lanes.
+    by_rbg: Vec<Lanes>,
+    rbgs: usize,
+    // Scratch, by neighbour: what it sends, and the places of those that are added one by one.
+    sent: Vec<Rbgs>,
+    apart: Vec<u8>,
+}
+
+/// What the cells send in a TTI.
+pub(super) struct Transmissions<F> {
+    /// RBGs on which a cell sends.
+    pub of: F,
+    /// The set on which most of them send: the whole carrier.
+    pub whole: Rbgs,
+}
+
+impl Disturbance {
+    /// Space for a carrier of this many RBGs and UEs with this many neighbours.
+    pub fn new(rbgs: usize, neighbours: usize) -> Disturbance {
+        Disturbance {
+            by_rbg: vec![[0.0; LANES]; rbgs.div_ceil(LANES)],
+            rbgs,
+            sent: vec![Rbgs::default(); neighbours],
+            apart: vec![0; neighbours],
+        }
+    }
+
+    /// The power per PRB in mW of noise and all cells but the serving one, by RBG. `way`: how interferers fade.
+    pub fn measure(
+        &mut self,
+        gains: &Gains,
+        (ue, serving): (usize, usize),
+        floor: Floor<'_>,
+        sent: &Transmissions<impl Fn(usize) -> Rbgs>,
+        way: Option<&Way<'_>>,
+    ) -> &[f32] {
+        let near = gains.near(ue);
+        let senders = near.iter().zip(&mut self.sent[..near.len()]);
+        let mut total = floor.mean();
+        for (near, sends) in senders {
+            let cell = near.cell as usize;
+            *sends = if cell == serving { Rbgs::default() } else { (sent.of)(cell) };
+            total += if sends.is_empty() { 0.0 } else { near.received };
+        }
+        let fades_from = way.map_or(f64::INFINITY, |_| WEAK * total);
+        // Most are weak and send on the whole carrier or not at all.
+        let (mut alike, mut apart) = (0.0, 0);
+        let senders = near.iter().zip(&self.sent[..near.len()]).enumerate();
+        for (place, (near, sends)) in senders {
+            let is_alike = (near.received < fades_from) & (*sends == sent.whole);
+            alike += if is_alike { near.received } else { 0.0 };
+            self.apart[apart] = place as u8;
+            apart += usize::from(!is_alike & !sends.is_empty());
+        }
+        let add = |by_rbg: &mut [Lanes], cell: u32, received: f64, sends: Rbgs| {
+            let fading = way.filter(|_| received >= fades_from).map(|way| way.to(cell));
+            add(by_rbg, sends, received as f32, fading.unwrap_or(&CONSTANT));
+        };
+        self.by_rbg.fill([floor.noise as f32; LANES]);
+        for place in self.apart[..apart].iter().map(|place| usize::from(*place)) {
+            add(&mut self.by_rbg, near[place].cell, near[place].received, self.sent[place]);
+        }
+        add_alike(&mut self.by_rbg, sent.whole, alike);
+        let least = self.by_rbg.as_flattened()[..self.rbgs].iter().copied().fold(f32::INFINITY, f32::min);
+        let others = gains.distant(ue, least.into());
+        if !others.is_empty() {
+            let mut alike = 0.0;
+            for other in others {
+                let (received, sends) = (f64::from(other.received), (sent.of)(other.cell as usize));
+                if received < fades_from && sends == sent.whole {
+                    alike += received;
+                } else {
+                    add(&mut self.by_rbg, other.cell, received, sends);
+                }
+            }
+            add_alike(&mut self.by_rbg, sent.whole, alike);
+        }
+        let floor = floor.without(others);
+        let by_rbg = &mut self.by_rbg.as_flattened_mut()[..self.rbgs];
+        for (rbg, power) in by_rbg.iter_mut().enumerate() {
+            *power += floor.interference(rbg) as f32;
+        }
+        by_rbg
+    }
+}
+
+/// Adds a received power that fades by these gains in the RBGs of a set.
+#[inline(always)]
+fn add(by_rbg: &mut [Lanes], set: Rbgs, received: f32, gains: &[f32]) {
+    let (gains, _) = gains.as_chunks::<LANES>();
+    let mut rest = set.0;
+    for (powers, gains) in by_rbg.iter_mut().zip(gains) {
+        let members = &MEMBERS[rest as usize % MEMBERS.len()];
+        for lane in 0..LANES {
+            powers[lane] += received * members[lane] * gains[lane];
+        }
+        rest >>= LANES;
+    }
+}
+
+/// Adds the power of cells that send on the same RBGs without fading.
+fn add_alike(by_rbg: &mut [Lanes], set: Rbgs, received: f64) {
+    add(by_rbg, set, received as f32, &CONSTANT);
+}
