@@ -241,7 +241,8 @@ impl LinkFading {
             spread(by_rbg, self.rbg_prbs, &mut self.disturbance);
         } else {
             let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
-            let senders = others.map(|near| (near.cell as usize, near.received, (sent.of)(near.cell as usize)));
+            let senders =
+                others.map(|near| (near.cell as usize, near.received, (sent.of)(near.cell as usize)));
             let senders = senders.filter(|(.., sent)| !sent.is_empty());
             let total = floor.mean() + senders.clone().map(|(_, received, _)| received).sum::<f64>();
             self.disturbance.fill(floor.noise);
@@ -510,8 +511,13 @@ mod tests {
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let mut mean = |tti: u64| {
-            let sinrs =
-                links.downlink((&gains, &scattering), (0, 0), noise(&gains), &sent(Rbgs::default()), Tti(tti));
+            let sinrs = links.downlink(
+                (&gains, &scattering),
+                (0, 0),
+                noise(&gains),
+                &sent(Rbgs::default()),
+                Tti(tti),
+            );
             sinrs.iter().sum::<f64>() / 50.0
         };
         let means: Vec<f64> = (0..20_000).map(&mut mean).collect();

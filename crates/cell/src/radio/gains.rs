@@ -209,7 +209,13 @@ impl Mast {
 
 impl Terrain {
     /// Computes links, whose cells and shadowing are given, at a position. `changed` receives those that have changed.
-    fn measure(&self, ue: usize, position: Position, links: &mut [Link], mut changed: impl FnMut(usize, &Link)) {
+    fn measure(
+        &self,
+        ue: usize,
+        position: Position,
+        links: &mut [Link],
+        mut changed: impl FnMut(usize, &Link),
+    ) {
         // The sectors of a site share it.
         let mut before: Option<Shared> = None;
         for (place, link) in links.iter_mut().enumerate().filter(|(_, link)| !link.is_valid(position)) {
