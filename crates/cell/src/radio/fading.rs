@@ -16,11 +16,13 @@ use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::Stream;
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
-/// Cached gains of the downlink in a part of the cells, for some TTIs: a report uses those of the control channels and the
-/// block in the TTI that it measures.
-const DOWNLINK_CACHED: usize = 256;
+/// Cached gains of the downlink per cell, for some TTIs: a report uses those of the control channels and the block in the
+/// TTI that it measures.
+const DOWNLINK_CACHED: usize = 64;
 /// The same of the uplink: signals at a cell have the same interferers.
-const UPLINK_CACHED: usize = 64;
+const UPLINK_CACHED: usize = 16;
+/// Cells for which there is room at least.
+const LEAST_CELLS: usize = 4;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
 
@@ -172,7 +174,9 @@ impl LinkFading {
         if fading.taps().is_empty() {
             return None;
         }
+        let cells = (setup.cells.len() / parts).max(LEAST_CELLS);
         let direction = |name, frequency: Hertz, cached: usize| {
+            let cached = cells * cached;
             let stream = carrier.stream(Stream::new(setup.seed, name));
             let line = DelayLine::new(fading.taps(), prbs, prb_bandwidth, Prbs(1));
             let links = setup.ues.len() * setup.cells.len() / parts;
