@@ -450,7 +450,10 @@ impl Radio {
 
 #[cfg(test)]
 mod tests {
+    use super::disturbance::{Disturbance, Transmissions, WEAK};
     use super::*;
+    use crate::phy::fading::trace::Trace;
+    use crate::phy::link_budget::PRB_BANDWIDTH;
     use crate::phy::tables::McsTable;
     use crate::phy::{antenna, fading};
     use crate::settings::{BearerSetup, CellSite, UeSite};
@@ -677,6 +680,47 @@ mod tests {
                     (sinr, format!("{:?}", receivers.reports(cell)[report.index as usize]))
                 });
                 assert_eq!(known, measured);
+            }
+        }
+    }
+
+    #[test]
+    fn disturbance_is_the_sum_of_noise_and_cells() {
+        let taps = fading::Spec::Epa(Default::default()).build().taps().to_vec();
+        let trace = Trace::new(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(3), Stream::new(5, "way"));
+        let (mut radio, _) = network(flat(), 0.0002);
+        let mut disturbance = Disturbance::new(17, 48);
+        let patterns: [fn(&mut Radio, f64, u64); 2] = [transmit, transmit_wide];
+        for (transmit, load) in
+            patterns.into_iter().flat_map(|transmit| [0.03, 0.5, 1.0].map(|load| (transmit, load)))
+        {
+            (0..200).for_each(|tti| transmit(&mut radio, load, tti));
+            let on_air = radio.on_air.at(radio.on_air.row(radio.now));
+            for ue in 0..UES {
+                let (serving, floor) = (radio.serving(ue), radio.floor(ue, radio.on_air.activity()));
+                let way = trace.way(ue as u64, 0.1 * ue as f64);
+                let sent = Transmissions { of: |cell: usize| on_air[cell], whole: Rbgs::first(17) };
+                let of = (ue, serving);
+                let measured = disturbance.measure(&radio.gains, of, floor, &sent, Some(&way)).to_vec();
+
+                let senders = radio.gains.near(ue).iter().map(|near| (near.cell, near.received));
+                let senders = senders.filter(|(cell, _)| *cell as usize != serving);
+                let sends = |cell: u32| !on_air[cell as usize].is_empty();
+                let sending = senders.clone().filter(|(cell, _)| sends(*cell));
+                let total = floor.mean() + sending.map(|(_, received)| received).sum::<f64>();
+                let power = |rbg: usize, (cell, received): (u32, f64)| {
+                    let gain = if received < WEAK * total { 1.0 } else { way.to(cell)[rbg].into() };
+                    if on_air[cell as usize].contains(rbg as u8) { received * gain } else { 0.0 }
+                };
+                let near = |rbg| floor.noise + senders.clone().map(|sender| power(rbg, sender)).sum::<f64>();
+                let others = radio.gains.distant(ue, (0..17).map(near).fold(f64::INFINITY, f64::min));
+                for (rbg, measured) in measured.iter().enumerate() {
+                    let distant = others.iter().map(|other| power(rbg, (other.cell, other.received.into())));
+                    let mean = floor.without(others).interference(rbg);
+                    let expected = near(rbg) + distant.sum::<f64>() + mean;
+                    let ratio = f64::from(*measured) / expected;
+                    assert!((ratio - 1.0).abs() < 1e-5, "UE {ue}, RBG {rbg}, load {load}: {ratio}");
+                }
             }
         }
     }
