@@ -185,7 +185,8 @@ class _Session:
             return
         self._next_poll = now + _POLL_INTERVAL_S
         try:
-            self._threads = sum(self._answer(self._client.nthreads(asynchronous=True)).values())  # type: ignore[no-untyped-call]  # Dask has no types
+            asked = self._client.nthreads(asynchronous=True)  # type: ignore[no-untyped-call]  # Dask has no types
+            self._threads = sum(self._answer(asked).values())
         except (OSError, RuntimeError):
             # The scheduler is disappearing; the client's status will show it.
             return
@@ -217,7 +218,8 @@ class _Session:
 
         indices = self._submitted.pop(future)
         try:
-            results: list[Result] = self._answer(self._client.gather(future, asynchronous=True))  # type: ignore[no-untyped-call]  # Dask has no types
+            asked = self._client.gather(future, asynchronous=True)  # type: ignore[no-untyped-call]  # Dask has no types
+            results: list[Result] = self._answer(asked)
         except (CancelledError, OSError):
             self._work.give_back(indices)
             return False

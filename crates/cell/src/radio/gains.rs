@@ -315,7 +315,7 @@ impl Share<'_> {
         (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
         surroundings.valid_within = Metres(f64::INFINITY);
         if let Some(threshold) = terrain.threshold {
-            let serving = serving.unwrap_or_else(|| strongest(all.iter().map(Link::near)));
+            let serving = serving.or_else(|| strongest(all.iter().map(Link::near))).expect("there are cells");
             let interferers = all.iter().filter(|link| link.cell as usize != serving);
             let least = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
             let significant = SIGNIFICANT * surroundings.noise;
@@ -543,6 +543,11 @@ impl Gains {
         found.unwrap_or_else(|| self.terrain.link(ue, self.ues[ue].position, cell, self.blockage.as_ref()))
     }
 
+    /// The strongest cell at a UE; the first of several equal ones.
+    pub fn strongest(&self, ue: usize) -> usize {
+        strongest(self.near(ue).iter().copied()).expect("a UE has neighbours")
+    }
+
     /// The received power per PRB in mW of a cell at a UE.
     pub fn received(&self, ue: usize, cell: usize) -> f64 {
         let near = self.near(ue);
@@ -613,10 +618,10 @@ fn place_of<T>(sorted: &[T], cell: usize, number: impl Fn(&T) -> u32) -> Option<
     }
 }
 
-/// The cell with the highest received power; the first of several equal ones. There is one.
-pub(super) fn strongest(near: impl Iterator<Item = Near>) -> usize {
+/// The cell with the highest received power; the first of several equal ones.
+pub(super) fn strongest(near: impl Iterator<Item = Near>) -> Option<usize> {
     let stronger = |best: Near, other: Near| if other.received > best.received { other } else { best };
-    near.reduce(stronger).expect("there is a cell").cell as usize
+    near.reduce(stronger).map(|best| best.cell as usize)
 }
 
 /// The index of the highest power; the first of several equal ones.

@@ -141,7 +141,7 @@ impl Radio {
         let scattering = Scattering::of(setup, carrier);
         let is_cached = scattering.is_none() && gains.are_complete();
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
-        let strongest = |ue| (strongest(gains.near(ue).iter().copied()), Db(0.0));
+        let strongest = |ue| (gains.strongest(ue), Db(0.0));
         let rbgs = access.rbgs;
         let on_air = OnAir::new(setup.cells.len(), rbgs, kept, !gains.are_complete());
         Radio {
@@ -203,7 +203,7 @@ impl Radio {
 
     /// The strongest cell at a UE; the first of several equal ones.
     pub fn strongest(&self, ue: usize) -> usize {
-        strongest(self.gains.near(ue).iter().copied())
+        self.gains.strongest(ue)
     }
 
     /// Sets the serving cell of a UE.
@@ -322,9 +322,7 @@ impl Radio {
 
     /// The strongest cell at a UE other than this one.
     pub fn strongest_but(&self, ue: usize, serving: usize) -> Option<usize> {
-        let others = self.gains.near(ue).iter().filter(|near| near.cell as usize != serving);
-        let best = others.reduce(|best, near| if near.received > best.received { near } else { best });
-        best.map(|near| near.cell as usize)
+        strongest(self.gains.near(ue).iter().copied().filter(|near| near.cell as usize != serving))
     }
 
     /// Noise and mean interference at a UE.
