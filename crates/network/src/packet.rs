@@ -60,7 +60,9 @@ pub enum Outcome<C> {
 }
 
 /// A packet in the network, with its position on the route.
+// Aligned to cache lines: of a packet with a TCP segment, whose 128 bytes would be in three lines, a hop reads one.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct InFlight<C> {
     pub packet: Packet<C>,
     /// Index of its next hop in the list of all routes' hops.
