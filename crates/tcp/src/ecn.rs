@@ -95,7 +95,9 @@ impl Echo {
     pub fn on_data(&mut self, segment: &Segment) -> AckTrigger {
         let ce = segment.ecn == Codepoint::Ce;
         let changed = std::mem::replace(&mut self.ce, ce) != ce;
-        self.marked += u64::from(ce);
+        if ce {
+            self.marked += 1;
+        }
         match self.mode {
             Ecn::Off => AckTrigger::default(),
             Ecn::Classic => {

@@ -291,7 +291,10 @@ impl Endpoint {
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {
         self.stats.segments_received += 1;
         let opens_or_ends = Flags::SYN | Flags::FIN | Flags::RST;
-        self.stats.zero_windows += u64::from(segment.window == 0 && segment.flags.0 & opens_or_ends.0 == 0);
+        // Counters of what is rare are left alone otherwise, since most endpoints are in no cache.
+        if segment.window == 0 && segment.flags.0 & opens_or_ends.0 == 0 {
+            self.stats.zero_windows += 1;
+        }
         match self.state {
             State::Closed => self.on_closed(segment),
             State::Listen => self.on_listen(segment),
@@ -537,9 +540,11 @@ impl Endpoint {
         let received = self.receiver.on_data(now, segment, self.sender.rtt().rto());
         if segment.len > 0 {
             self.stats.data_segments_received += 1;
-            let is_new = received.arrival.new > Bytes::ZERO;
-            self.stats.duplicates_received += u64::from(!is_new);
-            self.stats.out_of_order_received += u64::from(is_new && received.in_order == 0);
+            if received.arrival.new == Bytes::ZERO {
+                self.stats.duplicates_received += 1;
+            } else if received.in_order == 0 {
+                self.stats.out_of_order_received += 1;
+            }
         }
         if received.finished {
             self.on_fin(now);
@@ -701,7 +706,9 @@ impl Endpoint {
         if flags.has(Flags::ACK) && ack == self.receiver.nxt() {
             self.receiver.on_ack_sent();
         }
-        self.stats.codes_sent += u64::from(offer.option.is_some() || offer.is_code);
+        if offer.option.is_some() || offer.is_code {
+            self.stats.codes_sent += 1;
+        }
         Segment {
             sent_at: now,
             seq,

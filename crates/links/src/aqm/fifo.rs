@@ -59,6 +59,10 @@ impl Fifo {
     pub fn pop(&mut self) -> Option<Waiting> {
         let packet = self.packets.pop_front()?;
         self.bytes -= packet.size;
+        if self.packets.is_empty() {
+            // A ring that begins anew stays in the cache lines of its first slots.
+            self.packets.clear();
+        }
         Some(packet)
     }
 

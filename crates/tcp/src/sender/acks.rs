@@ -58,7 +58,9 @@ impl Sender {
             !advanced && had_outstanding && !ack.has_data && repeats
         };
         let delivered = sacked + taken.delivered;
-        self.counts.duplicate_acks += u64::from(is_duplicate);
+        if is_duplicate {
+            self.counts.duplicate_acks += 1;
+        }
         let recounts = self.config.recount_at_exit && advanced;
         let counted = match self.recover {
             _ if recounts && self.ends_recovery() => self.una.since(una_before),

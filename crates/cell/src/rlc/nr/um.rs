@@ -124,7 +124,7 @@ pub struct Rx {
 impl Rx {
     /// A receiver with this t-Reordering.
     pub fn new(reordering: Span) -> Self {
-        let expected = VecDeque::with_capacity(256);
+        let expected = VecDeque::with_capacity(64);
         Rx { reordering, expected, expected_to: 0, first: 0, next: 0, timer: None }
     }
 

@@ -38,7 +38,7 @@ impl Rx {
     pub fn new(reordering: Span) -> Self {
         Rx {
             reordering,
-            expected: VecDeque::with_capacity(256),
+            expected: VecDeque::with_capacity(64),
             expected_to: 0,
             held: VecDeque::with_capacity(128),
             next: 0,
@@ -146,6 +146,10 @@ impl Rx {
                 break;
             }
             self.expected.pop_front();
+        }
+        if self.expected.is_empty() {
+            // The ring begins anew, in the cache lines of its first slots.
+            self.expected.clear();
         }
     }
 }
