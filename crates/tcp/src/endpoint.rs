@@ -537,7 +537,7 @@ impl Endpoint {
         if !open {
             return;
         }
-        let received = self.receiver.on_data(now, segment, self.sender.rtt().rto());
+        let received = self.receiver.on_data(now, segment, || self.sender.rtt().rto());
         if segment.len > 0 {
             self.stats.data_segments_received += 1;
             if received.arrival.new == Bytes::ZERO {

@@ -224,9 +224,9 @@ impl Receiver {
         }
     }
 
-    /// Processes the payload and FIN of an acceptable segment. A pause longer than `timeout` counts as a restart of the
-    /// sender.
-    pub fn on_data(&mut self, now: Time, segment: &Segment, timeout: Span) -> Observed {
+    /// Processes the payload and FIN of an acceptable segment. A pause longer than `timeout` returns counts as a restart
+    /// of the sender.
+    pub fn on_data(&mut self, now: Time, segment: &Segment, timeout: impl FnOnce() -> Span) -> Observed {
         if segment.len > 0 {
             self.on_mark(segment);
             self.note_pause(now, timeout);
@@ -252,9 +252,9 @@ impl Receiver {
         observed
     }
 
-    fn note_pause(&mut self, now: Time, timeout: Span) {
+    fn note_pause(&mut self, now: Time, timeout: impl FnOnce() -> Span) {
         let last = self.last_data.replace(now);
-        if self.quick_acks_after_pause && last.is_some_and(|last| now - last > timeout) {
+        if self.quick_acks_after_pause && last.is_some_and(|last| now - last > timeout()) {
             self.quick_acks = self.quick_acks.max(self.quick_acks_at_first);
         }
     }

@@ -29,7 +29,8 @@ impl Sender {
 
     /// Returns true if an ACK carries no information but the window, as at an end that only receives.
     pub fn updates_only_the_window(&self, ack: Seq) -> bool {
-        ack == self.una && self.board.outstanding() == 0 && self.sender_half.is_none()
+        let has_outstanding = !self.at_rest && self.board.outstanding() > 0;
+        ack == self.una && !has_outstanding && self.sender_half.is_none()
     }
 
     /// Processes an acknowledgment at a valid [`position`](Sender::position).
@@ -206,7 +207,7 @@ impl Sender {
         let newer = ack.is_after(offer.ack) || seq.is_after(offer.seq);
         if newer || (seq == offer.seq && edge.is_after(offer.edge)) {
             self.set_window(window, seq, ack);
-            if window > 0 {
+            if window > 0 && !self.at_rest {
                 self.probe = None;
             }
         }
@@ -218,6 +219,7 @@ impl Sender {
         self.board.push(self.nxt, 1, false, now);
         self.nxt += 1;
         self.probed = false;
+        self.at_rest = false;
         self.counts.bytes += 1;
         if !self.source.endless {
             self.source.queued -= 1;

@@ -88,6 +88,9 @@ pub(crate) struct Sender {
     last_sent: Time,
     counts: Counts,
     limits: Limits,
+    /// Nothing was to be sent or outstanding at the last poll, and the application has not written since: no timer runs.
+    /// An end that only receives then looks at nothing else of its sender.
+    at_rest: bool,
 }
 
 /// Data from the application.
@@ -277,6 +280,7 @@ impl Sender {
             last_sent: Time::ZERO,
             counts: Counts::default(),
             limits: Limits::default(),
+            at_rest: false,
         };
         sender.fit_buffer();
         sender
@@ -333,6 +337,7 @@ impl Sender {
         let accepted = bytes.min(self.buffer.room(held));
         self.source.queued += accepted;
         self.source.refused = accepted < bytes;
+        self.at_rest = false;
         accepted
     }
 
@@ -344,6 +349,7 @@ impl Sender {
 
     pub fn write_endlessly(&mut self) {
         self.source.endless = true;
+        self.at_rest = false;
     }
 
     /// Ends the data. Unsent data of an endless source is discarded.
@@ -351,6 +357,7 @@ impl Sender {
         (self.source.endless, self.source.refused) = (false, false);
         if self.fin == Fin::Open {
             self.fin = Fin::Queued;
+            self.at_rest = false;
         }
     }
 
@@ -428,6 +435,9 @@ impl Sender {
     }
 
     pub fn next_deadline(&self) -> Option<Time> {
+        if self.at_rest {
+            return None;
+        }
         let probe = self.probe.filter(|probe| !probe.due).map(|probe| probe.at);
         let paced = self.paced.then_some(self.pace_at);
         let tail = self.tlp.and_then(|tlp| tlp.at());

@@ -15,8 +15,13 @@ impl Sender {
     // Inlined for the end that only receives, which asks after each segment.
     #[inline]
     pub fn next(&mut self, now: Time) -> Option<Outgoing> {
+        if self.at_rest {
+            return None;
+        }
         if self.is_idle(now) {
             self.note_limit(now, Limit::Application);
+            debug_assert_eq!(self.next_deadline(), None, "an idle sender has no timer");
+            self.at_rest = true;
             return None;
         }
         self.next_of_data(now)
