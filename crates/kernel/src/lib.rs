@@ -6,12 +6,14 @@
 
 mod codepoint;
 mod direction;
+mod prefetch;
 mod queue;
 mod random;
 mod slab;
 
 pub use codepoint::Codepoint;
 pub use direction::Direction;
+pub use prefetch::prefetch;
 pub use queue::{Event, EventQueue};
 pub use random::Stream;
 pub use slab::{Key, Slab};

@@ -1,5 +1,7 @@
 //! Pool with small keys for items of limited lifetime.
 
+use crate::prefetch;
+
 /// Key of an item in a [`Slab`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub u32);
@@ -42,6 +44,12 @@ impl<T> Slab<T> {
     /// Mutable variant of [`Slab::get`].
     pub fn get_mut(&mut self, key: Key) -> &mut T {
         self.places[key.0 as usize].as_mut().expect("the slab holds an item under the key")
+    }
+
+    /// Requests an item that will soon be used, see [`prefetch`].
+    #[inline(always)]
+    pub fn prefetch(&self, key: Key) {
+        prefetch(&self.places[key.0 as usize]);
     }
 
     /// Removes and returns the item under `key`.

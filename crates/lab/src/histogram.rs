@@ -3,6 +3,8 @@
 //! The bins are those of an HDR histogram with two significant digits: 128 in each octave from 128 µs on. Memory is
 //! touched only for octaves that have samples: delays of a flow have few, and there may be many flows.
 
+use airwnd_kernel::prefetch;
+
 /// Bins of an octave.
 const BINS: usize = 128;
 
@@ -32,14 +34,20 @@ impl Histogram {
 
     #[inline]
     pub fn record(&mut self, micros: u32) {
-        let octave = octave_of(micros);
-        let (micros, octave) =
-            if octave < OCTAVES { (micros, octave) } else { (LONGEST_MICROS, octave_of(LONGEST_MICROS)) };
-        let bin = (micros >> octave.saturating_sub(1)) as usize % BINS;
+        let (octave, bin) = place_of(micros);
         let first = self.first_bin(octave);
         let count = &mut self.counts[first + bin];
         *count = count.saturating_add(1);
         self.total += 1;
+    }
+
+    /// Requests the bin of a span that will soon be recorded, see [`prefetch`].
+    #[inline]
+    pub fn prefetch(&self, micros: u32) {
+        let (octave, bin) = place_of(micros);
+        if let Some(count) = self.counts.get(usize::from(self.places[octave]) * BINS + bin) {
+            prefetch(count);
+        }
     }
 
     /// Adds the samples of another histogram.
@@ -94,6 +102,15 @@ impl Histogram {
         self.places[octave] = (self.counts.len() / BINS) as u8;
         self.counts.resize(self.counts.len() + BINS, 0);
     }
+}
+
+/// Octave of a span, and its bin in that.
+#[inline]
+fn place_of(micros: u32) -> (usize, usize) {
+    let octave = octave_of(micros);
+    let (micros, octave) =
+        if octave < OCTAVES { (micros, octave) } else { (LONGEST_MICROS, octave_of(LONGEST_MICROS)) };
+    (octave, (micros >> octave.saturating_sub(1)) as usize % BINS)
 }
 
 fn octave_of(micros: u32) -> usize {

@@ -24,6 +24,10 @@ enum Samples {
     Many(Histogram),
 }
 
+fn micros(span: Span) -> u32 {
+    (span.0 / 1000).min(u32::MAX.into()) as u32
+}
+
 impl Samples {
     #[inline]
     fn record(&mut self, micros: u32) {
@@ -71,7 +75,15 @@ impl Spread {
     pub fn record(&mut self, span: Span) {
         self.sum += u128::from(span.0);
         self.count += 1;
-        self.samples.record((span.0 / 1000).min(u32::MAX.into()) as u32);
+        self.samples.record(micros(span));
+    }
+
+    /// Requests the memory of a sample that will soon be recorded, see [`prefetch`].
+    #[inline]
+    pub fn prefetch(&self, span: Span) {
+        if let Samples::Many(histogram) = &self.samples {
+            histogram.prefetch(micros(span));
+        }
     }
 
     /// Mean in milliseconds; `None` without samples.

@@ -130,7 +130,10 @@ impl<C, O: Observer<C>> Network<C, O> {
                     }
                 }
                 NetworkEvent::Tti => {
-                    self.air.as_mut().expect("a TTI of cells").receive(now, &mut self.queue);
+                    let air = self.air.as_mut().expect("a TTI of cells");
+                    air.receive(now, &mut self.queue);
+                    // They have waited long, and are in no cache.
+                    air.arrivals.iter().for_each(|arrival| self.packets.prefetch(arrival.packet));
                     self.unfinished = Unfinished::Tti(0);
                 }
                 NetworkEvent::UplinkEnd => {

@@ -69,7 +69,7 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that reaches the far end of a link, unless the link has lost it.
     pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
-        let arrived = self.wires.arrive(now, link, direction, &mut self.queue);
+        let arrived = self.wires.arrive(now, link, direction, &mut self.queue, &self.packets);
         if self.observer.is_watching() {
             self.report_departure(now, arrived, link, direction);
         }

@@ -5,7 +5,7 @@ use crate::event::NetworkEvent;
 use crate::ledger::Cause;
 use crate::packet::InFlight;
 use crate::topology::{Duplex, LinkId, MediumId, OneWay, SharedMedium};
-use airwnd_kernel::{Direction, EventQueue, Key};
+use airwnd_kernel::{Direction, EventQueue, Key, Slab};
 use airwnd_links::link::wifi::Passed;
 use airwnd_links::link::{Due, Lost, Refused};
 use airwnd_units::Time;
@@ -68,16 +68,21 @@ impl Wires {
     }
 
     /// Returns the first packet in flight on a link, which arrives now, or the packet that the link has lost.
-    pub fn arrive(
+    pub fn arrive<C>(
         &mut self,
         now: Time,
         link: LinkId,
         direction: Direction,
         queue: &mut Queue,
+        packets: &Slab<InFlight<C>>,
     ) -> Result<Key, Lost<Key>> {
-        let (head, next) = self.links[link.0 as usize].one_way_mut(direction).link_mut().arrive(now);
+        let link_mut = self.links[link.0 as usize].one_way_mut(direction).link_mut();
+        let (head, next) = link_mut.arrive(now);
         if let Some(at) = next {
             queue.schedule(at, NetworkEvent::Arrival(link, direction));
+            if let Some(second) = link_mut.second() {
+                packets.prefetch(*second);
+            }
         }
         head
     }

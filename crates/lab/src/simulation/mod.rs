@@ -26,7 +26,7 @@ use airwnd_cell::{Notice, ThreadsUnavailable, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, LinkId, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::Config;
+use airwnd_tcp::{Config, Segment};
 use airwnd_units::{Bytes, Span, Time};
 use devices::Devices;
 use flows::{Flow, Group, Page};
@@ -441,12 +441,20 @@ impl<'t> Simulation<'t> {
             self.report_device(now, number, direction);
         }
         let flow = &mut self.flows[number as usize];
-        let is_data = direction == flow.direction;
         flow.on_way -= 1;
+        let delay = now.since(packet.content.sent_at);
         if let Some(meter) = flow.meter_of(direction) {
             meter.received += 1;
             meter.received_bytes += packet.size;
-            meter.delay.record(now.since(packet.content.sent_at));
+            // Recorded when the endpoint has received the segment: its bin is in no cache.
+            meter.delay.prefetch(delay);
+        }
+        if let Carried::Segment(segment) = &packet.content.carried {
+            self.receive(now, number, direction, segment);
+        }
+        let flow = &mut self.flows[number as usize];
+        if let Some(meter) = flow.meter_of(direction) {
+            meter.delay.record(delay);
         }
         match &packet.content.carried {
             Carried::Datagram(payload) => flow.meter.payload += *payload,
@@ -455,25 +463,7 @@ impl<'t> Simulation<'t> {
                 self.leave(now, &packet, number, Fate::Delivered);
             }
             Carried::Segment(segment) => {
-                let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
-                let measures = is_data && segment.len > 0 && connection.needs.connections;
-                let endpoint = &mut connection.receiver(direction).endpoint;
-                let arrived = endpoint.bytes_arrived();
-                endpoint.on_segment(now, segment);
-                if measures && let Some(delay) = endpoint.queueing_delay() {
-                    let new = endpoint.bytes_arrived() - arrived;
-                    self.devices.arrive(now, flow.ue, direction, new, delay);
-                }
-                if is_data {
-                    flow.meter.payload = endpoint.bytes_received();
-                    let whole = flow.size;
-                    if flow.meter.completed.is_none() && whole.is_some_and(|size| flow.meter.payload >= size)
-                    {
-                        flow.meter.completed = Some(now);
-                    }
-                } else if let Some(sample) = endpoint.take_rtt_sample() {
-                    flow.meter.rtt.record(sample);
-                }
+                let connection = flow.connection.as_ref().expect("segments belong to TCP flows");
                 let is_read_slowly = connection.reader.is_some();
                 if flow.is_requested && segment.len > 0 {
                     self.on_data(now, number, direction);
@@ -484,6 +474,31 @@ impl<'t> Simulation<'t> {
                 }
                 self.release(number);
             }
+        }
+    }
+
+    /// Passes a segment to its endpoint, and measures its effect.
+    #[inline]
+    fn receive(&mut self, now: Time, number: u32, direction: Direction, segment: &Segment) {
+        let flow = &mut self.flows[number as usize];
+        let is_data = direction == flow.direction;
+        let connection = flow.connection.as_mut().expect("segments belong to TCP flows");
+        let measures = is_data && segment.len > 0 && connection.needs.connections;
+        let endpoint = &mut connection.receiver(direction).endpoint;
+        let arrived = endpoint.bytes_arrived();
+        endpoint.on_segment(now, segment);
+        if measures && let Some(delay) = endpoint.queueing_delay() {
+            let new = endpoint.bytes_arrived() - arrived;
+            self.devices.arrive(now, flow.ue, direction, new, delay);
+        }
+        if is_data {
+            flow.meter.payload = endpoint.bytes_received();
+            let whole = flow.size;
+            if flow.meter.completed.is_none() && whole.is_some_and(|size| flow.meter.payload >= size) {
+                flow.meter.completed = Some(now);
+            }
+        } else if let Some(sample) = endpoint.take_rtt_sample() {
+            flow.meter.rtt.record(sample);
         }
     }
 

@@ -224,6 +224,11 @@ impl<T> Link<T> {
         (arrived, self.in_flight.front().map(|next| next.arrives))
     }
 
+    /// Returns the packet that arrives after the next one, which its owner may have to fetch into a cache.
+    pub fn second(&self) -> Option<&T> {
+        self.in_flight.get(1).map(|packet| &packet.item)
+    }
+
     /// Returns the number of waiting packets, without the one in transmission.
     pub fn waiting(&mut self, now: Time) -> u64 {
         while let Some(packet) = self.in_flight.get(self.begun).filter(|packet| packet.begins <= now) {
