@@ -39,6 +39,10 @@ impl RateAverages {
     pub(super) fn all(&self) -> &[[f64; LANES]] {
         self.averages.as_chunks().0
     }
+    /// Part of an average that remains after a TTI without grants.
+    pub(super) fn kept(&self) -> f64 {
+        1.0 - self.weight
+    }
     /// A UE's average after a TTI in which it was granted these bytes.
     pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
         (1.0 - self.weight) * self.of(slot) + self.weight * bytes.0 as f64 * 1000.0
@@ -59,13 +63,10 @@ impl RateAverages {
         }
         self.add(served);
     }
-    /// Advances the averages of the UEs whose rank is not below a threshold by one TTI, with the bytes granted to the
-    /// served ones among them. No other UE is served.
-    pub(super) fn update_where(&mut self, ranks: &[[f64; LANES]], threshold: f64, served: &[(u16, Bytes)]) {
-        let kept = 1.0 - self.weight;
-        for (average, rank) in self.averages.iter_mut().zip(ranks.as_flattened()) {
-            *average *= if *rank >= threshold { kept } else { 1.0 };
-        }
+    /// Takes these averages, which have advanced by one TTI without grants, and adds the bytes granted to the served UEs.
+    /// Leaves the former ones.
+    pub(super) fn adopt(&mut self, advanced: &mut Vec<f64>, served: &[(u16, Bytes)]) {
+        std::mem::swap(&mut self.averages, advanced);
         self.add(served);
     }
     fn add(&mut self, served: &[(u16, Bytes)]) {

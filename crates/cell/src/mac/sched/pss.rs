@@ -102,13 +102,14 @@ pub struct Pss {
     contest: Contest,
     /// Ranks of the UEs of this TTI, by slot; zero: it does not compete.
     ranks: Vec<Rank>,
-    /// Scratch: the metrics of the time domain, and those of the frequency domain, by slot.
-    metrics: [Vec<[f64; LANES]>; 2],
+    /// Scratch: what follows from the metrics of a TTI with a threshold.
+    sheet: Sheet,
     /// All slots in descending order of rank when they were last sorted.
     order: Vec<u16>,
-    /// What the time-domain metrics of the UEs selected in this TTI reach, and no others; `None`: they are listed.
-    threshold: Option<f64>,
-    /// A number between the metrics selected last and the others.
+    /// What the time-domain metrics of the UEs selected in this TTI exceed, and no others; `None`: they are listed.
+    threshold: Option<Threshold>,
+    /// A number that will be between the metrics selected next and the others, if they rise as those of UEs that are not
+    /// served.
     limit: f64,
     /// The UEs selected for the frequency domain, in any order, if there is no threshold.
     selected: Vec<u16>,
@@ -153,7 +154,7 @@ impl Pss {
             groups: grid.rbgs,
             contest: Contest::default(),
             ranks: Vec::new(),
-            metrics: [Vec::new(), Vec::new()],
+            sheet: Sheet::default(),
             threshold: None,
             limit: 0.0,
             order: Vec::new(),
@@ -211,7 +212,7 @@ impl Pss {
     ///
     /// From TTI to TTI mostly the UE served last leaves the selection and the next one enters it.
     fn allocate_flat(&mut self, free: Rbgs, grants: &mut Grants) -> bool {
-        let Contest { count, rates, flat_rates, all_flat, .. } = &self.contest;
+        let Contest { count, all_flat, .. } = &self.contest;
         // With a shorter window averages reach zero, and a metric may be no number.
         let is_regular = *all_flat && !self.has_targets && self.params.window >= 2.0;
         let wanted = self.params.multiplexed.map_or((count / 2).max(1), usize::from).min(*count);
@@ -219,41 +220,61 @@ impl Pss {
             return false;
         }
         // Since the last decision all metrics have risen alike.
-        let expected = self.limit / (1.0 - 1.0 / self.params.window);
-        let mut time = Division::default();
-        let [of_time, of_frequency] = &mut self.metrics;
-        let averages = self.averages.all();
-        for ((rates, averages), metrics) in rates.as_chunks().0.iter().zip(averages).zip(&mut *of_time) {
-            time.add(rates, averages, expected, metrics);
-        }
-        let above = time.above.iter().sum::<u64>() as usize;
-        let threshold = match wanted.checked_sub(above) {
-            Some(0) => expected,
-            Some(1) => time.highest_below.into_iter().fold(0.0, f64::max),
-            _ => return false,
-        };
-        let mut selection = Selection::default();
-        let (rates, averages) = (flat_rates.as_chunks().0.iter(), self.scheduled_averages.all());
-        for (((rates, averages), metrics), of_time) in
-            rates.zip(averages).zip(&mut *of_frequency).zip(&*of_time)
-        {
-            selection.add(rates, averages, (of_time, threshold), metrics);
+        let mut limit = self.limit / self.averages.kept();
+        let mut selection = self.select(limit);
+        if selection.count() + 1 == wanted {
+            limit = selection.highest_below() * BELOW;
+            selection = self.select(limit);
         }
         // Sorting decides between equal metrics.
-        if selection.count.iter().sum::<u64>() as usize != wanted {
+        if selection.count() != wanted {
             return false;
         }
-        self.threshold = Some(threshold);
-        self.limit = if above == wanted { threshold } else { threshold * BELOW };
+        self.threshold = Some(Threshold { limit, highest_below: selection.highest_below() });
         let highest = selection.highest.into_iter().fold(0.0, f64::max);
         if highest > 0.0 {
-            let is_in =
-                |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == highest));
-            let first = LANES * of_frequency.iter().position(is_in).expect("it is one of the metrics");
-            let slot = (first..).zip(of_frequency[first / LANES]).find(|(_, metric)| *metric == highest);
-            grants.give(slot.expect("it is one of these metrics").0 as u16, free);
+            grants.give(self.sheet.first_with(highest), free);
         }
         true
+    }
+
+    /// Selects the UEs whose metrics of the time domain are above a limit, and compares them in the frequency domain.
+    fn select(&mut self, limit: f64) -> Selection {
+        let Contest { rates, flat_rates, .. } = &self.contest;
+        let [averages, scheduled] = [&self.averages, &self.scheduled_averages].map(RateAverages::all);
+        let kept = self.averages.kept();
+        let count = averages.len();
+        // Of one length, so that none is checked in the loop.
+        let (rates, flat_rates) = (&rates.as_chunks().0[..count], &flat_rates.as_chunks().0[..count]);
+        let Sheet { metrics, averages: [next, next_scheduled] } = &mut self.sheet;
+        let (scheduled, metrics) = (&scheduled[..count], &mut metrics[..count]);
+        let (next, next_scheduled) =
+            (&mut next.as_chunks_mut().0[..count], &mut next_scheduled.as_chunks_mut().0[..count]);
+        let mut selection = Selection::default();
+        for index in 0..count {
+            metrics[index] = selection.add(
+                (&rates[index], &averages[index]),
+                (&flat_rates[index], &scheduled[index]),
+                (limit, kept),
+                (&mut next[index], &mut next_scheduled[index]),
+            );
+        }
+        selection
+    }
+
+    /// Adopts the averages of a TTI with a threshold, and expects the next one.
+    fn advance(&mut self, Threshold { limit, highest_below }: Threshold, served: &[(u16, Bytes)]) {
+        let [averages, scheduled] = &mut self.sheet.averages;
+        self.averages.adopt(averages, served);
+        self.scheduled_averages.adopt(scheduled, served);
+        self.limit = limit;
+        if let [(slot, _)] = served {
+            // As of this TTI, like the other metrics.
+            let metric = self.contest.rates[usize::from(*slot)] / self.averages.of(*slot) * self.averages.kept();
+            if metric <= limit {
+                self.limit = highest_below.max(metric) * BELOW;
+            }
+        }
     }
 
     /// Sorts the slots by rank.
@@ -310,62 +331,92 @@ impl Pss {
     }
 }
 
-/// Comparison of the metrics of the time domain with a threshold.
+/// What a pass over the metrics of a TTI leaves.
 #[derive(Default)]
-struct Division {
-    above: [u64; LANES],
-    highest_below: [f64; LANES],
+struct Sheet {
+    /// Metrics of the frequency domain by slot; zero: the UE is not selected.
+    metrics: Vec<[f64; LANES]>,
+    /// The averages after the TTI without its grants, and those over the TTIs in which the UE was selected, by slot.
+    averages: [Vec<f64>; 2],
 }
 
-impl Division {
-    /// Divides the rates by the averages, and compares the metrics.
-    #[inline(always)]
-    fn add(
-        &mut self,
-        rates: &[f64; LANES],
-        averages: &[f64; LANES],
-        threshold: f64,
-        metrics: &mut [f64; LANES],
-    ) {
-        for lane in 0..LANES {
-            let metric = rates[lane] / averages[lane];
-            let is_above = metric > threshold;
-            self.above[lane] += u64::from(is_above);
-            let below = if is_above { 0.0 } else { metric };
-            let highest = &mut self.highest_below[lane];
-            *highest = if below > *highest { below } else { *highest };
-            metrics[lane] = metric;
-        }
+impl Sheet {
+    /// Adds a slot.
+    fn admit(&mut self, slot: u16) {
+        self.averages.iter_mut().for_each(|averages| settle_in_lanes(averages, slot, 0.0, 0.0));
+        self.metrics.resize(self.averages[0].len() / LANES, [0.0; LANES]);
+    }
+
+    /// The first slot with this metric of the frequency domain.
+    fn first_with(&self, metric: f64) -> u16 {
+        let is_in = |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == metric));
+        let place = self.metrics.iter().position(is_in).expect("it is one of the metrics");
+        let mut slots = (LANES * place..).zip(self.metrics[place]);
+        slots.find(|(_, own)| *own == metric).expect("it is one of these metrics").0 as u16
     }
 }
 
-/// The UEs selected by their metrics of the time domain, compared in the frequency domain.
+/// Borders of the metrics of the time domain in a TTI.
+#[derive(Clone, Copy)]
+struct Threshold {
+    /// Those selected are above it, the others are not.
+    limit: f64,
+    /// The highest one that is not selected.
+    highest_below: f64,
+}
+
+/// The number, or zero if it is not selected: by a mask, as a branch around the division would keep lanes apart.
+#[inline(always)]
+fn masked(number: f64, is_selected: bool) -> f64 {
+    f64::from_bits(number.to_bits() & u64::from(is_selected).wrapping_neg())
+}
+
+/// The UEs selected by their metrics of the time domain, and their comparison in the frequency domain.
 #[derive(Default)]
 struct Selection {
     count: [u64; LANES],
+    highest_below: [f64; LANES],
     highest: [f64; LANES],
 }
 
 impl Selection {
-    /// Divides the rates by the averages, and finds the highest metric. The metrics of UEs below the threshold of the
-    /// time domain are zero.
+    /// Compares the metrics of the time domain, which are rates divided by averages, with a limit. Returns the metrics of
+    /// the frequency domain, zero for UEs that are not selected, and stores the averages after the TTI, of which a part
+    /// is `kept`.
     #[inline(always)]
     fn add(
         &mut self,
-        rates: &[f64; LANES],
-        averages: &[f64; LANES],
-        (of_time, threshold): (&[f64; LANES], f64),
-        metrics: &mut [f64; LANES],
-    ) {
+        (rates, averages): (&[f64; LANES], &[f64; LANES]),
+        (flat_rates, scheduled): (&[f64; LANES], &[f64; LANES]),
+        (limit, kept): (f64, f64),
+        (next, next_scheduled): (&mut [f64; LANES], &mut [f64; LANES]),
+    ) -> [f64; LANES] {
+        let mut metrics = [0.0; LANES];
         for lane in 0..LANES {
-            let is_selected = of_time[lane] >= threshold;
+            let of_time = rates[lane] / averages[lane];
+            let is_selected = of_time > limit;
             self.count[lane] += u64::from(is_selected);
-            let metric = rates[lane] / averages[lane];
-            let metric = if is_selected { metric } else { 0.0 };
+            let below = if is_selected { 0.0 } else { of_time };
+            let highest_below = &mut self.highest_below[lane];
+            *highest_below = if below > *highest_below { below } else { *highest_below };
+            let metric = masked(flat_rates[lane] / scheduled[lane], is_selected);
             let highest = &mut self.highest[lane];
             *highest = if metric > *highest { metric } else { *highest };
             metrics[lane] = metric;
+            next[lane] = averages[lane] * kept;
+            next_scheduled[lane] = scheduled[lane] * if is_selected { kept } else { 1.0 };
         }
+        metrics
+    }
+
+    /// Number of UEs selected.
+    fn count(&self) -> usize {
+        self.count.iter().sum::<u64>() as usize
+    }
+
+    /// The highest metric of the time domain that is not selected.
+    fn highest_below(&self) -> f64 {
+        self.highest_below.into_iter().fold(0.0, f64::max)
     }
 }
 
@@ -381,8 +432,7 @@ impl Scheduler for Pss {
         settle_in_lanes(rates, slot, 0.0, 0.0);
         settle_in_lanes(flat_rates, slot, 0.0, 0.0);
         settle(places, slot, 0);
-        let lanes = rates.len() / LANES;
-        self.metrics.iter_mut().for_each(|metrics| metrics.resize(lanes, [0.0; LANES]));
+        self.sheet.admit(slot);
         if usize::from(slot) == self.order.len() {
             self.order.push(slot);
         }
@@ -408,12 +458,12 @@ impl Scheduler for Pss {
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
         match self.threshold {
-            Some(threshold) => {
-                self.scheduled_averages.update_where(&self.metrics[0], threshold, served);
+            Some(threshold) => self.advance(threshold, served),
+            None => {
+                self.scheduled_averages.update_some(&self.selected, served);
+                self.averages.update(served);
             }
-            None => self.scheduled_averages.update_some(&self.selected, served),
         }
-        self.averages.update(served);
     }
 
     fn on_idle(&mut self, ttis: u64) {
@@ -432,8 +482,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// While the UEs and their reports remain, a scheduler that knows it decides as one that does not; and those
-        /// selected are the ones with the highest ranks.
+        /// While the UEs and their reports remain, a scheduler that knows it decides as one that does not; those selected
+        /// are the ones with the highest ranks, and their averages alone advance in the frequency domain.
         #[test]
         fn what_is_kept_does_not_change_decisions(
             steps in prop::collection::vec((any::<bool>(), prop::collection::vec((any::<bool>(), 0u8..16), 40)), 1..50),
@@ -466,24 +516,28 @@ mod tests {
                     let ues = Candidates { users: &users, reports: &[], version };
                     pss.allocate(Tti(0), Rbgs::first(7), ues, &mut grants);
                     let served: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, Bytes(rbgs.0.into()))).collect();
-                    pss.on_served(&served);
+                    if pss.threshold.is_some() {
+                        let users = pss.contest.rates.iter().zip(pss.averages.all().as_flattened());
+                        pss.ranks = users.take(40).map(|(rate, average)| ranked(false, rate / average)).collect();
+                    }
                     let mut selected: Vec<u16> = match pss.threshold {
                         None => pss.selected.clone(),
                         Some(threshold) => {
-                            let metrics = pss.metrics[0].as_flattened();
-                            (0..40).filter(|slot| metrics[usize::from(*slot)] >= threshold).collect()
+                            (0..40).filter(|slot| f64::from_bits(pss.ranks[usize::from(*slot)]) > threshold.limit).collect()
                         }
                     };
                     selected.sort_unstable();
+                    let [mut averages, mut scheduled] = [&pss.averages, &pss.scheduled_averages].map(Clone::clone);
+                    averages.update(&served);
+                    scheduled.update_some(&selected, &served);
+                    pss.on_served(&served);
+                    assert_eq!(averages.all(), pss.averages.all());
+                    assert_eq!(scheduled.all(), pss.scheduled_averages.all());
                     (served, selected)
                 });
                 prop_assert_eq!(&kept, &anew);
                 let mut slots: Vec<u16> = (0..40).collect();
-                let Pss { threshold, ranks, metrics: [metrics, _], .. } = &both[0];
-                slots.sort_by_key(|slot| {
-                    let place = usize::from(*slot);
-                    Reverse((threshold.map_or(ranks[place], |_| metrics.as_flattened()[place].to_bits()), *slot))
-                });
+                slots.sort_by_key(|slot| Reverse((both[0].ranks[usize::from(*slot)], *slot)));
                 let mut highest = slots[..kept.1.len()].to_vec();
                 highest.sort_unstable();
                 prop_assert_eq!(kept.1, highest);
