@@ -190,14 +190,16 @@ impl Pss {
     fn time_domain(&mut self) {
         let Contest { count, rates, .. } = &self.contest;
         let users = rates.iter().zip(self.averages.all().as_flattened());
+        // Without a rate the quotient may be no number: in a short window averages reach zero.
+        let metric = |rate: &f64, average: &f64| if *rate > 0.0 { rate / average } else { 0.0 };
         if self.has_targets {
             for ((rank, (rate, average)), target) in self.ranks.iter_mut().zip(users).zip(&self.targets) {
                 let below_target = *rate > 0.0 && average < target;
-                *rank = ranked(below_target, if below_target { 1.0 } else { *rate } / average);
+                *rank = ranked(below_target, if below_target { 1.0 / average } else { metric(rate, average) });
             }
         } else {
             let ranks = self.ranks.iter_mut().zip(users);
-            ranks.for_each(|(rank, (rate, average))| *rank = ranked(false, rate / average));
+            ranks.for_each(|(rank, (rate, average))| *rank = ranked(false, metric(rate, average)));
         }
         let wanted = self.params.multiplexed.map_or((count / 2).max(1), usize::from).min(*count);
         self.sort();
@@ -489,9 +491,10 @@ mod tests {
             steps in prop::collection::vec((any::<bool>(), prop::collection::vec((any::<bool>(), 0u8..16), 40)), 1..50),
             gbr in prop_oneof![Just(0u64), Just(80_000)],
             is_served: bool,
+            window in prop_oneof![Just(1.0), Just(9.0)],
         ) {
             let params = || Params {
-                window: 9.0,
+                window,
                 multiplexed: None,
                 frequency_metric: FrequencyMetric::PfSch,
                 contenders: Contenders::Reachable,
