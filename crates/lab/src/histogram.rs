@@ -66,6 +66,11 @@ impl Histogram {
         let rank = (libm::ceil(percent / 100.0 * self.total as f64) as u64).max(1);
         let mut below = 0;
         for (octave, counts) in self.octaves() {
+            let all: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+            if below + all < rank {
+                below += all;
+                continue;
+            }
             for (bin, count) in (0u64..).zip(counts) {
                 below += u64::from(*count);
                 if below >= rank {
