@@ -654,7 +654,6 @@ impl Ran {
         let region = &self.regions[usize::from(self.home[number])];
         let ue = &region.table.ues[number];
         let uplink = &region.cell(ue.cell).uplink;
-        let (_, downlink_cqi) = self.radio.downlink_snr(number);
         UeFigures {
             position: self.radio.position(number),
             cell: CellId(ue.cell as u16),
@@ -664,7 +663,7 @@ impl Ran {
             downlink: ue.downlink.blocks,
             uplink: ue.uplink.blocks,
             sounding_sinr: uplink.sounding_sinr(ue.slot),
-            downlink_reach: Reach::of(&ue.downlink.blocks, downlink_cqi > Cqi::OUT_OF_RANGE),
+            downlink_reach: Reach::of(&ue.downlink.blocks, self.radio.reaches(number)),
             uplink_reach: Reach::of(&ue.uplink.blocks, uplink.reaches(ue.slot)),
             failures: ue.failures,
             handovers: ue.handovers,

@@ -354,9 +354,19 @@ impl Radio {
 
     /// The SINR of a UE's downlink without interference, and its CQI.
     pub fn downlink_snr(&self, ue: usize) -> (Db, Cqi) {
-        let signal = self.gains.received(ue, self.serving[ue].0);
-        let sinr = Db::from_linear(signal / self.gains.ue_noise(ue));
+        let sinr = self.snr(ue);
         (sinr, self.rank(Sinr::Flat(sinr), self.prbs).1)
+    }
+
+    /// Whether the SINR of a UE's downlink without interference suffices for any CQI.
+    pub fn reaches(&self, ue: usize) -> bool {
+        let sinr = Sinr::Flat(self.snr(ue));
+        self.amc.iter().any(|amc| amc.reaches(Cqi(1), sinr, self.prbs))
+    }
+
+    /// The SINR of a UE's downlink without interference.
+    fn snr(&self, ue: usize) -> Db {
+        Db::from_linear(self.gains.received(ue, self.serving[ue].0) / self.gains.ue_noise(ue))
     }
 
     /// Link adaptation of blocks with this many layers.
@@ -366,14 +376,18 @@ impl Radio {
 
     /// The rank with the highest efficiency over these resource blocks, the lowest of several, and its CQI.
     fn rank(&self, sinr: Sinr, blocks: Prbs) -> (u8, Cqi) {
-        let [only] = &self.amc[..] else {
-            let efficiency =
-                |(rank, cqi): &(u8, Cqi)| f64::from(*rank) * self.efficiencies[usize::from(cqi.0)];
-            let reports = (1..).zip(&self.amc).map(|(rank, amc)| (rank, amc.cqi(sinr, blocks)));
-            let better = |best, next| if efficiency(&next) > efficiency(&best) { next } else { best };
-            return reports.reduce(better).expect("there is a layer");
-        };
-        (1, only.cqi(sinr, blocks))
+        self.rank_by(|rank| self.amc(rank).cqi(sinr, blocks))
+    }
+
+    /// The same, given the CQI by rank.
+    fn rank_by(&self, mut cqi: impl FnMut(u8) -> Cqi) -> (u8, Cqi) {
+        if self.amc.len() == 1 {
+            return (1, cqi(1));
+        }
+        let efficiency = |(rank, cqi): &(u8, Cqi)| f64::from(*rank) * self.efficiencies[usize::from(cqi.0)];
+        let reports = (1..=self.amc.len() as u8).map(|rank| (rank, cqi(rank)));
+        let better = |best, next| if efficiency(&next) > efficiency(&best) { next } else { best };
+        reports.reduce(better).expect("there is a layer")
     }
 
     /// SINR of each layer of a downlink block over that of one antenna at each end. Empty without MIMO.

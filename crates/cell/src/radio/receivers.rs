@@ -13,6 +13,7 @@ use crate::mac::Block;
 use crate::mac::channel_reports::Measured;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
+use crate::phy::amc::known::KnownCqis;
 use crate::phy::capacity::{effective, exceeds, mean};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
@@ -47,6 +48,8 @@ pub(crate) struct Receivers {
     flats: Vec<Flat>,
     /// Whether reports have a wideband CQI.
     wideband: bool,
+    /// CQIs of flat channels over the carrier and in an RBG, by rank.
+    known_cqis: [Vec<KnownCqis>; 2],
     /// `None`: channels are flat.
     fading: Option<LinkFading>,
     /// Scratch: SINR of each run of PRBs.
@@ -81,6 +84,7 @@ impl Receivers {
             flats: vec![Flat::default(); FLATS],
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
+            known_cqis: std::array::from_fn(|_| vec![KnownCqis::new(); radio.amc.len()]),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
             sinrs: vec![0.0; radio.rbgs.into()],
         }
@@ -424,10 +428,15 @@ impl Receivers {
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
         let mean = Db::from_linear(sinrs.iter().sum::<f64>() / f64::from(radio.rbgs));
         let is_even = sinrs.iter().all(|sinr| *sinr == sinrs[0]);
+        let [whole, of_rbg] = &mut self.known_cqis;
         let (rank, wideband) = if !self.wideband {
             (1, Cqi::OUT_OF_RANGE)
         } else if is_even {
-            radio.rank(Sinr::Flat(Db::from_linear(sinrs[0])), radio.prbs)
+            let sinr = Db::from_linear(sinrs[0]);
+            radio.rank_by(|rank| {
+                let rule = || radio.amc(rank).cqi(Sinr::Flat(sinr), radio.prbs);
+                whole[usize::from(rank) - 1].cqi(sinr, rule)
+            })
         } else {
             let mut before = (sinrs[0], Db::from_linear(sinrs[0]));
             runs.clear();
@@ -441,9 +450,13 @@ impl Receivers {
             runs.push((mean, Prbs(radio.prbs.0.saturating_sub(u16::from(radio.rbgs) * radio.rbg_prbs))));
             radio.rank(Sinr::Groups(&runs), radio.prbs)
         };
-        let cqi = |sinr: f64| match radio.steps.get(usize::from(rank) - 1) {
+        let mut cqi = |sinr: f64| match radio.steps.get(usize::from(rank) - 1) {
             Some(steps) => steps.cqi_over(&[sinr]),
-            None => radio.amc(rank).cqi(Sinr::Flat(Db::from_linear(sinr)), Prbs(radio.rbg_prbs)),
+            None => {
+                let sinr = Db::from_linear(sinr);
+                let rule = || radio.amc(rank).cqi(Sinr::Flat(sinr), Prbs(radio.rbg_prbs));
+                of_rbg[usize::from(rank) - 1].cqi(sinr, rule)
+            }
         };
         let first = cqi(sinrs[0]);
         let state = if is_even {

@@ -1,5 +1,6 @@
 //! Adaptive modulation and coding: mapping of the channel to a CQI.
 
+pub mod known;
 pub mod steps;
 
 use super::error_model::ErrorModel;
