@@ -17,6 +17,9 @@ const MOST_MOVES: usize = 4;
 /// Factor from a metric to a number below it that is above nearly all lower metrics.
 const BELOW: f64 = 1.0 - 1e-9;
 
+/// Passes over the metrics to find the limit of a selection, the first one with that expected.
+const ATTEMPTS: usize = 2;
+
 /// Metric of the frequency-domain step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum FrequencyMetric {
@@ -165,11 +168,17 @@ impl Pss {
     }
 
     /// Updates what follows from the UEs and their reports alone.
+    #[inline]
     fn enter(&mut self, ues: Candidates<'_>) {
-        let Contest { version, count, rates, flat_rates, all_flat, places } = &mut self.contest;
-        if version.is_some() && *version == ues.version {
-            return;
+        let version = self.contest.version;
+        if version.is_none() || version != ues.version {
+            self.enter_anew(ues);
         }
+    }
+
+    #[inline(never)]
+    fn enter_anew(&mut self, ues: Candidates<'_>) {
+        let Contest { version, count, rates, flat_rates, all_flat, places } = &mut self.contest;
         //= exception pss-out-of-reach
         let wideband_only = self.params.contenders == Contenders::Wideband;
         (*version, *count, *all_flat) = (ues.version, 0, true);
@@ -223,10 +232,13 @@ impl Pss {
         }
         // Since the last decision all metrics have risen alike.
         let mut limit = self.limit / self.averages.kept();
-        let mut selection = self.select(limit);
-        if selection.count() + 1 == wanted {
-            limit = selection.highest_below() * BELOW;
+        let mut selection = Selection::default();
+        for _ in 0..ATTEMPTS {
             selection = self.select(limit);
+            if selection.count() + 1 != wanted {
+                break;
+            }
+            limit = selection.highest_below() * BELOW;
         }
         // Sorting decides between equal metrics.
         if selection.count() != wanted {
@@ -241,6 +253,7 @@ impl Pss {
     }
 
     /// Selects the UEs whose metrics of the time domain are above a limit, and compares them in the frequency domain.
+    #[inline(always)]
     fn select(&mut self, limit: f64) -> Selection {
         let Contest { rates, flat_rates, .. } = &self.contest;
         let [averages, scheduled] = [&self.averages, &self.scheduled_averages].map(RateAverages::all);
