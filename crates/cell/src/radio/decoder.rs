@@ -117,9 +117,11 @@ impl Decoder {
                 }
             };
         }
-        let sinrs = runs.iter().map(|(sinr, _)| sinr.0);
-        let range = |(least, most): (f64, f64), sinr: f64| (least.min(sinr), most.max(sinr));
-        let (least, most) = sinrs.fold((f64::INFINITY, f64::NEG_INFINITY), range);
+        let range = |(least, most): (f64, f64), (sinr, _): &(Db, Prbs)| (least.min(sinr.0), most.max(sinr.0));
+        let (least, most) = match sinr {
+            Sinr::Flat(sinr) => (sinr.0, sinr.0),
+            _ => runs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), range),
+        };
         match self.outcomes[place].fails(least, most).filter(|_| DECIDED.contains(&draw)) {
             Some(false) => false,
             Some(true) => {
