@@ -66,7 +66,28 @@ struct Decision<'a> {
     measurements: Measurements,
     rules: &'a Rules,
     access: &'a Access,
-    places: &'a mut [Option<(usize, Tti)>],
+    places: &'a mut Places,
+}
+
+/// Place and measurement of the newest reports in a decision, by phase within the reporting period.
+struct Places {
+    /// Number of the decision.
+    decision: u64,
+    /// The last decision that has looked for a place, and what it has found.
+    by_phase: Vec<(u64, usize, Tti)>,
+}
+
+impl Places {
+    /// Those of a phase, which are looked for once per decision.
+    #[inline]
+    fn of(&mut self, phase: u16, find: impl FnOnce() -> (usize, Tti)) -> (usize, Tti) {
+        let (decision, place, measured) = &mut self.by_phase[usize::from(phase)];
+        if *decision != self.decision {
+            *decision = self.decision;
+            (*place, *measured) = find();
+        }
+        (*place, *measured)
+    }
 }
 
 impl Decision<'_> {
@@ -88,7 +109,7 @@ impl Decision<'_> {
                 rules.slots_at(phase, users.len()).for_each(|slot| downlink.doubt(slot));
             });
         }
-        places.fill(None);
+        places.decision += 1;
         let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
             let (phase, ue) = (rules.phase(slot), users[slot as usize]);
             let newest = measurements.newest(phase);
@@ -101,7 +122,7 @@ impl Decision<'_> {
         };
         let report = |receivers: &mut Receivers, slot: u16| {
             let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            let (place, measured) = *places[phase as usize].get_or_insert_with(|| {
+            let (place, measured) = places.of(phase, || {
                 let measured = access.timing.measurable(measurements.newest(phase));
                 (receivers.pattern(radio, cell, measured), measured)
             });
@@ -177,8 +198,10 @@ pub(crate) struct Region {
     pub failed: Vec<u32>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
-    /// Scratch: place and measurement of a cell's newest reports, by phase within the reporting period.
-    places: Vec<Option<(usize, Tti)>>,
+    /// Scratch: places of a cell's newest reports.
+    places: Places,
+    /// Scratch: UEs of a cell whose SINR is not known, with their slots.
+    unknown: Vec<(u16, u32)>,
 }
 
 /// A cell: its slots, and its MAC.
@@ -286,7 +309,8 @@ impl Region {
             arrivals: Vec::with_capacity(64),
             failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
-            places: vec![None; rules.cqi_period as usize],
+            places: Places { decision: 0, by_phase: vec![(0, 0, Tti(0)); rules.cqi_period as usize] },
+            unknown: Vec::with_capacity(MOST_SAMPLES),
             cells,
         }
     }
@@ -710,11 +734,16 @@ impl Region {
 
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
         let measured = self.access.timing.measurable(tti);
-        let Region { first, cells, table, receivers, .. } = self;
+        let Region { first, cells, table, receivers, unknown, .. } = self;
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
         for (cell, Cell { users, .. }) in (*first..).zip(cells) {
-            let mut pattern = None;
+            if users.is_empty() {
+                continue;
+            }
+            let place = receivers.pattern(radio, cell, measured);
+            let known = receivers.known_at(radio, (cell, place));
+            unknown.clear();
             let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
             for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
                 // One that has only reserved a slot is elsewhere.
@@ -722,11 +751,15 @@ impl Region {
                 if !ue.joined || (ue.cell, ue.slot) != (cell, slot) {
                     continue;
                 }
-                let place = *pattern.get_or_insert_with(|| receivers.pattern(radio, cell, measured));
-                let sinr = receivers.mean_sinr(radio, (cell, place), (slot, number), measured);
-                ue.sinr = Some(sinr);
-                ue.sinr_sum += sinr.0;
-                ue.sinr_samples += 1;
+                let known = known.get(usize::from(slot));
+                match known.and_then(|known| known.sinr_of(number as u32, radio.version(number))) {
+                    Some(sinr) => ue.sample(sinr),
+                    None => unknown.push((slot, number as u32)),
+                }
+            }
+            for &(slot, number) in &*unknown {
+                let sinr = receivers.mean_sinr(radio, (cell, place), (slot, number as usize), measured);
+                table.get(number).sample(sinr);
             }
         }
     }

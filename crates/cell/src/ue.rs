@@ -700,7 +700,7 @@ impl Timed {
 /// Restarting a timer leaves its old entry behind. The owner keeps the expiry and thereby recognises the valid entry.
 pub(crate) struct Timers<T> {
     period: u64,
-    /// `[tti % (period + 1)]`
+    /// By TTI modulo their number, a power of two above the period: a division would take longer than all else.
     due: Vec<Vec<T>>,
     armed: usize,
 }
@@ -708,14 +708,20 @@ pub(crate) struct Timers<T> {
 impl<T> Timers<T> {
     /// Timers of `period` TTIs for this many owners, each of which starts at most once per TTI.
     pub fn new(period: u64, owners: usize) -> Self {
-        Timers { period, due: (0..=period).map(|_| Vec::with_capacity(owners)).collect(), armed: 0 }
+        let lists = (period + 1).next_power_of_two();
+        Timers { period, due: (0..lists).map(|_| Vec::with_capacity(owners)).collect(), armed: 0 }
+    }
+
+    /// Place of the entries of a TTI.
+    fn place(&self, tti: Tti) -> usize {
+        tti.0 as usize & (self.due.len() - 1)
     }
 
     pub fn arm(&mut self, tti: Tti, owner: T, expiry: &mut Option<Tti>) {
         let at = tti + self.period;
         self.armed += usize::from(expiry.is_none());
         if expiry.replace(at) != Some(at) {
-            let place = at.0 as usize % self.due.len();
+            let place = self.place(at);
             self.due[place].push(owner);
         }
     }
@@ -727,18 +733,18 @@ impl<T> Timers<T> {
 
     /// Whether there are entries of a TTI.
     pub fn has_entries(&self, tti: Tti) -> bool {
-        !self.due[tti.0 as usize % self.due.len()].is_empty()
+        !self.due[self.place(tti)].is_empty()
     }
 
     /// Takes the entries of a TTI out; [`Timers::put_back`] returns the list for its capacity.
     pub fn take(&mut self, tti: Tti) -> Vec<T> {
-        let place = tti.0 as usize % self.due.len();
+        let place = self.place(tti);
         std::mem::take(&mut self.due[place])
     }
 
     pub fn put_back(&mut self, tti: Tti, mut due: Vec<T>) {
         due.clear();
-        let place = tti.0 as usize % self.due.len();
+        let place = self.place(tti);
         self.due[place] = due;
     }
 
@@ -755,7 +761,7 @@ impl<T> Timers<T> {
     fn admit(&mut self, owner: T, expiry: Option<Tti>) {
         if let Some(at) = expiry {
             self.armed += 1;
-            let place = at.0 as usize % self.due.len();
+            let place = self.place(at);
             self.due[place].push(owner);
         }
     }
@@ -1062,6 +1068,14 @@ impl Ue {
                 1.0 - asleep.as_secs() / now.as_secs()
             }
         }
+    }
+
+    /// Notes a sample of the reported SINR.
+    #[inline]
+    pub fn sample(&mut self, sinr: Db) {
+        self.sinr = Some(sinr);
+        self.sinr_sum += sinr.0;
+        self.sinr_samples += 1;
     }
 
     /// Deactivates its secondary carriers: it has accessed a cell.

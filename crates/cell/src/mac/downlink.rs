@@ -13,7 +13,7 @@ use crate::access::{Access, Level};
 use crate::component::ComponentCarrier;
 use crate::identity::{CellId, UeId};
 use crate::phy::error_model::SoftBits;
-use crate::phy::{Cqi, Mcs};
+use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, Receivers, Report};
 use crate::rlc::BufferStatus;
 use crate::settings::RanSetup;
@@ -111,6 +111,8 @@ struct OnAir {
     /// That of the assignment.
     level: Level,
     rbgs: Rbgs,
+    /// PRBs of the RBGs.
+    prbs: Prbs,
 }
 
 /// Counters of a cell's downlink.
@@ -389,8 +391,9 @@ impl Downlink {
             };
             let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
             //= exception no-mac-headers
-            let size = self.access.block_in((rank, kind), mcs, radio.prbs_of(rbgs));
-            let process = self.users[slot as usize].next_free(self.access.timing.processes);
+            let prbs = radio.prbs_of(rbgs);
+            let size = self.access.block_in((rank, kind), mcs, prbs);
+            let process = self.users[slot as usize].next_free(self.all_busy);
             let content = ues.transmit_down(users[slot as usize], tti, size, self.first_process + process);
             if let Some(drx) = ues.drx(users[slot as usize]).filter(|_| content.is_some()) {
                 drx.on_new(air, Direction::Down);
@@ -398,7 +401,8 @@ impl Downlink {
             ues.on_assignment(users[slot as usize], self.carrier, air);
             let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
             let level = self.pdcch.as_ref().map_or(Level::OF_8, |pdcch| pdcch.held(slot));
-            self.send_new(tti, (slot, process, level), Process { block, rbgs });
+            let sent = OnAir { slot, process, level, rbgs, prbs };
+            self.send_new(tti, sent, Process { block, rbgs });
             if ues.has_several(users[slot as usize]) {
                 self.on_report(slot, ues.waiting_down(users[slot as usize], tti));
             }
@@ -434,8 +438,8 @@ impl Downlink {
         }
     }
 
-    fn send_new(&mut self, tti: Tti, (slot, process, level): (u16, u8, Level), held: Process) {
-        let Process { block, rbgs } = held;
+    fn send_new(&mut self, tti: Tti, sent: OnAir, held: Process) {
+        let (OnAir { slot, process, .. }, block) = (sent, held.block);
         let user = &mut self.users[slot as usize];
         user.busy |= 1 << process;
         user.last = process;
@@ -447,7 +451,7 @@ impl Downlink {
         let place = self.place(slot, process);
         self.processes[place] = Some(held);
         if block.content.is_some() {
-            self.air.push(tti + self.access.timing.decision_to_air, OnAir { slot, process, level, rbgs });
+            self.air.push(tti + self.access.timing.decision_to_air, sent);
         } else {
             //= exception padding-stays-silent
             let air = tti + self.access.timing.decision_to_air;
@@ -504,9 +508,10 @@ impl Downlink {
         if let Some(known) = &mut self.known {
             known.learn(slot, tti);
         }
-        let held = self.processes[self.place(slot, process)].as_ref();
-        let is_first = held.expect("a process is kept until its feedback").block.transmissions == 1;
-        if let Some(outer_loop) = self.outer_loop.as_mut().filter(|_| is_first) {
+        let place = self.place(slot, process);
+        let Some(outer_loop) = &mut self.outer_loop else { return };
+        let held = self.processes[place].as_ref();
+        if held.expect("a process is kept until its feedback").block.transmissions == 1 {
             outer_loop.on_feedback(slot, decoded);
         }
     }
@@ -561,7 +566,8 @@ impl Downlink {
         if let Some(drx) = ues.drx(ue) {
             drx.on_retransmission(air, Direction::Down, self.first_process + process);
         }
-        self.air.push(air, OnAir { slot, process, level, rbgs });
+        let prbs = channel.radio.prbs_of(rbgs);
+        self.air.push(air, OnAir { slot, process, level, rbgs, prbs });
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -605,7 +611,7 @@ impl Downlink {
         let place = self.place(sent.slot, sent.process);
         let process = &mut self.processes[place];
         let block = &mut process.as_mut().expect("a process on air holds its block").block;
-        let prbs = air.radio.prbs_of(sent.rbgs);
+        let OnAir { rbgs, prbs, .. } = sent;
         self.figures.prbs += u64::from(prbs.0);
         let mut note = |block: &Block, reception| {
             if let Some(log) = &mut self.log {
@@ -614,7 +620,7 @@ impl Downlink {
                     cell: CellId(cell as u16),
                     carrier: self.carrier,
                     ue: UeId(number),
-                    rbgs: sent.rbgs,
+                    rbgs,
                     transmission: block.transmissions,
                     mcs: block.mcs,
                     size: block.size,
@@ -629,7 +635,7 @@ impl Downlink {
             return;
         }
         let draw = ue.downlink.draw(tti, self.carrier, sent.process);
-        let failed = air.receivers.receive_downlink(air.radio, (number, cell), sent.rbgs, block, draw);
+        let failed = air.receivers.receive_downlink(air.radio, (number, cell), (rbgs, prbs), block, draw);
         ue.downlink.blocks.count(block, prbs, failed);
         note(block, if failed { Reception::Failed } else { Reception::Decoded });
         let answer = if failed { Feedback::Nack } else { Feedback::Ack };
@@ -658,11 +664,12 @@ impl User {
         User { queue: BufferStatus::default(), busy: 0, last: 0, view, version: None }
     }
 
-    /// The first free process after the one used last; there must be one.
-    fn next_free(&self, processes: u8) -> u8 {
-        let free =
-            (1..=processes).map(|step| (self.last + step) % processes).find(|p| self.busy >> p & 1 == 0);
-        free.expect("only UEs with a free process are served")
+    /// The first free process of `all` after the one used last, cyclically; there must be one.
+    fn next_free(&self, all: u16) -> u8 {
+        let free = all & !self.busy;
+        assert_ne!(free, 0, "only UEs with a free process are served");
+        let after = free & (u16::MAX << self.last << 1);
+        (if after != 0 { after } else { free }).trailing_zeros() as u8
     }
 }
 

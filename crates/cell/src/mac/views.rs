@@ -58,9 +58,10 @@ impl Views {
             self.listed.copy_from(slots);
             self.is_edited = false;
         } else {
-            for slot in self.changed.iter().filter(|slot| self.listed.contains(*slot)) {
-                self.list[usize::from(self.places[usize::from(slot)])] = view(slot);
-            }
+            let Views { list, places, .. } = self;
+            self.changed.take_common(&self.listed, |slot| {
+                list[usize::from(places[usize::from(slot)])] = view(slot);
+            });
         }
         self.changed.clear();
     }

@@ -635,7 +635,7 @@ mod tests {
                         let cell = near.serving[ue].0;
                         let rbgs = near.on_air.at(near.on_air.row(Tti(tti)))[cell];
                         let sinr = |radio: &Radio, receivers: &mut Receivers| {
-                            receivers.measure_block(radio, ue, cell, rbgs);
+                            receivers.measure_block(radio, (ue, cell), (rbgs, radio.prbs_of(rbgs)));
                             // No MCS needs more than 23 dB.
                             receivers.received_sinr().0.min(23.0)
                         };
@@ -685,7 +685,7 @@ mod tests {
                 let cell = radio.serving[ue].0;
                 let rbgs = if tti % 3 == 0 { part } else { sent[cell] };
                 let [known, measured] = [&mut receivers, &mut anew].map(|receivers| {
-                    receivers.measure_block(&radio, ue, cell, rbgs);
+                    receivers.measure_block(&radio, (ue, cell), (rbgs, radio.prbs_of(rbgs)));
                     let sinr = receivers.received_sinr();
                     let place = receivers.pattern(&radio, cell, Tti(tti + 1));
                     let report = receivers.report(&radio, (cell, place), (ue as u16, ue), Tti(tti + 1));

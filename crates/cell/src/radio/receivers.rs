@@ -4,13 +4,13 @@ use super::decoder::Decoder;
 use super::disturbance::Transmissions;
 use super::fading::LinkFading;
 use super::on_air::{Activity, Floor};
-use super::reports::{Report, Reports};
+use super::reports::{Measured, Report, Reports};
 use super::uplink::{Powers, UplinkOnAir};
 use super::{Interference, Radio, UplinkSignal};
 use crate::access::Level;
 use crate::component::ComponentCarrier;
 use crate::mac::Block;
-use crate::mac::channel_reports::Measured;
+use crate::mac::channel_reports;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::known::KnownCqis;
@@ -109,21 +109,26 @@ impl Receivers {
         }
     }
 
-    /// Receives a block at a UE on `rbgs` in the TTI on air. Returns whether it fails: whether `draw`, uniform in [0, 1),
+    /// Receives a block at a UE on these RBGs, which have `prbs`, in the TTI on air. Returns whether it fails: whether `draw`, uniform in [0, 1),
     /// is less than the probability that it is not decoded. Adds to the soft bits of a block that fails.
     pub fn receive_downlink(
         &mut self,
         radio: &Radio,
         (ue, serving): (u32, usize),
-        rbgs: Rbgs,
+        (rbgs, prbs): (Rbgs, Prbs),
         block: &mut Block,
         draw: f64,
     ) -> bool {
-        self.measure_block(radio, ue as usize, serving, rbgs);
+        self.measure_block(radio, (ue as usize, serving), (rbgs, prbs));
         self.downlink.fails(&self.runs, radio.layers(block.rank), block, draw)
     }
 
-    pub(super) fn measure_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
+    pub(super) fn measure_block(
+        &mut self,
+        radio: &Radio,
+        (ue, serving): (usize, usize),
+        (rbgs, prbs): (Rbgs, Prbs),
+    ) {
         if self.fading.is_some() {
             return self.measure_faded_block(radio, ue, serving, rbgs);
         }
@@ -132,7 +137,8 @@ impl Receivers {
         // All RBGs with the same interfering cells share one SINR.
         while let Some(first) = rest.iter().next() {
             let Flat { sinr, alike, .. } = self.flat(radio, (ue, serving), first);
-            self.runs.push((sinr, radio.prbs_of(rest.common(alike))));
+            let is_whole = rbgs.without(alike).is_empty();
+            self.runs.push((sinr, if is_whole { prbs } else { radio.prbs_of(rest.common(alike)) }));
             rest = rest.without(alike);
         }
     }
@@ -229,7 +235,12 @@ impl Receivers {
     }
 
     /// What the reports of a cell depend on besides the gains; `None` if they differ in each TTI.
-    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Option<Measured> {
+    pub fn repeatable(
+        &mut self,
+        radio: &Radio,
+        cell: usize,
+        measured: Tti,
+    ) -> Option<channel_reports::Measured> {
         if self.differs_by_tti(radio) {
             return None;
         }
@@ -343,27 +354,14 @@ impl Receivers {
         &mut self.reports[cell - self.first]
     }
 
-    /// The mean SINR over the PRBs of a UE's report.
-    #[inline]
-    pub fn mean_sinr(
-        &mut self,
-        radio: &Radio,
-        (cell, place): (usize, usize),
-        (slot, ue): (u16, usize),
-        measured: Tti,
-    ) -> Db {
-        let known = match self.differs_by_tti(radio) {
-            false => self.reports_of(cell).find_sinr(place, slot, ue as u32, radio.gains.version(ue)),
-            true => None,
-        };
-        match known {
-            Some(sinr) => sinr,
-            None => self.measure_mean(radio, (cell, place), (slot, ue), measured),
-        }
+    /// The reports of a cell at a place that are known, by slot; none if they differ in each TTI.
+    pub fn known_at(&self, radio: &Radio, (cell, place): (usize, usize)) -> &[Measured] {
+        if self.differs_by_tti(radio) { &[] } else { self.reports[cell - self.first].known_at(place) }
     }
 
+    /// The mean SINR over the PRBs of a UE's report.
     #[inline(never)]
-    fn measure_mean(
+    pub fn mean_sinr(
         &mut self,
         radio: &Radio,
         (cell, place): (usize, usize),

@@ -49,7 +49,7 @@ struct Last {
 
 /// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
 #[derive(Clone, Copy)]
-struct Measured {
+pub(crate) struct Measured {
     ue: u32,
     rank: u8,
     wideband: Cqi,
@@ -79,6 +79,14 @@ pub(crate) struct Report {
     pub wideband: Cqi,
     /// CQI for a block in an RBG, if it is the same in all of them.
     pub flat: Option<Cqi>,
+}
+
+impl Measured {
+    /// The mean SINR, if the report is of this UE and this state of the channel.
+    #[inline]
+    pub fn sinr_of(&self, ue: u32, version: u64) -> Option<Db> {
+        (self.ue == ue && self.version == version).then_some(self.sinr)
+    }
 }
 
 impl Reports {
@@ -204,11 +212,9 @@ impl Reports {
         is_known.then_some(Report { index: index as u32, rank, wideband, flat })
     }
 
-    /// The mean SINR of such a report.
-    #[inline]
-    pub fn find_sinr(&self, place: usize, slot: u16, ue: u32, version: u64) -> Option<Db> {
-        let known = &self.measured[self.index(place, slot)];
-        (known.ue == ue && known.version == version).then_some(known.sinr)
+    /// The cached reports for a pattern, by slot.
+    pub fn known_at(&self, place: usize) -> &[Measured] {
+        &self.measured[self.index(place, 0)..][..self.slots]
     }
 
     /// Stores a UE's report for a pattern.
