@@ -104,8 +104,10 @@ impl Decision<'_> {
         let places = &mut *self.places;
         let Air { radio, receivers } = air;
         if downlink.has_backlog() {
+            let repeats = !receivers.differs_by_tti(radio);
+            let pattern = |at| repeats.then(|| radio.pattern_before(access.timing.measurable(at)));
             let measured = |at| receivers.repeatable(radio, cell, access.timing.measurable(at));
-            reports.update(tti, measurements, measured, |phase| {
+            reports.update(tti, measurements, (pattern, measured), |phase| {
                 rules.slots_at(phase, users.len()).for_each(|slot| downlink.doubt(slot));
             });
         }
@@ -528,7 +530,8 @@ impl Region {
                 } else {
                     self.table.report_timers[mode].disarm(&mut leg.report_at);
                 }
-                self.report(now, id.ue, id.direction);
+                let all = if ue.has_several() { ue.reported(now, id.direction) } else { waiting };
+                self.note_report(now, id.ue, id.direction, all);
             }
             self.table.report_timers[mode].put_back(tti, due);
         }
@@ -587,7 +590,8 @@ impl Region {
             let Some(ue) = ues.find(*number) else { continue };
             if ue.report_again_at == Some(tti) {
                 timers.disarm(&mut ue.report_again_at);
-                ue.on_uplink_report(now, *number, fresh);
+                let waiting = ue.reported(now, Direction::Up);
+                ue.on_uplink_report(now, *number, waiting, fresh);
                 if requested {
                     table.update_request(*number, true);
                 }
@@ -777,9 +781,10 @@ impl Region {
             return self.report(now, id.ue, id.direction);
         }
         self.table.report_timers[leg.timers()].disarm(&mut leg.report_at);
+        let waiting = ue.reported(now, id.direction);
         match id.direction {
-            Direction::Down => report_down(&mut self.cells, self.first, ue, now),
-            Direction::Up => ue.on_uplink_report(now, id.ue, &mut self.fresh),
+            Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
+            Direction::Up => ue.on_uplink_report(now, id.ue, waiting, &mut self.fresh),
         }
     }
 
@@ -809,10 +814,16 @@ impl Region {
 
     /// Reports RLC's buffer status to the MAC of a direction.
     pub fn report(&mut self, now: Time, number: u32, direction: Direction) {
+        let waiting = self.table.ues[number as usize].reported(now, direction);
+        self.note_report(now, number, direction, waiting);
+    }
+
+    /// The MAC of a direction learns RLC's buffer status.
+    fn note_report(&mut self, now: Time, number: u32, direction: Direction, waiting: BufferStatus) {
         let ue = &mut self.table.ues[number as usize];
         match direction {
-            Direction::Down => report_down(&mut self.cells, self.first, ue, now),
-            Direction::Up => ue.on_uplink_report(now, number, &mut self.fresh),
+            Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
+            Direction::Up => ue.on_uplink_report(now, number, waiting, &mut self.fresh),
         }
     }
 
@@ -982,9 +993,9 @@ impl Region {
 
 /// Reports RLC's downlink backlog of a UE to the MAC of its cell, one of these; `first` is the number of the first one.
 #[inline(always)]
-fn report_down(cells: &mut [Cell], first: usize, ue: &Ue, now: Time) {
+fn report_down(cells: &mut [Cell], first: usize, ue: &Ue, waiting: BufferStatus) {
     if ue.joined {
-        cells[ue.cell - first].report(ue.slot, ue.carriers, ue.reported(now, Direction::Down));
+        cells[ue.cell - first].report(ue.slot, ue.carriers, waiting);
     }
 }
 

@@ -1274,9 +1274,9 @@ impl Ue {
         }
     }
 
-    /// Updates the backlog known to the UE's MAC from RLC.
-    pub fn on_uplink_report(&mut self, now: Time, number: u32, fresh: &mut Vec<u32>) {
-        self.unsent = self.reported(now, Direction::Up);
+    /// RLC reports its uplink backlog to the UE's MAC.
+    pub fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus, fresh: &mut Vec<u32>) {
+        self.unsent = waiting;
         if self.has_several() {
             self.note_urgency(now);
         }

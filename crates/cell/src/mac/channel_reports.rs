@@ -29,18 +29,26 @@ impl Measurements {
 
     /// The phases of the last `count` measurements, at most one period, the newest first.
     fn phases(self, count: u64) -> impl Iterator<Item = u16> {
-        let earlier = (0..self.phase).rev().chain((self.phase + 1..self.period).rev());
-        let phases = std::iter::once(self.phase).chain(earlier);
-        phases.take(count as usize).map(|phase| phase as u16)
+        let Measurements { phase, period, .. } = self;
+        let before = move |age| if age > phase { phase + period - age } else { phase - age };
+        (0..count.min(period)).map(move |age| before(age) as u16)
     }
 }
 
 /// Versions of a cell's channel reports: while that of a phase remains, so do the reports measured at it.
 pub(crate) struct Versions {
-    /// Versions, and what was measured, by phase.
-    by_phase: Vec<(u64, Option<Measured>)>,
+    by_phase: Vec<Version>,
     newest: u64,
     until: Option<Tti>,
+}
+
+/// The version of the reports of a phase, and what was measured.
+#[derive(Clone, Copy, Default)]
+struct Version {
+    version: u64,
+    /// Number of the pattern of transmissions.
+    pattern: Option<u64>,
+    measured: Option<Measured>,
 }
 
 /// What is equal in two TTIs in which the other cells' transmissions are equal.
@@ -48,25 +56,32 @@ pub(crate) type Measured = (usize, u64);
 
 impl Versions {
     pub fn new(period: u64) -> Versions {
-        Versions { by_phase: vec![(0, None); period as usize], newest: 0, until: None }
+        Versions { by_phase: vec![Version::default(); period as usize], newest: 0, until: None }
     }
 
-    /// Notes the measurements that have become known since the last call. `measured` returns what was measured at a time;
-    /// `None` if that never repeats. `changed` receives the phases that get another version.
+    /// Notes the measurements that have become known since the last call. `pattern` returns the number of the pattern of
+    /// transmissions at a time, `None` if that never repeats; `measured` returns what was measured, which other patterns
+    /// may have in common. `changed` receives the phases that get another version.
     pub fn update(
         &mut self,
         tti: Tti,
         measurements: Measurements,
-        mut measured: impl FnMut(Tti) -> Option<Measured>,
+        (pattern, mut measured): (impl Fn(Tti) -> Option<u64>, impl FnMut(Tti) -> Measured),
         mut changed: impl FnMut(u16),
     ) {
         let since = self.until.map_or(u64::MAX, |until| tti.0 - until.0);
         for phase in measurements.phases(since) {
-            let now = measured(measurements.newest(phase));
-            let (version, before) = &mut self.by_phase[usize::from(phase)];
-            if now.is_none() || now != *before {
+            let at = measurements.newest(phase);
+            let (before, pattern) = (&mut self.by_phase[usize::from(phase)], pattern(at));
+            if pattern.is_some() && pattern == before.pattern {
+                continue;
+            }
+            let now = pattern.map(|_| measured(at));
+            let differs = now.is_none() || now != before.measured;
+            (before.pattern, before.measured) = (pattern, now);
+            if differs {
                 self.newest += 1;
-                (*version, *before) = (self.newest, now);
+                before.version = self.newest;
                 changed(phase);
             }
         }
@@ -75,7 +90,7 @@ impl Versions {
 
     /// The version of the reports of a phase.
     pub fn of(&self, phase: u16) -> u64 {
-        self.by_phase[usize::from(phase)].0
+        self.by_phase[usize::from(phase)].version
     }
 }
 
@@ -104,11 +119,13 @@ mod tests {
     #[test]
     fn a_version_remains_while_the_same_is_measured() {
         let mut versions = Versions::new(2);
+        let mut patterns = 0;
         let mut update = |tti, measured: Option<usize>| {
             let measurements = Measurements::before(Tti(tti), 2, 5);
             let mut changed = Vec::new();
-            let measured = |_| measured.map(|measured| (measured, 0));
-            versions.update(Tti(tti), measurements, measured, |phase| changed.push(phase));
+            patterns += 1;
+            let of = (|_| measured.map(|_| patterns), |_| (measured.unwrap(), 0));
+            versions.update(Tti(tti), measurements, of, |phase| changed.push(phase));
             ([0, 1].map(|phase| versions.of(phase)), changed)
         };
         assert_eq!(update(100, Some(7)), ([2, 1], vec![1, 0]));
@@ -120,5 +137,15 @@ mod tests {
             ([5, 4], vec![1, 0]),
             "both phases were measured since, and never repeat"
         );
+    }
+
+    #[test]
+    fn a_pattern_is_measured_once_at_each_phase() {
+        let (mut versions, mut measured) = (Versions::new(2), Vec::new());
+        for (tti, pattern) in [(100, 1), (101, 1), (102, 1), (103, 1), (104, 2), (105, 2), (106, 2)] {
+            let of = (|_| Some(pattern), |at: Tti| (measured.push(at.0), (7, 0)).1);
+            versions.update(Tti(tti), Measurements::before(Tti(tti), 2, 5), of, |_| {});
+        }
+        assert_eq!(measured, [95, 94, 99, 100]);
     }
 }

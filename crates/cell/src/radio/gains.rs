@@ -514,13 +514,11 @@ impl Gains {
         let Gains { links, near, uplinks, ues, terrain, .. } = self;
         let first = ue * terrain.most;
         let places = first..first + ues[ue].neighbours as usize;
-        let known = near[places.clone()].iter().zip(&mut uplinks[places]).enumerate();
-        known.map(move |(place, (near, factor))| {
-            if *factor == UNKNOWN {
-                *factor = links[first + place].uplink();
-            }
-            (near.cell as usize, *factor)
-        })
+        let factors = &mut uplinks[places.clone()];
+        if factors.iter().fold(false, |is_any, factor| is_any | (*factor == UNKNOWN)) {
+            complete(factors, &links[places.clone()]);
+        }
+        near[places].iter().zip(&*factors).map(|(near, factor)| (near.cell as usize, *factor))
     }
 
     /// The other cells, strongest first, that are significant at a UE beside this noise and interference per PRB in mW.
@@ -608,6 +606,13 @@ impl Gains {
 /// The link to a cell among links by cell.
 fn find(links: &[Link], cell: usize) -> Option<&Link> {
     place_of(links, cell, |link| link.cell).map(|place| &links[place])
+}
+
+/// Computes the factors of uplinks that are not known.
+#[cold]
+fn complete(factors: &mut [f64], links: &[Link]) {
+    let unknown = factors.iter_mut().zip(links).filter(|(factor, _)| **factor == UNKNOWN);
+    unknown.for_each(|(factor, link)| *factor = link.uplink());
 }
 
 /// The place of a cell in a list by cell.

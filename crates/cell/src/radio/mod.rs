@@ -201,6 +201,11 @@ impl Radio {
         }
     }
 
+    /// Number of the pattern of transmissions that reports measured at the start of a TTI depend on.
+    pub fn pattern_before(&self, measured: Tti) -> u64 {
+        self.on_air.pattern(self.on_air.row(Tti(measured.0.saturating_sub(1))))
+    }
+
     /// The strongest cell at a UE; the first of several equal ones.
     pub fn strongest(&self, ue: usize) -> usize {
         self.gains.strongest(ue)

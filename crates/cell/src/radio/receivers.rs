@@ -234,22 +234,14 @@ impl Receivers {
         self.reports_of(cell).place(radio.on_air.pattern(row), other)
     }
 
-    /// What the reports of a cell depend on besides the gains; `None` if they differ in each TTI.
-    pub fn repeatable(
-        &mut self,
-        radio: &Radio,
-        cell: usize,
-        measured: Tti,
-    ) -> Option<channel_reports::Measured> {
-        if self.differs_by_tti(radio) {
-            return None;
-        }
+    /// What the reports of a cell depend on besides the gains, if they do not differ in each TTI.
+    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> channel_reports::Measured {
         let place = self.pattern(radio, cell, measured);
-        Some((place, self.reports[cell - self.first].replaced(place)))
+        (place, self.reports[cell - self.first].replaced(place))
     }
 
     /// A fading channel differs in each TTI, and so does a place without a pattern.
-    fn differs_by_tti(&self, radio: &Radio) -> bool {
+    pub fn differs_by_tti(&self, radio: &Radio) -> bool {
         self.fading.is_some() || !radio.gains.are_complete()
     }
 

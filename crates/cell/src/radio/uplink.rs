@@ -86,9 +86,12 @@ impl UplinkOnAir {
             let received = signal.power * factor;
             self.interference[other].push(Interference { signal, received });
         }
-        let cells = self.interference.len() as f64;
-        let share = f64::from(signal.prbs) / f64::from(carrier.0) / cells;
-        self.floor += signal.power * share * gains.far_uplink(ue);
+        let far = gains.far_uplink(ue);
+        if far > 0.0 {
+            let cells = self.interference.len() as f64;
+            let share = f64::from(signal.prbs) / f64::from(carrier.0) / cells;
+            self.floor += signal.power * share * far;
+        }
     }
 
     /// The transmissions of other cells' UEs at a cell.
