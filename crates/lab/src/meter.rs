@@ -96,8 +96,7 @@ impl Spread {
         if self.count == 0 {
             return [None; N];
         }
-        let histogram = self.samples.histogram();
-        percents.map(|percent| Some(histogram.percentile(percent) as f64 / 1e3))
+        self.samples.histogram().percentiles(percents).map(|micros| Some(micros as f64 / 1e3))
     }
 
     /// Adds the samples of another spread.

@@ -27,11 +27,11 @@ impl Measurements {
         Tti(self.last.saturating_sub(age))
     }
 
-    /// The phases of the last `count` measurements, at most one period, the newest first.
-    fn phases(self, count: u64) -> impl Iterator<Item = u16> {
-        let Measurements { phase, period, .. } = self;
+    /// The last `count` measurements with their phases, at most one period, the newest first.
+    fn latest(self, count: u64) -> impl Iterator<Item = (u16, Tti)> {
+        let Measurements { last, phase, period } = self;
         let before = move |age| if age > phase { phase + period - age } else { phase - age };
-        (0..count.min(period)).map(move |age| before(age) as u16)
+        (0..count.min(period)).map(move |age| (before(age) as u16, Tti(last.saturating_sub(age))))
     }
 }
 
@@ -70,8 +70,7 @@ impl Versions {
         mut changed: impl FnMut(u16),
     ) {
         let since = self.until.map_or(u64::MAX, |until| tti.0 - until.0);
-        for phase in measurements.phases(since) {
-            let at = measurements.newest(phase);
+        for (phase, at) in measurements.latest(since) {
             let (before, pattern) = (&mut self.by_phase[usize::from(phase)], pattern(at));
             if pattern.is_some() && pattern == before.pattern {
                 continue;
@@ -103,15 +102,11 @@ mod tests {
         for period in 1..=20 {
             for tti in 100..100 + period {
                 let measurements = Measurements::before(Tti(tti), period, 5);
-                let times: Vec<_> =
-                    measurements.phases(u64::MAX).map(|phase| measurements.newest(phase).0).collect();
+                let latest: Vec<_> = measurements.latest(u64::MAX).collect();
+                let times: Vec<_> = latest.iter().map(|(_, at)| at.0).collect();
                 assert_eq!(times, (0..period).map(|age| tti - 5 - age).collect::<Vec<_>>());
-                assert!(
-                    times
-                        .iter()
-                        .zip(measurements.phases(period))
-                        .all(|(time, phase)| time % period == u64::from(phase))
-                );
+                assert!(latest.iter().all(|(phase, at)| at.0 % period == u64::from(*phase)));
+                assert!(latest.iter().all(|(phase, at)| measurements.newest(*phase) == *at));
             }
         }
     }

@@ -59,8 +59,6 @@ pub(crate) struct Downlink {
     /// Log of transmissions, if enabled.
     pub log: Option<Log>,
     // Scratch lists, kept for their capacity.
-    answers: Vec<Feedback>,
-    sending: Vec<OnAir>,
     /// UEs that can be scheduled.
     candidates: Slots,
     views: Views,
@@ -161,8 +159,6 @@ impl Downlink {
             backlogged: 0,
             figures: DownlinkFigures::default(),
             log: None,
-            answers: Vec::with_capacity(16),
-            sending: Vec::with_capacity(16),
             candidates: Slots::default(),
             views: Views::default(),
             grants: Grants::on(access.rbgs),
@@ -465,17 +461,17 @@ impl Downlink {
     fn retransmit(&mut self, tti: Tti, mut air: Air<'_>, users: &[u32], ues: &mut UeTable) -> Rbgs {
         self.retransmitting.clear();
         let mut free = Rbgs::first(air.radio.rbgs());
-        let mut answers = std::mem::take(&mut self.answers);
-        self.feedback.take(tti, &mut answers);
         let postponed = self.postponed.len();
         for index in 0..postponed {
             let (slot, process) = self.postponed[index];
             self.resend(tti, (slot, process), (&mut free, &mut air), (users[slot as usize], ues));
         }
         self.postponed.drain(..postponed);
-        for answer in &answers {
-            self.adapt(tti, *answer);
-            match *answer {
+        let mut index = 0;
+        while let Some(answer) = self.feedback.get(tti, index) {
+            index += 1;
+            self.adapt(tti, answer);
+            match answer {
                 Feedback::Ack(slot, process) | Feedback::Silence(slot, process) => {
                     self.free(slot, process);
                 }
@@ -494,7 +490,7 @@ impl Downlink {
                 }
             }
         }
-        self.answers = answers;
+        self.feedback.clear(tti);
         free
     }
 
@@ -585,12 +581,12 @@ impl Downlink {
         ues: &mut UeTable,
         decoded: &mut Vec<(u32, Content)>,
     ) {
-        let mut sending = std::mem::take(&mut self.sending);
-        self.air.take(tti, &mut sending);
-        for sent in &sending {
-            self.receive_block(tti, *sent, (cell, users), air.reborrow(), ues, decoded);
+        let mut index = 0;
+        while let Some(sent) = self.air.get(tti, index) {
+            index += 1;
+            self.receive_block(tti, sent, (cell, users), air.reborrow(), ues, decoded);
         }
-        self.sending = sending;
+        self.air.clear(tti);
     }
 
     /// Receives a block at a UE.

@@ -77,6 +77,18 @@ impl<T> Pipeline<T> {
         let place = self.place(tti);
         std::mem::swap(&mut self.stages[place], into);
     }
+    /// The entry due in this TTI at this place.
+    pub fn get(&self, tti: Tti, index: usize) -> Option<T>
+    where
+        T: Copy,
+    {
+        self.at(tti).get(index).copied()
+    }
+    /// Removes the entries due in this TTI.
+    pub fn clear(&mut self, tti: Tti) {
+        let place = self.place(tti);
+        self.stages[place].clear();
+    }
     /// Removes entries that are obsolete.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.stages.iter_mut().for_each(|stage| stage.retain(&mut keep));

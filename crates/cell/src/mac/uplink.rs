@@ -91,7 +91,6 @@ pub(crate) struct Uplink {
     undecoded: Pipeline<Sending>,
     pub figures: UplinkFigures,
     // Scratch lists, kept for their capacity.
-    due_reports: Vec<Report>,
     due_grants: Vec<Grant>,
     due_sendings: Vec<Sending>,
     repeated: Vec<u16>,
@@ -244,7 +243,6 @@ impl Uplink {
             air: Pipeline::new(depth, granted),
             undecoded: Pipeline::new(depth, granted),
             figures: UplinkFigures::default(),
-            due_reports: Vec::with_capacity(reported),
             due_grants: Vec::with_capacity(granted),
             due_sendings: Vec::with_capacity(granted),
             repeated: Vec::with_capacity(granted),
@@ -275,7 +273,6 @@ impl Uplink {
         make_room(&mut self.views, users);
         make_room(&mut self.configured, users);
         self.reports.reserve(2 * users);
-        make_room(&mut self.due_reports, 2 * users);
         let granted = users.min(usize::from(self.prbs.0));
         self.grants.reserve(granted);
         make_room(&mut self.due_grants, granted);
@@ -400,19 +397,22 @@ impl Uplink {
         ues: &mut UeTable,
         mut confined: Option<Confined<'_>>,
     ) {
-        let mut reports = std::mem::take(&mut self.due_reports);
-        self.reports.take(tti, &mut reports);
         // An SR in symbols of its own is newer than the report of a block beside it, which was prepared k2 slots before.
         // LTE's UEs send none while they have a block to send.
         //= TS 36.321 §5.4.4
         //= TS 38.321 §5.4.4
         let has_beside = !self.is_synchronous();
-        let is_newer = |report: &&Report| has_beside && matches!(report.news, BufferNews::Request);
-        let older = reports.iter().filter(|report| !is_newer(report));
-        for report in older.chain(reports.iter().filter(is_newer)) {
-            self.on_report(*report);
+        for newer in 0..=u8::from(has_beside) {
+            let mut index = 0;
+            while let Some(report) = self.reports.get(tti, index) {
+                index += 1;
+                let is_newer = has_beside && matches!(report.news, BufferNews::Request);
+                if is_newer == (newer == 1) {
+                    self.on_report(report);
+                }
+            }
         }
-        self.due_reports = reports;
+        self.reports.clear(tti);
         if let Some(known) = &mut self.known_channels {
             known.forget(tti);
         }
