@@ -1,9 +1,11 @@
 //! Threads that advance the regions of a network.
 
+use crate::region::partition;
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield, yield_now};
 use std::fmt;
 use std::hint::spin_loop;
 use std::iter::from_fn;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,9 +26,9 @@ impl fmt::Display for ThreadsUnavailable {
 
 impl std::error::Error for ThreadsUnavailable {}
 
-/// The caller's thread and its helpers.
+/// The threads that advance a network: the caller's and its helpers. By default there are no helpers.
 #[derive(Default)]
-pub(crate) struct Crew(Option<Helpers>);
+pub struct Crew(Option<Helpers>);
 
 struct Helpers {
     pool: ThreadPool,
@@ -35,24 +37,33 @@ struct Helpers {
 }
 
 impl Crew {
-    /// A crew of this many threads, the caller's own included.
-    pub fn new(threads: usize) -> Result<Crew, ThreadsUnavailable> {
-        if threads <= 1 {
+    /// A crew of this many threads for a network of this many cells: at most one thread per region.
+    ///
+    /// # Errors
+    /// The system cannot start as many threads.
+    pub fn new(threads: NonZeroUsize, cells: usize) -> Result<Crew, ThreadsUnavailable> {
+        let helpers = threads.get().min(partition(cells).count()) - 1;
+        if helpers == 0 {
             return Ok(Crew(None));
         }
         let pool = ThreadPoolBuilder::new()
-            .num_threads(threads - 1)
+            .num_threads(helpers)
             .thread_name(|helper| format!("airwnd {}", helper + 1))
             .build();
         let helpers = |pool| Crew(Some(Helpers { pool, awake: Arc::default() }));
         pool.map(helpers).map_err(|error| ThreadsUnavailable(error.to_string()))
     }
 
+    /// Whether there are no helpers.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Does the same to each item and its index.
     ///
     /// The caller's thread begins with the first items and its helpers with the last, so that two threads mostly meet the
     /// items that their caches hold.
-    pub fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
+    pub(crate) fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
         let items = items.iter_mut().enumerate();
         let work = |(index, item): (usize, &mut T)| work(index, item);
         let Some(helpers) = &self.0 else { return items.for_each(work) };

@@ -28,7 +28,7 @@ pub use agenda::Notice;
 pub use bearer::Bearer;
 pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
 pub use component::ComponentCarrier;
-pub use crew::ThreadsUnavailable;
+pub use crew::{Crew, ThreadsUnavailable};
 pub use identity::{BearerId, CellId, UeId};
 pub use mac::BlockFigures;
 pub use mac::log::{Allocation, Reception};

@@ -7,7 +7,7 @@ use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
 use crate::bearer::Bearer;
 use crate::component::ComponentCarrier;
-use crate::crew::{Crew, ThreadsUnavailable};
+use crate::crew::Crew;
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
@@ -28,7 +28,6 @@ use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
 use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -142,9 +141,10 @@ pub struct CellFigures {
 pub struct Unbuildable(pub String);
 
 impl Ran {
-    /// Builds cells and UEs and attaches each UE to its cell.
+    /// Builds cells and UEs and attaches each UE to its cell. Results do not depend on the crew, whose threads build and
+    /// advance the network.
     //= exception no-attach
-    pub fn new(setup: &RanSetup) -> Result<Ran, Unbuildable> {
+    pub fn new(setup: &RanSetup, crew: Crew) -> Result<Ran, Unbuildable> {
         let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
         let unbuildable = |(key, why)| Unbuildable(format!("carrier.{key}: {why}"));
         let carriers = setup.carriers().map_err(unbuildable)?;
@@ -152,11 +152,13 @@ impl Ran {
         // With DRX the report before the newest one is held.
         let held = if setup.mac.drx.is_some() { cqi_period } else { 0 };
         let remembered = remembered(cqi_period, cqi_delay) + held + access.timing.most_unmeasured();
-        let mut radio = Radio::new(setup, &carriers, remembered);
+        let mut radio = Radio::new(setup, &carriers, remembered, &crew);
         let mut agenda = Agenda::new(setup);
-        for (ue, [x, y]) in agenda.start_positions() {
-            radio.place(Time::ZERO, ue, Position { x, y, ..setup.ues[ue].position });
-        }
+        let starts: Vec<(u32, Position)> = agenda
+            .start_positions()
+            .map(|(ue, [x, y])| (ue as u32, Position { x, y, ..setup.ues[ue].position }))
+            .collect();
+        radio.place_all(Time::ZERO, &starts, &crew);
         let mut users = vec![Vec::new(); setup.cells.len()];
         for (ue, site) in setup.ues.iter().enumerate() {
             let cell = site.cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0));
@@ -176,30 +178,34 @@ impl Ran {
         };
         let outer_loops: Vec<_> = carriers.iter().map(|carrier| setup.outer_loop(&carrier.access)).collect();
         let adaptation = (&schemes, &outer_loops[..]);
-        let cell = |(number, users)| cell(setup, &carriers, adaptation, &rules, number, users);
-        let cells: Vec<Cell> = (0..).zip(users).map(cell).collect::<Result<_, _>>()?;
-        let mut cells = cells.into_iter();
-        let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
-        let mut home = vec![0; setup.ues.len()];
-        for (index, range) in (0..).zip(partition(setup.cells.len())) {
-            let cells: Vec<Cell> = cells.by_ref().take(range.len()).collect();
-            let users: Vec<Vec<u32>> = cells.iter().map(|cell| cell.users.clone()).collect();
+        let build = |range: Range<usize>| -> Result<Region, Unbuildable> {
+            let users = &users[range.clone()];
+            let cell = |(number, users)| cell(setup, &carriers, adaptation, &rules, number, users);
+            let cells =
+                range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
             let mut region = Region::new(setup, &carriers, &radio, &rules, (range.start, cells));
-            for (cell, users) in range.zip(&users) {
-                region_of.push(index);
+            for (cell, users) in range.zip(users) {
                 for (slot, ue) in (0..).zip(users) {
-                    home[*ue as usize] = index;
                     region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, (cell, slot))));
                     region.configure(*ue);
                 }
             }
-            regions.push(region);
+            Ok(region)
+        };
+        let mut parts: Vec<_> = partition(setup.cells.len()).map(|range| (range, None)).collect();
+        crew.each(&mut parts, |_, (range, region)| *region = Some(build(range.clone())));
+        let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
+        let mut home = vec![0; setup.ues.len()];
+        for (index, (range, region)) in (0..).zip(parts) {
+            regions.push(region.expect("it has been built")?);
+            region_of.resize(range.end, index);
+            users[range].iter().flatten().for_each(|ue| home[*ue as usize] = index);
         }
         Ok(Ran {
             regions,
             region_of,
             home,
-            crew: Crew::default(),
+            crew,
             agenda,
             forwarding: setup.handover.forwarding,
             releases: setup.rrc.is_some(),
@@ -215,15 +221,6 @@ impl Ran {
             radio,
             access,
         })
-    }
-
-    /// Sets the number of threads that advance the network: at most one per region. Results do not depend on it.
-    ///
-    /// # Errors
-    /// The system cannot start as many threads.
-    pub fn set_threads(&mut self, threads: NonZeroUsize) -> Result<(), ThreadsUnavailable> {
-        self.crew = Crew::new(threads.get().min(self.regions.len()))?;
-        Ok(())
     }
 
     /// The region of a UE.

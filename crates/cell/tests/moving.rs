@@ -1,7 +1,9 @@
 //! A UE that has moved has the same channel as one that has always been at its position.
 
 use airwnd_cell::phy::{Position, antenna, fading, propagation};
-use airwnd_cell::{BearerId, BearerSetup, CellSite, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
+use airwnd_cell::{
+    BearerId, BearerSetup, CellSite, Crew, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility,
+};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::Waiting;
 use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
@@ -50,7 +52,7 @@ fn setup(position: Position) -> RanSetup {
 }
 
 fn network(position: Position) -> Ran {
-    Ran::new(&setup(position)).unwrap()
+    Ran::new(&setup(position), Crew::default()).unwrap()
 }
 
 /// Sends a packet in each of these TTIs; returns the SINR reported at their end.
@@ -91,7 +93,7 @@ fn fading_is_a_function_of_position() {
         setup.radio.position_period = Span::from_millis(period);
         let speed = mobility::constant_velocity::Params { speed: Speed(20.0), ..Default::default() };
         setup.ues[0].mobility = mobility::Spec::ConstantVelocity(speed);
-        Ran::new(&setup).unwrap()
+        Ran::new(&setup, Crew::default()).unwrap()
     };
     let sinr = |network: &mut Ran, ttis: std::ops::Range<u64>| {
         network.advance(Tti(ttis.start).start());

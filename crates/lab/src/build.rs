@@ -3,21 +3,27 @@
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
 use airwnd_cell::phy::Position;
-use airwnd_cell::{BearerSetup, CellId, CellSite, Ran, RanSetup, UeSite, Unbuildable};
+use airwnd_cell::{
+    BearerSetup, CellId, CellSite, Crew, Ran, RanSetup, ThreadsUnavailable, UeSite, Unbuildable,
+};
 use airwnd_kernel::Stream;
 use airwnd_units::Degrees;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// Builds the cells of a scenario with their UEs; `None` without a site.
+/// Builds the cells of a scenario with their UEs, for this number of threads; `None` without a site.
 ///
 /// # Errors
-/// More UEs than a cell supports, or invalid SRS offsets.
-pub(crate) fn ran(scenario: &Scenario, seed: u64) -> Result<Option<Ran>, Error> {
+/// More UEs than a cell supports, or invalid SRS offsets; the system cannot start as many threads.
+pub(crate) fn ran(scenario: &Scenario, seed: u64, threads: NonZeroUsize) -> Result<Option<Ran>, Error> {
     if scenario.site.is_empty() {
         return Ok(None);
     }
+    let setup = setup(scenario, seed);
+    let unavailable = |why: ThreadsUnavailable| Error::new(&scenario.name, None, format!("threads: {why}"));
+    let crew = Crew::new(threads, setup.cells.len()).map_err(unavailable)?;
     let unbuildable = |why: Unbuildable| Error::new(&scenario.name, None, why.0).within("mac.srs_period");
-    Ran::new(&setup(scenario, seed)).map(Some).map_err(unbuildable)
+    Ran::new(&setup, crew).map(Some).map_err(unbuildable)
 }
 
 /// Describes the radio access network of a scenario.

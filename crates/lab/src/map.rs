@@ -8,6 +8,7 @@ use airwnd_cell::access::{self, Grid};
 use airwnd_cell::phy::{Cqi, antenna};
 use airwnd_cell::{Carrier, CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
 use airwnd_units::{Metres, Span, Time};
+use std::num::NonZeroUsize;
 
 fn ues(ran: &Ran) -> impl Iterator<Item = UeId> {
     (0..ran.ues()).map(|ue| UeId(ue as u32))
@@ -82,7 +83,7 @@ impl Scenario {
     /// # Errors
     /// Cells that cannot be built.
     pub fn link_budgets(&self, seed: u64) -> Result<Option<Table>, Error> {
-        let Some(ran) = build::ran(self, seed)? else { return Ok(None) };
+        let Some(ran) = build::ran(self, seed, NonZeroUsize::MIN)? else { return Ok(None) };
         let budgets: Vec<LinkBudget> = ues(&ran).map(|ue| ran.link_budget(ue)).collect();
         let figures: Vec<UeFigures> = ues(&ran).map(|ue| ran.ue_figures(ue)).collect();
         let number = |of: fn(&LinkBudget) -> f64| Column::F64(budgets.iter().map(of).collect());

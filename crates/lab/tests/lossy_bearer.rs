@@ -8,8 +8,8 @@ use airwnd_cell::mac::power_control;
 use airwnd_cell::phy::{Position, amc, antenna, fading, propagation};
 use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
-    Bearer, BearerId, BearerSetup, BufferReports, CellSite, Qci, RadioSettings, Ran, RanSetup, Rlc, RlcMode,
-    UeId, UeSite, UplinkAdaptation, mobility,
+    Bearer, BearerId, BearerSetup, BufferReports, CellSite, Crew, Qci, RadioSettings, Ran, RanSetup, Rlc,
+    RlcMode, UeId, UeSite, UplinkAdaptation, mobility,
 };
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_lab::{Outcome, Scenario, run};
@@ -90,7 +90,7 @@ fn exchange(distance: f64, transmissions: u8, am: Option<am::Params>, bearers: u
     let mut setup = setup(distance, transmissions, am);
     let all = [BearerSetup::default()].into_iter().chain(dedicated(&setup.rlc));
     setup.ues[0].bearers = all.take(bearers as usize).collect();
-    let mut network = Ran::new(&setup).unwrap();
+    let mut network = Ran::new(&setup, Crew::default()).unwrap();
     let (mut outcomes, mut arrivals, mut drops) = (Outcomes::default(), Vec::new(), Vec::new());
     for tti in (0..3000).map(Tti) {
         network.receive_uplink(tti.start());
@@ -285,7 +285,7 @@ fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     setup.mac.power_control.mode = power_control::Mode::OpenLoop;
     setup.mac.retx_bsr_timer = retx_bsr_timer;
     setup.cells = vec![setup.cells[0].clone(); 4];
-    let mut network = Ran::new(&setup).unwrap();
+    let mut network = Ran::new(&setup, Crew::default()).unwrap();
     let (mut arrivals, mut delays) = (Vec::new(), Vec::new());
     for tti in (0..200_000).map(Tti) {
         network.receive_uplink(tti.start());

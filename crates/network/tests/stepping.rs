@@ -2,7 +2,7 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::phy::{Position, antenna};
-use airwnd_cell::{BearerId, BearerSetup, CellSite, Ran, RanSetup, UeSite, handover, mobility};
+use airwnd_cell::{BearerId, BearerSetup, CellSite, Crew, Ran, RanSetup, UeSite, handover, mobility};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_links::link::wifi::Medium;
@@ -69,7 +69,7 @@ impl Plan {
             topology.add_medium("wifi".into(), None, medium)
         });
         if self.cells {
-            let ran = Box::new(Ran::new(&ran(self.seed)).unwrap());
+            let ran = Box::new(Ran::new(&ran(self.seed), Crew::default()).unwrap());
             let fast = |_| plain(10_000, Span::ZERO);
             let slow = |_| plain(10_000, Span::from_millis(4));
             let s1u = (0..2).map(|_| topology.add_link(duplex("s1u", fast))).collect();

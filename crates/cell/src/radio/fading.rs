@@ -422,6 +422,7 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crew::Crew;
     use crate::mobility;
     use crate::phy::{antenna, fading, propagation};
     use crate::radio::on_air::Activity;
@@ -483,7 +484,7 @@ mod tests {
     fn disturbance(other: f64, interference: bool) -> Vec<f64> {
         let setup = setup(other, eva(None, interference));
         let carrier = &setup.carriers().unwrap()[0];
-        let gains = Gains::new(&setup, carrier);
+        let gains = Gains::new(&setup, carrier, &Crew::default());
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let noise = noise(&gains);
@@ -511,7 +512,7 @@ mod tests {
     fn a_signal_has_its_mean_power_and_reproducible_gains() {
         let setup = setup(600.0, eva(Some(Speed(20.0)), true));
         let carrier = &setup.carriers().unwrap()[0];
-        let gains = Gains::new(&setup, carrier);
+        let gains = Gains::new(&setup, carrier, &Crew::default());
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let mut mean = |tti: u64| {
@@ -537,7 +538,7 @@ mod tests {
     fn the_uplink_fades_independently() {
         let setup = setup(600.0, eva(None, true));
         let carrier = &setup.carriers().unwrap()[0];
-        let gains = Gains::new(&setup, carrier);
+        let gains = Gains::new(&setup, carrier, &Crew::default());
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let down = links

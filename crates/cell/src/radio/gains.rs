@@ -1,6 +1,8 @@
 //! Gains of links, as far as they depend on positions.
 
+use super::SHARES;
 use crate::component::ComponentCarrier;
+use crate::crew::Crew;
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::blockage::Blockage;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};
@@ -137,6 +139,24 @@ pub(super) struct Share<'a> {
     distant: &'a mut [Distant],
     ues: &'a mut [Surroundings],
     scratch: &'a mut Scratch,
+}
+
+/// Ratio of the factor of a link's uplink to the power received in its downlink. Mostly it is the same for all cells, and
+/// computed once.
+#[derive(Default)]
+struct UplinkRatio {
+    ratio_db: f64,
+    ratio: f64,
+}
+
+impl UplinkRatio {
+    fn of(&mut self, link: &Link) -> f64 {
+        let ratio = -link.uplink_loss.0 - link.power.0;
+        if (ratio - self.ratio_db).abs() > 1e-9 {
+            *self = UplinkRatio { ratio_db: ratio, ratio: Db(ratio).linear() };
+        }
+        self.ratio
+    }
 }
 
 /// Cells of a UE while its neighbours are selected.
@@ -320,11 +340,12 @@ impl Share<'_> {
             let least = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
             let significant = SIGNIFICANT * surroundings.noise;
             others.clear();
+            let mut nearest = f32::INFINITY;
+            let mut uplink = UplinkRatio::default();
             let mut leave = |link: &Link| {
-                let distance = terrain.cells[link.cell as usize].site.position.distance(position);
-                surroundings.valid_within.0 = surroundings.valid_within.0.min(MOVED * distance.0);
+                nearest = nearest.min(link.valid_within);
                 surroundings.far += link.received;
-                surroundings.far_uplink += link.uplink();
+                surroundings.far_uplink += link.received * uplink.of(link);
                 if link.received >= significant {
                     others.push(Distant { cell: link.cell, received: link.received as f32, weaker: 0.0 });
                 }
@@ -350,6 +371,7 @@ impl Share<'_> {
                     leave(&all.remove(place.expect("it is one of them")));
                 }
             }
+            surroundings.valid_within = Metres(MOVED / MOVED_LITTLE * f64::from(nearest.sqrt()));
             let by_power =
                 |a: &Distant, b: &Distant| b.received.total_cmp(&a.received).then(a.cell.cmp(&b.cell));
             if others.len() > terrain.most_distant {
@@ -388,7 +410,7 @@ impl Share<'_> {
 }
 
 impl Gains {
-    pub fn new(setup: &RanSetup, carrier: &ComponentCarrier) -> Gains {
+    pub fn new(setup: &RanSetup, carrier: &ComponentCarrier, crew: &Crew) -> Gains {
         let access = &carrier.access;
         let cells = setup.cells.len();
         let ue = |ue: &UeSite| Surroundings {
@@ -441,8 +463,14 @@ impl Gains {
                 .collect(),
             scratch: Vec::new(),
         };
-        let all_ues = setup.ues.len();
-        gains.shares(all_ues).for_each(|mut share| (0..all_ues).for_each(|ue| share.select(ue, None)));
+        // Each share has scratch.
+        let shares = if crew.is_alone() { 1 } else { SHARES };
+        let mut shares: Vec<Share<'_>> = gains.shares(setup.ues.len().div_ceil(shares)).collect();
+        crew.each(&mut shares, |_, share| {
+            let ues = share.first..share.first + share.ues.len();
+            ues.for_each(|ue| share.select(ue, None));
+        });
+        drop(shares);
         gains
     }
 

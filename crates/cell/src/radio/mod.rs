@@ -124,19 +124,19 @@ impl Share<'_> {
 
 impl Radio {
     /// The channel of a setup on these carriers. Transmissions are kept for `kept` TTIs for channel reports.
-    pub fn new(setup: &RanSetup, carriers: &[ComponentCarrier], kept: u64) -> Radio {
+    pub fn new(setup: &RanSetup, carriers: &[ComponentCarrier], kept: u64, crew: &Crew) -> Radio {
         let [primary, secondary @ ..] = carriers else { unreachable!("there is a primary carrier") };
-        let secondary = secondary.iter().map(|carrier| Radio::on(setup, carrier, kept)).collect();
-        Radio { secondary, ..Radio::on(setup, primary, kept) }
+        let secondary = secondary.iter().map(|carrier| Radio::on(setup, carrier, kept, crew)).collect();
+        Radio { secondary, ..Radio::on(setup, primary, kept, crew) }
     }
 
     /// The channel on one carrier.
-    fn on(setup: &RanSetup, carrier: &ComponentCarrier, kept: u64) -> Radio {
+    fn on(setup: &RanSetup, carrier: &ComponentCarrier, kept: u64, crew: &Crew) -> Radio {
         let access = &carrier.access;
         let (prbs, rbg_prbs) = (access.prbs, access.rbg_prbs.0);
         let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
         let receiver = setup.radio.receiver();
-        let gains = Gains::new(setup, carrier);
+        let gains = Gains::new(setup, carrier, crew);
         let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
         let scattering = Scattering::of(setup, carrier);
         let is_cached = scattering.is_none() && gains.are_complete();
@@ -534,7 +534,7 @@ mod tests {
             seed: 1,
         };
         let carriers = setup.carriers().unwrap();
-        let mut radio = Radio::new(&setup, &carriers, 8);
+        let mut radio = Radio::new(&setup, &carriers, 8, &Crew::default());
         (0..UES).for_each(|ue| radio.serve(ue, radio.strongest(ue)));
         let mut receivers = Receivers::new(&setup, &carriers[0], &radio, 0..setup.cells.len(), true);
         (0..setup.cells.len()).for_each(|cell| receivers.reserve(cell, UES));

@@ -22,7 +22,7 @@ use crate::table::Rows;
 use crate::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
 use crate::topology::topology;
 use airwnd_catalog::Error;
-use airwnd_cell::{Notice, ThreadsUnavailable, UeId};
+use airwnd_cell::{Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, LinkId, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
@@ -34,6 +34,7 @@ pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
 use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
@@ -222,7 +223,7 @@ impl Scenario {
         self.check_flows()?;
         records.check(self)?;
         Memory::of(self, records)?;
-        build::ran(self, seed).map(drop)
+        build::ran(self, seed, NonZeroUsize::MIN).map(drop)
     }
 }
 
@@ -238,14 +239,9 @@ impl<'t> Simulation<'t> {
         let memory = Memory::of(scenario, records)?;
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
-        let mut ran = build::ran(scenario, seed)?;
+        let mut ran = build::ran(scenario, seed, records.threads.unwrap_or(NonZeroUsize::MIN))?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(ran.clock(), begin, window));
-        }
-        if let Some((threads, ran)) = records.threads.zip(ran.as_mut()) {
-            let unavailable =
-                |why: ThreadsUnavailable| Error::new(&scenario.name, None, format!("threads: {why}"));
-            ran.set_threads(threads).map_err(unavailable)?;
         }
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),
