@@ -89,13 +89,19 @@ impl Disturbance {
         }
         let add = |by_rbg: &mut [Lanes], cell: u32, received: f64, sends: Rbgs| {
             let fading = way.filter(|_| received >= fades_from).map(|way| way.to(cell));
-            add(by_rbg, sends, received as f32, fading.unwrap_or(&CONSTANT));
+            let (received, gains) = (received as f32, fading.unwrap_or(&CONSTANT));
+            // Most cells send on the whole carrier. RBGs beyond its end do not count.
+            if sends == sent.whole {
+                add_everywhere(by_rbg, received, gains);
+            } else {
+                add(by_rbg, sends, received, gains);
+            }
         };
         self.by_rbg.fill([floor.noise as f32; LANES]);
         for place in self.apart[..apart].iter().map(|place| usize::from(*place)) {
             add(&mut self.by_rbg, near[place].cell, near[place].received, self.sent[place]);
         }
-        add_alike(&mut self.by_rbg, sent.whole, alike);
+        add_everywhere(&mut self.by_rbg, alike as f32, &CONSTANT);
         let least = self.by_rbg.as_flattened()[..self.rbgs].iter().copied().fold(f32::INFINITY, f32::min);
         let others = gains.distant(ue, least.into());
         if !others.is_empty() {
@@ -108,7 +114,7 @@ impl Disturbance {
                     add(&mut self.by_rbg, other.cell, received, sends);
                 }
             }
-            add_alike(&mut self.by_rbg, sent.whole, alike);
+            add_everywhere(&mut self.by_rbg, alike as f32, &CONSTANT);
         }
         let floor = floor.without(others);
         let by_rbg = &mut self.by_rbg.as_flattened_mut()[..self.rbgs];
@@ -133,7 +139,13 @@ fn add(by_rbg: &mut [Lanes], set: Rbgs, received: f32, gains: &[f32]) {
     }
 }
 
-/// Adds the power of cells that send on the same RBGs without fading.
-fn add_alike(by_rbg: &mut [Lanes], set: Rbgs, received: f64) {
-    add(by_rbg, set, received as f32, &CONSTANT);
+/// Adds a received power that fades by these gains in all RBGs.
+#[inline(always)]
+fn add_everywhere(by_rbg: &mut [Lanes], received: f32, gains: &[f32]) {
+    let (gains, _) = gains.as_chunks::<LANES>();
+    for (powers, gains) in by_rbg.iter_mut().zip(gains) {
+        for lane in 0..LANES {
+            powers[lane] += received * gains[lane];
+        }
+    }
 }

@@ -7,7 +7,7 @@ use super::uplink::{Interference, UplinkSignal};
 use crate::access::Access;
 use crate::component::ComponentCarrier;
 use crate::mac::sched::Rbgs;
-use crate::phy::fading::delay_line::{DelayLine, Sinusoid, Wavelengths};
+use crate::phy::fading::delay_line::{DelayLine, Node, POINTS_PER_WAVELENGTH, Sinusoid, Wavelengths};
 use crate::phy::fading::trace::{Trace, Way};
 use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
@@ -23,10 +23,12 @@ const DOWNLINK_CACHED: usize = 64;
 const UPLINK_CACHED: usize = 16;
 /// Cells for which there is room at least.
 const LEAST_CELLS: usize = 4;
+/// Fewest TTIs between two points of a way between which taps are interpolated.
+const LEAST_TTIS: f64 = 4.0;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
 
-/// Place of a UE without links.
+/// Place of a UE without links, and section of a link that has been on none.
 const UNUSED: u32 = u32::MAX;
 
 /// What the fading of all links has in common: the UEs' motions, and the way that interferers travel.
@@ -38,6 +40,8 @@ pub(super) struct Scattering {
     trace: Option<Trace>,
     /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
+    /// Most points per second of a way between which taps are interpolated; zero: none are.
+    most_points: f64,
     clock: SlotClock,
     /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
@@ -68,9 +72,37 @@ struct Motion {
     velocity: Wavelengths,
     /// Wavelengths covered until then.
     travelled: f64,
+    /// Points per second of the way, if the velocity never changes.
+    points: Option<f64>,
+}
+
+/// A part of a UE's way between two points, and where the UE is on it.
+#[derive(Clone, Copy)]
+struct Section {
+    /// Number of the first point.
+    number: u32,
+    /// Positions of both points, and the vector from one point to the next.
+    ends: [Wavelengths; 2],
+    step: Wavelengths,
+    /// Fraction of the section that the UE has covered.
+    fraction: f32,
 }
 
 impl Motion {
+    /// The part of the way that the UE is on, if taps are interpolated on it.
+    fn section(&self, now: Time, most_points: f64) -> Option<Section> {
+        let points = self.points.filter(|points| *points <= most_points)?;
+        let way = (now.as_secs() - self.since.as_secs()) * points;
+        let number = way as u32;
+        let step = Wavelengths { east: self.velocity.east / points, north: self.velocity.north / points };
+        // The same for both sections that a point ends.
+        let ends = [number, number + 1].map(|point| Wavelengths {
+            east: self.place.east + f64::from(point) * step.east,
+            north: self.place.north + f64::from(point) * step.north,
+        });
+        Some(Section { number, ends, step, fraction: (way - f64::from(number)) as f32 })
+    }
+
     /// Wavelengths covered until now.
     fn travelled(&self, now: Time) -> f64 {
         let seconds = now.as_secs() - self.since.as_secs();
@@ -110,7 +142,8 @@ impl MotionsShare<'_> {
         } else {
             motion.velocity
         };
-        *motion = Motion { place: to, since: now, velocity, travelled: motion.travelled(now) };
+        let travelled = motion.travelled(now);
+        *motion = Motion { place: to, since: now, velocity, travelled, points: None };
     }
 }
 
@@ -134,8 +167,11 @@ impl Scattering {
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
             travelled: 0.0,
+            points: Some(POINTS_PER_WAVELENGTH * velocity(ue)).filter(|points| *points > 0.0),
         };
-        let has_trace = setup.radio.neighbours(setup.cells.len()).is_some() && fading.fades_interference();
+        let is_large = setup.radio.neighbours(setup.cells.len()).is_some();
+        let has_trace = is_large && fading.fades_interference();
+        let most_points = 1.0 / (LEAST_TTIS * access.clock.slot().as_secs());
         let trace = || {
             let stream = carrier.stream(Stream::new(setup.seed, "fading of interferers"));
             Trace::new(fading.taps(), access.prbs, access.prb_bandwidth, access.rbg_prbs, stream)
@@ -144,6 +180,7 @@ impl Scattering {
             trace: has_trace.then(trace),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
+            most_points: if is_large { most_points } else { 0.0 },
             clock: access.clock,
             frequency,
         })
@@ -158,6 +195,10 @@ impl Scattering {
 
     fn at(&self, ue: usize, tti: Tti) -> Wavelengths {
         self.motions[ue].at(self.clock.start(tti))
+    }
+
+    fn section(&self, ue: usize, tti: Tti) -> Option<Section> {
+        self.motions[ue].section(self.clock.start(tti), self.most_points)
     }
 
     fn travelled(&self, ue: usize, tti: Tti) -> f64 {
@@ -175,10 +216,12 @@ impl LinkFading {
             return None;
         }
         let cells = (setup.cells.len() / parts).max(LEAST_CELLS);
+        let is_large = setup.radio.neighbours(setup.cells.len()).is_some();
         let direction = |name, frequency: Hertz, cached: usize| {
             let cached = cells * cached;
             let stream = carrier.stream(Stream::new(setup.seed, name));
             let line = DelayLine::new(fading.taps(), prbs, prb_bandwidth, Prbs(1));
+            let line = if is_large { line.symmetric(fading.taps(), prb_bandwidth) } else { line };
             let links = setup.ues.len() * setup.cells.len() / parts;
             Links {
                 stream,
@@ -187,6 +230,8 @@ impl LinkFading {
                 cells: setup.cells.len(),
                 // Unused capacity is never touched.
                 sinusoids: Vec::with_capacity(links.min(RESERVED) * line.sinusoids()),
+                nodes: Vec::with_capacity(if is_large { links.min(RESERVED) * 2 * line.taps() } else { 0 }),
+                sections: Vec::with_capacity(if is_large { links.min(RESERVED) } else { 0 }),
                 drawn: Vec::new(),
                 places: vec![UNUSED; setup.ues.len()],
                 free: Vec::new(),
@@ -242,7 +287,10 @@ impl LinkFading {
             let travelled = scattering.travelled(ue, tti);
             let way = scattering.trace.as_ref().map(|trace| self.downlink.way(trace, ue, travelled));
             let by_rbg = self.by_rbg.measure(gains, (ue, serving), floor, sent, way.as_ref());
-            spread(by_rbg, self.rbg_prbs, &mut self.disturbance);
+            let signal = gains.received(ue, serving);
+            spread(by_rbg, |disturbance| signal / f64::from(disturbance), self.rbg_prbs, &mut self.sinrs);
+            let own = self.downlink.own_gains((ue, serving), place, || scattering.section(ue, tti));
+            self.sinrs.iter_mut().zip(own).for_each(|(sinr, own)| *sinr *= f64::from(*own));
         } else {
             let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
             let senders =
@@ -262,11 +310,11 @@ impl LinkFading {
                     }
                 }
             }
-        }
-        let signal = gains.received(ue, serving);
-        let own = self.downlink.gains((ue, serving), place);
-        for ((sinr, own), disturbance) in self.sinrs.iter_mut().zip(own).zip(&self.disturbance) {
-            *sinr = signal * f64::from(*own) / disturbance;
+            let signal = gains.received(ue, serving);
+            let own = self.downlink.gains((ue, serving), place);
+            for ((sinr, own), disturbance) in self.sinrs.iter_mut().zip(own).zip(&self.disturbance) {
+                *sinr = signal * f64::from(*own) / disturbance;
+            }
         }
         &self.sinrs
     }
@@ -314,23 +362,23 @@ impl LinkFading {
     }
 }
 
-/// Sets each PRB to the value of its RBG; `width`: PRBs of an RBG.
-fn spread(by_rbg: &[f32], width: usize, by_prb: &mut [f64]) {
+/// Sets each PRB to a function of the value of its RBG; `width`: PRBs of an RBG.
+fn spread(by_rbg: &[f32], value: impl Fn(f32) -> f64, width: usize, by_prb: &mut [f64]) {
     // The compiler knows the usual widths.
     match width {
-        1 => spread_by::<1>(by_rbg, by_prb),
-        2 => spread_by::<2>(by_rbg, by_prb),
-        3 => spread_by::<3>(by_rbg, by_prb),
-        4 => spread_by::<4>(by_rbg, by_prb),
-        8 => spread_by::<8>(by_rbg, by_prb),
-        _ => by_prb.chunks_mut(width).zip(by_rbg).for_each(|(group, value)| group.fill((*value).into())),
+        1 => spread_by::<1>(by_rbg, value, by_prb),
+        2 => spread_by::<2>(by_rbg, value, by_prb),
+        3 => spread_by::<3>(by_rbg, value, by_prb),
+        4 => spread_by::<4>(by_rbg, value, by_prb),
+        8 => spread_by::<8>(by_rbg, value, by_prb),
+        _ => by_prb.chunks_mut(width).zip(by_rbg).for_each(|(group, rbg)| group.fill(value(*rbg))),
     }
 }
 
-fn spread_by<const WIDTH: usize>(by_rbg: &[f32], by_prb: &mut [f64]) {
+fn spread_by<const WIDTH: usize>(by_rbg: &[f32], value: impl Fn(f32) -> f64, by_prb: &mut [f64]) {
     let (groups, rest) = by_prb.as_chunks_mut::<WIDTH>();
-    rest.fill(by_rbg.last().copied().unwrap_or_default().into());
-    groups.iter_mut().zip(by_rbg).for_each(|(group, value)| *group = [(*value).into(); WIDTH]);
+    rest.fill(value(by_rbg.last().copied().unwrap_or_default()));
+    groups.iter_mut().zip(by_rbg).for_each(|(group, rbg)| *group = [value(*rbg); WIDTH]);
 }
 
 /// All links of one direction.
@@ -344,6 +392,10 @@ struct Links {
     cells: usize,
     /// Sinusoids of the links used so far, one after the other.
     sinusoids: Vec<Sinusoid>,
+    /// Taps of the same links at both ends of the section that their UEs have been on last, `[(2 * link + end) * taps +
+    /// tap]`, and its number by link, or [`UNUSED`]: so far as taps have been interpolated.
+    nodes: Vec<Node>,
+    sections: Vec<u32>,
     /// Cells of each UE's links used so far, in order, with the start of their sinusoids; of UEs that have used any.
     drawn: Vec<Vec<(u32, usize)>>,
     /// Place in `drawn` by UE, or [`UNUSED`].
@@ -372,6 +424,18 @@ impl Links {
 
     /// The gain of each PRB of a link whose UE is at `place`.
     fn gains(&mut self, link: (usize, usize), place: Wavelengths) -> &[f32] {
+        self.own_gains(link, place, || None)
+    }
+
+    /// The same, from taps that are interpolated over a section.
+    // The link to a UE's own cell: others are used more rarely than UEs enter another section.
+    #[inline]
+    fn own_gains(
+        &mut self,
+        link: (usize, usize),
+        place: Wavelengths,
+        section: impl FnOnce() -> Option<Section>,
+    ) -> &[f32] {
         let points = self.line.points();
         let way = place.east.to_bits() ^ place.north.to_bits().rotate_left(32);
         let mixed = way ^ (link.0 * self.cells + link.1) as u64;
@@ -379,11 +443,43 @@ impl Links {
         if self.known[row] != Some((link, place)) {
             self.known[row] = Some((link, place));
             let first = self.sinusoids_of(link);
-            let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
-            let place = Wavelengths { east: place.east * self.scale, north: place.north * self.scale };
-            self.line.gains(sinusoids, place, &mut self.gains[row * points..][..points]);
+            match section() {
+                Some(section) => self.interpolate(first, section, row),
+                None => {
+                    let sinusoids = &self.sinusoids[first..][..self.line.sinusoids()];
+                    let place = scaled(place, self.scale);
+                    self.line.gains(sinusoids, place, &mut self.gains[row * points..][..points]);
+                }
+            }
         }
         &self.gains[row * points..][..points]
+    }
+
+    /// Interpolates the gains of the link with the sinusoids from `first` on.
+    fn interpolate(&mut self, first: usize, section: Section, row: usize) {
+        let Links { line, sinusoids, nodes, sections, gains, scale, .. } = self;
+        let (taps, points) = (line.taps(), line.points());
+        let link = first / line.sinusoids();
+        if sections.len() <= link {
+            sections.resize(link + 1, UNUSED);
+            nodes.resize(2 * taps * (link + 1), Node::default());
+        }
+        let (before, after) = nodes[2 * taps * link..][..2 * taps].split_at_mut(taps);
+        if sections[link] != section.number {
+            let number = section.number;
+            let sinusoids = &sinusoids[first..][..line.sinusoids()];
+            let step = scaled(section.step, *scale);
+            let [from, to] = section.ends.map(|end| scaled(end, *scale));
+            // Mostly the UE has been on the section before.
+            if sections[link] != UNUSED && sections[link] + 1 == number {
+                before.copy_from_slice(after);
+            } else {
+                line.nodes(sinusoids, from, step, before);
+            }
+            line.nodes(sinusoids, to, step, after);
+            sections[link] = number;
+        }
+        line.gains_between([before, after], section.fraction, &mut gains[row * points..][..points]);
     }
 
     /// The way of a UE's interferers, after this many wavelengths of the downlink.
@@ -407,11 +503,18 @@ impl Links {
                 self.sinusoids.resize(self.sinusoids.len().max(first + count), Sinusoid::default());
                 let stream = self.stream.child(ue as u64).child(cell as u64);
                 self.line.draw(stream, &mut self.sinusoids[first..first + count]);
+                if let Some(section) = self.sections.get_mut(first / count) {
+                    *section = UNUSED;
+                }
                 drawn.insert(index, (cell as u32, first));
                 first
             }
         }
     }
+}
+
+fn scaled(place: Wavelengths, scale: f64) -> Wavelengths {
+    Wavelengths { east: place.east * scale, north: place.north * scale }
 }
 
 fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {

@@ -14,7 +14,7 @@ use crate::mac::channel_reports;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
 use crate::phy::amc::known::KnownCqis;
-use crate::phy::capacity::{effective, exceeds, mean};
+use crate::phy::capacity::{effective, exceeds, mean, nearly_decibels};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
@@ -180,7 +180,11 @@ impl Receivers {
         let width = usize::from(radio.rbg_prbs);
         let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
         self.runs.clear();
-        self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+        if radio.gains.are_complete() {
+            self.runs.extend(used.map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
+        } else {
+            self.runs.extend(used.map(|sinr| (nearly_decibels(*sinr), Prbs(1))));
+        }
     }
 
     /// The probability of losing control channels over a fading channel in the TTI on air. `None` if channels do not

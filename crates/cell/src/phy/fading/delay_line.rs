@@ -12,6 +12,8 @@ use std::f64::consts::TAU;
 const SINUSOIDS: usize = 16;
 /// Number of points at which sine and cosine are tabulated over a turn; tangents between them leave an error of 5e-6.
 const POINTS: usize = 1024;
+/// Points per wavelength of a way between which taps are interpolated: 99.9 % of gains are within 0.02 dB.
+pub const POINTS_PER_WAVELENGTH: f64 = 12.0;
 
 /// A position in wavelengths: fading is a function of position and changes because UEs move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,6 +43,13 @@ pub struct Sinusoid {
     phase: u32,
 }
 
+/// Complex amplitude of a tap at a point of a straight way, and its derivative, in points of the way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Node {
+    amplitude: [f32; 2],
+    derivative: [f32; 2],
+}
+
 /// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum, and possibly a line of sight.
 pub struct DelayLine {
     /// PRBs at which gains are computed, or groups of PRBs.
@@ -51,6 +60,8 @@ pub struct DelayLine {
     is_line_of_sight: Vec<bool>,
     /// Cosine and sine of the phase of a tap's delay at the centres of PRBs: `[lanes of PRBs * taps + tap]`.
     rotations: Vec<[Lanes; 2]>,
+    /// The same from the middle of the carrier upwards, if gains are computed at both sides of the middle at once.
+    upper: Vec<[Lanes; 2]>,
     /// Cosine and sine over a turn in equal steps, and their derivatives.
     circle: Box<[[[f32; 2]; 2]; POINTS]>,
     // Scratch: real and imaginary part of each tap.
@@ -76,9 +87,7 @@ impl DelayLine {
         let groups = usize::from(prbs.0.div_ceil(width.0));
         let centre = |group: usize| (group * usize::from(width.0)) as f64 + f64::from(width.0 - 1) / 2.0;
         let phase = |tap: &Tap, group| -TAU * (centre(group) - middle) * prb.0 * tap.delay.as_secs();
-        let rotation = |first: usize, tap: &Tap| {
-            [libm::cos, libm::sin].map(|part| from_fn(|lane| part(phase(tap, first + lane)) as f32))
-        };
+        let rotation = |first: usize, tap: &Tap| rotation(|lane| phase(tap, first + lane));
         let firsts = (0..groups).step_by(LANES);
         let angle = |point: usize| TAU * point as f64 / POINTS as f64;
         DelayLine {
@@ -86,6 +95,7 @@ impl DelayLine {
             amplitudes: taps.iter().map(amplitude).collect(),
             is_line_of_sight: taps.iter().map(|tap| tap.is_line_of_sight).collect(),
             rotations: firsts.flat_map(|first| taps.iter().map(move |tap| rotation(first, tap))).collect(),
+            upper: Vec::new(),
             circle: Box::new(from_fn(|point| {
                 let (sin, cos) = libm::sincos(angle(point));
                 let (sin, cos) = (sin as f32, cos as f32);
@@ -94,6 +104,18 @@ impl DelayLine {
             real: vec![0.0; taps.len()],
             imaginary: vec![0.0; taps.len()],
         }
+    }
+
+    /// The same for gains at single PRBs that are computed at both sides of the middle at once, where the phases of delays
+    /// have opposite signs. It takes half the time; the gains differ by rounding.
+    pub fn symmetric(self, taps: &[Tap], prb: Hertz) -> DelayLine {
+        let from_middle = |place: usize| place as f64 + f64::from(self.prbs.is_multiple_of(2)) / 2.0;
+        let rotation = |first: usize, tap: &Tap| {
+            rotation(|lane| -TAU * from_middle(first + lane) * prb.0 * tap.delay.as_secs())
+        };
+        let firsts = (0..self.prbs.div_ceil(2)).step_by(LANES);
+        let upper = firsts.flat_map(|first| taps.iter().map(move |tap| rotation(first, tap))).collect();
+        DelayLine { upper, ..self }
     }
 
     /// Number of sinusoids of a link.
@@ -126,10 +148,48 @@ impl DelayLine {
         }
     }
 
+    /// Number of taps.
+    pub fn taps(&self) -> usize {
+        self.amplitudes.len()
+    }
+
     /// The power gain of each PRB for a UE at this position. The mean over links is one.
     pub fn gains(&mut self, sinusoids: &[Sinusoid], place: Wavelengths, gains: &mut [f32]) {
         for tap in 0..self.amplitudes.len() {
             (self.real[tap], self.imaginary[tap]) = self.tap(tap, sinusoids, place);
+        }
+        self.gains_of_taps(gains);
+    }
+
+    /// The amplitudes of all taps at a position on a way with this vector between its points.
+    pub fn nodes(&self, sinusoids: &[Sinusoid], place: Wavelengths, step: Wavelengths, nodes: &mut [Node]) {
+        for (tap, node) in nodes.iter_mut().enumerate() {
+            *node = self.node(tap, sinusoids, place, step);
+        }
+    }
+
+    /// The gains at a fraction of the way from one point to the next, interpolated by a cubic.
+    pub fn gains_between(&mut self, [before, after]: [&[Node]; 2], fraction: f32, gains: &mut [f32]) {
+        let rest = 1.0 - fraction;
+        let amplitudes = [(1.0 + 2.0 * fraction) * rest * rest, (1.0 + 2.0 * rest) * fraction * fraction];
+        let derivatives = [fraction * rest * rest, -rest * fraction * fraction];
+        let part = |nodes: [&Node; 2], part: usize| {
+            amplitudes[0] * nodes[0].amplitude[part]
+                + amplitudes[1] * nodes[1].amplitude[part]
+                + derivatives[0] * nodes[0].derivative[part]
+                + derivatives[1] * nodes[1].derivative[part]
+        };
+        for (tap, nodes) in before.iter().zip(after).enumerate() {
+            let nodes = [nodes.0, nodes.1];
+            (self.real[tap], self.imaginary[tap]) = (part(nodes, 0), part(nodes, 1));
+        }
+        self.gains_of_taps(gains);
+    }
+
+    /// The power gain of each PRB with these amplitudes of the taps.
+    fn gains_of_taps(&self, gains: &mut [f32]) {
+        if !self.upper.is_empty() {
+            return self.gains_of_both_sides(gains);
         }
         let rotations = self.rotations.chunks_exact(self.amplitudes.len());
         for (gains, rotations) in gains.chunks_mut(LANES).zip(rotations) {
@@ -139,6 +199,50 @@ impl DelayLine {
             match gains.as_chunks_mut::<LANES>() {
                 ([all], []) => *all = powers,
                 (_, part) => part.iter_mut().zip(powers).for_each(|(gain, power)| *gain = power),
+            }
+        }
+    }
+
+    /// The same at both sides of the middle at once.
+    fn gains_of_both_sides(&self, gains: &mut [f32]) {
+        let (below, above) = gains.split_at_mut(self.prbs / 2);
+        // The PRB in the middle of an odd number is its own mirror.
+        let is_odd = usize::from(!self.prbs.is_multiple_of(2));
+        let rotations = self.upper.chunks_exact(self.amplitudes.len());
+        for (first, rotations) in (0..).step_by(LANES).zip(rotations) {
+            let [mut real, mut imaginary, mut real_turned, mut imaginary_turned] = [[0.0; LANES]; 4];
+            for ((x, y), [cos, sin]) in self.real.iter().zip(&self.imaginary).zip(rotations) {
+                for lane in 0..LANES {
+                    real[lane] += x * cos[lane];
+                    imaginary[lane] += y * cos[lane];
+                    real_turned[lane] += x * sin[lane];
+                    imaginary_turned[lane] += y * sin[lane];
+                }
+            }
+            let power = |sign: f32| -> Lanes {
+                from_fn(|lane| {
+                    let (x, y) = (
+                        real[lane] - sign * imaginary_turned[lane],
+                        imaginary[lane] + sign * real_turned[lane],
+                    );
+                    x * x + y * y
+                })
+            };
+            let (upper, mut lower) = (power(1.0), power(-1.0));
+            // Of a known size: otherwise each copy would be a call.
+            match above[first..].first_chunk_mut::<LANES>() {
+                Some(all) => *all = upper,
+                None => above[first..].iter_mut().zip(upper).for_each(|(gain, power)| *gain = power),
+            }
+            let skipped = if first == 0 { is_odd } else { 0 };
+            let end = (below.len() + is_odd).saturating_sub(first + skipped);
+            lower.reverse();
+            match below[..end].last_chunk_mut::<LANES>() {
+                Some(all) if skipped == 0 => *all = lower,
+                _ => {
+                    let mirrored = lower.into_iter().rev().skip(skipped);
+                    below[..end].iter_mut().rev().zip(mirrored).for_each(|(gain, power)| *gain = power);
+                }
             }
         }
     }
@@ -157,23 +261,51 @@ impl DelayLine {
 
     /// The complex amplitude of one tap.
     fn tap(&self, tap: usize, sinusoids: &[Sinusoid], place: Wavelengths) -> (f32, f32) {
+        let (mut x, mut y) = (0.0, 0.0);
+        self.add_sinusoids(tap, sinusoids, place, |_, [cos, sin]| {
+            x += cos;
+            y += sin;
+        });
+        (x * self.amplitudes[tap], y * self.amplitudes[tap])
+    }
+
+    /// The complex amplitude of one tap, and its derivative along a way with this vector between its points.
+    fn node(&self, tap: usize, sinusoids: &[Sinusoid], place: Wavelengths, step: Wavelengths) -> Node {
+        // Radians per unit of a sinusoid's direction.
+        let radians = |wavelengths: f64| (wavelengths * TAU / f64::from(1u32 << 31)) as f32;
+        let (east, north) = (radians(step.east), radians(step.north));
+        let [mut amplitude, mut derivative] = [[0.0; 2]; 2];
+        self.add_sinusoids(tap, sinusoids, place, |sinusoid, [cos, sin]| {
+            let turn = sinusoid.east as f32 * east + sinusoid.north as f32 * north;
+            amplitude = [amplitude[0] + cos, amplitude[1] + sin];
+            derivative = [derivative[0] - turn * sin, derivative[1] + turn * cos];
+        });
+        let scale = |parts: [f32; 2]| parts.map(|part| part * self.amplitudes[tap]);
+        Node { amplitude: scale(amplitude), derivative: scale(derivative) }
+    }
+
+    /// Passes the sinusoids of a tap with cosine and sine of their phase at a position.
+    #[inline(always)]
+    fn add_sinusoids(
+        &self,
+        tap: usize,
+        sinusoids: &[Sinusoid],
+        place: Wavelengths,
+        mut add: impl FnMut(&Sinusoid, [f32; 2]),
+    ) {
         let whole = |wavelengths: f64| (wavelengths * (1u64 << 32) as f64) as i64;
         let (east, north) = (whole(place.east), whole(place.north));
-        let (mut x, mut y) = (0.0, 0.0);
         let mut add = |sinusoid: &Sinusoid| {
             // 2^-32 wavelengths times 2^-31 turns; whole turns overflow, which is intended.
             let turned = east
                 .wrapping_mul(i64::from(sinusoid.east))
                 .wrapping_add(north.wrapping_mul(i64::from(sinusoid.north)))
                 >> 31;
-            let [cos, sin] = self.phasor(sinusoid.phase.wrapping_add(turned as u32));
-            x += cos;
-            y += sin;
+            add(sinusoid, self.phasor(sinusoid.phase.wrapping_add(turned as u32)));
         };
         // The compiler unrolls the loops over four.
         let (fours, _) = sinusoids[tap * SINUSOIDS..][..SINUSOIDS].as_chunks::<4>();
         fours.iter().for_each(|four| four.iter().for_each(&mut add));
-        (x * self.amplitudes[tap], y * self.amplitudes[tap])
     }
 
     /// Cosine and sine of a phase in units of 2^-32 turns.
@@ -186,6 +318,11 @@ impl DelayLine {
         let [[cos, sin], [of_cos, of_sin]] = self.circle[nearest as usize % POINTS];
         [cos + beyond * of_cos, sin + beyond * of_sin]
     }
+}
+
+/// Cosine and sine of the phase in each lane.
+fn rotation(phase: impl Fn(usize) -> f64) -> [Lanes; 2] {
+    [libm::cos, libm::sin].map(|part| from_fn(|lane| part(phase(lane)) as f32))
 }
 
 #[cfg(test)]
@@ -392,6 +529,58 @@ mod tests {
         for tti in (0..200).rev().step_by(7) {
             bits(1, tti * 3);
             assert_eq!(bits(0, tti), forwards[tti as usize]);
+        }
+    }
+
+    #[test]
+    fn gains_of_both_sides_are_those_of_each() {
+        for (name, taps) in profiles() {
+            for prbs in [1, 2, 3, 6, 15, 16, 17, 25, 31, 32, 33, 50, 75, 100, 273] {
+                let line = || DelayLine::new(&taps, Prbs(prbs), PRB_BANDWIDTH, Prbs(1));
+                let (mut line, mut symmetric) = (line(), line().symmetric(&taps, PRB_BANDWIDTH));
+                let sinusoids = link(&line, prbs.into());
+                let [mut gains, mut both] = [(); 2].map(|()| vec![f32::NAN; prbs.into()]);
+                line.gains(&sinusoids, Wavelengths::east(1.5), &mut gains);
+                symmetric.gains(&sinusoids, Wavelengths::east(1.5), &mut both);
+                let errors = gains.iter().zip(&both).map(|(gain, both)| (gain - both).abs());
+                assert!(
+                    errors.clone().all(|error| error < 1e-4),
+                    "{name} {prbs}: {:?}",
+                    errors.collect::<Vec<_>>()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn gains_between_points_of_a_way_are_those_at_the_position() {
+        // With as many points per wavelength as in large networks.
+        let step = Wavelengths { east: 0.6 / POINTS_PER_WAVELENGTH, north: 0.8 / POINTS_PER_WAVELENGTH };
+        for (name, taps) in profiles() {
+            let mut line = DelayLine::new(&taps, Prbs(50), PRB_BANDWIDTH, Prbs(1));
+            let [mut before, mut after] = [(); 2].map(|()| vec![Node::default(); taps.len()]);
+            let [mut gains, mut exact] = [[0.0; 50]; 2];
+            let (mut wide, mut all) = (0, 0);
+            for number in 0..4000 {
+                let sinusoids = link(&line, number);
+                let at = |point: f64| Wavelengths {
+                    east: 1e4 + point * step.east,
+                    north: -3e3 + point * step.north,
+                };
+                let (point, fraction) = ((number % 500) as f64, (number % 17) as f64 / 17.0);
+                line.nodes(&sinusoids, at(point), step, &mut before);
+                line.nodes(&sinusoids, at(point + 1.0), step, &mut after);
+                line.gains_between([&before, &after], fraction as f32, &mut gains);
+                line.gains(&sinusoids, at(point + fraction), &mut exact);
+                for (gain, exact) in gains.iter().zip(exact) {
+                    let error = 10.0 * libm::log10(f64::from(gain / exact));
+                    wide += u32::from(error.abs() > 0.02);
+                    all += 1;
+                }
+            }
+            let share = f64::from(wide) / f64::from(all);
+            println!("{name}: {share}");
+            assert!(share < 1e-3, "{name}: {share}");
         }
     }
 
