@@ -4,7 +4,7 @@
 //! of a handover. It reads the UEs' channels and yields [`Task`]s. The network carries the tasks out and returns the
 //! outcome where a task needs an answer.
 
-use crate::crew::Crew;
+use crate::crew::{Crew, SHARES};
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
 use crate::handover::{Handover, Settings};
@@ -94,6 +94,8 @@ pub(crate) struct Agenda {
     blocked: Vec<u32>,
     /// All UEs; empty if no UE can change cells.
     roamers: Vec<Roamer>,
+    /// UEs and watches of which a time to trigger has begun, by share of the UEs; otherwise empty.
+    begun: Vec<Vec<(u32, u8)>>,
     /// Weight of a new measurement in the layer-3 filter.
     weight: f64,
     /// UEs whose links are still to be checked after the last update of positions, and its time.
@@ -161,6 +163,7 @@ impl Agenda {
             has_blockage: setup.radio.blockage.is_some(),
             blocked: Vec::with_capacity(setup.ues.len()),
             roamers: roamers.collect(),
+            begun: Vec::new(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
             unchecked: (0..0, Time::ZERO),
             notices: Vec::with_capacity(16),
@@ -210,7 +213,7 @@ impl Agenda {
                     None
                 }
                 Due::Measure => {
-                    self.measure(now, radio);
+                    self.measure(now, radio, crew);
                     None
                 }
                 Due::Trigger { ue, watch } => self.trigger(now, ue as usize, watch, radio),
@@ -231,11 +234,15 @@ impl Agenda {
     fn follow_ues(&mut self, now: Time, radio: &mut Radio, crew: &Crew) {
         self.queue.schedule(now + self.position_period, Due::Place);
         let Agenda { movers, roamers, moves, blocked, .. } = self;
-        moves.clear();
-        moves.extend(movers.iter_mut().map(|(number, path)| {
-            let [x, y] = path.position(now);
-            (*number, Position { x, y, ..radio.position(*number as usize) })
-        }));
+        moves.resize(movers.len(), (0, Position::default()));
+        let size = movers.len().div_ceil(SHARES).max(1);
+        let here = &*radio;
+        crew.each_of(movers.chunks_mut(size).zip(moves.chunks_mut(size)), |(movers, moves)| {
+            for ((number, path), moved) in movers.iter_mut().zip(moves) {
+                let [x, y] = path.position(now);
+                *moved = (*number, Position { x, y, ..here.position(*number as usize) });
+            }
+        });
         if self.has_blockage {
             radio.block(now, blocked);
             let at_rest = |ue: &&u32| movers.binary_search_by_key(*ue, |(number, _)| *number).is_err();
@@ -244,9 +251,12 @@ impl Agenda {
         }
         radio.place_all(now, moves, crew);
         let radio = &*radio;
-        crew.each(roamers, |number, roamer| {
-            if moves.binary_search_by_key(&(number as u32), |(moved, _)| *moved).is_ok() {
-                sample(&mut roamer.measurements, number, radio);
+        let size = roamers.len().div_ceil(SHARES).max(1);
+        crew.each_of(roamers.chunks_mut(size).enumerate(), |(share, roamers)| {
+            let first = share * size;
+            let of = |ue: usize| moves.partition_point(|(moved, _)| (*moved as usize) < ue);
+            for number in moves[of(first)..of(first + roamers.len())].iter().map(|(ue, _)| *ue as usize) {
+                sample(&mut roamers[number - first].measurements, number, radio);
             }
         });
         self.unchecked = (0..self.roamers.len(), now);
@@ -265,21 +275,29 @@ impl Agenda {
         failed.map(|number| (*now, Task::GiveUp(number)))
     }
 
-    fn measure(&mut self, now: Time, radio: &Radio) {
+    fn measure(&mut self, now: Time, radio: &Radio, crew: &Crew) {
         self.queue.schedule(now + self.settings.measurement_period, Due::Measure);
-        for (number, Roamer { measurements, stage, .. }) in self.roamers.iter_mut().enumerate() {
-            if !measurements.has_samples() {
-                sample(measurements, number, radio);
-            }
-            measurements.filter(self.weight);
-            if *stage == Stage::Served {
-                for watch in 0..measurements.watches() {
-                    if measurements.evaluate(now, watch, radio.serving(number)) {
-                        let at = now + measurements.watched(watch).time_to_trigger;
-                        self.queue.schedule(at, Due::Trigger { ue: number as u32, watch: watch as u8 });
+        let Agenda { roamers, begun, weight, .. } = self;
+        let size = roamers.len().div_ceil(SHARES).max(1);
+        begun.resize_with(roamers.len().div_ceil(size), Vec::new);
+        crew.each_of(roamers.chunks_mut(size).zip(&mut *begun).enumerate(), |(share, (roamers, begun))| {
+            for (number, Roamer { measurements, stage, .. }) in (share * size..).zip(roamers) {
+                if !measurements.has_samples() {
+                    sample(measurements, number, radio);
+                }
+                measurements.filter(*weight);
+                if *stage == Stage::Served {
+                    for watch in 0..measurements.watches() {
+                        if measurements.evaluate(now, watch, radio.serving(number)) {
+                            begun.push((number as u32, watch as u8));
+                        }
                     }
                 }
             }
+        });
+        for (ue, watch) in self.begun.iter_mut().flat_map(|begun| begun.drain(..)) {
+            let watched = self.roamers[ue as usize].measurements.watched(watch.into());
+            self.queue.schedule(now + watched.time_to_trigger, Due::Trigger { ue, watch });
         }
     }
 

@@ -9,6 +9,9 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Number of shares in which threads work on the UEs.
+pub(crate) const SHARES: usize = 64;
+
 /// Rounds without work after which a thread sleeps.
 // A choice: about half a millisecond. In a loaded network the next phase begins earlier, and waking a thread takes tens
 // of microseconds.
@@ -64,8 +67,15 @@ impl Crew {
     /// The caller's thread begins with the first items and its helpers with the last, so that two threads mostly meet the
     /// items that their caches hold.
     pub(crate) fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
-        let items = items.iter_mut().enumerate();
-        let work = |(index, item): (usize, &mut T)| work(index, item);
+        self.each_of(items.iter_mut().enumerate(), |(index, item)| work(index, item));
+    }
+
+    /// The same to each of these items.
+    pub(crate) fn each_of<T: Send>(
+        &self,
+        items: impl DoubleEndedIterator<Item = T> + Send,
+        work: impl Fn(T) + Send + Sync,
+    ) {
         let Some(helpers) = &self.0 else { return items.for_each(work) };
         helpers.wake();
         let items = Mutex::new(items);

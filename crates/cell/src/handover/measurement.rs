@@ -2,7 +2,7 @@
 
 use super::{Event, Measured, Report, Trigger};
 use crate::identity::CellId;
-use crate::phy::link_budget::rsrp;
+use crate::phy::link_budget::elements;
 use airwnd_units::{Db, Dbm, Time};
 
 /// Maximum number of neighbours in a report.
@@ -133,14 +133,15 @@ impl Measurements {
             self.cells[(index - 1) / count].samples > 0
         });
         self.cells.retain(|measured| measured.samples > 0);
+        // Two symbols of each PRB carry reference signals, as in ns-3.
+        let (symbols, elements) = (Db::from_linear(2.0), elements());
         for measured in &mut self.cells {
             let power =
                 std::mem::take(&mut measured.power) / f64::from(std::mem::take(&mut measured.samples));
-            // Two symbols of each PRB carry reference signals, as in ns-3.
             let new = Measured {
                 cell: measured.cell,
-                rsrp: rsrp(Dbm(power)),
-                rsrq: Db(power - total) - Db::from_linear(2.0),
+                rsrp: Dbm(power) - elements,
+                rsrq: Db(power - total) - symbols,
             };
             match &mut measured.filtered {
                 None => measured.filtered = Some(new),

@@ -22,7 +22,12 @@ pub fn power_per_prb(total: Dbm, blocks: Prbs) -> Dbm {
 
 /// Reference signal received power: the received power of one resource element (TS 36.214 §5.1.1).
 pub fn rsrp(received_per_prb: Dbm) -> Dbm {
-    received_per_prb - Db::from_linear(SUBCARRIERS_PER_PRB)
+    received_per_prb - elements()
+}
+
+/// Ratio of the power of a PRB to that of one resource element.
+pub fn elements() -> Db {
+    Db::from_linear(SUBCARRIERS_PER_PRB)
 }
 
 /// Ratio of the signal to the sum of noise and interferers, all on the same resource block.

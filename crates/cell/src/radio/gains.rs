@@ -1,8 +1,7 @@
 //! Gains of links, as far as they depend on positions.
 
-use super::SHARES;
 use crate::component::ComponentCarrier;
-use crate::crew::Crew;
+use crate::crew::{Crew, SHARES};
 use crate::phy::antenna::{Antenna, Bearing};
 use crate::phy::blockage::Blockage;
 use crate::phy::link_budget::{noise_per_prb, power_per_prb};

@@ -19,7 +19,7 @@ mod reports;
 mod uplink;
 
 use crate::component::ComponentCarrier;
-use crate::crew::Crew;
+use crate::crew::{Crew, SHARES};
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
 use crate::phy::amc::Amc;
@@ -39,9 +39,6 @@ use std::iter::repeat;
 use std::sync::Arc;
 pub(crate) use uplink::UplinkSignal;
 use uplink::{Interference, UplinkOnAir};
-
-/// Number of shares in which threads move UEs.
-const SHARES: usize = 64;
 
 /// The radio channel between all cells and all UEs.
 pub(crate) struct Radio {
