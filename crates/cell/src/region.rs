@@ -19,6 +19,7 @@ use crate::settings::RanSetup;
 use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Time, Tti};
+use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -396,6 +397,9 @@ impl Region {
 
     /// Receives what is on air.
     pub fn receive(&mut self, radio: &Radio, tti: Tti) {
+        if radio.is_large() {
+            self.touch_receiving(radio, tti);
+        }
         self.receive_soundings(radio, tti);
         let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
         for (number, cell) in (self.first..).zip(cells) {
@@ -414,9 +418,34 @@ impl Region {
         }
     }
 
+    /// Reads the first of what the reception of a TTI needs of the UEs that send and receive: their memory is fetched at
+    /// once.
+    fn touch_receiving(&self, radio: &Radio, tti: Tti) {
+        let Region { cells, table, receivers, .. } = self;
+        for cell in cells {
+            for slot in cell.downlink.receiving(tti) {
+                let ue = cell.users[usize::from(slot)];
+                receivers.touch(radio, ue as usize);
+                black_box(table.ues[ue as usize].downlink.blocks.all);
+            }
+            for sending in cell.uplink.on_air(tti) {
+                let ue = sending.signal.ue;
+                receivers.touch_uplink(radio, ue as usize);
+                black_box(table.ues[ue as usize].uplink.blocks.all);
+            }
+        }
+    }
+
     /// Delivers the decoded blocks of a direction to RLC at their end.
     pub fn reassemble(&mut self, now: Time, direction: Direction) {
         let mut decoded = std::mem::take(self.decoded(direction));
+        // The memory of all UEs is fetched at once.
+        for (number, content) in &decoded {
+            if let Content::One(content) = content {
+                let bearer = &self.table.ues[*number as usize].bearers.default;
+                black_box(bearer.leg(direction).rlc.touch(*content));
+            }
+        }
         for (number, content) in decoded.drain(..) {
             let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
             let ue = &mut ues[number as usize];

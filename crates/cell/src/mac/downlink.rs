@@ -350,6 +350,10 @@ impl Downlink {
             let is_active = |ue| ues.is_active(ue, air) && ues.is_activated(ue, self.carrier, air);
             self.candidates.retain(|slot| is_active(users[slot as usize]));
         }
+        if radio.is_large() {
+            let measuring = self.unsure.iter_common(&self.candidates);
+            measuring.for_each(|slot| receivers.touch(radio, users[usize::from(slot)] as usize));
+        }
         self.unsure.take_common(&self.candidates, |slot| {
             let User { view, version: known, .. } = &mut self.users[slot as usize];
             let newest = Some(version(slot));
@@ -569,6 +573,11 @@ impl Downlink {
     /// The RBGs on which the cell sends data in this TTI.
     pub fn on_air(&self, tti: Tti) -> Rbgs {
         self.air.at(tti).iter().fold(Rbgs::default(), |all, sent| all.union(sent.rbgs))
+    }
+
+    /// The slots of the UEs to which blocks are on air.
+    pub fn receiving(&self, tti: Tti) -> impl Iterator<Item = u16> {
+        self.air.at(tti).iter().map(|sent| sent.slot)
     }
 
     /// Receives a TTI at the UEs. Adds the decoded PDUs with their UEs.

@@ -88,6 +88,12 @@ impl Slots {
         }
     }
 
+    /// The slots that are also in `other`, in ascending order.
+    pub fn iter_common(&self, other: &Slots) -> impl Iterator<Item = u16> {
+        let words = (0..).zip(self.0.iter().zip(&other.0));
+        words.flat_map(|(index, (word, other))| slots_of(index * WIDTH, word & other))
+    }
+
     /// Removes the slots that are also in `other`, and passes them to `removed`.
     #[inline]
     pub fn take_common(&mut self, other: &Slots, mut removed: impl FnMut(u16)) {

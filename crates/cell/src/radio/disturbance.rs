@@ -47,6 +47,8 @@ pub(super) struct Transmissions<F> {
     pub of: F,
     /// The set on which most of them send: the whole carrier.
     pub whole: Rbgs,
+    /// Whether it is the same in all TTIs: all cells send everywhere.
+    pub is_constant: bool,
 }
 
 impl Disturbance {

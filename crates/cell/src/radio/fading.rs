@@ -52,9 +52,14 @@ pub(super) struct Scattering {
 /// A gain is a function of the seed, the link and the UE's position; it does not depend on the order of queries.
 pub(super) struct LinkFading {
     rbg_prbs: usize,
+    rbgs: usize,
     interference: bool,
     downlink: Links,
     uplink: Links,
+    /// Noise and interference of UEs while all cells send everywhere, `[row * RBGs + rbg]`, and what they depend on: a
+    /// direct-mapped cache. UEs that stay are on a position of their interferers' way for several TTIs.
+    at_full_load: Vec<f32>,
+    full_loads: Vec<Option<FullLoad>>,
     // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
@@ -63,6 +68,10 @@ pub(super) struct LinkFading {
     /// Gains of a link that does not fade.
     constant: Vec<f32>,
 }
+
+/// What noise and interference of a UE depend on while all cells send everywhere: its cell, the version of its gains, and
+/// its place on the way that interferers travel.
+type FullLoad = (usize, usize, u64, u32);
 
 /// Last position of a UE and its velocity, in wavelengths and wavelengths per second, which is the Doppler shift.
 #[derive(Clone, Copy)]
@@ -234,24 +243,27 @@ impl LinkFading {
                 sections: Vec::with_capacity(if is_large { links.min(RESERVED) } else { 0 }),
                 drawn: Vec::new(),
                 places: vec![UNUSED; setup.ues.len()],
+                last: vec![[0; 2]; setup.ues.len()],
                 free: Vec::new(),
                 known: vec![None; cached],
                 gains: vec![0.0; cached * line.points()],
                 line,
             }
         };
+        let rbgs = usize::from(prbs.0.div_ceil(rbg_prbs.0));
+        let full_loads = if is_large { cells * DOWNLINK_CACHED } else { 0 };
         Some(LinkFading {
             rbg_prbs: rbg_prbs.0.into(),
+            rbgs,
+            at_full_load: vec![0.0; full_loads * rbgs],
+            full_loads: vec![None; full_loads],
             interference: fading.fades_interference(),
             // The duplex distance (190 MHz in band 1) is hundreds of times the coherence bandwidth of the profiles.
             downlink: direction("downlink fading", carrier.downlink_frequency, DOWNLINK_CACHED),
             uplink: direction("uplink fading", carrier.uplink_frequency, UPLINK_CACHED),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
-            by_rbg: Disturbance::new(
-                prbs.0.div_ceil(rbg_prbs.0).into(),
-                setup.radio.most_neighbours(setup.cells.len()),
-            ),
+            by_rbg: Disturbance::new(rbgs, setup.radio.most_neighbours(setup.cells.len())),
             constant: vec![1.0; prbs.0.into()],
         })
     }
@@ -260,6 +272,16 @@ impl LinkFading {
     pub fn keep(&mut self, ue: usize, links: &[Link]) {
         self.downlink.keep(ue, links);
         self.uplink.keep(ue, links);
+    }
+
+    /// Reads the first of what the downlink of a UE in a TTI needs.
+    pub fn touch(&self, scattering: &Scattering, ue: usize) -> u32 {
+        self.downlink.touch(ue) ^ scattering.motions[ue].travelled as u32
+    }
+
+    /// The same for its uplink.
+    pub fn touch_uplink(&self, scattering: &Scattering, ue: usize) -> u32 {
+        self.uplink.touch(ue) ^ scattering.motions[ue].travelled as u32
     }
 
     /// Frees the memory of a UE's downlink.
@@ -286,7 +308,20 @@ impl LinkFading {
         if scattering.trace.is_some() || !gains.are_complete() {
             let travelled = scattering.travelled(ue, tti);
             let way = scattering.trace.as_ref().map(|trace| self.downlink.way(trace, ue, travelled));
-            let by_rbg = self.by_rbg.measure(gains, (ue, serving), floor, sent, way.as_ref());
+            let of = (ue, serving);
+            let by_rbg = if sent.is_constant {
+                let position = way.as_ref().map_or(0, Way::position);
+                let key = Some((ue, serving, gains.version(ue), position));
+                let row = ue % self.full_loads.len();
+                let known = &mut self.at_full_load[row * self.rbgs..][..self.rbgs];
+                if self.full_loads[row] != key {
+                    self.full_loads[row] = key;
+                    known.copy_from_slice(self.by_rbg.measure(gains, of, floor, sent, way.as_ref()));
+                }
+                known
+            } else {
+                self.by_rbg.measure(gains, of, floor, sent, way.as_ref())
+            };
             let signal = gains.received(ue, serving);
             spread(by_rbg, |disturbance| signal / f64::from(disturbance), self.rbg_prbs, &mut self.sinrs);
             let own = self.downlink.own_gains((ue, serving), place, || scattering.section(ue, tti));
@@ -400,6 +435,8 @@ struct Links {
     drawn: Vec<Vec<(u32, usize)>>,
     /// Place in `drawn` by UE, or [`UNUSED`].
     places: Vec<u32>,
+    /// The last link used of each UE, with one more than the number of its cell; zeros: none. Mostly a UE has one here.
+    last: Vec<[u32; 2]>,
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
     /// The link in each row of `gains`, and the place of its UE: a direct-mapped cache.
@@ -413,6 +450,7 @@ impl Links {
     fn keep(&mut self, ue: usize, links: &[Link]) {
         let Links { drawn, free, .. } = self;
         let Some(drawn) = drawn.get_mut(self.places[ue] as usize) else { return };
+        self.last[ue] = [0; 2];
         drawn.retain(|(cell, first)| {
             let stays = links.binary_search_by_key(cell, |link| link.cell).is_ok();
             if !stays {
@@ -482,13 +520,37 @@ impl Links {
         line.gains_between([before, after], section.fraction, &mut gains[row * points..][..points]);
     }
 
+    /// Reads the first of what the gains of a UE's link need.
+    fn touch(&self, ue: usize) -> u32 {
+        let [_, link] = self.last[ue];
+        let sinusoid = self.sinusoids.get(link as usize * self.line.sinusoids());
+        let section = self.sections.get(link as usize).copied().unwrap_or_default();
+        let nodes =
+            self.nodes.chunks(4).skip(link as usize * self.line.taps() / 2).take(self.line.taps() / 2);
+        let nodes = nodes.fold(0, |bits, nodes| bits ^ nodes[0].bits());
+        section ^ nodes ^ sinusoid.map_or(0, |sinusoid| sinusoid.bits())
+    }
+
     /// The way of a UE's interferers, after this many wavelengths of the downlink.
     fn way<'a>(&self, trace: &'a Trace, ue: usize, travelled: f64) -> Way<'a> {
         trace.way(self.starts.child(ue as u64).next_u64(), travelled * self.scale)
     }
 
     /// Start of a link's sinusoids, which are drawn when it is used first.
+    #[inline]
     fn sinusoids_of(&mut self, (ue, cell): (usize, usize)) -> usize {
+        let count = self.line.sinusoids();
+        let [last, link] = self.last[ue];
+        if last == cell as u32 + 1 {
+            return link as usize * count;
+        }
+        let first = self.find_sinusoids((ue, cell));
+        self.last[ue] = [cell as u32 + 1, (first / count) as u32];
+        first
+    }
+
+    #[inline(never)]
+    fn find_sinusoids(&mut self, (ue, cell): (usize, usize)) -> usize {
         let count = self.line.sinusoids();
         let place = &mut self.places[ue];
         if *place == UNUSED {
@@ -580,7 +642,7 @@ mod tests {
 
     /// All cells send on these RBGs.
     fn sent(rbgs: Rbgs) -> Transmissions<impl Fn(usize) -> Rbgs> {
-        Transmissions { of: move |_| rbgs, whole: Rbgs::first(17) }
+        Transmissions { of: move |_| rbgs, whole: Rbgs::first(17), is_constant: false }
     }
 
     /// Noise plus interference of each PRB relative to the noise while the other cell sends.

@@ -535,6 +535,13 @@ impl Gains {
         &self.near[ue * self.terrain.most..][..self.ues[ue].neighbours as usize]
     }
 
+    /// Reads the memory of a UE's neighbours.
+    pub fn touch(&self, ue: usize) -> u32 {
+        // Four of them are in a cache line.
+        let near = self.near(ue).iter().step_by(4).fold(0, |bits, near| bits ^ near.cell);
+        near ^ self.ues[ue].changes as u32
+    }
+
     /// The neighbours of a UE that sends, by cell, with the factors from its transmit power to their received powers,
     /// which are kept until it moves.
     pub fn uplinks(&mut self, ue: usize) -> impl Iterator<Item = (usize, f64)> {

@@ -293,6 +293,11 @@ impl Radio {
         self.serving.len()
     }
 
+    /// Whether each UE has its own neighbours: what a TTI reads of them is more than caches hold.
+    pub fn is_large(&self) -> bool {
+        !self.gains.are_complete()
+    }
+
     /// Number of cells.
     pub fn cells(&self) -> usize {
         self.gains.cells()
@@ -713,7 +718,11 @@ mod tests {
             for ue in 0..UES {
                 let (serving, floor) = (radio.serving(ue), radio.floor(ue, radio.on_air.activity()));
                 let way = trace.way(ue as u64, 0.1 * ue as f64);
-                let sent = Transmissions { of: |cell: usize| on_air[cell], whole: Rbgs::first(17) };
+                let sent = Transmissions {
+                    of: |cell: usize| on_air[cell],
+                    whole: Rbgs::first(17),
+                    is_constant: false,
+                };
                 let of = (ue, serving);
                 let measured = disturbance.measure(&radio.gains, of, floor, &sent, Some(&way)).to_vec();
 

@@ -18,6 +18,7 @@ use crate::phy::capacity::{effective, exceeds, mean, nearly_decibels};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
+use std::hint::black_box;
 use std::ops::Range;
 
 /// Cached SINRs of blocks over flat channels.
@@ -109,6 +110,21 @@ impl Receivers {
         }
     }
 
+    /// Reads the first of what blocks and reports of a UE in a TTI need. In large networks most of it is in no cache; called
+    /// for several UEs before it is needed, their memory is fetched at once.
+    pub fn touch(&self, radio: &Radio, ue: usize) {
+        let links = self.fading.as_ref().zip(radio.scattering.as_ref());
+        black_box(radio.gains.touch(ue) ^ links.map_or(0, |(links, scattering)| links.touch(scattering, ue)));
+    }
+
+    /// The same for blocks that a UE sends.
+    pub fn touch_uplink(&self, radio: &Radio, ue: usize) {
+        let links = self.fading.as_ref().zip(radio.scattering.as_ref());
+        black_box(
+            radio.gains.touch(ue) ^ links.map_or(0, |(links, scattering)| links.touch_uplink(scattering, ue)),
+        );
+    }
+
     /// Receives a block at a UE on these RBGs, which have `prbs`, in the TTI on air. Returns whether it fails: whether `draw`, uniform in [0, 1),
     /// is less than the probability that it is not decoded. Adds to the soft bits of a block that fails.
     pub fn receive_downlink(
@@ -175,7 +191,11 @@ impl Receivers {
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
         let of = (&radio.gains, scattering);
-        let sent = Transmissions { of: |cell: usize| on_air[cell], whole: Rbgs::first(radio.rbgs) };
+        let sent = Transmissions {
+            of: |cell: usize| on_air[cell],
+            whole: Rbgs::first(radio.rbgs),
+            is_constant: false,
+        };
         let sinrs = links.downlink(of, (ue, serving), floor, &sent, radio.now);
         let width = usize::from(radio.rbg_prbs);
         let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
@@ -218,7 +238,7 @@ impl Receivers {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
         let of = (&radio.gains, radio.scattering.as_ref()?);
-        let everywhere = Transmissions { of: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX) };
+        let everywhere = Transmissions { of: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX), is_constant: true };
         Some(links.downlink(of, (ue, radio.serving[ue].0), floor, &everywhere, radio.now))
     }
 
@@ -379,7 +399,11 @@ impl Receivers {
         let (on_air, floor) = Receivers::place_of(&reports[cell - *first], radio, place, ue);
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
         let of = (&radio.gains, scattering);
-        let sent = Transmissions { of: |cell: usize| on_air[cell], whole: Rbgs::first(radio.rbgs) };
+        let sent = Transmissions {
+            of: |cell: usize| on_air[cell],
+            whole: Rbgs::first(radio.rbgs),
+            is_constant: false,
+        };
         let sinrs = links.downlink(of, (ue, cell), floor, &sent, measured);
         &sinrs[..scheduled]
     }

@@ -133,6 +133,18 @@ impl OneWay {
         }
     }
 
+    /// Reads the first of what the reception of a block needs.
+    #[inline]
+    pub fn touch(&self, content: Content) -> u64 {
+        match (self, content) {
+            (OneWay::Am(way), Content::Am(process)) => {
+                let block = &way.blocks[usize::from(process)];
+                block.data.first().map_or(0, |pdu| pdu.sn) ^ way.rx.touch() ^ way.tx.touch()
+            }
+            _ => 0,
+        }
+    }
+
     /// Handles a decoded block. Passes SDUs that are complete and in order to `deliver`.
     pub fn receive(
         &mut self,

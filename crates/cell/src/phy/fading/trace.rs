@@ -64,6 +64,11 @@ impl Trace {
 }
 
 impl<'a> Way<'a> {
+    /// The position on the way, on which the gains of all links depend.
+    pub fn position(&self) -> u32 {
+        self.position
+    }
+
     /// The gains of the groups of PRBs of the link with a cell, and zeros up to a multiple of four.
     #[inline]
     pub fn to(&self, cell: u32) -> &'a [f32] {
