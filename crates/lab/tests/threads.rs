@@ -42,6 +42,12 @@ const CARRIERS: &str = "carrier.secondary = [{downlink_frequency = \"800MHz\", b
 const NR: &str = "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GHz\"}\n\
                   radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\", mimo = {}}\nradio.fading";
 
+/// Each UE has its own neighbours, as in large networks.
+const NEIGHBOURS: &str = "radio.neighbour_threshold = 0.0002\nradio.fading";
+/// UEs that stay, and download files.
+const STAYING: &str =
+    "\n[[ue]]\ncount = 40\nplacement = {kind = \"disc\", radius = \"700m\"}\n\n[[flow]]\n[[flow]]";
+
 /// The results, the time series and the events of a run, and its number of handovers.
 fn results(toml: &str, threads: usize) -> (String, u64) {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "moving").unwrap()).unwrap();
@@ -57,7 +63,14 @@ fn results_do_not_depend_on_threads() {
     let layered = MOVING.replace("radio.fading", LAYERS);
     let aggregating = MOVING.replace("radio.fading", CARRIERS);
     let nr = MOVING.replace("radio.fading", NR);
-    let cases = [(MOVING, &[2, 3, 8][..]), (&layered, &[1, 3]), (&aggregating, &[2, 3]), (&nr, &[3])];
+    let neighbours = MOVING.replace("radio.fading", NEIGHBOURS).replacen("\n[[flow]]\n[[flow]]", STAYING, 1);
+    let cases = [
+        (MOVING, &[2, 3, 8][..]),
+        (&layered, &[1, 3]),
+        (&aggregating, &[2, 3]),
+        (&nr, &[3]),
+        (&neighbours, &[2, 3, 8]),
+    ];
     for (toml, counts) in cases {
         let (alone, handovers) = results(toml, 1);
         assert!(handovers > 20, "{handovers} handovers");

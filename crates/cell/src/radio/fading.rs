@@ -522,13 +522,14 @@ impl Links {
 
     /// Reads the first of what the gains of a UE's link need.
     fn touch(&self, ue: usize) -> u32 {
-        let [_, link] = self.last[ue];
-        let sinusoid = self.sinusoids.get(link as usize * self.line.sinusoids());
-        let section = self.sections.get(link as usize).copied().unwrap_or_default();
-        let nodes =
-            self.nodes.chunks(4).skip(link as usize * self.line.taps() / 2).take(self.line.taps() / 2);
-        let nodes = nodes.fold(0, |bits, nodes| bits ^ nodes[0].bits());
-        section ^ nodes ^ sinusoid.map_or(0, |sinusoid| sinusoid.bits())
+        let link = self.last[ue][1] as usize;
+        // One of each cache line.
+        if self.sections.get(link).is_some_and(|section| *section != UNUSED) {
+            let nodes = self.nodes.iter().skip(2 * link * self.line.taps()).take(2 * self.line.taps());
+            return nodes.step_by(4).fold(0, |bits, node| bits ^ node.bits());
+        }
+        let sinusoids = self.sinusoids.iter().skip(link * self.line.sinusoids()).take(self.line.sinusoids());
+        sinusoids.step_by(5).fold(0, |bits, sinusoid| bits ^ sinusoid.bits())
     }
 
     /// The way of a UE's interferers, after this many wavelengths of the downlink.
@@ -696,6 +697,33 @@ mod tests {
         assert!((ratio - 1.0).abs() < 0.03, "{ratio}");
         for tti in [19_000, 5, 777] {
             assert_eq!(mean(tti), means[tti as usize]);
+        }
+    }
+
+    /// The SINR of each PRB of the UE in some TTIs while no other cell sends, and all cells are neighbours or not.
+    fn sinrs(is_large: bool, ttis: impl Iterator<Item = u64>) -> Vec<(u64, Vec<f64>)> {
+        let mut setup = setup(600.0, eva(Some(Speed(1.0)), true));
+        setup.radio.neighbour_threshold = is_large.then_some(1e-12);
+        let carrier = &setup.carriers().unwrap()[0];
+        let gains = Gains::new(&setup, carrier, &Crew::default());
+        let scattering = Scattering::of(&setup, carrier).unwrap();
+        assert_eq!(scattering.section(0, Tti(1)).is_some(), is_large);
+        let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
+        let (noise, silence) = (noise(&gains), sent(Rbgs::default()));
+        let mut at = |tti| links.downlink((&gains, &scattering), (0, 0), noise, &silence, Tti(tti)).to_vec();
+        ttis.map(|tti| (tti, at(tti))).collect()
+    }
+
+    #[test]
+    fn interpolated_gains_are_close_and_do_not_depend_on_earlier_ones() {
+        let [exact, near] = [false, true].map(|is_large| sinrs(is_large, 0..4000));
+        let errors = exact.iter().zip(&near).flat_map(|((_, exact), (_, near))| {
+            exact.iter().zip(near).map(|(exact, near)| Db::from_linear(near / exact).0.abs())
+        });
+        let (wide, all) = errors.fold((0, 0), |(wide, all), error| (wide + u32::from(error > 0.02), all + 1));
+        assert!(f64::from(wide) < 1e-3 * f64::from(all), "{wide} of {all}");
+        for (tti, sinrs) in sinrs(true, (0..4000).rev().step_by(7).chain([3, 3999, 4, 17])) {
+            assert_eq!(sinrs, near[tti as usize].1);
         }
     }
 
