@@ -325,6 +325,9 @@ impl Ran {
             self.events.append(&mut region.table.events);
         }
         for index in 0..self.regions.len() {
+            if self.regions[index].failed.is_empty() {
+                continue;
+            }
             let mut failed = std::mem::take(&mut self.regions[index].failed);
             for number in failed.drain(..) {
                 if !self.fail_link(now, number as usize) {

@@ -446,7 +446,7 @@ impl Region {
                 black_box(bearer.leg(direction).rlc.touch(*content));
             }
         }
-        for (number, content) in decoded.drain(..) {
+        for &(number, content) in &decoded {
             let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
             let ue = &mut ues[number as usize];
             {
@@ -463,6 +463,7 @@ impl Region {
             }
             self.follow(now, number);
         }
+        decoded.clear();
         *self.decoded(direction) = decoded;
     }
 
@@ -543,8 +544,8 @@ impl Region {
             if !self.table.report_timers[mode].has_entries(tti) {
                 continue;
             }
-            let mut due = self.table.report_timers[mode].take(tti);
-            for id in due.drain(..) {
+            let due = self.table.report_timers[mode].take(tti);
+            for &id in &due {
                 // Entries of UEs that have left stay behind.
                 let Some(ue) = self.table.ues.find(id.ue) else { continue };
                 let bearer = &mut ue.bearers[id.bearer];
@@ -567,7 +568,7 @@ impl Region {
         self.repeat_reports(tti);
         let requested = self.table.request_grants();
         let mut fresh = std::mem::take(&mut self.fresh);
-        for number in fresh.drain(..) {
+        for &number in &fresh {
             let ue = self.table.get(number);
             ue.fresh = false;
             if ue.joined {
@@ -584,6 +585,7 @@ impl Region {
                 }
             }
         }
+        fresh.clear();
         self.fresh = fresh;
         let Rules { request_period: period, request_prohibit, .. } = self.rules;
         let UeTable { ues, requesting, .. } = &mut self.table;

@@ -63,16 +63,16 @@ impl Rx {
         deliver: &mut impl FnMut(Sdu),
         events: &mut dyn BearerEvents,
     ) {
-        let duplicate = self.held.iter().any(|held| held.sn == pdu.sn);
-        if pdu.sn < self.next || duplicate {
-            return;
-        }
         if pdu.sn == self.next && self.held.is_empty() {
             self.next += 1;
             self.highest = self.highest.max(self.next);
             self.assemble(pdu, deliver, events);
         } else {
             let at = self.held.partition_point(|held| held.sn < pdu.sn);
+            let is_held = self.held.get(at).is_some_and(|held| held.sn == pdu.sn);
+            if pdu.sn < self.next || is_held {
+                return;
+            }
             self.held.insert(at, pdu);
             self.highest = self.highest.max(pdu.sn + 1);
             // §5.1.2.2.3: PDUs that fall out of the window are no longer expected.
