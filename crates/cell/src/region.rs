@@ -640,7 +640,8 @@ impl Region {
             let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
             let is_uplink_first = cell.downlink.begin(tti);
             // The order of the directions matters only if the PDCCH is limited.
-            for is_uplink in [is_uplink_first, !is_uplink_first] {
+            for is_second in [false, true] {
+                let is_uplink = is_uplink_first != is_second;
                 let Cell { users, reports, downlink, uplink, .. } = &mut *cell;
                 if is_uplink {
                     uplink.schedule(tti, users, table, downlink.confined(Air { radio, receivers }));

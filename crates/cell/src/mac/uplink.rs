@@ -485,7 +485,8 @@ impl Uplink {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
         for slot in self.backlogged.iter() {
-            if self.busy[slot as usize] != self.all_busy && !self.repeated.contains(&slot) {
+            let repeats = !self.repeated.is_empty() && self.repeated.contains(&slot);
+            if self.busy[slot as usize] != self.all_busy && !repeats {
                 let (buffer, link) = (self.buffers[slot as usize], self.link(slot));
                 self.views.push(UplinkView { slot, buffer, link });
             }

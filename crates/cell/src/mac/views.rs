@@ -46,7 +46,7 @@ impl Views {
     /// Lists these UEs; `view` returns the view of one.
     #[inline]
     pub fn list(&mut self, slots: &Slots, view: impl Fn(u16) -> UeView) {
-        let is_other = self.is_edited || self.listed != *slots;
+        let is_other = self.is_edited || !self.listed.equals(slots);
         self.version += u64::from(is_other || self.has_new_reports);
         self.has_new_reports = false;
         if is_other {

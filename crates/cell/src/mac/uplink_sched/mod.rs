@@ -94,7 +94,12 @@ impl FreePrbs {
         (first < self.prbs).then(|| (first, end.min(self.prbs) - first))
     }
     fn runs(&self) -> impl Iterator<Item = (u16, u16)> {
-        std::iter::successors(self.run_from(0), |(first, length)| self.run_from(first + length))
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let (first, length) = self.run_from(next)?;
+            next = first + length;
+            Some((first, length))
+        })
     }
     /// First PRB of the first free run of this length.
     pub fn find(&self, prbs: u16) -> Option<u16> {
