@@ -176,6 +176,8 @@ struct Surroundings {
     /// Other cells that are known one by one, and the received power per PRB in mW of the strongest of them.
     distant: u32,
     strongest_distant: f32,
+    /// Whether the factors of all uplinks are known.
+    knows_uplinks: bool,
     /// Sum of the received powers per PRB in mW of the other cells at full power.
     far: f64,
     /// Sum of the factors from the UE's transmit power to the other cells' received powers.
@@ -297,13 +299,14 @@ impl Share<'_> {
             return true;
         }
         let Share { terrain, first, links, near, uplinks, ues, .. } = self;
-        let Surroundings { neighbours, ref mut changes, .. } = ues[ue - *first];
+        let Surroundings { neighbours, ref mut changes, ref mut knows_uplinks, .. } = ues[ue - *first];
         let start = (ue - *first) * terrain.most;
         let mut has_changed = false;
         terrain.measure(ue, position, &mut links[start..][..neighbours as usize], |place, link| {
             has_changed = true;
             near[start + place] = link.near();
             uplinks[start + place] = UNKNOWN;
+            *knows_uplinks = false;
         });
         *changes += u64::from(has_changed);
         false
@@ -387,7 +390,7 @@ impl Share<'_> {
             surroundings.distant = others.len() as u32;
             surroundings.strongest_distant = others.first().map_or(0.0, |other| other.received);
         }
-        surroundings.neighbours = all.len() as u32;
+        (surroundings.neighbours, surroundings.knows_uplinks) = (all.len() as u32, false);
         let first = (ue - *first) * terrain.most;
         links[first..][..all.len()].copy_from_slice(all);
         near[first..].iter_mut().zip(all).for_each(|(near, link)| *near = link.near());
@@ -418,6 +421,7 @@ impl Gains {
             neighbours: 0,
             distant: 0,
             strongest_distant: 0.0,
+            knows_uplinks: false,
             far: 0.0,
             far_uplink: 0.0,
             selected_at: ue.position,
@@ -547,9 +551,10 @@ impl Gains {
     pub fn uplinks(&mut self, ue: usize) -> impl Iterator<Item = (usize, f64)> {
         let Gains { links, near, uplinks, ues, terrain, .. } = self;
         let first = ue * terrain.most;
-        let places = first..first + ues[ue].neighbours as usize;
+        let Surroundings { neighbours, ref mut knows_uplinks, .. } = ues[ue];
+        let places = first..first + neighbours as usize;
         let factors = &mut uplinks[places.clone()];
-        if factors.iter().fold(false, |is_any, factor| is_any | (*factor == UNKNOWN)) {
+        if !std::mem::replace(knows_uplinks, true) {
             complete(factors, &links[places.clone()]);
         }
         near[places].iter().zip(&*factors).map(|(near, factor)| (near.cell as usize, *factor))
