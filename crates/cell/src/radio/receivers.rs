@@ -85,7 +85,7 @@ impl Receivers {
             flats: vec![Flat::default(); FLATS],
             // The rank follows from the wideband CQI of each rank.
             wideband: wideband || !radio.layers.is_empty(),
-            known_cqis: std::array::from_fn(|_| vec![KnownCqis::new(); radio.amc.len()]),
+            known_cqis: std::array::from_fn(|_| vec![KnownCqis::default(); radio.amc.len()]),
             runs: Vec::with_capacity(usize::from(radio.prbs.0) + 1),
             sinrs: vec![0.0; radio.rbgs.into()],
         }

@@ -16,12 +16,14 @@ pub struct KnownCqis {
     ranges: [(Db, Db); CQIS],
 }
 
-impl KnownCqis {
+impl Default for KnownCqis {
     /// Nothing is known.
-    pub fn new() -> KnownCqis {
+    fn default() -> KnownCqis {
         KnownCqis { ranges: [(Db(f64::INFINITY), Db(f64::NEG_INFINITY)); CQIS] }
     }
+}
 
+impl KnownCqis {
     /// The CQI at this SINR, computed by the rule if it is not known.
     pub fn cqi(&mut self, sinr: Db, rule: impl FnOnce() -> Cqi) -> Cqi {
         let is_in = |(lowest, highest): &(Db, Db)| *lowest <= sinr && sinr <= *highest;
@@ -54,7 +56,7 @@ mod tests {
             Spec::Fixed(Default::default()),
         ] {
             let rule = spec.build(&receiver, &access);
-            let (mut known, mut computed) = (KnownCqis::new(), 0);
+            let (mut known, mut computed) = (KnownCqis::default(), 0);
             for _ in 0..4000 {
                 let sinr = Db(-15.0 + 45.0 * draws.uniform());
                 let of_rule = rule.cqi(Sinr::Flat(sinr), Prbs(3));
