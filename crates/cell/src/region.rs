@@ -17,9 +17,8 @@ use crate::radio::{Air, Radio, Receivers, UplinkSignal};
 use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
-use airwnd_kernel::Direction;
+use airwnd_kernel::{Direction, prefetch};
 use airwnd_units::{Bytes, Time, Tti};
-use std::hint::black_box;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -398,7 +397,7 @@ impl Region {
     /// Receives what is on air.
     pub fn receive(&mut self, radio: &Radio, tti: Tti) {
         if radio.is_large() {
-            self.touch_receiving(radio, tti);
+            self.prefetch_receiving(radio, tti);
         }
         self.receive_soundings(radio, tti);
         let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
@@ -418,20 +417,22 @@ impl Region {
         }
     }
 
-    /// Reads the first of what the reception of a TTI needs of the UEs that send and receive: their memory is fetched at
-    /// once.
-    fn touch_receiving(&self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, .. } = self;
+    /// Requests the memory that the reception of a TTI needs first of the UEs that send and receive.
+    fn prefetch_receiving(&self, radio: &Radio, tti: Tti) {
+        let Region { cells, table, receivers, soundings, .. } = self;
+        for (_, signal) in soundings {
+            receivers.prefetch_uplink(radio, signal.ue as usize);
+        }
         for cell in cells {
             for slot in cell.downlink.receiving(tti) {
                 let ue = cell.users[usize::from(slot)];
-                receivers.touch(radio, ue as usize);
-                black_box(table.ues[ue as usize].downlink.blocks.all);
+                receivers.prefetch(radio, ue as usize);
+                prefetch(&table.ues[ue as usize].downlink);
             }
             for sending in cell.uplink.on_air(tti) {
                 let ue = sending.signal.ue;
-                receivers.touch_uplink(radio, ue as usize);
-                black_box(table.ues[ue as usize].uplink.blocks.all);
+                receivers.prefetch_uplink(radio, ue as usize);
+                prefetch(&table.ues[ue as usize].uplink);
             }
         }
     }
@@ -439,12 +440,8 @@ impl Region {
     /// Delivers the decoded blocks of a direction to RLC at their end.
     pub fn reassemble(&mut self, now: Time, direction: Direction) {
         let mut decoded = std::mem::take(self.decoded(direction));
-        // The memory of all UEs is fetched at once.
-        for (number, content) in &decoded {
-            if let Content::One(content) = content {
-                let bearer = &self.table.ues[*number as usize].bearers.default;
-                black_box(bearer.leg(direction).rlc.touch(*content));
-            }
+        for (number, _) in &decoded {
+            self.table.prefetch_rlc(*number, direction);
         }
         for &(number, content) in &decoded {
             let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;

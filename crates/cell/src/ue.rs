@@ -644,6 +644,14 @@ impl UeTable {
     }
 }
 
+impl UeTable {
+    /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.
+    #[inline]
+    pub fn prefetch_rlc(&self, number: u32, direction: Direction) {
+        self.ues[number as usize].bearers.default.leg(direction).rlc.prefetch();
+    }
+}
+
 /// One direction of a bearer of a UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LegId {

@@ -352,7 +352,7 @@ impl Downlink {
         }
         if radio.is_large() {
             let measuring = self.unsure.iter_common(&self.candidates);
-            measuring.for_each(|slot| receivers.touch(radio, users[usize::from(slot)] as usize));
+            measuring.for_each(|slot| receivers.prefetch(radio, users[usize::from(slot)] as usize));
         }
         self.unsure.take_common(&self.candidates, |slot| {
             let User { view, version: known, .. } = &mut self.users[slot as usize];
@@ -383,6 +383,9 @@ impl Downlink {
         }
         let reports = receivers.reports(cell);
         let grants = std::mem::take(&mut self.grants);
+        if radio.is_large() {
+            grants.iter().for_each(|(slot, _)| ues.prefetch_rlc(users[usize::from(slot)], Direction::Down));
+        }
         for (slot, rbgs) in grants.iter() {
             let view = self.views.of(slot);
             let cqi = match self.scheduler.link_adaptation() {

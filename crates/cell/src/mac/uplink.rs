@@ -702,6 +702,12 @@ impl Uplink {
         if !self.configured.is_empty() {
             self.add_configured(tti, &mut grants);
         }
+        if air.radio.is_large() {
+            for number in grants.iter().map(|grant| users[usize::from(grant.slot)]) {
+                air.receivers.prefetch(air.radio, number as usize);
+                ues.prefetch_rlc(number, Direction::Up);
+            }
+        }
         for grant in &grants {
             let number = users[grant.slot as usize];
             let mut loses = |level| ues.get(number).loses_control(tti, (number, 0), level, &mut air);

@@ -13,7 +13,7 @@ use crate::phy::fading::{LEAST_SPEED, Pace};
 use crate::phy::propagation::wavelength;
 use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
-use airwnd_kernel::Stream;
+use airwnd_kernel::{Stream, prefetch};
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
 /// Cached gains of the downlink per cell, for some TTIs: a report uses those of the control channels and the block in the
@@ -274,14 +274,16 @@ impl LinkFading {
         self.uplink.keep(ue, links);
     }
 
-    /// Reads the first of what the downlink of a UE in a TTI needs.
-    pub fn touch(&self, scattering: &Scattering, ue: usize) -> u32 {
-        self.downlink.touch(ue) ^ scattering.motions[ue].travelled as u32
+    /// Requests the memory that the downlink of a UE in a TTI needs first.
+    pub fn prefetch(&self, scattering: &Scattering, ue: usize) {
+        prefetch(&scattering.motions[ue]);
+        self.downlink.prefetch(ue);
     }
 
     /// The same for its uplink.
-    pub fn touch_uplink(&self, scattering: &Scattering, ue: usize) -> u32 {
-        self.uplink.touch(ue) ^ scattering.motions[ue].travelled as u32
+    pub fn prefetch_uplink(&self, scattering: &Scattering, ue: usize) {
+        prefetch(&scattering.motions[ue]);
+        self.uplink.prefetch(ue);
     }
 
     /// Frees the memory of a UE's downlink.
@@ -520,16 +522,16 @@ impl Links {
         line.gains_between([before, after], section.fraction, &mut gains[row * points..][..points]);
     }
 
-    /// Reads the first of what the gains of a UE's link need.
-    fn touch(&self, ue: usize) -> u32 {
+    /// Requests the memory that the gains of a UE's link need.
+    fn prefetch(&self, ue: usize) {
         let link = self.last[ue][1] as usize;
         // One of each cache line.
         if self.sections.get(link).is_some_and(|section| *section != UNUSED) {
             let nodes = self.nodes.iter().skip(2 * link * self.line.taps()).take(2 * self.line.taps());
-            return nodes.step_by(4).fold(0, |bits, node| bits ^ node.bits());
+            return nodes.step_by(4).for_each(prefetch);
         }
         let sinusoids = self.sinusoids.iter().skip(link * self.line.sinusoids()).take(self.line.sinusoids());
-        sinusoids.step_by(5).fold(0, |bits, sinusoid| bits ^ sinusoid.bits())
+        sinusoids.step_by(5).for_each(prefetch);
     }
 
     /// The way of a UE's interferers, after this many wavelengths of the downlink.

@@ -9,7 +9,7 @@ use crate::phy::propagation::{Draws, LinkGeometry, Propagation};
 use crate::phy::shadowing::Shadowing;
 use crate::phy::{Position, Prbs};
 use crate::settings::{CellSite, RanSetup, UeSite};
-use airwnd_kernel::Stream;
+use airwnd_kernel::{Stream, prefetch};
 use airwnd_units::{Db, Dbm, Hertz, Metres, Time};
 
 /// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
@@ -539,11 +539,10 @@ impl Gains {
         &self.near[ue * self.terrain.most..][..self.ues[ue].neighbours as usize]
     }
 
-    /// Reads the memory of a UE's neighbours.
-    pub fn touch(&self, ue: usize) -> u32 {
+    /// Requests the memory of a UE's neighbours.
+    pub fn prefetch(&self, ue: usize) {
         // Four of them are in a cache line.
-        let near = self.near(ue).iter().step_by(4).fold(0, |bits, near| bits ^ near.cell);
-        near ^ self.ues[ue].changes as u32
+        self.near(ue).iter().step_by(4).for_each(prefetch);
     }
 
     /// The neighbours of a UE that sends, by cell, with the factors from its transmit power to their received powers,

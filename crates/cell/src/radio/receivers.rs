@@ -18,7 +18,6 @@ use crate::phy::capacity::{effective, exceeds, mean, nearly_decibels};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Tti};
-use std::hint::black_box;
 use std::ops::Range;
 
 /// Cached SINRs of blocks over flat channels.
@@ -110,19 +109,20 @@ impl Receivers {
         }
     }
 
-    /// Reads the first of what blocks and reports of a UE in a TTI need. In large networks most of it is in no cache; called
-    /// for several UEs before it is needed, their memory is fetched at once.
-    pub fn touch(&self, radio: &Radio, ue: usize) {
-        let links = self.fading.as_ref().zip(radio.scattering.as_ref());
-        black_box(radio.gains.touch(ue) ^ links.map_or(0, |(links, scattering)| links.touch(scattering, ue)));
+    /// Requests the memory that blocks and reports of a UE in a TTI need first. In large networks most of it is in no cache.
+    pub fn prefetch(&self, radio: &Radio, ue: usize) {
+        radio.gains.prefetch(ue);
+        if let Some((links, scattering)) = self.fading.as_ref().zip(radio.scattering.as_ref()) {
+            links.prefetch(scattering, ue);
+        }
     }
 
-    /// The same for blocks that a UE sends.
-    pub fn touch_uplink(&self, radio: &Radio, ue: usize) {
-        let links = self.fading.as_ref().zip(radio.scattering.as_ref());
-        black_box(
-            radio.gains.touch(ue) ^ links.map_or(0, |(links, scattering)| links.touch_uplink(scattering, ue)),
-        );
+    /// The same for blocks and sounding signals that a UE sends.
+    pub fn prefetch_uplink(&self, radio: &Radio, ue: usize) {
+        radio.gains.prefetch(ue);
+        if let Some((links, scattering)) = self.fading.as_ref().zip(radio.scattering.as_ref()) {
+            links.prefetch_uplink(scattering, ue);
+        }
     }
 
     /// Receives a block at a UE on these RBGs, which have `prbs`, in the TTI on air. Returns whether it fails: whether `draw`, uniform in [0, 1),

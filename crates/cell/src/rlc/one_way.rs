@@ -3,6 +3,7 @@
 use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, nr, um};
 use crate::access::Timing;
 use crate::settings;
+use airwnd_kernel::prefetch;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -133,15 +134,11 @@ impl OneWay {
         }
     }
 
-    /// Reads the first of what the reception of a block needs.
+    /// Requests its memory, as far as it is apart.
     #[inline]
-    pub fn touch(&self, content: Content) -> u64 {
-        match (self, content) {
-            (OneWay::Am(way), Content::Am(process)) => {
-                let block = &way.blocks[usize::from(process)];
-                block.data.first().map_or(0, |pdu| pdu.sn) ^ way.rx.touch() ^ way.tx.touch()
-            }
-            _ => 0,
+    pub fn prefetch(&self) {
+        if let OneWay::Am(way) = self {
+            prefetch(&**way);
         }
     }
 

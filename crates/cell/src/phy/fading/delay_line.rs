@@ -50,20 +50,6 @@ pub struct Node {
     derivative: [f32; 2],
 }
 
-impl Node {
-    /// Some of its bits.
-    pub fn bits(&self) -> u32 {
-        self.amplitude[0].to_bits()
-    }
-}
-
-impl Sinusoid {
-    /// Some of its bits.
-    pub fn bits(&self) -> u32 {
-        self.phase
-    }
-}
-
 /// A tapped delay line over a carrier: Rayleigh taps with Clarke's Doppler spectrum, and possibly a line of sight.
 pub struct DelayLine {
     /// PRBs at which gains are computed, or groups of PRBs.

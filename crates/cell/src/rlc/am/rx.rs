@@ -55,12 +55,6 @@ impl Rx {
         }
     }
 
-    /// Reads the first of what the reception of a PDU needs.
-    pub fn touch(&self) -> u64 {
-        let expected = self.expected.front().map_or(0, |(end, _)| *end);
-        expected ^ self.received.first() ^ self.prohibited_until.0
-    }
-
     /// An SDU has gone on air, after all earlier ones.
     pub fn expect(&mut self, sdu: Returned) {
         self.expected_to += sdu.sdu.size.0;

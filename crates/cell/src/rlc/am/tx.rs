@@ -76,11 +76,6 @@ impl Tx {
         self.source.enqueue(packet, events);
     }
 
-    /// Reads the first of what the reception of a block needs.
-    pub fn touch(&self) -> u64 {
-        self.first ^ self.sent.front().map_or(0, |sent| sent.end) ^ u64::from(self.failed)
-    }
-
     /// VT(S): the sequence number of the next new PDU.
     fn next(&self) -> u64 {
         self.first + self.sent.len() as u64
