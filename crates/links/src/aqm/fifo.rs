@@ -1,6 +1,7 @@
 //! A first-in, first-out queue and its backlog in bytes.
 
 use super::{Backlog, Waiting};
+use airwnd_kernel::prefetch;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -59,7 +60,10 @@ impl Fifo {
     pub fn pop(&mut self) -> Option<Waiting> {
         let packet = self.packets.pop_front()?;
         self.bytes -= packet.size;
-        if self.packets.is_empty() {
+        if let Some(next) = self.packets.front() {
+            // It may have waited for long, and will be needed soon.
+            prefetch(next);
+        } else {
             // A ring that begins anew stays in the cache lines of its first slots.
             self.packets.clear();
         }
