@@ -45,8 +45,8 @@ const NR: &str = "carrier = {bandwidth = \"20MHz\", downlink_frequency = \"3.5GH
 /// Each UE has its own neighbours, as in large networks.
 const NEIGHBOURS: &str = "radio.neighbour_threshold = 0.0002\nradio.fading";
 /// UEs that stay, and download files.
-const STAYING: &str =
-    "\n[[ue]]\ncount = 40\nplacement = {kind = \"disc\", radius = \"700m\"}\n\n[[flow]]\n[[flow]]";
+const STAYING: &str = "\n[[ue]]\nname = \"staying\"\ncount = 40\n\
+                       placement = {kind = \"disc\", radius = \"700m\"}\n\n[[flow]]\n[[flow]]";
 
 /// The results, the time series and the events of a run, and its number of handovers.
 fn results(toml: &str, threads: usize) -> (String, u64) {
