@@ -131,7 +131,7 @@ nightly: setup browser linux fuzz
 	$(BIN)/pytest -m nightly --override-ini faulthandler_timeout=3600
 
 # Runs each fuzzer for FUZZ_SECONDS, starting from the stored corpus. New inputs go to fuzz/target, failing ones to
-# fuzz/artifacts. Without sanitizers (the code has no `unsafe`) stable Rust suffices.
+# fuzz/artifacts. Without sanitizers (the engine has one `unsafe` call, a prefetch) stable Rust suffices.
 FUZZ_SECONDS ?= 60
 FUZZERS := $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
 FUZZ := cargo fuzz
