@@ -34,8 +34,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # On a busy machine, a command may take long enough to print its progress.
 os.environ["AIRWND_PROGRESS"] = "0"
 
-# Tests that call `main()` share their process with others, which a plug-in that cannot be interrupted must not end.
-pytest.MonkeyPatch().setattr("airwnd._native.end_when_stuck", lambda code, message: None)
+# Tests that call `main()` share their process with others: a plug-in that cannot be interrupted must not end it.
+pytest.MonkeyPatch().setattr("airwnd._native.end_when_stuck", lambda *_, **__: None)
 
 #: Files whose tests share expensive fixtures: a package, a cluster, runs.
 TOGETHER = {"test_dask", "test_new_algorithm", "test_plots", "test_view"}

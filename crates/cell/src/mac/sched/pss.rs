@@ -204,7 +204,8 @@ impl Pss {
         if self.has_targets {
             for ((rank, (rate, average)), target) in self.ranks.iter_mut().zip(users).zip(&self.targets) {
                 let below_target = *rate > 0.0 && average < target;
-                *rank = ranked(below_target, if below_target { 1.0 / average } else { metric(rate, average) });
+                *rank =
+                    ranked(below_target, if below_target { 1.0 / average } else { metric(rate, average) });
             }
         } else {
             let ranks = self.ranks.iter_mut().zip(users);
@@ -285,7 +286,8 @@ impl Pss {
         self.limit = limit;
         if let [(slot, _)] = served {
             // As of this TTI, like the other metrics.
-            let metric = self.contest.rates[usize::from(*slot)] / self.averages.of(*slot) * self.averages.kept();
+            let metric =
+                self.contest.rates[usize::from(*slot)] / self.averages.of(*slot) * self.averages.kept();
             if metric <= limit {
                 self.limit = highest_below.max(metric) * BELOW;
             }
@@ -364,7 +366,8 @@ impl Sheet {
 
     /// The first slot with this metric of the frequency domain.
     fn first_with(&self, metric: f64) -> u16 {
-        let is_in = |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == metric));
+        let is_in =
+            |metrics: &[f64; LANES]| metrics.iter().fold(false, |is_in, own| is_in | (*own == metric));
         let place = self.metrics.iter().position(is_in).expect("it is one of the metrics");
         let mut slots = (LANES * place..).zip(self.metrics[place]);
         slots.find(|(_, own)| *own == metric).expect("it is one of these metrics").0 as u16
