@@ -34,7 +34,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # On a busy machine, a command may take long enough to print its progress.
 os.environ["AIRWND_PROGRESS"] = "0"
 
-# Tests that call `main()` share their process with others: a plug-in that cannot be interrupted must not end it.
+# Tests that call `main()` share their process with others, which a stuck plug-in must not end.
 pytest.MonkeyPatch().setattr("airwnd._native.end_when_stuck", lambda *_, **__: None)
 
 #: Files whose tests share expensive fixtures: a package, a cluster, runs.
