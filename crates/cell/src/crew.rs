@@ -1,14 +1,18 @@
 //! Threads that advance the regions of a network.
 
-use crate::region::partition;
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield, yield_now};
 use std::fmt;
 use std::hint::spin_loop;
 use std::iter::from_fn;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
+const LEAST_CELLS: usize = 3;
+/// Most regions: each of them has memory per UE.
+const MOST_REGIONS: usize = 64;
 /// Number of shares in which threads work on the UEs.
 pub(crate) const SHARES: usize = 64;
 
@@ -16,6 +20,12 @@ pub(crate) const SHARES: usize = 64;
 // A choice: about half a millisecond. In a loaded network the next phase begins earlier, and waking a thread takes tens
 // of microseconds.
 const ROUNDS: usize = 10_000;
+
+/// The cells of each region of a network: neighbours by number, about as many in each region.
+pub(crate) fn partition(cells: usize) -> impl Iterator<Item = Range<usize>> {
+    let regions = (cells / LEAST_CELLS).clamp(1, MOST_REGIONS);
+    (0..regions).map(move |region| cells * region / regions..cells * (region + 1) / regions)
+}
 
 /// Reason why threads cannot be started.
 #[derive(Debug)]
@@ -114,5 +124,21 @@ impl Helpers {
             }
             awake.fetch_sub(1, Ordering::Relaxed);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_cover_the_cells_in_order() {
+        for cells in 1..=1000 {
+            let regions: Vec<_> = partition(cells).collect();
+            assert_eq!(regions.iter().cloned().flatten().collect::<Vec<_>>(), (0..cells).collect::<Vec<_>>());
+            let sizes = || regions.iter().map(Range::len);
+            assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
+            assert!(regions.len() == 1 || sizes().min().unwrap() >= LEAST_CELLS);
+        }
     }
 }

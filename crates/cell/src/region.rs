@@ -19,13 +19,7 @@ use crate::settings::RanSetup;
 use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
 use airwnd_units::{Bytes, Time, Tti};
-use std::ops::Range;
 use std::sync::Arc;
-
-/// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
-const LEAST_CELLS: usize = 3;
-/// Most regions: each of them has memory per UE.
-const MOST_REGIONS: usize = 64;
 
 /// TTIs between two SINR samples of a UE's figures.
 // For results only; the scheduler uses every report.
@@ -34,12 +28,6 @@ const SAMPLE_PERIOD: u64 = 10;
 const MOST_SAMPLES: usize = 200;
 /// Entry of a free slot.
 pub(crate) const FREE_SLOT: u32 = u32::MAX;
-
-/// The cells of each region of a network: neighbours by number, about as many in each region.
-pub(crate) fn partition(cells: usize) -> impl Iterator<Item = Range<usize>> {
-    let regions = (cells / LEAST_CELLS).clamp(1, MOST_REGIONS);
-    (0..regions).map(move |region| cells * region / regions..cells * (region + 1) / regions)
-}
 
 /// Settings that apply in all cells.
 #[derive(Clone)]
@@ -1052,17 +1040,6 @@ mod tests {
                 });
                 assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
             }
-        }
-    }
-
-    #[test]
-    fn regions_cover_the_cells_in_order() {
-        for cells in 1..=1000 {
-            let regions: Vec<_> = partition(cells).collect();
-            assert_eq!(regions.iter().cloned().flatten().collect::<Vec<_>>(), (0..cells).collect::<Vec<_>>());
-            let sizes = || regions.iter().map(Range::len);
-            assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
-            assert!(regions.len() == 1 || sizes().min().unwrap() >= LEAST_CELLS);
         }
     }
 }
