@@ -642,9 +642,7 @@ impl UeTable {
         self.ues[number as usize].harq(direction).parts[usize::from(process)] = parts;
         is_filled.then_some(Content::Several(process))
     }
-}
 
-impl UeTable {
     /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.
     #[inline]
     pub fn prefetch_rlc(&self, number: u32, direction: Direction) {

@@ -76,11 +76,11 @@ impl Wires {
         queue: &mut Queue,
         packets: &Slab<InFlight<C>>,
     ) -> Result<Key, Lost<Key>> {
-        let link_mut = self.links[link.0 as usize].one_way_mut(direction).link_mut();
-        let (head, next) = link_mut.arrive(now);
+        let one_way = self.links[link.0 as usize].one_way_mut(direction).link_mut();
+        let (head, next) = one_way.arrive(now);
         if let Some(at) = next {
             queue.schedule(at, NetworkEvent::Arrival(link, direction));
-            if let Some(second) = link_mut.second() {
+            if let Some(second) = one_way.second() {
                 packets.prefetch(*second);
             }
         }

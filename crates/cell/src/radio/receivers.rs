@@ -125,8 +125,9 @@ impl Receivers {
         }
     }
 
-    /// Receives a block at a UE on these RBGs, which have `prbs`, in the TTI on air. Returns whether it fails: whether `draw`, uniform in [0, 1),
-    /// is less than the probability that it is not decoded. Adds to the soft bits of a block that fails.
+    /// Receives a block at a UE on these RBGs, which have `prbs`, in the TTI on air. Returns whether it fails: whether
+    /// `draw`, uniform in [0, 1), is less than the probability that it is not decoded. Adds to the soft bits of a block that
+    /// fails.
     pub fn receive_downlink(
         &mut self,
         radio: &Radio,
