@@ -4,17 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The extension module is built for this interpreter, regardless of other Pythons on the path.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-# maturin sets this variable. Setting it for cargo as well gives both the same environment, so that a crate is
-# compiled only once.
+# maturin sets this variable. With it, cargo compiles the extension module and the Rust tests from the same artefacts.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 
 RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs'))
-SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates python experiments)) \
-	Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: setup browser tshark programs demo test nightly fuzz fuzz-corpus bench lint format lock clean
+.PHONY: setup release browser tshark programs demo test nightly fuzz fuzz-corpus bench lint format lock clean
 
-setup: $(VENV)/installed
+# The package in place: Python from this folder, and the extension module compiled as the Rust tests are (`dev`), or
+# with the settings of the released wheel, for benchmarks and long studies.
+setup: $(VENV)/built-dev
+release: $(VENV)/built-release
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
 # any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled
@@ -62,9 +62,9 @@ guard-static: $(VENV)/requirements
 man: setup
 	$(BIN)/python docs/_site/manual.py
 
-# Installs the package in its released form: built in release mode, including the experiments.
-$(VENV)/installed: $(VENV)/requirements $(SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" pip install --quiet --no-deps --no-build-isolation --force-reinstall .
+$(VENV)/built-%: $(VENV)/requirements $(RUST) Cargo.toml Cargo.lock pyproject.toml
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --locked --profile $*
+	rm -f $(VENV)/built-*
 	touch $@
 
 $(VENV)/requirements: requirements.lock
@@ -119,14 +119,42 @@ programs:
 demo: setup
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
-test: setup browser tshark programs lint
-	cargo test --workspace --locked
-	$(BIN)/pytest --numprocesses auto
+# Each step prints one line with its time, and its output only if it fails; V=1 prints all.
+STEP := $(PYTHON) tools/step.py
+test: setup browser tshark programs
+	@$(STEP) --begin
+	@$(MAKE) --no-print-directory --jobs 2 rust-tests python-tests
+	@$(STEP) --summary
+
+# The Rust half and the Python half of the tests run side by side: while one links or waits, the other has the cores.
+.PHONY: rust-lint rust-build rust-tests python-lint python-tests
+rust-lint:
+	@$(STEP) rustfmt 'Rust format' -- rustfmt --check --files-with-diff $(RUST)
+	@$(STEP) clippy 'Rust lints' -- cargo clippy --all-targets --locked -- -D warnings
+
+rust-build: rust-lint
+	@$(STEP) rust-build 'Rust tests: build' -- cargo test --tests --no-run --locked
+
+rust-tests: rust-build
+	@$(STEP) rust-tests 'Rust tests' -- cargo test --tests --locked
+	@$(STEP) doctests 'Rust doctests' -- cargo test --doc --locked
+
+python-lint: $(VENV)/requirements
+	@$(STEP) ruff 'Python lints' -- $(BIN)/ruff check $(PYTHON_FILES)
+	@$(STEP) ruff-format 'Python format' -- $(BIN)/ruff format --check $(PYTHON_FILES)
+	@$(STEP) mypy 'Python types' -- $(BIN)/mypy
+	@$(STEP) imports 'Python layers' -- env PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
+	@$(STEP) prose 'Prose' -- $(BIN)/python docs/_site/prose.py --brief
+
+# Some Python tests run programs that the Rust half builds.
+python-tests: python-lint rust-build
+	@$(STEP) python-tests 'Python tests' -- $(BIN)/pytest --numprocesses auto
 
 # Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
 # wheel. The numbers of generated scenarios and range ends are printed.
-nightly: setup browser linux fuzz
+nightly: setup browser linux lint-tools fuzz
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
+	cargo test -p airwnd-linklevel --locked
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
 	$(BIN)/pytest -m nightly --override-ini faulthandler_timeout=3600
 
@@ -152,7 +180,7 @@ fuzz-corpus:
 	@for name in $(FUZZERS); do $(FUZZ) run --sanitizer none $$name fuzz/corpus/$$name fuzz/target/corpus/$$name -- \
 		-merge=1 -max_len=400; done
 
-bench: setup
+bench: release
 	cargo run --release --locked -p airwnd-lab --example bench
 	@for i in 1 2 3; do $(BIN)/python -c 'import subprocess, sys, time; \
 		start = time.perf_counter(); subprocess.run([sys.argv[1], "--help"], stdout=subprocess.DEVNULL, check=True); \
@@ -165,7 +193,7 @@ bench: setup
 # independent of the machine's load.
 # `make bench-instructions STORE=NAME` stores them.
 .PHONY: bench-instructions
-bench-instructions: setup
+bench-instructions: $(VENV)/requirements
 	cargo build --release --locked -p airwnd-lab --example run
 	$(BIN)/python python/benches/instructions.py --airwnd $${CARGO_TARGET_DIR:-target}/release/examples/run \
 		$(if $(STORE),--store $(STORE))
@@ -202,17 +230,18 @@ site: setup
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
 	@echo "open out/site/index.html"
 
-PYTHON_FILES := python docs/conf.py docs/_site
+PYTHON_FILES := python/airwnd python/tests docs/conf.py docs/_site
+TOOL_FILES := tools python/benches experiments
 
-# `cargo fmt` follows `mod` declarations, but `#[family]` generates those of its members: rustfmt gets every file.
-lint: $(VENV)/requirements
-	rustfmt --check $(RUST)
+lint: rust-lint python-lint
+
+# The programs beside the product: benchmarks, studies, link-level simulation.
+.PHONY: lint-tools
+lint-tools: $(VENV)/requirements
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	$(BIN)/ruff check $(PYTHON_FILES)
-	$(BIN)/ruff format --check $(PYTHON_FILES)
-	$(BIN)/mypy
-	PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python docs/_site/prose.py --brief
+	$(BIN)/ruff check $(TOOL_FILES)
+	$(BIN)/ruff format --check $(TOOL_FILES)
+	$(BIN)/mypy $(TOOL_FILES)
 
 # Wording to reconsider, with a better word for each; `make prose FILES=docs/models.md` looks at one file.
 .PHONY: prose
@@ -221,8 +250,8 @@ prose: $(VENV)/requirements
 
 format: $(VENV)/requirements
 	rustfmt $(RUST)
-	$(BIN)/ruff check --fix $(PYTHON_FILES)
-	$(BIN)/ruff format $(PYTHON_FILES)
+	$(BIN)/ruff check --fix $(PYTHON_FILES) $(TOOL_FILES)
+	$(BIN)/ruff format $(PYTHON_FILES) $(TOOL_FILES)
 
 # Pins exact versions of all dependencies that pyproject.toml requires.
 lock:

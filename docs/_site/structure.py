@@ -36,7 +36,8 @@ def crates() -> Graph:
     words = ("cargo", "metadata", "--format-version", "1", "--no-deps", "--offline", "--locked")
     done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
     packages = json.loads(done.stdout)["packages"]
-    ours = {package["name"] for package in packages if package["name"].startswith("airwnd-")}
+    folder = str(ROOT / "crates")
+    ours = {package["name"] for package in packages if package["manifest_path"].startswith(folder)}
     uses = {
         package["name"]: {each["name"] for each in package["dependencies"] if each["kind"] is None} & ours
         for package in packages

@@ -1,6 +1,6 @@
 """Errors in scenarios are reported in one line, for each way of reading a scenario.
 
-The errors and their messages are tested in `crates/lab/tests/broken_scenarios.rs`.
+The errors and their messages are tested in `crates/lab/tests/it/broken_scenarios.rs`.
 """
 
 import json

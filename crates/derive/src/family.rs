@@ -4,7 +4,7 @@ use crate::attributes::{doc, each_key, no_generics, plain, unknown_key, value};
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Error, Fields, Ident, ItemEnum, LitStr, Path, Result, ReturnType, Type, TypeFnPtr, Variant};
+use syn::{Attribute, Error, Fields, Ident, ItemEnum, LitStr, Path, Result, ReturnType, Type, TypeFnPtr, Variant};
 
 /// Arguments of the attribute.
 #[derive(Default)]
@@ -22,6 +22,10 @@ struct Member<'a> {
     params: &'a Path,
     /// Word that selects it.
     kind: String,
+    /// Conditions of its existence, `#[cfg(..)]`.
+    conditions: Vec<&'a Attribute>,
+    /// Where its file is, `#[path = ".."]`, if not beside the family.
+    path: Option<&'a Attribute>,
 }
 
 pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
@@ -33,7 +37,10 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
     let family = arguments.name.ok_or_else(|| Error::new(name.span(), "a family needs a `name`"))?;
     let members = item.variants.iter().map(member).collect::<Result<Vec<_>>>()?;
 
-    let modules: Vec<&Ident> = members.iter().map(|member| member.module).collect();
+    let modules = members.iter().map(|Member { module, conditions, path, .. }| {
+        quote!(#(#conditions)* #path pub mod #module;)
+    });
+    let conditions: Vec<Tokens> = members.iter().map(Member::conditions).collect();
     let variants: Vec<&Ident> = members.iter().map(|member| member.variant).collect();
     let params: Vec<&Path> = members.iter().map(|member| member.params).collect();
     let kinds: Vec<&String> = members.iter().map(|member| &member.kind).collect();
@@ -41,19 +48,19 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
     let build = arguments.build.map(|build| constructor(name, &build, &members)).transpose()?;
 
     Ok(quote! {
-        #(pub mod #modules;)*
+        #(#modules)*
 
         #documented
 
         impl #name {
             /// Words of all members, in order of declaration.
             pub fn kinds() -> Vec<String> {
-                vec![#(#kinds.to_string()),*]
+                Vec::from([#(#conditions #kinds.to_string()),*])
             }
 
             /// Word of this member.
             pub fn kind(&self) -> String {
-                match self { #(#name::#variants(_) => #kinds.to_string(),)* }
+                match self { #(#conditions #name::#variants(_) => #kinds.to_string(),)* }
             }
 
             /// Description of the family for `airwnd list` and `airwnd explain`.
@@ -61,7 +68,7 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                 ::airwnd_catalog::FamilyInfo {
                     name: #family,
                     summary: ::airwnd_catalog::split_doc(#doc).0,
-                    members: vec![#(::airwnd_catalog::derived::member::<#params>(#kinds)),*],
+                    members: Vec::from([#(#conditions ::airwnd_catalog::derived::member::<#params>(#kinds)),*]),
                     schema: <#name as ::airwnd_catalog::Param>::schema(),
                 }
             }
@@ -74,30 +81,30 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                 let kind = ::airwnd_catalog::read_kind(node, #family, &Self::kinds())?;
                 let table = ::airwnd_catalog::without_kind(node);
                 match kind {
-                    #(#kinds => ::airwnd_catalog::Param::read(&table).map(#name::#variants),)*
+                    #(#conditions #kinds => ::airwnd_catalog::Param::read(&table).map(#name::#variants),)*
                     _ => unreachable!("read_kind accepts the family's kinds only"),
                 }
             }
             fn to_json(&self) -> ::airwnd_catalog::serde_json::Value {
                 let params = match self {
-                    #(#name::#variants(params) => ::airwnd_catalog::Param::to_json(params),)*
+                    #(#conditions #name::#variants(params) => ::airwnd_catalog::Param::to_json(params),)*
                 };
                 ::airwnd_catalog::derived::with_kind(self.kind(), params)
             }
             fn schema() -> ::airwnd_catalog::serde_json::Value {
                 ::airwnd_catalog::derived::any_of(
-                    [#((#kinds, ::airwnd_catalog::derived::member_schema::<#params>(#kinds))),*],
+                    [#(#conditions (#kinds, ::airwnd_catalog::derived::member_schema::<#params>(#kinds))),*],
                 )
             }
             fn complete(node: &mut ::airwnd_catalog::Node, defaults: &::airwnd_catalog::Defaults) {
                 ::airwnd_catalog::derived::complete_member(node, #family, defaults, |kind, node, defaults| match kind {
-                    #(#kinds => <#params as ::airwnd_catalog::Param>::complete(node, defaults),)*
+                    #(#conditions #kinds => <#params as ::airwnd_catalog::Param>::complete(node, defaults),)*
                     _ => {}
                 });
             }
             fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
                 match self {
-                    #(#name::#variants(params) => ::airwnd_catalog::Param::check_values(params),)*
+                    #(#conditions #name::#variants(params) => ::airwnd_catalog::Param::check_values(params),)*
                 }
             }
             fn read_files(
@@ -105,7 +112,7 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                 files: &dyn ::airwnd_catalog::Files,
             ) -> Result<(), ::airwnd_catalog::Fault> {
                 match self {
-                    #(#name::#variants(params) => ::airwnd_catalog::Param::read_files(params, files),)*
+                    #(#conditions #name::#variants(params) => ::airwnd_catalog::Param::read_files(params, files),)*
                 }
             }
         }
@@ -125,6 +132,14 @@ fn arguments(input: ParseStream) -> Result<Arguments> {
     Ok(arguments)
 }
 
+impl Member<'_> {
+    /// The attributes of what exists under its conditions only.
+    fn conditions(&self) -> Tokens {
+        let conditions = &self.conditions;
+        quote!(#(#conditions)*)
+    }
+}
+
 /// Parses a member: `Variant(module::Params)`.
 fn member(variant: &Variant) -> Result<Member<'_>> {
     let wrong = || {
@@ -140,10 +155,18 @@ fn member(variant: &Variant) -> Result<Member<'_>> {
     }
     let module = &params.path.segments[0].ident;
     let kind = plain(module).replace('_', "-");
-    Ok(Member { variant: &variant.ident, module, params: &params.path, kind })
+    let named = |name| variant.attrs.iter().filter(move |attribute| attribute.path().is_ident(name));
+    Ok(Member {
+        variant: &variant.ident,
+        module,
+        params: &params.path,
+        kind,
+        conditions: named("cfg").collect(),
+        path: named("path").next(),
+    })
 }
 
-/// Adds a doc comment to each variant without one.
+/// Adds a doc comment to each variant without one, and removes what belongs to its module.
 fn documented(item: &ItemEnum, members: &[Member<'_>]) -> ItemEnum {
     let mut item = item.clone();
     for (variant, member) in item.variants.iter_mut().zip(members) {
@@ -151,6 +174,7 @@ fn documented(item: &ItemEnum, members: &[Member<'_>]) -> ItemEnum {
             let doc = format!("Selected by `{}`, the name of its file.", member.kind);
             variant.attrs.push(syn::parse_quote!(#[doc = #doc]));
         }
+        variant.attrs.retain(|attribute| !attribute.path().is_ident("path"));
     }
     item
 }
@@ -169,9 +193,11 @@ fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Resul
     };
     let declared = arguments.iter().map(|(argument, ty)| quote!(#argument: #ty));
     let passed: Vec<&Ident> = arguments.iter().map(|(argument, _)| *argument).collect();
-    let arms = members.iter().map(|Member { variant, module, .. }| {
+    let arms = members.iter().map(|member| {
+        let Member { variant, module, .. } = member;
+        let conditions = member.conditions();
         let object = format_ident!("{variant}");
-        quote!(#name::#variant(params) => Box::new(#module::#object::new(params.clone() #(, #passed)*)),)
+        quote!(#conditions #name::#variant(params) => Box::new(#module::#object::new(params.clone() #(, #passed)*)),)
     });
     Ok(quote! {
         impl #name {
@@ -202,6 +228,19 @@ mod tests {
         assert!(code.contains("pub mod drop_tail ;") && code.contains("pub mod r#static ;"), "{code}");
         assert!(code.contains("\"drop-tail\"") && code.contains("\"static\""), "{code}");
         assert!(code.contains("drop_tail :: DropTail :: new (params . clone () , ctx)"), "{code}");
+    }
+
+    #[test]
+    fn a_condition_holds_for_everything_of_a_variant() {
+        let arguments = quote!(name = "f", build = fn() -> Box<dyn Rule>);
+        let plain = expanded(arguments.clone(), quote!(Pie(pie::Params))).unwrap();
+        let code = expanded(arguments, quote!(#[cfg(test)] #[path = "a/pie.rs"] Pie(pie::Params))).unwrap();
+        assert!(code.contains("# [cfg (test)] # [path = \"a/pie.rs\"] pub mod pie ;"), "{code}");
+        // Each condition removed, there remains what a variant without one has.
+        let without = code.replace("# [path = \"a/pie.rs\"] ", "").replace("# [cfg (test)] ", "");
+        assert_eq!(without, plain);
+        // Module, variant, kinds, kind, catalogue, build, and six of `Param`.
+        assert_eq!(code.matches("# [cfg (test)]").count(), 12, "{code}");
     }
 
     #[test]

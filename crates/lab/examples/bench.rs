@@ -8,11 +8,11 @@
 //! A second table has the cost of each receive-window control: nanoseconds per data segment at the receiving endpoint
 //! (minimum of several runs), and the difference to `fixed`.
 
-#[path = "../tests/support/counting.rs"]
+#[path = "../tests/it/support/counting.rs"]
 mod counting;
 #[path = "bench/receivers.rs"]
 mod receivers;
-#[path = "../tests/support/s3.rs"]
+#[path = "../tests/it/support/s3.rs"]
 mod s3;
 
 use airwnd_catalog::Node;

@@ -1,6 +1,6 @@
 //! Writes the reference pages: `cargo run -p airwnd-lab --example reference -- docs/reference`.
 
-#[path = "../tests/support/reference.rs"]
+#[path = "../tests/it/support/reference.rs"]
 mod reference;
 
 use std::path::PathBuf;

@@ -88,6 +88,10 @@ pub enum Spec {
     Rledbat(rledbat::Params),
     Oracle(oracle::Params),
     Standing(standing::Params),
+    // An example of docs/how-to/add-an-algorithm.md.
+    #[cfg(test)]
+    #[path = "../../../docs/how-to/algorithms/paced.rs"]
+    Paced(paced::Params),
 }
 
 /// Placeholder connection: capabilities do not depend on the connection.

@@ -1,7 +1,7 @@
 //! Plots the congestion window of each sender over that of ns-3: `cargo run --release -p airwnd-tcp --example
 //! senders_against_ns3 -- docs/img/senders-against-ns3.svg`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use airwnd_catalog::{Node, Param};

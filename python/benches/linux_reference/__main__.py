@@ -1,7 +1,7 @@
 """Measures the running kernel's TCP: `cd python && python -m benches.linux_reference FOLDER [CASE...]`.
 
 Requires Linux and root: each endpoint is in its own network namespace. The measurements are in
-`FOLDER/records`, and the reference data of the tests in Rust (`crates/tcp/tests/linux_reference/data`) in
+`FOLDER/records`, and the reference data of the tests in Rust (`crates/tcp/tests/it/linux_reference/data`) in
 `FOLDER`.
 """
 

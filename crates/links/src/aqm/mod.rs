@@ -31,6 +31,10 @@ pub enum Spec {
     FqPie(fq_pie::Params),
     FqCobalt(fq_cobalt::Params),
     DualPi2(dualpi2::Params),
+    // An example of docs/how-to/add-an-algorithm.md.
+    #[cfg(test)]
+    #[path = "../../../../docs/how-to/algorithms/head_drop.rs"]
+    HeadDrop(head_drop::Params),
 }
 
 /// Environment of a queue.

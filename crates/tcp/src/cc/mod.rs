@@ -49,6 +49,10 @@ pub enum Spec {
     Fixed(fixed::Params),
     Plugin(plugin::Params),
     Python(python::Params),
+    // An example of docs/how-to/add-an-algorithm.md.
+    #[cfg(test)]
+    #[path = "../../../../docs/how-to/algorithms/aimd.rs"]
+    Aimd(aimd::Params),
 }
 
 impl Spec {

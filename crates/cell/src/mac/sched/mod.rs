@@ -31,6 +31,10 @@ pub enum Spec {
     MLwdf(m_lwdf::Params),
     ExpPf(exp_pf::Params),
     Cqa(cqa::Params),
+    // An example of docs/how-to/add-an-algorithm.md.
+    #[cfg(test)]
+    #[path = "../../../../../docs/how-to/algorithms/max_rate.rs"]
+    MaxRate(max_rate::Params),
 }
 
 /// Maximum number of RBGs of a carrier (TS 36.213 Table 7.1.6.1-1: 110 PRBs in RBGs of 4).

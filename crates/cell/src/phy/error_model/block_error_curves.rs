@@ -10,7 +10,7 @@ use airwnd_units::{Bytes, Db};
 /// Block-error curves: block error rates of LTE's turbo code from link-level simulation, mapped by MIESM.
 ///
 /// The curves are airwnd's own: turbo code, rate matching, modulation, max-log demapping and max-log-MAP decoding with
-/// 8 iterations over white noise (`crates/linklevel`; the header of the data file states the number of simulated
+/// 8 iterations over white noise (`tools/linklevel`; the header of the data file states the number of simulated
 /// blocks). Each modulation, code rate and code block size has two numbers, half and width: a code block fails with
 /// probability Q((SINR - half) / width). Between simulated sizes K, two quantities are interpolated linearly in 1 /
 /// sqrt(K): the width, and the distance of half from the information-theoretic limit, the SINR at which a coded bit
@@ -24,7 +24,7 @@ use airwnd_units::{Bytes, Db};
 /// blocks does.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
-    source = "airwnd crates/linklevel after TS 36.212 §5.1 and TS 36.211 §7.1; MIESM: Wan, Tsai and Almgren, \
+    source = "airwnd tools/linklevel after TS 36.212 §5.1 and TS 36.211 §7.1; MIESM: Wan, Tsai and Almgren, \
               IEEE WCNC 2006"
 )]
 pub struct Params {

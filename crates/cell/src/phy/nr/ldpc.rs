@@ -18,7 +18,7 @@ pub enum Combining {
     Chase,
     /// Every transmission brings new coded bits: the code rate falls. Below the lowest rate of the curves, further bits
     /// count as repeated. This is optimistic: redundancy versions overlap earlier, and the places of bits in their
-    /// symbols are left out. By 0.1 dB with QPSK (rms of nine cases simulated in `crates/linklevel`), 0.2 dB with 16QAM,
+    /// symbols are left out. By 0.1 dB with QPSK (rms of nine cases simulated in `tools/linklevel`), 0.2 dB with 16QAM,
     /// 0.4 dB with 64QAM and 0.7 dB with 256QAM, at most 1.2 dB.
     IncrementalRedundancy,
 }
@@ -100,9 +100,9 @@ impl Size {
 /// Block errors of NR's LDPC code.
 ///
 /// The curves are airwnd's own: LDPC code, rate matching, modulation, max-log demapping and sum-product decoding in 10
-/// iterations over white noise (`crates/linklevel`; the header of the data file states the number of simulated blocks).
+/// iterations over white noise (`tools/linklevel`; the header of the data file states the number of simulated blocks).
 /// Near 10 % errors they are within 0.25 dB of those that Sionna simulated with its decoder in 20 iterations, which a
-/// test in `crates/linklevel` compares.
+/// test in `tools/linklevel` compares.
 ///
 /// Each base graph, modulation, code rate and code block size has two numbers, half and width: a code block fails with
 /// probability Q((SINR - half) / width). As for LTE, the width and the distance of half from the information-theoretic

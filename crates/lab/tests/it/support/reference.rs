@@ -1,0 +1,436 @@
+//! The reference pages, generated from the catalogue, the schema and `specs/exceptions.toml` as Markdown.
+
+use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, SectionInfo};
+use airwnd_lab::columns::ColumnInfo;
+use airwnd_lab::{PresetInfo, PresetValue, TableInfo, catalogue, presets, schema, sections, tables};
+use airwnd_tcp::{Settings, Stack};
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+#[path = "marks.rs"]
+pub mod marks;
+
+const EXCEPTIONS: &str = include_str!("../../../../../specs/exceptions.toml");
+/// Last line of each page.
+const ORIGIN: &str =
+    "Generated from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
+/// Introduction of the page of each family.
+const FAMILY: &str = "Each section describes one algorithm: rule, source and parameters. `airwnd explain NAME` prints \
+                      the same text.\n\n";
+
+/// An entry of `specs/exceptions.toml`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "specs/exceptions.toml")]
+pub struct Exception {
+    /// Identifier, as in its mark in the code.
+    #[param(unit = "text", source = "airwnd")]
+    pub id: String,
+    /// Topic, which selects the heading on the page.
+    #[param(unit = "text", source = "airwnd")]
+    pub topic: String,
+    /// Importance: 1 highest, 3 lowest.
+    #[param(range = 1..=3, unit = "1", source = "airwnd")]
+    pub importance: u32,
+    /// Standard, paper or program with which it disagrees.
+    #[param(unit = "text", source = "airwnd")]
+    pub source: String,
+    /// The difference.
+    #[param(unit = "text", source = "airwnd")]
+    pub differs: String,
+    /// The reason.
+    #[param(unit = "text", source = "airwnd")]
+    pub why: String,
+    /// Affected scenarios, UEs or results.
+    #[param(unit = "text", source = "airwnd")]
+    pub affects: String,
+    /// Size of the effect.
+    #[param(unit = "text", source = "airwnd")]
+    pub effect: String,
+}
+
+/// `specs/exceptions.toml`.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "specs/exceptions.toml")]
+pub struct Exceptions {
+    /// The entries.
+    #[param(unit = "1", source = "airwnd")]
+    pub exception: Vec<Exception>,
+}
+
+/// Topics of exceptions in the order of the page, with their headings.
+const TOPICS: [(&str, &str); 8] = [
+    ("scope", "Not modelled"),
+    ("radio", "Radio"),
+    ("mac", "Scheduling, HARQ, uplink"),
+    ("rlc", "RLC and PDCP"),
+    ("core", "Core network and traffic"),
+    ("tcp", "TCP"),
+    ("rwnd", "Receive-window control"),
+    ("engine", "Random streams and Wi-Fi"),
+];
+
+/// The levels of importance, with their meanings.
+const IMPORTANCE: [(u32, &str); 3] = [
+    (1, "These change results of ordinary scenarios by several per cent or more"),
+    (2, "These change results of the scenarios that they affect"),
+    (3, "These have a small or rare effect"),
+];
+
+/// Returns the entries of `specs/exceptions.toml`, the most important first.
+pub fn exceptions() -> Vec<Exception> {
+    let node = Node::from_toml(EXCEPTIONS, "specs/exceptions.toml").unwrap_or_else(|error| panic!("{error}"));
+    let mut exceptions = Exceptions::read(&node).unwrap_or_else(|error| panic!("{error}")).exception;
+    exceptions.sort_by_key(|exception| exception.importance);
+    exceptions
+}
+
+/// Returns the files that mark each exception.
+pub fn marked_files() -> BTreeMap<String, BTreeSet<String>> {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for mark in marks::marks() {
+        if let Some(exception) = mark.text.strip_prefix("exception ") {
+            let (id, _) = exception.split_once(": ").unwrap_or((exception, ""));
+            files.entry(id.to_string()).or_default().insert(mark.file);
+        }
+    }
+    files
+}
+
+/// Returns the file name and the text of every page.
+pub fn pages() -> Vec<(String, String)> {
+    let families = catalogue();
+    let mut pages = vec![
+        ("README.md".to_string(), index(&families)),
+        ("scenario.md".to_string(), scenario(&families)),
+        ("tcp.md".to_string(), tcp()),
+        ("presets.md".to_string(), presets_page()),
+        ("results.md".to_string(), results()),
+        ("limits.md".to_string(), limits()),
+    ];
+    pages.extend(families.iter().map(|family| (format!("{}.md", family.name), family_page(family))));
+    pages
+}
+
+fn index(families: &[FamilyInfo]) -> String {
+    let mut page = String::from(
+        "# Reference\n\n\
+         These pages list every key, algorithm, parameter and result column, with its unit, range, default and \
+         source.\n\n\
+         - [Scenario files](scenario.md): every section and key\n\
+         - [TCP stacks](tcp.md): the stacks and their parameters\n\
+         - [Presets](presets.md): values of ns-3 or of an earlier version for keys that a scenario does not write\n\
+         - [Results](results.md): every table of a run and its columns\n\
+         - [Models and their limits](limits.md): differences of the results from standards, papers and ns-3, and their \
+         size\n\
+         - [Glossary](../glossary.md): the terms\n\n\
+         A *family* is a set of interchangeable algorithms. `airwnd list` and `airwnd explain NAME` print the same \
+         texts.\n\n\
+         | Family | Algorithms |\n|---|---|\n",
+    );
+    for FamilyInfo { name, summary, members, .. } in families {
+        let member = |member: &AlgorithmInfo| format!("[`{0}`]({name}.md#{0})", member.name);
+        let members: Vec<String> = members.iter().map(member).collect();
+        let summary = summary.trim_end_matches('.');
+        writeln!(page, "| [{summary}]({name}.md) | {} |", members.join(", ")).unwrap();
+    }
+    page + "\n" + ORIGIN
+}
+
+fn family_page(family: &FamilyInfo) -> String {
+    let (title, meaning) =
+        family.summary.split_once(": ").unwrap_or((family.summary.trim_end_matches('.'), ""));
+    let mut page = format!("# {title} (`{}`)\n\n", family.name);
+    if !meaning.is_empty() {
+        writeln!(page, "{}\n", sentence(meaning)).unwrap();
+    }
+    page += FAMILY;
+    for member in &family.members {
+        let AlgorithmInfo { name, summary, details, source, params } = member;
+        write!(page, "## {name}\n\n{summary}\n\n").unwrap();
+        if !details.is_empty() {
+            write!(page, "{details}\n\n").unwrap();
+        }
+        write!(page, "Source: {source}\n\n").unwrap();
+        if !params.is_empty() {
+            page += "| Parameter | Default | Range | Unit | Meaning | Source |\n|---|---|---|---|---|---|\n";
+            params.iter().for_each(|param| page += &parameter_row(param));
+            page.push('\n');
+        }
+    }
+    page + ORIGIN
+}
+
+fn parameter_row(param: &ParamInfo) -> String {
+    let ParamInfo { name, meaning, unit, default, range, source } = param;
+    let default = default.as_ref().map_or("required".to_string(), value);
+    let range = range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
+    let unit = if *unit == "1" { "" } else { unit };
+    format!("| `{name}` | {default} | {range} | {unit} | {} | {} |\n", cell(meaning), cell(source))
+}
+
+fn tcp() -> String {
+    let infos = Settings::infos();
+    let (stack, parameters) = infos.split_first().expect("a stack comes first");
+    let columns: Vec<_> = Stack::ALL.iter().map(|stack| stack.config().entries()).collect();
+    let mut page = format!(
+        "# TCP stacks (`[tcp]`)\n\nThis page lists the parameters of the TCP endpoints and their values in each \
+         stack. `stack` selects a column (default: {}); any other key of `[tcp]` overrides one row. [Models and their \
+         limits](limits.md#tcp) lists the deviations of a stack from the RFCs.\n\n| Parameter |",
+        stack.default.as_ref().map_or(String::new(), value),
+    );
+    for stack in Stack::ALL {
+        write!(page, " `{}` |", stack.word()).unwrap();
+    }
+    page += " Range | Unit | Meaning | Source |\n|";
+    page += &"---|".repeat(Stack::ALL.len() + 5);
+    page.push('\n');
+    for (row, info) in parameters.iter().enumerate() {
+        let values: Vec<String> = columns.iter().map(|entries| value(&entries[row].1)).collect();
+        let name = info.name;
+        let range = info.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
+        let unit = if info.unit == "1" { "" } else { info.unit };
+        let (meaning, source) = (cell(&info.meaning), cell(info.source));
+        writeln!(page, "| `{name}` | {} | {range} | {unit} | {meaning} | {source} |", values.join(" | "))
+            .unwrap();
+    }
+    page + "\n" + ORIGIN
+}
+
+fn presets_page() -> String {
+    let mut page = String::from(
+        "# Presets\n\n\
+         This page lists the values that each preset sets. A preset, such as `preset = \"ns3.44\"` at the top of a \
+         scenario, replaces the defaults of all keys that the scenario does not write by the values of another \
+         simulator or of an earlier version of airwnd. A value in a section applies to that section, and to each entry \
+         of a repeated section. A value of an algorithm, such as `codel` of [`aqm`](aqm.md#codel), applies wherever \
+         the algorithm is selected. If the scenario selects another algorithm or another TCP stack than the preset, \
+         the preset's values for its own selection do not apply. `preset = \"none\"` selects airwnd's own defaults. \
+         [How to compare with ns-3](../how-to/compare-with-ns3.md) shows how to use presets.\n\n",
+    );
+    for PresetInfo { name, summary, values } in presets() {
+        write!(page, "## {name}\n\n{summary}\n\n").unwrap();
+        page += "| Key | Value | airwnd's default | Source |\n|---|---|---|---|\n";
+        for PresetValue { section, key, value: set, default, source } in values {
+            let place = match section.split_once('/') {
+                Some((family, kind)) => format!("[`{kind}`]({family}.md#{kind}): `{key}`"),
+                None => format!("`{section}.{key}`"),
+            };
+            let default = value(default.get("kind").unwrap_or(&default));
+            writeln!(page, "| {place} | {} | {default} | {} |", value(&set), cell(&source)).unwrap();
+        }
+        page.push('\n');
+    }
+    page + ORIGIN
+}
+
+fn scenario(families: &[FamilyInfo]) -> String {
+    let mut page = String::from(
+        "# Scenario files\n\n\
+         This page lists every section and key of a scenario. A scenario is a TOML file, or the same structure in \
+         JSON or as a Python dictionary. Unknown keys, missing units and values out of range are errors that name \
+         file, line, key and the allowed values.\n\n\
+         - A quantity is a string with its unit: `\"20ms\"`, `\"64KiB\"`, `\"-96dBm\"`.\n\
+         - A key of a family accepts the name of an algorithm, `\"drwa\"`, or a table with its parameters, `{kind = \
+         \"drwa\", lambda = 2.0}`. Other parameters have their defaults.\n\
+         - An optional key accepts `\"none\"`.\n\
+         - `preset` [replaces the defaults](presets.md).\n\n\
+         `airwnd check FILE --json` prints a scenario with every default; `airwnd schema` prints the JSON Schema.\n\n",
+    );
+    section(&mut page, families, "", &schema());
+    page + ORIGIN
+}
+
+fn results() -> String {
+    let mut page = String::from(
+        "# Results\n\n\
+         This page lists the tables of a run and their columns. A column has the same name in `airwnd run --json`, in \
+         the data frames of [`airwnd.Run`](../python-api.md), in Parquet files, and as `TABLE.COLUMN` in the measures \
+         of an [experiment](../how-to/reproduce-a-paper.md). `airwnd explain TABLE.COLUMN` prints one. In the JSON, \
+         `run` is the top level, `totals` and `conservation` are objects, and the tables from `flows` to `ues` are \
+         arrays of objects. The tables from `series` on are available as data frames only. A missing value is \
+         null.\n\n",
+    );
+    for TableInfo { name, meaning, columns } in tables() {
+        write!(page, "## `{name}`\n\n{meaning}\n\n| Column | Type | Unit | Meaning |\n|---|---|---|---|\n")
+            .unwrap();
+        for ColumnInfo { name, kind, unit, meaning, .. } in &columns {
+            let unit = if *unit == "1" { "" } else { unit };
+            writeln!(page, "| `{name}` | {} | {unit} | {} |", kind.word(), cell(meaning)).unwrap();
+        }
+        page.push('\n');
+    }
+    page + ORIGIN
+}
+
+/// Appends the table of a section's keys, and the sections below it.
+fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json) {
+    let heading = if path.is_empty() { "Top level".to_string() } else { format!("`{path}`") };
+    let SectionInfo { summary, details, source, .. } = sections()
+        .into_iter()
+        .find(|section| section.heading == path)
+        .unwrap_or_else(|| panic!("the section {path} is new: add its type to `sections`"));
+    write!(page, "## {heading}\n\n{summary}\n\n").unwrap();
+    if !details.is_empty() {
+        write!(page, "{details}\n\n").unwrap();
+    }
+    write!(page, "Source: {source}\n\n").unwrap();
+    *page += "| Key | Value | Default | Meaning | Source |\n|---|---|---|---|---|\n";
+    let properties = schema["properties"].as_object().expect("a section has keys");
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let mut below = Vec::new();
+    for (key, property) in properties {
+        let (meaning, source) = split_source(property["description"].as_str().unwrap_or(""));
+        let place = place_of(path, key, property);
+        let inner = property.get("items").unwrap_or(value_of(property));
+        if inner.get("properties").is_some() {
+            below.push((place.clone(), inner));
+        }
+        let default = match property.get("default") {
+            _ if required.contains(&key.as_str()) => "required".to_string(),
+            Some(Json::Object(of)) if !of.contains_key("kind") => "see section".to_string(),
+            Some(Json::Array(items)) if items.is_empty() => "none".to_string(),
+            Some(default) => value(default.get("kind").unwrap_or(default)),
+            None => String::new(),
+        };
+        let kind = kind_of(families, &place, property);
+        let (meaning, source) = (cell(meaning), cell(source));
+        writeln!(page, "| `{key}` | {kind} | {default} | {meaning} | {source} |").unwrap();
+    }
+    page.push('\n');
+    for (place, inner) in below {
+        if place == "[tcp]" {
+            *page += "## `[tcp]`\n\nTCP at both endpoints. [TCP stacks](tcp.md) lists its keys and the values of each stack.\n\n";
+        } else {
+            section(page, families, &place, inner);
+        }
+    }
+}
+
+/// Returns the heading of a section: `[mac]`, `[mac.power_control]`, `[[site]]`.
+fn place_of(path: &str, key: &str, property: &Json) -> String {
+    let within = path.trim_matches(['[', ']']);
+    let full = if within.is_empty() { key.to_string() } else { format!("{within}.{key}") };
+    if property.get("items").is_some() { format!("[[{full}]]") } else { format!("[{full}]") }
+}
+
+/// Returns the schema of a key's value, without the alternative `none`.
+fn value_of(property: &Json) -> &Json {
+    match property["anyOf"].as_array().map(Vec::as_slice) {
+        Some([value, none]) if none["const"] == "none" => value,
+        _ => property,
+    }
+}
+
+/// Returns the allowed values of a key.
+fn kind_of(families: &[FamilyInfo], place: &str, property: &Json) -> String {
+    let words = |words: &Json| {
+        let words = words.as_array().into_iter().flatten().map(value);
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let property = value_of(property);
+    if let Some(members) = property.get("anyOf") {
+        let family = families.iter().find(|family| {
+            let kinds = members[0]["enum"].as_array().into_iter().flatten();
+            kinds.map(Json::as_str).eq(family.members.iter().map(|member| Some(member.name.as_str())))
+        });
+        let family = family.expect("a choice of algorithms is a family of the catalogue");
+        return format!("[{}]({}.md)", family.name, family.name);
+    }
+    if let Some(choice) = property.get("enum") {
+        return words(choice);
+    }
+    let inner = property.get("items").unwrap_or(property);
+    if inner.get("properties").is_some() {
+        let anchor: String = place.chars().filter(|c| !"[].".contains(*c)).collect();
+        return format!("[`{place}`](#{anchor})");
+    }
+    let example = |of: &Json| of["examples"][0].as_str().map(|example| format!("`\"{example}\"`"));
+    let json_type = |of: &Json| of["type"].as_str().unwrap_or("").to_string();
+    match property.get("items") {
+        Some(items) => match example(items) {
+            Some(example) => format!("list of values such as {example}"),
+            None => format!("list of {}s", json_type(items)),
+        },
+        None => example(property).map_or(json_type(property), |example| format!("e.g. {example}")),
+    }
+}
+
+/// Splits the schema's description of a key into meaning and source.
+fn split_source(description: &str) -> (&str, &str) {
+    let (meaning, source) = description.rsplit_once(" Source: ").unwrap_or((description, ""));
+    (meaning, source.trim_end_matches('.'))
+}
+
+fn limits() -> String {
+    let exceptions = exceptions();
+    let files = marked_files();
+    let mut page = String::from(
+        "# Models and their limits\n\n\
+         This page lists where results differ from a standard, a paper or a reference program, and what is not \
+         modelled. Each entry gives the difference, the scenarios, UEs or flows that are affected, the size of the \
+         effect where it is known, and the reason. The code marks its place with `//= exception <id>`. Under each \
+         heading the entries are ordered by importance. [Validation](../validation.md) shows how well results agree \
+         with ns-3 and Linux.\n\n\
+         ## By importance\n\n",
+    );
+    for (importance, meaning) in IMPORTANCE {
+        let entries = || exceptions.iter().filter(|exception| exception.importance == importance);
+        if importance == 1 {
+            write!(page, "{meaning}:\n\n| Entry | Affects |\n|---|---|\n").unwrap();
+            for Exception { id, affects, .. } in entries() {
+                writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
+            }
+            page.push('\n');
+        } else {
+            let links: Vec<String> = entries().map(|Exception { id, .. }| format!("[{id}](#{id})")).collect();
+            write!(page, "{meaning}: {}.\n\n", links.join(", ")).unwrap();
+        }
+    }
+    for (topic, heading) in TOPICS {
+        write!(page, "## {heading}\n\n").unwrap();
+        for exception in exceptions.iter().filter(|exception| exception.topic == topic) {
+            let Exception { id, source, differs, why, affects, effect, .. } = exception;
+            let code = files.get(id).into_iter().flatten();
+            let code: Vec<String> = code.map(|file| format!("[{file}](../../{file})")).collect();
+            write!(
+                page,
+                "### {id}\n\n{differs}\n\n\
+                 - **Affects:** {affects}\n- **Effect:** {effect}\n- **Why:** {why}\n\
+                 - **Differs from:** {source}\n- **Code:** {}\n\n",
+                code.join(", "),
+            )
+            .unwrap();
+        }
+    }
+    let known = |exception: &Exception| TOPICS.iter().any(|(topic, _)| *topic == exception.topic);
+    let stray = exceptions.iter().find(|exception| !known(exception));
+    assert!(stray.is_none(), "specs/exceptions.toml: an unknown topic: {stray:?}");
+    page + ORIGIN
+}
+
+/// Formats a JSON value as in a scenario.
+fn value(json: &Json) -> String {
+    match json {
+        Json::Null => "none".to_string(),
+        Json::Object(table) => format!("`{}`", inline(table)),
+        other => format!("`{other}`"),
+    }
+}
+
+fn inline(table: &Map<String, Json>) -> String {
+    let entries: Vec<String> = table.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    format!("{{{}}}", entries.join(", "))
+}
+
+/// Escapes a text for a table cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// Capitalises the first letter of a clause.
+fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,7 +1,0 @@
-//! Helpers shared by several test files.
-
-pub mod csv;
-pub mod reference;
-pub mod s3;
-pub mod saturated;
-pub mod threads;

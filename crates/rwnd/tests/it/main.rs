@@ -1,0 +1,5 @@
+//! The integration tests as one program, which links faster than one per file and keeps all cores busy.
+
+mod aggregation;
+mod conformance;
+mod definitions;
