@@ -20,6 +20,7 @@ import pytest
 
 from airwnd import Run
 
+from .command_line import command_words
 from .waiting import running, wait_until
 
 PHONE = """
@@ -62,7 +63,7 @@ done
 """
 # A variable of their environment marks the processes of a session.
 MARKER = "AIRWND_TEST_SESSION"
-AIRWND = shlex.join([sys.executable, "-m", "airwnd", "link", "--quiet"])
+AIRWND = shlex.join(command_words("link", "--quiet"))
 USERS = ["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"]
 REFUSED = re.compile(r"airwnd: [^\n]*(TUN|tun|namespace)[^\n]*: [^\n]+\n?")
 
@@ -100,14 +101,14 @@ class Emulator:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the whole command of a session."""
-        words = [sys.executable, "-m", "airwnd", "link", *arguments]
+        session = command_words("link", *arguments)
         if os.geteuid() != 0:
-            return words
+            return session
         prepared = PREPARED
         if self.user == "ordinary":
             prepared = readable_interpreter() + PREPARED.lstrip()
-            words = [*ORDINARY, *words]
-        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *words]
+            session = [*ORDINARY, *session]
+        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *session]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a session until its end."""
@@ -222,8 +223,7 @@ def test_a_queue_marks_packets_of_a_kernel_with_ecn(emulator: Emulator) -> None:
 
 def test_sessions_in_a_session_and_mahimahis_commands(emulator: Emulator) -> None:
     (emulator.folder / "fast.mm").write_text("1\n2\n3\n", encoding="ascii")
-    airwnd = shlex.join([sys.executable, "-m", "airwnd", "link", "--quiet"])
-    inner = f"{airwnd} mm-link fast.mm fast.mm -- ping -c 2 server"
+    inner = f"{AIRWND} mm-link fast.mm fast.mm -- ping -c 2 server"
     outer = ["--rate", "100Mbit", "--delay", "20ms", "--", "sh", "-c", inner]
     output, _ = emulator.session(*outer)
     assert len(rtts_ms(output)) == 2
@@ -371,7 +371,7 @@ def test_the_session_begins_when_a_server_of_udp_has_its_port(emulator: Emulator
 
 def test_nothing_on_the_host_changes(emulator: Emulator) -> None:
     state = "ip -j addr; ip -j route; ip -j -6 route; ip -j rule; sysctl -a --pattern '^net' 2> /dev/null"
-    link = shlex.join([sys.executable, "-m", "airwnd", "link", "--rate", "10Mbit", "--quiet"])
+    link = f"{AIRWND} --rate 10Mbit"
     script = f"""
         ({state}) > before
         {link} -- ping -c 1 server > /dev/null

@@ -523,18 +523,18 @@ def test_the_command_writes_next_to_the_first_run(cli: Cli, small: Scenario, tmp
 
 
 def test_the_browser_is_opened_if_there_is_one(
-    cli: Cli, small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli_process: Cli, small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.run(series="20ms").save(tmp_path / "run")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
-    assert cli("view", "run").stderr == ""
+    assert cli_process("view", "run").stderr == ""
     seen = tmp_path / "seen"
     script = tmp_path / "browser"
     script.write_text(f'#!/bin/sh\necho "$1" > "{seen}"\n', encoding="utf-8")
     script.chmod(0o755)
     monkeypatch.setenv("BROWSER", f"{script} %s")
-    assert cli("view", "run").returncode == 0
+    assert cli_process("view", "run").returncode == 0
     assert seen.read_text(encoding="utf-8").strip() == (tmp_path / "run.html").as_uri()
 
 
