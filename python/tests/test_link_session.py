@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -143,17 +144,31 @@ def open_to_all(folder: Path) -> None:
             parent.chmod(mode | 0o055)
 
 
+@pytest.fixture(scope="session")
+def refusal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """A function that returns why this machine refuses a user's sessions; empty if it does not."""
+
+    @cache
+    def call(user: str) -> str:
+        folder = tmp_path_factory.mktemp(user)
+        open_to_all(folder)
+        done = Emulator(folder, user).run("--rate", "10Mbit", "--quiet", "--", "true")
+        if done.returncode == 2 and REFUSED.fullmatch(done.stderr):
+            # The machine forbids namespaces or TUN devices, and the message says how to change it.
+            return done.stderr.strip()
+        assert (done.returncode, done.stderr) == (0, "")
+        return ""
+
+    return call
+
+
 @pytest.fixture(params=USERS)
-def emulator(request: pytest.FixtureRequest, tmp_path: Path) -> Emulator:
-    found = Emulator(tmp_path, request.param)
+def emulator(request: pytest.FixtureRequest, refusal: Callable[[str], str], tmp_path: Path) -> Emulator:
+    if refused := refusal(request.param):
+        pytest.skip(f"this machine refuses sessions: {refused}")
     open_to_all(tmp_path)
     (tmp_path / "phone.toml").write_text(PHONE, encoding="utf-8")
-    done = found.run("--rate", "10Mbit", "--quiet", "--", "true")
-    if done.returncode == 2 and REFUSED.fullmatch(done.stderr):
-        # The machine forbids namespaces or TUN devices to this user, and the message says how to change it.
-        pytest.skip(f"this machine refuses sessions: {done.stderr.strip()}")
-    assert (done.returncode, done.stderr) == (0, "")
-    return found
+    return Emulator(tmp_path, request.param)
 
 
 def rtts_ms(text: str) -> list[float]:
@@ -279,31 +294,41 @@ def udp(address: str, port: int) -> str:
     return shlex.join([sys.executable, "-c", "\n".join(line[8:] for line in text.splitlines())])
 
 
-@pytest.fixture
-def through_pasta(tmp_path: Path) -> Callable[[str, str], list[str]]:
-    """A function that returns the command of an ordinary user's session, in a network with an outside."""
+def through_network(folder: Path, option: str, script: str) -> list[str]:
+    """Return the command of an ordinary user's session, in a network with an outside."""
+    words = Emulator(folder, "ordinary").command("--rate", "10Mbit", option, "--", "sh", "-c", script)
+    place = words.index("sh") + 2
+    words[place] = words[place].replace("exec", f"{OUTSIDE} exec")
+    place = words.index(sys.executable)
+    return [*words[:place], "env", f"{MARKER}={folder}", *words[place:]]
+
+
+@pytest.fixture(scope="session")
+def refusal_through_pasta(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Why this machine refuses sessions through pasta; empty if it does not."""
     if os.geteuid() != 0:
-        pytest.skip("a network around the machine needs root")
-    open_to_all(tmp_path)
-    (tmp_path / "here").write_text("of this machine\n", encoding="ascii")
-
-    def command(option: str, script: str) -> list[str]:
-        words = Emulator(tmp_path, "ordinary").command("--rate", "10Mbit", option, "--", "sh", "-c", script)
-        place = words.index("sh") + 2
-        words[place] = words[place].replace("exec", f"{OUTSIDE} exec")
-        place = words.index(sys.executable)
-        return [*words[:place], "env", f"{MARKER}={tmp_path}", *words[place:]]
-
-    done = subprocess.run(
-        command("--host", "true"), cwd=tmp_path, check=False, capture_output=True, text=True
-    )
+        return "a network around the machine needs root"
+    folder = tmp_path_factory.mktemp("pasta")
+    open_to_all(folder)
+    words = through_network(folder, "--host", "true")
+    done = subprocess.run(words, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode == 2:
         assert REFUSED.fullmatch(done.stderr) or re.fullmatch(
             r"[^\n]*: sudo apt install [^\n]*\n", done.stderr
         )
-        pytest.skip(f"this machine refuses sessions: {done.stderr.strip()}")
+        return done.stderr.strip()
     assert done.returncode == 0, done.stderr
-    return command
+    return ""
+
+
+@pytest.fixture
+def through_pasta(refusal_through_pasta: str, tmp_path: Path) -> Callable[[str, str], list[str]]:
+    """A function that returns the command of a session, in a folder with the file `here`."""
+    if refusal_through_pasta:
+        pytest.skip(f"this machine refuses sessions: {refusal_through_pasta}")
+    open_to_all(tmp_path)
+    (tmp_path / "here").write_text("of this machine\n", encoding="ascii")
+    return partial(through_network, tmp_path)
 
 
 def marked(folder: Path) -> list[int]:
