@@ -17,6 +17,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from airwnd import Scenario
+from airwnd.threads import cores
 
 from .browser import browser, open_page, shoot
 from .command_line import Cli, call, run_process
@@ -92,6 +93,11 @@ class Spread(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
     return Spread(config, log)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: sessions of `airwnd link` and clusters mostly wait."""
+    return cores() + 1
 
 
 #: Collected tests, those that `-m` or `-k` deselects included.

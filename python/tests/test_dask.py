@@ -337,7 +337,7 @@ def test_an_interrupt_in_a_finalizer_is_neither_lost_nor_printed(
 
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     (tmp_path / "wire.json").write_text(json.dumps(WIRE), encoding="utf-8")
-    arguments = ["--grid", "link[0].queue=5,50", "--seeds", "50", "--set", "duration=600s"]
+    arguments = ["--grid", "link[0].queue=5,50", "--seeds", "250", "--set", "duration=120s"]
     arguments += ["--dask", cluster.scheduler_address, "--out", "out"]
 
     def finished() -> list[Path]:
@@ -345,7 +345,7 @@ def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
 
     done = run_interrupted("sweep", "wire.json", *arguments, cwd=tmp_path, when=lambda: len(finished()) >= 3)
     assert done.returncode == 130
-    assert len(finished()) < 100, "it does not wait for a run"
+    assert len(finished()) < 500, "it does not wait for a run"
     assert [line for line in done.stderr.splitlines() if line] == [
         "finished runs are kept in out/runs; the same command continues from there",
         "airwnd: interrupted",
