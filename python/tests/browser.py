@@ -64,13 +64,11 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
 
 
 @pytest.fixture
-def shoot(tmp_path: Path) -> Shoot:
-    """Save a screenshot of the viewport or the whole page, also in the folder AIRWND_SCREENSHOTS if set."""
+def shoot() -> Shoot:
+    """Save a screenshot of the viewport or the whole page in the folder AIRWND_SCREENSHOTS, if it is set."""
 
     def call(page: Page, name: str, *, whole: bool = False) -> None:
-        page.screenshot(path=tmp_path / f"{name}.png", full_page=whole)
         if folder := os.environ.get("AIRWND_SCREENSHOTS"):
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            shutil.copy(tmp_path / f"{name}.png", folder)
+            page.screenshot(path=Path(folder, f"{name}.png"), full_page=whole)
 
     return call

@@ -1,13 +1,13 @@
-"""Shared fixtures: a small cell, a small experiment, and the command line in a separate process."""
+"""Shared fixtures: a small cell, a small experiment, and the command line."""
 
 import asyncio
 import importlib.util
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -17,10 +17,12 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from airwnd import Scenario
+from airwnd.threads import cores
 
 from .browser import browser, open_page, shoot
+from .command_line import Cli, call, run_process
 
-__all__ = ["browser", "open_page", "shoot"]
+__all__ = ["Cli", "browser", "open_page", "shoot"]
 
 # A busy machine must not fail a test.
 hypothesis.settings.register_profile(
@@ -81,9 +83,6 @@ def script(name: str, folder: Path = ROOT / "docs" / "_site") -> ModuleType:
     return module
 
 
-Cli = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
 class Spread(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Gives each core one test at a time, except for the files above, which go first and stay together."""
 
@@ -94,6 +93,20 @@ class Spread(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
     return Spread(config, log)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: sessions of `airwnd link` and clusters mostly wait."""
+    return cores() + 1
+
+
+#: Collected tests, those that `-m` or `-k` deselects included.
+COLLECTED = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[COLLECTED] = [item.nodeid for item in items]
 
 
 @pytest.fixture
@@ -110,13 +123,14 @@ def small() -> Scenario:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run ``airwnd`` in an empty folder."""
+    """Call ``airwnd`` in this process, in an empty folder."""
+    return partial(call, cwd=tmp_path)
 
-    def call(*arguments: str | Path, cwd: Path = tmp_path) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "airwnd", *map(str, arguments)]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
-    return call
+@pytest.fixture
+def cli_process(tmp_path: Path) -> Cli:
+    """Run ``airwnd`` as a process, in an empty folder: for what a call in this process cannot show."""
+    return partial(run_process, cwd=tmp_path)
 
 
 EXPERIMENT = """
@@ -202,8 +216,11 @@ def write_experiment(top: Path, name: str, files: Mapping[str, str]) -> Path:
     return folder
 
 
+#: An experiment with four settings of one second each.
+TABLE0 = {"experiment.toml": EXPERIMENT, "claims.toml": CLAIMS, "paper.csv": PAPER}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An experiment with four settings of one second each."""
-    files = {"experiment.toml": EXPERIMENT, "claims.toml": CLAIMS, "paper.csv": PAPER}
-    return write_experiment(tmp_path, "table0", files)
+    """Folder of `TABLE0`."""
+    return write_experiment(tmp_path, "table0", TABLE0)

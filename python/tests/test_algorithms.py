@@ -6,15 +6,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from airwnd import InputError, Scenario, algorithms, catalogue, tables
-from airwnd.cli import cli as command_line
 from airwnd.fragments import of_algorithm, of_key
 from airwnd.sections import sections
 from airwnd.stacks import stacks
 from airwnd.topics import find
 
+from .command_line import call
 from .conftest import ROOT
 
 WIDTHS = (60, 80, 120)
@@ -123,9 +122,9 @@ def test_every_fragment_is_part_of_a_valid_scenario() -> None:
 
 
 def _run(*words: str, columns: int = 80) -> str:
-    done = CliRunner().invoke(command_line, words, env={"COLUMNS": str(columns)})
-    assert done.exit_code == 0, done
-    return done.output
+    done = call(*words, cwd=ROOT, environment={"COLUMNS": str(columns)})
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
 
 
 NAMES = [

@@ -2,20 +2,55 @@
 
 import json
 import re
-import signal
+import shlex
 import subprocess
-import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from airwnd import _native
-from airwnd.cli import main
 
+from .command_line import AIRWND, run_interrupted
 from .conftest import TABLE6, Cli
-from .waiting import wait_until
+
+# Wall-clock times differ in each run.
+TIMES = re.compile(r"\d+:\d+:\d+| in [\d.]+ m?s.*")
 
 SMALL = (TABLE6 / "scenario.toml", "--set", "ue[0].count=3", "--set", "duration=200ms")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", *SMALL, "--progress"),
+        ("list", "rwnd"),
+        ("plot",),
+        ("check", "nowhere.toml"),
+        ("guard", "--bogus"),
+        ("--version",),
+    ],
+)
+def test_a_call_in_this_process_equals_a_process(
+    cli: Cli, cli_process: Cli, words: tuple[str | Path, ...]
+) -> None:
+    here, process = (
+        [done.returncode, TIMES.sub("", done.stdout), TIMES.sub("", done.stderr)]
+        for done in (cli(*words), cli_process(*words))
+    )
+    assert here == process
+
+
+def test_a_call_prints_the_warnings_of_a_command(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airwnd.scenario.Scenario.load", lambda *_, **__: warnings.warn("late", stacklevel=1))
+    done = cli("check", "s.toml")
+    assert "UserWarning: late" in done.stderr
+
+
+def test_a_call_that_changes_the_process_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airwnd.scenario.Scenario.load", lambda *_, **__: monkeypatch.setenv("NEW", "1"))
+    with pytest.raises(AssertionError, match=r"has changed \['environment variables'\]"):
+        cli("check", "s.toml")
 
 
 def test_run_prints_a_summary(cli: Cli) -> None:
@@ -131,19 +166,16 @@ def test_a_group_without_a_command_prints_its_help(cli: Cli, group: tuple[str, .
     ],
 )
 def test_an_unexpected_exception_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], raised: BaseException, shown: str
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, raised: BaseException, shown: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise raised
 
     monkeypatch.setattr("airwnd.scenario.Scenario.load", fail)
     for debug in ([], ["--debug"]):
-        monkeypatch.setattr("sys.argv", ["airwnd", *debug, "check", "s.toml"])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output, errors = capsys.readouterr()
-        assert (ended.value.code, output) == (70, "")
-        *traceback, line = errors.splitlines()
+        done = cli(*debug, "check", "s.toml")
+        assert (done.returncode, done.stdout) == (70, "")
+        *traceback, line = done.stderr.splitlines()
         assert line.startswith(f"airwnd: {shown}")
         assert bool(traceback) == bool(debug)
         if "airwnd " in shown:
@@ -151,7 +183,7 @@ def test_an_unexpected_exception_is_one_line(
 
 
 @pytest.mark.parametrize("debug", [(), ("--debug",)])
-def test_a_panic_is_one_line_with_its_place(cli: Cli, tmp_path: Path, debug: tuple[str, ...]) -> None:
+def test_a_panic_is_one_line_with_its_place(cli_process: Cli, tmp_path: Path, debug: tuple[str, ...]) -> None:
     # airwnd passes invalid JSON to the engine.
     (tmp_path / "mine.py").write_text(
         "import airwnd, airwnd.plugins\nairwnd.plugins.Plugin.settings_json = lambda self: 'no JSON'\n"
@@ -161,7 +193,7 @@ def test_a_panic_is_one_line_with_its_place(cli: Cli, tmp_path: Path, debug: tup
     )
     cc = 'flow[0].cc={kind="python", class="mine.py:Mine"}'
     (tmp_path / "s.toml").write_text('duration = "1s"\n[[link]]\nrate = "1Mbps"\n[[ue]]\n[[flow]]\n')
-    done = cli(*debug, "run", "s.toml", "--allow-code", "--set", cc)
+    done = cli_process(*debug, "run", "s.toml", "--allow-code", "--set", cc)
     assert (done.returncode, done.stdout) == (70, "")
     *more, line = done.stderr.splitlines()
     assert re.match(
@@ -180,7 +212,7 @@ def test_debug_adds_the_traceback(cli: Cli) -> None:
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    command = f"{sys.executable} -m airwnd schema | head -c 10; echo ${{PIPESTATUS[0]}}"
+    command = f"{shlex.join(AIRWND)} schema | head -c 10; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)  # noqa: S607
     assert done.stdout.endswith("0\n")
     assert done.stderr == ""
@@ -188,13 +220,12 @@ def test_a_closed_pipe_is_no_error() -> None:
 
 def test_ctrl_c_ends_a_long_run(tmp_path: Path) -> None:
     capture = tmp_path / "capture.pcapng"
-    command = [sys.executable, "-m", "airwnd", "run", *map(str, SMALL[:-1]), "duration=300000s"]
-    command += ["--pcap", str(capture)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: capture.exists() and capture.stat().st_size > 0, process)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate()
-    assert (process.returncode, output, errors.strip()) == (130, "", "airwnd: interrupted")
+    done = run_interrupted(
+        *("run", *SMALL[:-1], "duration=300000s", "--pcap", capture),
+        cwd=tmp_path,
+        when=lambda: capture.exists() and capture.stat().st_size > 0,
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "airwnd: interrupted")
 
 
 @pytest.mark.parametrize("group", [[], ["plot"]])

@@ -1,32 +1,16 @@
 """Shell completion, as requested by the scripts of ``airwnd completion``."""
 
-import os
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from .command_line import AIRWND
 from .conftest import Cli
 
 BASH = shutil.which("bash") or "bash"
-
-
-def complete(*words: str, cwd: Path) -> list[str]:
-    """Return bash's completions of the last word."""
-    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
-    done = subprocess.run(
-        [sys.executable, "-m", "airwnd"],
-        cwd=cwd,
-        env=os.environ | asked | {"_AIRWND_COMPLETE": "bash_complete"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout.split()
 
 
 @pytest.mark.parametrize(
@@ -52,17 +36,23 @@ def complete(*words: str, cwd: Path) -> list[str]:
         (["airwnd", "guard", "demo", "bu"], ["plain,bus.json", "plain,busy.toml"]),
     ],
 )
-def test_names_and_files_are_completed(words: list[str], offered: list[str], tmp_path: Path) -> None:
+def test_names_and_files_are_completed(
+    cli: Cli, words: list[str], offered: list[str], tmp_path: Path
+) -> None:
+    """Bash asks for the last word."""
     for name in ("busy.toml", "bus.json", "busy.txt", "below/run.csv", "deep/inner.toml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert complete(*words, cwd=tmp_path) == offered
+    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    done = cli(environment={**asked, "_AIRWND_COMPLETE": "bash_complete"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == offered
 
 
 def test_bash_accepts_its_script_and_completes(cli: Cli, tmp_path: Path) -> None:
     done = cli("completion", "bash")
     assert done.returncode == 0, done.stderr
-    (tmp_path / "airwnd").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m airwnd "$@"\n', encoding="utf-8")
+    (tmp_path / "airwnd").write_text(f'#!/bin/sh\nexec {shlex.join(AIRWND)} "$@"\n', encoding="utf-8")
     (tmp_path / "airwnd").chmod(0o755)
     ask = (
         'COMP_WORDS=(airwnd explain newren); COMP_CWORD=2; _airwnd_completion airwnd; echo "${COMPREPLY[@]}"'

@@ -24,9 +24,9 @@ import airwnd
 from airwnd import InputError, Run, Scenario
 from airwnd.batch import Finished, Report, Store, Task, carry_out
 from airwnd.batch.store import DamageError
-from airwnd.cli import main
 from airwnd.locks import locked
 
+from .command_line import command_words
 from .conftest import Cli
 from .test_batch import WIRE
 from .test_run import without_digests
@@ -35,7 +35,6 @@ from .waiting import running, wait_until
 
 # A run that never ends: errors must be found before it starts.
 ENDLESS = ("--set", "duration=30000000s")
-Command = Callable[..., tuple[object, str, str]]
 
 GRID = {"link[0].queue": [5, 10, 20]}
 
@@ -87,20 +86,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "wire.json"
     path.write_text(json.dumps(WIRE), encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Call ``airwnd`` in this process; return its exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[object, str, str]:
-        monkeypatch.setattr(sys, "argv", ["airwnd", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code or 0, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture
@@ -409,8 +394,7 @@ def test_a_sweep_continues_after_kills_at_random_times(
 
     while not (out / "runs.parquet").exists():
         enough = finished() + draws.randint(1, 12)
-        words = [sys.executable, "-m", "airwnd", *command, "out"]
-        with running(words, tmp_path, stdout=subprocess.DEVNULL) as process:
+        with running(command_words(*command, "out"), tmp_path, stdout=subprocess.DEVNULL) as process:
             wait_until(lambda: process.poll() is not None or finished() >= enough)  # noqa: B023
             kills += process.poll() is None
     assert cli(*command, "out").stderr == ""
@@ -540,19 +524,20 @@ def test_a_damaged_run_folder_is_one_line(wire: Scenario, tmp_path: Path, way: s
     assert "\n" not in str(caught.value)
 
 
-def test_the_commands_name_the_damage_in_one_line(command: Command, wire: Scenario, tmp_path: Path) -> None:
+def test_the_commands_name_the_damage_in_one_line(cli: Cli, wire: Scenario, tmp_path: Path) -> None:
     run = wire.run(series="200ms").save(tmp_path / "run")
     stored(run, "events").write_bytes(b"")
-    for words in (("view",), ("plot", "timeline"), ("plot", "fct")):
-        code, output, errors = command(*words, "run")
-        assert (code, output, errors.count("\n")) == (2, "", 1)
-        assert errors.startswith("airwnd: run/events.parquet: does not match its digest in manifest.json")
+    for command in (("view",), ("plot", "timeline"), ("plot", "fct")):
+        done = cli(*command, "run")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert done.stderr.startswith(
+            "airwnd: run/events.parquet: does not match its digest in manifest.json"
+        )
 
 
 def test_two_processes_do_not_share_a_folder(cli: Cli, file: Path, tmp_path: Path) -> None:
     first = ("sweep", file, "--grid", "link[0].queue=5,10", "--jobs", "1", "--out", "out")
-    words = [sys.executable, "-m", "airwnd", *map(str, first), *ENDLESS]
-    with running(words, tmp_path, stderr=subprocess.PIPE) as process:
+    with running(command_words(*first, *ENDLESS), tmp_path, stderr=subprocess.PIPE) as process:
         wait_until((tmp_path / "out" / "manifest.json").exists, process)
         done = cli(*first, "--force")
         assert (done.returncode, done.stdout) == (2, "")
@@ -594,17 +579,17 @@ def test_a_file_system_without_locks_gives_a_warning(tmp_path: Path, monkeypatch
         pass
 
 
-def test_only_the_reproduction_in_use_is_refused(command: Command, folder: Path, tmp_path: Path) -> None:
-    words = ("reproduce", str(folder), "--quick", "--out", "out")
+def test_only_the_reproduction_in_use_is_refused(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    command = ("reproduce", folder, "--quick", "--out", "out")
     table, other = (tmp_path / "out" / "example" / name for name in ("table0", "table1"))
     for used in (table, other):
         used.mkdir(parents=True)
     with locked(table):
-        code, _, errors = command(*words)
-    assert code == 2
-    assert f"out/example/table0: in use by process {os.getpid()} on " in errors
+        done = cli(*command)
+    assert done.returncode == 2
+    assert f"out/example/table0: in use by process {os.getpid()} on " in done.stderr
     with locked(other):
-        assert command(*words)[0] == 0
+        assert cli(*command).returncode == 0
 
 
 @pytest.fixture
@@ -645,12 +630,12 @@ def here(file: Path, wire: Scenario) -> Path:
     ],
 )
 def test_the_output_path_is_checked_before_the_run(
-    command: Command, here: Path, arguments: tuple[str, ...], message: str
+    cli: Cli, here: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     before = sorted(here.rglob("*"))
-    code, output, errors = command("run", "wire.json", *ENDLESS, *arguments)
-    assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert message in errors
+    done = cli("run", "wire.json", *ENDLESS, *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert message in done.stderr
     assert sorted(here.rglob("*")) == before
 
 
@@ -676,24 +661,25 @@ def test_the_output_path_is_checked_before_the_run(
     ],
 )
 def test_output_paths_of_pictures_and_data_sets_are_checked_first(
-    command: Command, arguments: tuple[str, ...], message: str
+    cli: Cli, arguments: tuple[str, ...], message: str
 ) -> None:
-    code, output, errors = command(*arguments)
-    assert (code, output, errors.count("\n")) == (2, "", 1)
-    assert message in errors
+    done = cli(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert message in done.stderr
 
 
-def test_the_same_run_and_an_empty_folder_need_no_force(command: Command, here: Path) -> None:
-    code, _, errors = command("run", "wire.json", "--out", "run")
-    assert code == 2
-    assert "run: holds another run: seed is 2 there and 1 here; choose another folder, or replace" in errors
+def test_the_same_run_and_an_empty_folder_need_no_force(cli: Cli, here: Path) -> None:
+    done = cli("run", "wire.json", "--out", "run")
+    assert done.returncode == 2
+    said = "run: holds another run: seed is 2 there and 1 here; choose another folder, or replace"
+    assert said in done.stderr
     for arguments in (
         ("--out", "empty"),
         ("--out", "run", "--seed", "2"),
         ("--out", "run", "--force"),
         ("--out", "damaged", "--force"),
     ):
-        assert command("run", "wire.json", *arguments)[0] == 0
+        assert cli("run", "wire.json", *arguments).returncode == 0
     assert Run.load(here / "empty").outcome == Run.load(here / "run").outcome
     assert Run.load(here / "damaged").seed == 1
 
@@ -709,10 +695,9 @@ main()
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_results_that_cannot_be_written_are_printed(here: Path, as_json: bool) -> None:
-    words = [sys.executable, "-c", SHORT_OF_SPACE, "run", "wire.json", "--series", "1ms", "--out", "new"]
-    done = subprocess.run(
-        [*words, *(["--json"] if as_json else [])], cwd=here, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", SHORT_OF_SPACE, "run", "wire.json", "--series", "1ms", "--out", "new"]
+    command += ["--json"] if as_json else []
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
         "airwnd: new: File too large; the tables were not saved, the results are printed above\n"

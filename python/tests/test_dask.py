@@ -19,6 +19,7 @@ import airwnd
 from airwnd import EngineError, InputError, Scenario, ScenarioError, _native
 from airwnd.batch import Dask, Store, Task, carry_out
 
+from .command_line import run_interrupted
 from .conftest import ROOT, Cli
 from .test_batch import WIRE, Finalized, deadly, names
 from .test_sweep import contents
@@ -95,10 +96,10 @@ def test_a_cluster_gives_the_same_bytes(wire: Scenario, tmp_path: Path, cluster:
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
-def test_the_command_line_uses_a_cluster(cli: Cli, tmp_path: Path, cluster: Any) -> None:
+def test_the_command_line_uses_a_cluster(cli_process: Cli, tmp_path: Path, cluster: Any) -> None:
     (tmp_path / "wire.json").write_text(json.dumps(WIRE), encoding="utf-8")
     arguments = ("--grid", "link[0].queue=5,50", "--dask", cluster.scheduler_address, "--out", "out")
-    done = cli("sweep", "wire.json", *arguments)
+    done = cli_process("sweep", "wire.json", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 runs of 2 settings in" in done.stdout
     assert "on the cluster" in done.stdout
@@ -336,20 +337,16 @@ def test_an_interrupt_in_a_finalizer_is_neither_lost_nor_printed(
 
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     (tmp_path / "wire.json").write_text(json.dumps(WIRE), encoding="utf-8")
-    arguments = ["--grid", "link[0].queue=5,50", "--seeds", "50", "--set", "duration=600s"]
-    command = [sys.executable, "-m", "airwnd", "sweep", "wire.json", *arguments]
-    command += ["--dask", cluster.scheduler_address, "--out", "out"]
+    arguments = ["--grid", "link[0].queue=5,50", "--seeds", "250", "--set", "duration=120s"]
+    arguments += ["--dask", cluster.scheduler_address, "--out", "out"]
 
     def finished() -> list[Path]:
         return list(tmp_path.glob("out/runs/*.json"))
 
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: len(finished()) >= 3, process)
-    process.send_signal(signal.SIGINT)
-    errors = process.communicate()[1]
-    assert process.returncode == 130
-    assert len(finished()) < 100, "it does not wait for a run"
-    assert [line for line in errors.splitlines() if line] == [
+    done = run_interrupted("sweep", "wire.json", *arguments, cwd=tmp_path, when=lambda: len(finished()) >= 3)
+    assert done.returncode == 130
+    assert len(finished()) < 500, "it does not wait for a run"
+    assert [line for line in done.stderr.splitlines() if line] == [
         "finished runs are kept in out/runs; the same command continues from there",
         "airwnd: interrupted",
     ]

@@ -7,7 +7,6 @@ import itertools
 import pkgutil
 import re
 import shlex
-import sys
 import tomllib
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -19,9 +18,9 @@ import pytest
 import airwnd
 from airwnd import Scenario
 from airwnd.algorithms import family
-from airwnd.cli import cli, main
+from airwnd.cli import cli as command_line
 
-from .conftest import ROOT
+from .conftest import ROOT, Cli
 from .pages import PAGES, Block, blocks, commands
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(airwnd.__path__, "airwnd."))
@@ -39,7 +38,7 @@ def test_docstrings(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_examples_of_a_page_work(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Execute the page in an empty folder, from its first block to its last."""
     monkeypatch.chdir(tmp_path)
@@ -57,7 +56,7 @@ def test_the_examples_of_a_page_work(
             exec(compile(block.text, str(page), "exec"), {"__name__": "page"})  # noqa: S102
         elif block.language == "sh":
             for command in commands(block.text):
-                _try(shlex.split(command, comments=True), after, monkeypatch, capsys)
+                _try(shlex.split(command, comments=True), after, cli)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +141,7 @@ def _bring_what_a_reader_has() -> None:
         Path(file).write_text(first, encoding="utf-8")
 
 
-def _try(
-    words: list[str],
-    after: Block | None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def _try(words: list[str], after: Block | None, cli: Cli) -> None:
     """Check a command, and run it if it is a fast one of ours."""
     program, *rest = words
     if program == "make":
@@ -158,7 +152,7 @@ def _try(
         _check_cargo(rest)
     if program != "airwnd":
         return
-    command = cli.commands[rest[0]]
+    command = command_line.commands[rest[0]]
     context = command.make_context(rest[0], rest[1:])
     for param in command.params:
         if isinstance(param, click.Argument) and isinstance(param.type, click.Path):
@@ -166,16 +160,12 @@ def _try(
             assert all(Path(path).exists() for path in (given if param.nargs != 1 else [given])), words
     if rest[0] not in CHEAP or "--dask" in rest:
         return
-    capsys.readouterr()
-    monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(SystemExit) as exit_:
-        main()
-    out, errors = capsys.readouterr()
+    done = cli(*rest)
     shown = after.text if after and after.language == "text" else ""
     complaint = shown if shown.startswith("airwnd: ") else ""
-    assert (exit_.value.code or 0, errors) == (2 if complaint else 0, complaint)
+    assert (done.returncode, done.stderr) == (2 if complaint else 0, complaint)
     if shown and not complaint:
-        missing = [line for line in shown.splitlines() if line not in out and not TIMES.search(line)]
+        missing = [line for line in shown.splitlines() if line not in done.stdout and not TIMES.search(line)]
         assert not missing, words
 
 

@@ -5,10 +5,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 from airwnd import InputError, Run, Scenario, ScenarioError
-from airwnd.cli import cli as airwnd_cli
 from airwnd.plots.cdf import plot_fct
 from airwnd.reproduce.measure import Measure
 from airwnd.reproduce.reader import convert
@@ -113,13 +111,12 @@ def test_the_picture_shows_the_completions(run: Run) -> None:
         plot_fct({"a": run}, groups=["long"])
 
 
-def test_plot_fct_draws_scenarios_and_runs(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run.save("first")
-    Path("wire.toml").write_text(NETWORK + FLOWS, encoding="utf-8")
+def test_plot_fct_draws_scenarios_and_runs(run: Run, cli: Cli, tmp_path: Path) -> None:
+    run.save(tmp_path / "first")
+    (tmp_path / "wire.toml").write_text(NETWORK + FLOWS, encoding="utf-8")
     words = ["plot", "fct", "first", "wire.toml", "--group", "short", "--log", "-o", "fct.svg"]
-    done = CliRunner().invoke(airwnd_cli, words)
-    assert (done.exit_code, done.stdout) == (0, "picture: fct.svg\n"), done.output
+    done = cli(*words)
+    assert (done.returncode, done.stdout) == (0, "picture: fct.svg\n"), done.stderr
     assert (tmp_path / "fct.svg").stat().st_size > 5000
 
 

@@ -49,8 +49,8 @@ def test_a_mistake_is_one_line(cli: Cli, arguments: list[str], message: str) -> 
     assert done.stderr.count("\n") == 1
 
 
-def test_check_reports_every_requirement(cli: Cli) -> None:
-    done = cli("guard", "check")
+def test_check_reports_every_requirement(cli_process: Cli) -> None:
+    done = cli_process("guard", "check")
     lines = done.stdout.splitlines()
     assert [line.split(":")[0] for line in lines] == [PLACES[0]] * 3 + [PLACES[1]]
     complete = all(re.fullmatch(r"[^:]+: [^:]+: ok", line) for line in lines)
@@ -71,7 +71,7 @@ def test_check_reports_every_requirement(cli: Cli) -> None:
 def test_a_mistake_with_a_command_is_one_line(
     cli: Cli, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    done = cli("guard", *arguments, cwd=tmp_path)
+    done = cli("guard", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(message), done.stderr
     assert done.stderr.count("\n") == 1
@@ -79,8 +79,8 @@ def test_a_mistake_with_a_command_is_one_line(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may load eBPF programs")
-def test_the_demo_without_root_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
-    done = cli("guard", "demo", cwd=tmp_path)
+def test_the_demo_without_root_says_what_is_missing(cli: Cli) -> None:
+    done = cli("guard", "demo")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("airwnd: needs root, ")
 

@@ -6,7 +6,6 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from rich.console import Console
 
 import airwnd
 from airwnd import Scenario, _native
-from airwnd.cli import main
 from airwnd.errors import InputError
 from airwnd.link import commands, mahimahi
 from airwnd.link.commands import Part
@@ -161,21 +159,19 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Engine:
     return engine
 
 
-Call = Callable[..., tuple[int | str | None, str, str]]
+Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Run ``airwnd link`` in this process, in a folder with two scenarios; return code, output and errors."""
+def call(cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    """Call ``airwnd link`` in a folder with two scenarios; return code, output and errors."""
     (tmp_path / "cell.toml").write_text(CELL, encoding="utf-8")
     (tmp_path / "wire.toml").write_text(WIRE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: str) -> tuple[int | str | None, str, str]:
-        monkeypatch.setattr("sys.argv", ["airwnd", "link", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code, *capsys.readouterr()
+    def run(*arguments: str, terminal: bool = False) -> tuple[int, str, str]:
+        done = cli("link", *arguments, terminal=terminal)
+        return done.returncode, done.stdout, done.stderr
 
     return run
 
@@ -537,10 +533,8 @@ def test_meters_of_mm_link_are_the_live_view(
     )
     assert errors.count("\n") == 1
     assert not engine.request["captures_output"]
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("airwnd.link.live.show", lambda session, watch, _stop: session.run(watch))
-    assert call(*options, "true")[0] == 0
+    assert call(*options, "true", terminal=True)[0] == 0
     assert engine.request["captures_output"]
 
 
@@ -709,10 +703,8 @@ def test_a_session_ended_by_ctrl_c_keeps_its_results(engine: Engine, call: Call)
     assert "written to run" in errors
 
 
-def test_a_live_view_needs_a_command(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    for stream in (sys.stdin, sys.stdout):
-        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
-    code, _, errors = call("cell.toml", "--live")
+def test_a_live_view_needs_a_command(call: Call) -> None:
+    code, _, errors = call("cell.toml", "--live", terminal=True)
     assert code == 2
     assert errors == "airwnd: --live needs a COMMAND: a shell and the view cannot share the terminal\n"
 

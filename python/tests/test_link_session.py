@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 
 from airwnd import Run
 
+from .command_line import command_words
 from .waiting import running, wait_until
 
 PHONE = """
@@ -62,7 +64,7 @@ done
 """
 # A variable of their environment marks the processes of a session.
 MARKER = "AIRWND_TEST_SESSION"
-AIRWND = shlex.join([sys.executable, "-m", "airwnd", "link", "--quiet"])
+AIRWND = shlex.join(command_words("link", "--quiet"))
 USERS = ["root", "ordinary"] if os.geteuid() == 0 else ["ordinary"]
 REFUSED = re.compile(r"airwnd: [^\n]*(TUN|tun|namespace)[^\n]*: [^\n]+\n?")
 
@@ -100,14 +102,14 @@ class Emulator:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the whole command of a session."""
-        words = [sys.executable, "-m", "airwnd", "link", *arguments]
+        session = command_words("link", *arguments)
         if os.geteuid() != 0:
-            return words
+            return session
         prepared = PREPARED
         if self.user == "ordinary":
             prepared = readable_interpreter() + PREPARED.lstrip()
-            words = [*ORDINARY, *words]
-        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *words]
+            session = [*ORDINARY, *session]
+        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *session]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a session until its end."""
@@ -142,17 +144,31 @@ def open_to_all(folder: Path) -> None:
             parent.chmod(mode | 0o055)
 
 
+@pytest.fixture(scope="session")
+def refusal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """A function that returns why this machine refuses a user's sessions; empty if it does not."""
+
+    @cache
+    def call(user: str) -> str:
+        folder = tmp_path_factory.mktemp(user)
+        open_to_all(folder)
+        done = Emulator(folder, user).run("--rate", "10Mbit", "--quiet", "--", "true")
+        if done.returncode == 2 and REFUSED.fullmatch(done.stderr):
+            # The machine forbids namespaces or TUN devices, and the message says how to change it.
+            return done.stderr.strip()
+        assert (done.returncode, done.stderr) == (0, "")
+        return ""
+
+    return call
+
+
 @pytest.fixture(params=USERS)
-def emulator(request: pytest.FixtureRequest, tmp_path: Path) -> Emulator:
-    found = Emulator(tmp_path, request.param)
+def emulator(request: pytest.FixtureRequest, refusal: Callable[[str], str], tmp_path: Path) -> Emulator:
+    if refused := refusal(request.param):
+        pytest.skip(f"this machine refuses sessions: {refused}")
     open_to_all(tmp_path)
     (tmp_path / "phone.toml").write_text(PHONE, encoding="utf-8")
-    done = found.run("--rate", "10Mbit", "--quiet", "--", "true")
-    if done.returncode == 2 and REFUSED.fullmatch(done.stderr):
-        # The machine forbids namespaces or TUN devices to this user, and the message says how to change it.
-        pytest.skip(f"this machine refuses sessions: {done.stderr.strip()}")
-    assert (done.returncode, done.stderr) == (0, "")
-    return found
+    return Emulator(tmp_path, request.param)
 
 
 def rtts_ms(text: str) -> list[float]:
@@ -222,8 +238,7 @@ def test_a_queue_marks_packets_of_a_kernel_with_ecn(emulator: Emulator) -> None:
 
 def test_sessions_in_a_session_and_mahimahis_commands(emulator: Emulator) -> None:
     (emulator.folder / "fast.mm").write_text("1\n2\n3\n", encoding="ascii")
-    airwnd = shlex.join([sys.executable, "-m", "airwnd", "link", "--quiet"])
-    inner = f"{airwnd} mm-link fast.mm fast.mm -- ping -c 2 server"
+    inner = f"{AIRWND} mm-link fast.mm fast.mm -- ping -c 2 server"
     outer = ["--rate", "100Mbit", "--delay", "20ms", "--", "sh", "-c", inner]
     output, _ = emulator.session(*outer)
     assert len(rtts_ms(output)) == 2
@@ -279,31 +294,41 @@ def udp(address: str, port: int) -> str:
     return shlex.join([sys.executable, "-c", "\n".join(line[8:] for line in text.splitlines())])
 
 
-@pytest.fixture
-def through_pasta(tmp_path: Path) -> Callable[[str, str], list[str]]:
-    """A function that returns the command of an ordinary user's session, in a network with an outside."""
+def through_network(folder: Path, option: str, script: str) -> list[str]:
+    """Return the command of an ordinary user's session, in a network with an outside."""
+    words = Emulator(folder, "ordinary").command("--rate", "10Mbit", option, "--", "sh", "-c", script)
+    place = words.index("sh") + 2
+    words[place] = words[place].replace("exec", f"{OUTSIDE} exec")
+    place = words.index(sys.executable)
+    return [*words[:place], "env", f"{MARKER}={folder}", *words[place:]]
+
+
+@pytest.fixture(scope="session")
+def refusal_through_pasta(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Why this machine refuses sessions through pasta; empty if it does not."""
     if os.geteuid() != 0:
-        pytest.skip("a network around the machine needs root")
-    open_to_all(tmp_path)
-    (tmp_path / "here").write_text("of this machine\n", encoding="ascii")
-
-    def command(option: str, script: str) -> list[str]:
-        words = Emulator(tmp_path, "ordinary").command("--rate", "10Mbit", option, "--", "sh", "-c", script)
-        place = words.index("sh") + 2
-        words[place] = words[place].replace("exec", f"{OUTSIDE} exec")
-        place = words.index(sys.executable)
-        return [*words[:place], "env", f"{MARKER}={tmp_path}", *words[place:]]
-
-    done = subprocess.run(
-        command("--host", "true"), cwd=tmp_path, check=False, capture_output=True, text=True
-    )
+        return "a network around the machine needs root"
+    folder = tmp_path_factory.mktemp("pasta")
+    open_to_all(folder)
+    words = through_network(folder, "--host", "true")
+    done = subprocess.run(words, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode == 2:
         assert REFUSED.fullmatch(done.stderr) or re.fullmatch(
             r"[^\n]*: sudo apt install [^\n]*\n", done.stderr
         )
-        pytest.skip(f"this machine refuses sessions: {done.stderr.strip()}")
+        return done.stderr.strip()
     assert done.returncode == 0, done.stderr
-    return command
+    return ""
+
+
+@pytest.fixture
+def through_pasta(refusal_through_pasta: str, tmp_path: Path) -> Callable[[str, str], list[str]]:
+    """A function that returns the command of a session, in a folder with the file `here`."""
+    if refusal_through_pasta:
+        pytest.skip(f"this machine refuses sessions: {refusal_through_pasta}")
+    open_to_all(tmp_path)
+    (tmp_path / "here").write_text("of this machine\n", encoding="ascii")
+    return partial(through_network, tmp_path)
 
 
 def marked(folder: Path) -> list[int]:
@@ -371,7 +396,7 @@ def test_the_session_begins_when_a_server_of_udp_has_its_port(emulator: Emulator
 
 def test_nothing_on_the_host_changes(emulator: Emulator) -> None:
     state = "ip -j addr; ip -j route; ip -j -6 route; ip -j rule; sysctl -a --pattern '^net' 2> /dev/null"
-    link = shlex.join([sys.executable, "-m", "airwnd", "link", "--rate", "10Mbit", "--quiet"])
+    link = f"{AIRWND} --rate 10Mbit"
     script = f"""
         ({state}) > before
         {link} -- ping -c 1 server > /dev/null

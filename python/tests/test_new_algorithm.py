@@ -1,6 +1,7 @@
 """A new algorithm is one file and one line in the list of its family; it is then available everywhere.
 
-The algorithms are those of the how-to, so that its examples compile and run.
+The algorithms are those of the how-to: `make test` compiles and runs them with the Rust tests. The nightly
+tests build the package with them, as a reader of the how-to does.
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from .command_line import run_process
 from .conftest import ROOT
 from .pages import blocks
 
@@ -23,13 +25,6 @@ PLACES = re.findall(
 )
 CODE = [block.text for block in blocks(HOW_TO) if block.language == "rust"]
 NAMES = [Path(file).stem.replace("_", "-") for file, _, _ in PLACES]
-
-
-# Our crates are built without optimisation, since these tests simulate for a second only; external ones as
-# `cargo test` builds them, which has usually done so before.
-OURS = [folder.name for folder in (ROOT / "crates").iterdir()]
-PROFILE = [f"profile.dev.package.airwnd-{name}.opt-level=0" for name in OURS]
-PROFILE.append("profile.dev.incremental=false")
 
 
 def workspace() -> dict[Path, bytes]:
@@ -71,7 +66,6 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "PYO3_BUILD_EXTENSION_MODULE": "1",
     }
     command = ["cargo", "build", "--locked", "--quiet", "-p", "airwnd-py", "--message-format", "json"]
-    command += [word for setting in PROFILE for word in ("--config", setting)]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (library,) = re.findall(r'"([^"]*lib_native\.so)"', done.stdout)
@@ -84,21 +78,20 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def airwnd(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "airwnd", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "1000"},  # nothing wraps
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    # Nothing wraps.
+    done = run_process(*arguments, cwd=folder, environment={"COLUMNS": "1000"})
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_the_how_to_has_an_algorithm_for_each_of_four_families() -> None:
     assert NAMES == ["aimd", "paced", "head-drop", "max-rate"]
+    assert len({family for _, _, family in PLACES}) == 4
+    assert not any((ROOT / file).exists() for file, _, _ in PLACES)
+    assert set(workspace()) > {Path(family) for _, _, family in PLACES}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "code"), list(zip(NAMES, CODE, strict=True)), ids=NAMES)
 def test_it_is_listed_and_explained(extended: Path, name: str, code: str) -> None:
     summary = re.findall(r"/// (.*)\n(?:///.*\n)*#\[derive\(.*Params\)\]", code)[0]
@@ -106,12 +99,14 @@ def test_it_is_listed_and_explained(extended: Path, name: str, code: str) -> Non
     assert summary in airwnd(extended, "explain", name)
 
 
+@pytest.mark.nightly
 def test_it_is_in_the_schema(extended: Path) -> None:
     schema = json.dumps(json.loads(airwnd(extended, "schema")))
     for name in NAMES:
         assert f'{{"const": "{name}"}}' in schema
 
 
+@pytest.mark.nightly
 def test_the_scenario_of_the_how_to_uses_it(extended: Path) -> None:
     (scenario,) = (block for block in blocks(HOW_TO) if block.language == "toml")
     (extended / "scenario.toml").write_text(scenario.text, encoding="utf-8")

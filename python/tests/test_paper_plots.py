@@ -1,7 +1,5 @@
 """Plots of series, distributions, runs and sweeps agree with the stored data."""
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,10 @@ from matplotlib.axes import Axes
 from scipy import stats
 
 from airwnd import InputError, Run, Scenario, Sweep, style, sweep
-from airwnd.cli import main
 from airwnd.plots.cdf import plot_cdf
 from airwnd.plots.compare import plot_compare
 
-from .conftest import SMALL
+from .conftest import SMALL, Cli
 
 # TS 36.213 Table 7.1.7.2.1-1: 48 PRBs, the 16 groups of a carrier of 10 MHz, at I_TBS 26, in each TTI.
 CAPACITY_KBPS = 35_160
@@ -300,28 +297,12 @@ def test_of_thirty_lines_only_some_are_named(tmp_path: Path) -> None:
 
 # The command line.
 
-Command = Callable[..., tuple[object, str, str]]
-
-
-@pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run ``airwnd`` in this process and an empty folder; return exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[object, str, str]:
-        monkeypatch.setattr(sys, "argv", ["airwnd", *arguments])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return (end.value.code or 0, *capsys.readouterr())
-
-    return call
-
 
 def test_pictures_are_vector_graphics_with_embedded_fonts(
-    command: Command, folder: Path, web: Run, tmp_path: Path
+    cli: Cli, folder: Path, web: Run, tmp_path: Path
 ) -> None:
     web.save(tmp_path / "web")
-    commands: dict[str, tuple[object, ...]] = {
+    commands: dict[str, tuple[str | Path, ...]] = {
         "series": ("web", "--quantity", "rate_kbps", "--flow", "bulk", "--mean", "200ms", "--width", "page"),
         "cdf": ("web", "--quantity", "delay_ms", "--log", "--width", "column"),
         "compare": ("web", "--height", "2"),
@@ -329,8 +310,8 @@ def test_pictures_are_vector_graphics_with_embedded_fonts(
     }
     for name, options in commands.items():
         for out in (f"{name}.pdf", f"{name}.svg", f"{name}-again.pdf"):
-            done = command("plot", name, *map(str, options), "-o", out)
-            assert done == (0, f"picture: {out}\n", ""), name
+            done = cli("plot", name, *options, "-o", out)
+            assert (done.returncode, done.stdout, done.stderr) == (0, f"picture: {out}\n", ""), name
         page = (tmp_path / f"{name}.pdf").read_bytes()
         assert page == (tmp_path / f"{name}-again.pdf").read_bytes()
         assert b"/FontFile2" in page, "the font is embedded as TrueType"
@@ -378,14 +359,14 @@ def test_pictures_are_vector_graphics_with_embedded_fonts(
     ],
 )
 def test_an_error_is_one_line(
-    command: Command, folder: Path, tmp_path: Path, web: Run, arguments: tuple[str, ...], message: str
+    cli: Cli, folder: Path, tmp_path: Path, web: Run, arguments: tuple[str, ...], message: str
 ) -> None:
     web.save(tmp_path / "run")
     Scenario.from_toml(SMALL).with_(duration="50ms").run().save(tmp_path / "bare")
     (tmp_path / "data").symlink_to(folder)
     (tmp_path / "torn").mkdir()
     (tmp_path / "torn" / "manifest.json").write_bytes((folder / "manifest.json").read_bytes())
-    code, out, error = command("plot", *arguments)
-    assert (code, out) == (2, "")
-    assert len(error.splitlines()) == 1
-    assert message in error
+    done = cli("plot", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert message in done.stderr

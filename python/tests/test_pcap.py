@@ -15,9 +15,7 @@ import hashlib
 import itertools
 import math
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +25,8 @@ import pytest
 import airwnd
 from airwnd import Capture, InputError, Run, Scenario
 
+from .command_line import run_interrupted
 from .conftest import Cli
-from .waiting import running, wait_until
 
 Frame = Mapping[str, str]
 
@@ -360,21 +358,12 @@ def test_the_file_is_complete_after_an_interruption(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_a_complete_file(tmp_path: Path) -> None:
     file = tmp_path / "long.pcap"
     (tmp_path / "long.toml").write_text(CELL)
-    command = [
-        sys.executable,
-        "-m",
-        "airwnd",
-        "run",
-        "long.toml",
-        "--set",
-        "duration=1000s",
-        "--pcap",
-        str(file),
-    ]
-    with running(command, tmp_path, stderr=subprocess.PIPE) as process:
-        wait_until(lambda: file.exists() and file.stat().st_size > 100_000, process)
-        process.send_signal(signal.SIGINT)
-        assert process.wait() == 130
+    done = run_interrupted(
+        *("run", "long.toml", "--set", "duration=1000s", "--pcap", file),
+        cwd=tmp_path,
+        when=lambda: file.exists() and file.stat().st_size > 100_000,
+    )
+    assert done.returncode == 130
     assert len(tshark(file, "frame.number")) > 1000
 
 

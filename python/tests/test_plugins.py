@@ -7,7 +7,6 @@ import os
 import pickle
 import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -27,8 +26,8 @@ from airwnd.plugin_source import RefusedError
 from airwnd.plugins import Plugin, find
 from airwnd.reproduce.design import Experiment
 
+from .command_line import run_interrupted
 from .conftest import ROOT, Cli
-from .waiting import wait_until
 
 EXAMPLE = ROOT / "examples" / "python-plugin"
 
@@ -620,18 +619,12 @@ def test_a_class_that_exits_ends_only_the_run(cli: Cli, tmp_path: Path) -> None:
 def test_ctrl_c_is_not_an_error_of_the_class(tmp_path: Path) -> None:
     write(tmp_path, ack="\n        open('begun', 'w').close()\n        while True: pass")
     wire(tmp_path)
-    command = [sys.executable, "-m", "airwnd", "run", "wire.toml", "--allow-code", "--set", MINE]
-    process = subprocess.Popen(
-        [*command, "--plugin-timeout", "10000s"],
+    done = run_interrupted(
+        *("run", "wire.toml", "--allow-code", "--set", MINE, "--plugin-timeout", "10000s"),
         cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        when=(tmp_path / "begun").exists,
     )
-    wait_until((tmp_path / "begun").exists, process)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate()
-    assert (process.returncode, output, errors.strip()) == (130, "", "airwnd: interrupted")
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "airwnd: interrupted")
 
 
 # Time limits.
@@ -718,10 +711,12 @@ STUCK = ["\n        import time; time.sleep(10**6)", "\n        import re; re.ma
 
 
 @pytest.mark.parametrize("body", STUCK)
-def test_a_call_that_cannot_be_interrupted_ends_the_command(cli: Cli, tmp_path: Path, body: str) -> None:
+def test_a_call_that_cannot_be_interrupted_ends_the_command(
+    cli_process: Cli, tmp_path: Path, body: str
+) -> None:
     write(tmp_path, ack=body)
     wire(tmp_path)
-    done = cli("run", "wire.toml", "--allow-code", "--plugin-timeout", "300ms", "--set", MINE)
+    done = cli_process("run", "wire.toml", "--allow-code", "--plugin-timeout", "300ms", "--set", MINE)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "airwnd: mine.py: Mine: a call did not return within 0.3 s and cannot be interrupted\n"

@@ -4,6 +4,8 @@ import csv
 import html
 import json
 import re
+import shutil
+from collections.abc import Iterator
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -28,6 +30,7 @@ from airwnd.reproduce.statistics import LEAST_SEEDS
 from airwnd.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
+from .conftest import CLAIMS, TABLE0, write_experiment
 
 NAME = "example/table0"
 CHART = "document.querySelector('.chart')"
@@ -55,19 +58,35 @@ text = "This is not judged"
 """
 
 
-@pytest.fixture
-def out(folder: Path, tmp_path: Path) -> Path:
-    """Pages of the small experiment: one claim holds, one does not, and one is not judged."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The small experiment, and its pages in `out`: one claim holds, one does not, one is not judged."""
+    top = tmp_path_factory.mktemp("made")
+    claims = re.sub(r'(id = "T\d"\n)text = .*\nsource = .*\n', r"\1", CLAIMS)
+    folder = write_experiment(top, "table0", {**TABLE0, "claims.toml": claims})
     (folder.parent / "paper.toml").write_text(PAPER, encoding="utf-8")
-    claims = folder / "claims.toml"
-    text = re.sub(r'(id = "T\d"\n)text = .*\nsource = .*\n', r"\1", claims.read_text(encoding="utf-8"))
-    claims.write_text(text, encoding="utf-8")
     experiment = Experiment.load(folder)
-    root = tmp_path / "out"
+    out = top / "out"
     effort = Effort.of(experiment, 3, quick=False)
-    report.write(reproduce(experiment, effort, root / NAME, Processes(2)), root)
-    report.write_pages(root, [Paper.load(folder.parent)])
-    return root
+    report.write(reproduce(experiment, effort, out / NAME, Processes(2)), out)
+    report.write_pages(out, [Paper.load(folder.parent)])
+    files = [(path, path.stat().st_mtime_ns) for path in sorted(top.rglob("*"))]
+    yield top
+    assert files == [(path, path.stat().st_mtime_ns) for path in sorted(top.rglob("*"))], (
+        "shared by the tests"
+    )
+
+
+@pytest.fixture
+def out(made: Path) -> Path:
+    """The pages, which a test must not change."""
+    return made / "out"
+
+
+@pytest.fixture
+def own(made: Path, tmp_path: Path) -> Path:
+    """A copy of the experiment and of its pages."""
+    return shutil.copytree(made, tmp_path / "own")
 
 
 def stored(out: Path) -> Findings:
@@ -282,19 +301,20 @@ def test_print_has_still_pictures(out: Path, open_page: OpenPage) -> None:
     assert not page.locator("#table0-throughput .chart").is_visible()
 
 
-def test_without_the_library_there_are_still_pictures(out: Path, browser: Browser) -> None:
-    (out / "assets" / report.PLOTLY).unlink()
+def test_without_the_library_there_are_still_pictures(own: Path, browser: Browser) -> None:
+    (own / "out" / "assets" / report.PLOTLY).unlink()
     page = browser.new_page()
     page.set_default_timeout(HANG_MS)
-    page.goto((out / "example" / "index.html").resolve().as_uri())
+    page.goto((own / "out" / "example" / "index.html").resolve().as_uri())
     page.locator("#table0-throughput").scroll_into_view_if_needed()
     page.wait_for_selector("#table0-throughput .still", state="visible")
     page.close()
 
 
-def test_a_page_combines_experiments_run_separately(folder: Path, out: Path) -> None:
-    second = folder.parent / "table1"
-    folder.rename(second)
+def test_a_page_combines_experiments_run_separately(own: Path) -> None:
+    out = own / "out"
+    second = own / "experiments" / "example" / "table1"
+    (second.parent / "table0").rename(second)
     experiment = Experiment.load(second)
     effort = Effort.of(experiment, 1, quick=True)
     report.write(reproduce(experiment, effort, out / "example" / "table1", Processes(1)), out)
@@ -378,7 +398,8 @@ def test_a_preview_shows_no_interval_and_no_verdict(folder: Path, tmp_path: Path
     assert "1 experiment in preview" in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
-def test_invalid_results_are_rejected(out: Path) -> None:
+def test_invalid_results_are_rejected(own: Path) -> None:
+    out = own / "out"
     (out / NAME / "results.json").write_text("{}", encoding="utf-8")
     with pytest.raises(
         InputError, match=r"results\.json: not the results of a reproduction; remove the file"
@@ -393,8 +414,8 @@ def test_invalid_results_are_rejected(out: Path) -> None:
         ('id = "T1"\n', 'id = "T1"\ntext = "x"\n', "claim.0..text: paper.toml has it for claim T1"),
     ],
 )
-def test_a_claim_must_be_in_the_paper(folder: Path, out: Path, old: str, new: str, message: str) -> None:
-    assert out.is_dir()
+def test_a_claim_must_be_in_the_paper(own: Path, old: str, new: str, message: str) -> None:
+    folder = own / "experiments" / NAME
     path = folder / "claims.toml"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError, match=message.replace(".0.", r"\[0\]")):

@@ -1,11 +1,8 @@
 """Reproductions: output, resumption, and independence of the number of jobs."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -21,8 +18,8 @@ from airwnd.reproduce.design import Experiment
 from airwnd.reproduce.runner import Effort, Results, find, reproduce
 from airwnd.reproduce.verdict import Verdict
 
+from .command_line import run_interrupted
 from .conftest import Cli
-from .waiting import wait_until
 
 NAME = "example/table0"
 
@@ -222,25 +219,19 @@ def test_a_reproduction_continues_where_it_stopped(
     out, seeds = tmp_path / "out", "3"
     text = (folder / "scenario.toml").read_text()
     (folder / "scenario.toml").write_text(text.replace('duration = "1s"', 'duration = "20s"'))
-    arguments = ["reproduce", str(folder), "--seeds", seeds, "--jobs", "2", "--out"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "airwnd", *arguments, out],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    arguments = ("reproduce", folder, "--seeds", seeds, "--jobs", "2", "--out")
+    finished = 0
 
-    def runs() -> int:
-        return len(list((out / NAME / "runs").glob("[!.]*.json")))
+    def ready() -> bool:
+        nonlocal finished
+        finished = len(list((out / NAME / "runs").glob("[!.]*.json")))
+        return finished >= 3
 
-    wait_until(lambda: runs() >= 3, process)
-    finished = runs()
-    os.kill(process.pid, how)
-    _, errors = process.communicate()
-    assert process.returncode == (130 if how is signal.SIGINT else -9)
+    done = run_interrupted(*arguments, out, cwd=tmp_path, when=ready, by=how)
+    assert done.returncode == (130 if how is signal.SIGINT else -9)
     if how is signal.SIGINT:
-        assert "finished runs are kept" in errors
-        assert "Traceback" not in errors
+        assert "finished runs are kept" in done.stderr
+        assert "Traceback" not in done.stderr
     assert finished < 12, "it was interrupted in the middle"
 
     again = cli(*arguments, out)

@@ -6,8 +6,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -19,9 +17,9 @@ from airwnd.batch import Processes
 from airwnd.sweeps.axes import grid, plain
 from airwnd.sweeps.draws import _UNITS, draw
 
+from .command_line import run_interrupted
 from .conftest import Cli
 from .test_batch import WIRE, workers_of
-from .waiting import wait_until
 
 TABLES = ("flows.parquet", "manifest.json", "runs.parquet")
 
@@ -231,15 +229,6 @@ def test_more_values_reuse_finished_runs(cli: Cli, file: Path, tmp_path: Path) -
     assert contents(tmp_path / "out") == contents(tmp_path / "new")
 
 
-def interrupted(file: Path, folder: Path, way: signal.Signals) -> tuple[int, str]:
-    command = [sys.executable, "-m", "airwnd", "sweep", str(file), *LONG, "--out", str(folder)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: len(list(folder.glob("runs/*.json"))) >= 5, process)
-    process.send_signal(way)
-    errors = process.communicate()[1]
-    return process.returncode, errors
-
-
 LONG = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "5", "--set", "duration=120s", "--jobs", "2")
 
 
@@ -259,10 +248,15 @@ def test_a_deterministic_sweep_reports_that_seeds_change_nothing(
 def test_an_interrupted_sweep_continues_to_the_same_bytes(
     cli: Cli, file: Path, tmp_path: Path, way: signal.Signals
 ) -> None:
-    code, errors = interrupted(file, tmp_path / "out", way)
+    done = run_interrupted(
+        *("sweep", file, *LONG, "--out", "out"),
+        cwd=tmp_path,
+        when=lambda: len(list(tmp_path.glob("out/runs/*.json"))) >= 5,
+        by=way,
+    )
     if way == signal.SIGINT:
-        assert code == 130
-        assert "finished runs are kept in" in errors
+        assert done.returncode == 130
+        assert "finished runs are kept in" in done.stderr
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["complete"] is False
     assert not (tmp_path / "out" / "runs.parquet").exists()
     again = cli("sweep", file, *LONG, "--out", tmp_path / "out")

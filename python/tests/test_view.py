@@ -4,7 +4,7 @@ import base64
 import dataclasses
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -523,18 +523,18 @@ def test_the_command_writes_next_to_the_first_run(cli: Cli, small: Scenario, tmp
 
 
 def test_the_browser_is_opened_if_there_is_one(
-    cli: Cli, small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli_process: Cli, small: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.run(series="20ms").save(tmp_path / "run")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
-    assert cli("view", "run").stderr == ""
+    assert cli_process("view", "run").stderr == ""
     seen = tmp_path / "seen"
     script = tmp_path / "browser"
     script.write_text(f'#!/bin/sh\necho "$1" > "{seen}"\n', encoding="utf-8")
     script.chmod(0o755)
     monkeypatch.setenv("BROWSER", f"{script} %s")
-    assert cli("view", "run").returncode == 0
+    assert cli_process("view", "run").returncode == 0
     assert seen.read_text(encoding="utf-8").strip() == (tmp_path / "run.html").as_uri()
 
 
@@ -603,14 +603,21 @@ def drive() -> Run:
     return Scenario.from_toml(DRIVE).run(series="50ms")
 
 
-def pixel(page: Page, selector: str, x: float, y: float) -> list[int]:
-    """Return red, green, blue and alpha of a canvas at a position in CSS pixels."""
-    found: list[int] = page.eval_on_selector(
+def pixels(page: Page, selector: str, places: Sequence[tuple[float, float]]) -> list[list[int]]:
+    """Return red, green, blue and alpha of a canvas at positions in CSS pixels."""
+    found: list[list[int]] = page.eval_on_selector(
         selector,
-        "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x * devicePixelRatio, y * devicePixelRatio, 1, 1).data]",  # noqa: E501
-        [x, y],
+        """(canvas, places) => {
+            const context = canvas.getContext("2d"), ratio = devicePixelRatio;
+            return places.map(([x, y]) => [...context.getImageData(x * ratio, y * ratio, 1, 1).data]);
+        }""",
+        places,
     )
     return found
+
+
+def pixel(page: Page, selector: str, x: float, y: float) -> list[int]:
+    return pixels(page, selector, [(x, y)])[0]
 
 
 def test_handovers_and_the_path_are_shown_initially(
@@ -624,8 +631,8 @@ def test_handovers_and_the_path_are_shown_initially(
     left = page.evaluate("parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--left'))")
     width = box(page, "#axis canvas")["width"] - left - RIGHT
     at = round(left + time / 12 * width) + 0.5
-    column = [pixel(page, ".panel[data-column=rtt_ms] canvas", at, y)[3] for y in range(30, 50)]
-    assert max(column) > 100, "a line in every panel"
+    column = pixels(page, ".panel[data-column=rtt_ms] canvas", [(at, y) for y in range(30, 50)])
+    assert max(alpha for *_, alpha in column) > 100, "a line in every panel"
     # The path starts at the UE's initial position, and the UE is at its position at the time of the cursor.
     assert page.get_attribute("#map canvas", "data-paths") == "1"
     ends = []
@@ -723,11 +730,10 @@ def test_two_runs_have_a_shared_or_two_separate_scales(
     assert high() == pytest.approx(1.06 * most[0], rel=0.02)  # type: ignore[operator]
     canvas = box(page, f"{column} .plot")
     strip = [
-        pixel(page, f"{column} canvas", canvas["width"] - x, y)[3]
-        for x in range(10, 40, 2)
-        for y in range(4, int(canvas["height"]) - 2, 2)
+        (canvas["width"] - x, y) for x in range(10, 40, 2) for y in range(4, int(canvas["height"]) - 2, 2)
     ]
-    assert max(strip) > 100, "the second run's axis has its labels on the right"
+    alphas = [alpha for *_, alpha in pixels(page, f"{column} canvas", strip)]
+    assert max(alphas) > 100, "the second run's axis has its labels on the right"
     shoot(page, "own")
     alone = show(cell=cell)
     assert not alone.is_visible("#scales")
