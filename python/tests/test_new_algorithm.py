@@ -19,6 +19,7 @@ from .conftest import ROOT
 from .pages import blocks
 
 HOW_TO = ROOT / "docs" / "how-to" / "add-an-algorithm.md"
+EXAMPLES = HOW_TO.parent / "algorithms"
 # `file`, and `line` in the list of `mod.rs`:
 PLACES = re.findall(
     r"^`(crates/\S+)`, and `(.+)` in the list of `(.+)`:$", HOW_TO.read_text("utf-8"), re.MULTILINE
@@ -89,6 +90,11 @@ def test_the_how_to_has_an_algorithm_for_each_of_four_families() -> None:
     assert len({family for _, _, family in PLACES}) == 4
     assert not any((ROOT / file).exists() for file, _, _ in PLACES)
     assert set(workspace()) > {Path(family) for _, _, family in PLACES}
+
+
+def test_the_how_to_shows_the_files_that_the_rust_tests_compile() -> None:
+    files = {path.stem.replace("_", "-"): path.read_text("utf-8") for path in EXAMPLES.glob("*.rs")}
+    assert files == dict(zip(NAMES, CODE, strict=True))
 
 
 @pytest.mark.nightly
