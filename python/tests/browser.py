@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 
 OpenPage = Callable[..., Page]
 Shoot = Callable[..., None]
@@ -35,11 +35,18 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A context without network. Its pages share a process, and nothing else: they store nothing."""
+    context = browser.new_context(offline=True)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
+def open_page(context: BrowserContext) -> Iterator[OpenPage]:
     """Open a file; the test fails on errors of the page and on network requests."""
     problems: list[str] = []
-    context = browser.new_context(offline=True)
 
     def look(address: str) -> None:
         if not address.startswith(("file:", "data:", "blob:")):
@@ -59,7 +66,9 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         return page
 
     yield call
-    context.close()
+    assert all(page.evaluate("localStorage.length + sessionStorage.length") == 0 for page in context.pages)
+    for page in context.pages:
+        page.close()
     assert problems == []
 
 

@@ -19,10 +19,10 @@ from xdist.scheduler import LoadScopeScheduling
 from airwnd import Scenario
 from airwnd.threads import cores
 
-from .browser import browser, open_page, shoot
+from .browser import browser, context, open_page, shoot
 from .command_line import Cli, call, run_process
 
-__all__ = ["Cli", "browser", "open_page", "shoot"]
+__all__ = ["Cli", "browser", "context", "open_page", "shoot"]
 
 # A busy machine must not fail a test.
 hypothesis.settings.register_profile(
