@@ -63,7 +63,8 @@ man: setup
 	$(BIN)/python docs/_site/manual.py
 
 $(VENV)/built-%: $(VENV)/requirements $(RUST) Cargo.toml Cargo.lock pyproject.toml
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --locked --profile $*
+	PATH="$(CURDIR)/$(BIN):$$PATH" pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--config-settings build-args='--profile $*' --editable .
 	rm -f $(VENV)/built-*
 	touch $@
 
