@@ -172,11 +172,12 @@ def _try(words: list[str], after: Block | None, cli: Cli) -> None:
 def _check_cargo(words: list[str]) -> None:
     """Check that the packages, tests and examples that a command names exist."""
     named = {option: word for option, word in itertools.pairwise(words) if option.startswith("-")}
-    crate = ROOT / "crates" / named.get("-p", "airwnd-lab").removeprefix("airwnd-")
-    assert crate.is_dir(), words
-    for option, folder in (("--example", "examples"), ("--test", "tests")):
+    name = named.get("-p", "airwnd-lab").removeprefix("airwnd-")
+    crates = [ROOT / folder / name for folder in ("crates", "tools") if (ROOT / folder / name).is_dir()]
+    assert len(crates) == 1, words
+    for option, file in (("--example", "examples/{}.rs"), ("--test", "tests/{}/main.rs")):
         if option in named:
-            assert (crate / folder / f"{named[option]}.rs").is_file(), words
+            assert (crates[0] / file.format(named[option])).is_file(), words
 
 
 def test_every_page_is_in_the_index(root: Path) -> None:

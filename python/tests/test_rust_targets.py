@@ -1,11 +1,12 @@
 """Every Rust test in the tree is compiled into an executable that the test run starts.
 
-cargo names the executables, each executable lists its tests, and the compiler's dependency files name the sources.
-All three are asked after a build, so an `autotests = false`, a module that no file declares, or a folder without
-`main.rs` cannot hide a test.
+cargo names the executables, each executable lists its tests, and the compiler's dependency files name the
+sources. All three are asked after a build, so an `autotests = false`, a module that no file declares, or a
+folder without `main.rs` cannot hide a test.
 """
 
 import json
+import os
 import re
 import subprocess
 import tomllib
@@ -19,7 +20,7 @@ import pytest
 
 from .conftest import ROOT
 
-#: A test function, behind any other attributes; those in comments and strings of code generators have no name.
+#: A test function, behind any other attributes.
 _TEST = re.compile(r"^[ \t]*#\[test\]\s*(?:#\[[^\]]*\]\s*)*(?:pub )?fn (\w+)", re.MULTILINE)
 #: In a folder `tests`, besides the sources of its programs.
 _DATA = {"data", "proptest-regressions"}
@@ -36,9 +37,9 @@ class Package:
     compiled: set[Path] = field(default_factory=set)
 
 
-def cargo(*words: str) -> str:
-    command = ["cargo", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return the output of a command."""
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
 
@@ -64,11 +65,12 @@ def packages(members: str) -> list[Package]:
     members
         `workspace_default_members`, which `make test` runs, or `workspace_members`.
     """
-    metadata = json.loads(cargo("metadata", "--format-version", "1", "--no-deps", "--locked"))
-    manifests = [Path(each["manifest_path"]) for each in metadata["packages"] if each["id"] in metadata[members]]
-    found = {manifest.parent: Package(manifest.parent) for manifest in manifests}
+    metadata = json.loads(run("cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"))
+    chosen = [package for package in metadata["packages"] if package["id"] in metadata[members]]
+    folders = [Path(package["manifest_path"]).parent for package in chosen]
+    found = {folder: Package(folder) for folder in folders}
     selection = ["--workspace"] if members == "workspace_members" else []
-    built = cargo("test", "--tests", "--no-run", "--locked", "--message-format", "json", *selection)
+    built = run("cargo", "test", "--tests", "--no-run", "--locked", "--message-format", "json", *selection)
     for message in map(json.loads, built.splitlines()):
         if message["reason"] == "compiler-artifact" and message["profile"]["test"]:
             folder = Path(message["manifest_path"]).parent
@@ -80,7 +82,9 @@ def add(package: Package, target: Mapping[str, Any], executable: Path) -> None:
     """Add what an executable contains."""
     package.compiled |= dependencies(executable)
     if has_harness(package.folder, target["name"]):
-        listing = subprocess.run([executable, "--list"], capture_output=True, text=True, check=True).stdout
+        # Tests of macros are linked to the compiler's libraries.
+        environment = {**os.environ, "LD_LIBRARY_PATH": run("rustc", "--print", "target-libdir").strip()}
+        listing = run(str(executable), "--list", environment=environment)
         tests = (line.removesuffix(": test") for line in listing.splitlines() if line.endswith(": test"))
         package.listed.update(name.rpartition("::")[2] for name in tests)
 
@@ -122,8 +126,7 @@ def check(package: Package, files: Iterable[Path]) -> list[str]:
 
 def tracked() -> list[Path]:
     """Files of the project, also new ones that git does not ignore."""
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listing = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     return [path for name in listing.split("\0") if name and (path := ROOT / name).is_file()]
 
 

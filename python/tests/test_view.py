@@ -365,12 +365,12 @@ def test_all_lines_are_drawn(crowd: Run, show: Callable[..., Page]) -> None:
 
 HUNDRED = {"ue[0].count": 100, "ue[0].placement": "disc", "site[0].sectors": 3}
 KEYS = ("+", "+", "ArrowRight", "-", "0")
-COUNT_STROKES = """
+COUNT_STROKES = """() => {
     for (const name of ["lineTo", "arc", "fillRect"]) {
         const prototype = CanvasRenderingContext2D.prototype, draw = prototype[name];
         prototype[name] = function (...places) { window.strokes++; return draw.apply(this, places); };
     }
-"""
+}"""
 
 
 def test_a_hundred_ues_take_no_more_strokes_than_a_few(show: Callable[..., Page]) -> None:

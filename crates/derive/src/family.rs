@@ -4,7 +4,9 @@ use crate::attributes::{doc, each_key, no_generics, plain, unknown_key, value};
 use proc_macro2::TokenStream as Tokens;
 use quote::{format_ident, quote};
 use syn::parse::{ParseStream, Parser as _};
-use syn::{Attribute, Error, Fields, Ident, ItemEnum, LitStr, Path, Result, ReturnType, Type, TypeFnPtr, Variant};
+use syn::{
+    Attribute, Error, Fields, Ident, ItemEnum, LitStr, Path, Result, ReturnType, Type, TypeFnPtr, Variant,
+};
 
 /// Arguments of the attribute.
 #[derive(Default)]
@@ -37,9 +39,9 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
     let family = arguments.name.ok_or_else(|| Error::new(name.span(), "a family needs a `name`"))?;
     let members = item.variants.iter().map(member).collect::<Result<Vec<_>>>()?;
 
-    let modules = members.iter().map(|Member { module, conditions, path, .. }| {
-        quote!(#(#conditions)* #path pub mod #module;)
-    });
+    let modules = members
+        .iter()
+        .map(|Member { module, conditions, path, .. }| quote!(#(#conditions)* #path pub mod #module;));
     let conditions: Vec<Tokens> = members.iter().map(Member::conditions).collect();
     let variants: Vec<&Ident> = members.iter().map(|member| member.variant).collect();
     let params: Vec<&Path> = members.iter().map(|member| member.params).collect();
@@ -234,7 +236,15 @@ mod tests {
     fn a_condition_holds_for_everything_of_a_variant() {
         let arguments = quote!(name = "f", build = fn() -> Box<dyn Rule>);
         let plain = expanded(arguments.clone(), quote!(Pie(pie::Params))).unwrap();
-        let code = expanded(arguments, quote!(#[cfg(test)] #[path = "a/pie.rs"] Pie(pie::Params))).unwrap();
+        let code = expanded(
+            arguments,
+            quote!(
+                #[cfg(test)]
+                #[path = "a/pie.rs"]
+                Pie(pie::Params)
+            ),
+        )
+        .unwrap();
         assert!(code.contains("# [cfg (test)] # [path = \"a/pie.rs\"] pub mod pie ;"), "{code}");
         // Each condition removed, there remains what a variant without one has.
         let without = code.replace("# [path = \"a/pie.rs\"] ", "").replace("# [cfg (test)] ", "");
