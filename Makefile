@@ -129,6 +129,7 @@ test: setup browser tshark programs
 
 # The Rust half and the Python half of the tests run side by side: while one links or waits, the other has the cores.
 .PHONY: rust-lint rust-build rust-tests python-lint python-tests
+# `cargo fmt` follows `mod` declarations, but `#[family]` generates those of its members: rustfmt gets every file.
 rust-lint:
 	@$(STEP) rustfmt 'Rust format' -- rustfmt --check --files-with-diff $(RUST)
 	@$(STEP) clippy 'Rust lints' -- cargo clippy --all-targets --locked -- -D warnings
@@ -242,7 +243,7 @@ lint-tools: $(VENV)/requirements
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check $(TOOL_FILES)
 	$(BIN)/ruff format --check $(TOOL_FILES)
-	$(BIN)/mypy $(TOOL_FILES)
+	$(BIN)/mypy tools python/benches $(shell git ls-files 'experiments/*.py')
 
 # Wording to reconsider, with a better word for each; `make prose FILES=docs/models.md` looks at one file.
 .PHONY: prose

@@ -4,8 +4,8 @@
     python tools/step.py NAME DESCRIPTION -- COMMAND...
     python tools/step.py --summary
 
-The output of a step is kept in `out/steps/NAME.log`; with V=1 in the environment it is printed as well. The summary
-adds up the tests of all steps since `--begin`.
+The output of a step is kept in `out/steps/NAME.log`; with V=1 in the environment it is printed as well. The
+summary adds up the tests of all steps since `--begin`.
 """
 
 import os
@@ -49,15 +49,14 @@ def run(name: str, description: str, command: list[str]) -> int:
     """Run a step, print its line, and return its exit code."""
     log = LOGS / f"{name}.log"
     start = time.monotonic()
-    with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        assert process.stdout is not None
-        for line in process.stdout:
+    merged = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with log.open("wb") as file, merged as process:
+        for line in process.stdout or ():
             file.write(line)
             if os.environ.get("V"):
                 sys.stdout.buffer.write(line)
                 sys.stdout.flush()
-    code = process.wait()
+    code = process.returncode
     counts = outcomes(read(log))
     tests = f"; {listed(counts)}" if counts else ""
     print(f"{description}: {time.monotonic() - start:.0f} s{tests}", flush=True)

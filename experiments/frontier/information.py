@@ -5,10 +5,10 @@
     python experiments/frontier/information.py docs/img/receiver-frontier.svg
 
 The window is that of the oracle with worse knowledge: a rate of the past, or a rate with an error, with a
-measured RTT without a queue; one that is too large or too small; or that of `standing` with the factor that makes
-its mean that of the oracle's. Every control runs in the same scenarios, those of the development sets `SETS`,
-with the same seeds. A scenario is judged by its means over the seeds, and by each seed alone; intervals are
-Wilson's at 95 % over the scenarios.
+measured RTT without a queue; one that is too large or too small; or that of `standing` with the factor that
+makes its mean that of the oracle's. Every control runs in the same scenarios, those of the development sets
+`SETS`, with the same seeds. A scenario is judged by its means over the seeds, and by each seed alone; intervals
+are Wilson's at 95 % over the scenarios.
 """
 
 import argparse
@@ -34,21 +34,25 @@ CALIBRATIONS = {"1 s": "1s", "5 s": "5s", "the whole run": "1000s"}
 NORMAL = 1.96
 """Quantile of the normal distribution for 95 %."""
 MEASURED: dict[str, Any] = {"kind": "oracle", "base": "measured", "jitter": True}
-OTHERS: dict[str, Any] = {
-    "known rate, known RTT": "oracle",
-    "known rate, measured RTT": {"kind": "oracle", "base": "measured"},
-    "known rate, known RTT, room for variation": {"kind": "oracle", "jitter": True},
-    "measured rate: standing": "standing",
-    "measured rate: standing without probes": {"kind": "standing", "probe_interval": "none"},
-    "rLEDBAT": "rledbat",
-} | {f"window of the oracle, {scale} times": {"kind": "oracle", "scale": scale} for scale in SCALES} | {
-    f"standing with the mean window of the oracle over {name}": {
-        "kind": "standing",
-        "probe_interval": "none",
-        "calibration": time,
+OTHERS: dict[str, Any] = (
+    {
+        "known rate, known RTT": "oracle",
+        "known rate, measured RTT": {"kind": "oracle", "base": "measured"},
+        "known rate, known RTT, room for variation": {"kind": "oracle", "jitter": True},
+        "measured rate: standing": "standing",
+        "measured rate: standing without probes": {"kind": "standing", "probe_interval": "none"},
+        "rLEDBAT": "rledbat",
     }
-    for name, time in CALIBRATIONS.items()
-}
+    | {f"window of the oracle, {scale} times": {"kind": "oracle", "scale": scale} for scale in SCALES}
+    | {
+        f"standing with the mean window of the oracle over {name}": {
+            "kind": "standing",
+            "probe_interval": "none",
+            "calibration": time,
+        }
+        for name, time in CALIBRATIONS.items()
+    }
+)
 
 
 def interval(passed: int, count: int) -> tuple[float, float]:

@@ -400,7 +400,9 @@ def test_nothing_on_the_host_changes(emulator: Emulator) -> None:
     script = f"""
         ({state}) > before
         {link} -- ping -c 1 server > /dev/null
-        timeout -s KILL 3 {link} -- sleep 100
+        {link} -- sh -c 'touch begun; sleep 10000' & session=$!
+        until [ -e begun ]; do kill -0 $session || exit 1; sleep 0.05; done
+        kill -s KILL $session; wait $session
         {link} -- true
         ({state}) > after
     """

@@ -13,6 +13,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+@cache
+def libraries() -> str:
+    """Return the folder of the compiler's libraries."""
+    return run("rustc", "--print", "target-libdir").strip()
 
 
 def has_harness(package: Path, target: str) -> bool:
@@ -83,7 +90,7 @@ def add(package: Package, target: Mapping[str, Any], executable: Path) -> None:
     package.compiled |= dependencies(executable)
     if has_harness(package.folder, target["name"]):
         # Tests of macros are linked to the compiler's libraries.
-        environment = {**os.environ, "LD_LIBRARY_PATH": run("rustc", "--print", "target-libdir").strip()}
+        environment = {**os.environ, "LD_LIBRARY_PATH": libraries()}
         listing = run(str(executable), "--list", environment=environment)
         tests = (line.removesuffix(": test") for line in listing.splitlines() if line.endswith(": test"))
         package.listed.update(name.rpartition("::")[2] for name in tests)

@@ -1,4 +1,4 @@
-//! The integration tests but those of `kernel` as one program, which links faster than one per file and keeps all cores busy.
+//! The integration tests except those of `kernel`, which has a harness of its own, as one program.
 
 #![cfg(target_os = "linux")]
 
