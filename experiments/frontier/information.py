@@ -7,8 +7,8 @@
 The window is that of the oracle with worse knowledge: a rate of the past, or a rate with an error, with a
 measured RTT without a queue; one that is too large or too small; or that of `standing` with the factor that
 makes its mean that of the oracle's. Every control runs in the same scenarios, those of the development sets
-`SETS`, with the same seeds. A scenario is judged by its means over the seeds, and by each seed alone; intervals
-are Wilson's at 95 % over the scenarios.
+`SETS`, with the same seeds. A scenario is judged by its means over the seeds, and by each seed alone;
+intervals are Wilson's at 95 % over the scenarios.
 """
 
 import argparse
