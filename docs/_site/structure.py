@@ -52,7 +52,7 @@ def crates() -> Graph:
 
 def modules(crate: str) -> Graph:
     """Read the dependencies between the source files of a crate, without tests and re-exports."""
-    source = ROOT / "crates" / crate / "src"
+    (source,) = (path for top in ("crates", "tools") if (path := ROOT / top / crate / "src").is_dir())
     paths = {_module(path.relative_to(source)): path for path in sorted(source.rglob("*.rs"))}
     graph = {}
     for module, path in paths.items():

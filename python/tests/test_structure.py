@@ -9,6 +9,7 @@ import pytest
 from .conftest import ROOT, script
 
 CRATES = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
+TOOLS = sorted(path.parent.name for path in (ROOT / "tools").glob("*/Cargo.toml"))
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_circles_are_found(structure: ModuleType) -> None:
     assert structure.circles({**graph, "d": frozenset("a")}) == [("a", "b", "c", "d")]
 
 
-@pytest.mark.parametrize("crate", CRATES)
+@pytest.mark.parametrize("crate", CRATES + TOOLS)
 def test_no_files_of_a_crate_depend_on_each_other(structure: ModuleType, crate: str) -> None:
     assert structure.circles(structure.modules(crate)) == []
 
