@@ -97,7 +97,7 @@ class Scenario:
     2.0
     """
 
-    __slots__ = ("_checked", "_format", "_origin", "_overrides", "_policy", "_resolved", "_text")
+    __slots__ = ("_canonical", "_checked", "_format", "_origin", "_overrides", "_policy", "_text")
 
     @checked(
         text=TEXT,
@@ -124,7 +124,7 @@ class Scenario:
         self._checked = _native.Scenario(
             text, origin, format, list(self._overrides), policy.allow, policy.timeout_s
         )
-        self._resolved = self._checked.to_json()
+        self._canonical: str | None = None
 
     @classmethod
     @checked(path=PATH, **_CODE)
@@ -294,13 +294,15 @@ class Scenario:
     @property
     def resolved(self) -> dict[str, Any]:
         """The complete scenario, with all defaults filled in."""
-        found: dict[str, Any] = json.loads(self._resolved)
+        found: dict[str, Any] = json.loads(self.canonical)
         return found
 
     @property
     def canonical(self) -> str:
         """:attr:`resolved` as one line of JSON: identical for equal scenarios."""
-        return self._resolved
+        if self._canonical is None:
+            self._canonical = self._checked.to_json()
+        return self._canonical
 
     @property
     def name(self) -> str:
@@ -665,10 +667,10 @@ class Scenario:
         return type(self), (self._text, self._origin, self._format, overrides, self._policy)
 
     def __eq__(self, other: object) -> bool:
-        return self._resolved == other._resolved if isinstance(other, Scenario) else NotImplemented
+        return self.canonical == other.canonical if isinstance(other, Scenario) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._resolved)
+        return hash(self.canonical)
 
     def __str__(self) -> str:
         changes = ", ".join(f"{key}={value}" for key, value in self._overrides)

@@ -295,10 +295,10 @@ def test_print_has_still_pictures(out: Path, open_page: OpenPage) -> None:
     page = open_page(out / "example" / "index.html")
     page.emulate_media(media="print")
     still = page.locator("#table0-throughput .still")
-    assert still.is_visible()
+    still.wait_for()
     still.scroll_into_view_if_needed()
     page.wait_for_function("document.querySelector('#table0-throughput .still').naturalWidth > 0")
-    assert not page.locator("#table0-throughput .chart").is_visible()
+    page.locator("#table0-throughput .chart").wait_for(state="hidden")
 
 
 def test_without_the_library_there_are_still_pictures(own: Path, browser: Browser) -> None:

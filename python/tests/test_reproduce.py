@@ -19,8 +19,9 @@ from airwnd.reproduce.runner import Effort, Results, find, reproduce
 from airwnd.reproduce.verdict import Verdict
 
 from .command_line import run_interrupted
-from .conftest import Cli
+from .conftest import ROOT, Cli
 
+SHIPPED = sorted(path.parent for path in (ROOT / "experiments").glob("*/*/experiment.toml"))
 NAME = "example/table0"
 
 
@@ -29,15 +30,13 @@ def results(folder: Path, out: Path, seeds: int = 2, jobs: int = 2) -> Results:
     return reproduce(experiment, Effort.of(experiment, seeds, quick=False), out, Processes(jobs))
 
 
-def test_the_shipped_experiments_are_readable(root: Path) -> None:
-    folders = [path.parent for path in (root / "experiments").glob("*/*/experiment.toml")]
-    assert folders
-    for folder in folders:
-        experiment = Experiment.load(folder)
-        for setting in experiment.settings():
-            experiment.scenario_for(setting, experiment.quick.changes)
-        assert experiment.claims
-        assert (folder / "README.md").exists()
+@pytest.mark.parametrize("experiment", SHIPPED, ids=lambda folder: "/".join(folder.parts[-2:]))
+def test_the_shipped_experiments_are_readable(experiment: Path) -> None:
+    found = Experiment.load(experiment)
+    for setting in found.settings():
+        found.scenario_for(setting, found.quick.changes)
+    assert found.claims
+    assert (experiment / "README.md").exists()
 
 
 def test_every_setting_is_run_with_every_seed(folder: Path, tmp_path: Path) -> None:

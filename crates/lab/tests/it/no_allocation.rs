@@ -31,7 +31,7 @@ fn steady_state_allocates_nothing() {
         format!(
             r#"
             preset = "airwnd-0.1"
-            duration = "30s"
+            duration = "25s"
             tcp.mss = 512
             radio.propagation = {{kind = "hybrid-buildings"}}
             mac = {{scheduler = "pss", power_control = {{max_power = "90dBm"}}}}
@@ -48,19 +48,19 @@ fn steady_state_allocates_nothing() {
     };
     let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nrlc.am.status_prohibit = \"5ms\"\n";
     let wire =
-        "preset = \"airwnd-0.1\"\nduration = \"30s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
-    let wifi = "preset = \"airwnd-0.1\"\nduration = \"30s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
-    let links = "preset = \"airwnd-0.1\"\nduration = \"30s\"\ntcp.ecn = \"classic\"\n\
+        "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
+    let wifi = "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
+    let links = "preset = \"airwnd-0.1\"\nduration = \"25s\"\ntcp.ecn = \"classic\"\n\
                  [[link]]\nname = \"wan\"\nrate = \"20Mbps\"\nmark_above = 20\n\
                  [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nqueue = 20\nper = \"terminal\"\n\
                  [[ue]]\ncount = 3\n[[flow]]\n"
         .to_string();
     let managed =
-        "preset = \"airwnd-0.1\"\nduration = \"30s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
+        "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
             .to_string();
     let fading = r#"
         preset = "airwnd-0.1"
-        duration = "30s"
+        duration = "25s"
         radio.fading = {kind = "eva", speed = "60km/h"}
         mac.olla = {}
         [[site]]
@@ -139,7 +139,7 @@ fn steady_state_allocates_nothing() {
         assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind} before a link");
     }
     for kind in airwnd_cell::mac::sched::Spec::kinds() {
-        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("30s", "10s");
+        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("25s", "10s");
         assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
     }
     let proportional = cell(20, "fixed").replace("mac = {", "mac = {uplink_scheduler = \"pf\", ");

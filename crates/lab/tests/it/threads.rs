@@ -7,7 +7,7 @@ use airwnd_lab::Scenario;
 /// Seven sites with three sectors each; UEs move between them over fading channels, and some of them change regions.
 const MOVING: &str = r#"
 preset = "airwnd-0.1"
-duration = "2s"
+duration = "1s"
 radio.fading = {kind = "eva"}
 radio.position_period = "20ms"
 handover.algorithm = "a3-rsrp"
@@ -73,7 +73,7 @@ fn results_do_not_depend_on_threads() {
     ];
     for (toml, counts) in cases {
         let (alone, handovers) = results(toml, 1);
-        assert!(handovers > 20, "{handovers} handovers");
+        assert!(handovers > 10, "{handovers} handovers");
         for threads in counts {
             assert!(results(toml, *threads).0 == alone, "{threads} threads");
         }
