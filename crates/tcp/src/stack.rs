@@ -78,6 +78,21 @@ pub enum Pacing {
     Always,
 }
 
+/// Observation that decides whether cwnd limits the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum WindowUse {
+    /// The bytes in flight before the ACK left no room for another segment (RFC 7661 §4.1, cwnd-limited).
+    #[word = "at-ack"]
+    AtAck,
+    /// The bytes in flight after the last segment sent left no room for another one, as in ns-3.44.
+    #[word = "at-last-segment"]
+    AtLastSegment,
+    /// As in Linux, remembered for a window of data: in it a transmission left no room for another segment or, in slow
+    /// start, cwnd is below twice the maximum of the bytes outstanding after a transmission.
+    #[word = "per-window"]
+    PerWindow,
+}
+
 /// Explicit congestion notification: the feedback to negotiate, used if both ends support it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Ecn {
@@ -374,11 +389,19 @@ stacks! {
         source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true; \
             Linux tcp_minshall_check holds back only behind another small segment"
         => [false, false, false, false];
-    /// Congestion window validation: cwnd grows only while it limits the sender.
+    /// Congestion window validation: cwnd grows only while it limits the sender. CUBIC, among others, observes this in
+    /// any case.
     //= exception always-growing-window
     validate_window: bool, unit "1",
-        source "RFC 7661 §4.3; ns-3's NewReno always grows; Linux tcp_is_cwnd_limited"
+        source "RFC 7661 §4.3; ns-2 control_increase_ = 0; ns-3.44 TcpCubic and TcpLinuxReno only; \
+            Linux tcp_is_cwnd_limited"
         => [false, false, false, true];
+    /// Observation that decides whether cwnd limits the sender.
+    //= exception window-use-in-bytes
+    window_use: WindowUse, unit "word",
+        source "RFC 7661 §4.1; no rule in ns-2 and ns-3.26; ns-3.44 TcpSocketBase::SendDataPacket; \
+            Linux 6.18 tcp_cwnd_validate, tcp_is_cwnd_limited"
+        => [WindowUse::AtAck, WindowUse::AtAck, WindowUse::AtLastSegment, WindowUse::PerWindow];
     /// Return to the initial window after an idle time longer than the retransmission timeout.
     restart_after_idle: bool, unit "1",
         source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3; \

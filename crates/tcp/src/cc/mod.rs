@@ -120,7 +120,7 @@ pub struct Ack {
     pub round: u64,
     /// Total bytes delivered to the receiver so far.
     pub delivered: Bytes,
-    /// Whether the sender was limited by cwnd: before this ACK the window had no room for another segment.
+    /// Whether cwnd limits the sender, by the rule that `window_use` of [`Config`](crate::Config) selects.
     pub cwnd_limited: bool,
     /// Whether loss recovery is in progress.
     pub recovering: bool,

@@ -7,7 +7,7 @@ use crate::Seq;
 use crate::cc::{Ack, Congestion, Signal};
 use crate::rwnd::Instruction;
 use crate::segment::SackBlock;
-use crate::stack::Recovery;
+use crate::stack::{Recovery, WindowUse};
 use airwnd_units::{Bytes, Time};
 use std::num::NonZeroU8;
 
@@ -309,9 +309,21 @@ impl Sender {
         self.cc.on_ack(event);
     }
 
-    /// Returns true if cwnd has no room for another segment with these bytes in flight.
+    /// Returns true if cwnd limits the sender at an ACK before which these bytes were in flight.
     fn is_limited(&self, flight: Bytes) -> bool {
-        flight.0 + u64::from(self.mss) > self.cc.cwnd().0
+        match self.config.window_use {
+            WindowUse::AtAck => self.leaves_no_room(flight.0),
+            WindowUse::AtLastSegment => self.usage.is_full(),
+            WindowUse::PerWindow => {
+                let cwnd = self.cc.cwnd();
+                self.usage.is_full() || (cwnd < self.cc.ssthresh() && self.usage.allows_doubling(cwnd))
+            }
+        }
+    }
+
+    /// Returns true if cwnd has no room for another segment with these bytes in flight.
+    pub(super) fn leaves_no_room(&self, flight: u64) -> bool {
+        flight + u64::from(self.mss) > self.cc.cwnd().0
     }
 
     /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which

@@ -12,6 +12,7 @@ mod scoreboard;
 mod tlp;
 mod transmit;
 mod undo;
+mod usage;
 
 use crate::cc::{self, CongestionControl};
 use crate::ecn::EcnResponse;
@@ -29,6 +30,7 @@ use std::num::NonZeroU8;
 use std::sync::Arc;
 use tlp::Tlp;
 use undo::Undo;
+use usage::{AfterSending, Usage};
 
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -66,6 +68,8 @@ pub(crate) struct Sender {
     tlp: Option<Tlp>,
     frto: Frto,
     undo: Undo,
+    /// Not kept with `window_use = "at-ack"`.
+    usage: Usage,
 
     rto_at: Option<Time>,
     timeouts_in_a_row: u32,
@@ -266,6 +270,7 @@ impl Sender {
             tlp: None,
             frto: Frto::Off,
             undo: Undo::default(),
+            usage: Usage::new(iss),
             rto_at: None,
             timeouts_in_a_row: 0,
             failed: false,

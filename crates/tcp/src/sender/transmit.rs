@@ -4,10 +4,10 @@ use super::frto::Frto;
 use super::limit::Limit;
 use super::scoreboard::Sent;
 use super::tlp::Tlp;
-use super::{Fin, Outgoing, Phase, Probe, Sender, sender_context};
+use super::{AfterSending, Fin, Outgoing, Phase, Probe, Sender, sender_context};
 use crate::cc::Departure;
 use crate::segment::{Codepoint, Flags};
-use crate::stack::Pacing;
+use crate::stack::{Pacing, WindowUse};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 impl Sender {
@@ -42,9 +42,22 @@ impl Sender {
     #[inline]
     fn note_limit(&mut self, now: Time, limit: Limit) {
         self.limits.note(now, limit);
+        if self.config.window_use == WindowUse::PerWindow {
+            self.observe_usage(limit);
+        }
         if self.notifies_all && limit == Limit::Application {
             self.note_app_limit();
         }
+    }
+
+    fn observe_usage(&mut self, limit: Limit) {
+        self.usage.observe(AfterSending {
+            una: self.una,
+            nxt: self.nxt,
+            outstanding: self.board.outstanding(),
+            is_full: self.leaves_no_room(u64::from(self.board.pipe())),
+            is_waiting: matches!(limit, Limit::CongestionWindow | Limit::ReceiveWindow | Limit::Pacing),
+        });
     }
 
     #[inline(never)]
@@ -234,6 +247,7 @@ impl Sender {
         }
         self.report_departure(now, len);
         self.board.push(seq, len as u16, fin, now);
+        self.usage.on_sent();
         self.nxt += len + u32::from(fin);
         let retransmission = std::mem::take(&mut self.probed);
         self.counts.bytes += u64::from(len);
@@ -276,6 +290,9 @@ impl Sender {
     pub(super) fn on_sent(&mut self, now: Time, len: u32) {
         self.counts.data_segments += u64::from(len > 0);
         self.last_sent = now;
+        if self.config.window_use == WindowUse::AtLastSegment {
+            self.usage.observe_segment(self.leaves_no_room(u64::from(self.board.pipe())));
+        }
         if let Some(rate) = self.pacing_rate().filter(|rate| rate.0 > 0) {
             self.pace_at = now + rate.transmission_time(Bytes(u64::from(len)));
         }

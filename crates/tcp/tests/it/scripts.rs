@@ -6,6 +6,7 @@ use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
 use airwnd_tcp::stack::Recovery;
 use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
 use airwnd_units::{Bytes, Span};
+use std::num::NonZeroU16;
 
 /// As in the RFCs: SACK, no ACK delays that a script would have to consider, an RTO of one second.
 fn config() -> Config {
@@ -648,4 +649,92 @@ fn sequence_numbers_wrap_during_recovery() {
     script.at(150).ack(10_000);
     assert!(!script.end.is_recovering() || script.end.outstanding() > Bytes(0));
     assert_eq!(script.end.stats().bytes_acked, Bytes(10_000));
+}
+
+/// Use of the congestion window with Linux's rules. The peer acknowledges pairs of segments; one segment has 1000 B.
+mod window_use {
+    use super::*;
+    use airwnd_tcp::cc;
+
+    fn linux() -> Config {
+        Config {
+            mss: 1000,
+            send_buffer_autotuning: false,
+            timestamps: false,
+            tail_loss_probe: false,
+            ..Stack::Linux.config()
+        }
+    }
+
+    /// A server with CUBIC whose slow start ends at ssthresh only; the handshake takes 100 ms.
+    fn with_cubic(config: &Config) -> Script {
+        let slow_start = cc::slow_start::Spec::Standard(Default::default());
+        let cubic = cc::Spec::Cubic(cc::cubic::Params { slow_start, ..cc::cubic::Params::default() });
+        let mut script = Script::with(config, cubic, support::plain_window(), Seq(0), IRS);
+        script.end.listen();
+        let syn = Segment {
+            seq: IRS,
+            flags: Flags::SYN,
+            mss: NonZeroU16::new(1000),
+            sack_permitted: true,
+            window_scale: Some(10),
+            ..script.blank()
+        };
+        script.inject(syn).sent();
+        script.at(100).ack_window(0, 514);
+        script
+    }
+
+    /// Writes a burst and acknowledges it in pairs, the first after 100 ms; returns cwnd in segments after each ACK.
+    fn burst(script: &mut Script, acked: &mut u32, segments: u32) -> Vec<u64> {
+        let end = *acked + segments;
+        script.end.write(Bytes(1000 * u64::from(segments)));
+        script.sent();
+        let later = script.now.0 / 1_000_000 + 100;
+        script.at(later);
+        let mut windows = Vec::new();
+        while *acked < end {
+            *acked = (*acked + 2).min(end);
+            script.ack(1000 * *acked).sent();
+            windows.push(script.end.cwnd().0 / 1000);
+        }
+        windows
+    }
+
+    /// Google packetdrill, slow-start-app-limited and slow-start-app-limited-9-packets-out.
+    #[test]
+    fn a_burst_that_fills_the_window_doubles_it_and_a_smaller_one_doubles_itself() {
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 10), [12, 14, 16, 18, 20]);
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 9), [12, 14, 16, 18, 18]);
+    }
+
+    /// Bursts on one connection, as measured with Linux 6.18.44 and CUBIC over `airwnd link`.
+    #[test]
+    fn bursts_grow_the_window_as_in_linux() {
+        let (mut script, mut acked) = (with_cubic(&linux()), 0);
+        let after = [9, 18, 40].map(|segments| burst(&mut script, &mut acked, segments).pop());
+        assert_eq!(after, [Some(18), Some(36), Some(76)]);
+    }
+
+    /// Google packetdrill, cubic-bulk-166k: two of 400 segments are acknowledged every 100 ms, from an ssthresh of 48
+    /// segments on. All are sent when cwnd is at 133.
+    #[test]
+    fn cubic_grows_on_when_the_last_of_a_full_window_is_sent() {
+        let mut script = with_cubic(&Config { initial_ssthresh: Some(Bytes(48_000)), ..linux() });
+        script.end.write(Bytes(400_000));
+        script.sent();
+        let mut windows = vec![10];
+        for pair in 1..=200 {
+            script.at(100 + 100 * u64::from(pair)).ack(2000 * pair).sent();
+            windows.push(script.end.cwnd().0 / 1000);
+        }
+        assert_eq!(
+            [5, 10, 15, 19, 30, 40, 50, 60].map(|pair| windows[pair]),
+            [20, 30, 40, 48, 49, 50, 52, 58]
+        );
+        for pair in 61..=200 {
+            assert_eq!(windows[pair], windows[pair - 1] + 1, "after {pair} pairs");
+        }
+        assert_eq!(windows[200], 198);
+    }
 }
