@@ -407,6 +407,12 @@ stacks! {
         source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3; \
             Linux tcp_slow_start_after_idle"
         => [false, false, false, true];
+    /// With `restart_after_idle`, Linux's restart: cwnd in whole segments is halved once for each retransmission timeout
+    /// of the idle time, down to the initial window, and ssthresh becomes at least three quarters of cwnd before. Only
+    /// data written while nothing was outstanding restarts, not data that waited for the receiver's window.
+    restart_by_halving: bool, unit "1",
+        source "not in RFC 5681 §4.1 (RFC 2861 §3.1); Linux 6.18 tcp_cwnd_restart, tcp_current_ssthresh"
+        => [false, false, false, true];
     /// Explicit congestion notification.
     ecn: Ecn, unit "word",
         source "RFC 3168, RFC 8257, RFC 9768; ns-2 ecn_; ns-3 TcpSocketBase::UseEcn; \
@@ -426,6 +432,11 @@ stacks! {
         source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ca_ratio; \
             ns-3 TcpSocketState::PacingCaRatio"
         => [1.2, 1.2, 1.2, 1.2];
+    /// A segment sent after its pacing time shortens the wait for the next one by the delay, at most by half, from the
+    /// tenth data segment on.
+    pacing_credit: bool, unit "1",
+        source "not in ns-3 TcpSocketBase::NotifyPacingPerformed; Linux 6.18 tcp_update_skb_after_send"
+        => [false, false, false, true];
     /// Maximum segment lifetime; TIME-WAIT lasts twice as long.
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime; Linux TCP_TIMEWAIT_LEN"

@@ -172,6 +172,13 @@ impl Cubic {
         &mut self.window
     }
 
+    /// Excludes the time before `now` from the cubic function.
+    fn skip(&mut self, now: Time, span: Span) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began = (epoch.began + span).min(now);
+        }
+    }
+
     fn slow_start(&mut self, ack: &Ack) {
         let acked = self.window.count(ack.acked);
         match self.slow_start.growth(ack, self.window.segments()) {
@@ -262,9 +269,7 @@ impl CongestionControl for Cubic {
         self.last_ack = ack.now;
         if !ack.cwnd_limited {
             //= RFC 9438 §5.8: application-limited time does not count
-            if let Some(epoch) = &mut self.epoch {
-                epoch.began = (epoch.began + since_last).min(ack.now);
-            }
+            self.skip(ack.now, since_last);
         } else if self.window.in_slow_start() {
             self.slow_start(ack);
         } else if self.params.variant == Variant::Linux {
@@ -309,6 +314,15 @@ impl CongestionControl for Cubic {
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
         self.epoch = None;
+    }
+
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.window.restart(cwnd, ssthresh);
+    }
+
+    //= RFC 9438 §5.8: the cubic function does not advance while the application is idle, as in Linux cubictcp_cwnd_event
+    fn on_resume(&mut self, now: Time, pause: Span) {
+        self.skip(now, pause);
     }
 
     //= RFC 9438 §4.9.2

@@ -260,8 +260,15 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// The slow-start threshold.
     fn ssthresh(&self) -> Bytes;
     /// Overrides the window. Called by the sender's half of a receive-window control
-    /// ([`SenderHalf`](crate::rwnd::SenderHalf)) and by the restart after an idle period.
+    /// ([`SenderHalf`](crate::rwnd::SenderHalf)).
     fn set_cwnd(&mut self, cwnd: Bytes);
+    /// Reduces the window after an idle period to `cwnd`. Controllers with a slow-start threshold raise it to `ssthresh`,
+    /// which remembers the window before. What the controller knows of the path stays valid.
+    fn restart(&mut self, cwnd: Bytes, _ssthresh: Bytes) {
+        self.set_cwnd(cwnd);
+    }
+    /// Handles the first transmission after a pause: nothing was outstanding, and the last data was sent `pause` ago.
+    fn on_resume(&mut self, _now: Time, _pause: Span) {}
     /// Handles the transmission of a data segment. Called only if the controller [requests
     /// rates](CongestionControl::needs_rate_samples).
     fn on_send(&mut self, _departure: &Departure) {}

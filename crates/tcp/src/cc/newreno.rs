@@ -156,6 +156,11 @@ impl CongestionControl for Newreno {
         self.cwnd = cwnd.0.max(self.mss);
     }
 
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.set_cwnd(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh.0);
+    }
+
     //= RFC 4015 §3.4: the whole earlier window is restored, as in Linux (tcp_undo_cwnd_reduction)
     fn on_spurious(&mut self, before: &Before) {
         self.cwnd = self.cwnd.max(before.cwnd.0);

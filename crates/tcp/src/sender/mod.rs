@@ -104,6 +104,8 @@ struct Source {
     endless: bool,
     /// The last write exceeded the room in the send buffer.
     refused: bool,
+    /// The application has written while nothing was queued or outstanding, and nothing was sent since.
+    is_fresh: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -340,6 +342,7 @@ impl Sender {
             self.fit_buffer();
         }
         let accepted = bytes.min(self.buffer.room(held));
+        self.source.is_fresh |= held == 0 && accepted > 0;
         self.source.queued += accepted;
         self.source.refused = accepted < bytes;
         self.at_rest = false;

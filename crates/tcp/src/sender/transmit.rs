@@ -10,6 +10,9 @@ use crate::segment::{Codepoint, Flags};
 use crate::stack::{Pacing, WindowUse};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
+/// Data segments at the start of a connection without a pacing credit (Linux tcp_update_skb_after_send).
+const PACED_IN_FULL: u64 = 10;
+
 impl Sender {
     /// Returns the next segment to send now, if any.
     // Inlined for the end that only receives, which asks after each segment.
@@ -169,6 +172,7 @@ impl Sender {
         let most = available.min(u64::from(self.mss)) as u32;
         let len = most.min(usable);
         let idle = self.board.outstanding() == 0;
+        let room = if idle { self.restart_after_idle(now, room) } else { room };
         //= RFC 9293 §3.8.6.2.1: a full segment, all data, or at least half of the maximum window
         let is_worth_sending = len == self.mss
             || (u64::from(len) == available && (idle || !self.config.nagle))
@@ -183,12 +187,34 @@ impl Sender {
                 self.limit_of_source()
             });
         }
-        let is_over = idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto();
-        if is_over && !self.cc.governs_recovery() {
-            let initial = sender_context(&self.config, self.mss, self.seed).initial_window;
-            self.cc.set_cwnd(self.cc.cwnd().min(initial));
-        }
         (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
+    }
+
+    /// Reduces cwnd after an idle time longer than the retransmission timeout; returns the room in the window.
+    fn restart_after_idle(&mut self, now: Time, room: u64) -> u64 {
+        let is_fresh = std::mem::take(&mut self.source.is_fresh);
+        let (idle, rto) = (now.since(self.last_sent), self.rtt.rto());
+        let is_over = self.counts.data_segments > 0 && idle > rto;
+        if !is_over || !self.config.restart_after_idle || self.cc.governs_recovery() {
+            return room;
+        }
+        let cwnd = self.cc.cwnd();
+        let initial = sender_context(&self.config, self.mss, self.seed).initial_window.min(cwnd);
+        if !self.config.restart_by_halving {
+            self.cc.restart(initial, self.cc.ssthresh());
+        } else if is_fresh {
+            let mss = u64::from(self.mss);
+            let whole = cwnd.0 / mss;
+            let mut segments = whole;
+            let mut timeouts = (idle.0 - 1) / rto.0;
+            while timeouts > 0 && segments * mss > initial.0 {
+                segments /= 2;
+                timeouts -= 1;
+            }
+            let remembered = Bytes((whole / 2 + whole / 4) * mss);
+            self.cc.restart(initial.max(Bytes(segments * mss)), self.cc.ssthresh().max(remembered));
+        }
+        self.window().saturating_sub(self.flight())
     }
 
     //= RFC 8985 §7.3 TLP_send_probe
@@ -245,6 +271,9 @@ impl Sender {
         if fin {
             self.fin = Fin::Sent;
         }
+        if self.board.outstanding() == 0 {
+            self.resume(now);
+        }
         self.report_departure(now, len);
         self.board.push(seq, len as u16, fin, now);
         self.usage.on_sent();
@@ -255,6 +284,13 @@ impl Sender {
         self.schedule_probe(now);
         let (ecn, flags) = self.markable(len, retransmission);
         Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
+    }
+
+    #[inline(never)]
+    fn resume(&mut self, now: Time) {
+        if self.counts.data_segments > 0 {
+            self.cc.on_resume(now, now.since(self.last_sent));
+        }
     }
 
     pub(super) fn resend(&mut self, index: usize, now: Time) -> Outgoing {
@@ -294,7 +330,10 @@ impl Sender {
             self.usage.observe_segment(self.leaves_no_room(u64::from(self.board.pipe())));
         }
         if let Some(rate) = self.pacing_rate().filter(|rate| rate.0 > 0) {
-            self.pace_at = now + rate.transmission_time(Bytes(u64::from(len)));
+            let wait = rate.transmission_time(Bytes(u64::from(len)));
+            let has_credit = self.config.pacing_credit && self.counts.data_segments >= PACED_IN_FULL;
+            let credit = if has_credit { now.since(self.pace_at).min(wait / 2) } else { Span::ZERO };
+            self.pace_at = now + (wait - credit);
         }
         if let Phase::Recovery(repair) = &mut self.phase {
             repair.out += u64::from(len);

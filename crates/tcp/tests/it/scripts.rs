@@ -5,7 +5,7 @@ use crate::support::script::{IRS, Script, segments};
 use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
 use airwnd_tcp::stack::Recovery;
 use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
-use airwnd_units::{Bytes, Span};
+use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
 
 /// As in the RFCs: SACK, no ACK delays that a script would have to consider, an RTO of one second.
@@ -714,6 +714,95 @@ mod window_use {
         let (mut script, mut acked) = (with_cubic(&linux()), 0);
         let after = [9, 18, 40].map(|segments| burst(&mut script, &mut acked, segments).pop());
         assert_eq!(after, [Some(18), Some(36), Some(76)]);
+    }
+
+    /// Returns a sender with nothing outstanding, after bursts.
+    fn grown_by(config: &Config, bursts: &[u32]) -> Script {
+        let (mut script, mut acked) = (with_cubic(config), 0);
+        for &segments in bursts {
+            burst(&mut script, &mut acked, segments);
+        }
+        script
+    }
+
+    /// Writes a burst after a pause of `percent` of the retransmission timeout; returns cwnd and ssthresh in segments.
+    fn after_pause(mut script: Script, percent: u64) -> (u64, Option<u64>) {
+        // The last data was sent 100 ms before its ACK.
+        let sent_at = script.now.0 - 100_000_000;
+        let rto = script.end.rto().0;
+        script.at_time(Time(sent_at + rto / 100 * percent)).end.write(Bytes(30_000));
+        script.sent();
+        let ssthresh = Some(script.end.ssthresh().0).filter(|bytes| *bytes < u64::MAX);
+        (script.end.cwnd().0 / 1000, ssthresh.map(|bytes| bytes / 1000))
+    }
+
+    #[test]
+    fn an_idle_time_halves_the_window_once_for_each_timeout() {
+        let windows = [99, 150, 250, 900].map(|percent| after_pause(grown_by(&linux(), &[10, 20]), percent));
+        assert_eq!(windows, [(40, None), (20, None), (10, None), (10, None)]);
+    }
+
+    /// Google packetdrill, slow-start-after-idle: 26 segments, a window of 36, and a pause of 2 s.
+    #[test]
+    fn a_long_idle_time_leaves_the_initial_window() {
+        let mut script = grown_by(&linux(), &[26]);
+        script.expect_cwnd(36_000);
+        script.at(2300).end.write(Bytes(20_000));
+        assert_eq!(script.data_out().len(), 10);
+        script.expect_cwnd(10_000);
+    }
+
+    /// As measured with bursts of 30 segments in Linux 6.18.44: 59 segments become 29.
+    #[test]
+    fn a_restart_counts_whole_segments() {
+        assert_eq!(after_pause(grown_by(&linux(), &[49]), 150), (29, None));
+    }
+
+    #[test]
+    fn a_restart_remembers_three_quarters_of_the_window() {
+        let config = Config { initial_ssthresh: Some(Bytes(40_000)), ..linux() };
+        let grown = |config: &Config| grown_by(config, &[60; 30]);
+        let cwnd = grown(&config).end.cwnd().0 / 1000;
+        assert!(cwnd / 2 + cwnd / 4 > 40, "{cwnd} segments");
+        assert_eq!(after_pause(grown(&config), 150), (cwnd / 2, Some(cwnd / 2 + cwnd / 4)));
+        let at_once = Config { restart_by_halving: false, ..config };
+        assert_eq!(after_pause(grown(&at_once), 150), (10, Some(40)));
+    }
+
+    /// Google packetdrill, cubic-bulk-166k-idle-restart, which has no restart: the pause of 4 s is no time of the cubic
+    /// function. Its fq queue paces the burst after the pause, so that the window grows one segment later there (after 30
+    /// and 40 pairs).
+    #[test]
+    fn idle_time_does_not_advance_the_cubic_function() {
+        let initial_ssthresh = Some(Bytes(48_000));
+        let mut script = with_cubic(&Config { initial_ssthresh, restart_after_idle: false, ..linux() });
+        let mut windows = vec![10];
+        let mut acknowledge = |script: &mut Script, pairs: std::ops::RangeInclusive<u32>, start_ms: u64| {
+            for (round, pair) in pairs.enumerate() {
+                script.at(start_ms + 100 * round as u64).ack(2000 * pair).sent();
+                windows.push(script.end.cwnd().0 / 1000);
+            }
+        };
+        script.end.write(Bytes(40_000));
+        script.sent();
+        acknowledge(&mut script, 1..=20, 200);
+        script.at(6100).end.write(Bytes(160_000));
+        script.sent();
+        acknowledge(&mut script, 21..=60, 6200);
+        assert_eq!([5, 10, 15, 19, 50, 60].map(|pair| windows[pair]), [20, 30, 40, 48, 52, 58]);
+    }
+
+    /// The application cannot write while data waits for the receiver's window, so Linux does not restart.
+    #[test]
+    fn waiting_for_the_receivers_window_is_not_idleness() {
+        for (restart_by_halving, cwnd) in [(true, 18_000), (false, 10_000)] {
+            let mut script = with_cubic(&Config { restart_by_halving, ..linux() });
+            script.end.write(Bytes(30_000));
+            script.sent();
+            script.at(200).ack_window(10_000, 0).sent();
+            script.at(5000).ack_window(10_000, 514).sent();
+            script.expect_cwnd(cwnd);
+        }
     }
 
     /// Google packetdrill, cubic-bulk-166k: two of 400 segments are acknowledged every 100 ms, from an ssthresh of 48
