@@ -7,7 +7,7 @@ pub(crate) mod limit;
 mod rack;
 mod rate;
 mod repair;
-mod rtt;
+pub(crate) mod rtt;
 mod scoreboard;
 mod tlp;
 mod transmit;
@@ -76,7 +76,7 @@ pub(crate) struct Sender {
     failed: bool,
     probe: Option<Probe>,
     /// The byte at SND.NXT was sent as a window probe and may be acknowledged.
-    probed: bool,
+    probed: Option<Probed>,
 
     /// Earliest time of the next transmission.
     pace_at: Time,
@@ -156,6 +156,15 @@ struct Probe {
     at: Time,
     interval: Span,
     due: bool,
+}
+
+/// Byte beyond the window, sent as a probe.
+#[derive(Clone, Copy, Debug)]
+struct Probed {
+    /// Time of the last transmission.
+    sent_at: Time,
+    /// It was sent more than once.
+    again: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -277,7 +286,7 @@ impl Sender {
             timeouts_in_a_row: 0,
             failed: false,
             probe: None,
-            probed: false,
+            probed: None,
             pace_at: Time::ZERO,
             paced: false,
             lost_reported: 0,

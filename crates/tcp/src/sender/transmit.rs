@@ -4,7 +4,7 @@ use super::frto::Frto;
 use super::limit::Limit;
 use super::scoreboard::Sent;
 use super::tlp::Tlp;
-use super::{AfterSending, Fin, Outgoing, Phase, Probe, Sender, sender_context};
+use super::{AfterSending, Fin, Outgoing, Phase, Probe, Probed, Sender, sender_context};
 use crate::cc::Departure;
 use crate::segment::{Codepoint, Flags};
 use crate::stack::{Pacing, WindowUse};
@@ -255,7 +255,8 @@ impl Sender {
             let len = available.min(u64::from(self.mss)).min(usable);
             return Some(self.push_new(len as u32, now));
         }
-        let retransmission = std::mem::replace(&mut self.probed, true);
+        let retransmission = self.probed.is_some();
+        self.probed = Some(Probed { sent_at: now, again: retransmission });
         let (ecn, flags) = (Codepoint::NotEct, Flags::default());
         Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
     }
@@ -278,7 +279,10 @@ impl Sender {
         self.board.push(seq, len as u16, fin, now);
         self.usage.on_sent();
         self.nxt += len + u32::from(fin);
-        let retransmission = std::mem::take(&mut self.probed);
+        let retransmission = self.probed.take().is_some();
+        if retransmission {
+            self.board.mark_sent_before();
+        }
         self.counts.bytes += u64::from(len);
         self.on_sent(now, len);
         self.schedule_probe(now);

@@ -376,6 +376,45 @@ mod window {
         assert_eq!(script.end.stats().bytes_sent, Bytes(2001));
     }
 
+    /// The handshake took 50 ms. Without timestamps only the time of transmission gives a sample.
+    #[test]
+    fn an_accepted_probe_measures_the_rtt_since_it_was_sent() {
+        for timestamps in [false, true] {
+            let mut script = established(&Config { timestamps, ..config() });
+            script.ack_window(0, 0);
+            script.end.write(Bytes(2001));
+            script.sent();
+            script.end.take_rtt_sample();
+            script.at(5050).expect_data(&[(0, 1)]);
+            script.at(5100).ack_window(1, 10_000);
+            assert_eq!(script.end.take_rtt_sample(), Some(Span::from_millis(50)));
+            assert_eq!(script.end.min_rtt(), Some(Span::from_millis(50)));
+        }
+    }
+
+    /// RFC 6298 §3 (Karn): which of two transmissions an ACK belongs to is unknown.
+    #[test]
+    fn a_probe_that_was_repeated_or_followed_by_data_gives_no_sample() {
+        let probing = || {
+            let mut script = established(&Config { timestamps: false, ..config() });
+            script.ack_window(0, 0);
+            script.end.write(Bytes(2001));
+            script.sent();
+            script.end.take_rtt_sample();
+            script.at(5050).expect_data(&[(0, 1)]);
+            script
+        };
+        let mut repeated = probing();
+        repeated.at(15_050).expect_data(&[(0, 1)]).at(15_060).ack_window(1, 10_000);
+        assert_eq!(repeated.end.take_rtt_sample(), None);
+        let mut followed = probing();
+        followed.at(5090).ack_window(0, 10_000).expect_data(&[(0, 1000), (1000, 1000), (2000, 1)]);
+        followed.at(5100).ack(1);
+        assert_eq!(followed.end.take_rtt_sample(), None);
+        followed.at(5140).ack(2001);
+        assert_eq!(followed.end.take_rtt_sample(), None, "the first byte was sent twice");
+    }
+
     #[test]
     fn a_silly_window_is_used_only_after_the_probe_timeout() {
         let mut script = established(&config());
