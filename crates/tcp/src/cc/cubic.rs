@@ -90,7 +90,7 @@ pub struct Params {
     #[param(default = LeastRtt::Connection, unit = "word")]
     #[param(source = "Linux tcp_cubic: since the last timeout; ns-3.44 TcpCubic::PktsAcked (smoothed)")]
     pub least_rtt: LeastRtt,
-    /// Maximum growth per ACK in slow start.
+    /// Maximum growth per ACK in slow start with the variant "rfc9438"; "linux" has none.
     #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
     /// Detection of the end of slow start before a loss.
@@ -182,8 +182,15 @@ impl Cubic {
     fn slow_start(&mut self, ack: &Ack) {
         let acked = self.window.count(ack.acked);
         match self.slow_start.growth(ack, self.window.segments()) {
-            Some(part) => self.window.slow_start(part * acked.min(self.params.slow_start_limit)),
+            Some(part) => self.window.slow_start(part * acked.min(self.slow_start_limit())),
             None => self.window.set_threshold(self.window.segments()),
+        }
+    }
+
+    fn slow_start_limit(&self) -> f64 {
+        match self.params.variant {
+            Variant::Rfc9438 => self.params.slow_start_limit,
+            Variant::Linux => f64::INFINITY,
         }
     }
 
@@ -229,7 +236,8 @@ impl Cubic {
             let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
             let each_of_reno = libm::floor(cwnd * eighths / 8.0).max(1.0);
             epoch.reno_credit += acked;
-            let grown = libm::floor(epoch.reno_credit / each_of_reno);
+            // A remainder that is just enough waits for the next ACK, as in Linux and ns-3.
+            let grown = (libm::ceil(epoch.reno_credit / each_of_reno) - 1.0).max(0.0);
             epoch.reno_credit -= grown * each_of_reno;
             epoch.reno += grown;
             if epoch.reno > cwnd {

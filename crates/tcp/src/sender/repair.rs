@@ -135,11 +135,11 @@ impl Sender {
         if self.tlp.is_none() {
             return;
         }
-        let (outstanding, recovering) = (self.board.outstanding(), self.is_recovering());
+        let (segments, recovering) = (self.board.segments(), self.is_recovering());
         let is_quiet = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
         let Some(tlp) = &mut self.tlp else { return };
-        if is_quiet && outstanding > 0 {
-            let ack_delay = (outstanding <= self.mss).then_some(self.config.probe_ack_delay);
+        if is_quiet && segments > 0 {
+            let ack_delay = (segments == 1).then_some(self.config.probe_ack_delay);
             tlp.schedule(now, self.rtt.srtt(), ack_delay, self.rto_at);
         } else {
             tlp.cancel();

@@ -235,6 +235,11 @@ impl Scoreboard {
         self.total
     }
 
+    /// Returns the number of segments not cumulatively acknowledged, including a FIN by itself.
+    pub fn segments(&self) -> usize {
+        self.sent.len()
+    }
+
     /// Returns the estimate of bytes in the network (RFC 6675 "pipe").
     pub fn pipe(&self) -> u32 {
         let left = self.sacked + self.lost;

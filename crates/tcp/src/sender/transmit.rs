@@ -54,11 +54,13 @@ impl Sender {
     }
 
     fn observe_usage(&mut self, limit: Limit) {
+        // The sequence number of a FIN takes no room of its own.
+        let fin = u32::from(self.fin == Fin::Sent && self.board.outstanding() > 0);
         self.usage.observe(AfterSending {
             una: self.una,
             nxt: self.nxt,
-            outstanding: self.board.outstanding(),
-            is_full: self.leaves_no_room(u64::from(self.board.pipe())),
+            outstanding: self.board.outstanding() - fin,
+            is_full: self.leaves_no_room(u64::from(self.board.pipe().saturating_sub(fin))),
             is_waiting: matches!(limit, Limit::CongestionWindow | Limit::ReceiveWindow | Limit::Pacing),
         });
     }

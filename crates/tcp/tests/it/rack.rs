@@ -169,6 +169,25 @@ mod tail {
         script.at(150).expect_data(&[(9000, 1000)]).expect_cwnd(10_000);
     }
 
+    /// 2 SRTT = 100 ms and 200 ms for a delayed ACK of a lone segment, with or without a FIN, but at most the
+    /// retransmission timeout of 250 ms.
+    #[test]
+    fn a_lone_segment_waits_for_a_delayed_ack() {
+        for closes in [false, true] {
+            let mut script = sending(&config(), 1000);
+            if closes {
+                script.end.close();
+            }
+            assert_eq!(script.sent().len(), 1);
+            script.expect_timer_in(Span::from_millis(250));
+        }
+        let mut script = sending(&config(), 100);
+        script.sent();
+        script.end.write(Bytes(100));
+        assert_eq!(script.sent().len(), 1);
+        script.expect_timer_in(Span::from_millis(100));
+    }
+
     #[test]
     fn is_repaired_by_fast_recovery() {
         let mut script = last_ten_sent();

@@ -747,6 +747,20 @@ mod window_use {
         assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 9), [12, 14, 16, 18, 18]);
     }
 
+    /// The window after a transfer of 9 segments that ends with a FIN is that of 9 segments.
+    #[test]
+    fn a_fin_takes_no_room() {
+        let mut script = with_cubic(&linux());
+        script.end.write(Bytes(9000));
+        script.end.close();
+        assert!(script.sent()[8].flags.has(Flags::FIN));
+        script.at(200);
+        for acked in [2000, 4000, 6000, 8000, 9001] {
+            script.ack(acked);
+        }
+        script.expect_cwnd(18_000);
+    }
+
     /// Bursts on one connection, as measured with Linux 6.18.44 and CUBIC over `airwnd link`.
     #[test]
     fn bursts_grow_the_window_as_in_linux() {
@@ -834,7 +848,7 @@ mod window_use {
     /// The application cannot write while data waits for the receiver's window, so Linux does not restart.
     #[test]
     fn waiting_for_the_receivers_window_is_not_idleness() {
-        for (restart_by_halving, cwnd) in [(true, 18_000), (false, 10_000)] {
+        for (restart_by_halving, cwnd) in [(true, 20_000), (false, 10_000)] {
             let mut script = with_cubic(&Config { restart_by_halving, ..linux() });
             script.end.write(Bytes(30_000));
             script.sent();
