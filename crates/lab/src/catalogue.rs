@@ -18,7 +18,7 @@ use airwnd_cell::{
 };
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::{Settings, Stack, cc};
+use airwnd_tcp::{Overrides, Settings, Stack, cc};
 
 /// All families with their algorithms and parameters.
 pub fn catalogue() -> Vec<FamilyInfo> {
@@ -84,6 +84,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
         SectionInfo::of::<PacketFilter>("[[ue.bearer.filter]]"),
         SectionInfo::of::<Flow>("[[flow]]"),
+        SectionInfo::of::<Overrides>("[flow.tcp]"),
     ]
 }
 

@@ -16,7 +16,7 @@ use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::cc::plugins::Plugins;
-use airwnd_tcp::{Settings, cc};
+use airwnd_tcp::{Config, Overrides, Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
@@ -226,6 +226,9 @@ pub struct Flow {
     #[param(default = rwnd::Spec::Autotuning(Default::default()))]
     #[param(unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
+    /// TCP settings of both ends of these flows, over those of `[tcp]`: any of its keys, `stack` included.
+    #[param(default = Overrides::default(), unit = "1", source = "socket options, per-route settings")]
+    pub tcp: Overrides,
     /// Rate at which the receiving application reads from TCP; `none`: it reads at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "an ordinary receiver")]
@@ -582,6 +585,13 @@ impl Scenario {
         Ok(())
     }
 
+    /// TCP parameters of both ends of a group's flows.
+    pub(crate) fn tcp_of(&self, flow: &Flow) -> Config {
+        self.tcp
+            .for_flow(&flow.tcp, &flow.cc)
+            .unwrap_or_else(|(key, message)| panic!("checked: {key}: {message}"))
+    }
+
     /// Expected number of flows of a group.
     pub(crate) fn flows_of(&self, flow: &Flow) -> f64 {
         let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
@@ -617,10 +627,14 @@ impl Scenario {
         }
         self.check_arrivals(flow)?;
         let capabilities = flow.rwnd.capabilities();
-        if capabilities.needs_timestamps && !self.tcp.config().timestamps {
-            let kind = flow.rwnd.kind();
-            let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
-            return fail("rwnd", message);
+        if flow.traffic.transport() == Transport::Tcp {
+            let config =
+                self.tcp.for_flow(&flow.tcp, &flow.cc).map_err(|(key, message)| Fault::new(key, message))?;
+            if capabilities.needs_timestamps && !config.timestamps {
+                let kind = flow.rwnd.kind();
+                let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
+                return fail("rwnd", message);
+            }
         }
         if capabilities.needs.link {
             self.check_link_rates(flow).or_else(|message| fail("rwnd", message))?;
@@ -678,6 +692,11 @@ impl Flow {
         if self.read_rate.is_some() && self.traffic.transport() == Transport::Udp {
             let message = format!("`{}` sends UDP datagrams, which are read at once", self.traffic.kind());
             return Err(("read_rate", message));
+        }
+        if self.tcp != Overrides::default() && self.traffic.transport() == Transport::Udp {
+            let message =
+                format!("`{}` sends UDP datagrams, which have no TCP settings", self.traffic.kind());
+            return Err(("tcp", message));
         }
         Ok(())
     }

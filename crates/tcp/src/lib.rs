@@ -45,4 +45,4 @@ pub use airwnd_rwnd::Seq;
 pub use endpoint::{Endpoint, EndpointSetup, Failure, State, Stats};
 pub use segment::Segment;
 pub use sender::limit::Limited;
-pub use stack::{Config, Settings, Stack};
+pub use stack::{Config, Overrides, Settings, Stack};

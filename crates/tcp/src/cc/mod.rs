@@ -9,6 +9,7 @@ pub mod plugins;
 pub mod slow_start;
 
 use crate::Seq;
+use crate::stack::Ecn;
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use plugins::Plugins;
@@ -59,6 +60,18 @@ impl Spec {
     /// Whether the controller is external to the engine. Only such controllers can [fail](CongestionControl::failure).
     pub fn is_outside(&self) -> bool {
         matches!(self, Spec::Plugin(_) | Spec::Python(_))
+    }
+
+    /// Returns the [ECN feedback that the controller needs](CongestionControl::needed_ecn). External controllers need none.
+    pub fn needed_ecn(&self) -> Option<Ecn> {
+        // The answer does not depend on the connection.
+        let ctx = SenderContext {
+            mss: Bytes(1),
+            initial_window: Bytes(1),
+            initial_ssthresh: Bytes(u64::MAX),
+            seed: 0,
+        };
+        if self.is_outside() { None } else { self.build(&ctx).needed_ecn() }
     }
 
     /// Resolves the constructor of an external controller; built-in controllers need none. `node` is the table in the
@@ -302,6 +315,11 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// [`on_lost`](CongestionControl::on_lost). Read once, when the connection begins.
     fn needs_rate_samples(&self) -> bool {
         false
+    }
+    /// Feedback of ECN marks without which the controller does not work as designed; `None`: it works without ECN. Flows
+    /// with this controller negotiate it, see [`Settings::for_flow`](crate::Settings::for_flow).
+    fn needed_ecn(&self) -> Option<Ecn> {
+        None
     }
     /// Whether packets are sent as ECT(1), the identifier of scalable (L4S) senders for low-latency queues (RFC 9331
     /// §4.1). Read once, when the connection begins.
