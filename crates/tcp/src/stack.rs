@@ -227,8 +227,19 @@ stacks! {
     send_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
         source "ns-2 has none; ns-3 TcpSocket::SndBufSize; Linux tcp_wmem (maximum)"
         => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(4 << 20)];
+    /// The send buffer counts memory, as in Linux: payload and 832 B for each socket buffer. An application that found it
+    /// full writes again when a third is free.
+    send_buffer_in_memory: bool, unit "1",
+        source "not in ns-2 and ns-3; Linux 6.18 sk_stream_memory_free, sk_stream_is_writeable, \
+            tcp_stream_alloc_skb on x86-64"
+        => [false, false, false, true];
+    /// Segmentation offload: a socket buffer has as many segments as Linux sends at a time, at least two and at most
+    /// 64 KiB; otherwise one. Counts with `send_buffer_in_memory` only: segments are sent one by one.
+    segmentation_offload: bool, unit "1",
+        source "not in ns-2 and ns-3; Linux 6.18 tcp_tso_autosize (GSO is on by default)"
+        => [false, false, false, true];
     /// Send buffer autotuning: the buffer grows to two congestion windows (BBR: three), each of at least ten segments.
-    /// It never shrinks.
+    /// It never shrinks. With `send_buffer_in_memory` each segment counts as a socket buffer (2304 B for 1448 B).
     send_buffer_autotuning: bool, unit "1",
         source "not in ns-2 and ns-3; Linux 6.18 tcp_sndbuf_expand, tcp_should_expand_sndbuf"
         => [false, false, false, true];

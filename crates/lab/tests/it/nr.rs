@@ -523,7 +523,8 @@ fn tcp_fills_every_kind_of_carrier() {
             let name = format!("numerology {numerology}{pattern} {direction}");
             println!("{name}: {part:.3} of {kbps:.0} kbit/s, PRBs {used:.3}, BLER {bler:.3}, MCS {mcs:.1}");
             // The closed loop of the uplink aims at 15 dB, MCS 15: less than half of the highest rate.
-            let expected = if direction == "down" { 0.9..0.97 } else { 0.42..0.52 };
+            // A second reduction after the first overflow costs a flow a tenth of the rest of its 4 s.
+            let expected = if direction == "down" { 0.88..0.97 } else { 0.42..0.52 };
             assert!(expected.contains(&part) && used <= 1.0 && bler < 0.01, "{name}: {part} {used} {bler}");
         }
     }

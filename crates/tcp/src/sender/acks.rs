@@ -223,9 +223,7 @@ impl Sender {
         self.nxt += 1;
         self.at_rest = false;
         self.counts.bytes += 1;
-        if !self.source.endless {
-            self.source.queued -= 1;
-        }
+        self.source.queued -= 1;
     }
 
     //= RFC 7323 §4.1: a duplicate ACK echoes the last in-order segment, so its RTT would grow during recovery

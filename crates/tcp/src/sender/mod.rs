@@ -21,7 +21,7 @@ use crate::segment::{Codepoint, Flags, SackBlocks};
 use crate::stack::{Ecn, LossDetection};
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
-use buffer::SendBuffer;
+use buffer::{Contents, SendBuffer};
 use frto::Frto;
 use limit::{Limited, Limits};
 use rtt::{RtoBounds, RttEstimator};
@@ -346,16 +346,35 @@ impl Sender {
         if self.fin != Fin::Open {
             return 0;
         }
-        let held = self.source.queued + u64::from(self.nxt - self.una);
-        if bytes > self.buffer.room(held) {
-            self.fit_buffer();
+        let is_fresh = self.contents().held == 0;
+        let mut accepted = self.fill(bytes);
+        if accepted < bytes && self.fit_buffer() {
+            accepted += self.fill(bytes - accepted);
         }
-        let accepted = bytes.min(self.buffer.room(held));
-        self.source.is_fresh |= held == 0 && accepted > 0;
-        self.source.queued += accepted;
+        self.source.is_fresh |= is_fresh && accepted > 0;
         self.source.refused = accepted < bytes;
         self.at_rest = false;
         accepted
+    }
+
+    fn contents(&self) -> Contents {
+        let held = self.source.queued + u64::from(self.nxt - self.una);
+        Contents { held, sacked: u64::from(self.board.sacked()), piece: self.payload_of_buffer() }
+    }
+
+    /// Writes up to `bytes` into the send buffer; returns the bytes written.
+    fn fill(&mut self, bytes: u64) -> u64 {
+        let accepted = self.buffer.take(bytes, self.contents());
+        self.source.queued += accepted;
+        accepted
+    }
+
+    /// An endless source writes whole segments, at least one into an empty buffer.
+    #[inline(never)]
+    pub(super) fn refill(&mut self) {
+        let (contents, mss) = (self.contents(), u64::from(self.mss));
+        let room = self.buffer.take(u64::MAX, contents) / mss * mss;
+        self.source.queued += if contents.held == 0 { room.max(mss) } else { room };
     }
 
     /// Grows an autotuned send buffer to fit the window; returns true if it grew.
@@ -371,7 +390,10 @@ impl Sender {
 
     /// Ends the data. Unsent data of an endless source is discarded.
     pub fn close(&mut self) {
-        (self.source.endless, self.source.refused) = (false, false);
+        if std::mem::take(&mut self.source.endless) {
+            self.source.queued = 0;
+        }
+        self.source.refused = false;
         if self.fin == Fin::Open {
             self.fin = Fin::Queued;
             self.at_rest = false;

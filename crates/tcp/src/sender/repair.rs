@@ -83,6 +83,7 @@ impl Sender {
     pub(super) fn frto_verdict(&mut self, progress: &Progress) -> bool {
         let Some(recover) = self.recover else { return false };
         let was_forward = self.frto == Frto::Forward;
+        let has_new = self.available() > 0 && self.offer.edge.is_after(self.nxt);
         let is_spurious = self.frto.on_ack(Reply {
             advanced: progress.advanced,
             is_duplicate: progress.is_duplicate,
@@ -90,7 +91,7 @@ impl Sender {
             has_original: self.board.has_original(recover) && (self.sack || !progress.retransmitted),
             is_complete: self.is_repaired(),
             went_forward: self.nxt.is_after(recover),
-            has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
+            has_new,
         });
         if was_forward && self.frto == Frto::Off && !progress.advanced && !self.sack {
             //= RFC 5682 §2.1 step 3 (a): cwnd of three segments after the two new ones

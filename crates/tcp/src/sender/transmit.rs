@@ -130,14 +130,18 @@ impl Sender {
         if self.config.pacing == Pacing::Never {
             return None;
         }
-        self.cc.pacing_rate().or_else(|| {
-            let srtt = self.rtt.srtt().filter(|_| self.config.pacing == Pacing::Always)?;
-            let cwnd = self.cc.cwnd().0;
-            let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
-            let factor =
-                if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
-            Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
-        })
+        self.cc
+            .pacing_rate()
+            .or_else(|| if self.config.pacing == Pacing::Always { self.rate_of_window() } else { None })
+    }
+
+    /// Returns the multiple of cwnd / SRTT at which Linux paces, or sizes what it sends at a time.
+    fn rate_of_window(&self) -> Option<BitRate> {
+        let srtt = self.rtt.srtt()?;
+        let cwnd = self.cc.cwnd().0;
+        let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
+        let factor = if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
+        Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
     }
 
     /// Returns the bytes that count against the congestion window.
@@ -146,15 +150,29 @@ impl Sender {
         u64::from(if withholds_new { self.board.outstanding() } else { self.board.pipe() })
     }
 
-    /// Returns the unsent bytes of the application. An endless source writes whole segments.
-    pub(super) fn available(&self) -> u64 {
-        if !self.source.endless {
-            return self.source.queued;
+    /// Returns the unsent bytes of the application.
+    pub(super) fn available(&mut self) -> u64 {
+        if self.source.endless && self.source.queued < u64::from(self.mss) {
+            self.refill();
         }
-        let outstanding = u64::from(self.board.outstanding());
-        let room = self.buffer.room(outstanding);
+        self.source.queued
+    }
+
+    /// Returns the payload of a sent socket buffer: with segmentation offload, what Linux sends at a time at the present
+    /// rate (tcp_tso_autosize), 1/1024 s of it and more on short paths.
+    pub(super) fn payload_of_buffer(&self) -> u64 {
+        const MAX_BYTES: u64 = 65_536;
+        const MIN_SEGMENTS: u64 = 2;
         let mss = u64::from(self.mss);
-        if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
+        if !self.config.segmentation_offload {
+            return mss;
+        }
+        let rate = self.cc.pacing_rate().or_else(|| self.rate_of_window());
+        let of_rate = rate.map_or(MAX_BYTES, |rate| rate.0 / 8 / 1024);
+        // A path is short if its minimum RTT is below 32 units of 512 us.
+        let units = self.rtt.min().map_or(u64::MAX, |min| min.0 / 512_000);
+        let of_path = if units < 32 { MAX_BYTES >> units } else { 0 };
+        ((of_rate + of_path).min(MAX_BYTES) / mss).max(MIN_SEGMENTS) * mss
     }
 
     /// Returns the limit of a sender that has sent all data in its buffer.
@@ -267,9 +285,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
         let seq = self.nxt;
-        if !self.source.endless {
-            self.source.queued -= u64::from(len);
-        }
+        self.source.queued -= u64::from(len);
         let fin = self.fin == Fin::Queued && self.source.queued == 0;
         if fin {
             self.fin = Fin::Sent;

@@ -49,7 +49,8 @@ impl Usage {
     /// acknowledged, otherwise the maximum.
     pub fn observe(&mut self, now: AfterSending) {
         let AfterSending { una, nxt, outstanding, is_full, is_waiting } = now;
-        if !std::mem::take(&mut self.has_sent) && !(is_full && is_waiting) {
+        let is_held_back = is_full && is_waiting;
+        if !(std::mem::take(&mut self.has_sent) || is_held_back) {
             return;
         }
         let is_new_window = !una.is_before(self.until);
