@@ -108,6 +108,13 @@ impl Window {
         self.0.reduce(event.signal.into(), kept);
     }
 
+    /// Reduces the window as [`reduce`](Window::reduce) does, and then adds its part beyond whole segments.
+    pub fn reduce_keeping_part(&mut self, event: &Congestion, kept: f64) {
+        let part = self.segments() - libm::floor(self.segments());
+        self.reduce(event, kept);
+        self.add(part);
+    }
+
     pub fn cwnd(&self) -> Bytes {
         self.0.cwnd()
     }
