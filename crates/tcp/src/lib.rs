@@ -35,6 +35,7 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
+mod flow;
 mod receiver;
 pub mod segment;
 mod sender;

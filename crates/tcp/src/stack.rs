@@ -1,6 +1,5 @@
 //! Stacks: default TCP parameters of TCP implementations, as one table.
 
-use crate::cc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span};
 
@@ -186,7 +185,7 @@ macro_rules! stacks {
 
         impl Settings {
             /// Returns these settings with the parameters that `own` sets.
-            fn with(&self, own: &Overrides) -> Settings {
+            pub(crate) fn with(&self, own: &Overrides) -> Settings {
                 Settings {
                     stack: own.stack.unwrap_or(self.stack),
                     $($field: own.$field.or(self.$field),)+
@@ -487,46 +486,13 @@ stacks! {
 }
 
 impl Settings {
-    fn check(&self) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         let Config { min_rto, max_rto, .. } = self.config();
         if min_rto > max_rto {
             let key = if self.min_rto.is_some() { "min_rto" } else { "max_rto" };
             return Err((key, format!("the minimum timeout {min_rto} exceeds the maximum {max_rto}")));
         }
         Ok(())
-    }
-
-    /// Returns the parameters of both ends of a flow with the settings `own` and the congestion control `cc`. Unless
-    /// ECN is set, it is the feedback that the control [needs](cc::CongestionControl::needed_ecn).
-    ///
-    /// # Errors
-    /// A contradiction, as the key of the flow and a message: of timeouts, or ECN without the feedback that the control
-    /// needs.
-    pub fn for_flow(&self, own: &Overrides, cc: &cc::Spec) -> Result<Config, (&'static str, String)> {
-        let settings = self.with(own);
-        if let Err((_, message)) = settings.check() {
-            let key = match own {
-                Overrides { min_rto: Some(_), .. } => "tcp.min_rto",
-                Overrides { max_rto: Some(_), .. } => "tcp.max_rto",
-                _ => "tcp.stack",
-            };
-            return Err((key, message));
-        }
-        let mut config = settings.config();
-        if let Some(needed) = cc.needed_ecn() {
-            if settings.ecn.is_none() {
-                config.ecn = needed;
-            } else if !config.ecn.counts_marks() {
-                let key = if own.ecn.is_some() { "tcp.ecn" } else { "cc" };
-                let (kind, set) = (cc.kind(), config.ecn.word());
-                let message = format!(
-                    "`{kind}` responds to the number of marked packets, which tcp.ecn = \"{set}\" does not report; \
-                     remove it, or set \"accurate\" or \"dctcp\""
-                );
-                return Err((key, message));
-            }
-        }
-        Ok(config)
     }
 }
 
@@ -540,41 +506,6 @@ mod tests {
         let node = Node::from_toml("stack = \"ns3.26\"\nmss = 512\nsack = true", "tcp.toml").unwrap();
         let config = Settings::read(&node).unwrap().config();
         assert_eq!(config, Config { mss: 512, sack: true, ..Stack::Ns3v26.config() });
-    }
-
-    #[test]
-    fn the_settings_of_a_flow_precede_those_of_the_scenario() {
-        let scenario = Settings { mss: Some(512), sack: Some(false), ..Settings::default() };
-        let own = Overrides { stack: Some(Stack::Ns3v26), mss: Some(900), ..Overrides::default() };
-        let config = scenario.for_flow(&own, &cc::Spec::Cubic(Default::default())).unwrap();
-        assert_eq!(config, Config { mss: 900, sack: false, ..Stack::Ns3v26.config() });
-        let own = Overrides { max_rto: Some(Span::from_secs(1)), ..Overrides::default() };
-        let scenario = Settings { min_rto: Some(Span::from_secs(2)), ..Settings::default() };
-        let (key, message) = scenario.for_flow(&own, &cc::Spec::Cubic(Default::default())).unwrap_err();
-        assert_eq!((key, message.as_str()), ("tcp.max_rto", "the minimum timeout 2s exceeds the maximum 1s"));
-    }
-
-    #[test]
-    fn a_control_that_needs_ecn_has_it_unless_ecn_is_set() {
-        let dctcp = cc::Spec::Dctcp(Default::default());
-        let prague = cc::Spec::Prague(Default::default());
-        let of = |ecn, own, cc: &cc::Spec| {
-            let settings = Settings { ecn, ..Settings::default() };
-            settings.for_flow(&Overrides { ecn: own, ..Overrides::default() }, cc).map(|config| config.ecn)
-        };
-        assert_eq!(of(None, None, &cc::Spec::Cubic(Default::default())), Ok(Ecn::Off));
-        assert_eq!(of(None, None, &dctcp), Ok(Ecn::Dctcp));
-        assert_eq!(of(None, None, &prague), Ok(Ecn::Accurate));
-        assert_eq!(of(Some(Ecn::Accurate), None, &dctcp), Ok(Ecn::Accurate));
-        assert_eq!(of(Some(Ecn::Off), Some(Ecn::Dctcp), &prague), Ok(Ecn::Dctcp));
-        assert_eq!(of(Some(Ecn::Off), None, &prague).unwrap_err().0, "cc");
-        let (key, message) = of(None, Some(Ecn::Classic), &prague).unwrap_err();
-        assert_eq!(key, "tcp.ecn");
-        assert!(
-            message.starts_with(
-                "`prague` responds to the number of marked packets, which tcp.ecn = \"classic\""
-            )
-        );
     }
 
     #[test]
