@@ -118,7 +118,8 @@ impl Ecn {
     }
 }
 
-/// Declares [`Config`], [`Settings`], [`Overrides`] and the presets from one table: one row per parameter, one column per stack.
+/// Declares [`Config`], [`Settings`], [`Overrides`] and the presets from one table: one row per parameter, one column
+/// per stack.
 macro_rules! stacks {
     (
         columns [$($stack:ident),+];

@@ -37,8 +37,8 @@ impl Simulation<'_> {
         }));
     }
 
-    /// Returns the state of the path to a UE for a flow with these sizes: the available payload rate of full segments for all its connections
-    /// together, and the base RTT.
+    /// Returns the state of the path to a UE for a flow with these sizes: the available payload rate of full segments
+    /// for all its connections together, and the base RTT.
     ///
     /// The rate is the minimum over the path. For a wire it is the link rate. For a link trace it is the capacity that
     /// arrives within the next RTT (the oracle knows the future). For a cell it is the rate of the latest CQI report

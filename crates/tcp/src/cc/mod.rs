@@ -62,7 +62,8 @@ impl Spec {
         matches!(self, Spec::Plugin(_) | Spec::Python(_))
     }
 
-    /// Returns the [ECN feedback that the controller needs](CongestionControl::needed_ecn). External controllers need none.
+    /// Returns the [ECN feedback that the controller needs](CongestionControl::needed_ecn). External controllers need
+    /// none.
     pub fn needed_ecn(&self) -> Option<Ecn> {
         // The answer does not depend on the connection.
         let ctx = SenderContext {

@@ -29,8 +29,8 @@ use airwnd_units::{BitRate, Span, Time};
 ///
 /// so that a flow on a short path gets the rate of one with RTTvirt. RTTvirt applies from `transition` updates of alpha
 /// after slow start on. A loss keeps `beta` of the window. Segments are paced at cwnd / SRTT, or twice that while cwnd
-/// is below half of ssthresh. Prague needs `tcp.ecn = "accurate"`, the default of its flows, and a queue that marks. Packets are sent as
-/// ECT(1).
+/// is below half of ssthresh. Prague needs `tcp.ecn = "accurate"`, the default of its flows, and a queue that marks.
+/// Packets are sent as ECT(1).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331 §4")]
 pub struct Params {

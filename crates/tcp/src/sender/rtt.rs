@@ -28,7 +28,8 @@ pub(crate) struct RtoBounds {
     pub granularity: Span,
 }
 
-/// Returns the RTT sample of an ACK: by timestamps or since the transmission of a segment sent once, as the stack prefers.
+/// Returns the RTT sample of an ACK: by timestamps, or since the transmission of a segment sent once, as the stack
+/// prefers.
 pub(crate) fn rtt_sample(
     config: &Config,
     by_timestamps: Option<Span>,
