@@ -477,6 +477,34 @@ mod tests {
         }
     }
 
+    /// A restart after an idle time. Controls without a slow-start threshold, or with one of their own, ignore it.
+    #[test]
+    fn a_restart_sets_the_window_and_raises_the_threshold() {
+        let mut raised = Vec::new();
+        for (name, mut cc) in built_in() {
+            cc.on_congestion(&congestion(Signal::Loss, 10_000));
+            cc.restart(Bytes(3000), Bytes(1 << 20));
+            let off = cc.cwnd().0.abs_diff(3000);
+            assert!(off <= 1, "{name}: {}", cc.cwnd());
+            if cc.ssthresh() == Bytes(1 << 20) {
+                raised.push(name);
+            }
+        }
+        for name in [
+            "newreno",
+            "cubic",
+            "c2tcp",
+            "westwood",
+            "dctcp",
+            "prague",
+            "compound",
+            "nice",
+            "ledbat-plus-plus",
+        ] {
+            assert!(raised.iter().any(|raised| raised == name), "{name} is not among {raised:?}");
+        }
+    }
+
     /// One ACK per second (Sprout: every 20 s) over seven days, RTTs from 0 to 10 s, a loss only every 200,000 s.
     #[test]
     fn a_week_without_overflow() {
