@@ -319,6 +319,12 @@ fn stacks() -> String {
     airwnd_lab::stacks().iter().map(stack).collect::<Value>().to_string()
 }
 
+/// Returns the names of the congestion controls that need a queue that marks.
+#[pyfunction]
+fn controls_of_marks() -> Vec<String> {
+    airwnd_lab::controls_of_marks()
+}
+
 /// Returns the tables of a run with their columns, as JSON.
 #[pyfunction]
 fn tables() -> String {
@@ -423,8 +429,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, parse_bytes, parse_span, presets, resource_grid,
-        schema, sections, stacks, tables,
+        Interrupted, Scenario, ScenarioError, catalogue, controls_of_marks, parse_bytes, parse_span, presets,
+        resource_grid, schema, sections, stacks, tables,
     };
 
     /// Version of the project.

@@ -21,6 +21,7 @@ from airwnd.cli.options import (
     saved,
 )
 from airwnd.errors import InputError
+from airwnd.marking import marking_warnings
 
 if TYPE_CHECKING:
     from airwnd.code_policy import CodePolicy
@@ -164,6 +165,8 @@ def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
     scenario = load(file, settings)
     scenario.check_run()
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
+    for line in marking_warnings(scenario.resolved):
+        click.echo(line, err=as_json)
     if scenario.code:
         names = ", ".join(scenario.code)
         click.echo(f"not executed: {names}; airwnd run --allow-code executes this code", err=as_json)
