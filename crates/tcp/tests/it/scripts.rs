@@ -740,11 +740,14 @@ mod window_use {
         windows
     }
 
-    /// Google packetdrill, slow-start-app-limited and slow-start-app-limited-9-packets-out.
+    /// Google packetdrill, slow-start-app-limited, slow-start-app-limited-9-packets-out and
+    /// slow-start-ack-per-2pkt-send-6pkt and -5pkt.
     #[test]
     fn a_burst_that_fills_the_window_doubles_it_and_a_smaller_one_doubles_itself() {
         assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 10), [12, 14, 16, 18, 20]);
         assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 9), [12, 14, 16, 18, 18]);
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 6), [12, 12, 12]);
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 5), [10, 10, 10]);
     }
 
     /// The window after a transfer of 9 segments that ends with a FIN is that of 9 segments.
