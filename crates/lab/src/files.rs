@@ -8,13 +8,34 @@ use std::path::Path;
 /// Maximum size of a file in bytes.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// Returns the text of a path that is neither a file nor a folder, or a message that names the path; `None`: nothing is
+/// there.
+///
+/// A pipe can be read once and may block, so the caller reads it: it keeps the text for further scenarios of the same
+/// source, also when the pipe is gone, and can be interrupted.
+pub type ReadPipe<'a> = &'a dyn Fn(&Path) -> Option<Result<String, String>>;
+
+/// Refuses pipes.
+pub(crate) fn no_pipe(path: &Path) -> Option<Result<String, String>> {
+    path.exists().then(|| Err(format!("{} cannot be read: it is not a regular file", path.display())))
+}
+
 /// Folder to which the file names of a scenario are relative.
-pub(crate) struct Folder<'a>(pub &'a Path);
+pub(crate) struct Folder<'a> {
+    pub path: &'a Path,
+    pub read_pipe: ReadPipe<'a>,
+}
 
 impl Files for Folder<'_> {
     fn read(&self, name: &str) -> Result<File, String> {
-        let path = self.0.join(name);
+        let path = self.path.join(name);
         let origin = path.display().to_string();
+        if !path.is_file()
+            && !path.is_dir()
+            && let Some(text) = (self.read_pipe)(&path)
+        {
+            return Ok(File { origin, text: text?.into() });
+        }
         match text(&path) {
             Ok(text) => Ok(File { origin, text: text.into() }),
             Err(why) => Err(format!("{origin} cannot be read: {why}")),
@@ -38,12 +59,12 @@ fn reason(error: std::io::Error) -> String {
 
 /// Reads the text of a regular file, without a byte order mark.
 ///
-/// Other files are rejected: devices may have no end, and pipes may block. The limit applies while reading, because the
+/// The limit applies while reading, because the
 /// length of a kernel file (as in `/proc`) is not known in advance.
 fn text(path: &Path) -> Result<String, String> {
     let about = std::fs::metadata(path).map_err(reason)?;
-    if !about.is_file() {
-        return Err(if about.is_dir() { "it is a folder".into() } else { "it is not a regular file".into() });
+    if about.is_dir() {
+        return Err("it is a folder".into());
     }
     let mut bytes = Vec::new();
     std::fs::File::open(path)

@@ -1,7 +1,7 @@
 //! Scenarios: the sections and keys of the input, and their checks.
 
 use crate::bearers::{DedicatedBearer, Quality};
-use crate::files::Folder;
+use crate::files::{Folder, ReadPipe, no_pipe};
 use crate::links::Link;
 use crate::packet_filter::Signature;
 use crate::preset::Preset;
@@ -330,9 +330,17 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_node`], or settings that a plug-in rejects.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
+        Scenario::with_pipes(node, plugins, &no_pipe)
+    }
+
+    /// Reads and checks a scenario that may use these plug-ins, and name pipes that `read_pipe` reads.
+    ///
+    /// # Errors
+    /// As [`Scenario::with_plugins`], or a pipe that cannot be read.
+    pub fn with_pipes(node: &Node, plugins: &Plugins, read_pipe: ReadPipe<'_>) -> Result<Scenario, Error> {
         let node = &Preset::complete::<Scenario>(node)?;
         let mut scenario = Scenario::read(node)?;
-        scenario.read_files(&Folder(folder(node))).map_err(|fault| fault.at(node))?;
+        scenario.read_files(&Folder { path: folder(node), read_pipe }).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;
         scenario.check_values().map_err(|fault| fault.at(node))?;
         Ok(scenario)

@@ -193,7 +193,7 @@ _Place = tuple[float, float, _Row]
 
 
 def _rows(path: Path) -> tuple[list[_Row], set[str]]:
-    reader = csv.DictReader(read_text(path).splitlines())
+    reader = csv.DictReader(read_text(path, pipes=True).splitlines())
     names = [name.strip() for name in reader.fieldnames or ()]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"{path}:1: the column {twice} appears twice")

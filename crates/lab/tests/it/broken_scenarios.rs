@@ -1,10 +1,10 @@
 //! Every error in a scenario has one message on one line: file, line, key, and what is allowed.
 
 use airwnd_catalog::{Error, Node};
-use airwnd_lab::{Scenario, run};
+use airwnd_lab::{Plugins, Scenario, run};
 use airwnd_units::{Span, Time};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const GOOD: &str = r#"
 name = "good"
@@ -1186,6 +1186,29 @@ fn only_regular_files_are_read() {
     let why = |path: &str, why: &str| format!("s.toml:4: ue[0].placement.path: {path} cannot be read: {why}");
     assert_eq!(refusal("/dev/zero"), why("/dev/zero", "it is not a regular file"));
     assert_eq!(refusal("/"), why("/", "it is a folder"));
+}
+
+/// The caller reads what is neither a file nor a folder, also where nothing is any more.
+#[test]
+fn pipes_are_read_by_the_caller() {
+    let read = |path: &str| {
+        let text = format!(
+            "duration = '1s'\n[[site]]\n[[ue]]\nplacement = {{kind = 'file', path = '{path}'}}\n[[flow]]"
+        );
+        let read_pipe = |path: &Path| match path.to_str() {
+            Some("/dev/null") => Some(Err("/dev/null: broken".into())),
+            Some("/proc/gone") => Some(Ok("x_m,y_m\n50,1\n".into())),
+            _ => None,
+        };
+        let node = Node::from_toml(&text, "s.toml").unwrap();
+        Scenario::with_pipes(&node, &Plugins::default(), &read_pipe)
+            .map(|scenario| scenario.to_json()["ue"][0]["placement"]["rows"].to_string())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("/proc/gone"), Ok("[[50.0,1.0,-1.0,-1.0]]".into()));
+    assert_eq!(read("/dev/null"), Err("s.toml:4: ue[0].placement.path: /dev/null: broken".into()));
+    let absent = "s.toml:4: ue[0].placement.path: /nowhere cannot be read: No such file or directory";
+    assert_eq!(read("/nowhere"), Err(absent.into()));
 }
 
 /// Serving cells are known only when the network is built.
