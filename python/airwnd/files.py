@@ -3,8 +3,8 @@
 import os
 import stat
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from airwnd.errors import InputError
 
@@ -33,7 +33,7 @@ def read_text(path: Path, most_mib: int = _MOST_MIB, *, pipes: bool = False) -> 
         If the file cannot be read.
     """
     name = source_name(path) if pipes else str(path)
-    with _opened(path, name, pipes=pipes) as file:
+    with opened(path, pipes=pipes) as file:
         # A file in /proc may be longer than its size says, and a pipe has no size.
         data = file.read((most_mib << 20) + 1)
     if len(data) > most_mib << 20:
@@ -66,7 +66,17 @@ def source_name(path: Path) -> str:
     return f"descriptor {path.name}" if path.parent in _DESCRIPTORS else str(path)
 
 
-def _opened(path: Path, name: str, *, pipes: bool) -> BinaryIO:
+def opened(path: Path, *, pipes: bool = False) -> BufferedReader:
+    """Open a regular file, or with `pipes` also a pipe or ``-``, for reading.
+
+    Raises
+    ------
+    InputError
+        If the path is a folder, a device, or a pipe without `pipes`.
+    OSError
+        If the file cannot be opened; the error has its :func:`source_name`.
+    """
+    name = source_name(path) if pipes else str(path)
     is_standard = pipes and str(path) in _STANDARD_INPUT
     try:
         mode = (os.fstat(0) if is_standard else path.stat()).st_mode

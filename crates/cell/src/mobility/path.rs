@@ -11,7 +11,7 @@ const LATEST: f64 = 31_536_000.0;
 
 /// Path: linear interpolation between the timed points of a CSV file; the UE stays at the last point.
 ///
-/// The file starts with a line of column names, of which `t_s`, `x_m` and `y_m` are required. Times count from the
+/// The file starts with a line of the column names `t_s`, `x_m` and `y_m`, in any order. Times count from the
 /// start of the simulation, before the warm-up. Until the time of the first point the UE is at that point, regardless
 /// of its placement. The path is relative to the scenario's folder. When a scenario is loaded, `rows` takes the content
 /// of the file, so that a resolved scenario is self-contained.
@@ -118,7 +118,7 @@ fn check(rows: &[[f64; 3]], max_speed: Speed) -> Result<(), (usize, String)> {
 /// # Errors
 /// Line and message of the mistake.
 pub fn parse(text: &str, max_speed: Speed) -> Result<Vec<[f64; 3]>, (usize, String)> {
-    let table = csv::Table::of(text)?;
+    let table = csv::Table::of(text, &["t_s", "x_m", "y_m"])?;
     let (t, x, y) = (table.need("t_s")?, table.need("x_m")?, table.need("y_m")?);
     let row = |line: &csv::Line<'_>| {
         let place = |column| line.number(column, -FARTHEST..=FARTHEST);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn motion_between_points_is_linear() {
-        let rows = parse("t_s,x_m,note,y_m\n1,0,a,0\n\n3,20,b,40\n4,20,c,40\n", Speed(30.0)).unwrap();
+        let rows = parse("t_s,x_m,y_m\n1,0,0\n\n3,20,40\n4,20,40\n", Speed(30.0)).unwrap();
         let params = Params { path: String::new(), max_speed: Speed(30.0), rows };
         let mut path = Path::new(params, [Metres(7.0); 2], Stream::new(1, "mobility"));
         let mut at = |millis: u64| path.position(Time(millis * 1_000_000)).map(|axis| axis.0);
@@ -148,7 +148,7 @@ mod tests {
     fn mistakes_name_their_line() {
         let mistake = |text: &str| parse(text, Speed(30.0)).unwrap_err();
         assert_eq!(mistake(" \n"), (1, "the file is empty".into()));
-        assert_eq!(mistake("t,x_m,y_m\n0,0,0"), (1, "there is no column `t_s`".into()));
+        assert_eq!(mistake("t,x_m,y_m\n0,0,0"), (1, "unknown column `t`; known: `t_s`, `x_m`, `y_m`".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n"), (1, "no rows; at least one point is required".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n"), (2, "a path needs at least two points".into()));
         assert_eq!(mistake("t_s,x_m,y_m\n0,0,0\n\n1,b,0"), (4, "`b` in column `x_m` is not a number".into()));

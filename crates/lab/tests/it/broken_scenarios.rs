@@ -1138,8 +1138,13 @@ fn missing_keys_are_named() {
 /// Invalid position files, and the message after the folder.
 const TABLES: &[(&str, &str)] = &[
     ("", "t.csv:1: the file is empty"),
-    ("x,y\n1,2\n", "t.csv:1: there is no column `x_m`"),
-    ("x_m;y_m\n1;2\n", "t.csv:1: there is no column `x_m`"),
+    (
+        "x,y\n1,2\n",
+        "t.csv:1: unknown column `x`; known: `x_m`, `y_m`, `cell`, `srs_offset`, `ue`, `sinr_db`, `goodput_kbps`, \
+         `error_kbps`, `delay_ms`",
+    ),
+    ("x_m;cell\n1;2\n", "t.csv:1: there is no column `y_m`"),
+    ("x_m;y_m\n1;2,5\n", "t.csv:2: `2,5` in column `y_m` is not a number; decimals have a point"),
     ("x_m,y_m\n1,two\n", "t.csv:2: `two` in column `y_m` is not a number"),
     ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: 1 fields in a line, but 2 columns in line 1"),
     ("x_m,y_m\n50,1\n60,2,3\n", "t.csv:3: 3 fields in a line, but 2 columns in line 1"),
@@ -1168,7 +1173,9 @@ fn position_files_are_read_strictly() {
     }
     fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
     assert!(refusal().ends_with("cannot be read: it is not a text in UTF-8"));
-    for text in ["x_m,y_m\n50,1\n60,2\n", "\u{feff}x_m,y_m\n50,1\n60,2\n"] {
+    let whole = "x_m,y_m\n50,1\n60,2\n";
+    let others = [whole.replace(',', ";"), whole.replace(',', "\t"), whole.replace('\n', "\r")];
+    for text in others.into_iter().chain([whole.into(), format!("\u{feff}{whole}")]) {
         fs::write(folder.join("t.csv"), text).unwrap();
         assert_eq!(refusal(), "accepted");
     }
