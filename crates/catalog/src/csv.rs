@@ -92,7 +92,7 @@ impl Table {
     /// The first error in a line, or a file without lines.
     pub fn rows<R>(
         &self,
-        of: impl Fn(&Line<'_>) -> Result<R, Mistake>,
+        mut of: impl FnMut(&Line<'_>) -> Result<R, Mistake>,
         what: &str,
     ) -> Result<Vec<R>, Mistake> {
         if self.lines.is_empty() {
@@ -102,6 +102,11 @@ impl Table {
         self.lines.iter().map(|(number, cells)| of(&line((*number, cells)))).collect()
     }
 
+    /// Number of the last line.
+    pub fn last_line(&self) -> usize {
+        self.lines.last().map_or(self.header, |(number, _)| *number)
+    }
+
     /// Number of the line that a row was read from.
     pub fn line_of(&self, row: usize) -> usize {
         self.lines[row].0
@@ -109,6 +114,11 @@ impl Table {
 }
 
 impl Line<'_> {
+    /// Returns the text in a column.
+    pub fn text(&self, column: usize) -> &str {
+        &self.cells[column]
+    }
+
     /// Returns the number in a column.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Files named by a scenario.
 
 use crate::recordings;
-use airwnd_catalog::{File, Files};
-use std::io::Read as _;
+use airwnd_catalog::{File, Files, Opened};
+use std::io::{BufReader, Cursor, Read as _};
 use std::path::Path;
 
 /// Maximum size of a file in bytes.
@@ -30,15 +30,24 @@ impl Files for Folder<'_> {
     fn read(&self, name: &str) -> Result<File, String> {
         let path = self.path.join(name);
         let origin = path.display().to_string();
-        if !path.is_file()
-            && !path.is_dir()
-            && let Some(text) = (self.read_pipe)(&path)
-        {
+        if let Some(text) = self.piped(&path) {
             return Ok(File { origin, text: text?.into() });
         }
         match text(&path) {
             Ok(text) => Ok(File { origin, text: text.into() }),
-            Err(why) => Err(format!("{origin} cannot be read: {why}")),
+            Err(why) => Err(unreadable(&origin, &why)),
+        }
+    }
+
+    fn open(&self, name: &str) -> Result<Opened, String> {
+        let path = self.path.join(name);
+        let origin = path.display().to_string();
+        if let Some(text) = self.piped(&path) {
+            return Ok(Opened { origin, input: Box::new(Cursor::new(text?)) });
+        }
+        match open(&path) {
+            Ok(file) => Ok(Opened { origin, input: Box::new(BufReader::new(file)) }),
+            Err(why) => Err(unreadable(&origin, &why)),
         }
     }
 
@@ -50,6 +59,22 @@ impl Files for Folder<'_> {
     }
 }
 
+impl Folder<'_> {
+    /// The text of a pipe; `None`: the path is not one.
+    fn piped(&self, path: &Path) -> Option<Result<String, String>> {
+        if path.is_file() || path.is_dir() { None } else { (self.read_pipe)(path) }
+    }
+}
+
+fn unreadable(origin: &str, why: &str) -> String {
+    format!("{origin} cannot be read: {why}")
+}
+
+/// Opens a file that is not a folder.
+fn open(path: &Path) -> Result<std::fs::File, String> {
+    if path.is_dir() { Err("it is a folder".into()) } else { std::fs::File::open(path).map_err(reason) }
+}
+
 /// The system's text without the number that `io::Error` adds.
 fn reason(error: std::io::Error) -> String {
     let text = error.to_string();
@@ -59,17 +84,10 @@ fn reason(error: std::io::Error) -> String {
 
 /// Reads the text of a regular file, without a byte order mark. Lines may end with a carriage return alone.
 ///
-/// The limit applies while reading, because the
-/// length of a kernel file (as in `/proc`) is not known in advance.
+/// The limit applies while reading, because the length of a kernel file (as in `/proc`) is not known in advance.
 fn text(path: &Path) -> Result<String, String> {
-    let about = std::fs::metadata(path).map_err(reason)?;
-    if about.is_dir() {
-        return Err("it is a folder".into());
-    }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(reason)?;
+    open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(reason)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
     }

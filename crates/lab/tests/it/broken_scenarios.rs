@@ -1195,6 +1195,46 @@ fn only_regular_files_are_read() {
     assert_eq!(refusal("/"), why("/", "it is a folder"));
 }
 
+/// Two UEs of one file, in each format; an error has the line of the file.
+#[test]
+fn paths_of_sumo_and_ns2_are_read_by_their_ids() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let read = |file: &str, keys: [&str; 2]| {
+        let ue = |name: &str, key: &str| {
+            format!("[[ue]]\nname = '{name}'\nmobility = {{kind = 'path', path = '{file}', {key}}}\n")
+        };
+        let text = format!("duration = '1s'\n[[site]]\n{}{}[[flow]]", ue("one", keys[0]), ue("two", keys[1]));
+        let node = Node::from_toml(&text, folder.join("s.toml").to_str().unwrap()).unwrap();
+        let scenario = Scenario::from_node(&node).map_err(|error| error.to_string())?.to_json();
+        Ok([0, 1].map(|ue| scenario["ue"][ue]["mobility"]["rows"].to_string()))
+    };
+    let step = |time: u32| {
+        let vehicle = |id: &str, x: u32| format!("<vehicle id='{id}' x='{x}' y='0'/>");
+        format!(
+            "<timestep time='{time}'>{}{}</timestep>\n",
+            vehicle("a", 5 + time),
+            vehicle("b", 9 + 2 * time)
+        )
+    };
+    let fcd = format!("<fcd-export>\n{}{}</fcd-export>", step(0), step(1));
+    fs::write(folder.join("fcd.xml"), &fcd).unwrap();
+    let rows = ["[[0.0,5.0,0.0],[1.0,6.0,0.0]]", "[[0.0,9.0,0.0],[1.0,11.0,0.0]]"].map(String::from);
+    assert_eq!(read("fcd.xml", ["id = 'a'", "id = 'b', format = 'sumo-fcd'"]), Ok(rows.clone()));
+    let node = |id: &str, x: u32| format!("$node_({id}) set X_ {x}\n$node_({id}) set Y_ 0\n");
+    let go = |id: &str, x: u32, speed: u32| format!("$ns_ at 0 \"$node_({id}) setdest {x} 0 {speed}\"\n");
+    let text = [node("a", 5), node("b", 9), go("a", 6, 1), go("b", 11, 2)];
+    fs::write(folder.join("moves.tcl"), text.concat()).unwrap();
+    assert_eq!(read("moves.tcl", ["id = 'a'", "id = 'b'"]), Ok(rows));
+    let refusal = |line: usize, why: &str| Err(format!("{}:{line}: {why}", folder.join("fcd.xml").display()));
+    let several = "several UEs; select one by `id`: `a`, `b`";
+    assert_eq!(read("fcd.xml", ["max_speed = '9m/s'", "id = 'b'"]), refusal(4, several));
+    let jump = "a jump: 2m in 1s are 2.0 m/s; at most 1m/s are allowed (max_speed)";
+    assert_eq!(read("fcd.xml", ["id = 'a'", "id = 'b', max_speed = '1m/s'"]), refusal(3, jump));
+    fs::write(folder.join("fcd.xml"), format!("<!DOCTYPE a SYSTEM '/etc/passwd'>\n{fcd}")).unwrap();
+    let document_type = "document types, entities and unparsed sections are not read";
+    assert_eq!(read("fcd.xml", ["id = 'a'", "id = 'b'"]), refusal(1, document_type));
+}
+
 /// The caller reads what is neither a file nor a folder, also where nothing is any more.
 #[test]
 fn pipes_are_read_by_the_caller() {
