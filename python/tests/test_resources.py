@@ -1,6 +1,8 @@
 """Limits on memory and input: violations give one line, not exhausted memory or endless runs."""
 
 import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from airwnd.sweeps import Design
 from airwnd.sweeps.axes import Axis
 from airwnd.text import csv_cells, one_line
 
+from .command_line import command_words
 from .conftest import Cli
 
 SHORT = 'duration = "100ms"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n'
@@ -64,6 +67,22 @@ def test_limits_of_container_and_process_apply(monkeypatch: pytest.MonkeyPatch, 
     assert memory.free() == 4000
     monkeypatch.setattr("resource.getrlimit", lambda _: (0, 0))
     assert memory.free() == 0
+
+
+@pytest.mark.parametrize("options", ["", "--max-memory 2.9GB"])
+@pytest.mark.parametrize("limit", ["-v", "-d"])
+def test_a_run_within_a_limited_address_space_ends_with_a_message(
+    tmp_path: Path, limit: str, options: str
+) -> None:
+    """Batch systems set such limits; a vector that doubles must fit as well."""
+    written(tmp_path, f"{SHORT}[flow.traffic]\nkind = 'cbr'\nrate = '1000Gbps'\n")
+    command = shlex.join(command_words("run", "s.toml", "--no-progress"))
+    script = f"ulimit {limit} 3000000; exec {command} {options}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert ": the memory limit of " in done.stderr
 
 
 def test_check_rejects_the_same_scenarios_as_run(cli: Cli, tmp_path: Path) -> None:
