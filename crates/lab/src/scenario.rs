@@ -9,8 +9,8 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
-use airwnd_cell::rlc::Protocol;
 use airwnd_cell::rlc::am::Conduct;
+use airwnd_cell::rlc::{Protocol, am, um};
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
@@ -453,6 +453,17 @@ impl Scenario {
         if protocol == Protocol::Nr && self.rlc.am.conduct == Conduct::Ns3 {
             let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
             return Err(("rlc.am.conduct", message.into()));
+        }
+        let (name, sizes) = match protocol {
+            Protocol::Lte => ("LTE", [am::LTE_SIZES, um::LTE_SIZES]),
+            Protocol::Nr => ("NR", [am::NR_SIZES, um::NR_SIZES]),
+        };
+        let given = [("rlc.am.sn_size", self.rlc.am.sn_size), ("rlc.um.sn_size", self.rlc.um.sn_size)];
+        for ((key, given), [small, large]) in given.into_iter().zip(sizes) {
+            if given.is_some_and(|size| size != small && size != large) {
+                let size = given.unwrap_or_default();
+                return Err((key, format!("{size} is not a size in {name}; allowed: {small}, {large}")));
+            }
         }
         Ok(())
     }

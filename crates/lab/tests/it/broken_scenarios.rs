@@ -89,6 +89,16 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (
         "[[site]]\nposition",
+        "rlc.am.sn_size = 12\n[[site]]\nposition",
+        ":10: rlc.am.sn_size: 12 is not a size in LTE; allowed: 10, 16",
+    ),
+    (
+        "[[site]]\nposition",
+        "radio.access = \"nr\"\nrlc.um.sn_size = 10\n[[site]]\nposition",
+        ":11: rlc.um.sn_size: 10 is not a size in NR; allowed: 6, 12",
+    ),
+    (
+        "[[site]]\nposition",
         "rlc.mode = \"tm\"\n[[site]]\nposition",
         ":10: rlc.mode: unknown word `tm`; allowed: `um`, `am`",
     ),
