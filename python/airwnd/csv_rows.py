@@ -76,7 +76,8 @@ class Rows:
         self._header = self._number
         self._kept: list[str] | None = None
         self.columns: tuple[str, ...] = ()
-        if fields and fields[0].upper() in first_fields:
+        self._is_headless = bool(fields) and fields[0].upper() in first_fields
+        if self._is_headless:
             self.columns = tuple(positional)
             self._kept = fields
             self._check_length(fields)
@@ -112,7 +113,8 @@ class Rows:
     def _check_length(self, fields: Sequence[str]) -> None:
         if len(fields) != len(self.columns):
             expected = counted(len(self.columns), "field")
-            raise self.blamed(self._number, f"expected {expected}, as in line {self._header}")
+            like = "as without a header line" if self._is_headless else f"as in line {self._header}"
+            raise self.blamed(self._number, f"expected {expected}, {like}")
 
     def _next(self) -> list[str]:
         """Return the fields of the next line that is not empty; empty: there is none."""

@@ -184,7 +184,8 @@ def test_lists_of_cells_as_people_have_them(tmp_path: Path, data: bytes) -> None
 
 
 def test_rows_without_a_place_or_of_other_radios_are_left_out_and_counted(cli: Cli, tmp_path: Path) -> None:
-    other = ["GSM,262,1,7,12345,0,13,52,1,1,1,1,1,0", *rows_of("NR", 12, 1)]
+    zeros = rows_of("LTE", 8, 1)[0].replace("13.0000,52.0000", "0,0.0")
+    other = [zeros, "GSM,262,1,7,12345,0,13,52,1,1,1,1,1,0", *rows_of("NR", 12, 1)]
     nowhere = [
         ROWS[0].replace("13.0000", ""),
         ROWS[1].replace("52.0004", "  "),
@@ -193,8 +194,8 @@ def test_rows_without_a_place_or_of_other_radios_are_left_out_and_counted(cli: C
     (tmp_path / "cells.csv").write_text("\n".join([OPEN, *ROWS, *other, *nowhere]), encoding="ascii")
     done = cli("city", "--sites", "cells.csv", "--ues", "9")
     left_out = (
-        "2 rows without coordinates, 1 row of GSM, 3 rows of NR, 1 row with mistakes, the first "
-        "cells.csv:20: lat: expected -90 to 90, found 99000"
+        "3 rows without coordinates, 1 row of GSM, 3 rows of NR, 1 row with mistakes, the first "
+        "cells.csv:21: lat: expected -90 to 90, found 99000"
     )
     assert (done.returncode, done.stderr) == (0, f"cells.csv: left out: {left_out}\n")
     assert "# Sites: 4 eNBs, of 12 LTE cells in cells.csv.\n" in done.stdout
@@ -241,7 +242,7 @@ def test_the_list_of_a_country_takes_little_memory(tmp_path: Path) -> None:
         (gzip.compress(("\n".join([*ROWS, ""]) * 99).encode())[:-200], r"damaged after line \d+: "),
         (gzip.compress(b"LTE," + b"1" * (2 << 20)), r":1: longer than 1,048,576 characters$"),
         (b"radio,\xff\n", r"not UTF-8 after line 0$"),
-        (b"LTE,1,2\n", r":1: expected 14 fields, as in line 1$"),
+        (b"LTE,1,2\n", r":1: expected 14 fields, as without a header line$"),
     ],
 )
 def test_a_damaged_file_is_one_line(tmp_path: Path, data: bytes, message: str) -> None:

@@ -5,6 +5,8 @@ use airwnd_catalog::{File, Files, Opened};
 use std::io::{BufReader, Cursor, Read as _};
 use std::path::Path;
 
+/// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Maximum size of a file in bytes.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -90,6 +92,11 @@ fn text(path: &Path) -> Result<String, String> {
     open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(reason)?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
+    }
+    if bytes.starts_with(&GZIP) {
+        return Err(
+            "it is compressed with gzip; decompress it, or give it as a pipe, as in <(zcat FILE)".into()
+        );
     }
     let text = String::from_utf8(bytes).map_err(|_| "it is not a text in UTF-8".to_string())?;
     let text = text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text);

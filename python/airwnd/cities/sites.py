@@ -211,6 +211,10 @@ def _of_list(rows: Rows, selected: "Iterator[_Row]", area: _Area, radio: str | N
         else:
             try:
                 place = row.place(geographic=True)
+                # In the Gulf of Guinea, where no mast is: unknown places are sometimes written as zeros.
+                if place == (0.0, 0.0):
+                    left_out.without_place += 1
+                    continue
                 identity = row.whole("cell")
                 if not area.has(place, _FARTHEST_CELL_M):
                     is_distant = True

@@ -1181,6 +1181,9 @@ fn position_files_are_read_strictly() {
         fs::write(folder.join("t.csv"), table).unwrap();
         assert_eq!(refusal(), folder.join(expected).to_str().unwrap(), "{table}");
     }
+    fs::write(folder.join("t.csv"), b"\x1f\x8b\x08\0").unwrap();
+    let compressed = "it is compressed with gzip; decompress it, or give it as a pipe, as in <(zcat FILE)";
+    assert!(refusal().ends_with(compressed), "{}", refusal());
     fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
     assert!(refusal().ends_with("cannot be read: it is not a text in UTF-8"));
     let whole = "x_m,y_m\n50,1\n60,2\n";
