@@ -46,7 +46,7 @@ class Rows:
     name
         Name of the file in messages.
     columns
-        Names of the columns, in their order; none: the file is empty.
+        Names of the columns, in their order; there are none if the file is empty.
 
     Raises
     ------

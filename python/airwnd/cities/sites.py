@@ -25,7 +25,7 @@ _SAME_MAST_M = 10.0
 # Range of an LTE cell: TS 36.211 §5.7.1, the longest guard time of a preamble. A cell's position in a list is
 # that of the phones which heard it.
 _FARTHEST_CELL_M = 100_000.0
-# Sites of one's own list, of which a scenario may have 1000: enough to choose from, in some hundred MB.
+# Sites of a list that is not one of cells. A scenario may have 1000: enough to choose from, in a few 100 MB.
 _MOST_ROWS = 1_000_000
 _SELECTS = "a centre with a radius, or a network, selects some"
 _COLUMNS = {name: name for name in ("x_m", "y_m", "lat", "lon", "azimuth_deg", "height_m")} | COLUMNS

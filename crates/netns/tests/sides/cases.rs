@@ -408,7 +408,7 @@ fn read_byte(process: &mut Child) {
     process.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("output");
 }
 
-/// Any user may take the name outside of sides. Its queue of connections is full, and nobody accepts.
+/// Any user may take the name outside of sides. Its queue of connections is full, and no connection is accepted.
 fn a_name_that_another_process_has_taken() -> Result<(), Error> {
     let open =
         || socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_NONBLOCK, None).expect("a socket");
