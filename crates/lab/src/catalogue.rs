@@ -73,6 +73,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<mac::drx::Params>("[mac.drx]"),
         SectionInfo::of::<mac::scell::Params>("[mac.scell]"),
         SectionInfo::of::<Rlc>("[rlc]"),
+        SectionInfo::of::<rlc::um::Params>("[rlc.um]"),
         SectionInfo::of::<rlc::am::Params>("[rlc.am]"),
         SectionInfo::of::<rrc::Params>("[rrc]"),
         SectionInfo::of::<handover::Settings>("[handover]"),

@@ -57,6 +57,7 @@ pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::plugins::Plugins;
 pub use bearers::DedicatedBearer;
 pub use catalogue::{StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables};
+pub use files::ReadPipe;
 pub use links::{Link, LinkSettings, Reroute, Sharing};
 pub use map::resource_grid;
 pub use outcome::{

@@ -1,7 +1,7 @@
 //! Scenarios: the sections and keys of the input, and their checks.
 
 use crate::bearers::{DedicatedBearer, Quality};
-use crate::files::Folder;
+use crate::files::{Folder, ReadPipe, no_pipe};
 use crate::links::Link;
 use crate::packet_filter::Signature;
 use crate::preset::Preset;
@@ -9,8 +9,8 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
-use airwnd_cell::rlc::Protocol;
 use airwnd_cell::rlc::am::Conduct;
+use airwnd_cell::rlc::{Protocol, am, um};
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
@@ -333,9 +333,17 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_node`], or settings that a plug-in rejects.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
+        Scenario::with_pipes(node, plugins, &no_pipe)
+    }
+
+    /// Reads and checks a scenario that may use these plug-ins, and name pipes that `read_pipe` reads.
+    ///
+    /// # Errors
+    /// As [`Scenario::with_plugins`], or a pipe that cannot be read.
+    pub fn with_pipes(node: &Node, plugins: &Plugins, read_pipe: ReadPipe<'_>) -> Result<Scenario, Error> {
         let node = &Preset::complete::<Scenario>(node)?;
         let mut scenario = Scenario::read(node)?;
-        scenario.read_files(&Folder(folder(node))).map_err(|fault| fault.at(node))?;
+        scenario.read_files(&Folder { path: folder(node), read_pipe }).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;
         scenario.check_values().map_err(|fault| fault.at(node))?;
         Ok(scenario)
@@ -448,6 +456,17 @@ impl Scenario {
         if protocol == Protocol::Nr && self.rlc.am.conduct == Conduct::Ns3 {
             let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
             return Err(("rlc.am.conduct", message.into()));
+        }
+        let (name, sizes) = match protocol {
+            Protocol::Lte => ("LTE", [am::LTE_SIZES, um::LTE_SIZES]),
+            Protocol::Nr => ("NR", [am::NR_SIZES, um::NR_SIZES]),
+        };
+        let given = [("rlc.am.sn_size", self.rlc.am.sn_size), ("rlc.um.sn_size", self.rlc.um.sn_size)];
+        for ((key, given), [small, large]) in given.into_iter().zip(sizes) {
+            if given.is_some_and(|size| size != small && size != large) {
+                let size = given.unwrap_or_default();
+                return Err((key, format!("{size} is not a size in {name}; allowed: {small}, {large}")));
+            }
         }
         Ok(())
     }
