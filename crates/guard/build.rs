@@ -6,6 +6,9 @@ use std::{env, fs};
 
 /// The target has no libc; only its descriptions of kernel structures are used.
 const TARGET: &str = "bpfel-freestanding";
+/// The interpreter imports nothing from the current folder. `-I` would also ignore `PYTHONPATH`, by which pip names the
+/// packages of a build.
+const SAFE_PATH: &str = "-P";
 const FLAGS: [&str; 6] = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-c"];
 
 fn main() {
@@ -27,7 +30,7 @@ fn main() {
 /// Folder of the kernel's headers for user space.
 fn headers(python: &str) -> PathBuf {
     let script = "import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).parent)";
-    match Command::new(python).args(["-c", script]).output() {
+    match Command::new(python).args([SAFE_PATH, "-c", script]).output() {
         Ok(output) if output.status.success() => {
             PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()).join("lib/libc/include")
         }
@@ -41,7 +44,7 @@ fn headers(python: &str) -> PathBuf {
 
 fn compile(python: &str, headers: &Path, source: &Path, object: &Path, cache: &Path) {
     let mut command = Command::new(python);
-    command.args(["-m", "ziglang", "cc", "-target", TARGET]).args(FLAGS);
+    command.args([SAFE_PATH, "-m", "ziglang", "cc", "-target", TARGET]).args(FLAGS);
     for folder in ["any-linux-any", "x86-linux-any"] {
         command.arg("-isystem").arg(headers.join(folder));
     }

@@ -33,7 +33,7 @@ def drawn(page: str) -> dict[str, bytes]:
             Path(folder, name).write_text(scenario, encoding="utf-8")
         for words in map(shlex.split, _COMMAND.findall("".join(_SHELL.findall(text)))):
             if words[0] in ("run", "sweep") or any(word in shown for word in words):
-                command = [sys.executable, "-m", "airwnd", *words]
+                command = [sys.executable, "-I", "-m", "airwnd", *words]
                 quiet = subprocess.DEVNULL
                 subprocess.run(command, cwd=folder, check=True, stdout=quiet)  # noqa: S603 (of our own page)
         return {picture: Path(folder, picture).read_bytes() for picture in shown}

@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     arguments = parser.parse_args()
     length = bench.Length(arguments.seconds, SETTLING_S)
-    guard = [sys.executable, "-m", "airwnd", "guard"]
+    guard = [sys.executable, "-I", "-m", "airwnd", "guard"]
     print("scenario, kernel and simulated goodput (kbit/s), kernel and simulated RTT (ms)")
     for label, cc, network in list(single_downloads())[: arguments.count]:
         base = Scenario.load(draw.HERE / "scenario.toml").with_(network)

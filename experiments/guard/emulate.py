@@ -49,7 +49,7 @@ def main() -> None:
     options = parser.parse_args()
     measure = [sys.executable, str(HERE / "measure.py"), "--emulated", "--links", *options.links]
     measure += ["--repetitions", str(options.repetitions), "--parallel", "1", "--out", CELLS]
-    measure += ["--airwnd", f"{sys.executable} -m airwnd"]
+    measure += ["--airwnd", f"{sys.executable} -I -m airwnd"]
     options.job.mkdir(parents=True, exist_ok=True)
     (options.job / "code").unlink(missing_ok=True)
     script = SCRIPT.format(root=shlex.quote(str(ROOT)), measure=shlex.join(measure), cells=CELLS)

@@ -1,45 +1,93 @@
-"""Reading text files, writing files atomically, and checking output paths before long work."""
+"""Reading text files and pipes, writing files atomically, and checking output paths before long work."""
 
 import os
 import stat
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
 
 from airwnd.errors import InputError
 
 # Maximum size of a text file, in MiB.
 _MOST_MIB = 256
+# Read by its descriptor: a socket cannot be opened by these names.
+_STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+# Folders whose entries are descriptors of the process that looks, not files of a folder.
+_DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
 # Written to an output folder and removed again. It is not empty, because a full disk accepts empty files.
 _PROBE = bytes(4096)
 
 
-def read_text(path: Path, most_mib: int = _MOST_MIB) -> str:
-    """Read a regular UTF-8 file; strip the byte order mark and convert line ends to a line feed.
+def read_text(path: Path, most_mib: int = _MOST_MIB, *, pipes: bool = False) -> str:
+    """Read a UTF-8 file; strip the byte order mark and convert line ends to a line feed.
 
-    Devices and pipes are refused: they may be endless, or block.
+    Devices are refused, which may be endless. With `pipes` the path may be a pipe, which can be read once,
+    and ``-`` is standard input, whatever that is.
 
     Raises
     ------
     InputError
-        If the file is not regular, larger than `most_mib`, or not UTF-8; the message is one line.
+        If the path is a folder, a device, or a pipe without `pipes`, or the text larger than `most_mib` or
+        not UTF-8; the message is one line.
     OSError
         If the file cannot be read.
     """
-    about = path.stat()
-    if stat.S_ISDIR(about.st_mode):
-        raise InputError(f"{path}: is a folder; expected a file")
-    if not stat.S_ISREG(about.st_mode):
-        raise InputError(f"{path}: not a regular file")
-    with path.open("rb") as file:
-        # A file in /proc may be longer than its size says.
+    name = source_name(path) if pipes else str(path)
+    with opened(path, pipes=pipes) as file:
+        # A file in /proc may be longer than its size says, and a pipe has no size.
         data = file.read((most_mib << 20) + 1)
     if len(data) > most_mib << 20:
-        raise InputError(f"{path}: larger than {most_mib} MiB")
+        raise InputError(f"{name}: larger than {most_mib} MiB")
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8") from None
+        raise InputError(f"{name}:{line}: byte 0x{data[error.start]:02x} is not UTF-8") from None
+    return text.replace("\r\n", "\n")
+
+
+def is_pipe(path: Path) -> bool:
+    """Return whether reading a path may be possible only once: it exists, and is no file and no folder."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def source_name(path: Path) -> str:
+    """Return the name of an input in messages, and the origin of the file names in it.
+
+    Names in a text from a descriptor are relative to the current folder, since it has no folder itself.
+
+    Examples
+    --------
+    >>> source_name(Path("-")), source_name(Path("/dev/fd/63")), source_name(Path("in/bus.toml"))
+    ('standard input', 'descriptor 63', 'in/bus.toml')
+    """
+    if str(path) in _STANDARD_INPUT:
+        return "standard input"
+    return f"descriptor {path.name}" if path.parent in _DESCRIPTORS else str(path)
+
+
+def opened(path: Path, *, pipes: bool = False) -> BufferedReader:
+    """Open a regular file, or with `pipes` also a pipe or ``-``, for reading.
+
+    Raises
+    ------
+    InputError
+        If the path is a folder, a device, or a pipe without `pipes`.
+    OSError
+        If the file cannot be opened; the error has its :func:`source_name`.
+    """
+    name = source_name(path) if pipes else str(path)
+    is_standard = pipes and str(path) in _STANDARD_INPUT
+    try:
+        mode = (os.fstat(0) if is_standard else path.stat()).st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError(f"{name}: is a folder; expected a file")
+        if not (is_standard or stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
+            raise InputError(f"{name}: not a regular file{' or a pipe' if pipes else ''}")
+        return open(0, "rb", closefd=False) if is_standard else path.open("rb")
+    except OSError as error:
+        error.filename = name
+        raise
 
 
 def write_atomically(path: Path, contents: str | bytes) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from airwnd import _native
@@ -76,6 +77,9 @@ class Scenario:
         Changes, as for :meth:`override`.
     policy
         Whether Python code that the scenario names may be executed.
+    piped
+        Texts of pipes that the scenario names, by path. Others are read when the scenario is created; copies
+        and worker processes have the texts, because a pipe can be read once.
 
     Raises
     ------
@@ -97,7 +101,7 @@ class Scenario:
     2.0
     """
 
-    __slots__ = ("_canonical", "_checked", "_format", "_origin", "_overrides", "_policy", "_text")
+    __slots__ = ("_canonical", "_checked", "_format", "_origin", "_overrides", "_piped", "_policy", "_text")
 
     @checked(
         text=TEXT,
@@ -105,14 +109,17 @@ class Scenario:
         format=_FORMAT,
         overrides=SEVERAL,
         policy=instances("a CodePolicy", CodePolicy),
+        piped=MAPPING,
     )
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         text: str,
         origin: str,
         format: Literal["toml", "json"],  # noqa: A002
         overrides: Iterable[tuple[str, str]] = (),
         policy: CodePolicy = NO_CODE,
+        *,
+        piped: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._text = text
         self._origin = origin
@@ -121,8 +128,9 @@ class Scenario:
         for each in self._overrides:
             PAIR.check("settings", each)
         self._policy = policy
+        self._piped = dict(piped)
         self._checked = _native.Scenario(
-            text, origin, format, list(self._overrides), policy.allow, policy.timeout_s
+            text, origin, format, list(self._overrides), policy.allow, policy.timeout_s, self._read_pipe
         )
         self._canonical: str | None = None
 
@@ -140,7 +148,9 @@ class Scenario:
         Parameters
         ----------
         path
-            JSON if the name ends in ``.json``, otherwise TOML; a regular UTF-8 file of at most 256 MiB.
+            A UTF-8 file or pipe of at most 256 MiB, or ``"-"`` for standard input; JSON if the name ends in
+            ``.json`` or, unless it ends in ``.toml``, the text begins with ``{``; otherwise TOML. File names
+            in a scenario from a descriptor, such as standard input, are relative to the current folder.
         allow_code
             Execute the Python files and modules that the scenario names as congestion controls. They run with
             your user's permissions, both when the scenario is read and in its runs. If false, they are only
@@ -159,16 +169,18 @@ class Scenario:
         ScenarioError
             If the scenario is invalid; the message names line, key and the allowed values.
         InputError
-            If the file is not a regular UTF-8 file of this size.
+            If the input is a folder or a device, larger, or not UTF-8.
         OSError
             If the file cannot be read.
         """
-        from airwnd.files import read_text
+        from airwnd.files import read_text, source_name
 
         path = Path(path)
         policy = CodePolicy(allow_code, plugin_timeout_s)
-        text = read_text(path)
-        return cls(text, str(path), "json" if path.suffix == ".json" else "toml", policy=policy)
+        text = read_text(path, pipes=True)
+        # A pipe has no suffix. No text in TOML begins with a brace.
+        is_json = path.suffix == ".json" or (path.suffix != ".toml" and text.lstrip().startswith("{"))
+        return cls(text, source_name(path), "json" if is_json else "toml", policy=policy)
 
     @classmethod
     @checked(text=TEXT, origin=TEXT, **_CODE)
@@ -289,7 +301,20 @@ class Scenario:
             If a key does not exist or a value is not allowed.
         """
         overrides = (*self._overrides, *settings)
-        return type(self)(self._text, self._origin, self._format, overrides, self._policy)
+        return type(self)(self._text, self._origin, self._format, overrides, self._policy, piped=self._piped)
+
+    def _read_pipe(self, path: str) -> str | None:
+        """Return the text of a pipe; ``None``: nothing is there. `_native.Scenario` calls it."""
+        from airwnd.files import is_pipe, read_text
+
+        if path not in self._piped:
+            if not is_pipe(Path(path)):
+                return None
+            try:
+                self._piped[path] = read_text(Path(path), pipes=True)
+            except OSError as error:
+                raise InputError(f"{path}: {error.strerror}") from None
+        return self._piped[path]
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -664,7 +689,8 @@ class Scenario:
         ]
         pins = classes + recordings
         overrides = (*self._overrides, *pins)
-        return type(self), (self._text, self._origin, self._format, overrides, self._policy)
+        arguments = (self._text, self._origin, self._format, overrides, self._policy)
+        return partial(type(self), piped=self._piped), arguments
 
     def __eq__(self, other: object) -> bool:
         return self.canonical == other.canonical if isinstance(other, Scenario) else NotImplemented

@@ -56,7 +56,7 @@ def _section(raw: dict[str, Any], described: Mapping[str, Any]) -> Section:
     keys = {
         name: parameter(declared.get(name) or _inferred(name, each), each) for name, each in described.items()
     }
-    if heading == "[tcp]":
+    if heading in ("[tcp]", "[flow.tcp]"):
         # The default of a key is the value of the stack, so a stack's value is the best example.
         for stack in stacks().values():
             for name, value in stack.values.items():

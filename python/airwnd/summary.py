@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd.columns import tables
 from airwnd.headline import algorithms, headline
+from airwnd.marking import marking_warnings
 from airwnd.reach import OUT_OF_REACH, reach_warnings, unreached_ways
 from airwnd.run_data import RunData
 from airwnd.terminal import Column, console, number, plain, print_wrapped, sheet
@@ -43,7 +44,8 @@ def show(run: RunData) -> None:
     )
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     print_wrapped(f"drops: {drops or 'none'}", out)
-    for line in (*reach_warnings(outcome["ues"], run.scenario), *reasons(outcome, run.scenario)):
+    warnings = (*reach_warnings(outcome["ues"], run.scenario), *marking_warnings(run.scenario))
+    for line in (*warnings, *reasons(outcome, run.scenario)):
         print_wrapped(line, out, "yellow")
     flows, groups = outcome["flows"], outcome["groups"]
     if len(flows) > _MOST_FLOWS or any(_completes(group) for group in groups):

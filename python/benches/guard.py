@@ -56,7 +56,7 @@ def main() -> None:
     options = parser.parse_args()
     if os.geteuid() != 0:
         parser.exit(2, "guard.py: needs root\n")
-    programs = options.guard or [f"{sys.executable} -m airwnd guard"]
+    programs = options.guard or [f"{sys.executable} -I -m airwnd guard"]
     print("  ".join(COLUMNS))
     many = options.connections
     with network(options.rate) as net, statistics(), cgroup() as folder:

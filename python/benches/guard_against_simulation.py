@@ -133,7 +133,7 @@ def in_kernel(network: Settings, cc: str, controller: Settings, guard: list[str]
             until grep -q guarding {folder}/guard; do kill -0 $guard || exit 1; sleep 0.1; done
             {shlex.join(client)}; code=$?
             kill $guard; wait $guard; exit $code"""
-        session = [sys.executable, "-m", "airwnd", "link", "--quiet", str(folder / "scenario.json")]
+        session = [sys.executable, "-I", "-m", "airwnd", "link", "--quiet", str(folder / "scenario.json")]
         session += ["--server", shlex.join([*tcp, "server", "::", str(PORT), cc]), "--", "sh", "-c", script]
         subprocess.run(session, check=True, timeout=length.seconds + 60)
         result = json.loads((folder / "result").read_text(encoding="utf-8").splitlines()[-1])

@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--guard", help="program; default: airwnd guard of this installation")
     parser.add_argument(INSIDE, type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    guard = [options.guard] if options.guard else [sys.executable, "-m", "airwnd", "guard"]
+    guard = [options.guard] if options.guard else [sys.executable, "-I", "-m", "airwnd", "guard"]
     if options.inside:
         soak(guard, options.inside, options.minutes)
         return
@@ -68,7 +68,7 @@ def main() -> None:
         parser.exit(2, "guard_soak.py: needs root\n")
     with cgroup() as folder:
         link = ["link", "--quiet", "--rate", options.rate, "--delay", "10ms", "--queue", "512KiB"]
-        session = [sys.executable, "-m", "airwnd", *link, "--"]
+        session = [sys.executable, "-I", "-m", "airwnd", *link, "--"]
         subprocess.run([*session, sys.executable, *sys.argv, INSIDE, folder], check=True)
 
 

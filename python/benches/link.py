@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-LINK = [sys.executable, "-m", "airwnd", "link", "--quiet"]
+LINK = [sys.executable, "-I", "-m", "airwnd", "link", "--quiet"]
 RATES = ("10Mbit", "100Mbit", "300Mbit", "1Gbit")
 UES = (1, 10, 50)
 CELL = """
@@ -113,7 +113,7 @@ def measured(arguments: list[str], seconds: int, folder: Path) -> list[str]:
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
     """Keep cores busy."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    processes = [subprocess.Popen([sys.executable, "-I", "-c", "while True: pass"]) for _ in range(loops)]
     try:
         yield
     finally:

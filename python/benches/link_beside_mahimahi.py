@@ -38,7 +38,8 @@ import msgspec
 import psutil
 
 WORKLOAD = Path(__file__).with_name("link_workload.py")
-PYTHON = shutil.which("python3", path=os.defpath) or sys.executable
+_PLACES = (*os.defpath.split(os.pathsep), str(Path(sys.executable).parent))
+PYTHON = shutil.which("python3", path=os.pathsep.join(_PLACES)) or "python3"
 """Interpreter of the client, which an ordinary user can run; its script needs the standard library only."""
 TRACES = Path(__file__).parents[2] / "crates/lab/data/traces"
 CONTROLS = ("cubic", "bbr")
@@ -225,7 +226,7 @@ class Airwnd:
 
     def command(self, link: Link, folder: Path, client: str) -> list[str]:
         """Return the command that runs a client inside of the link."""
-        session = [sys.executable, "-m", "airwnd", "link", "--quiet", "--host"]
+        session = [sys.executable, "-I", "-m", "airwnd", "link", "--quiet", "--host"]
         shells = [
             "mm-delay",
             str(link.delay_ms),

@@ -26,7 +26,7 @@ from airwnd.cli import main
 from .waiting import running, wait_until
 
 #: Program and first arguments of a process.
-AIRWND = (sys.executable, "-m", "airwnd")
+AIRWND = (sys.executable, "-P", "-m", "airwnd")
 
 Done = subprocess.CompletedProcess[str]
 Cli = Callable[..., Done]

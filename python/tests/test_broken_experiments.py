@@ -408,6 +408,18 @@ BROKEN = {
         f'"0 * rtt() + {"1e100 * " * 4}1"',
         "claim[0].check[1].expression: it has no finite value",
     ),
+    "a level that is none": (
+        "claims.toml",
+        "users = [3]",
+        "users = [7]",
+        "claim[0].check[0].only: users has no level 7; its levels are ",
+    ),
+    "an axis that is none": (
+        "claims.toml",
+        "only = { users = [3] }",
+        "only = { speed = [3] }",
+        "claim[0].check[0].only: there is no axis speed; the axes are ",
+    ),
     "twice in only": (
         "claims.toml",
         "users = [3]",

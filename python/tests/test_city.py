@@ -1,7 +1,9 @@
 """Scenarios of cities."""
 
+import gzip
 import json
 import math
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -11,11 +13,15 @@ import airwnd
 from airwnd import InputError, ScenarioError
 from airwnd.cities import Plan
 from airwnd.cities.people import Coverage
-from airwnd.cities.sites import grid, places
+from airwnd.cities.sites import grid, places, read
 from airwnd.view.plan import sites as sites_of
 
 from .conftest import Cli
 
+KNOWN = (
+    "x_m, y_m, lat, lon, azimuth_deg, height_m, radio, mcc, net, area, cell, unit, range, samples, "
+    "changeable, created, updated, averagesignal, mnc, lac, cid, psc"
+)
 CELLS = """\
 radio,mcc,net,area,cell,unit,lon,lat
 LTE,262,1,1,25600,0,13.400,52.520
@@ -132,6 +138,120 @@ def test_cells_of_opencellid_become_enbs_in_metres(tmp_path: Path) -> None:
     assert east == pytest.approx(0.011 * 60 * 1852 * math.cos(math.radians(52.52)), rel=0.006)
 
 
+OPEN = "radio,mcc,net,area,cell,unit,lon,lat,range,samples,changeable,created,updated,averageSignal"
+MOZILLA = "radio,mcc,mnc,lac,cid,psc,lon,lat,range,samples,changeable,created,updated,averageSignal"
+
+
+def rows_of(radio: str, shift: int, stations: int = 4) -> list[str]:
+    """Three cells of each base station, 1 km apart, whose cells are 50 m around them."""
+    return [
+        f"{radio},262,1,7,{(5000 + station) << shift | cell},9,{13 + station * 0.0147 + 0.0007 * cell:.4f},"
+        f"{52 + (cell == 1) * 0.0004:.4f},1000,5,1,1415319088,1612345678,0"
+        for station in range(stations)
+        for cell in range(3)
+    ]
+
+
+ROWS = rows_of("LTE", 8)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "\n".join([OPEN, *ROWS]).encode(),
+        "\n".join([MOZILLA, *ROWS]).encode(),
+        "\n".join(ROWS).encode(),
+        "\r\n".join([OPEN.upper(), *ROWS, ""]).encode(),
+        "\r".join([OPEN, *ROWS]).encode(),
+        b"\xef\xbb\xbf" + "\n".join([MOZILLA, *ROWS]).encode(),
+        "\n".join([OPEN, *ROWS]).replace(",", ";").encode(),
+        "\n".join(ROWS).replace(",", "\t").encode(),
+        "\n".join(['"' + line.replace(",", '","') + '"' for line in [OPEN, *ROWS]]).encode(),
+        gzip.compress("\n".join([OPEN, *ROWS]).encode()),
+        gzip.compress("\n".join(ROWS).encode()),
+    ],
+    ids=[
+        *("OpenCelliD", "Mozilla", "no header", "CRLF", "CR", "byte order mark", "semicolons", "tabs"),
+        *("quotes", "gzip", "gzip without header"),
+    ],
+)
+def test_lists_of_cells_as_people_have_them(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "cells").write_bytes(data)
+    found = read(tmp_path / "cells", None, None, None)
+    assert (len(found.masts), found.radio, found.left_out) == (4, "LTE", "")
+    # A thousandth of a degree of longitude is 68.7 m at 52 degrees.
+    assert found.masts[1].x - found.masts[0].x == pytest.approx(14.7 * 68.7, rel=0.002)
+
+
+def test_rows_without_a_place_or_of_other_radios_are_left_out_and_counted(cli: Cli, tmp_path: Path) -> None:
+    zeros = rows_of("LTE", 8, 1)[0].replace("13.0000,52.0000", "0,0.0")
+    other = [zeros, "GSM,262,1,7,12345,0,13,52,1,1,1,1,1,0", *rows_of("NR", 12, 1)]
+    nowhere = [
+        ROWS[0].replace("13.0000", ""),
+        ROWS[1].replace("52.0004", "  "),
+        ROWS[2].replace("52.0", "99"),
+    ]
+    (tmp_path / "cells.csv").write_text("\n".join([OPEN, *ROWS, *other, *nowhere]), encoding="ascii")
+    done = cli("city", "--sites", "cells.csv", "--ues", "9")
+    left_out = (
+        "3 rows without coordinates, 1 row of GSM, 3 rows of NR, 1 row with mistakes, the first "
+        "cells.csv:21: lat: expected -90 to 90, found 99000"
+    )
+    assert (done.returncode, done.stderr) == (0, f"cells.csv: left out: {left_out}\n")
+    assert "# Sites: 4 eNBs, of 12 LTE cells in cells.csv.\n" in done.stdout
+    assert f"# Left out: {left_out}.\n" in done.stdout
+
+
+@pytest.mark.parametrize("bits", [24, 28, 32])
+def test_nr_cells_become_gnbs_of_the_length_of_identities_that_fits(tmp_path: Path, bits: int) -> None:
+    file = tmp_path / "cells.csv"
+    file.write_text("\n".join([OPEN, *rows_of("NR", 36 - bits)]), encoding="ascii")
+    found = read(file, None, None, None)
+    assert (len(found.masts), found.radio) == (4, "NR")
+    assert airwnd.city(sites=file, ues=5).resolved["radio"]["access"]["kind"] == "nr"
+
+
+def test_a_radio_is_selected(tmp_path: Path) -> None:
+    file = tmp_path / "cells.csv"
+    file.write_text("\n".join([OPEN, *ROWS, *rows_of("NR", 12, 2)]), encoding="ascii")
+    assert len(read(file, None, None, None, "LTE").masts) == 4
+    assert len(read(file, None, None, None, "NR").masts) == 2
+    with pytest.raises(InputError, match="radio: expected LTE or NR, found 5G"):
+        airwnd.city(sites=file, radio="5G")
+
+
+def test_the_list_of_a_country_takes_little_memory(tmp_path: Path) -> None:
+    """The memory of 60 000 rows; a region keeps its own cells only."""
+    file = tmp_path / "cells.csv.gz"
+    with gzip.open(file, "wt", compresslevel=1) as text:
+        for number in range(60_000):
+            lon, lat = 6 + number % 300 / 30, 47 + number // 300 / 30
+            text.write(f"LTE,262,1,7,{number << 8},9,{lon},{lat},1000,5,1,1415319088,1612345678,0\n")
+    tracemalloc.start()
+    found = read(file, (50.0, 10.0), 2000.0, None)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found.masts) == 1
+    # All 60 000 base stations take 52 MB.
+    assert most < 4e6
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(("\n".join([*ROWS, ""]) * 99).encode())[:-200], r"damaged after line \d+: "),
+        (gzip.compress(b"LTE," + b"1" * (2 << 20)), r":1: longer than 1,048,576 characters$"),
+        (b"radio,\xff\n", r"not UTF-8 after line 0$"),
+        (b"LTE,1,2\n", r":1: expected 14 fields, as without a header line$"),
+    ],
+)
+def test_a_damaged_file_is_one_line(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "cells").write_bytes(data)
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path / "cells", None, None, None)
+    assert "\n" not in str(caught.value)
+
+
 def test_sites_in_metres_may_have_azimuth_and_height(tmp_path: Path) -> None:
     file = tmp_path / "sites.csv"
     file.write_text("x_m, y_m, azimuth_deg, height_m\n0,0,10,25\n600,0,,\n601,2,50,\n5000,0,,\n")
@@ -164,7 +284,15 @@ def test_sites_in_metres_may_have_azimuth_and_height(tmp_path: Path) -> None:
         ("lat,lon\n91,0\n", ":2: lat: expected -90 to 90, found 91"),
         ("x_m,y_m,height_m\n1,2,-3\n", ":2: height_m: expected 0.1 to 1000, found -3"),
         ("mcc,net,lat,lon\nx,1,2,3\n", ":2: mcc: expected a number, found 'x'"),
-        ("radio,cell,lat,lon\nGSM,1,2,3\n", "no row has LTE in the column radio"),
+        (
+            "radio,cell,lat,lon\nGSM,1,2,3\n",
+            "no row has LTE or NR in the column radio; left out: 1 row of GSM",
+        ),
+        ("mcc,net,lat,lon,cell\n1,2,3,4,5\n", "the columns radio and cell belong together"),
+        ("lat;lon\n52,5;13,4\n", ":2: lon: expected a number, found '13,4'; decimals have a point"),
+        ("latitude,lon\n1,2\n", f":1: unknown column 'latitude'; known: {KNOWN}"),
+        ("52.5,13.4\n", f":1: there is no header line before the numbers; columns: {KNOWN}"),
+        ("lat,lon\n1,\n", ":2: lon: expected a number, found ''"),
     ],
 )
 def test_a_wrong_file_is_one_line(tmp_path: Path, text: str, message: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airwnd.cli.guard import table
-from airwnd.guard.session import Measured
+from airwnd.guard.session import Measured, missing
 from airwnd.plots.guard import Half, plot_halves
 from airwnd.plots.save import save
 
@@ -85,6 +85,17 @@ def test_the_demo_without_root_says_what_is_missing(cli: Cli) -> None:
     assert done.stderr.startswith("airwnd: needs root, ")
 
 
+def test_the_demo_executes_nothing_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("airwnd", "click"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'w').close()\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    missing()
+    assert not (tmp_path / "executed").exists()
+
+
 def halves() -> tuple[Half, Half]:
     """Ten seconds; pings rise to 500 ms without the guard, with it the first 3 s differ from the rest."""
     times = [tick / 10 for tick in range(101)]
@@ -136,7 +147,7 @@ def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     job = tmp_path / "job"
     job.mkdir()
     # The file system of cgroups is that of the emulated computer.
-    script = f"mount -t cgroup2 none /sys/fs/cgroup && {sys.executable} -m airwnd guard check"
+    script = f"mount -t cgroup2 none /sys/fs/cgroup && {sys.executable} -I -m airwnd guard check"
     done = run_in_linux(["sh", "-c", script], job)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(re.findall(": ok$", done.stdout, re.MULTILINE)) == 4
@@ -147,7 +158,7 @@ def test_the_senders_part_of_arwa_is_registered_in_debians_kernel(tmp_path: Path
     script = f"""
         available() {{ grep -c airwnd_arwa /proc/sys/net/ipv4/tcp_available_congestion_control; }}
         mount -t cgroup2 none /sys/fs/cgroup || exit 1
-        {sys.executable} -m airwnd guard sender --all & sender=$!
+        {sys.executable} -I -m airwnd guard sender --all & sender=$!
         until [ $(available) = 1 ]; do kill -0 $sender || exit 1; sleep 1; done
         available
         kill $sender

@@ -146,7 +146,9 @@ class Engine:
         self.links = json.loads(resolved)["link"]
         if self.links:
             # Links without a scenario last an hour, and may be fast.
-            scenario = _native.Scenario(resolved, "link", "json", [("duration", "20ms")], False, 1.0)
+            scenario = _native.Scenario(
+                resolved, "link", "json", [("duration", "20ms")], False, 1.0, lambda _: None
+            )
         outcome, tables = scenario.run(self.request["seed"], self.request["series_interval_ns"], None)
         return json.dumps({**json.loads(outcome), "connections": [CONNECTION]}), tables, self.summary
 
@@ -391,7 +393,7 @@ def test_a_link_needs_no_scenario(engine: Engine, call: Call) -> None:
 
 def links(**options: Any) -> list[dict[str, Any]]:
     """The links of the scenario that options describe."""
-    found: list[dict[str, Any]] = scenario_of("link", [Wire(**options).section()]).resolved["link"]
+    found: list[dict[str, Any]] = scenario_of("link", [Wire(**options).section({})], {}).resolved["link"]
     return found
 
 
@@ -412,7 +414,7 @@ def test_options_describe_a_link() -> None:
 
 def test_a_link_adds_no_delay_of_its_own() -> None:
     """A packet of 1500 bytes takes 12 ms at 1 Mbit/s and 5 ms on the way, each way."""
-    scenario = scenario_of("link", [Wire(rate="1Mbit", delay="5ms").section()])
+    scenario = scenario_of("link", [Wire(rate="1Mbit", delay="5ms").section({})], {})
     run = scenario.with_(
         {"duration": "2s", "warmup": "0s", "flow[0].cc": {"kind": "fixed", "segments": 1}}
     ).run()
@@ -558,7 +560,8 @@ def test_a_command_of_mahimahi_needs_no_mark(engine: Engine, call: Call) -> None
 )
 def test_queues_of_mahimahi(queue: str, arguments: str, keys: dict[str, Any]) -> None:
     both = (mahimahi.Queue(queue, arguments),) * 2
-    (found,) = scenario_of("link", [mahimahi.link("nyc-subway", "nyc-subway", *both)]).resolved["link"]
+    made = mahimahi.link("nyc-subway", "nyc-subway", *both, {})
+    (found,) = scenario_of("link", [made], {}).resolved["link"]
     for key, value in keys.items():
         section, _, inner = key.rpartition(".")
         assert (found[section] if section else found)[inner] == value

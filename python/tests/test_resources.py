@@ -1,7 +1,8 @@
 """Limits on memory and input: violations give one line, not exhausted memory or endless runs."""
 
 import os
-from collections.abc import Callable
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from airwnd.sweeps import Design
 from airwnd.sweeps.axes import Axis
 from airwnd.text import csv_cells, one_line
 
+from .command_line import command_words
 from .conftest import Cli
 
 SHORT = 'duration = "100ms"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n'
@@ -67,6 +69,22 @@ def test_limits_of_container_and_process_apply(monkeypatch: pytest.MonkeyPatch, 
     assert memory.free() == 0
 
 
+@pytest.mark.parametrize("options", ["", "--max-memory 2.9GB"])
+@pytest.mark.parametrize("limit", ["-v", "-d"])
+def test_a_run_within_a_limited_address_space_ends_with_a_message(
+    tmp_path: Path, limit: str, options: str
+) -> None:
+    """Batch systems set such limits; a vector that doubles must fit as well."""
+    written(tmp_path, f"{SHORT}[flow.traffic]\nkind = 'cbr'\nrate = '1000Gbps'\n")
+    command = shlex.join(command_words("run", "s.toml", "--no-progress"))
+    script = f"ulimit {limit} 3000000; exec {command} {options}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert ": the memory limit of " in done.stderr
+
+
 def test_check_rejects_the_same_scenarios_as_run(cli: Cli, tmp_path: Path) -> None:
     path = written(tmp_path, CROWDED)
     said = [cli(command, path).stderr for command in ("check", "run")]
@@ -81,17 +99,16 @@ def test_a_sweep_too_large_to_list_is_rejected(monkeypatch: pytest.MonkeyPatch) 
         Design(scenario=Scenario.from_toml(SHORT), grid=axes, random=(), seeds=1, sample_seed=1)
 
 
-def fifo(folder: Path) -> Path:
-    path = folder / "fifo.toml"
-    os.mkfifo(path)
-    return path
-
-
-@pytest.mark.parametrize("of", [fifo, lambda _: Path(os.devnull), lambda _: Path("/dev/zero")])
-def test_only_regular_files_are_read(cli: Cli, tmp_path: Path, of: Callable[[Path], Path]) -> None:
-    path = of(tmp_path)
+@pytest.mark.parametrize("path", [os.devnull, "/dev/zero"])
+def test_devices_are_not_read(cli: Cli, path: str) -> None:
     done = cli("check", path)
-    assert (done.returncode, done.stderr) == (2, f"airwnd: {path}: not a regular file\n")
+    assert (done.returncode, done.stderr) == (2, f"airwnd: {path}: not a regular file or a pipe\n")
+
+
+def test_a_file_that_is_read_again_later_is_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "figure.toml")
+    with pytest.raises(InputError, match=r"figure.toml: not a regular file$"):
+        read_text(tmp_path / "figure.toml")
 
 
 def test_a_byte_order_mark_is_left_out(tmp_path: Path) -> None:

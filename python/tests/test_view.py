@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import FloatRect, Page
+from playwright.sync_api import BrowserContext, FloatRect, Page
 
 import airwnd
 from airwnd import InputError, Run, Scenario, view
@@ -72,6 +72,28 @@ def opened(open_page: OpenPage, folder: Path, **size: int) -> Callable[..., Page
 @pytest.fixture
 def show(open_page: OpenPage, tmp_path: Path) -> Callable[..., Page]:
     return opened(open_page, tmp_path)
+
+
+def test_scripts_in_the_texts_of_a_run_are_not_executed(
+    drive: Run, context: BrowserContext, tmp_path: Path
+) -> None:
+    """The second line of defence: texts are escaped, too."""
+    text = view.write({"run": drive}, tmp_path / "page.html").read_text(encoding="utf-8")
+    hostile = (
+        "<script>window.entered = 1</script><img src='none.png' onerror='window.entered = 2'>"
+        "<script src='data:text/javascript,window.entered=3'></script>"
+    )
+    page = context.new_page()
+    (tmp_path / "hostile.html").write_text(text.replace("<header>", f"<header>{hostile}"), encoding="utf-8")
+    page.goto((tmp_path / "hostile.html").as_uri())
+    page.wait_for_selector("html[data-ready]", state="attached")
+    assert page.evaluate("window.entered") is None
+    page.close()
+
+
+def test_equal_runs_have_equal_pages(drive: Run, tmp_path: Path) -> None:
+    pages = [view.write({"run": drive}, tmp_path / name).read_bytes() for name in ("a.html", "b.html")]
+    assert pages[0] == pages[1]
 
 
 def box(page: Page, selector: str) -> FloatRect:

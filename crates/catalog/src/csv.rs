@@ -1,10 +1,16 @@
 //! CSV files of numbers with a header line.
+//!
+//! Fields are separated by commas, semicolons or tabs, whichever the header line has most of. `airwnd.csv_rows` is the
+//! reader of cell lists, with the same rules.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::ops::RangeInclusive;
 
 /// Number of a line, counted from 1, and the error in it.
 pub type Mistake = (usize, String);
+
+/// Separators of fields, the usual one first.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
 /// A parsed CSV text. Empty lines and lines that begin with `#` are skipped.
 pub struct Table {
@@ -22,13 +28,15 @@ pub struct Line<'t> {
 }
 
 impl Table {
-    /// Splits a text into lines and fields (RFC 4180).
+    /// Splits a text into lines and fields (RFC 4180). `known` are the names that a column may have.
     ///
     /// # Errors
-    /// A text without a header, a duplicate column, or a line with more or fewer fields than the header.
-    pub fn of(text: &str) -> Result<Table, Mistake> {
+    /// A text without a header, a column that is unknown or duplicate, or a line with more or fewer fields than the
+    /// header.
+    pub fn of(text: &str, known: &[&str]) -> Result<Table, Mistake> {
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
+            .delimiter(separator(text))
             .flexible(true)
             .comment(Some(b'#'))
             .trim(Trim::All)
@@ -45,6 +53,14 @@ impl Table {
         }
         let (header, names) = lines.remove(0);
         let columns: Vec<String> = names.iter().map(str::to_string).collect();
+        let listed = || known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        if columns.iter().all(|name| name.parse::<f64>().is_ok()) {
+            let why = format!("there is no header line before the numbers; known columns: {}", listed());
+            return Err((header, why));
+        }
+        if let Some(unknown) = columns.iter().find(|name| !known.contains(&name.as_str())) {
+            return Err((header, format!("unknown column `{}`; known: {}", shown(unknown), listed())));
+        }
         if let Some(twice) = (1..columns.len()).find(|place| columns[..*place].contains(&columns[*place])) {
             return Err((header, format!("duplicate column `{}`", columns[twice])));
         }
@@ -76,7 +92,7 @@ impl Table {
     /// The first error in a line, or a file without lines.
     pub fn rows<R>(
         &self,
-        of: impl Fn(&Line<'_>) -> Result<R, Mistake>,
+        mut of: impl FnMut(&Line<'_>) -> Result<R, Mistake>,
         what: &str,
     ) -> Result<Vec<R>, Mistake> {
         if self.lines.is_empty() {
@@ -86,6 +102,11 @@ impl Table {
         self.lines.iter().map(|(number, cells)| of(&line((*number, cells)))).collect()
     }
 
+    /// Number of the last line.
+    pub fn last_line(&self) -> usize {
+        self.lines.last().map_or(self.header, |(number, _)| *number)
+    }
+
     /// Number of the line that a row was read from.
     pub fn line_of(&self, row: usize) -> usize {
         self.lines[row].0
@@ -93,6 +114,11 @@ impl Table {
 }
 
 impl Line<'_> {
+    /// Returns the text in a column.
+    pub fn text(&self, column: usize) -> &str {
+        &self.cells[column]
+    }
+
     /// Returns the number in a column.
     ///
     /// # Errors
@@ -106,7 +132,10 @@ impl Line<'_> {
                 let (low, high) = (range.start(), range.end());
                 Err((self.number, format!("{value} in column `{name}` is outside {low}..{high}")))
             }
-            _ => Err((self.number, format!("`{text}` in column `{name}` is not a number"))),
+            _ => {
+                let hint = if text.contains(',') { "; decimals have a point" } else { "" };
+                Err((self.number, format!("`{text}` in column `{name}` is not a number{hint}")))
+            }
         }
     }
 
@@ -125,6 +154,21 @@ impl Line<'_> {
     }
 }
 
+/// Start of a text of a file that is not known to be short or printable.
+fn shown(text: &str) -> String {
+    text.chars().take(40).flat_map(char::escape_debug).collect()
+}
+
+/// Separator that is most frequent in the header line, outside of quotes.
+fn separator(text: &str) -> u8 {
+    let is_header = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let header = text.lines().find(is_header).unwrap_or_default();
+    let outside = || header.split('"').step_by(2).flat_map(str::bytes);
+    let count = |separator: u8| outside().filter(|byte| *byte == separator).count();
+    // The first of several maxima.
+    SEPARATORS.into_iter().rev().max_by_key(|separator| count(*separator)).expect("three of them")
+}
+
 /// Number of the line at which a record begins: its reported position precedes the skipped lines.
 fn line_of(text: &str, record: &StringRecord) -> usize {
     let position = record.position().expect("a record that was read has a position");
@@ -138,7 +182,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<f64>, Mistake> {
-        let table = Table::of(text)?;
+        let table = Table::of(text, &["size", "at", "note"])?;
         let size = table.need("size")?;
         table.rows(|line| line.whole(size, 1..=1000), "size")
     }
@@ -148,11 +192,26 @@ mod tests {
         assert_eq!(read("# sizes\n\nnote, size\n\"a, b\",3\n# more\n,4\n"), Ok(vec![3.0, 4.0]));
     }
 
+    /// Also with line ends of other systems.
+    #[test]
+    fn fields_are_separated_by_commas_semicolons_or_tabs() {
+        for text in ["size;note\n3;\"a, b\"\n4;c,d", "size\tnote\r\n3\ta,b\r\n4\t;\r\n", "size\r3\r4\r"] {
+            assert_eq!(read(text), Ok(vec![3.0, 4.0]), "{text:?}");
+        }
+    }
+
     #[test]
     fn mistakes_name_their_line() {
         let mistake = |text: &str| read(text).unwrap_err();
         assert_eq!(mistake(" \n#\n"), (1, "the file is empty".into()));
-        assert_eq!(mistake("\nsizes\n1"), (2, "there is no column `size`".into()));
+        assert_eq!(mistake("\nsizes\n1"), (2, "unknown column `sizes`; known: `size`, `at`, `note`".into()));
+        assert_eq!(mistake("\nnote,at\n1,2"), (2, "there is no column `size`".into()));
+        let headless = "there is no header line before the numbers; known columns: `size`, `at`, `note`";
+        assert_eq!(mistake("1\n2"), (1, headless.into()));
+        assert_eq!(
+            mistake("at;size\n1;2,5"),
+            (2, "`2,5` in column `size` is not a number; decimals have a point".into())
+        );
         assert_eq!(mistake("size\n"), (1, "no rows; at least one size is required".into()));
         assert_eq!(mistake("size,at,size\n1,2,3"), (1, "duplicate column `size`".into()));
         let surplus = "3 fields in a line, but 2 columns in line 1";

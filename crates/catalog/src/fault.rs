@@ -3,6 +3,7 @@
 use crate::error::joined;
 use crate::{Error, Node};
 use std::borrow::Cow;
+use std::io::BufRead;
 
 /// A contradiction between values, or an error in a file named by a value, before the place of the value is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,14 @@ pub struct File {
     pub text: Cow<'static, str>,
 }
 
+/// An opened file named by a value.
+pub struct Opened {
+    /// Name of the file in messages.
+    pub origin: String,
+    /// Contents.
+    pub input: Box<dyn BufRead>,
+}
+
 /// Access to the files named by values. The scenario reader implements it; the engine does no I/O.
 pub trait Files {
     /// Reads a file; the name is relative to the scenario's folder.
@@ -64,6 +73,12 @@ pub trait Files {
     /// # Errors
     /// The reason why the file cannot be read.
     fn read(&self, name: &str) -> Result<File, String>;
+
+    /// Opens a file of any size, to be read once from its beginning; the name is relative to the scenario's folder.
+    ///
+    /// # Errors
+    /// The reason why the file cannot be read.
+    fn open(&self, name: &str) -> Result<Opened, String>;
 
     /// Returns the included link trace of this name; if there is none, reads the file of this name.
     ///
@@ -105,6 +120,10 @@ mod tests {
                 "a.csv" => Ok(File { origin: "in/a.csv".into(), text: "1".into() }),
                 _ => Err(format!("{name} cannot be read")),
             }
+        }
+        fn open(&self, name: &str) -> Result<Opened, String> {
+            let file = self.read(name)?;
+            Ok(Opened { origin: file.origin, input: Box::new(std::io::Cursor::new(file.text.into_owned())) })
         }
         fn read_trace(&self, name: &str) -> Result<File, String> {
             self.read(name)

@@ -163,7 +163,7 @@ mod param;
 pub use airwnd_derive::{Choice, Params, family};
 pub use defaults::Defaults;
 pub use error::Error;
-pub use fault::{Fault, File, Files};
+pub use fault::{Fault, File, Files, Opened};
 pub use node::{Node, Value};
 pub use param::{Bounded, Fields, Param, range_text, read_kind, unknown_word, without_kind};
 

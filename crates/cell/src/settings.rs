@@ -13,7 +13,7 @@ use crate::mobility;
 use crate::phy::error_model::ErrorModel;
 use crate::phy::nr::block_errors::NrBlockErrors;
 use crate::phy::{Position, amc, antenna, blockage, error_model, fading, propagation, shadowing};
-use crate::rlc::{Protocol, am};
+use crate::rlc::{Protocol, am, um};
 use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
@@ -360,6 +360,9 @@ pub struct Rlc {
     #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 lte-rlc-um.cc, m_rbsTimer")]
     pub report_period: Span,
+    /// Unacknowledged mode.
+    #[param(default = um::Params::default(), unit = "1", source = "ns-3 LteRlcUm")]
+    pub um: um::Params,
     /// Acknowledged mode.
     #[param(default = am::Params::default(), unit = "1", source = "ns-3 LteRlcAm")]
     pub am: am::Params,

@@ -1169,8 +1169,7 @@ impl Ue {
             if waiting > Bytes::ZERO {
                 let backlog = leg.rlc.backlog();
                 // Queue disciplines do not state the size of the next SDU: the mean is taken, with the longer header.
-                let mean =
-                    |packets| Bytes(backlog.bytes.0.div_ceil(packets)) + leg.rlc.protocol().longest_headers();
+                let mean = |packets| Bytes(backlog.bytes.0.div_ceil(packets)) + leg.rlc.longest_headers();
                 let next_sdu = if backlog.packets > 0 { mean(backlog.packets) } else { waiting };
                 let tokens = leg.bucket.tokens();
                 channels[count] = Channel { bearer: number, waiting, next_sdu, tokens, ..Channel::default() };

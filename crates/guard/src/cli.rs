@@ -165,7 +165,7 @@ fn run(run: &Run) -> Result<(), Error> {
         ));
     }
     let source = match (&run.rules, &run.rwnd) {
-        (Some(path), _) => Source::File(path.clone()),
+        (Some(path), _) => Source::of(path)?,
         (None, Some(spec)) => Source::Options(Rules::all(read_spec(spec)?)),
         (None, None) => Source::Options(Rules::default()),
     };

@@ -18,9 +18,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -66,19 +67,45 @@ impl Options {
 pub(crate) enum Source {
     /// The command line.
     Options(Rules),
-    /// A file.
+    /// A regular file, which may change.
     File(PathBuf),
+    /// The name and the text of anything else, such as a pipe, which was read once.
+    Text(String, String),
 }
 
+/// Maximum size of a rules file in bytes.
+const LARGEST: u64 = 16 << 20;
+
 impl Source {
+    /// The rules file at a path.
+    pub(crate) fn of(path: &Path) -> Result<Source, Error> {
+        let is_other = fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir());
+        if !is_other {
+            return Ok(Source::File(path.to_path_buf()));
+        }
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|why| Error::failed(&name, &why))?;
+        Ok(Source::Text(name.clone(), text(&name, file)?))
+    }
+
     fn read(&self) -> Result<Rules, Error> {
         match self {
             Source::Options(rules) => Ok(rules.clone()),
             Source::File(path) => {
                 let name = path.display().to_string();
-                let text = fs::read_to_string(path).map_err(|why| Error::failed(&name, &why))?;
-                Rules::read(&text, &name, &Machine)
+                let failed = |why: std::io::Error| Error::failed(&name, &why);
+                // The file may have become a pipe, whose opening would wait for a writer, and the guard with it.
+                let file = OpenOptions::new()
+                    .read(true)
+                    .custom_flags(libc::O_NONBLOCK)
+                    .open(path)
+                    .map_err(failed)?;
+                if !file.metadata().map_err(failed)?.is_file() {
+                    return Err(Error::new(format!("{name}: not a regular file")));
+                }
+                Rules::read(&text(&name, file)?, &name, &Machine)
             }
+            Source::Text(name, text) => Rules::read(text, name, &Machine),
         }
     }
 
@@ -87,6 +114,15 @@ impl Source {
         let Source::File(path) = self else { return None };
         fs::metadata(path).ok()?.modified().ok()
     }
+}
+
+fn text(name: &str, file: File) -> Result<String, Error> {
+    let mut text = String::new();
+    let length = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|why| Error::failed(name, &why))?;
+    if length as u64 > LARGEST {
+        return Err(Error::new(format!("{name}: larger than {} MiB", LARGEST >> 20)));
+    }
+    Ok(text)
 }
 
 /// Guards until SIGINT or SIGTERM.
@@ -304,5 +340,62 @@ fn wait(
             Ok(events[stations.len()..].iter().any(|event| event.any() != Some(false)))
         }
         Err(why) => Err(Error::failed("cannot wait for observations", &why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    /// A folder of its own, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn create(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("airwnd-guard-{name}-{}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    /// Opening a pipe waits for a writer, which may never come.
+    #[test]
+    fn a_rules_file_that_becomes_a_pipe_is_refused() {
+        let folder = Folder::create("becomes");
+        let path = folder.0.join("r.toml");
+        fs::write(&path, "[[rule]]\nrwnd = \"drwa\"\n").unwrap();
+        let source = Source::of(&path).unwrap();
+        assert!(source.read().is_ok());
+        fs::remove_file(&path).unwrap();
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        let error = source.read().unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: not a regular file", path.display()));
+        assert!(source.changed().is_some(), "the guard tries to read it again, and says why it cannot");
+    }
+
+    #[test]
+    fn rules_from_a_pipe_are_read_once() {
+        let folder = Folder::create("pipe");
+        let path = folder.0.join("r.toml");
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || fs::write(path, "[[rule]]\nrwnd = \"dr\"\n").unwrap()
+        });
+        let source = Source::of(&path).unwrap();
+        writer.join().unwrap();
+        for _ in 0..2 {
+            let error = source.read().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}:2: ", path.display())), "{error}");
+        }
+        assert!(source.changed().is_none());
     }
 }

@@ -12,13 +12,14 @@ use crate::{
     Core, DedicatedBearer, Flow, LinkSettings, PacketFilter, Reroute, Scenario, Site, UeGroup, arrivals,
     placement, size, traffic,
 };
-use airwnd_catalog::{FamilyInfo, Param, SectionInfo};
+use airwnd_catalog::{FamilyInfo, Node, Param, SectionInfo};
 use airwnd_cell::{
     Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, access, handover, mac, mobility, phy, rlc, rrc,
 };
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::{Settings, Stack, cc};
+use airwnd_tcp::{Overrides, Settings, Stack, cc};
+use serde_json::json;
 
 /// All families with their algorithms and parameters.
 pub fn catalogue() -> Vec<FamilyInfo> {
@@ -72,6 +73,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<mac::drx::Params>("[mac.drx]"),
         SectionInfo::of::<mac::scell::Params>("[mac.scell]"),
         SectionInfo::of::<Rlc>("[rlc]"),
+        SectionInfo::of::<rlc::um::Params>("[rlc.um]"),
         SectionInfo::of::<rlc::am::Params>("[rlc.am]"),
         SectionInfo::of::<rrc::Params>("[rrc]"),
         SectionInfo::of::<handover::Settings>("[handover]"),
@@ -84,6 +86,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
         SectionInfo::of::<PacketFilter>("[[ue.bearer.filter]]"),
         SectionInfo::of::<Flow>("[[flow]]"),
+        SectionInfo::of::<Overrides>("[flow.tcp]"),
     ]
 }
 
@@ -100,6 +103,17 @@ pub struct StackInfo {
 pub fn stacks() -> Vec<StackInfo> {
     let info = |stack: &Stack| StackInfo { name: stack.word(), values: stack.config().entries() };
     Stack::ALL.iter().map(info).collect()
+}
+
+/// Names of the congestion controls that need ECN, and so a queue that marks.
+pub fn controls_of_marks() -> Vec<String> {
+    let needs_marks = |kind: &String| {
+        let spec =
+            Node::from_json(&json!(kind).to_string(), "catalogue").and_then(|node| cc::Spec::read(&node));
+        // A control without defaults is external, and needs none.
+        spec.is_ok_and(|spec| spec.needed_ecn().is_some())
+    };
+    cc::Spec::kinds().into_iter().filter(needs_marks).collect()
 }
 
 /// A table of results.

@@ -56,7 +56,8 @@ pub mod traffic;
 pub use airwnd_cell::RadioMap;
 pub use airwnd_tcp::cc::plugins::Plugins;
 pub use bearers::DedicatedBearer;
-pub use catalogue::{StackInfo, TableInfo, catalogue, schema, sections, stacks, tables};
+pub use catalogue::{StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables};
+pub use files::ReadPipe;
 pub use links::{Link, LinkSettings, Reroute, Sharing};
 pub use map::resource_grid;
 pub use outcome::{

@@ -1,7 +1,7 @@
 //! Scenarios: the sections and keys of the input, and their checks.
 
 use crate::bearers::{DedicatedBearer, Quality};
-use crate::files::Folder;
+use crate::files::{Folder, ReadPipe, no_pipe};
 use crate::links::Link;
 use crate::packet_filter::Signature;
 use crate::preset::Preset;
@@ -9,14 +9,14 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
-use airwnd_cell::rlc::Protocol;
 use airwnd_cell::rlc::am::Conduct;
+use airwnd_cell::rlc::{Protocol, am, um};
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::cc::plugins::Plugins;
-use airwnd_tcp::{Settings, cc};
+use airwnd_tcp::{Config, Overrides, Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
@@ -226,6 +226,9 @@ pub struct Flow {
     #[param(default = rwnd::Spec::Autotuning(Default::default()))]
     #[param(unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
+    /// TCP settings of both ends of these flows, over those of `[tcp]`: any of its keys, `stack` included.
+    #[param(default = Overrides::default(), unit = "1", source = "socket options, per-route settings")]
+    pub tcp: Overrides,
     /// Rate at which the receiving application reads from TCP; `none`: it reads at once.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "an ordinary receiver")]
@@ -330,9 +333,17 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::from_node`], or settings that a plug-in rejects.
     pub fn with_plugins(node: &Node, plugins: &Plugins) -> Result<Scenario, Error> {
+        Scenario::with_pipes(node, plugins, &no_pipe)
+    }
+
+    /// Reads and checks a scenario that may use these plug-ins, and name pipes that `read_pipe` reads.
+    ///
+    /// # Errors
+    /// As [`Scenario::with_plugins`], or a pipe that cannot be read.
+    pub fn with_pipes(node: &Node, plugins: &Plugins, read_pipe: ReadPipe<'_>) -> Result<Scenario, Error> {
         let node = &Preset::complete::<Scenario>(node)?;
         let mut scenario = Scenario::read(node)?;
-        scenario.read_files(&Folder(folder(node))).map_err(|fault| fault.at(node))?;
+        scenario.read_files(&Folder { path: folder(node), read_pipe }).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;
         scenario.check_values().map_err(|fault| fault.at(node))?;
         Ok(scenario)
@@ -445,6 +456,17 @@ impl Scenario {
         if protocol == Protocol::Nr && self.rlc.am.conduct == Conduct::Ns3 {
             let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
             return Err(("rlc.am.conduct", message.into()));
+        }
+        let (name, sizes) = match protocol {
+            Protocol::Lte => ("LTE", [am::LTE_SIZES, um::LTE_SIZES]),
+            Protocol::Nr => ("NR", [am::NR_SIZES, um::NR_SIZES]),
+        };
+        let given = [("rlc.am.sn_size", self.rlc.am.sn_size), ("rlc.um.sn_size", self.rlc.um.sn_size)];
+        for ((key, given), [small, large]) in given.into_iter().zip(sizes) {
+            if given.is_some_and(|size| size != small && size != large) {
+                let size = given.unwrap_or_default();
+                return Err((key, format!("{size} is not a size in {name}; allowed: {small}, {large}")));
+            }
         }
         Ok(())
     }
@@ -582,6 +604,13 @@ impl Scenario {
         Ok(())
     }
 
+    /// TCP parameters of both ends of a group's flows.
+    pub(crate) fn tcp_of(&self, flow: &Flow) -> Config {
+        self.tcp
+            .for_flow(&flow.tcp, &flow.cc)
+            .unwrap_or_else(|(key, message)| panic!("checked: {key}: {message}"))
+    }
+
     /// Expected number of flows of a group.
     pub(crate) fn flows_of(&self, flow: &Flow) -> f64 {
         let of_group = |group: &&UeGroup| flow.ue.as_ref().is_none_or(|name| group.name == *name);
@@ -617,10 +646,14 @@ impl Scenario {
         }
         self.check_arrivals(flow)?;
         let capabilities = flow.rwnd.capabilities();
-        if capabilities.needs_timestamps && !self.tcp.config().timestamps {
-            let kind = flow.rwnd.kind();
-            let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
-            return fail("rwnd", message);
+        if flow.traffic.transport() == Transport::Tcp {
+            let config =
+                self.tcp.for_flow(&flow.tcp, &flow.cc).map_err(|(key, message)| Fault::new(key, message))?;
+            if capabilities.needs_timestamps && !config.timestamps {
+                let kind = flow.rwnd.kind();
+                let message = format!("`{kind}` measures delay by timestamps; set tcp.timestamps = true");
+                return fail("rwnd", message);
+            }
         }
         if capabilities.needs.link {
             self.check_link_rates(flow).or_else(|message| fail("rwnd", message))?;
@@ -678,6 +711,11 @@ impl Flow {
         if self.read_rate.is_some() && self.traffic.transport() == Transport::Udp {
             let message = format!("`{}` sends UDP datagrams, which are read at once", self.traffic.kind());
             return Err(("read_rate", message));
+        }
+        if self.tcp != Overrides::default() && self.traffic.transport() == Transport::Udp {
+            let message =
+                format!("`{}` sends UDP datagrams, which have no TCP settings", self.traffic.kind());
+            return Err(("tcp", message));
         }
         Ok(())
     }

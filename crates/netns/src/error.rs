@@ -38,6 +38,14 @@ impl Error {
         Self::with_remedy(what, why, apparmor_remedy(why, &read_sysctl).unwrap_or_default())
     }
 
+    /// A system call was refused that every Linux since 5.3 has.
+    pub(crate) fn refused_call(what: &str, call: &str, why: io::Error) -> Self {
+        let forbidden = matches!(why.raw_os_error(), Some(libc::EPERM | libc::ENOSYS));
+        let remedy = "; Linux before 5.3 lacks the call, and a seccomp filter may refuse it; in a container, start that \
+                      with: --security-opt seccomp=unconfined";
+        Self(format!("{what}: {call}: {}{}", reason(&why), if forbidden { remedy } else { "" }))
+    }
+
     fn with_remedy(what: &str, why: Errno, remedy: String) -> Self {
         let separator = if remedy.is_empty() { "" } else { "; " };
         Self(format!("{what}: {}{separator}{remedy}", reason(&why.into())))

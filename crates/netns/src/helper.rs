@@ -41,7 +41,11 @@ fn run(socket: OwnedFd) -> io::Result<()> {
 }
 
 fn make(socket: OwnedFd, setup: &Setup, caller: i32, signals: Signals) -> io::Result<()> {
-    let Some(caller) = open_caller(caller)? else { return Ok(()) };
+    let caller = match open_caller(caller) {
+        Ok(Some(caller)) => caller,
+        Ok(None) => return Ok(()),
+        Err(error) => return socket::send(&socket, &Report::Failed(error.to_string()), &[]),
+    };
     if let Err(error) = isolate() {
         return socket::send(&socket, &Report::Failed(error.to_string()), &[]);
     }
@@ -58,7 +62,11 @@ fn make(socket: OwnedFd, setup: &Setup, caller: i32, signals: Signals) -> io::Re
 /// Runs a program outside of sides, which must not outlive the caller.
 #[expect(unsafe_code, reason = "pre_exec")]
 fn watch(socket: &OwnedFd, command: &[String], caller: i32) -> io::Result<()> {
-    let Some(caller) = open_caller(caller)? else { return Ok(()) };
+    let caller = match open_caller(caller) {
+        Ok(Some(caller)) => caller,
+        Ok(None) => return Ok(()),
+        Err(error) => return socket::send(socket, &Report::Failed(error.to_string()), &[]),
+    };
     let [program, arguments @ ..] = command else { return Err(io::ErrorKind::InvalidInput.into()) };
     let mut command = Command::new(program);
     command.args(arguments);
@@ -77,8 +85,9 @@ fn watch(socket: &OwnedFd, command: &[String], caller: i32) -> io::Result<()> {
 }
 
 /// The caller; `None` if it ended before its descriptor was open: the number may mean another process by now.
-fn open_caller(pid: i32) -> io::Result<Option<Process>> {
-    let caller = Process::open(Pid::from_raw(pid))?;
+fn open_caller(pid: i32) -> Result<Option<Process>, Error> {
+    let caller = Process::open(Pid::from_raw(pid))
+        .map_err(|why| Error::refused_call("cannot watch the calling process", "pidfd_open", why))?;
     Ok((getppid() == caller.pid).then_some(caller))
 }
 

@@ -6,10 +6,13 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +23,8 @@ use crate::setup::DeviceSetup;
 
 /// Devices on the host: `airwnd0`, `airwnd1`.
 const DEVICES: &str = "airwnd%d";
-/// Records of changes, one file per device. The process of a device holds a lock on its file.
+/// Records of changes, one file per network namespace and device: several namespaces may share `/run`, and each has a
+/// device `airwnd0`. The process of a device holds a lock on its file.
 const FOLDER: &str = "/run/airwnd";
 
 /// A device in the caller's network namespace.
@@ -63,7 +67,7 @@ fn has_net_admin(status: &str) -> bool {
         .is_some_and(|mask| mask >> CAP_NET_ADMIN & 1 == 1)
 }
 
-/// Undoes what killed processes have left. Without effect if nothing is left or the process is not root.
+/// Undoes what killed processes have left in this network namespace. Without effect if nothing is left or the process is not root.
 ///
 /// # Errors
 ///
@@ -137,7 +141,7 @@ impl Drop for Nat {
     }
 }
 
-/// Records of processes that are alive, and of processes that were killed.
+/// Records of this network namespace: of processes that are alive, and of processes that were killed.
 #[derive(Default)]
 struct Found {
     living: Vec<Record>,
@@ -147,6 +151,8 @@ struct Found {
 /// The folder of records, locked against other processes.
 struct Records {
     _lock: Flock<File>,
+    /// End of the names of records of this network namespace.
+    ending: String,
 }
 
 impl Records {
@@ -155,17 +161,18 @@ impl Records {
         fs::create_dir_all(FOLDER).map_err(failed)?;
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(format!("{FOLDER}/lock"));
         let lock = Flock::lock(file.map_err(failed)?, FlockArg::LockExclusive);
-        Ok(Self { _lock: lock.map_err(|(_, why)| failed(why.into()))? })
+        let ending = format!("-{}.json", namespace().map_err(failed)?);
+        Ok(Self { _lock: lock.map_err(|(_, why)| failed(why.into()))?, ending })
     }
 
-    fn paths() -> Vec<PathBuf> {
+    fn paths(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten().map(|entry| entry.path());
-        entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+        entries.filter(|path| path.to_string_lossy().ends_with(&self.ending)).collect()
     }
 
     fn read(&self) -> Result<Found, Error> {
         let mut found = Found::default();
-        for path in Self::paths() {
+        for path in self.paths() {
             let failed = |why: io::Error| Error::failed(format!("cannot read {}", path.display()), why);
             let mut file = File::open(&path).map_err(failed)?;
             let record = read(&mut file).map_err(failed)?;
@@ -187,15 +194,19 @@ impl Records {
     }
 
     fn write(&self, record: &Record) -> Result<Nat, Error> {
-        let path = Path::new(FOLDER).join(format!("{}.json", record.table));
-        let written = || {
-            let file = OpenOptions::new().create(true).truncate(true).read(true).write(true).open(&path)?;
-            let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, why)| why)?;
-            file.write_all(&serde_json::to_vec(record)?)?;
-            Ok(file)
-        };
-        let file = written()
-            .map_err(|why: io::Error| Error::failed(format!("cannot write {}", path.display()), why))?;
+        let path = Path::new(FOLDER).join(format!("{}{}", record.table, self.ending));
+        let failed = |why: io::Error| Error::failed(format!("cannot write {}", path.display()), why);
+        // The record may be that of a living process, which needs it to undo its changes: it is cut once it is locked.
+        let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+        let mut file = Flock::lock(file.map_err(failed)?, FlockArg::LockExclusiveNonblock).map_err(
+            |(_, why)| match why {
+                Errno::EWOULDBLOCK => {
+                    Error::new(format!("{} is in use by another session; try again", path.display()))
+                }
+                why => failed(why.into()),
+            },
+        )?;
+        file.set_len(0).and_then(|()| file.write_all(&serde_json::to_vec(record)?)).map_err(failed)?;
         Ok(Nat { path, record: file })
     }
 
@@ -213,6 +224,26 @@ impl Records {
         }
         fs::remove_file(path).map_err(|why| Error::failed(format!("cannot remove {}", path.display()), why))
     }
+}
+
+/// Number of this network namespace that no other one has had since the start of the machine. Linux before 5.14 has the
+/// number of its inode only, which a later namespace may have.
+#[expect(unsafe_code, reason = "nix does not have this option")]
+fn namespace() -> io::Result<u64> {
+    let socket = socket(AddressFamily::Unix, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    let mut cookie = 0_u64;
+    let mut size = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes to `cookie`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut size,
+        )
+    };
+    if Errno::result(result).is_ok() { Ok(cookie) } else { Ok(fs::metadata("/proc/self/ns/net")?.ino()) }
 }
 
 fn read(file: &mut (impl Read + io::Seek)) -> io::Result<Record> {

@@ -5,8 +5,11 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::thread::sleep;
+use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::socket::sockopt::{PeerCredentials, ReceiveTimeout};
 use nix::sys::socket::{
     AddressFamily, Backlog, MsgFlags, SockFlag, SockType, UnixAddr, accept4, bind, connect, getsockopt,
@@ -25,6 +28,11 @@ const NAME: &[u8] = b"airwnd-link";
 const DEVICES: &str = "link%d";
 /// Time from a caller's connection to its request.
 const PATIENCE: TimeVal = TimeVal::new(1, 0);
+/// Time to accept a caller's connection, in steps. Init does so at once.
+const ACCEPTANCE_STEPS: u32 = 100;
+const ACCEPTANCE_STEP: Duration = Duration::from_millis(10);
+/// Time to answer: init may wait for other callers, and for the kernel to make a device.
+const ANSWER: TimeVal = TimeVal::new(20, 0);
 
 /// The side in which this process runs.
 #[derive(Debug)]
@@ -61,10 +69,21 @@ impl Outer {
     }
 }
 
+/// Asks init. Outside of sides any user may have taken the name, and never accept or answer: nothing waits forever.
 fn ask(request: &Request) -> io::Result<Option<(Answer, Vec<OwnedFd>)>> {
     let socket = open()?;
-    connect(socket.as_raw_fd(), &UnixAddr::new_abstract(NAME)?)?;
-    // Outside, any user may have taken the name.
+    let address = UnixAddr::new_abstract(NAME)?;
+    // A socket that blocks would wait for a place in the queue of connections.
+    fcntl(&socket, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    let mut steps = 0..ACCEPTANCE_STEPS;
+    while let Err(why) = connect(socket.as_raw_fd(), &address) {
+        if why != Errno::EAGAIN || steps.next().is_none() {
+            return Err(why.into());
+        }
+        sleep(ACCEPTANCE_STEP);
+    }
+    fcntl(&socket, FcntlArg::F_SETFL(OFlag::empty()))?;
+    setsockopt(&socket, ReceiveTimeout, &ANSWER)?;
     if getsockopt(&socket, PeerCredentials)?.uid() != geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }

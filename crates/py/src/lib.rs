@@ -14,11 +14,13 @@ use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, StackInfo, T
 use airwnd_units::{Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -69,8 +71,10 @@ struct Scenario {
 #[pymethods]
 impl Scenario {
     /// Reads and checks a scenario. Python code that it names is executed only with `allow_code`. `call_limit_s` limits
-    /// each call of a plug-in, in seconds.
+    /// each call of a plug-in, in seconds. `read_pipe` returns the text of a pipe by its path; `None`: nothing is
+    /// there.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "positional, from one Python function")]
     fn new(
         py: Python<'_>,
         text: &str,
@@ -79,6 +83,7 @@ impl Scenario {
         overrides: Vec<(String, String)>,
         allow_code: bool,
         call_limit_s: f64,
+        read_pipe: &Bound<'_, PyAny>,
     ) -> PyResult<Scenario> {
         // Values that do not fit into a duration, such as infinity, mean no limit.
         let call_limit = Duration::try_from_secs_f64(call_limit_s).ok();
@@ -102,7 +107,23 @@ impl Scenario {
             Ok(outside)
         });
         let _watched = watch::Scope::open(call_limit);
-        let checked = settle(py, airwnd_lab::Scenario::with_plugins(&node, &plugins))?;
+        let interrupted = RefCell::new(None);
+        let read_pipe = |path: &Path| {
+            let text = read_pipe.call1((path.display().to_string(),)).and_then(|text| text.extract());
+            text.map_err(|error: PyErr| {
+                let message = error.value(py).to_string();
+                if !error.is_instance_of::<PyException>(py) {
+                    interrupted.replace(Some(error));
+                }
+                message
+            })
+            .transpose()
+        };
+        let checked = airwnd_lab::Scenario::with_pipes(&node, &plugins, &read_pipe);
+        if let Some(interrupted) = interrupted.take() {
+            return Err(interrupted);
+        }
+        let checked = settle(py, checked)?;
         let (plugins, refused) = std::mem::take(&mut *found.lock().expect("never poisoned"));
         Ok(Scenario { checked, node, plugins, refused, call_limit })
     }
@@ -319,6 +340,12 @@ fn stacks() -> String {
     airwnd_lab::stacks().iter().map(stack).collect::<Value>().to_string()
 }
 
+/// Returns the names of the congestion controls that need a queue that marks.
+#[pyfunction]
+fn controls_of_marks() -> Vec<String> {
+    airwnd_lab::controls_of_marks()
+}
+
 /// Returns the tables of a run with their columns, as JSON.
 #[pyfunction]
 fn tables() -> String {
@@ -423,8 +450,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, parse_bytes, parse_span, presets, resource_grid,
-        schema, sections, stacks, tables,
+        Interrupted, Scenario, ScenarioError, catalogue, controls_of_marks, parse_bytes, parse_span, presets,
+        resource_grid, schema, sections, stacks, tables,
     };
 
     /// Version of the project.

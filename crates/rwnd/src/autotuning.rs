@@ -33,8 +33,9 @@ pub enum Variant {
 /// This is the rule of Linux 5.4. Linux 6.18 has no 16 segments and adds the bytes received out of order. The window
 /// only grows, up to `max`. The buffer is counted in payload: `overhead` is the share of it that payload can use. Linux
 /// sets the rest aside for packet overhead (`tcp_adv_win_scale` = 1 in 5.4, since 6.6 as measured for the first full
-/// segment). The RTT is the endpoint's estimate with "linux-5.4". With "linux-6.18" a shorter sample replaces the RTT
-/// at once, and a longer one moves it by an eighth of the difference.
+/// segment). The RTT is the endpoint's estimate with "linux-5.4". With "linux-6.18" full segments give samples: a
+/// shorter one replaces the RTT at once, and a longer one moves it by an eighth of the difference, unless data waits to
+/// be read. The sample after an idle time includes it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Fisk, Feng: Dynamic Right-Sizing in TCP, LACSI 2001; Linux net/ipv4/tcp_input.c \
               tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window")]
@@ -136,9 +137,10 @@ impl Autotuning {
     }
 
     /// Updates the RTT of the growth rule. Short samples take effect at once: queueing makes samples longer, not the
-    /// path.
-    fn on_rtt(&mut self, sample: Span) {
+    /// path. While data is `unread`, a long one may be due to a slow reader.
+    fn on_rtt(&mut self, sample: Span, unread: Bytes) {
         self.rtt = Some(match self.rtt {
+            Some(rtt) if sample >= rtt && unread > Bytes::ZERO => rtt,
             Some(rtt) if sample >= rtt => rtt + (sample - rtt) / 8,
             _ => sample,
         });
@@ -167,10 +169,11 @@ impl RwndController for Autotuning {
         if self.params.variant == Variant::V5v4 {
             return;
         }
-        if let Some(sample) = arrival.rtt {
-            self.on_rtt(sample);
+        let is_full = arrival.len.0 >= self.mss * u64::from(arrival.segments);
+        if let Some(sample) = arrival.rtt.filter(|_| is_full) {
+            self.on_rtt(sample, view.unread);
         }
-        if !self.measured && arrival.len.0 >= self.mss * u64::from(arrival.segments) {
+        if !self.measured && is_full {
             self.measured = true;
             self.room = payload(self.params.initial, self.params.measured_overhead);
         }
@@ -280,7 +283,7 @@ mod tests {
 
     fn after_round_trips(per_round_trip: &[u64], early: u64) -> u64 {
         let mut auto = Autotuning::new(Params::default(), &ctx());
-        auto.on_rtt(Span::from_millis(50));
+        auto.on_rtt(Span::from_millis(50), Bytes::ZERO);
         let view = RecvView { early: Bytes(early), ..view(None) };
         auto.on_copied(Time::ZERO, Bytes::ZERO, &view);
         for (round, &segments) in per_round_trip.iter().enumerate() {
@@ -293,8 +296,23 @@ mod tests {
     fn linux_6_18_adopts_a_shorter_rtt_at_once() {
         let mut auto = Autotuning::new(Params::default(), &ctx());
         for (sample_ms, rtt_ms) in [(80, 80), (160, 90), (50, 50), (58, 51)] {
-            auto.on_rtt(Span::from_millis(sample_ms));
+            auto.on_rtt(Span::from_millis(sample_ms), Bytes::ZERO);
             assert_eq!(auto.rtt, Some(Span::from_millis(rtt_ms)));
         }
+    }
+
+    #[test]
+    fn linux_6_18_takes_samples_of_full_segments_and_no_longer_ones_while_data_is_unread() {
+        let mut auto = Autotuning::new(Params::default(), &ctx());
+        let mut rtt_after = |len, sample_ms, unread| {
+            let rtt = Some(Span::from_millis(sample_ms));
+            let view = RecvView { unread: Bytes(unread), ..view(None) };
+            auto.on_segment(&Arrival { rtt, ..arrival(Time::ZERO, Time::ZERO, len) }, &view);
+            auto.rtt
+        };
+        assert_eq!(rtt_after(MSS - 1, 80, 0), None);
+        assert_eq!(rtt_after(MSS, 80, 0), Some(Span::from_millis(80)));
+        assert_eq!(rtt_after(MSS, 160, 1), Some(Span::from_millis(80)));
+        assert_eq!(rtt_after(MSS, 50, 1), Some(Span::from_millis(50)));
     }
 }

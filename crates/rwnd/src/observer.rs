@@ -154,12 +154,12 @@ impl Observer {
     /// Forgets the mean RTT: the connection has been idle or interrupted. Echoes of TSvals sent before `now` yield no
     /// samples. The minimum stays.
     pub fn forget_rtt(&mut self, now: Time) {
-        let ReceiverRtt { clock, last_echo, min, least, .. } = self.rtt;
+        let ReceiverRtt { clock, last_echo, by_echo, min, least, .. } = self.rtt;
         let last_echo = match clock {
             Some(TimestampClock::Ticks(tick)) => Some(timestamps::ticks(tick, now)),
             _ => last_echo,
         };
-        self.rtt = ReceiverRtt { clock, last_echo, min, least, ..ReceiverRtt::default() };
+        self.rtt = ReceiverRtt { clock, last_echo, by_echo, min, least, ..ReceiverRtt::default() };
     }
 
     /// Returns the first part of `range` that was received before.
@@ -357,7 +357,9 @@ struct ReceiverRtt {
     last_echo: Option<u32>,
     /// With an unknown clock: TSval whose echo is awaited, and the time at which it was sent.
     awaited: Option<(u32, Time)>,
-    /// Without timestamps: right edge of an offered window, and the time of the offer.
+    /// The last new echo gave a sample. It does not if the RTT is shorter than a tick, and without timestamps.
+    by_echo: bool,
+    /// Without samples by timestamps: right edge of an offered window, and the time of the offer.
     mark: Option<(Seq, Time)>,
     round_end: Time,
     sum: u64,
@@ -374,22 +376,24 @@ impl ReceiverRtt {
     /// echoes an older TSval was reordered.
     fn on_echo(&mut self, now: Time, echo: u32) -> Option<Span> {
         let clock = self.clock?;
-        self.mark = None;
         let is_new = self.last_echo.is_none_or(|last| echo.wrapping_sub(last) as i32 > 0);
         if !is_new {
             return None;
         }
         self.last_echo = Some(echo);
-        match clock {
-            TimestampClock::Ticks(tick) => {
-                Some(timestamps::elapsed(tick, timestamps::ticks(tick, now), echo))
-            }
+        let sample = match clock {
+            TimestampClock::Ticks(tick) => timestamps::elapsed(tick, timestamps::ticks(tick, now), echo),
             TimestampClock::Unknown => {
                 let (val, since) = self.awaited.take_if(|(val, _)| echo.wrapping_sub(*val) as i32 >= 0)?;
                 // A newer TSval echoes a later ACK: the awaited ACK was lost or reordered.
-                (echo == val).then(|| now - since)
+                (echo == val && now > since).then(|| now - since)
             }
+        };
+        self.by_echo = sample.is_some();
+        if self.by_echo {
+            self.mark = None;
         }
+        sample
     }
 
     /// Records an outgoing TSval.
@@ -402,18 +406,18 @@ impl ReceiverRtt {
         }
     }
 
-    /// Without timestamps: records the right edge of an offer, unless an earlier one is pending.
+    /// Without samples by timestamps: records the right edge of an offer, unless an earlier one is pending.
     fn on_offer(&mut self, now: Time, edge: Seq) {
-        if self.last_echo.is_none() {
+        if !self.by_echo {
             self.mark.get_or_insert((edge, now));
         }
     }
 
-    /// Without timestamps: returns an RTT sample when all data allowed by an offer has arrived. The sample is longer
-    /// than the RTT if the sender did not use the offer at once.
+    /// Without samples by timestamps: returns an RTT sample when all data allowed by an offer has arrived. The sample is
+    /// longer than the RTT if the sender did not use the offer at once.
     fn on_window(&mut self, now: Time, nxt: Seq) -> Option<Span> {
         let (_, since) = self.mark.take_if(|(end, _)| !nxt.is_before(*end))?;
-        Some(now - since)
+        (now > since).then(|| now - since)
     }
 
     /// Averages the samples of one round trip; before the first round trip is complete, the mean is the first sample.

@@ -26,9 +26,22 @@ pub fn ticks(tick: Span, now: Time) -> u32 {
     (now.0 / tick.0) as u32
 }
 
-/// Returns the time since a clock with this tick, which reads `now`, showed the echoed value, in whole ticks. Zero is
-/// replaced by one microsecond, as in ns-3: an RTT estimator cannot work with zero.
+/// Returns the time since a clock with this tick, which reads `now`, showed the echoed value, in whole ticks. `None`:
+/// less than one tick, which is no measurement.
 #[inline]
-pub fn elapsed(tick: Span, now: u32, ecr: u32) -> Span {
-    (tick * u64::from(now.wrapping_sub(ecr))).max(Span::from_micros(1))
+pub fn elapsed(tick: Span, now: u32, ecr: u32) -> Option<Span> {
+    let ticks = now.wrapping_sub(ecr);
+    (ticks > 0).then(|| tick * u64::from(ticks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_a_tick_is_no_measurement() {
+        let tick = Span::from_millis(4);
+        assert_eq!(elapsed(tick, 7, 7), None);
+        assert_eq!(elapsed(tick, 1, u32::MAX), Some(Span::from_millis(8)), "the clock wraps");
+    }
 }

@@ -4,6 +4,7 @@ use crate::receiver::Receiver;
 use crate::rwnd::{Carriage, TimestampClock, timestamps};
 use crate::segment::{Codepoint, Flags, SackBlocks, Segment, Timestamps};
 use crate::sender::limit::Limited;
+use crate::sender::rtt::rtt_sample;
 use crate::sender::{Acknowledgment, Agreement, Outgoing, Position, Sender, earliest};
 use crate::stack::Ecn;
 use crate::{Config, Seq, cc, ecn, rwnd};
@@ -404,8 +405,8 @@ impl Endpoint {
         });
         self.receiver.agree_on_ecn(self.ecn, self.state == State::SynSent);
         let clean = self.handshake.sent_at.filter(|_| self.handshake.retries == 0);
-        let sample = self.elapsed(now, segment).or(clean.map(|sent_at| now - sent_at));
-        if let Some(sample) = sample {
+        let since_sent = clean.map(|sent_at| now - sent_at);
+        if let Some(sample) = rtt_sample(&self.config, self.elapsed(now, segment), since_sent) {
             self.sender.on_rtt(sample);
         }
         self.handshake.due = false;
@@ -742,7 +743,11 @@ impl Endpoint {
     fn elapsed(&self, now: Time, segment: &Segment) -> Option<Span> {
         self.timestamps?;
         let now = self.ticks(now);
-        Some(timestamps::elapsed(self.config.timestamp_tick, now, segment.timestamps?.ecr))
+        let Config { timestamp_tick: tick, rtt_by_timestamps, .. } = *self.config;
+        // Where timestamps only replace a time of transmission that is unknown, Linux takes one tick for less than one
+        // (tcp_rtt_tsopt_us): otherwise there would be no sample.
+        let least = (!rtt_by_timestamps).then_some(tick);
+        timestamps::elapsed(tick, now, segment.timestamps?.ecr).or(least)
     }
 
     /// Returns the upper bound of the transmission time of the echoed segment: the last instant of its tick.

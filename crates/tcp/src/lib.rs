@@ -35,6 +35,7 @@
 pub mod cc;
 mod ecn;
 mod endpoint;
+mod flow;
 mod receiver;
 pub mod segment;
 mod sender;
@@ -45,4 +46,4 @@ pub use airwnd_rwnd::Seq;
 pub use endpoint::{Endpoint, EndpointSetup, Failure, State, Stats};
 pub use segment::Segment;
 pub use sender::limit::Limited;
-pub use stack::{Config, Settings, Stack};
+pub use stack::{Config, Overrides, Settings, Stack};

@@ -78,6 +78,21 @@ pub enum Pacing {
     Always,
 }
 
+/// Observation that decides whether cwnd limits the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum WindowUse {
+    /// The bytes in flight before the ACK left no room for another segment (RFC 7661 §4.1, cwnd-limited).
+    #[word = "at-ack"]
+    AtAck,
+    /// The bytes in flight after the last segment sent left no room for another one, as in ns-3.44.
+    #[word = "at-last-segment"]
+    AtLastSegment,
+    /// As in Linux, remembered for a window of data: in it a transmission left no room for another segment or, in slow
+    /// start, cwnd is below twice the maximum of the bytes outstanding after a transmission.
+    #[word = "per-window"]
+    PerWindow,
+}
+
 /// Explicit congestion notification: the feedback to negotiate, used if both ends support it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Ecn {
@@ -96,7 +111,15 @@ pub enum Ecn {
     Accurate,
 }
 
-/// Declares [`Config`], [`Settings`] and the presets from one table: one row per parameter, one column per stack.
+impl Ecn {
+    /// Returns true if the feedback tells how many packets were marked, not only that some were.
+    pub fn counts_marks(self) -> bool {
+        matches!(self, Ecn::Dctcp | Ecn::Accurate)
+    }
+}
+
+/// Declares [`Config`], [`Settings`], [`Overrides`] and the presets from one table: one row per parameter, one column
+/// per stack.
 macro_rules! stacks {
     (
         columns [$($stack:ident),+];
@@ -127,6 +150,21 @@ macro_rules! stacks {
             )+
         }
 
+        /// TCP parameters of a group of flows, where they differ from those of the scenario (`[tcp]`). A `stack` replaces
+        /// the scenario's; parameters that `[tcp]` sets still apply, unless they are set here as well.
+        #[derive(Clone, Debug, PartialEq, Params)]
+        #[params(source = "RFC 9293")]
+        pub struct Overrides {
+            /// Stack whose defaults apply.
+            #[param(default = None, unit = "word", source = "airwnd")]
+            pub stack: Option<Stack>,
+            $(
+                $(#[doc = $doc])+
+                #[param(default = None, unit = $unit $(, range = $range)?, source = $source)]
+                pub $field: Option<$type>,
+            )+
+        }
+
         impl Config {
             /// Returns every parameter with its value, in declaration order.
             pub fn entries(&self) -> Vec<(&'static str, serde_json::Value)> {
@@ -147,6 +185,14 @@ macro_rules! stacks {
         }
 
         impl Settings {
+            /// Returns these settings with the parameters that `own` sets.
+            pub(crate) fn with(&self, own: &Overrides) -> Settings {
+                Settings {
+                    stack: own.stack.unwrap_or(self.stack),
+                    $($field: own.$field.or(self.$field),)+
+                }
+            }
+
             /// Returns the stack's defaults with the differences applied.
             pub fn config(&self) -> Config {
                 let mut config = self.stack.config();
@@ -181,8 +227,19 @@ stacks! {
     send_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
         source "ns-2 has none; ns-3 TcpSocket::SndBufSize; Linux tcp_wmem (maximum)"
         => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(4 << 20)];
+    /// The send buffer counts memory, as in Linux: payload and 832 B for each socket buffer. An application that found it
+    /// full writes again when a third is free.
+    send_buffer_in_memory: bool, unit "1",
+        source "not in ns-2 and ns-3; Linux 6.18 sk_stream_memory_free, sk_stream_is_writeable, \
+            tcp_stream_alloc_skb on x86-64"
+        => [false, false, false, true];
+    /// Segmentation offload: a socket buffer has as many segments as Linux sends at a time, at least two and at most
+    /// 64 KiB; otherwise one. Counts with `send_buffer_in_memory` only: segments are sent one by one.
+    segmentation_offload: bool, unit "1",
+        source "not in ns-2 and ns-3; Linux 6.18 tcp_tso_autosize (GSO is on by default)"
+        => [false, false, false, true];
     /// Send buffer autotuning: the buffer grows to two congestion windows (BBR: three), each of at least ten segments.
-    /// It never shrinks.
+    /// It never shrinks. With `send_buffer_in_memory` each segment counts as a socket buffer (2304 B for 1448 B).
     send_buffer_autotuning: bool, unit "1",
         source "not in ns-2 and ns-3; Linux 6.18 tcp_sndbuf_expand, tcp_should_expand_sndbuf"
         => [false, false, false, true];
@@ -374,20 +431,35 @@ stacks! {
         source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true; \
             Linux tcp_minshall_check holds back only behind another small segment"
         => [false, false, false, false];
-    /// Congestion window validation: cwnd grows only while it limits the sender.
+    /// Congestion window validation: cwnd grows only while it limits the sender. CUBIC, among others, observes this in
+    /// any case.
     //= exception always-growing-window
     validate_window: bool, unit "1",
-        source "RFC 7661 §4.3; ns-3's NewReno always grows; Linux tcp_is_cwnd_limited"
+        source "RFC 7661 §4.3; ns-2 control_increase_ = 0; ns-3.44 TcpCubic and TcpLinuxReno only; \
+            Linux tcp_is_cwnd_limited"
         => [false, false, false, true];
+    /// Observation that decides whether cwnd limits the sender.
+    //= exception window-use-in-bytes
+    window_use: WindowUse, unit "word",
+        source "RFC 7661 §4.1; no rule in ns-2 and ns-3.26; ns-3.44 TcpSocketBase::SendDataPacket; \
+            Linux 6.18 tcp_cwnd_validate, tcp_is_cwnd_limited"
+        => [WindowUse::AtAck, WindowUse::AtAck, WindowUse::AtLastSegment, WindowUse::PerWindow];
     /// Return to the initial window after an idle time longer than the retransmission timeout.
     restart_after_idle: bool, unit "1",
         source "RFC 5681 §4.1; ns-2 slow_start_restart_ (only for full TCP); not in ns-3; \
             Linux tcp_slow_start_after_idle"
         => [false, false, false, true];
-    /// Explicit congestion notification.
+    /// With `restart_after_idle`, Linux's restart: cwnd in whole segments is halved once for each retransmission timeout
+    /// of the idle time, down to the initial window, and ssthresh becomes at least three quarters of cwnd before. Only
+    /// data written while nothing was outstanding restarts, not data that waited for the receiver's window.
+    restart_by_halving: bool, unit "1",
+        source "not in RFC 5681 §4.1 (RFC 2861 §3.1); Linux 6.18 tcp_cwnd_restart, tcp_current_ssthresh"
+        => [false, false, false, true];
+    /// Explicit congestion notification. Flows whose congestion control needs it (`dctcp`, `prague`) request the feedback
+    /// that they need if this is not set.
     ecn: Ecn, unit "word",
         source "RFC 3168, RFC 8257, RFC 9768; ns-2 ecn_; ns-3 TcpSocketBase::UseEcn; \
-            Linux tcp_ecn = 2 accepts requests but makes none"
+            Linux tcp_ecn = 2 accepts requests and makes none, but for TCP_CONG_NEEDS_ECN"
         => [Ecn::Off, Ecn::Off, Ecn::Off, Ecn::Off];
     /// Pacing.
     pacing: Pacing, unit "word",
@@ -403,6 +475,11 @@ stacks! {
         source "Linux Documentation/networking/ip-sysctl.rst tcp_pacing_ca_ratio; \
             ns-3 TcpSocketState::PacingCaRatio"
         => [1.2, 1.2, 1.2, 1.2];
+    /// A segment sent after its pacing time shortens the wait for the next one by the delay, at most by half, from the
+    /// tenth data segment on.
+    pacing_credit: bool, unit "1",
+        source "not in ns-3 TcpSocketBase::NotifyPacingPerformed; Linux 6.18 tcp_update_skb_after_send"
+        => [false, false, false, true];
     /// Maximum segment lifetime; TIME-WAIT lasts twice as long.
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime; Linux TCP_TIMEWAIT_LEN"
@@ -410,7 +487,7 @@ stacks! {
 }
 
 impl Settings {
-    fn check(&self) -> Result<(), (&'static str, String)> {
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
         let Config { min_rto, max_rto, .. } = self.config();
         if min_rto > max_rto {
             let key = if self.min_rto.is_some() { "min_rto" } else { "max_rto" };

@@ -31,6 +31,11 @@ pub trait Quantity: Sized + Copy + PartialOrd + FromStr<Err = UnitError> + fmt::
 }
 
 fn parse<Q: Quantity>(text: &str) -> Result<Q, UnitError> {
+    let shape = || format!("is not {}; write a number and a unit, as in \"{}\"", Q::WHAT, Q::EXAMPLE);
+    // A line break or a tab is no space between number and unit.
+    if text.contains(char::is_control) {
+        return Err(UnitError(format!("`{}` {}", text.escape_debug(), shape())));
+    }
     let trimmed = text.trim();
     let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_');
     let mut split = trimmed.find(|c| !digits(c)).unwrap_or(trimmed.len());
@@ -45,9 +50,8 @@ fn parse<Q: Quantity>(text: &str) -> Result<Q, UnitError> {
     }
     let (number, unit) = trimmed.split_at(split);
     let units = || Q::UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let value: f64 = number.replace('_', "").parse().map_err(|_| {
-        UnitError(format!("`{text}` is not {}; write a number and a unit, as in \"{}\"", Q::WHAT, Q::EXAMPLE))
-    })?;
+    let value: f64 =
+        number.replace('_', "").parse().map_err(|_| UnitError(format!("`{text}` {}", shape())))?;
     let unit = unit.trim();
     if unit.is_empty() {
         return Err(UnitError(format!(
@@ -258,6 +262,8 @@ mod tests {
         );
         assert_eq!(message("20MB"), "`MB` is not a unit of a time; allowed units: ns, us, µs, ms, s, min, h");
         assert_eq!(message("-1s"), "`-1s` must not be negative");
+        assert_eq!(message("5\nms"), "`5\\nms` is not a time; write a number and a unit, as in \"20ms\"");
+        assert_eq!(message("5ms\n"), "`5ms\\n` is not a time; write a number and a unit, as in \"20ms\"");
         assert_eq!(message("soon"), "`soon` is not a time; write a number and a unit, as in \"20ms\"");
         assert_eq!("0.5B".parse::<Bytes>().unwrap_err().to_string(), "`0.5B` is not a whole number of bytes");
         assert_eq!("1e30s".parse::<Span>().unwrap_err().to_string(), "`1e30s` is too large");

@@ -40,6 +40,7 @@ _HOUR = whole(0, 23, "an hour from 0 to 23")
     centre=tuples_of(NUMBER, 2, "a pair of numbers") | NONE,
     radius_m=NUMBER | NONE,
     network=TEXT | NONE,
+    radio=TEXT | NONE,
     sectors=whole(1, 12, "a number of sectors from 1 to 12"),
     ues=POSITIVE,
     hour=_HOUR,
@@ -57,6 +58,7 @@ def city(  # noqa: PLR0913
     centre: Sequence[float] | None = None,
     radius_m: float | None = None,
     network: str | None = None,
+    radio: str | None = None,
     sectors: int = 3,
     ues: int = 1000,
     hour: int = BUSIEST,
@@ -81,8 +83,9 @@ def city(  # noqa: PLR0913
         Inter-site distance of the grid, in metres.
     sites
         CSV file of sites instead of a grid, with the columns ``lat`` and ``lon``, or ``x_m`` and ``y_m``.
-        Optional columns are ``azimuth_deg`` (anticlockwise from east) and ``height_m``; cells of OpenCelliD
-        become eNBs.
+        Optional columns are ``azimuth_deg`` (anticlockwise from east) and ``height_m``. Cells of
+        OpenCelliD's and Mozilla's files become eNBs or gNBs; rows without coordinates are left out, of
+        which ``airwnd city`` prints the number. The file may be compressed with gzip.
     centre
         Centre of the city: latitude and longitude, or x and y as in the file; ``None``: the mean of the
         sites.
@@ -90,6 +93,9 @@ def city(  # noqa: PLR0913
         Sites of the file beyond this distance from the centre are left out; ``None``: all are kept.
     network
         Network to select if the file has the columns ``mcc`` and ``net``, as in ``"262-1"``.
+    radio
+        ``"LTE"`` or ``"NR"``, to select from a list of cells; ``None``: LTE if it has any, otherwise NR.
+        Sites of NR cells make a scenario of NR.
     sectors
         Sectors of each site.
     ues
@@ -127,6 +133,7 @@ def city(  # noqa: PLR0913
         centre=None if centre is None else (centre[0], centre[1]),
         radius_m=radius_m,
         network=network,
+        radio=radio,
         sectors=sectors,
         ues=ues,
         hour=hour,

@@ -1,14 +1,14 @@
 """The plan of a city: what to put where, and the scenario that it makes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from airwnd.cities import text
 from airwnd.cities.day import BUSIEST, active
 from airwnd.cities.people import APPLICATIONS, MOVEMENTS, Coverage, groups, shares
-from airwnd.cities.sites import Point, grid, places, read, rings_for
+from airwnd.cities.sites import Point, Sites, grid, places, read, rings_for
 from airwnd.engine import duration_ns
 from airwnd.errors import InputError
 from airwnd.text import counted
@@ -31,6 +31,7 @@ class Plan:
     centre: Point | None = None
     radius_m: float | None = None
     network: str | None = None
+    radio: str | None = None
     sectors: int = 3
     ues: int = 1000
     hour: int = BUSIEST
@@ -41,24 +42,33 @@ class Plan:
 
     def toml(self) -> str:
         """Return the scenario of the city."""
+        return self.made()[0]
+
+    def made(self) -> tuple[str, str]:
+        """Return the scenario, and the rows of the file that were left out; empty: none was."""
         self._check()
         movement = shares("movement", self.movement, {name: each.share for name, each in MOVEMENTS.items()})
         traffic = shares("traffic", self.traffic, {name: each.share for name, each in APPLICATIONS.items()})
-        number, coverage, lines = self._network()
+        number, coverage, lines, found = self._network()
         count = active(self.ues, self.hour)
         name = f"city of {counted(number, 'site')}, {counted(count, 'UE')} at {self.hour}:00"
-        comment = (
+        comment = [
             f"Made by airwnd city. Active UEs: {self.ues:,} in the busiest hour, {BUSIEST}:00; {count:,} at "
             f"{self.hour}:00",
             "(daily traffic profile of EARTH D2.3, 2012).",
-        )
+        ]
+        if found:
+            comment += [f"Sites: {found.source}."]
+            comment += [f"Left out: {found.left_out}."] if found.left_out else []
+        radio = found.radio if found else None
         members = groups(count, movement, traffic)
         parts = (
-            text.head(comment, name, self.duration, self.seed),
+            text.head(comment, name, self.duration, self.seed, radio),
             lines,
             text.ues(members, coverage, self.seed),
         )
-        return "".join(f"{line}\n" for part in parts for line in part)
+        made = "".join(f"{line}\n" for part in parts for line in part)
+        return made, found.left_out if found else ""
 
     def _check(self) -> None:
         for name, metres in (("spacing", self.spacing_m), ("radius", self.radius_m)):
@@ -66,7 +76,7 @@ class Plan:
                 raise InputError(f"{name}: expected 1 to {_MOST_SPACING_M:,.0f} m, found {metres:g}")
         if self.area_km2 is not None and not (math.isfinite(self.area_km2) and self.area_km2 > 0):
             raise InputError(f"area: expected square kilometres above 0, found {self.area_km2:g}")
-        for option, value in (("centre", self.centre), ("radius", self.radius_m), ("network", self.network)):
+        for option, value in _selections(self):
             if value is not None and self.sites is None:
                 raise InputError(f"{option}: selects from a file of sites; there is none")
         for option, value in (("rings", self.rings), ("area", self.area_km2)):
@@ -80,20 +90,23 @@ class Plan:
             raise InputError(
                 f"ues: {count:,} active UEs at {self.hour}:00; at most {_MOST_UES:,} are allowed"
             )
+        if self.radio not in (None, "LTE", "NR"):
+            raise InputError(f"radio: expected LTE or NR, found {self.radio}")
         duration_ns("duration", self.duration)
 
-    def _network(self) -> tuple[int, Coverage, list[str]]:
-        """Return the number of sites, their area, and their part of the scenario."""
+    def _network(self) -> tuple[int, Coverage, list[str], Sites | None]:
+        """Return the number of sites, their area, their part of the scenario, and the contents of a file."""
         if self.sites is not None:
-            found = read(self.sites, self.centre, self.radius_m, self.network)
-            if (cells := len(found) * self.sectors) > _MOST_CELLS:
+            found = read(self.sites, self.centre, self.radius_m, self.network, self.radio)
+            masts = found.masts
+            if (cells := len(masts) * self.sectors) > _MOST_CELLS:
                 raise InputError(
-                    f"{self.sites}: {counted(len(found), 'site')} with {counted(self.sectors, 'sector')} "
+                    f"{self.sites}: {counted(len(masts), 'site')} with {counted(self.sectors, 'sector')} "
                     f"each, {cells:,} cells in all; at most {_MOST_CELLS:,} are allowed; a centre and a "
                     "radius select sites"
                 )
-            coverage = Coverage([(mast.x, mast.y) for mast in found])
-            return len(found), coverage, list(text.masts(found, self.sectors))
+            coverage = Coverage([(mast.x, mast.y) for mast in masts])
+            return len(masts), coverage, list(text.masts(masts, self.sectors)), found
         if self.rings is not None:
             rings = self.rings
         else:
@@ -102,4 +115,14 @@ class Plan:
         # The next ring bounds the areas of the outer sites.
         every = grid(rings + 1, self.spacing_m)
         coverage = Coverage(every[:number], every[number:])
-        return number, coverage, list(text.hexagons(rings, self.spacing_m, self.sectors))
+        return number, coverage, list(text.hexagons(rings, self.spacing_m, self.sectors)), None
+
+
+def _selections(plan: Plan) -> Sequence[tuple[str, object]]:
+    """Return the arguments that select from a file of sites."""
+    return (
+        ("centre", plan.centre),
+        ("radius", plan.radius_m),
+        ("network", plan.network),
+        ("radio", plan.radio),
+    )

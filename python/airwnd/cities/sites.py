@@ -1,15 +1,17 @@
 """Sites of a city: a hexagonal grid, or the rows of a CSV file."""
 
-import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from airwnd.cities.cells import COLUMNS, MOST_CELLS, POSITIONAL, RADIOS, Cells, LeftOut
+from airwnd.csv_rows import Rows
 from airwnd.errors import InputError
-from airwnd.files import read_text
 from airwnd.text import counted
+
+Point = tuple[float, float]
 
 # The engine's limit for `site.rings`.
 MOST_RINGS = 10
@@ -20,8 +22,13 @@ _ECCENTRICITY_2 = 6.694_379_990_14e-3
 _FARTHEST_M = 1e6
 # Masts that are nearer to each other than this are one.
 _SAME_MAST_M = 10.0
-
-Point = tuple[float, float]
+# Range of an LTE cell: TS 36.211 §5.7.1, the longest guard time of a preamble. A cell's position in a list is
+# that of the phones which heard it.
+_FARTHEST_CELL_M = 100_000.0
+# Sites of a list that is not one of cells. A scenario may have 1000: enough to choose from, in a few 100 MB.
+_MOST_ROWS = 1_000_000
+_SELECTS = "a centre with a radius, or a network, selects some"
+_COLUMNS = {name: name for name in ("x_m", "y_m", "lat", "lon", "azimuth_deg", "height_m")} | COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +98,41 @@ def grid(rings: int, spacing_m: float) -> list[Point]:
     return [(0.0, 0.0), *around]
 
 
-def read(path: Path, centre: Point | None, radius_m: float | None, network: str | None) -> list[Mast]:
-    """Read the masts of a CSV file, in its order.
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """The masts of a file.
+
+    Attributes
+    ----------
+    masts
+        The masts, in the order of the file.
+    radio
+        ``"LTE"`` or ``"NR"`` if the file is a list of cells, otherwise ``None``.
+    source
+        What the masts were made from, in a line.
+    left_out
+        The rows that were left out, by reason; empty: none was.
+    """
+
+    masts: list[Mast]
+    radio: str | None
+    source: str
+    left_out: str
+
+
+def read(
+    path: Path, centre: Point | None, radius_m: float | None, network: str | None, radio: str | None = None
+) -> Sites:
+    """Read the masts of a CSV file; :class:`airwnd.csv_rows.Rows` describes its format.
 
     Parameters
     ----------
     path
-        File with a header line and the columns `x_m` and `y_m`, or `lat` and `lon` (WGS 84, degrees).
-        Optional columns are `azimuth_deg` and `height_m`. Rows less than 10 m apart are one mast. With the
-        columns of OpenCelliD (`radio`, `mcc`, `net`, `cell`), LTE cells with the same eNB identity are one
-        mast at their mean position.
+        File with a header line and the columns `x_m` and `y_m`, or `lat` and `lon` (WGS 84, degrees), and
+        optionally `azimuth_deg` and `height_m`; rows less than 10 m apart are one mast. Or a list of cells
+        with the columns of OpenCelliD or of Mozilla's exports, or with OpenCelliD's and no header line: LTE
+        cells with the same eNB identity, or NR cells with the same gNB identity, are one mast at their mean
+        position. Rows of such a list without coordinates are left out.
     centre
         Origin of the city, as latitude and longitude or in metres, as in the file; ``None``: the mean of the
         masts.
@@ -108,38 +140,134 @@ def read(path: Path, centre: Point | None, radius_m: float | None, network: str 
         Masts beyond this distance from the centre are left out; ``None``: all masts are kept.
     network
         Network to select by the columns `mcc` and `net`, as in ``"262-1"``; ``None``: the only one.
+    radio
+        ``"LTE"`` or ``"NR"``, to select from a list of cells; ``None``: LTE if it has any, otherwise NR.
     """
-    rows, columns = _rows(path)
-    geographic = {"lat", "lon"} <= columns
-    if geographic == ({"x_m", "y_m"} <= columns):
-        raise InputError(f"{path}: the header needs the columns x_m and y_m, or lat and lon, not both")
-    if {"mcc", "net"} <= columns:
-        rows = _of_network(path, rows, network)
-    elif network is not None:
-        raise InputError(f"{path}: network {network}: the file has no columns mcc and net")
-    places = [row.place(geographic=geographic) for row in rows]
-    if {"radio", "cell"} <= columns:
-        places = _by_enb(path, places)
+    rows = Rows(path, _COLUMNS, POSITIONAL, RADIOS)
+    columns = {name: place for place, name in enumerate(rows.columns)}
+    geographic = {"lat", "lon"} <= columns.keys()
+    if geographic == ({"x_m", "y_m"} <= columns.keys()):
+        raise InputError(f"{rows.name}: the header needs the columns x_m and y_m, or lat and lon, not both")
+    for one, other in (("radio", "cell"), ("mcc", "net")):
+        if (one in columns) != (other in columns):
+            raise InputError(f"{rows.name}: the columns {one} and {other} belong together")
+    for option, value, column in (("network", network, "mcc"), ("radio", radio, "radio")):
+        if value is not None and column not in columns:
+            raise InputError(f"{rows.name}: {option} {value}: the file has no column {column}")
+    origin = None if centre is None else (centre[1], centre[0]) if geographic else centre
+    area = _Area(geographic, origin, radius_m)
+    selected = _selected(rows, columns, network)
+    if "radio" in columns:
+        return _of_list(rows, selected, area, radio)
+    kept: list[tuple[Point, _Row]] = []
+    is_distant = False
+    for row in selected:
+        place = row.place(geographic=geographic)
+        if not area.has(place):
+            is_distant = True
+            continue
+        if len(kept) == _MOST_ROWS:
+            raise InputError(f"{rows.name}: more than {_MOST_ROWS:,} sites; {_SELECTS}")
+        kept.append((place, row))
+    if not kept and is_distant:
+        raise area.nothing(rows.name)
+    return Sites(_masts(rows.name, kept, area), None, f"sites of {rows.name}", "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """The part of the plane to keep; positions are longitude and latitude, or metres east and north."""
+
+    geographic: bool
+    origin: Point | None
+    radius_m: float | None
+
+    def nothing(self, name: str) -> InputError:
+        """Return the error of a file without a site in the area."""
+        return InputError(f"{name}: no site is within {self.radius_m:g} m of the centre")
+
+    def offset(self, place: Point, origin: Point) -> Point:
+        """Return the metres east and north of the origin."""
+        return _projected(place, origin) if self.geographic else (place[0] - origin[0], place[1] - origin[1])
+
+    def has(self, place: Point, around_m: float = 0.0) -> bool:
+        """Return whether a place may be in the area, or within a distance around it."""
+        if self.origin is None or self.radius_m is None:
+            return True
+        return math.hypot(*self.offset(place, self.origin)) <= self.radius_m + around_m
+
+
+def _of_list(rows: Rows, selected: "Iterator[_Row]", area: _Area, radio: str | None) -> Sites:
+    """Return the base stations of a list of cells; only cells that may be in the area are kept in memory."""
+    lists = {name: Cells(name) for name in ((radio,) if radio else ("LTE", "NR"))}
+    left_out = LeftOut()
+    is_distant = False
+    for row in selected:
+        name = row.text("radio").upper()
+        if name not in lists:
+            left_out.radios[name if name in RADIOS else "other radios"] += 1
+        elif not (row.text("lat") and row.text("lon")):
+            left_out.without_place += 1
+        else:
+            try:
+                place = row.place(geographic=True)
+                # In the Gulf of Guinea, where no mast is: unknown places are sometimes written as zeros.
+                if place == (0.0, 0.0):
+                    left_out.without_place += 1
+                    continue
+                identity = row.whole("cell")
+                if not area.has(place, _FARTHEST_CELL_M):
+                    is_distant = True
+                elif len(lists[name]) == MOST_CELLS:
+                    raise InputError(f"{rows.name}: more than {MOST_CELLS:,} cells; {_SELECTS}")
+                else:
+                    lists[name].add(identity, place, row.line)
+            except _RowError as error:
+                left_out.note_wrong(error)
+    cells = _chosen(lists.values(), left_out)
+    if cells is None:
+        if is_distant:
+            raise area.nothing(rows.name)
+        why = f"; left out: {left_out}" if str(left_out) else ""
+        raise InputError(f"{rows.name}: no row has {' or '.join(lists)} in the column radio{why}")
+    found, bits = cells.sites(_projected)
+    stations = [(place, _Row(rows, line, [], {})) for place, line in found]
+    kind = "eNB" if cells.radio == "LTE" else "gNB"
+    length = "" if cells.radio == "LTE" else f" with identities of {bits} bits, as their positions suggest"
+    source = f"{counted(len(found), kind)}{length}, of {len(cells):,} {cells.radio} cells in {rows.name}"
+    return Sites(_masts(rows.name, stations, area), cells.radio, source, str(left_out))
+
+
+def _chosen(lists: Collection[Cells], left_out: LeftOut) -> Cells | None:
+    """Return the first list that has cells, and count the rows of the others."""
+    chosen = next((each for each in lists if len(each)), None)
+    for each in lists:
+        if each is chosen or chosen is None:
+            left_out.illegal += each.illegal
+        elif len(each) or each.illegal:
+            left_out.radios[each.radio] += len(each) + each.illegal
+    return chosen
+
+
+def _masts(name: str, places: "Sequence[tuple[Point, _Row]]", area: _Area) -> list[Mast]:
+    """Return the masts in the area."""
     if not places:
-        raise InputError(f"{path}: there are no sites in the file")
-    if centre is None:
-        origin = (_mean([x for x, _, _ in places]), _mean([y for _, y, _ in places]))
-    else:
-        origin = (centre[1], centre[0]) if geographic else centre
+        raise InputError(f"{name}: there are no sites in the file")
+    mean = (_mean([place[0] for place, _ in places]), _mean([place[1] for place, _ in places]))
     found: list[Mast] = []
-    for east, north, row in places:
-        x, y = _projected((east, north), origin) if geographic else (east - origin[0], north - origin[1])
-        if radius_m is None and max(abs(x), abs(y)) > _FARTHEST_M:
-            raise InputError(
-                f"{path}:{row.line}: {math.hypot(x, y) / 1e3:,.0f} km from the centre; at most "
-                f"{_FARTHEST_M / 1e3:,.0f} km east and north are allowed; a radius leaves out distant sites"
+    for place, row in places:
+        x, y = area.offset(place, area.origin or mean)
+        if area.radius_m is None and max(abs(x), abs(y)) > _FARTHEST_M:
+            raise row.error(
+                f"{math.hypot(x, y) / 1e3:,.0f} km from the centre; at most {_FARTHEST_M / 1e3:,.0f} km east "
+                "and north are allowed; a radius leaves out distant sites"
             )
-        if radius_m is None or math.hypot(x, y) <= radius_m:
+        if area.radius_m is None or math.hypot(x, y) <= area.radius_m:
             azimuth = row.optional("azimuth_deg", -360.0, 360.0)
             height = row.optional("height_m", 0.1, 1000.0)
             found.append(Mast(x, y, azimuth, height))
     if not found:
-        raise InputError(f"{path}: no site is within {radius_m:g} m of the centre")
+        raise area.nothing(name)
     return _apart(found)
 
 
@@ -157,91 +285,82 @@ def _apart(masts: Sequence[Mast]) -> list[Mast]:
     return kept
 
 
+class _RowError(InputError):
+    """An error in a row."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     """A line of a CSV file."""
 
-    path: Path
+    rows: Rows
     line: int
-    cells: Mapping[str, str]
+    fields: Sequence[str]
+    columns: Mapping[str, int]
+
+    def error(self, message: str) -> _RowError:
+        return _RowError(f"{self.rows.name}:{self.line}: {message}")
+
+    def text(self, key: str) -> str:
+        """Return the text in a column; empty: there is no such column."""
+        return self.fields[self.columns[key]] if key in self.columns else ""
 
     def number(self, key: str, least: float = -1e15, most: float = 1e15) -> float:
-        text = self.cells.get(key, "").strip()
+        text = self.text(key)
         try:
             value = float(text)
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise InputError(f"{self.path}:{self.line}: {key}: expected a number, found {text!r}")
+            hint = "; decimals have a point" if "," in text else ""
+            raise self.error(f"{key}: expected a number, found {text!r}{hint}")
         if not least <= value <= most:
-            raise InputError(
-                f"{self.path}:{self.line}: {key}: expected {least:g} to {most:g}, found {value:g}"
-            )
+            raise self.error(f"{key}: expected {least:g} to {most:g}, found {value:g}")
         return value
 
+    def whole(self, key: str) -> int:
+        value = self.number(key, 0)
+        if value != int(value):
+            raise self.error(f"{key}: expected a whole number, found {value:g}")
+        return int(value)
+
     def optional(self, key: str, least: float, most: float) -> float | None:
-        return self.number(key, least, most) if self.cells.get(key, "").strip() else None
+        return self.number(key, least, most) if self.text(key) else None
 
-    def place(self, *, geographic: bool) -> "_Place":
-        """Return longitude and latitude, or metres east and north, and the row."""
+    def place(self, *, geographic: bool) -> Point:
+        """Return longitude and latitude, or metres east and north."""
         if geographic:
-            return self.number("lon", -180.0, 180.0), self.number("lat", -90.0, 90.0), self
-        return self.number("x_m"), self.number("y_m"), self
+            return self.number("lon", -180.0, 180.0), self.number("lat", -90.0, 90.0)
+        return self.number("x_m"), self.number("y_m")
 
 
-_Place = tuple[float, float, _Row]
+def _selected(rows: Rows, columns: Mapping[str, int], network: str | None) -> Iterator[_Row]:
+    """Yield the rows of a network.
 
-
-def _rows(path: Path) -> tuple[list[_Row], set[str]]:
-    reader = csv.DictReader(read_text(path).splitlines())
-    names = [name.strip() for name in reader.fieldnames or ()]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{path}:1: the column {twice} appears twice")
-    reader.fieldnames = names
-    rows = []
-    try:
-        for cells in reader:
-            # The reader stores further fields under the key `None`, and `None` for missing ones.
-            if None in cells or None in cells.values():
-                raise InputError(
-                    f"{path}:{reader.line_num}: expected {counted(len(names), 'field')}, as in line 1"
-                )
-            rows.append(_Row(path, reader.line_num, cells))
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: {error}") from None
-    return rows, set(names)
-
-
-def _of_network(path: Path, rows: Sequence[_Row], network: str | None) -> list[_Row]:
-    def name(row: _Row) -> str:
-        return f"{row.number('mcc'):g}-{row.number('net'):g}"
-
-    known = dict.fromkeys(map(name, rows))
+    Raises
+    ------
+    InputError
+        At the end, if there is no such network, or several and none is named.
+    """
+    known: dict[str, None] = {}
+    for line, fields in rows:
+        row = _Row(rows, line, fields, columns)
+        if "mcc" in columns:
+            name = f"{row.number('mcc'):g}-{row.number('net'):g}"
+            known[name] = None
+            if name != (network or next(iter(known))):
+                continue
+        yield row
     if network is None and len(known) > 1:
-        raise InputError(f"{path}: cells of {_listed(known)}; select one network, as in {min(known)}")
+        raise InputError(f"{rows.name}: cells of {_listed(known)}; select one network, as in {min(known)}")
     if network is not None and network not in known:
-        raise InputError(f"{path}: no cells of network {network}; the file has {_listed(known) or 'none'}")
-    return [row for row in rows if network is None or name(row) == network]
+        raise InputError(
+            f"{rows.name}: no cells of network {network}; the file has {_listed(known) or 'none'}"
+        )
 
 
 def _listed(names: Mapping[str, None], most: int = 5) -> str:
     return ", ".join([*sorted(names)[:most], *(["..."] if len(names) > most else [])])
-
-
-def _by_enb(path: Path, places: Sequence[_Place]) -> list[_Place]:
-    """Return a place for each eNB: the mean of its cells, which OpenCelliD locates one by one."""
-    groups: dict[int, list[_Place]] = {}
-    for place in places:
-        row = place[2]
-        if row.cells.get("radio", "").strip().upper() == "LTE":
-            # TS 36.413 §9.2.1.38: the first 20 of the 28 bits of a cell identity are those of the macro eNB.
-            groups.setdefault(int(row.number("cell")) >> 8, []).append(place)
-    if not groups:
-        raise InputError(f"{path}: no row has LTE in the column radio")
-    return [
-        (_mean([x for x, _, _ in cells]), _mean([y for _, y, _ in cells]), cells[0][2])
-        for cells in groups.values()
-    ]
 
 
 def _projected(place: Point, origin: Point) -> Point:

@@ -19,12 +19,14 @@ _LEG = "200m"
 _POINTS_PER_LINE = 5
 
 
-def head(comment: Sequence[str], name: str, duration: str, seed: int) -> Iterator[str]:
-    """Write the top level."""
+def head(comment: Sequence[str], name: str, duration: str, seed: int, radio: str | None) -> Iterator[str]:
+    """Write the top level; `radio` is that of the sites' cells, as the file of the sites has it."""
     yield from (f"# {line}" for line in comment)
     yield f"name = {json.dumps(name)}"
     yield f'duration = "{duration}"'
     yield f"seed = {seed}"
+    if radio == "NR":
+        yield 'radio.access = "nr"'
     yield 'handover.algorithm = "a3-rsrp"'
 
 

@@ -35,7 +35,8 @@ _LENGTHS = {"km": 1e3, "m": 1.0}
     "--sites",
     type=click.Path(path_type=Path),
     metavar="FILE.csv",
-    help="Sites of a CSV file instead of a grid: columns lat and lon or x_m and y_m, or cells of OpenCelliD.",
+    help="Sites of a CSV file instead of a grid: columns lat and lon or x_m and y_m, or a list of cells of "
+    "OpenCelliD or Mozilla, also as .gz.",
 )
 @click.option(
     "--centre",
@@ -48,6 +49,11 @@ _LENGTHS = {"km": 1e3, "m": 1.0}
     help="Leave out sites of the file beyond this distance from the centre.",
 )
 @click.option("--network", metavar="MCC-NET", help="Network to select from the file, as in 262-1.")
+@click.option(
+    "--radio",
+    type=click.Choice(["LTE", "NR"], case_sensitive=False),
+    help="Cells to select from the file; default: LTE if it has any, otherwise NR.",
+)
 @click.option(
     "--sectors", type=click.IntRange(1, 12), default=3, show_default=True, help="Sectors of each site."
 )
@@ -89,6 +95,7 @@ def city(
     centre: str | None,
     radius: str | None,
     network: str | None,
+    radio: str | None,
     sectors: int,
     ues: int,
     hour: int | None,
@@ -105,7 +112,7 @@ def city(
     """
     from airwnd.cities import Plan
     from airwnd.cities.day import BUSIEST
-    from airwnd.files import check_file, write_atomically
+    from airwnd.files import check_file, source_name, write_atomically
     from airwnd.scenario import Scenario
 
     if out:
@@ -118,6 +125,7 @@ def city(
         centre=None if centre is None else _pair(centre),
         radius_m=None if radius is None else _number("--radius", radius, _LENGTHS),
         network=network,
+        radio=radio,
         sectors=sectors,
         ues=ues,
         hour=BUSIEST if hour is None else hour,
@@ -126,7 +134,9 @@ def city(
         duration=duration,
         seed=seed,
     )
-    made = plan.toml()
+    made, left_out = plan.made()
+    if left_out:
+        click.echo(f"{source_name(sites or Path())}: left out: {left_out}", err=True)
     scenario = Scenario.from_toml(made, str(out) if out else "city")
     if not out:
         click.echo(made, nl=False)

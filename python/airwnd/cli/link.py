@@ -349,7 +349,8 @@ def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) ->
         raise InputError(f"--ue {ue}: {option} makes no cell, so there is no UE to choose")
     wire = replace(wire, trace=(*wire.trace, *words))
     try:
-        return scenario_of("link", [wire.section()])
+        piped: dict[str, str] = {}
+        return scenario_of("link", [wire.section(piped)], piped)
     except ScenarioError as error:
         raise InputError(wire.blamed(str(error))) from None
 
@@ -415,8 +416,8 @@ def mm_link(
     """
     queue_up = mahimahi.Queue(uplink_queue, uplink_queue_args)
     queue_down = mahimahi.Queue(downlink_queue, downlink_queue_args)
-    section = mahimahi.link(up, down, queue_up, queue_down)
     chain = _chain(context)
+    section = mahimahi.link(up, down, queue_up, queue_down, chain.piped)
     arguments = context.meta[_ARGUMENTS]
     if uplink_log:
         chain.log(uplink_log, "Uplink", up, queue_up, arguments)
@@ -491,7 +492,7 @@ def _shell(context: click.Context, section: dict[str, Any], prefix: str, command
     from airwnd.link.wire import scenario_of
 
     try:
-        scenario = scenario_of(" ".join(chain.names), chain.links)
+        scenario = scenario_of(" ".join(chain.names), chain.links, chain.piped)
     except ScenarioError as error:
         raise InputError(chain.blamed(str(error))) from None
     settings = context.meta[_SETTINGS]

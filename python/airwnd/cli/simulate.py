@@ -21,6 +21,8 @@ from airwnd.cli.options import (
     saved,
 )
 from airwnd.errors import InputError
+from airwnd.files import source_name
+from airwnd.marking import marking_warnings
 
 if TYPE_CHECKING:
     from airwnd.code_policy import CodePolicy
@@ -88,7 +90,7 @@ def run(
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
-    """Simulate the scenario in FILE and print a summary."""
+    """Simulate the scenario in FILE and print a summary; `-` is standard input."""
     if seeds is not None:
         single = {"--seed": seed, "--series": series, "--pcap": pcap, "--allocations": allocations}
         if given := [option for option, value in single.items() if value is not None]:
@@ -157,13 +159,16 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 @SET
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with all defaults written out.")
 def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
-    """Validate the scenario in FILE without running it.
+    """Validate the scenario in FILE without running it; `-` is standard input.
 
     Python code that the scenario names is not executed.
     """
     scenario = load(file, settings)
     scenario.check_run()
-    click.echo(json.dumps(scenario.resolved, indent=2) if as_json else f"{file}: a valid scenario")
+    valid = f"{source_name(file)}: a valid scenario"
+    click.echo(json.dumps(scenario.resolved, indent=2) if as_json else valid)
+    for line in marking_warnings(scenario.resolved):
+        click.echo(line, err=as_json)
     if scenario.code:
         names = ", ".join(scenario.code)
         click.echo(f"not executed: {names}; airwnd run --allow-code executes this code", err=as_json)

@@ -69,8 +69,7 @@ def missing() -> list[str]:
     """Return what this machine lacks, a line for each; empty: a session can run."""
     if os.geteuid() != 0:
         return ["needs root, since eBPF programs are loaded in the cell's namespaces; run it with: sudo"]
-    command = [sys.executable, "-m", "airwnd", "guard", "check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
+    done = subprocess.run(_airwnd("guard", "check"), capture_output=True, text=True, check=False)  # noqa: S603
     lines = done.stdout.splitlines() or [done.stderr.strip()]
     return [line for line in lines if line.startswith(_NEEDED) and not line.endswith(": ok")]
 
@@ -112,8 +111,7 @@ def measure(
             "seconds": seconds,
             "cgroup": str(cgroup),
             "out": str(out),
-            "guard": [sys.executable, "-m", "airwnd", "guard", "--cgroup", str(cgroup)]
-            + (["--rwnd", rwnd] if rwnd else []),
+            "guard": _airwnd("guard", "--cgroup", str(cgroup), *(("--rwnd", rwnd) if rwnd else ())),
             "transfer": list(transfer or _inside("download", str(seconds))),
         }
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
@@ -138,6 +136,11 @@ def measure(
         if finished.summary.exit_code:
             raise InputError(f"the program on the UE ended with code {finished.summary.exit_code}, see above")
         return _read(out, rwnd, finished.summary.late, finished.summary.lateness_us.p99)
+
+
+def _airwnd(*arguments: str) -> list[str]:
+    # Isolated: without `-I`, root would import from the current folder, which may be anybody's.
+    return [sys.executable, "-I", "-m", "airwnd", *arguments]
 
 
 def _inside(*arguments: str) -> list[str]:

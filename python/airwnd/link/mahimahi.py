@@ -124,6 +124,8 @@ class Chain:
         Places of the links whose traces are not repeated.
     meters
         Options that ask for a meter.
+    piped
+        Texts of traces that are pipes, by path.
     """
 
     names: list[str] = field(default_factory=list)
@@ -132,6 +134,7 @@ class Chain:
     logs: list[dict[str, Any]] = field(default_factory=list)
     once: list[int] = field(default_factory=list)
     meters: list[str] = field(default_factory=list)
+    piped: dict[str, str] = field(default_factory=dict)
 
     def add(self, name: str, link: dict[str, Any], prefix: str) -> None:
         """Add a shell within the others."""
@@ -181,8 +184,8 @@ def _quoted(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 
-def link(up: str, down: str, queue_up: Queue, queue_down: Queue) -> dict[str, Any]:
-    """Return the link of ``mm-link UP DOWN``.
+def link(up: str, down: str, queue_up: Queue, queue_down: Queue, piped: dict[str, str]) -> dict[str, Any]:
+    """Return the link of ``mm-link UP DOWN``; `piped` receives the texts of traces that are pipes.
 
     Raises
     ------
@@ -191,8 +194,8 @@ def link(up: str, down: str, queue_up: Queue, queue_down: Queue) -> dict[str, An
     """
     keys, keys_up = queue_down.keys("--downlink-queue"), queue_up.keys("--uplink-queue")
     separate = {_KEYS_UP[key]: value for key, value in keys_up.items()} if keys_up != keys else {}
-    size = {"opportunity": _OPPORTUNITY} if trace_format(down) == "mahimahi" else {}
-    return {**traced(down, up), **size, "framing": _FRAMING, **keys, **separate}
+    size = {"opportunity": _OPPORTUNITY} if trace_format(down, piped) == "mahimahi" else {}
+    return {**traced(down, up, piped), **size, "framing": _FRAMING, **keys, **separate}
 
 
 def delay(milliseconds: int) -> dict[str, Any]:

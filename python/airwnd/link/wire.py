@@ -1,5 +1,6 @@
 """Scenarios of a single link, from ``--trace``, ``--rate``, ``--delay``, ``--queue`` and ``--loss``."""
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airwnd.errors import InputError
+from airwnd.files import is_pipe, read_text
 
 if TYPE_CHECKING:
     from airwnd.scenario import Scenario
@@ -75,17 +77,22 @@ class Wire:
         inner = "" if found["inner"] in (None, "kind") else f"{found['inner']}: "
         return f"--{option.replace('_', '-')} {value}: {inner}{message[found.end() :]}"
 
-    def section(self) -> dict[str, Any]:
+    def section(self, piped: dict[str, str]) -> dict[str, Any]:
         """Return the ``[[link]]`` section.
+
+        Parameters
+        ----------
+        piped
+            Receives the texts of traces that are pipes, for the scenario.
 
         Raises
         ------
         InputError
             If options contradict each other, or a value has no meaning.
         """
-        return {**self._capacity(), **self._queue(), **self._losses(), "delay": self.delay or "0ms"}
+        return {**self._capacity(piped), **self._queue(), **self._losses(), "delay": self.delay or "0ms"}
 
-    def _capacity(self) -> dict[str, Any]:
+    def _capacity(self, piped: dict[str, str]) -> dict[str, Any]:
         if self.trace and self.rate:
             raise InputError("--rate and --trace exclude each other; --rate-up goes with both")
         if not self.trace:
@@ -95,7 +102,8 @@ class Wire:
             return fixed_rate(rate, rate_text(self.rate_up) if self.rate_up else None)
         if self.rate_up and len(self.trace) > 1:
             raise InputError("--rate-up and a trace UP exclude each other")
-        return traced(self.trace[0], None if self.rate_up else self.trace[-1], self.rate_up)
+        up = None if self.rate_up else self.trace[-1]
+        return traced(self.trace[0], up, piped, self.rate_up)
 
     def _queue(self) -> dict[str, Any]:
         if self.queue is None:
@@ -121,10 +129,13 @@ def fixed_rate(rate: str, rate_up: str | None = None) -> dict[str, Any]:
     return {"kind": "wire", "rate": rate, "framing": "0B", **({"rate_up": rate_up} if rate_up else {})}
 
 
-def traced(down: str, up: str | None, rate_up: str | None = None) -> dict[str, Any]:
-    """Return the keys of a link with recorded capacity; `up` and `rate_up` exclude each other."""
-    form = trace_format(down)
-    if up is not None and (other := trace_format(up)) != form:
+def traced(down: str, up: str | None, piped: dict[str, str], rate_up: str | None = None) -> dict[str, Any]:
+    """Return the keys of a link with recorded capacity; `up` and `rate_up` exclude each other.
+
+    `piped` receives the texts of pipes.
+    """
+    form = trace_format(down, piped)
+    if up is not None and (other := trace_format(up, piped)) != form:
         raise InputError(f"{up}: in the format `{other}`, but {down} in `{form}`; both need the same")
     way_up = {"up": up} if up is not None and up != down else {}
     return {
@@ -136,9 +147,16 @@ def traced(down: str, up: str | None, rate_up: str | None = None) -> dict[str, A
     }
 
 
-def trace_format(trace: str) -> str:
-    """Return the format of a link trace, from the first line of a file, or the name of an included trace."""
+def trace_format(trace: str, piped: dict[str, str]) -> str:
+    """Return the format of a link trace, from the first line of a file, or the name of an included trace.
+
+    A pipe can be read once: `piped` receives its text.
+    """
     path = Path(trace)
+    if is_pipe(path) and trace not in piped:
+        piped[trace] = read_text(path, pipes=True)
+    if trace in piped:
+        return _FORMATS[len(piped[trace].partition("\n")[0].split()) > 1]
     if not path.is_file():
         # Norway's link traces are the included ones in the format of rates.
         return _FORMATS[trace.startswith("norway-")]
@@ -205,8 +223,10 @@ def _value(text: str) -> Any:
         return text
 
 
-def scenario_of(name: str, links: Sequence[Mapping[str, Any]]) -> "Scenario":
+def scenario_of(name: str, links: Sequence[Mapping[str, Any]], piped: Mapping[str, str]) -> "Scenario":
     """Return the scenario of a UE behind links in series, the first one next to the server.
+
+    `piped` has the texts of the traces that are pipes.
 
     Its server link adds no delay, and its flow is replaced by the packets of the session's commands.
 
@@ -218,13 +238,12 @@ def scenario_of(name: str, links: Sequence[Mapping[str, Any]]) -> "Scenario":
     from airwnd.scenario import Scenario
 
     numbered = [{**link, "name": f"link-{place}"} for place, link in enumerate(links)]
-    return Scenario.from_dict(
-        {
-            "name": name,
-            "duration": _DURATION,
-            "core": {"server_rate": "0bps", "server_delay": "0ms"},
-            "link": numbered if len(links) > 1 else list(links),
-            "ue": [{}],
-            "flow": [{}],
-        }
-    )
+    settings: dict[str, Any] = {
+        "name": name,
+        "duration": _DURATION,
+        "core": {"server_rate": "0bps", "server_delay": "0ms"},
+        "link": numbered if len(links) > 1 else list(links),
+        "ue": [{}],
+        "flow": [{}],
+    }
+    return Scenario(json.dumps(settings), "scenario", "json", piped=piped)

@@ -359,8 +359,10 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
     levels = space.levels
     only = {axis: tuple(str(level) for level in chosen) for axis, chosen in entry.only.items()}
     for axis, chosen in only.items():
-        if axis not in levels or not set(chosen) <= set(levels[axis]):
-            raise Mistake("only", f"{axis} = {list(chosen)} is not among {dict(levels)}")
+        if axis not in levels:
+            raise Mistake("only", f"there is no axis {axis}; the axes are {', '.join(levels) or 'none'}")
+        if other := next((level for level in chosen if level not in levels[axis]), None):
+            raise Mistake("only", f"{axis} has no level {other}; its levels are {', '.join(levels[axis])}")
         distinct(f"the levels of `{axis}`", chosen, "only")
     try:
         expression = Expression.parse(entry.expression, levels, tuple(measures))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd import style
 from airwnd.files import write_atomically
-from airwnd.pages import environment
+from airwnd.pages import environment, sealed
 from airwnd.reproduce import figures, findings, interactive
 from airwnd.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.reproduce.paper import Paper
@@ -74,6 +74,11 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
     """
     every = findings.read_all(root)
     templates = _templates()
+
+    def page(template: str, **values: object) -> str:
+        found = templates.get_template(template)
+        return sealed(lambda number: found.render(**values, number=number))
+
     cards = {paper.key: findings.paper_text(paper) for paper in papers if paper.claims}
     cards.update({each["paper"]["key"]: each["paper"] for each in every})
     reports = [
@@ -88,17 +93,13 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
         write_atomically(root / ASSETS / name, _static(name))
     for report in reports:
         if report.experiments:
-            text = templates.get_template("paper.html.j2").render(report=report)
-            write_atomically(root / report.paper["key"] / PAGE, text)
+            write_atomically(root / report.paper["key"] / PAGE, page("paper.html.j2", report=report))
     for found in every:
         if found["shown"]:
-            text = templates.get_template("setups.html.j2").render(found=found)
-            write_atomically(root / found["name"] / SETUPS, text)
+            write_atomically(root / found["name"] / SETUPS, page("setups.html.j2", found=found))
     write_atomically(root / VERDICTS, verdicts_csv(reports))
     index = root / PAGE
-    write_atomically(
-        index, templates.get_template("index.html.j2").render(reports=reports, total=Total(reports))
-    )
+    write_atomically(index, page("index.html.j2", reports=reports, total=Total(reports)))
     return index
 
 

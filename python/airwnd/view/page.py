@@ -10,7 +10,7 @@ from pathlib import Path
 
 from airwnd.errors import InputError
 from airwnd.files import check_folder, write_atomically
-from airwnd.pages import data_link, environment
+from airwnd.pages import data_link, environment, sealed
 from airwnd.run_data import RunData
 from airwnd.view.content import content
 
@@ -52,10 +52,15 @@ def html(runs: Mapping[str, RunData]) -> str:
         if file.name.endswith(".js")
     }
     shown = content(runs)
-    return templates.get_template("view.html.j2").render(
-        title=", ".join(runs),
-        style=(static / "view.css").read_text(encoding="utf-8"),
-        imports={"imports": modules},
-        facts=shown.facts,
-        arrays=shown.arrays,
+    template = templates.get_template("view.html.j2")
+    style = (static / "view.css").read_text(encoding="utf-8")
+    return sealed(
+        lambda number: template.render(
+            title=", ".join(runs),
+            style=style,
+            imports={"imports": modules},
+            facts=shown.facts,
+            arrays=shown.arrays,
+            number=number,
+        )
     )

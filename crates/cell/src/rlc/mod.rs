@@ -31,8 +31,8 @@ pub use airwnd_links::aqm::Waiting as Sdu;
 pub const PDCP_HEADER: Bytes = Bytes(2);
 
 impl Protocol {
-    /// Headers of a PDU, at most. LTE: fixed header in acknowledged mode with a segment (TS 36.322 §6.2.1.5).
-    pub(crate) fn longest_headers(self) -> Bytes {
+    /// Headers of a PDU in unacknowledged mode, at most.
+    fn longest_headers(self) -> Bytes {
         match self {
             Protocol::Lte => Bytes(4),
             Protocol::Nr => nr::LONGEST_HEADERS,

@@ -55,10 +55,12 @@ impl OneWay {
         let timer = rlc.discard_timer.span();
         match (rlc.mode, protocol) {
             (settings::RlcMode::Um, Protocol::Lte) => {
-                OneWay::Um(um::Tx::new(queue).discarding(timer), um::Rx::new(rlc.reordering))
+                let (tx, rx) = (um::Tx::new(queue).discarding(timer), um::Rx::new(rlc.reordering));
+                OneWay::Um(tx.numbering(rlc.um.lte()), rx.numbering(rlc.um.lte()))
             }
             (settings::RlcMode::Um, Protocol::Nr) => {
-                OneWay::NrUm(nr::um::Tx::new(queue, timer), nr::um::Rx::new(rlc.reordering))
+                let (tx, rx) = (nr::um::Tx::new(queue, timer), nr::um::Rx::new(rlc.reordering));
+                OneWay::NrUm(tx.numbering(rlc.um.nr()), rx.numbering(rlc.um.nr()))
             }
             (settings::RlcMode::Am, _) => OneWay::Am(Box::new(Acknowledged {
                 params: rlc.am.clone(),
@@ -77,6 +79,14 @@ impl OneWay {
             OneWay::Um(..) => Protocol::Lte,
             OneWay::NrUm(..) => Protocol::Nr,
             OneWay::Am(way) => way.protocol,
+        }
+    }
+
+    /// Headers of a PDU, at most.
+    pub fn longest_headers(&self) -> Bytes {
+        match self {
+            OneWay::Am(way) => way.params.format(way.protocol).longest_headers(),
+            _ => self.protocol().longest_headers(),
         }
     }
 
@@ -111,7 +121,9 @@ impl OneWay {
                 tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events).map(Content::Um)
             }
             (OneWay::NrUm(tx, rx), _) => {
-                tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events).map(Content::Um)
+                let pdu = tx.transmit(now, size, &mut |sdu| rx.expect(sdu), events)?;
+                rx.sent_to(pdu.end);
+                Some(Content::Um(pdu))
             }
             (OneWay::Am(way), OneWay::Am(other)) => {
                 let filled = way.fill(now, size, process, &mut other.rx, reported, events);
@@ -125,11 +137,13 @@ impl OneWay {
     pub fn transmitted(&self, content: Content, sdus: u64) -> Bytes {
         match (self, content) {
             // Two bytes at most for the length indicator of an SDU.
-            (OneWay::Um(..), Content::Um(pdu)) => {
-                um::FIXED_HEADER + Bytes(2) * sdus + Bytes(pdu.end - pdu.begin)
+            (OneWay::Um(tx, _), Content::Um(pdu)) => {
+                tx.header() + Bytes(2) * sdus + Bytes(pdu.end - pdu.begin)
             }
             (OneWay::NrUm(tx, _), Content::Um(_)) => tx.transmitted(),
-            (OneWay::Am(way), Content::Am(process)) => way.blocks[usize::from(process)].size(way.protocol),
+            (OneWay::Am(way), Content::Am(process)) => {
+                way.blocks[usize::from(process)].size(way.params.format(way.protocol))
+            }
             _ => unreachable!("a bearer sends PDUs of its mode"),
         }
     }

@@ -12,7 +12,7 @@ const LONGEST: f64 = 31_536_000.0;
 /// File: arrivals at the times of a CSV file, optionally with flow sizes.
 ///
 /// The file begins with a header line. `time_s` counts from the start of the group of flows and must ascend. The
-/// optional `size_bytes` replaces the size of the transfer. Other columns are ignored, and so are times after the end.
+/// optional `size_bytes` replaces the size of the transfer. Times after the end are ignored.
 /// The path is relative to the scenario's folder. A resolved scenario contains the rows and does not read the file
 /// again.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -87,7 +87,7 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
 /// # Errors
 /// The number of a line, and the error in it.
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
-    let table = csv::Table::of(text)?;
+    let table = csv::Table::of(text, &["time_s", "size_bytes"])?;
     let (time, size) = (table.need("time_s")?, table.find("size_bytes"));
     let row = |line: &csv::Line<'_>| {
         let bytes = size.map_or(Ok(-1.0), |column| line.whole(column, 1..=MOST.0))?;
@@ -115,7 +115,8 @@ mod tests {
     #[test]
     fn mistakes_name_the_line() {
         assert_eq!(parse("time_s\n"), Err((1, "no rows; at least one arrival is required".into())));
-        assert_eq!(parse("at\n1"), Err((1, "there is no column `time_s`".into())));
+        assert_eq!(parse("size_bytes\n1"), Err((1, "there is no column `time_s`".into())));
+        assert_eq!(parse("at\n1"), Err((1, "unknown column `at`; known: `time_s`, `size_bytes`".into())));
         assert_eq!(parse("time_s\n1\n\n0.5"), Err((4, "0.5 s comes after 1 s; times must ascend".into())));
         assert_eq!(parse("time_s\n-1"), Err((2, "-1 in column `time_s` is outside 0..31536000".into())));
         let zero = "0 in column `size_bytes` is outside 1..1099511627776";

@@ -8,11 +8,15 @@ use airwnd_units::Metres;
 /// Maximum absolute coordinate in metres.
 const FARTHEST: f64 = 1e6;
 
+/// Columns. Those after `srs_offset` are in the ns-3 reference runs and have no effect.
+const COLUMNS: [&str; 9] =
+    ["x_m", "y_m", "cell", "srs_offset", "ue", "sinr_db", "goodput_kbps", "error_kbps", "delay_ms"];
+
 /// File: the points of a CSV file, in order.
 ///
 /// The file begins with a header line. `x_m` and `y_m` are required; `cell` (the serving cell, counted from 1) and
-/// `srs_offset` are optional; other columns are ignored. The path is relative to the scenario's folder. A resolved
-/// scenario contains the rows and does not read the file again.
+/// `srs_offset` are optional; `ue`, `sinr_db`, `goodput_kbps`, `error_kbps` and `delay_ms` have no effect. The path is
+/// relative to the scenario's folder. A resolved scenario contains the rows and does not read the file again.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "the columns of the ns-3 reference runs", files)]
 pub struct Params {
@@ -62,7 +66,7 @@ impl Placement for File {
 /// # Errors
 /// The number of a line, and the error in it.
 pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
-    let table = csv::Table::of(text)?;
+    let table = csv::Table::of(text, &COLUMNS)?;
     let (x, y) = (table.need("x_m")?, table.need("y_m")?);
     let (cell, offset) = (table.find("cell"), table.find("srs_offset"));
     let row = |line: &csv::Line<'_>| {
@@ -89,7 +93,10 @@ mod tests {
     #[test]
     fn mistakes_name_line_and_column() {
         assert_eq!(parse(""), Err((1, "the file is empty".into())));
-        assert_eq!(parse("x,y\n"), Err((1, "there is no column `x_m`".into())));
+        assert_eq!(parse("ue,y_m\n"), Err((1, "there is no column `x_m`".into())));
+        let known = "`x_m`, `y_m`, `cell`, `srs_offset`, `ue`, `sinr_db`, `goodput_kbps`, `error_kbps`, \
+                     `delay_ms`";
+        assert_eq!(parse("x,y\n"), Err((1, format!("unknown column `x`; known: {known}"))));
         assert_eq!(parse("x_m,y_m\n1,b"), Err((2, "`b` in column `y_m` is not a number".into())));
         assert_eq!(parse("x_m,y_m,cell\n1,2,0"), Err((2, "0 in column `cell` is outside 1..65535".into())));
     }

@@ -4,6 +4,7 @@ use super::Flow;
 use airwnd_cell::BlockFigures;
 use airwnd_kernel::Direction;
 use airwnd_rwnd::{Device, QueuedMeter};
+use airwnd_tcp::Config;
 use airwnd_units::{Bytes, Span, Time};
 
 /// Blocks in which a UE's decoded bytes are compared with its channel reports: those of this many TTIs, if it has all PRBs.
@@ -21,14 +22,28 @@ pub(crate) struct Devices {
     pub links: Option<Box<Links>>,
 }
 
-/// Sharing of links and cells on the paths to the UEs, as required by an oracle.
-pub(crate) struct Links {
+/// Packets of a TCP connection, as required by an oracle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
     /// IP bytes of a full segment, its payload, and IP bytes of its ACK.
     pub segment: Bytes,
     pub payload: Bytes,
     pub ack: Bytes,
     /// Segments per ACK (delayed ACK).
     pub acked: u64,
+}
+
+impl Sizes {
+    pub fn of(config: &Config) -> Sizes {
+        // IPv4 and TCP, and timestamps with their padding (RFC 7323 appendix A).
+        let headers = Bytes(if config.timestamps { 52 } else { 40 });
+        let payload = Bytes(config.mss.into());
+        Sizes { segment: payload + headers, payload, ack: headers, acked: config.delayed_ack_count.into() }
+    }
+}
+
+/// Sharing of links and cells on the paths to the UEs, as required by an oracle.
+pub(crate) struct Links {
     /// Time of the last update.
     pub updated: Option<Time>,
     pub of_links: Vec<Share>,

@@ -11,8 +11,9 @@ use airwnd_catalog::Error;
 use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::{Endpoint, EndpointSetup, Seq, State};
+use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, State};
 use airwnd_units::{BitRate, Bytes, Time};
+use std::sync::Arc;
 
 /// Flows of one `[[flow]]` of the scenario.
 pub(crate) struct Group {
@@ -22,6 +23,8 @@ pub(crate) struct Group {
     pub(super) cc: Option<String>,
     /// `None` for UDP.
     pub(super) rwnd: Option<String>,
+    /// TCP parameters of both ends; `None` for UDP and real packets.
+    pub(super) config: Option<Arc<Config>>,
     /// Number of its first flow.
     pub(super) first: u32,
     /// Number of the first flow of the next group.
@@ -164,6 +167,7 @@ impl Simulation<'_> {
                 kind: group.traffic.kind(),
                 cc: tcp.then(|| group.cc.kind()),
                 rwnd: tcp.then(|| group.rwnd.kind()),
+                config: tcp.then(|| Arc::new(scenario.tcp_of(group))),
                 first,
                 end: first + flows.len() as u32,
                 is_dynamic: !group.is_once(),
@@ -245,6 +249,7 @@ impl Simulation<'_> {
         if group.traffic.transport() == Transport::Udp {
             return;
         }
+        let config = self.groups[flow.group as usize].config.as_ref().expect("TCP flows have parameters");
         let data = flow.direction;
         let plain = rwnd::Spec::Fixed(Default::default());
         // The end without data needs a congestion control, too; its choice has no effect.
@@ -257,10 +262,10 @@ impl Simulation<'_> {
             };
             // Initial sequence numbers of zero keep captures readable; there is no attacker to guess them.
             let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
-            let setup = EndpointSetup { config: &self.config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
+            let setup = EndpointSetup { config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
             Peer { endpoint: Endpoint::new(&setup), timer: None, unwritten: Bytes::ZERO, closing: false }
         };
-        let reader = |rate| Reader { rate, most: Bytes(self.config.mss.into()), piece: Bytes::ZERO };
+        let reader = |rate| Reader { rate, most: Bytes(config.mss.into()), piece: Bytes::ZERO };
         let mut connection = Connection {
             peers: Direction::BOTH.map(peer),
             reader: group.read_rate.map(reader),

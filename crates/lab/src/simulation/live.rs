@@ -119,6 +119,7 @@ impl<'s> Live<'s> {
             kind: REAL.into(),
             cc: None,
             rwnd: None,
+            config: None,
             first,
             end: first,
             is_dynamic: true,

@@ -26,16 +26,15 @@ use airwnd_cell::{Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, LinkId, Network, Observer, Outcome as NetworkOutcome, Packet};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::{Config, Segment};
+use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span, Time};
-use devices::Devices;
+use devices::{Devices, Sizes};
 use flows::{Flow, Group, Page};
 pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
 use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
@@ -159,7 +158,6 @@ struct Simulation<'t> {
     /// Flows that are sampled, if there is a record.
     observed: Vec<u32>,
     scenario: &'t Scenario,
-    config: Arc<Config>,
     seed: u64,
     /// End of the warm-up.
     begin: Time,
@@ -259,7 +257,6 @@ impl<'t> Simulation<'t> {
             }),
             observed: Vec::new(),
             scenario,
-            config: Arc::new(scenario.tcp.config()),
             seed,
             begin,
             measured: scenario.duration,
@@ -543,7 +540,9 @@ impl<'t> Simulation<'t> {
         let connection = flow.connection.as_ref().expect("TCP flows have connections");
         let (ue, needs) = (flow.ue, connection.needs);
         let mut device = self.devices.view(ue, direction, &self.flows);
-        device.link = needs.link.then(|| self.link_to(now, ue));
+        let config = self.groups[flow.group as usize].config.as_ref().filter(|_| needs.link);
+        let sizes = config.map(|config| Sizes::of(config));
+        device.link = sizes.map(|sizes| self.link_to(now, ue, &sizes));
         let connection = self.flows[number as usize].connection.as_mut().expect("TCP flows have connections");
         connection.receiver(direction).endpoint.set_device(device);
     }

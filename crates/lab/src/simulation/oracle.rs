@@ -1,7 +1,7 @@
 //! Exact state of the path to a UE, for oracle controllers.
 
 use super::Simulation;
-use super::devices::{Links, Share, Taken, UeState};
+use super::devices::{Links, Share, Sizes, Taken, UeState};
 use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
@@ -24,19 +24,11 @@ const PER_SECOND: f64 = 8.0 * 1000.0;
 impl Simulation<'_> {
     /// Allocates the state of the links, if a receive-window control requires it.
     pub(super) fn track_links(&mut self) {
-        let config = &self.config;
         if !self.scenario.flow.iter().any(|group| group.rwnd.capabilities().needs.link) {
             return;
         }
-        // IPv4 and TCP, and timestamps with their padding (RFC 7323 appendix A).
-        let headers = Bytes(if config.timestamps { 52 } else { 40 });
-        let payload = Bytes(config.mss.into());
         let cells = self.network.ran().map_or(0, |ran| ran.cell_figures().count());
         self.devices.links = Some(Box::new(Links {
-            segment: payload + headers,
-            payload,
-            ack: headers,
-            acked: config.delayed_ack_count.into(),
             updated: None,
             of_links: vec![Share::default(); self.network.links().count()],
             of_cells: vec![Share::default(); cells],
@@ -45,8 +37,8 @@ impl Simulation<'_> {
         }));
     }
 
-    /// Returns the state of the path to a UE: the available payload rate of full segments for all its connections
-    /// together, and the base RTT.
+    /// Returns the state of the path to a UE for a flow with these sizes: the available payload rate of full segments
+    /// for all its connections together, and the base RTT.
     ///
     /// The rate is the minimum over the path. For a wire it is the link rate. For a link trace it is the capacity that
     /// arrives within the next RTT (the oracle knows the future). For a cell it is the rate of the latest CQI report
@@ -56,7 +48,7 @@ impl Simulation<'_> {
     /// The base RTT is computed from the path: propagation delays, transmission of a full segment and of its ACK, and
     /// the latency of an idle cell. The minimum RTT measured by a flow is not used, since it may include standing
     /// queues.
-    pub(super) fn link_to(&mut self, now: Time, ue: u32) -> DeviceLink {
+    pub(super) fn link_to(&mut self, now: Time, ue: u32, sizes: &Sizes) -> DeviceLink {
         let mut links = self.devices.links.take().expect("allocated if a controller requires it");
         if links.updated.is_none_or(|updated| now.since(updated) >= UPDATE) {
             self.update_links(now, &mut links);
@@ -70,7 +62,7 @@ impl Simulation<'_> {
         }
         let state = *state;
         let payload =
-            |step: f64, around: Bytes| step * links.payload.0 as f64 / (links.segment + around).0 as f64;
+            |step: f64, around: Bytes| step * sizes.payload.0 as f64 / (sizes.segment + around).0 as f64;
         let mut rate: f64 = UNLIMITED;
         // Delay from the end of a link to the UE.
         let mut behind = Span::ZERO;
@@ -79,8 +71,8 @@ impl Simulation<'_> {
             rate = payload(PER_SECOND * state.whole_cell_decoded() * part, Bytes::ZERO);
             behind = crossing;
         }
-        let wait = self.until_next_ack(now, ue, behind, &links);
-        let base_rtt = wait + self.base_rtt(now + wait, ue, &links);
+        let wait = self.until_next_ack(now, ue, behind, sizes);
+        let base_rtt = wait + self.base_rtt(now + wait, ue, &links, sizes);
         for number in self.network.links_of(ue, Direction::Down).rev() {
             let link = self.network.link(number).down.link();
             behind += link.delay(now);
@@ -161,34 +153,34 @@ impl Simulation<'_> {
     }
 
     /// Returns the time until the segments covered by the next ACK can have arrived, as given by link traces.
-    fn until_next_ack(&self, now: Time, ue: u32, mut behind: Span, links: &Links) -> Span {
+    fn until_next_ack(&self, now: Time, ue: u32, mut behind: Span, sizes: &Sizes) -> Span {
         let mut wait = Span::ZERO;
         for number in self.network.links_of(ue, Direction::Down).rev() {
             let link = self.network.link(number).down.link();
             behind += link.delay(now);
             if link.rate().is_none() {
                 let from = Time(now.0.saturating_sub(behind.0));
-                wait = wait.max(link.transmission(from, links.segment * links.acked));
+                wait = wait.max(link.transmission(from, sizes.segment * sizes.acked));
             }
         }
         wait
     }
 
     /// Returns the RTT of an empty network, from the transmission of an ACK at the UE to the arrival of a full segment.
-    fn base_rtt(&self, now: Time, ue: u32, links: &Links) -> Span {
+    fn base_rtt(&self, now: Time, ue: u32, links: &Links, sizes: &Sizes) -> Span {
         let ran = self.network.ran();
         let mut at = now + ran.map_or(Span::ZERO, Ran::uplink_crossing);
         for link in self.network.links_of(ue, Direction::Up) {
-            at += self.network.link(link).up.link().crossing(at, links.ack);
+            at += self.network.link(link).up.link().crossing(at, sizes.ack);
         }
         for link in self.network.links_of(ue, Direction::Down) {
-            at += self.network.link(link).down.link().crossing(at, links.segment);
+            at += self.network.link(link).down.link().crossing(at, sizes.segment);
         }
         let wires = at.since(now);
         let Some(ran) = ran else { return wires };
         // Segments arrive at the UE at TTI boundaries, so the RTT is a whole number of TTIs.
         let whole = links.ues[ue as usize].whole_cell_decoded();
-        let blocks = if whole > 0.0 { libm::ceil(links.segment.0 as f64 / whole) as u64 } else { 1 };
+        let blocks = if whole > 0.0 { libm::ceil(sizes.segment.0 as f64 / whole) as u64 } else { 1 };
         let clock = ran.clock();
         Span((clock.count(wires) + blocks - 1) * clock.slot().0) + ran.downlink_crossing()
     }
@@ -207,7 +199,9 @@ mod tests {
     /// Path state of the first UE before any transmission.
     fn known(toml: &str) -> DeviceLink {
         let scenario = scenario(toml);
-        Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap().link_to(Time::ZERO, 0)
+        let sizes = Sizes::of(&scenario.tcp.config());
+        let mut simulation = Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap();
+        simulation.link_to(Time::ZERO, 0, &sizes)
     }
 
     /// A sparse flow measures the base RTT, on each kind of path.

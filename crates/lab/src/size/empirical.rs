@@ -7,8 +7,7 @@ use airwnd_units::Bytes;
 
 /// Empirical: sizes from a CSV file, given as a list or as a cumulative distribution function (CDF).
 ///
-/// The file begins with a header line; other columns than `size_bytes` and `cdf` are ignored. `size_bytes` alone is a
-/// list of equally likely sizes. With the column `cdf`, each line is a point of the CDF: the fraction of sizes up to
+/// The file begins with a header line; its columns are `size_bytes` and `cdf`. `size_bytes` alone is a list of equally likely sizes. With the column `cdf`, each line is a point of the CDF: the fraction of sizes up to
 /// `size_bytes`. Both columns must ascend, and `cdf` must end at 1; sizes are uniform between two points. The path is
 /// relative to the scenario's folder. A resolved scenario contains the rows and does not read the file again.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -96,7 +95,7 @@ fn flaw(rows: &[[f64; 2]]) -> Option<(usize, String)> {
 /// # Errors
 /// The number of a line, and the error in it.
 pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
-    let table = csv::Table::of(text)?;
+    let table = csv::Table::of(text, &["size_bytes", "cdf"])?;
     let (size, cdf) = (table.need("size_bytes")?, table.find("cdf"));
     let row = |line: &csv::Line<'_>| {
         let up_to = cdf.map_or(Ok(-1.0), |column| line.number(column, 0.0..=1.0))?;
@@ -120,7 +119,7 @@ mod tests {
     fn mistakes_name_the_line() {
         let refusal = |text: &str| parse(text).unwrap_err();
         assert_eq!(refusal(""), (1, "the file is empty".into()));
-        assert_eq!(refusal("size\n1"), (1, "there is no column `size_bytes`".into()));
+        assert_eq!(refusal("size\n1"), (1, "unknown column `size`; known: `size_bytes`, `cdf`".into()));
         assert_eq!(refusal("size_bytes\n"), (1, "no rows; at least one size is required".into()));
         assert_eq!(
             refusal("size_bytes\n0"),

@@ -157,7 +157,7 @@ const LINKS: &[(&str, &str)] = &[
     (
         "link = [{kind = 'trace', down = 'nyc-subway', format = 'rate'}]",
         // The name of the included link trace: it is not in the scenario's folder.
-        "nyc-subway:1: `` is not a number of Mbit/s",
+        "nyc-subway:1: only `0`; a line has a time in seconds and a rate in Mbit/s",
     ),
 ];
 
@@ -210,7 +210,7 @@ const RECORDINGS: &[(&str, &[u8], &str)] = &[
     ("rate", b"1 0\n2 0\n", "r.txt:1: all rates are 0: no packet would ever be sent"),
     ("rate", b"1 -2\n", "r.txt:1: -2 Mbit/s is outside 0..1000000"),
     ("rate", b"1 1e9\n", "r.txt:1: 1000000000 Mbit/s is outside 0..1000000"),
-    ("rate", b"17\n", "r.txt:1: `` is not a number of Mbit/s"),
+    ("rate", b"17\n", "r.txt:1: only `17`; a line has a time in seconds and a rate in Mbit/s"),
 ];
 
 #[test]

@@ -1,10 +1,10 @@
 //! Every error in a scenario has one message on one line: file, line, key, and what is allowed.
 
 use airwnd_catalog::{Error, Node};
-use airwnd_lab::{Scenario, run};
+use airwnd_lab::{Plugins, Scenario, run};
 use airwnd_units::{Span, Time};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const GOOD: &str = r#"
 name = "good"
@@ -89,6 +89,16 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (
         "[[site]]\nposition",
+        "rlc.am.sn_size = 12\n[[site]]\nposition",
+        ":10: rlc.am.sn_size: 12 is not a size in LTE; allowed: 10, 16",
+    ),
+    (
+        "[[site]]\nposition",
+        "radio.access = \"nr\"\nrlc.um.sn_size = 10\n[[site]]\nposition",
+        ":11: rlc.um.sn_size: 10 is not a size in NR; allowed: 6, 12",
+    ),
+    (
+        "[[site]]\nposition",
         "rlc.mode = \"tm\"\n[[site]]\nposition",
         ":10: rlc.mode: unknown word `tm`; allowed: `um`, `am`",
     ),
@@ -115,7 +125,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"id = "web""#,
         r#"name = "web""#,
-        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `bearer`, `direction`, `traffic`, `cc`, `rwnd`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`",
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `bearer`, `direction`, `traffic`, `cc`, `rwnd`, `tcp`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`",
     ),
     ("lambda = 3.0", "gain = 3.0", ":24: flow[0].rwnd: unknown key `gain`; allowed: ..."),
     (
@@ -1138,8 +1148,13 @@ fn missing_keys_are_named() {
 /// Invalid position files, and the message after the folder.
 const TABLES: &[(&str, &str)] = &[
     ("", "t.csv:1: the file is empty"),
-    ("x,y\n1,2\n", "t.csv:1: there is no column `x_m`"),
-    ("x_m;y_m\n1;2\n", "t.csv:1: there is no column `x_m`"),
+    (
+        "x,y\n1,2\n",
+        "t.csv:1: unknown column `x`; known: `x_m`, `y_m`, `cell`, `srs_offset`, `ue`, `sinr_db`, `goodput_kbps`, \
+         `error_kbps`, `delay_ms`",
+    ),
+    ("x_m;cell\n1;2\n", "t.csv:1: there is no column `y_m`"),
+    ("x_m;y_m\n1;2,5\n", "t.csv:2: `2,5` in column `y_m` is not a number; decimals have a point"),
     ("x_m,y_m\n1,two\n", "t.csv:2: `two` in column `y_m` is not a number"),
     ("x_m,y_m\n50,1\n\n60\n", "t.csv:4: 1 fields in a line, but 2 columns in line 1"),
     ("x_m,y_m\n50,1\n60,2,3\n", "t.csv:3: 3 fields in a line, but 2 columns in line 1"),
@@ -1166,9 +1181,14 @@ fn position_files_are_read_strictly() {
         fs::write(folder.join("t.csv"), table).unwrap();
         assert_eq!(refusal(), folder.join(expected).to_str().unwrap(), "{table}");
     }
+    fs::write(folder.join("t.csv"), b"\x1f\x8b\x08\0").unwrap();
+    let compressed = "it is compressed with gzip; decompress it, or give it as a pipe, as in <(zcat FILE)";
+    assert!(refusal().ends_with(compressed), "{}", refusal());
     fs::write(folder.join("t.csv"), b"x_m,y_m\n\xff,1\n").unwrap();
     assert!(refusal().ends_with("cannot be read: it is not a text in UTF-8"));
-    for text in ["x_m,y_m\n50,1\n60,2\n", "\u{feff}x_m,y_m\n50,1\n60,2\n"] {
+    let whole = "x_m,y_m\n50,1\n60,2\n";
+    let others = [whole.replace(',', ";"), whole.replace(',', "\t"), whole.replace('\n', "\r")];
+    for text in others.into_iter().chain([whole.into(), format!("\u{feff}{whole}")]) {
         fs::write(folder.join("t.csv"), text).unwrap();
         assert_eq!(refusal(), "accepted");
     }
@@ -1186,6 +1206,69 @@ fn only_regular_files_are_read() {
     let why = |path: &str, why: &str| format!("s.toml:4: ue[0].placement.path: {path} cannot be read: {why}");
     assert_eq!(refusal("/dev/zero"), why("/dev/zero", "it is not a regular file"));
     assert_eq!(refusal("/"), why("/", "it is a folder"));
+}
+
+/// Two UEs of one file, in each format; an error has the line of the file.
+#[test]
+fn paths_of_sumo_and_ns2_are_read_by_their_ids() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let read = |file: &str, keys: [&str; 2]| {
+        let ue = |name: &str, key: &str| {
+            format!("[[ue]]\nname = '{name}'\nmobility = {{kind = 'path', path = '{file}', {key}}}\n")
+        };
+        let text = format!("duration = '1s'\n[[site]]\n{}{}[[flow]]", ue("one", keys[0]), ue("two", keys[1]));
+        let node = Node::from_toml(&text, folder.join("s.toml").to_str().unwrap()).unwrap();
+        let scenario = Scenario::from_node(&node).map_err(|error| error.to_string())?.to_json();
+        Ok([0, 1].map(|ue| scenario["ue"][ue]["mobility"]["rows"].to_string()))
+    };
+    let step = |time: u32| {
+        let vehicle = |id: &str, x: u32| format!("<vehicle id='{id}' x='{x}' y='0'/>");
+        format!(
+            "<timestep time='{time}'>{}{}</timestep>\n",
+            vehicle("a", 5 + time),
+            vehicle("b", 9 + 2 * time)
+        )
+    };
+    let fcd = format!("<fcd-export>\n{}{}</fcd-export>", step(0), step(1));
+    fs::write(folder.join("fcd.xml"), &fcd).unwrap();
+    let rows = ["[[0.0,5.0,0.0],[1.0,6.0,0.0]]", "[[0.0,9.0,0.0],[1.0,11.0,0.0]]"].map(String::from);
+    assert_eq!(read("fcd.xml", ["id = 'a'", "id = 'b', format = 'sumo-fcd'"]), Ok(rows.clone()));
+    let node = |id: &str, x: u32| format!("$node_({id}) set X_ {x}\n$node_({id}) set Y_ 0\n");
+    let go = |id: &str, x: u32, speed: u32| format!("$ns_ at 0 \"$node_({id}) setdest {x} 0 {speed}\"\n");
+    let text = [node("a", 5), node("b", 9), go("a", 6, 1), go("b", 11, 2)];
+    fs::write(folder.join("moves.tcl"), text.concat()).unwrap();
+    assert_eq!(read("moves.tcl", ["id = 'a'", "id = 'b'"]), Ok(rows));
+    let refusal = |line: usize, why: &str| Err(format!("{}:{line}: {why}", folder.join("fcd.xml").display()));
+    let several = "several UEs; select one by `id`: `a`, `b`";
+    assert_eq!(read("fcd.xml", ["max_speed = '9m/s'", "id = 'b'"]), refusal(4, several));
+    let jump = "a jump: 2m in 1s are 2.0 m/s; at most 1m/s are allowed (max_speed)";
+    assert_eq!(read("fcd.xml", ["id = 'a'", "id = 'b', max_speed = '1m/s'"]), refusal(3, jump));
+    fs::write(folder.join("fcd.xml"), format!("<!DOCTYPE a SYSTEM '/etc/passwd'>\n{fcd}")).unwrap();
+    let document_type = "document types, entities and unparsed sections are not read";
+    assert_eq!(read("fcd.xml", ["id = 'a'", "id = 'b'"]), refusal(1, document_type));
+}
+
+/// The caller reads what is neither a file nor a folder, also where nothing is any more.
+#[test]
+fn pipes_are_read_by_the_caller() {
+    let read = |path: &str| {
+        let text = format!(
+            "duration = '1s'\n[[site]]\n[[ue]]\nplacement = {{kind = 'file', path = '{path}'}}\n[[flow]]"
+        );
+        let read_pipe = |path: &Path| match path.to_str() {
+            Some("/dev/null") => Some(Err("/dev/null: broken".into())),
+            Some("/proc/gone") => Some(Ok("x_m,y_m\n50,1\n".into())),
+            _ => None,
+        };
+        let node = Node::from_toml(&text, "s.toml").unwrap();
+        Scenario::with_pipes(&node, &Plugins::default(), &read_pipe)
+            .map(|scenario| scenario.to_json()["ue"][0]["placement"]["rows"].to_string())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("/proc/gone"), Ok("[[50.0,1.0,-1.0,-1.0]]".into()));
+    assert_eq!(read("/dev/null"), Err("s.toml:4: ue[0].placement.path: /dev/null: broken".into()));
+    let absent = "s.toml:4: ue[0].placement.path: /nowhere cannot be read: No such file or directory";
+    assert_eq!(read("/nowhere"), Err(absent.into()));
 }
 
 /// Serving cells are known only when the network is built.

@@ -148,7 +148,7 @@ fn three_downloads_by_default() {
     check(
         &outcome,
         "flow-0 5796.634 222.786 256.097 2685 0\n\
-         flow-1 2282.048 161.620 232.754 1060 0\n\
+         flow-1 2282.048 161.620 232.756 1060 0\n\
          flow-2 9570.701 109.137 138.928 4325 0",
     );
     assert!(outcome.totals().goodput_kbps < 35_160.0 * 1448.0 / 1502.0);

@@ -70,3 +70,42 @@ fn every_discipline_works_in_a_bearer() {
         assert!(delay < 0.35 * long, "{kind}: {delay} ms, {long} ms in a full buffer");
     }
 }
+
+/// A Prague flow with default settings negotiates accurate ECN, and a CUBIC flow beside it none: the marks are those of
+/// Prague's packets. With `ecn = "accurate"` for CUBIC alone both have it.
+#[test]
+fn a_control_that_needs_ecn_has_it_beside_flows_without() {
+    let run = |cubic: &str| {
+        let outcome = simulate(&format!(
+            "duration = \"20s\"\ncore = {{server_delay = \"0ms\", server_rate = \"0bps\"}}\n[[link]]\nrate = \"100Mbps\"\n\
+             delay = \"10ms\"\naqm = \"dualpi2\"\n[[ue]]\n[[flow]]\nid = \"prague\"\ncc = \"prague\"\n\
+             [[flow]]\nid = \"cubic\"\n{cubic}\n"
+        ));
+        let flows = outcome.flows();
+        let prague = &flows[0];
+        (prague.goodput_kbps, prague.delay_ms.mean.unwrap(), flows[1].retransmissions)
+    };
+    let (goodput, delay, retransmissions) = run("");
+    println!("beside a sender without ECN: {goodput:.0} kbit/s, {delay:.2} ms, {retransmissions}");
+    assert!(delay < 11.0, "{delay} ms: Prague is in the queue with low latency");
+    assert!(goodput > 30_000.0, "{goodput} kbit/s");
+    assert!(retransmissions > 0, "the queue drops packets of a sender without ECN");
+    let (_, _, retransmissions) = run("tcp = {ecn = \"classic\"}");
+    println!("beside a sender with ECN: {retransmissions}");
+    assert_eq!(retransmissions, 0, "and marks those of a sender with ECN");
+}
+
+#[test]
+fn ecn_that_does_not_count_marks_is_refused_for_a_control_that_needs_it() {
+    let refused = |text: &str| {
+        let text = format!("duration = \"1s\"\n{text}");
+        Scenario::from_node(&Node::from_toml(&text, "s.toml").unwrap()).unwrap_err().to_string()
+    };
+    let network = "[[site]]\n[[ue]]\n[[flow]]\ncc = \"prague\"\n";
+    let of_scenario = refused(&format!("tcp.ecn = \"off\"\n{network}"));
+    assert!(of_scenario.contains("tcp.ecn = \"off\" does not report"), "{of_scenario}");
+    let of_flow = refused(&format!("tcp.ecn = \"accurate\"\n{network}tcp = {{ecn = \"classic\"}}\n"));
+    assert!(of_flow.starts_with("s.toml:7") && of_flow.contains("flow[0].tcp.ecn"), "{of_flow}");
+    let datagrams = refused("[[site]]\n[[ue]]\n[[flow]]\ntraffic = \"cbr\"\ntcp.mss = 500\n");
+    assert!(datagrams.contains("`cbr` sends UDP datagrams, which have no TCP settings"), "{datagrams}");
+}

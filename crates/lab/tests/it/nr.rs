@@ -523,7 +523,8 @@ fn tcp_fills_every_kind_of_carrier() {
             let name = format!("numerology {numerology}{pattern} {direction}");
             println!("{name}: {part:.3} of {kbps:.0} kbit/s, PRBs {used:.3}, BLER {bler:.3}, MCS {mcs:.1}");
             // The closed loop of the uplink aims at 15 dB, MCS 15: less than half of the highest rate.
-            let expected = if direction == "down" { 0.9..0.97 } else { 0.42..0.52 };
+            // A second reduction after the first overflow costs a flow a tenth of the rest of its 4 s.
+            let expected = if direction == "down" { 0.88..0.97 } else { 0.42..0.52 };
             assert!(expected.contains(&part) && used <= 1.0 && bler < 0.01, "{name}: {part} {used} {bler}");
         }
     }
@@ -618,6 +619,43 @@ fn layers_multiply_the_peak_rate() {
         assert!((payload / expected - 1.0).abs() < 0.005, "{mimo}: {payload} {expected}");
         assert_eq!((ue.mcs, ue.bler), (Some(27.0), Some(0.0)));
     }
+}
+
+/// 2048 SDUs of 1403 B wait for a STATUS PDU: the poll's block and the STATUS PDU's, and t-StatusProhibit of 10 ms. A
+/// round of 20 ms carries 1.15 Gbit/s; srsRAN's issue 586 reports 0.9 instead of 1.54 Gbit/s on such a carrier.
+#[test]
+fn the_window_of_short_sequence_numbers_limits_a_fast_carrier() {
+    let goodput = |sn_size: &str| {
+        let toml = format!(
+            r#"
+            duration = "500ms"
+            core = {{server_delay = "0ms", server_rate = "0bps"}}
+            carrier = {{bandwidth = "100MHz", downlink_frequency = "3500MHz"}}
+            rlc = {{am = {{sn_size = {sn_size}}}, queue = {{kind = "drop-tail", buffer = "50MB"}}}}
+            [radio]
+            fading = "none"
+            propagation = "friis"
+            shadowing.sigma = "0dB"
+            [radio.access]
+            kind = "nr"
+            numerology = 1
+            pattern = "DDDSU"
+            mcs_table = "256qam"
+            mimo = {{cell_antennas = 4, ue_antennas = 4, correlation = "low"}}
+            [[site]]
+            [[ue]]
+            placement = {{kind = "list", points = [["20m", "0m"]]}}
+            [[flow]]
+            traffic = {{kind = "cbr", rate = "3Gbps", packet = "1400B"}}
+            "#
+        );
+        simulate(&toml).totals().goodput_kbps / 1e6
+    };
+    let [short, long, usual] = ["12", "18", "\"none\""].map(goodput);
+    println!("Gbit/s with 12 and 18 bits: {short:.3} {long:.3}");
+    assert_eq!(long, usual);
+    assert!(long > 1.6, "{long}");
+    assert!((1.0..1.3).contains(&short), "{short}");
 }
 
 /// With distance the rank falls to one; correlated antennas have the lower rank, and the gain of an array.

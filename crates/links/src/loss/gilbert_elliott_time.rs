@@ -35,6 +35,10 @@ pub struct Params {
     pub loss_in_bad: f64,
 }
 
+/// Mean cycles without a packet after which the state is drawn instead of followed: by then it does not depend on the
+/// state before.
+const FORGOTTEN: u64 = 1000;
+
 /// State of the channel.
 pub struct GilbertElliottTime {
     params: Params,
@@ -55,6 +59,21 @@ impl GilbertElliottTime {
         channel
     }
 
+    /// Number of the present period.
+    #[cfg(test)]
+    pub(super) fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Draws the state at a time long after the end of the present period, and the rest of its period, which is
+    /// exponential as the whole is.
+    fn skip_to(&mut self, at: Time) {
+        let (good, bad) = (self.params.good.0 as f64, self.params.bad.0 as f64);
+        let is_bad = self.periods.at(self.ended + 1) < bad / (good + bad);
+        self.ended += 2 + u64::from(is_bad != self.is_bad());
+        self.until = at + self.period();
+    }
+
     fn is_bad(&self) -> bool {
         self.ended % 2 == 1
     }
@@ -69,6 +88,10 @@ impl GilbertElliottTime {
 
 impl Loss for GilbertElliottTime {
     fn loses(&mut self, packet: Passing) -> bool {
+        let cycle = self.params.good + self.params.bad;
+        if packet.at.0.saturating_sub(self.until.0) / FORGOTTEN > cycle.0 {
+            self.skip_to(packet.at);
+        }
         while self.until <= packet.at {
             self.ended += 1;
             self.until += self.period();

@@ -146,6 +146,31 @@ mod tests {
         assert_eq!(bad(1), bad(2));
     }
 
+    /// A packet on a slow link lasts for hours; millions of periods are not followed one by one.
+    #[test]
+    fn long_gaps_are_skipped_and_keep_the_share() {
+        let params = gilbert_elliott_time::Params {
+            good: Span::from_micros(741),
+            bad: Span::from_micros(1700),
+            loss_in_good: 0.0,
+            loss_in_bad: 1.0,
+        };
+        let mut channel =
+            gilbert_elliott_time::GilbertElliottTime::new(params, Stream::new(1, "loss"), Time::ZERO);
+        let lost: Vec<bool> = (1..=COUNT)
+            .map(|hour| {
+                let at = Time::ZERO + Span::from_secs(3600 * hour);
+                channel.loses(Passing { number: hour, size: Bytes(1500), at })
+            })
+            .collect();
+        let share = 1700.0 / 2441.0;
+        assert!((rate(&lost) - share).abs() < bound(share), "{}", rate(&lost));
+        // Independent of the hour before.
+        let mean = 1.0 / (1.0 - share);
+        assert!((mean_burst(&lost) / mean - 1.0).abs() < 0.05, "{}", mean_burst(&lost));
+        assert!(channel.ended() <= 4 * COUNT);
+    }
+
     #[test]
     fn a_script_loses_the_listed_packets() {
         let lost =

@@ -3,17 +3,21 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio as Stream};
+use std::process::{Child, Command, Stdio as Stream};
 
 use airwnd_netns::{DeviceSetup, Error, Exit, Host, Outer, Side, TcpState, sweep};
 use nix::pty::openpty;
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, connect, listen, socket};
 use nix::unistd::{geteuid, setsid};
 
 use crate::host::{State, is_root, processes};
 use crate::link::{SERVER_V4, Wire, packets, prepare, run, run_with_server, server, ue};
-use crate::roles::{CALLER, DRAIN, FLOOD, FOREGROUND, INTERNET, NESTED, PROGRAM, SINK, SOURCE, family};
+use crate::roles::{
+    CALLER, DRAIN, FILTERED, FLOOD, FOREGROUND, INTERNET, NESTED, PROGRAM, SINK, SOURCE, SWEEP, family,
+};
 
 type Test = fn() -> Result<(), Error>;
 
@@ -36,6 +40,9 @@ pub const ALL: &[(&str, Test)] = &[
     ("a_link_in_a_link", a_link_in_a_link),
     ("a_device_on_the_host", a_device_on_the_host),
     ("through_the_host", through_the_host),
+    ("network_namespaces_that_share_run", network_namespaces_that_share_run),
+    ("a_name_that_another_process_has_taken", a_name_that_another_process_has_taken),
+    ("a_filter_of_system_calls", a_filter_of_system_calls),
     ("the_host_is_unchanged", the_host_is_unchanged),
 ];
 
@@ -351,12 +358,80 @@ fn through_the_host() -> Result<(), Error> {
     // A killed process leaves its changes; the next start undoes them.
     let mut killed =
         Command::new(PROGRAM).arg(INTERNET).stdout(Stream::piped()).spawn().expect("this program");
-    killed.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("output");
+    read_byte(&mut killed);
     killed.kill().expect("a process");
     killed.wait().expect("a process");
     assert!(!State::read().changes(&before).is_empty());
     sweep()?;
     assert_unchanged(&before);
+    Ok(())
+}
+
+/// Each has a device `airwnd0`; containers may share `/run`.
+fn network_namespaces_that_share_run() -> Result<(), Error> {
+    if !is_root() {
+        return Ok(());
+    }
+    let before = State::read();
+    let host = Host::open(&server(&[]).device, true)?;
+    let mut other = elsewhere(INTERNET);
+    read_byte(&mut other);
+    drop(host);
+    assert_unchanged(&before);
+    other.kill().expect("a process");
+    other.wait().expect("a process");
+
+    // What a killed process has left is undone in its namespace only, and not forgotten elsewhere.
+    let mut killed =
+        Command::new(PROGRAM).arg(INTERNET).stdout(Stream::piped()).spawn().expect("this program");
+    read_byte(&mut killed);
+    killed.kill().expect("a process");
+    killed.wait().expect("a process");
+    assert!(elsewhere(SWEEP).wait().expect("a process").success());
+    assert!(!State::read().changes(&before).is_empty());
+    sweep()?;
+    assert_unchanged(&before);
+    Ok(())
+}
+
+/// Plays a role in a network namespace of its own.
+#[expect(unsafe_code, reason = "pre_exec")]
+fn elsewhere(role: &str) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.arg(role).stdout(Stream::piped());
+    // SAFETY: between fork and exec the closure makes one system call, and allocates nothing.
+    unsafe { command.pre_exec(|| Ok(unshare(CloneFlags::CLONE_NEWNET)?)) };
+    command.spawn().expect("this program")
+}
+
+fn read_byte(process: &mut Child) {
+    process.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("output");
+}
+
+/// Any user may take the name outside of sides. Its queue of connections is full, and no connection is accepted.
+fn a_name_that_another_process_has_taken() -> Result<(), Error> {
+    let open =
+        || socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_NONBLOCK, None).expect("a socket");
+    let address = UnixAddr::new_abstract(b"airwnd-link").expect("a short name");
+    let squatter = open();
+    bind(squatter.as_raw_fd(), &address).expect("a free name");
+    listen(&squatter, Backlog::new(0).expect("a length")).expect("a socket");
+    let clients: Vec<_> = std::iter::repeat_with(open)
+        .take_while(|client| connect(client.as_raw_fd(), &address).is_ok())
+        .collect();
+    assert!(!clients.is_empty());
+    assert!(Outer::find().is_none());
+    Ok(())
+}
+
+/// A container's filter that is older than the call.
+fn a_filter_of_system_calls() -> Result<(), Error> {
+    let output = Command::new(PROGRAM).arg(FILTERED).output().expect("this program");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "cannot watch the calling process: pidfd_open: Operation not permitted; Linux before 5.3 lacks the call, and a \
+         seccomp filter may refuse it; in a container, start that with: --security-opt seccomp=unconfined\n"
+    );
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 
-use airwnd_netns::{DeviceSetup, Host, Outer, Stdio, child};
+use airwnd_netns::{DeviceSetup, Host, Outer, Stdio, child, sweep};
 use nix::unistd::{getpgrp, tcgetpgrp};
 
 use crate::link::{Wire, prepare, server, ue};
@@ -20,6 +20,10 @@ pub const FOREGROUND: &str = "foreground";
 pub const NESTED: &str = "nested";
 /// Opens a way through the host, and waits to be killed.
 pub const INTERNET: &str = "internet";
+/// Prepares a side where a filter refuses pidfd_open, and reports.
+pub const FILTERED: &str = "filtered";
+/// Undoes what killed processes have left.
+pub const SWEEP: &str = "sweep";
 /// Accepts TCP connections and reads them to their ends.
 pub const SINK: &str = "sink";
 /// Sends bytes over TCP, reports, and keeps the connection.
@@ -41,6 +45,8 @@ pub fn play(role: &str, arguments: &[&str]) -> bool {
         (FOREGROUND, []) => foreground(),
         (NESTED, []) => nested(),
         (INTERNET, []) => internet(),
+        (FILTERED, []) => filtered(),
+        (SWEEP, []) => sweep().expect("records that can be read"),
         (SINK, [port]) => sink(port.parse().expect("a port")),
         (SOURCE, [address, bytes]) => source(address, bytes.parse().expect("a size")),
         (DRAIN, [port]) => drain(port.parse().expect("a port")),
@@ -109,6 +115,29 @@ fn nested() {
     if !std::fs::exists("/proc/sys/net/ipv4/conf/link0").expect("/proc") {
         say("link0 is gone");
     }
+}
+
+#[expect(unsafe_code, reason = "neither libc nor nix has a function for filters")]
+fn filtered() {
+    let load = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    let jump = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    let back = (libc::BPF_RET | libc::BPF_K) as u16;
+    let step = |code, jf, k| libc::sock_filter { code, jt: 0, jf, k };
+    // The number of the call is the first word.
+    let mut steps = [
+        step(load, 0, 0),
+        step(jump, 1, libc::SYS_pidfd_open as u32),
+        step(back, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(back, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the kernel copies the program, which lives until the calls return.
+    let refused = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            | libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+    };
+    assert_eq!(refused, 0);
+    say(&prepare(&ue(&["true"])).expect_err("a call that is refused").to_string());
 }
 
 fn internet() {

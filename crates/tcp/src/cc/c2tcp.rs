@@ -149,6 +149,14 @@ impl CongestionControl for C2tcp {
         self.cubic.set_cwnd(cwnd);
     }
 
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.cubic.restart(cwnd, ssthresh);
+    }
+
+    fn on_resume(&mut self, now: Time, pause: Span) {
+        self.cubic.on_resume(now, pause);
+    }
+
     fn on_spurious(&mut self, before: &Before) {
         self.cubic.on_spurious(before);
     }

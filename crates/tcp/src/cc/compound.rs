@@ -185,6 +185,11 @@ impl CongestionControl for Compound {
         self.window.set_cwnd(cwnd);
     }
 
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.dwnd = 0.0;
+        self.window.restart(cwnd, ssthresh);
+    }
+
     fn on_spurious(&mut self, before: &Before) {
         self.window.restore(before);
     }

@@ -90,7 +90,7 @@ pub struct Params {
     #[param(default = LeastRtt::Connection, unit = "word")]
     #[param(source = "Linux tcp_cubic: since the last timeout; ns-3.44 TcpCubic::PktsAcked (smoothed)")]
     pub least_rtt: LeastRtt,
-    /// Maximum growth per ACK in slow start.
+    /// Maximum growth per ACK in slow start with the variant "rfc9438"; "linux" has none.
     #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
     /// Detection of the end of slow start before a loss.
@@ -172,11 +172,25 @@ impl Cubic {
         &mut self.window
     }
 
+    /// Excludes the time before `now` from the cubic function.
+    fn skip(&mut self, now: Time, span: Span) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began = (epoch.began + span).min(now);
+        }
+    }
+
     fn slow_start(&mut self, ack: &Ack) {
         let acked = self.window.count(ack.acked);
         match self.slow_start.growth(ack, self.window.segments()) {
-            Some(part) => self.window.slow_start(part * acked.min(self.params.slow_start_limit)),
+            Some(part) => self.window.slow_start(part * acked.min(self.slow_start_limit())),
             None => self.window.set_threshold(self.window.segments()),
+        }
+    }
+
+    fn slow_start_limit(&self) -> f64 {
+        match self.params.variant {
+            Variant::Rfc9438 => self.params.slow_start_limit,
+            Variant::Linux => f64::INFINITY,
         }
     }
 
@@ -222,7 +236,8 @@ impl Cubic {
             let eighths = libm::floor(8.0 * (1.0 + beta) / (3.0 * (1.0 - beta)));
             let each_of_reno = libm::floor(cwnd * eighths / 8.0).max(1.0);
             epoch.reno_credit += acked;
-            let grown = libm::floor(epoch.reno_credit / each_of_reno);
+            // A remainder that is just enough waits for the next ACK, as in Linux and ns-3.
+            let grown = (libm::ceil(epoch.reno_credit / each_of_reno) - 1.0).max(0.0);
             epoch.reno_credit -= grown * each_of_reno;
             epoch.reno += grown;
             if epoch.reno > cwnd {
@@ -262,9 +277,7 @@ impl CongestionControl for Cubic {
         self.last_ack = ack.now;
         if !ack.cwnd_limited {
             //= RFC 9438 §5.8: application-limited time does not count
-            if let Some(epoch) = &mut self.epoch {
-                epoch.began = (epoch.began + since_last).min(ack.now);
-            }
+            self.skip(ack.now, since_last);
         } else if self.window.in_slow_start() {
             self.slow_start(ack);
         } else if self.params.variant == Variant::Linux {
@@ -309,6 +322,15 @@ impl CongestionControl for Cubic {
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.set_cwnd(cwnd);
         self.epoch = None;
+    }
+
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.window.restart(cwnd, ssthresh);
+    }
+
+    //= RFC 9438 §5.8: the cubic function does not advance while the application is idle, as in Linux cubictcp_cwnd_event
+    fn on_resume(&mut self, now: Time, pause: Span) {
+        self.skip(now, pause);
     }
 
     //= RFC 9438 §4.9.2

@@ -4,6 +4,7 @@ pub use super::newreno::Growth;
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
+use crate::stack::Ecn;
 use airwnd_catalog::Params;
 
 /// DCTCP: NewReno that reduces cwnd in proportion to the fraction of CE-marked bytes.
@@ -20,7 +21,8 @@ use airwnd_catalog::Params;
 /// \mathrm{cwnd} \leftarrow \mathrm{cwnd} \, (1 - \frac{\alpha}{2})
 /// ```
 ///
-/// A loss keeps `beta` of the bytes in flight. DCTCP requires `tcp.ecn = "dctcp"` or "accurate" and a queue that marks.
+/// A loss keeps `beta` of the bytes in flight. DCTCP needs `tcp.ecn = "dctcp"`, the default of its flows,
+/// or "accurate", and a queue that marks.
 /// With the feedback of RFC 3168 it halves cwnd.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "RFC 8257")]
@@ -75,6 +77,11 @@ impl CongestionControl for Dctcp {
     }
 
     keeps_window!(window);
+
+    //= RFC 8257 §3.2
+    fn needed_ecn(&self) -> Option<Ecn> {
+        Some(Ecn::Dctcp)
+    }
 }
 
 #[cfg(test)]

@@ -49,6 +49,12 @@ pub struct Params {
         source = "ns-3.26 and ns-3.44 TcpHighSpeed (per-byte); RFC 3649 §5, Linux tcp_highspeed (per-ack)"
     )]
     pub growth: Growth,
+    /// Whether the window grows in whole segments, and acknowledged segments that have not enlarged it are counted on
+    /// after a loss, at the smaller window.
+    //= exception credit-ends-with-a-loss
+    #[param(default = false, unit = "1")]
+    #[param(source = "RFC 5681 §3.1: no; Linux tcp_init_cwnd_reduction: no; ns-3.44 TcpHighSpeed: yes")]
+    pub credit_outlives_loss: bool,
 }
 
 /// Window up to which the response is that of standard TCP, in segments (RFC 3649 §5: Low_Window).
@@ -159,8 +165,10 @@ fn table(w: f64) -> (f64, f64) {
 #[derive(Clone, Debug)]
 pub struct Highspeed {
     response: fn(f64) -> (f64, f64),
-    growth: Growth,
+    params: Params,
     window: Window,
+    /// Acknowledged segments, times a(w), not yet counted for growth, if they outlive a loss.
+    credit: f64,
 }
 
 impl Highspeed {
@@ -170,7 +178,19 @@ impl Highspeed {
             Response::Table => table,
             Response::Formula => formula,
         };
-        Highspeed { response, growth: params.growth, window: Window::new(ctx) }
+        Highspeed { response, params, window: Window::new(ctx), credit: 0.0 }
+    }
+}
+
+impl Highspeed {
+    fn grow_in_whole_segments(&mut self, counted: f64) {
+        self.credit += counted;
+        let mut w = libm::floor(self.window.segments());
+        while self.credit >= w {
+            self.credit -= w;
+            w += 1.0;
+            self.window.set(w);
+        }
     }
 }
 
@@ -181,14 +201,20 @@ impl CongestionControl for Highspeed {
         } else {
             let w = self.window.segments();
             let (a, _) = (self.response)(w);
-            self.window.add(self.window.counted(ack.acked, self.growth) * a / w);
+            let counted = self.window.counted(ack.acked, self.params.growth) * a;
+            if self.params.credit_outlives_loss {
+                self.grow_in_whole_segments(counted);
+            } else {
+                self.window.add(counted / w);
+            }
         }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
         let w = self.window.count(event.in_flight);
         let (_, b) = (self.response)(w);
-        self.window.reduce(event, (1.0 - b) * w);
+        let kept = (1.0 - b) * w;
+        self.window.reduce(event, if self.params.credit_outlives_loss { libm::floor(kept) } else { kept });
     }
 
     keeps_window!(window);

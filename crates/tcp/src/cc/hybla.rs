@@ -42,6 +42,11 @@ pub struct Params {
                   tcp_hybla (per-ack)"
     )]
     pub growth: Growth,
+    /// Whether growth that has not filled a segment yet outlives a loss.
+    //= exception credit-ends-with-a-loss
+    #[param(default = false, unit = "1")]
+    #[param(source = "RFC 5681 §3.1: no; Linux tcp_init_cwnd_reduction: no; ns-3.44 TcpHybla: yes")]
+    pub credit_outlives_loss: bool,
 }
 
 /// State of Hybla.
@@ -76,7 +81,12 @@ impl CongestionControl for Hybla {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.window.reduce(event, self.window.count(event.in_flight) / 2.0);
+        let kept = self.window.count(event.in_flight) / 2.0;
+        if self.params.credit_outlives_loss {
+            self.window.reduce_keeping_part(event, kept);
+        } else {
+            self.window.reduce(event, kept);
+        }
     }
 
     keeps_window!(window);

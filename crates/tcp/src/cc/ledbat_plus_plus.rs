@@ -111,6 +111,11 @@ impl CongestionControl for LedbatPlusPlus {
         self.ledbat.window.set_cwnd(cwnd);
     }
 
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.set_cwnd(cwnd);
+        self.ledbat.window.restore(Bytes::ZERO, ssthresh);
+    }
+
     fn on_spurious(&mut self, before: &Before) {
         self.ledbat.window.restore(before.cwnd, before.ssthresh);
     }

@@ -9,6 +9,7 @@ pub mod plugins;
 pub mod slow_start;
 
 use crate::Seq;
+use crate::stack::Ecn;
 use airwnd_catalog::{Error, Node, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use plugins::Plugins;
@@ -59,6 +60,19 @@ impl Spec {
     /// Whether the controller is external to the engine. Only such controllers can [fail](CongestionControl::failure).
     pub fn is_outside(&self) -> bool {
         matches!(self, Spec::Plugin(_) | Spec::Python(_))
+    }
+
+    /// Returns the [ECN feedback that the controller needs](CongestionControl::needed_ecn). External controllers need
+    /// none.
+    pub fn needed_ecn(&self) -> Option<Ecn> {
+        // The answer does not depend on the connection.
+        let ctx = SenderContext {
+            mss: Bytes(1),
+            initial_window: Bytes(1),
+            initial_ssthresh: Bytes(u64::MAX),
+            seed: 0,
+        };
+        if self.is_outside() { None } else { self.build(&ctx).needed_ecn() }
     }
 
     /// Resolves the constructor of an external controller; built-in controllers need none. `node` is the table in the
@@ -120,7 +134,7 @@ pub struct Ack {
     pub round: u64,
     /// Total bytes delivered to the receiver so far.
     pub delivered: Bytes,
-    /// Whether the sender was limited by cwnd: before this ACK the window had no room for another segment.
+    /// Whether cwnd limits the sender, by the rule that `window_use` of [`Config`](crate::Config) selects.
     pub cwnd_limited: bool,
     /// Whether loss recovery is in progress.
     pub recovering: bool,
@@ -260,8 +274,15 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// The slow-start threshold.
     fn ssthresh(&self) -> Bytes;
     /// Overrides the window. Called by the sender's half of a receive-window control
-    /// ([`SenderHalf`](crate::rwnd::SenderHalf)) and by the restart after an idle period.
+    /// ([`SenderHalf`](crate::rwnd::SenderHalf)).
     fn set_cwnd(&mut self, cwnd: Bytes);
+    /// Reduces the window after an idle period to `cwnd`. Controllers with a slow-start threshold raise it to `ssthresh`,
+    /// which remembers the window before. What the controller knows of the path stays valid.
+    fn restart(&mut self, cwnd: Bytes, _ssthresh: Bytes) {
+        self.set_cwnd(cwnd);
+    }
+    /// Handles the first transmission after a pause: nothing was outstanding, and the last data was sent `pause` ago.
+    fn on_resume(&mut self, _now: Time, _pause: Span) {}
     /// Handles the transmission of a data segment. Called only if the controller [requests
     /// rates](CongestionControl::needs_rate_samples).
     fn on_send(&mut self, _departure: &Departure) {}
@@ -295,6 +316,11 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// [`on_lost`](CongestionControl::on_lost). Read once, when the connection begins.
     fn needs_rate_samples(&self) -> bool {
         false
+    }
+    /// Feedback of ECN marks without which the controller does not work as designed; `None`: it works without ECN. Flows
+    /// with this controller negotiate it, see [`Settings::for_flow`](crate::Settings::for_flow).
+    fn needed_ecn(&self) -> Option<Ecn> {
+        None
     }
     /// Whether packets are sent as ECT(1), the identifier of scalable (L4S) senders for low-latency queues (RFC 9331
     /// §4.1). Read once, when the connection begins.
@@ -448,6 +474,34 @@ mod tests {
                     prop_assert!(cc.ssthresh() >= Bytes(1000), "{}: ssthresh {}", name, cc.ssthresh());
                 }
             }
+        }
+    }
+
+    /// A restart after an idle time. Controls without a slow-start threshold, or with one of their own, ignore it.
+    #[test]
+    fn a_restart_sets_the_window_and_raises_the_threshold() {
+        let mut raised = Vec::new();
+        for (name, mut cc) in built_in() {
+            cc.on_congestion(&congestion(Signal::Loss, 10_000));
+            cc.restart(Bytes(3000), Bytes(1 << 20));
+            let off = cc.cwnd().0.abs_diff(3000);
+            assert!(off <= 1, "{name}: {}", cc.cwnd());
+            if cc.ssthresh() == Bytes(1 << 20) {
+                raised.push(name);
+            }
+        }
+        for name in [
+            "newreno",
+            "cubic",
+            "c2tcp",
+            "westwood",
+            "dctcp",
+            "prague",
+            "compound",
+            "nice",
+            "ledbat-plus-plus",
+        ] {
+            assert!(raised.iter().any(|raised| raised == name), "{name} is not among {raised:?}");
         }
     }
 

@@ -48,6 +48,12 @@ pub struct Params {
     /// Detection of the end of slow start before a loss.
     #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9406 §4")]
     pub slow_start: slow_start::Spec,
+    /// With `growth = "per-byte"`, whether growth that has not filled a segment yet outlives a loss. In ns-3 acknowledged
+    /// segments that have not enlarged the window are counted on after it, at the smaller window.
+    //= exception credit-ends-with-a-loss
+    #[param(default = false, unit = "1")]
+    #[param(source = "RFC 5681 §3.1: no; Linux tcp_init_cwnd_reduction: no; ns-3.44 TcpLinuxReno: yes")]
+    pub credit_outlives_loss: bool,
     /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "RFC 5681 §3.1 eq. 4")]
     pub beta: f64,
@@ -140,7 +146,9 @@ impl CongestionControl for Newreno {
             self.ssthresh = kept.max(2 * self.mss);
         }
         self.cwnd = if !event.signal.is_timeout() { self.ssthresh } else { self.mss };
-        self.credit = 0;
+        if !self.params.credit_outlives_loss {
+            self.credit = 0;
+        }
         self.slow_start.on_congestion();
     }
 
@@ -154,6 +162,11 @@ impl CongestionControl for Newreno {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.0.max(self.mss);
+    }
+
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.set_cwnd(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh.0);
     }
 
     //= RFC 4015 §3.4: the whole earlier window is restored, as in Linux (tcp_undo_cwnd_reduction)

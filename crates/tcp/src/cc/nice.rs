@@ -153,6 +153,11 @@ impl CongestionControl for Nice {
         self.window.set_cwnd(cwnd);
     }
 
+    fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.part = 1.0;
+        self.window.restart(cwnd, ssthresh);
+    }
+
     fn on_spurious(&mut self, before: &Before) {
         self.window.restore(before);
     }

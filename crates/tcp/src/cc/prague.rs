@@ -3,6 +3,7 @@
 use super::parts::marking::Marking;
 use super::parts::window::{Window, keeps_window};
 use super::{Ack, Congestion, CongestionControl, SenderContext, Signal};
+use crate::stack::Ecn;
 use airwnd_catalog::Params;
 use airwnd_units::{BitRate, Span, Time};
 
@@ -28,8 +29,8 @@ use airwnd_units::{BitRate, Span, Time};
 ///
 /// so that a flow on a short path gets the rate of one with RTTvirt. RTTvirt applies from `transition` updates of alpha
 /// after slow start on. A loss keeps `beta` of the window. Segments are paced at cwnd / SRTT, or twice that while cwnd
-/// is below half of ssthresh. Prague requires `tcp.ecn = "accurate"` and a queue that marks. Packets are sent as
-/// ECT(1).
+/// is below half of ssthresh. Prague needs `tcp.ecn = "accurate"`, the default of its flows, and a queue that marks.
+/// Packets are sent as ECT(1).
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331 §4")]
 pub struct Params {
@@ -144,6 +145,11 @@ impl CongestionControl for Prague {
     }
 
     keeps_window!(window);
+
+    // A Prague requirement of RFC 9331 (§4.2).
+    fn needed_ecn(&self) -> Option<Ecn> {
+        Some(Ecn::Accurate)
+    }
 
     fn pacing_rate(&self) -> Option<BitRate> {
         let srtt = self.srtt.filter(|srtt| srtt.0 > 0)?;

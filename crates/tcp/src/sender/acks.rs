@@ -1,21 +1,22 @@
 //! ACK processing: the peer's window, delivered data, and events for the congestion control.
 
 use super::rack::Evidence;
+use super::rtt::rtt_sample;
 use super::scoreboard::Advanced;
 use super::{Acknowledgment, Phase, Position, Progress, Sender};
 use crate::Seq;
 use crate::cc::{Ack, Congestion, Signal};
 use crate::rwnd::Instruction;
 use crate::segment::SackBlock;
-use crate::stack::Recovery;
-use airwnd_units::{Bytes, Time};
+use crate::stack::{Recovery, WindowUse};
+use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU8;
 
 impl Sender {
     pub fn position(&self, ack: Seq) -> Position {
         if ack.is_before(self.una) {
             Position::Old
-        } else if ack.is_after(self.nxt + u32::from(self.probed)) {
+        } else if ack.is_after(self.nxt + u32::from(self.probed.is_some())) {
             Position::Unsent
         } else {
             Position::Valid
@@ -37,7 +38,7 @@ impl Sender {
     pub fn on_ack(&mut self, ack: &Acknowledgment<'_>) {
         let repeats_window = self.update_window(ack.seq, ack.ack, ack.field);
         if ack.ack.is_after(self.nxt) {
-            self.accept_probe(ack.now);
+            self.accept_probe();
         }
         let prior_flight = Bytes(u64::from(self.board.pipe()));
         let carried_sack = self.sack && !ack.sack[0].is_empty();
@@ -48,7 +49,7 @@ impl Sender {
         let una_before = self.una;
         let step = self.advance(ack);
         let advanced = step.is_some();
-        let taken = step.unwrap_or_default();
+        let (taken, rtt) = step.unwrap_or_default();
         self.find_losses(ack.now, false);
         let is_duplicate = if self.sack {
             //= RFC 6675 §2: it SACKs data that was not SACKed before
@@ -72,17 +73,15 @@ impl Sender {
         let reported_before = std::mem::replace(&mut self.lost_reported, self.board.totals().lost);
         let lost = self.lost_reported - reported_before;
         let marks = self.ecn.on_ack(ack.flags, delivered, self.mss);
-        let Advanced { retransmitted, clean_sample, .. } = taken;
+        let retransmitted = taken.retransmitted;
         let forbids_growth = marks.forbids_growth;
         let mut progress =
             Progress { delivered, retransmitted, advanced, is_duplicate, lost, forbids_growth };
         self.report_losses(ack.now);
-        //= RFC 7323 §4.1: a duplicate ACK echoes the last in-order segment, so its RTT would grow during recovery
-        let by_timestamps = ack.rtt.filter(|_| advanced);
         let mut event = Ack {
             now: ack.now,
             acked: Bytes::ZERO,
-            rtt: by_timestamps.or_else(|| clean_sample.map(|sent_at| ack.now - sent_at)),
+            rtt,
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             one_way_delay: ack.one_way_delay,
@@ -215,18 +214,21 @@ impl Sender {
     }
 
     /// Records that the peer accepted the byte of a window probe.
-    pub(super) fn accept_probe(&mut self, now: Time) {
-        self.board.push(self.nxt, 1, false, now);
+    pub(super) fn accept_probe(&mut self) {
+        let Some(probed) = self.probed.take() else { return };
+        self.board.push(self.nxt, 1, false, probed.sent_at);
+        if probed.again {
+            self.board.mark_sent_before();
+        }
         self.nxt += 1;
-        self.probed = false;
         self.at_rest = false;
         self.counts.bytes += 1;
-        if !self.source.endless {
-            self.source.queued -= 1;
-        }
+        self.source.queued -= 1;
     }
 
-    pub(super) fn advance(&mut self, ack: &Acknowledgment<'_>) -> Option<Advanced> {
+    //= RFC 7323 §4.1: a duplicate ACK echoes the last in-order segment, so its RTT would grow during recovery
+    /// Processes the acknowledgment number if it advances SND.UNA; returns what it acknowledges, and an RTT sample.
+    pub(super) fn advance(&mut self, ack: &Acknowledgment<'_>) -> Option<(Advanced, Option<Span>)> {
         if !ack.ack.is_after(self.una) {
             return None;
         }
@@ -239,15 +241,14 @@ impl Sender {
             self.round_end = self.nxt;
         }
         let since_sent = taken.clean_sample.map(|sent_at| ack.now - sent_at);
-        let sample =
-            if self.config.rtt_by_timestamps { ack.rtt.or(since_sent) } else { since_sent.or(ack.rtt) };
+        let sample = rtt_sample(&self.config, ack.rtt, since_sent);
         if let Some(sample) = sample {
             self.rtt.on_sample(sample);
             if let Some(tlp) = &mut self.tlp {
                 tlp.on_rtt_sample();
             }
         }
-        Some(taken)
+        Some((taken, sample))
     }
 
     pub(super) fn on_advance(&mut self, ack: &Acknowledgment<'_>, progress: &Progress, event: &mut Ack) {
@@ -309,9 +310,21 @@ impl Sender {
         self.cc.on_ack(event);
     }
 
-    /// Returns true if cwnd has no room for another segment with these bytes in flight.
+    /// Returns true if cwnd limits the sender at an ACK before which these bytes were in flight.
     fn is_limited(&self, flight: Bytes) -> bool {
-        flight.0 + u64::from(self.mss) > self.cc.cwnd().0
+        match self.config.window_use {
+            WindowUse::AtAck => self.leaves_no_room(flight.0),
+            WindowUse::AtLastSegment => self.usage.is_full(),
+            WindowUse::PerWindow => {
+                let cwnd = self.cc.cwnd();
+                self.usage.is_full() || (cwnd < self.cc.ssthresh() && self.usage.allows_doubling(cwnd))
+            }
+        }
+    }
+
+    /// Returns true if cwnd has no room for another segment with these bytes in flight.
+    pub(super) fn leaves_no_room(&self, flight: u64) -> bool {
+        flight + u64::from(self.mss) > self.cc.cwnd().0
     }
 
     /// Returns the bytes that an ACK reports as delivered. Without SACK a duplicate ACK counts as one segment, which

@@ -7,11 +7,12 @@ pub(crate) mod limit;
 mod rack;
 mod rate;
 mod repair;
-mod rtt;
+pub(crate) mod rtt;
 mod scoreboard;
 mod tlp;
 mod transmit;
 mod undo;
+mod usage;
 
 use crate::cc::{self, CongestionControl};
 use crate::ecn::EcnResponse;
@@ -20,7 +21,7 @@ use crate::segment::{Codepoint, Flags, SackBlocks};
 use crate::stack::{Ecn, LossDetection};
 use crate::{Config, Seq};
 use airwnd_units::{Bytes, Span, Time};
-use buffer::SendBuffer;
+use buffer::{Contents, SendBuffer};
 use frto::Frto;
 use limit::{Limited, Limits};
 use rtt::{RtoBounds, RttEstimator};
@@ -29,6 +30,7 @@ use std::num::NonZeroU8;
 use std::sync::Arc;
 use tlp::Tlp;
 use undo::Undo;
+use usage::{AfterSending, Usage};
 
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -66,13 +68,15 @@ pub(crate) struct Sender {
     tlp: Option<Tlp>,
     frto: Frto,
     undo: Undo,
+    /// Not kept with `window_use = "at-ack"`.
+    usage: Usage,
 
     rto_at: Option<Time>,
     timeouts_in_a_row: u32,
     failed: bool,
     probe: Option<Probe>,
     /// The byte at SND.NXT was sent as a window probe and may be acknowledged.
-    probed: bool,
+    probed: Option<Probed>,
 
     /// Earliest time of the next transmission.
     pace_at: Time,
@@ -100,6 +104,8 @@ struct Source {
     endless: bool,
     /// The last write exceeded the room in the send buffer.
     refused: bool,
+    /// The application has written while nothing was queued or outstanding, and nothing was sent since.
+    is_fresh: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +156,15 @@ struct Probe {
     at: Time,
     interval: Span,
     due: bool,
+}
+
+/// Byte beyond the window, sent as a probe.
+#[derive(Clone, Copy, Debug)]
+struct Probed {
+    /// Time of the last transmission.
+    sent_at: Time,
+    /// It was sent more than once.
+    again: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -266,11 +281,12 @@ impl Sender {
             tlp: None,
             frto: Frto::Off,
             undo: Undo::default(),
+            usage: Usage::new(iss),
             rto_at: None,
             timeouts_in_a_row: 0,
             failed: false,
             probe: None,
-            probed: false,
+            probed: None,
             pace_at: Time::ZERO,
             paced: false,
             lost_reported: 0,
@@ -330,15 +346,35 @@ impl Sender {
         if self.fin != Fin::Open {
             return 0;
         }
-        let held = self.source.queued + u64::from(self.nxt - self.una);
-        if bytes > self.buffer.room(held) {
-            self.fit_buffer();
+        let is_fresh = self.contents().held == 0;
+        let mut accepted = self.fill(bytes);
+        if accepted < bytes && self.fit_buffer() {
+            accepted += self.fill(bytes - accepted);
         }
-        let accepted = bytes.min(self.buffer.room(held));
-        self.source.queued += accepted;
+        self.source.is_fresh |= is_fresh && accepted > 0;
         self.source.refused = accepted < bytes;
         self.at_rest = false;
         accepted
+    }
+
+    fn contents(&self) -> Contents {
+        let held = self.source.queued + u64::from(self.nxt - self.una);
+        Contents { held, sacked: u64::from(self.board.sacked()), piece: self.payload_of_buffer() }
+    }
+
+    /// Writes up to `bytes` into the send buffer; returns the bytes written.
+    fn fill(&mut self, bytes: u64) -> u64 {
+        let accepted = self.buffer.take(bytes, self.contents());
+        self.source.queued += accepted;
+        accepted
+    }
+
+    /// An endless source writes whole segments, at least one into an empty buffer.
+    #[inline(never)]
+    pub(super) fn refill(&mut self) {
+        let (contents, mss) = (self.contents(), u64::from(self.mss));
+        let room = self.buffer.take(u64::MAX, contents) / mss * mss;
+        self.source.queued += if contents.held == 0 { room.max(mss) } else { room };
     }
 
     /// Grows an autotuned send buffer to fit the window; returns true if it grew.
@@ -354,7 +390,10 @@ impl Sender {
 
     /// Ends the data. Unsent data of an endless source is discarded.
     pub fn close(&mut self) {
-        (self.source.endless, self.source.refused) = (false, false);
+        if std::mem::take(&mut self.source.endless) {
+            self.source.queued = 0;
+        }
+        self.source.refused = false;
         if self.fin == Fin::Open {
             self.fin = Fin::Queued;
             self.at_rest = false;

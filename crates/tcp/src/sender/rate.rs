@@ -83,6 +83,13 @@ impl Rates {
         self.stamps.push_back(stamp);
     }
 
+    /// Records that bytes of the segment added last had been sent before.
+    pub fn mark_sent_before(&mut self) {
+        if let Some(stamp) = self.stamps.back_mut() {
+            stamp.again = true;
+        }
+    }
+
     pub fn resend(&mut self, index: usize, sending: &Sending) {
         self.stamps[index] = Stamp { again: true, ..self.stamp(sending) };
     }

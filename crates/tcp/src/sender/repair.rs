@@ -83,6 +83,7 @@ impl Sender {
     pub(super) fn frto_verdict(&mut self, progress: &Progress) -> bool {
         let Some(recover) = self.recover else { return false };
         let was_forward = self.frto == Frto::Forward;
+        let has_new = self.available() > 0 && self.offer.edge.is_after(self.nxt);
         let is_spurious = self.frto.on_ack(Reply {
             advanced: progress.advanced,
             is_duplicate: progress.is_duplicate,
@@ -90,7 +91,7 @@ impl Sender {
             has_original: self.board.has_original(recover) && (self.sack || !progress.retransmitted),
             is_complete: self.is_repaired(),
             went_forward: self.nxt.is_after(recover),
-            has_new: self.available() > 0 && self.offer.edge.is_after(self.nxt),
+            has_new,
         });
         if was_forward && self.frto == Frto::Off && !progress.advanced && !self.sack {
             //= RFC 5682 §2.1 step 3 (a): cwnd of three segments after the two new ones
@@ -135,11 +136,11 @@ impl Sender {
         if self.tlp.is_none() {
             return;
         }
-        let (outstanding, recovering) = (self.board.outstanding(), self.is_recovering());
+        let (segments, recovering) = (self.board.segments(), self.is_recovering());
         let is_quiet = !recovering && self.board.sacked() == 0 && self.reordering_until.is_none();
         let Some(tlp) = &mut self.tlp else { return };
-        if is_quiet && outstanding > 0 {
-            let ack_delay = (outstanding <= self.mss).then_some(self.config.probe_ack_delay);
+        if is_quiet && segments > 0 {
+            let ack_delay = (segments == 1).then_some(self.config.probe_ack_delay);
             tlp.schedule(now, self.rtt.srtt(), ack_delay, self.rto_at);
         } else {
             tlp.cancel();

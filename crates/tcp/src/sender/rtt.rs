@@ -1,5 +1,6 @@
 //! Retransmission timeout (RFC 6298) and minimum RTT.
 
+use crate::Config;
 use airwnd_units::Span;
 
 /// Smoothed RTT and retransmission timeout of one direction.
@@ -25,6 +26,16 @@ pub(crate) struct RtoBounds {
     pub min: Span,
     pub max: Span,
     pub granularity: Span,
+}
+
+/// Returns the RTT sample of an ACK: by timestamps, or since the transmission of a segment sent once, as the stack
+/// prefers.
+pub(crate) fn rtt_sample(
+    config: &Config,
+    by_timestamps: Option<Span>,
+    since_sent: Option<Span>,
+) -> Option<Span> {
+    if config.rtt_by_timestamps { by_timestamps.or(since_sent) } else { since_sent.or(by_timestamps) }
 }
 
 impl RttEstimator {

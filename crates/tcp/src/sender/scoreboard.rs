@@ -220,9 +220,24 @@ impl Scoreboard {
         self.sent.push_back(segment);
     }
 
+    /// Records that bytes of the segment added last had been sent before, as a window probe: its ACK may be the probe's.
+    pub fn mark_sent_before(&mut self) {
+        if let Some(last) = self.sent.back_mut() {
+            last.marks |= AGAIN;
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.mark_sent_before();
+        }
+    }
+
     /// Returns all bytes not cumulatively acknowledged (RFC 5681 "FlightSize").
     pub fn outstanding(&self) -> u32 {
         self.total
+    }
+
+    /// Returns the number of segments not cumulatively acknowledged, including a FIN by itself.
+    pub fn segments(&self) -> usize {
+        self.sent.len()
     }
 
     /// Returns the estimate of bytes in the network (RFC 6675 "pipe").
@@ -276,6 +291,7 @@ impl Scoreboard {
     /// Processes a cumulative acknowledgment up to `ack`.
     pub fn advance(&mut self, ack: Seq) -> Advanced {
         let mut result = Advanced::default();
+        let mut is_ambiguous = false;
         while let Some(&head) = self.sent.front() {
             if !head.seq.is_before(ack) {
                 break;
@@ -298,7 +314,9 @@ impl Scoreboard {
             if head.is(RETRANSMITTED) {
                 self.retransmitted -= bytes;
                 result.retransmitted = true;
-            } else if !head.is(SACKED) && !result.retransmitted {
+            }
+            if !head.is(SACKED) {
+                is_ambiguous |= head.is(AGAIN);
                 result.clean_sample = result.clean_sample.or(Some(head.sent_at));
             }
             if !whole {
@@ -313,7 +331,7 @@ impl Scoreboard {
             }
         }
         self.totals.delivered += u64::from(result.delivered);
-        if result.retransmitted {
+        if is_ambiguous || result.retransmitted {
             result.clean_sample = None;
         }
         // Discards marks below `ack`; after half the sequence space they would appear to lie ahead.

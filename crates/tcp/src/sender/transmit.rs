@@ -4,11 +4,14 @@ use super::frto::Frto;
 use super::limit::Limit;
 use super::scoreboard::Sent;
 use super::tlp::Tlp;
-use super::{Fin, Outgoing, Phase, Probe, Sender, sender_context};
+use super::{AfterSending, Fin, Outgoing, Phase, Probe, Probed, Sender, sender_context};
 use crate::cc::Departure;
 use crate::segment::{Codepoint, Flags};
-use crate::stack::Pacing;
+use crate::stack::{Pacing, WindowUse};
 use airwnd_units::{BitRate, Bytes, Span, Time};
+
+/// Data segments at the start of a connection without a pacing credit (Linux tcp_update_skb_after_send).
+const PACED_IN_FULL: u64 = 10;
 
 impl Sender {
     /// Returns the next segment to send now, if any.
@@ -42,9 +45,24 @@ impl Sender {
     #[inline]
     fn note_limit(&mut self, now: Time, limit: Limit) {
         self.limits.note(now, limit);
+        if self.config.window_use == WindowUse::PerWindow {
+            self.observe_usage(limit);
+        }
         if self.notifies_all && limit == Limit::Application {
             self.note_app_limit();
         }
+    }
+
+    fn observe_usage(&mut self, limit: Limit) {
+        // The sequence number of a FIN takes no room of its own.
+        let fin = u32::from(self.fin == Fin::Sent && self.board.outstanding() > 0);
+        self.usage.observe(AfterSending {
+            una: self.una,
+            nxt: self.nxt,
+            outstanding: self.board.outstanding() - fin,
+            is_full: self.leaves_no_room(u64::from(self.board.pipe().saturating_sub(fin))),
+            is_waiting: matches!(limit, Limit::CongestionWindow | Limit::ReceiveWindow | Limit::Pacing),
+        });
     }
 
     #[inline(never)]
@@ -112,14 +130,18 @@ impl Sender {
         if self.config.pacing == Pacing::Never {
             return None;
         }
-        self.cc.pacing_rate().or_else(|| {
-            let srtt = self.rtt.srtt().filter(|_| self.config.pacing == Pacing::Always)?;
-            let cwnd = self.cc.cwnd().0;
-            let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
-            let factor =
-                if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
-            Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
-        })
+        self.cc
+            .pacing_rate()
+            .or_else(|| if self.config.pacing == Pacing::Always { self.rate_of_window() } else { None })
+    }
+
+    /// Returns the multiple of cwnd / SRTT at which Linux paces, or sizes what it sends at a time.
+    fn rate_of_window(&self) -> Option<BitRate> {
+        let srtt = self.rtt.srtt()?;
+        let cwnd = self.cc.cwnd().0;
+        let in_slow_start = cwnd < self.cc.ssthresh().0 / 2;
+        let factor = if in_slow_start { self.config.pacing_slow_start } else { self.config.pacing_avoidance };
+        Some(BitRate((factor * 8.0 * cwnd as f64 / srtt.as_secs()) as u64))
     }
 
     /// Returns the bytes that count against the congestion window.
@@ -128,15 +150,29 @@ impl Sender {
         u64::from(if withholds_new { self.board.outstanding() } else { self.board.pipe() })
     }
 
-    /// Returns the unsent bytes of the application. An endless source writes whole segments.
-    pub(super) fn available(&self) -> u64 {
-        if !self.source.endless {
-            return self.source.queued;
+    /// Returns the unsent bytes of the application.
+    pub(super) fn available(&mut self) -> u64 {
+        if self.source.endless && self.source.queued < u64::from(self.mss) {
+            self.refill();
         }
-        let outstanding = u64::from(self.board.outstanding());
-        let room = self.buffer.room(outstanding);
+        self.source.queued
+    }
+
+    /// Returns the payload of a sent socket buffer: with segmentation offload, what Linux sends at a time at the present
+    /// rate (tcp_tso_autosize), 1/1024 s of it and more on short paths.
+    pub(super) fn payload_of_buffer(&self) -> u64 {
+        const MAX_BYTES: u64 = 65_536;
+        const MIN_SEGMENTS: u64 = 2;
         let mss = u64::from(self.mss);
-        if outstanding == 0 { room.max(mss) / mss * mss } else { room / mss * mss }
+        if !self.config.segmentation_offload {
+            return mss;
+        }
+        let rate = self.cc.pacing_rate().or_else(|| self.rate_of_window());
+        let of_rate = rate.map_or(MAX_BYTES, |rate| rate.0 / 8 / 1024);
+        // A path is short if its minimum RTT is below 32 units of 512 us.
+        let units = self.rtt.min().map_or(u64::MAX, |min| min.0 / 512_000);
+        let of_path = if units < 32 { MAX_BYTES >> units } else { 0 };
+        ((of_rate + of_path).min(MAX_BYTES) / mss).max(MIN_SEGMENTS) * mss
     }
 
     /// Returns the limit of a sender that has sent all data in its buffer.
@@ -156,6 +192,7 @@ impl Sender {
         let most = available.min(u64::from(self.mss)) as u32;
         let len = most.min(usable);
         let idle = self.board.outstanding() == 0;
+        let room = if idle { self.restart_after_idle(now, room) } else { room };
         //= RFC 9293 §3.8.6.2.1: a full segment, all data, or at least half of the maximum window
         let is_worth_sending = len == self.mss
             || (u64::from(len) == available && (idle || !self.config.nagle))
@@ -170,12 +207,34 @@ impl Sender {
                 self.limit_of_source()
             });
         }
-        let is_over = idle && self.config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto();
-        if is_over && !self.cc.governs_recovery() {
-            let initial = sender_context(&self.config, self.mss, self.seed).initial_window;
-            self.cc.set_cwnd(self.cc.cwnd().min(initial));
-        }
         (room >= u64::from(len)).then(|| self.push_new(len, now)).ok_or(Limit::CongestionWindow)
+    }
+
+    /// Reduces cwnd after an idle time longer than the retransmission timeout; returns the room in the window.
+    fn restart_after_idle(&mut self, now: Time, room: u64) -> u64 {
+        let is_fresh = std::mem::take(&mut self.source.is_fresh);
+        let (idle, rto) = (now.since(self.last_sent), self.rtt.rto());
+        let is_over = self.counts.data_segments > 0 && idle > rto;
+        if !is_over || !self.config.restart_after_idle || self.cc.governs_recovery() {
+            return room;
+        }
+        let cwnd = self.cc.cwnd();
+        let initial = sender_context(&self.config, self.mss, self.seed).initial_window.min(cwnd);
+        if !self.config.restart_by_halving {
+            self.cc.restart(initial, self.cc.ssthresh());
+        } else if is_fresh {
+            let mss = u64::from(self.mss);
+            let whole = cwnd.0 / mss;
+            let mut segments = whole;
+            let mut timeouts = (idle.0 - 1) / rto.0;
+            while timeouts > 0 && segments * mss > initial.0 {
+                segments /= 2;
+                timeouts -= 1;
+            }
+            let remembered = Bytes((whole / 2 + whole / 4) * mss);
+            self.cc.restart(initial.max(Bytes(segments * mss)), self.cc.ssthresh().max(remembered));
+        }
+        self.window().saturating_sub(self.flight())
     }
 
     //= RFC 8985 §7.3 TLP_send_probe
@@ -216,7 +275,8 @@ impl Sender {
             let len = available.min(u64::from(self.mss)).min(usable);
             return Some(self.push_new(len as u32, now));
         }
-        let retransmission = std::mem::replace(&mut self.probed, true);
+        let retransmission = self.probed.is_some();
+        self.probed = Some(Probed { sent_at: now, again: retransmission });
         let (ecn, flags) = (Codepoint::NotEct, Flags::default());
         Some(Outgoing { seq: self.nxt, len: 1, fin: false, retransmission, ecn, flags })
     }
@@ -225,22 +285,34 @@ impl Sender {
     #[inline(always)]
     pub(super) fn push_new(&mut self, len: u32, now: Time) -> Outgoing {
         let seq = self.nxt;
-        if !self.source.endless {
-            self.source.queued -= u64::from(len);
-        }
+        self.source.queued -= u64::from(len);
         let fin = self.fin == Fin::Queued && self.source.queued == 0;
         if fin {
             self.fin = Fin::Sent;
         }
+        if self.board.outstanding() == 0 {
+            self.resume(now);
+        }
         self.report_departure(now, len);
         self.board.push(seq, len as u16, fin, now);
+        self.usage.on_sent();
         self.nxt += len + u32::from(fin);
-        let retransmission = std::mem::take(&mut self.probed);
+        let retransmission = self.probed.take().is_some();
+        if retransmission {
+            self.board.mark_sent_before();
+        }
         self.counts.bytes += u64::from(len);
         self.on_sent(now, len);
         self.schedule_probe(now);
         let (ecn, flags) = self.markable(len, retransmission);
         Outgoing { seq, len: len as u16, fin, retransmission, ecn, flags }
+    }
+
+    #[inline(never)]
+    fn resume(&mut self, now: Time) {
+        if self.counts.data_segments > 0 {
+            self.cc.on_resume(now, now.since(self.last_sent));
+        }
     }
 
     pub(super) fn resend(&mut self, index: usize, now: Time) -> Outgoing {
@@ -276,8 +348,14 @@ impl Sender {
     pub(super) fn on_sent(&mut self, now: Time, len: u32) {
         self.counts.data_segments += u64::from(len > 0);
         self.last_sent = now;
+        if self.config.window_use == WindowUse::AtLastSegment {
+            self.usage.observe_segment(self.leaves_no_room(u64::from(self.board.pipe())));
+        }
         if let Some(rate) = self.pacing_rate().filter(|rate| rate.0 > 0) {
-            self.pace_at = now + rate.transmission_time(Bytes(u64::from(len)));
+            let wait = rate.transmission_time(Bytes(u64::from(len)));
+            let has_credit = self.config.pacing_credit && self.counts.data_segments >= PACED_IN_FULL;
+            let credit = if has_credit { now.since(self.pace_at).min(wait / 2) } else { Span::ZERO };
+            self.pace_at = now + (wait - credit);
         }
         if let Phase::Recovery(repair) = &mut self.phase {
             repair.out += u64::from(len);

@@ -222,3 +222,26 @@ fn arwa_raises_cwnd_to_at_most_the_window() {
     assert!(net.ends[0].stats().codes_applied > 100);
     assert_eq!(net.ends[0].cwnd(), window);
 }
+
+/// Linux's send buffer of 400,000 B of memory, at 20 Mbit/s with a queue that holds all of it: two segments of 1448 B and
+/// 832 B are a socket buffer, so the payload is at most 400,000 x 2896 / 3728 = 310,730 B. The application writes again
+/// when two thirds of the memory are in use.
+#[test]
+fn two_thirds_to_all_of_a_full_send_buffer_are_in_flight() {
+    let config = Config { send_buffer: Bytes(400_000), ..Stack::Linux.config() };
+    let cubic = cc::Spec::Cubic(cc::cubic::Params::default());
+    let link = || Link::new(BitRate(20_000_000), Span::from_millis(10), 1000);
+    let rwnd = rwnd::Spec::Autotuning(rwnd::autotuning::Params::default());
+    let mut net = Net::new(&config, &cubic, &rwnd, [link(), link()]);
+    net.ends[0].write_endlessly();
+    net.open();
+    let mut in_flight = Vec::new();
+    for ms in 5000..10_000 {
+        net.run_until(Time(ms * 1_000_000));
+        in_flight.push(net.ends[0].outstanding().0);
+    }
+    let (least, most) = (in_flight.iter().min().unwrap(), in_flight.iter().max().unwrap());
+    assert!((305_000..=310_730).contains(most), "{most} B");
+    assert!((202_000..=212_000).contains(least), "{least} B, two thirds are 207,153 B");
+    assert!(net.goodput_kbps(1) > 0.93 * 20_000.0, "{} kbit/s", net.goodput_kbps(1));
+}

@@ -5,6 +5,7 @@
 
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
+use airwnd_tcp::stack::WindowUse;
 use airwnd_tcp::{Config, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -57,8 +58,11 @@ fn ms(ms: u64) -> Time {
 #[test]
 fn an_application_limited_window_does_not_grow() {
     // `fixed` has its configured window from the start.
-    for (name, spec) in all_controls().filter(|(name, _)| name != "fixed" && name != FORECASTS) {
-        let mut net = net(&config(), &spec);
+    let controls = || all_controls().filter(|(name, _)| name != "fixed" && name != FORECASTS);
+    let rules = [WindowUse::AtAck, WindowUse::AtLastSegment, WindowUse::PerWindow];
+    for (window_use, (name, spec)) in rules.into_iter().flat_map(|rule| controls().map(move |of| (rule, of)))
+    {
+        let mut net = net(&Config { window_use, ..config() }, &spec);
         net.open();
         let mut most = Bytes::ZERO;
         for step in 0..600 {

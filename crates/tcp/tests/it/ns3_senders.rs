@@ -7,6 +7,7 @@
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
+use airwnd_tcp::stack::Flight;
 use airwnd_tcp::{Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
@@ -174,13 +175,10 @@ fn bbr() {
     assert!(queueing < 8.0, "{queueing} ms");
 }
 
-/// 2 % loss over 25 Mbit/s and 16 ms, where a lost retransmission waits one second for its timeout. ns-3's mean of
-/// eight seeds is 14.36 Mbit/s (12.3 to 15.8). Its samples count one ACK too many (exception westwood-plus-samples).
-#[test]
-fn westwood_plus_over_packet_errors() {
+/// Mean goodput in kbit/s of eight seeds over 25 Mbit/s and 16 ms with random losses, 60 s each.
+fn over_packet_errors(cc: &str, loss: f64, loss_flight: Flight) -> f64 {
     let goodput = |seed: u64| {
-        let cc =
-            cc::Spec::read(&Node::from_json("\"westwood\"", "test").expect("it is JSON")).expect("a control");
+        let cc = cc::Spec::read(&Node::from_toml(cc, "test").expect("it is TOML")).expect("a control");
         let buffer = Bytes(4_194_304);
         let config = airwnd_tcp::Config {
             mss: 1448,
@@ -188,20 +186,50 @@ fn westwood_plus_over_packet_errors() {
             receive_buffer: buffer,
             recount_at_exit: true,
             prr_wraps: true,
+            loss_flight,
             ..Stack::Ns3v44.config()
         };
         let link = || Link::new(BitRate(25_000_000), Span::from_micros(8030), 100);
         let mut net = Net::new(&config, &cc, &plain_window(), [link(), link()]);
         let mut losses = Stream::new(seed, "losses");
-        net.links[0].loses = Box::new(move |segment| segment.len > 0 && losses.uniform() < 0.02);
+        net.links[0].loses = Box::new(move |segment| segment.len > 0 && losses.uniform() < loss);
         net.ends[0].write_endlessly();
         net.open();
         net.run_until(Time(60_000_000_000));
         net.goodput_kbps(1)
     };
-    let mean = (1..=8).map(goodput).sum::<f64>() / 8.0;
+    (1..=8).map(goodput).sum::<f64>() / 8.0
+}
+
+/// 2 % loss, where a lost retransmission waits one second for its timeout. ns-3's mean of eight seeds is 14.36 Mbit/s
+/// (12.3 to 15.8). Its samples count one ACK too many (exception westwood-plus-samples).
+#[test]
+fn westwood_plus_over_packet_errors() {
+    let mean = over_packet_errors("kind = \"westwood\"", 0.02, Flight::Pipe);
     println!("westwood, 2 % lost: goodput {mean:.0} / 14363 kbit/s");
     assert!((mean / 14_363.0 - 1.0).abs() < 0.15, "{mean} kbit/s");
+}
+
+/// 0.3, 1 and 5 % loss; ns-3's means of six seeds have standard errors of 1 to 3 %. It counts acknowledged segments that
+/// have not enlarged the window on after a loss, at half the window (exception credit-ends-with-a-loss). TcpLinuxReno also
+/// halves cwnd, not the bytes in flight, and halves the larger window of PRR at a timeout within a recovery.
+#[test]
+fn senders_that_count_segments_over_packet_errors() {
+    let senders = [
+        ("kind = \"highspeed\"", Flight::Pipe, [17_102.0, 8759.0, 2003.0]),
+        ("kind = \"hybla\"\nreference_rtt = \"50ms\"", Flight::Pipe, [16_421.0, 8683.0, 2183.0]),
+        ("kind = \"newreno\"\ngrowth = \"per-byte\"", Flight::Window, [17_106.0, 9820.0, 2346.0]),
+    ];
+    for (cc, flight, theirs) in senders {
+        for (loss, theirs) in [0.003, 0.01, 0.05].into_iter().zip(theirs) {
+            let as_in_ns3 = over_packet_errors(&format!("{cc}\ncredit_outlives_loss = true"), loss, flight);
+            let own = over_packet_errors(cc, loss, Flight::Pipe);
+            println!("{cc:?}, {loss}: {own:.0} kbit/s, with ns-3's rules {as_in_ns3:.0} / {theirs:.0}");
+            let off = as_in_ns3 / theirs - 1.0;
+            assert!(off.abs() < 0.08, "{cc}, {loss}: {as_in_ns3} of {theirs} kbit/s");
+            assert!(own < as_in_ns3, "{cc}, {loss}: {own} kbit/s, with ns-3's rules {as_in_ns3}");
+        }
+    }
 }
 
 /// Two flows, the second 0.1 s later: ns-3 has 9424.7 kbit/s, 85.38 ms and 254 drops. Its PRR multiplies bytes in 32

@@ -37,6 +37,28 @@ fn without_pacing_the_window_is_sent_at_once() {
     }
 }
 
+/// The eleventh segment, which waits for an ACK, is late by more than half an interval of 50 ms / 2 / 20; later ones are
+/// punctual.
+#[test]
+fn a_late_segment_shortens_the_next_wait_by_half_at_most() {
+    for (pacing_credit, first_wait_us) in [(true, 625), (false, 1250)] {
+        let mut script = Script::new(&Config { pacing_credit, ..config(Pacing::Always) });
+        script.connect(None);
+        script.end.write(Bytes(100_000));
+        for number in 0..10 {
+            script.at_time(Time(50_000_000 + 2_500_000 * number)).expect_data(&segments(number as u32, 1));
+        }
+        script.at(100);
+        for acked in 1..=10 {
+            script.ack(1000 * acked);
+        }
+        script.expect_cwnd(20_000).expect_data(&segments(10, 1));
+        script.expect_timer_in(Span::from_micros(first_wait_us));
+        let next = script.now + Span::from_micros(first_wait_us);
+        script.at_time(next).expect_data(&segments(11, 1)).expect_timer_in(Span::from_micros(1250));
+    }
+}
+
 /// A timeout expires while segments wait for pacing: the retransmission waits, too, and is not lost.
 #[test]
 fn a_retransmission_is_paced() {

@@ -81,7 +81,8 @@ mod reordering {
     fn three_sacks_above_do_not_suffice_after_reordering() {
         let mut script = ten_sent();
         script.at(100).ack_sack(0, &[(1000, 2000)]).ack(2000);
-        assert_eq!(script.data_out(), segments(10, 2));
+        // Two delivered, and one more because the window was full.
+        assert_eq!(script.data_out(), segments(10, 3));
         script.at(101).ack_sack(2000, &[(3000, 8000)]);
         assert!(!script.data_out().contains(&(2000, 1000)));
         // 50 + 51 + 12.5 ms
@@ -102,7 +103,11 @@ mod reordering {
         script.at(115).ack(2000);
         script.at(165).ack_sack(10_000, &[(0, 1000)]);
         assert_eq!((script.end.stats().dsacks, script.end.stats().reductions_undone), (1, 1));
-        assert_eq!(script.end.cwnd(), Bytes(10_000), "the reduction is undone");
+        assert_eq!(
+            script.end.cwnd(),
+            Bytes(11_000),
+            "the reduction is undone, and the ACK enlarges the window"
+        );
         script.sent();
         script.at(215).ack_sack(10_000, &[(11_000, 12_000)]);
         let timer = script.end.next_timeout().map(|at| at - script.now);
@@ -162,6 +167,25 @@ mod tail {
     fn is_probed_with_its_last_segment_without_new_data() {
         let mut script = last_ten_sent();
         script.at(150).expect_data(&[(9000, 1000)]).expect_cwnd(10_000);
+    }
+
+    /// 2 SRTT = 100 ms and 200 ms for a delayed ACK of a lone segment, with or without a FIN, but at most the
+    /// retransmission timeout of 250 ms.
+    #[test]
+    fn a_lone_segment_waits_for_a_delayed_ack() {
+        for closes in [false, true] {
+            let mut script = sending(&config(), 1000);
+            if closes {
+                script.end.close();
+            }
+            assert_eq!(script.sent().len(), 1);
+            script.expect_timer_in(Span::from_millis(250));
+        }
+        let mut script = sending(&config(), 100);
+        script.sent();
+        script.end.write(Bytes(100));
+        assert_eq!(script.sent().len(), 1);
+        script.expect_timer_in(Span::from_millis(100));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The receiver's RTT estimate compared with the known RTT.
 
 use crate::support::{Link, Net, newreno};
-use airwnd_tcp::{Config, Stack, rwnd};
+use airwnd_tcp::{Config, Stack, cc, rwnd};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -127,5 +127,46 @@ fn without_timestamps_the_estimate_is_the_time_of_one_window() {
         let (mean, _, _) = measure_writes(&config(None, delayed_ack_count), 1, gap_ms);
         let expected = (WINDOW * gap_ms) as f64;
         assert!((mean - expected).abs() < 1.0, "{mean} ms for {expected} ms");
+    }
+}
+
+/// A path shorter than a tick: echoes give no samples, so the time in which a window's data arrives does. In Linux 6.18.44
+/// the window reaches 11.3 MB at 700 Mbit/s, 0.1 ms one way and 1000 packets of queue, the delay 12.4 ms (full queue: 17
+/// ms), and the queue drops 80 packets.
+#[test]
+fn autotuning_opens_the_window_on_a_path_shorter_than_a_tick() {
+    for rate in [700_000_000, 2_000_000_000] {
+        let rwnd = rwnd::Spec::Autotuning(rwnd::autotuning::Params::default());
+        let cubic = cc::Spec::Cubic(cc::cubic::Params::default());
+        let link = || Link::new(BitRate(rate), Span::from_micros(100), 1000);
+        let mut net = Net::new(&Stack::Linux.config(), &cubic, &rwnd, [link(), link()]);
+        net.ends[0].write_endlessly();
+        net.open();
+        net.run_until(Time(2_000_000_000));
+        let window = net.ends[1].offered_window();
+        assert!(window > Bytes(4 << 20), "{window} at {rate} bit/s");
+        assert!(net.links[0].drops > 0, "the queue has been full");
+    }
+}
+
+/// With a tick of 100 ms most echoes on a path of 50 ms are zero, the others a tick: neither is below the RTT.
+#[test]
+fn a_tick_longer_than_the_rtt_gives_no_sample_below_it() {
+    for stack in Stack::ALL {
+        let config =
+            Config { timestamps: true, timestamp_tick: Span::from_millis(100), mss: 1000, ..stack.config() };
+        let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params { limit: Some(Bytes(WINDOW * 1000)) });
+        let link = || Link::new(BitRate(40_000_000), Span::from_millis(25), 1000);
+        let mut net = Net::new(&config, &newreno(), &rwnd, [link(), link()]);
+        net.ends[0].write_endlessly();
+        net.open();
+        for at_ms in 0..5000 {
+            net.run_until(Time(at_ms * 1_000_000));
+            let samples = [net.ends[0].take_rtt_sample(), net.ends[1].receiver_rtt()];
+            for sample in samples.into_iter().flatten() {
+                assert!(sample >= Span::from_millis(50), "{stack:?}: {sample}");
+            }
+        }
+        assert!(net.ends[0].min_rtt() >= Some(Span::from_millis(50)));
     }
 }

@@ -5,7 +5,8 @@ use crate::support::script::{IRS, Script, segments};
 use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
 use airwnd_tcp::stack::Recovery;
 use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
-use airwnd_units::{Bytes, Span};
+use airwnd_units::{Bytes, Span, Time};
+use std::num::NonZeroU16;
 
 /// As in the RFCs: SACK, no ACK delays that a script would have to consider, an RTO of one second.
 fn config() -> Config {
@@ -375,6 +376,45 @@ mod window {
         assert_eq!(script.end.stats().bytes_sent, Bytes(2001));
     }
 
+    /// The handshake took 50 ms. Without timestamps only the time of transmission gives a sample.
+    #[test]
+    fn an_accepted_probe_measures_the_rtt_since_it_was_sent() {
+        for timestamps in [false, true] {
+            let mut script = established(&Config { timestamps, ..config() });
+            script.ack_window(0, 0);
+            script.end.write(Bytes(2001));
+            script.sent();
+            script.end.take_rtt_sample();
+            script.at(5050).expect_data(&[(0, 1)]);
+            script.at(5100).ack_window(1, 10_000);
+            assert_eq!(script.end.take_rtt_sample(), Some(Span::from_millis(50)));
+            assert_eq!(script.end.min_rtt(), Some(Span::from_millis(50)));
+        }
+    }
+
+    /// RFC 6298 §3 (Karn): which of two transmissions an ACK belongs to is unknown.
+    #[test]
+    fn a_probe_that_was_repeated_or_followed_by_data_gives_no_sample() {
+        let probing = || {
+            let mut script = established(&Config { timestamps: false, ..config() });
+            script.ack_window(0, 0);
+            script.end.write(Bytes(2001));
+            script.sent();
+            script.end.take_rtt_sample();
+            script.at(5050).expect_data(&[(0, 1)]);
+            script
+        };
+        let mut repeated = probing();
+        repeated.at(15_050).expect_data(&[(0, 1)]).at(15_060).ack_window(1, 10_000);
+        assert_eq!(repeated.end.take_rtt_sample(), None);
+        let mut followed = probing();
+        followed.at(5090).ack_window(0, 10_000).expect_data(&[(0, 1000), (1000, 1000), (2000, 1)]);
+        followed.at(5100).ack(1);
+        assert_eq!(followed.end.take_rtt_sample(), None);
+        followed.at(5140).ack(2001);
+        assert_eq!(followed.end.take_rtt_sample(), None, "the first byte was sent twice");
+    }
+
     #[test]
     fn a_silly_window_is_used_only_after_the_probe_timeout() {
         let mut script = established(&config());
@@ -648,4 +688,198 @@ fn sequence_numbers_wrap_during_recovery() {
     script.at(150).ack(10_000);
     assert!(!script.end.is_recovering() || script.end.outstanding() > Bytes(0));
     assert_eq!(script.end.stats().bytes_acked, Bytes(10_000));
+}
+
+/// Use of the congestion window with Linux's rules. The peer acknowledges pairs of segments; one segment has 1000 B.
+mod window_use {
+    use super::*;
+    use airwnd_tcp::cc;
+
+    fn linux() -> Config {
+        Config {
+            mss: 1000,
+            send_buffer_autotuning: false,
+            timestamps: false,
+            tail_loss_probe: false,
+            ..Stack::Linux.config()
+        }
+    }
+
+    /// A server with CUBIC whose slow start ends at ssthresh only; the handshake takes 100 ms.
+    fn with_cubic(config: &Config) -> Script {
+        let slow_start = cc::slow_start::Spec::Standard(Default::default());
+        let cubic = cc::Spec::Cubic(cc::cubic::Params { slow_start, ..cc::cubic::Params::default() });
+        let mut script = Script::with(config, cubic, support::plain_window(), Seq(0), IRS);
+        script.end.listen();
+        let syn = Segment {
+            seq: IRS,
+            flags: Flags::SYN,
+            mss: NonZeroU16::new(1000),
+            sack_permitted: true,
+            window_scale: Some(10),
+            ..script.blank()
+        };
+        script.inject(syn).sent();
+        script.at(100).ack_window(0, 514);
+        script
+    }
+
+    /// Writes a burst and acknowledges it in pairs, the first after 100 ms; returns cwnd in segments after each ACK.
+    fn burst(script: &mut Script, acked: &mut u32, segments: u32) -> Vec<u64> {
+        let end = *acked + segments;
+        script.end.write(Bytes(1000 * u64::from(segments)));
+        script.sent();
+        let later = script.now.0 / 1_000_000 + 100;
+        script.at(later);
+        let mut windows = Vec::new();
+        while *acked < end {
+            *acked = (*acked + 2).min(end);
+            script.ack(1000 * *acked).sent();
+            windows.push(script.end.cwnd().0 / 1000);
+        }
+        windows
+    }
+
+    /// Google packetdrill, slow-start-app-limited, slow-start-app-limited-9-packets-out and
+    /// slow-start-ack-per-2pkt-send-6pkt and -5pkt.
+    #[test]
+    fn a_burst_that_fills_the_window_doubles_it_and_a_smaller_one_doubles_itself() {
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 10), [12, 14, 16, 18, 20]);
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 9), [12, 14, 16, 18, 18]);
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 6), [12, 12, 12]);
+        assert_eq!(burst(&mut with_cubic(&linux()), &mut 0, 5), [10, 10, 10]);
+    }
+
+    /// The window after a transfer of 9 segments that ends with a FIN is that of 9 segments.
+    #[test]
+    fn a_fin_takes_no_room() {
+        let mut script = with_cubic(&linux());
+        script.end.write(Bytes(9000));
+        script.end.close();
+        assert!(script.sent()[8].flags.has(Flags::FIN));
+        script.at(200);
+        for acked in [2000, 4000, 6000, 8000, 9001] {
+            script.ack(acked);
+        }
+        script.expect_cwnd(18_000);
+    }
+
+    /// Bursts on one connection, as measured with Linux 6.18.44 and CUBIC over `airwnd link`.
+    #[test]
+    fn bursts_grow_the_window_as_in_linux() {
+        let (mut script, mut acked) = (with_cubic(&linux()), 0);
+        let after = [9, 18, 40].map(|segments| burst(&mut script, &mut acked, segments).pop());
+        assert_eq!(after, [Some(18), Some(36), Some(76)]);
+    }
+
+    /// Returns a sender with nothing outstanding, after bursts.
+    fn grown_by(config: &Config, bursts: &[u32]) -> Script {
+        let (mut script, mut acked) = (with_cubic(config), 0);
+        for &segments in bursts {
+            burst(&mut script, &mut acked, segments);
+        }
+        script
+    }
+
+    /// Writes a burst after a pause of `percent` of the retransmission timeout; returns cwnd and ssthresh in segments.
+    fn after_pause(mut script: Script, percent: u64) -> (u64, Option<u64>) {
+        // The last data was sent 100 ms before its ACK.
+        let sent_at = script.now.0 - 100_000_000;
+        let rto = script.end.rto().0;
+        script.at_time(Time(sent_at + rto / 100 * percent)).end.write(Bytes(30_000));
+        script.sent();
+        let ssthresh = Some(script.end.ssthresh().0).filter(|bytes| *bytes < u64::MAX);
+        (script.end.cwnd().0 / 1000, ssthresh.map(|bytes| bytes / 1000))
+    }
+
+    #[test]
+    fn an_idle_time_halves_the_window_once_for_each_timeout() {
+        let windows = [99, 150, 250, 900].map(|percent| after_pause(grown_by(&linux(), &[10, 20]), percent));
+        assert_eq!(windows, [(40, None), (20, None), (10, None), (10, None)]);
+    }
+
+    /// Google packetdrill, slow-start-after-idle: 26 segments, a window of 36, and a pause of 2 s.
+    #[test]
+    fn a_long_idle_time_leaves_the_initial_window() {
+        let mut script = grown_by(&linux(), &[26]);
+        script.expect_cwnd(36_000);
+        script.at(2300).end.write(Bytes(20_000));
+        assert_eq!(script.data_out().len(), 10);
+        script.expect_cwnd(10_000);
+    }
+
+    /// As measured with bursts of 30 segments in Linux 6.18.44: 59 segments become 29.
+    #[test]
+    fn a_restart_counts_whole_segments() {
+        assert_eq!(after_pause(grown_by(&linux(), &[49]), 150), (29, None));
+    }
+
+    #[test]
+    fn a_restart_remembers_three_quarters_of_the_window() {
+        let config = Config { initial_ssthresh: Some(Bytes(40_000)), ..linux() };
+        let grown = |config: &Config| grown_by(config, &[60; 30]);
+        let cwnd = grown(&config).end.cwnd().0 / 1000;
+        assert!(cwnd / 2 + cwnd / 4 > 40, "{cwnd} segments");
+        assert_eq!(after_pause(grown(&config), 150), (cwnd / 2, Some(cwnd / 2 + cwnd / 4)));
+        let at_once = Config { restart_by_halving: false, ..config };
+        assert_eq!(after_pause(grown(&at_once), 150), (10, Some(40)));
+    }
+
+    /// Google packetdrill, cubic-bulk-166k-idle-restart, which has no restart: the pause of 4 s is no time of the cubic
+    /// function. Its fq queue paces the burst after the pause, so that the window grows one segment later there (after 30
+    /// and 40 pairs).
+    #[test]
+    fn idle_time_does_not_advance_the_cubic_function() {
+        let initial_ssthresh = Some(Bytes(48_000));
+        let mut script = with_cubic(&Config { initial_ssthresh, restart_after_idle: false, ..linux() });
+        let mut windows = vec![10];
+        let mut acknowledge = |script: &mut Script, pairs: std::ops::RangeInclusive<u32>, start_ms: u64| {
+            for (round, pair) in pairs.enumerate() {
+                script.at(start_ms + 100 * round as u64).ack(2000 * pair).sent();
+                windows.push(script.end.cwnd().0 / 1000);
+            }
+        };
+        script.end.write(Bytes(40_000));
+        script.sent();
+        acknowledge(&mut script, 1..=20, 200);
+        script.at(6100).end.write(Bytes(160_000));
+        script.sent();
+        acknowledge(&mut script, 21..=60, 6200);
+        assert_eq!([5, 10, 15, 19, 50, 60].map(|pair| windows[pair]), [20, 30, 40, 48, 52, 58]);
+    }
+
+    /// The application cannot write while data waits for the receiver's window, so Linux does not restart.
+    #[test]
+    fn waiting_for_the_receivers_window_is_not_idleness() {
+        for (restart_by_halving, cwnd) in [(true, 20_000), (false, 10_000)] {
+            let mut script = with_cubic(&Config { restart_by_halving, ..linux() });
+            script.end.write(Bytes(30_000));
+            script.sent();
+            script.at(200).ack_window(10_000, 0).sent();
+            script.at(5000).ack_window(10_000, 514).sent();
+            script.expect_cwnd(cwnd);
+        }
+    }
+
+    /// Google packetdrill, cubic-bulk-166k: two of 400 segments are acknowledged every 100 ms, from an ssthresh of 48
+    /// segments on. All are sent when cwnd is at 133.
+    #[test]
+    fn cubic_grows_on_when_the_last_of_a_full_window_is_sent() {
+        let mut script = with_cubic(&Config { initial_ssthresh: Some(Bytes(48_000)), ..linux() });
+        script.end.write(Bytes(400_000));
+        script.sent();
+        let mut windows = vec![10];
+        for pair in 1..=200 {
+            script.at(100 + 100 * u64::from(pair)).ack(2000 * pair).sent();
+            windows.push(script.end.cwnd().0 / 1000);
+        }
+        assert_eq!(
+            [5, 10, 15, 19, 30, 40, 50, 60].map(|pair| windows[pair]),
+            [20, 30, 40, 48, 49, 50, 52, 58]
+        );
+        for pair in 61..=200 {
+            assert_eq!(windows[pair], windows[pair - 1] + 1, "after {pair} pairs");
+        }
+        assert_eq!(windows[200], 198);
+    }
 }

@@ -19,18 +19,50 @@ pub use status::{Nack, Status};
 pub use tx::Tx;
 
 use crate::rlc::Protocol;
+use crate::rlc::nr::{Headers, LONGEST_HEADERS};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span};
 
-impl Protocol {
-    /// AM_Window_Size, for a sequence number of 10 bits in LTE (TS 36.322 §7.2) and of 18 bits in NR (TS 38.322 §7.2).
+/// Format of PDUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    protocol: Protocol,
+    /// Size of a sequence number in bits.
+    sn_size: u16,
+}
+
+impl Format {
+    /// AM_Window_Size: half of the sequence numbers.
+    //= TS 36.322 §7.2
+    //= TS 38.322 §7.2
     fn window(self) -> u64 {
-        match self {
-            Protocol::Lte => 512,
-            Protocol::Nr => 1 << 17,
+        1 << (self.sn_size - 1)
+    }
+
+    /// LTE: header of a PDU (TS 36.322 §6.2.1.4) or of a segment of one (§6.2.1.5), without length indicators.
+    fn fixed_header(self, part: bool) -> Bytes {
+        let pdu = if self.sn_size == LTE_SIZES[1] { Bytes(3) } else { Bytes(2) };
+        if part { pdu + Bytes(2) } else { pdu }
+    }
+
+    /// NR: headers of an SDU and its segments.
+    fn headers(self) -> Headers {
+        if self.sn_size == NR_SIZES[0] { Headers::AM_12 } else { Headers::AM_18 }
+    }
+
+    /// Headers of a PDU, at most.
+    pub(super) fn longest_headers(self) -> Bytes {
+        match self.protocol {
+            Protocol::Lte => self.fixed_header(true),
+            Protocol::Nr => LONGEST_HEADERS,
         }
     }
 }
+
+/// Sizes of a sequence number in bits: TS 36.322 §6.2.2.3.
+pub const LTE_SIZES: [u16; 2] = [10, 16];
+/// TS 38.322 §6.2.3.3.
+pub const NR_SIZES: [u16; 2] = [12, 18];
 
 /// Model of acknowledged mode, where its behaviour is not a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -78,6 +110,14 @@ pub struct Params {
     #[param(default = None, range = 1..=1000)]
     #[param(unit = "1", source = "ns-3 counts to 5 and goes on; TS 36.331 §9.2.1: 4")]
     pub max_retx: Option<u16>,
+    /// Size of a sequence number in bits, of which half the values are the window: 10 or 16 in LTE, 12 or 18 in NR;
+    /// `none`: 10 in LTE, 18 in NR.
+    #[param(default = None, range = 10..=18)]
+    #[param(
+        unit = "bit",
+        source = "TS 36.322 §6.2.2.3; TS 38.322 §6.2.3.3; a choice: the window of NR is never full"
+    )]
+    pub sn_size: Option<u16>,
     /// Period of reports of a non-empty buffer to the MAC after the last arrival.
     #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::ReportBufferStatusTimer")]
@@ -85,6 +125,15 @@ pub struct Params {
 }
 
 impl Params {
+    /// Format of the PDUs of a generation.
+    pub fn format(&self, protocol: Protocol) -> Format {
+        let usual = match protocol {
+            Protocol::Lte => LTE_SIZES[0],
+            Protocol::Nr => NR_SIZES[1],
+        };
+        Format { protocol, sn_size: self.sn_size.unwrap_or(usual) }
+    }
+
     fn is_standard(&self) -> bool {
         self.conduct == Conduct::Standard
     }
@@ -93,7 +142,8 @@ impl Params {
 /// A data PDU, or a segment of one that is retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pdu {
-    /// Sequence number, counted without wrap-around. On air it has 10 bits; the window of 512 resolves the ambiguity.
+    /// Sequence number, counted without wrap-around. On air it has [`Params::sn_size`] bits; the window resolves the
+    /// ambiguity.
     pub sn: u64,
     /// Start of the whole PDU in the stream; `begin` minus this is the segment offset SO.
     pub whole_from: u64,
@@ -129,8 +179,8 @@ impl Default for Block {
 
 impl Block {
     /// Size of its PDUs, at most.
-    pub fn size(&self, protocol: Protocol) -> Bytes {
-        let status = if self.has_status { self.status.longest(protocol) } else { Bytes::ZERO };
+    pub fn size(&self, format: Format) -> Bytes {
+        let status = if self.has_status { self.status.longest(format) } else { Bytes::ZERO };
         self.data.iter().fold(status, |sum, pdu| sum + pdu.size)
     }
 

@@ -1,6 +1,6 @@
 //! Reception buffer: PDUs that have been received, whole or in part.
 
-use super::Pdu;
+use super::{Format, Pdu};
 use crate::rlc::Protocol;
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ struct Slot {
 
 /// Reception states of the PDUs from VR(R) on.
 pub(super) struct Received {
-    protocol: Protocol,
+    format: Format,
     /// VR(R): the first PDU that is not complete.
     first: u64,
     slots: VecDeque<Slot>,
@@ -27,9 +27,9 @@ pub(super) struct Received {
 }
 
 impl Received {
-    pub fn new(protocol: Protocol) -> Received {
+    pub fn new(format: Format) -> Received {
         let (slots, parts) = (VecDeque::with_capacity(16), Vec::with_capacity(16));
-        Received { protocol, first: 0, slots, parts, whole_to: 0 }
+        Received { format, first: 0, slots, parts, whole_to: 0 }
     }
 
     /// VR(R).
@@ -50,7 +50,7 @@ impl Received {
     /// Whether a PDU falls within the receiving window.
     //= TS 36.322 §5.1.3.2.1
     pub fn is_within(&self, sn: u64) -> bool {
-        (self.first..self.first + self.protocol.window()).contains(&sn)
+        (self.first..self.first + self.format.window()).contains(&sn)
     }
 
     /// Whether a PDU has been received completely.
@@ -68,7 +68,7 @@ impl Received {
 
     /// The same, before `end` instead.
     pub fn misses_between(&self, sn: u64, end: u64) -> bool {
-        match self.protocol {
+        match self.format.protocol {
             Protocol::Lte => end > sn,
             Protocol::Nr => end > sn + 1 || end == sn + 1 && self.gaps(sn).any(|(_, to)| to.is_some()),
         }
@@ -150,6 +150,7 @@ pub(super) fn merge(parts: &mut Vec<(u64, u64, u64)>, (sn, begin, end): (u64, u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rlc::am::Params;
     use airwnd_units::Bytes;
 
     fn pdu(sn: u64, whole_from: u64, begin: u64, end: u64, last: bool) -> Pdu {
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn parts_make_a_whole() {
-        let mut received = Received::new(Protocol::Lte);
+        let mut received = Received::new(Params::default().format(Protocol::Lte));
         received.place(pdu(1, 100, 100, 200, true));
         received.place(pdu(0, 0, 60, 80, false));
         assert_eq!(received.gaps(0).collect::<Vec<_>>(), [(0, Some(60)), (80, None)]);

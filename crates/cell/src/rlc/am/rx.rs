@@ -2,7 +2,7 @@
 
 use super::received::Received;
 use super::status::{self, Status, Writer};
-use super::{Params, Pdu};
+use super::{Format, Params, Pdu};
 use crate::rlc::segmenter::Returned;
 use crate::rlc::{Protocol, Sdu};
 use airwnd_units::{Bytes, Time};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 /// carries in length indicators) and each PDU that the MAC decoded, and calls [`Rx::expire`] when its timers are due.
 pub struct Rx {
     params: Params,
-    protocol: Protocol,
+    format: Format,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Returned)>,
     /// End of the newest of them.
@@ -39,12 +39,13 @@ pub struct Rx {
 impl Rx {
     /// A receiver that expects no SDUs.
     pub fn new(params: Params, protocol: Protocol) -> Self {
+        let format = params.format(protocol);
         Rx {
+            format,
             params,
-            protocol,
             expected: VecDeque::with_capacity(64),
             expected_to: 0,
-            received: Received::new(protocol),
+            received: Received::new(format),
             reported_to: 0,
             timer: None,
             polled: None,
@@ -152,7 +153,7 @@ impl Rx {
         if !self.params.is_standard() {
             return Bytes(4);
         }
-        status::size(self.protocol, self.missing().map(|sn| self.received.gaps(sn).count() as u64))
+        status::size(self.format, self.missing().map(|sn| self.received.gaps(sn).count() as u64))
     }
 
     fn is_due(&self, now: Time) -> bool {
@@ -178,7 +179,7 @@ impl Rx {
     }
 
     fn write(&self, status: &mut Status, room: Bytes) -> Option<Bytes> {
-        let mut writer = Writer::new(status, self.protocol, room)?;
+        let mut writer = Writer::new(status, self.format, room)?;
         let left_out = self.missing().find(|sn| !writer.miss(*sn, self.received.gaps(*sn)));
         Some(writer.finish(left_out.unwrap_or(self.reported_to)))
     }
@@ -198,7 +199,7 @@ impl Rx {
         self.expected.clear();
         *self = Rx {
             expected: std::mem::take(&mut self.expected),
-            ..Rx::new(self.params.clone(), self.protocol)
+            ..Rx::new(self.params.clone(), self.format.protocol)
         };
     }
 

@@ -1,5 +1,6 @@
 //! STATUS PDUs (TS 36.322 §6.2.1.6; TS 38.322 §6.2.2.5).
 
+use super::{Format, LTE_SIZES};
 use crate::rlc::Protocol;
 use airwnd_units::Bytes;
 
@@ -18,12 +19,20 @@ struct Fields {
 /// Most missing SDUs in a NACK range.
 const LONGEST_RANGE: u64 = 255;
 
-impl Protocol {
-    /// NR: those of an 18-bit sequence number.
+impl Format {
     fn status(self) -> Fields {
-        match self {
-            Protocol::Lte => Fields { head: 15, nack: 12, offsets: 30, range: None },
-            Protocol::Nr => Fields { head: 16 + 24, nack: 24, offsets: 32, range: Some(8) },
+        let sn = u64::from(self.sn_size);
+        match self.protocol {
+            // SOstart and SOend are longer by a bit with sequence numbers of 16 bits.
+            Protocol::Lte => {
+                let offset = if self.sn_size == LTE_SIZES[1] { 16 } else { 15 };
+                Fields { head: 1 + 3 + sn + 1, nack: sn + 2, offsets: 2 * offset, range: None }
+            }
+            // Reserved bits fill whole bytes.
+            Protocol::Nr => {
+                let whole = |bits: u64| bits.next_multiple_of(8);
+                Fields { head: 16 + whole(1 + 3 + sn + 1), nack: whole(sn + 3), offsets: 32, range: Some(8) }
+            }
         }
     }
 }
@@ -49,16 +58,16 @@ pub struct Status {
 
 impl Status {
     /// Its size if every missing part has its offsets.
-    pub fn longest(&self, protocol: Protocol) -> Bytes {
-        let Fields { head, nack, offsets, .. } = protocol.status();
+    pub fn longest(&self, format: Format) -> Bytes {
+        let Fields { head, nack, offsets, .. } = format.status();
         Bytes((head + (nack + offsets) * self.nacks.len() as u64).div_ceil(8))
     }
 }
 
 /// The size of a STATUS PDU that reports all missing parts, given the number of missing parts of each PDU; zero parts
 /// denote the whole PDU. Without ranges.
-pub(super) fn size(protocol: Protocol, parts: impl Iterator<Item = u64>) -> Bytes {
-    let Fields { head, nack, offsets, .. } = protocol.status();
+pub(super) fn size(format: Format, parts: impl Iterator<Item = u64>) -> Bytes {
+    let Fields { head, nack, offsets, .. } = format.status();
     let bits = parts.map(|parts| nack * parts.max(1) + offsets * parts).sum::<u64>();
     Bytes((head + bits).div_ceil(8))
 }
@@ -75,9 +84,9 @@ pub(super) struct Writer<'a> {
 
 impl Writer<'_> {
     /// Starts a STATUS PDU without missing PDUs; `None` if `room` is less than it needs.
-    pub fn new(status: &mut Status, protocol: Protocol, room: Bytes) -> Option<Writer<'_>> {
+    pub fn new(status: &mut Status, format: Format, room: Bytes) -> Option<Writer<'_>> {
         status.nacks.clear();
-        let fields = protocol.status();
+        let fields = format.status();
         let writer = Writer { status, bits: fields.head, fields, room: room.0 * 8, run: 0 };
         (writer.bits <= writer.room).then_some(writer)
     }
@@ -121,13 +130,31 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rlc::am::Params;
 
     /// A missing PDU and its missing parts; an empty slice: the whole PDU.
     type Missing<'a> = (u64, &'a [(u64, Option<u64>)]);
 
+    fn of(protocol: Protocol, sn_size: Option<u16>) -> Format {
+        Params { sn_size, ..Params::default() }.format(protocol)
+    }
+
+    /// TS 36.322 figures 6.2.1.6-1 and -2; TS 38.322 figures 6.2.2.5-1 and -2, with a MAC subheader of 2 bytes.
+    #[test]
+    fn sizes_follow_from_the_size_of_sequence_numbers() {
+        let sizes = |protocol, sn_size| {
+            [vec![], vec![0], vec![1]]
+                .map(|parts: Vec<u64>| size(of(protocol, Some(sn_size)), parts.into_iter()).0)
+        };
+        assert_eq!(sizes(Protocol::Lte, 10), [2, 4, 8]);
+        assert_eq!(sizes(Protocol::Lte, 16), [3, 5, 9]);
+        assert_eq!(sizes(Protocol::Nr, 12), [2 + 3, 2 + 3 + 2, 2 + 3 + 2 + 4]);
+        assert_eq!(sizes(Protocol::Nr, 18), [2 + 3, 2 + 3 + 3, 2 + 3 + 3 + 4]);
+    }
+
     fn write(room: u64, missing: &[Missing<'_>]) -> (Option<Bytes>, Status, usize) {
         let mut status = Status::default();
-        let Some(mut writer) = Writer::new(&mut status, Protocol::Lte, Bytes(room)) else {
+        let Some(mut writer) = Writer::new(&mut status, of(Protocol::Lte, None), Bytes(room)) else {
             return (None, status, 0);
         };
         let fitted = missing.iter().take_while(|(sn, parts)| writer.miss(*sn, parts.iter().copied())).count();
@@ -141,9 +168,9 @@ mod tests {
         for (missing, bytes) in [(0, 2), (1, 4), (2, 5), (3, 7), (4, 8)] {
             let missing: Vec<_> = (0..missing).map(|sn| (sn, whole)).collect();
             assert_eq!(write(100, &missing).0, Some(Bytes(bytes)));
-            assert_eq!(size(Protocol::Lte, missing.iter().map(|_| 0)), Bytes(bytes));
+            assert_eq!(size(of(Protocol::Lte, None), missing.iter().map(|_| 0)), Bytes(bytes));
         }
-        assert_eq!(size(Protocol::Lte, [2].into_iter()), Bytes((15u64 + 2 * 42).div_ceil(8)));
+        assert_eq!(size(of(Protocol::Lte, None), [2].into_iter()), Bytes((15u64 + 2 * 42).div_ceil(8)));
         assert_eq!(
             write(100, &[(7, &[(0, Some(10)), (20, None)])]).0,
             Some(Bytes((15u64 + 2 * 42).div_ceil(8)))
@@ -162,7 +189,7 @@ mod tests {
     #[test]
     fn nr_reports_sdus_that_follow_one_another_in_a_range() {
         let mut status = Status::default();
-        let mut writer = Writer::new(&mut status, Protocol::Nr, Bytes(100)).expect("it fits");
+        let mut writer = Writer::new(&mut status, of(Protocol::Nr, None), Bytes(100)).expect("it fits");
         for sn in [3, 4, 5, 9] {
             assert!(writer.miss(sn, std::iter::empty()));
         }

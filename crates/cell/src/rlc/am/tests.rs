@@ -125,7 +125,7 @@ proptest! {
             }
         }
         bearer.drain(slots.len() as u64);
-        prop_assert!(bearer.max_in_window <= protocol.window());
+        prop_assert!(bearer.max_in_window <= Params::default().format(protocol).window());
     }
 
     /// The same in ns-3's model, in which blocks must not become smaller than the PDUs sent.
@@ -136,7 +136,7 @@ proptest! {
             bearer.tti(tti, *slot);
         }
         bearer.drain(slots.len() as u64);
-        prop_assert!(bearer.max_in_window <= Protocol::Lte.window());
+        prop_assert!(bearer.max_in_window <= Params::default().format(Protocol::Lte).window());
     }
 
     /// RLC can be re-established at any time without losses or duplicates.

@@ -1,8 +1,8 @@
 //! Transmitting entity: windows, polls, retransmission.
 
 use super::received::merge;
-use super::{Params, Pdu, Status};
-use crate::rlc::nr::{Headers, LONGEST_HEADERS};
+use super::{Format, Params, Pdu, Status};
+use crate::rlc::nr::LONGEST_HEADERS;
 use crate::rlc::segmenter::{DataField, Piece, Returned, Segmenter};
 use crate::rlc::{BearerEvents, Protocol, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
@@ -24,7 +24,7 @@ struct Sent {
 /// An acknowledged-mode transmitter (TS 36.322 §5.1.3.1, §5.2.1, §5.2.2).
 pub struct Tx {
     params: Params,
-    protocol: Protocol,
+    format: Format,
     source: Segmenter,
     /// VT(A): the first PDU that is not acknowledged.
     first: u64,
@@ -50,8 +50,8 @@ impl Tx {
     /// A transmitter with an empty queue.
     pub fn new(params: Params, protocol: Protocol, queue: Box<dyn QueueDisc>) -> Self {
         Tx {
+            format: params.format(protocol),
             params,
-            protocol,
             source: Segmenter::new(queue, protocol.pdcp_header()),
             first: 0,
             sent: VecDeque::with_capacity(32),
@@ -89,7 +89,7 @@ impl Tx {
 
     /// Whether VT(S) has reached VT(MS).
     fn is_stalled(&self) -> bool {
-        self.sent.len() as u64 >= self.protocol.window()
+        self.sent.len() as u64 >= self.format.window()
     }
 
     /// Builds a PDU of at most `room` bytes including its header; retransmissions precede new data. Passes each SDU
@@ -121,7 +121,7 @@ impl Tx {
         if room <= header || self.is_stalled() {
             return None;
         }
-        let (protocol, indicated) = (self.protocol, room - header);
+        let (format, indicated) = (self.format, room - header);
         let Tx { source, open, .. } = self;
         let mut end = open.back().map_or(source.sent(), |(end, _)| *end);
         let begun = &mut |sdu: Returned| {
@@ -129,14 +129,14 @@ impl Tx {
             open.push_back((end, sdu));
             begun(sdu);
         };
-        let piece = match protocol {
+        let piece = match format.protocol {
             Protocol::Lte => {
                 let field = source.cut(now, indicated, begun, events)?;
                 let size = header + indicators(field.pieces) + Bytes(field.end - field.begin);
                 let DataField { begin, end, .. } = field;
                 Piece { sdu_from: begin, sdu_to: end, begin, end, size }
             }
-            Protocol::Nr => source.piece(now, room, Headers::AM, begun, events)?,
+            Protocol::Nr => source.piece(now, room, format.headers(), begun, events)?,
         };
         let Piece { sdu_from: whole_from, sdu_to, begin, end, size } = piece;
         if begin == whole_from {
@@ -156,8 +156,8 @@ impl Tx {
     fn retransmit(&mut self, sent_at: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
         let of = self.sent[(sn - self.first) as usize];
         let whole = begin == of.begin && to == of.end && of.size <= room;
-        let (end, size) = if self.protocol == Protocol::Nr {
-            segment(of, begin, to, room)?
+        let (end, size) = if self.format.protocol == Protocol::Nr {
+            segment(self.format, of, begin, to, room)?
         } else if whole {
             (to, of.size)
         } else if self.params.is_standard() {
@@ -316,7 +316,7 @@ impl Tx {
     pub fn reported(&self) -> (Bytes, Bytes) {
         let new = self.source.backlog();
         if self.params.is_standard() {
-            let (header, of_sdu) = match self.protocol {
+            let (header, of_sdu) = match self.format.protocol {
                 Protocol::Lte => (self.fixed_header(true), Bytes(2)),
                 Protocol::Nr => (LONGEST_HEADERS, LONGEST_HEADERS),
             };
@@ -368,25 +368,26 @@ impl Tx {
         self.source.resume(returned);
     }
 
-    /// Header size of a PDU (TS 36.322 §6.2.1.4) or of a segment of one (§6.2.1.5), without length indicators.
+    /// Header size of a PDU or of a segment of one, without length indicators.
     //= exception rlc-am-as-in-ns3: every header has the fields of a part
     fn fixed_header(&self, part: bool) -> Bytes {
-        if part || !self.params.is_standard() { Bytes(4) } else { Bytes(2) }
+        self.format.fixed_header(part || !self.params.is_standard())
     }
 }
 
 /// End and size of the longest PDU of at most `room` bytes for a portion of an SDU in NR.
 //= TS 38.322 §5.3.2
-fn segment(of: Sent, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
+fn segment(format: Format, of: Sent, begin: u64, to: u64, room: Bytes) -> Option<(u64, Bytes)> {
     if room <= LONGEST_HEADERS {
         return None;
     }
     let (data, is_first) = (Bytes(to - begin), begin == of.begin);
-    let size = |data, end| Headers::AM.size(data, is_first, end == of.end);
+    let headers = format.headers();
+    let size = |data, end| headers.size(data, is_first, end == of.end);
     if size(data, to) <= room {
         return Some((to, size(data, to)));
     }
-    let end = begin + Headers::AM.data_in(room, is_first).0;
+    let end = begin + headers.data_in(room, is_first).0;
     Some((end, size(Bytes(end - begin), end)))
 }
 
@@ -527,6 +528,45 @@ mod tests {
         assert_eq!(send(&mut tx, 1, 102), None);
         tx.on_status(&status(2, &[]));
         assert_eq!(send(&mut tx, 2, 102).map(|pdu| pdu.sn), Some(512));
+    }
+
+    #[test]
+    fn the_window_is_half_of_the_sequence_numbers() {
+        for (protocol, sn_size, window) in [
+            (Protocol::Lte, 10, 512),
+            (Protocol::Lte, 16, 32_768),
+            (Protocol::Nr, 12, 2048),
+            (Protocol::Nr, 18, 131_072),
+        ] {
+            let params = Params { sn_size: Some(sn_size), ..standard() };
+            let mut tx = Tx::new(params, protocol, queue(Bytes(1 << 40)));
+            let mut events = no_drops();
+            // A PDU of LTE has more than an SDU, since it concatenates, and one of NR has one.
+            (0..2 * window).for_each(|key| tx.enqueue(packet(key, 60), &mut events));
+            let sent = (0..2 * window).map_while(|_| send(&mut tx, 0, 75)).count();
+            assert_eq!(sent, window as usize, "{protocol:?} {sn_size}");
+        }
+    }
+
+    /// TS 36.322 figures 6.2.1.4-1 and -4, 6.2.1.5-1 and -4; TS 38.322 figures 6.2.2.4-1 to -4, with a MAC subheader of 2
+    /// bytes.
+    #[test]
+    fn headers_follow_from_the_size_of_sequence_numbers() {
+        // An SDU of 60 bytes with PDCP's header, its first part in 40 bytes, and that again in parts.
+        let sizes = |protocol, sn_size, pdcp: u64| {
+            let params = Params { sn_size: Some(sn_size), ..standard() };
+            let mut tx = Tx::new(params, protocol, queue(Bytes(1 << 40)));
+            tx.enqueue(packet(0, 60 - pdcp), &mut no_drops());
+            let header = |pdu: Pdu| pdu.size.0 - (pdu.end - pdu.begin);
+            let first = send(&mut tx, 0, 40).map(header);
+            let rest = send(&mut tx, 0, 90).map(header);
+            tx.on_status(&status(1, &[0]));
+            [first, rest, send(&mut tx, 1, 20).map(header)].map(Option::unwrap)
+        };
+        assert_eq!(sizes(Protocol::Lte, 10, 2), [2, 2, 4]);
+        assert_eq!(sizes(Protocol::Lte, 16, 2), [3, 3, 5]);
+        assert_eq!(sizes(Protocol::Nr, 12, 3), [2 + 2, 4 + 2, 2 + 2]);
+        assert_eq!(sizes(Protocol::Nr, 18, 3), [3 + 2, 5 + 2, 3 + 2]);
     }
 
     /// RETX_COUNT is 0 when a PDU is first considered for retransmission, and counts from there.

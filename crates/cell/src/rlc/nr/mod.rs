@@ -29,10 +29,14 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Unacknowledged mode with a 12-bit sequence number (TS 38.322 §6.2.2.3).
-    pub const UM: Headers = Headers { whole: Bytes(1), first: Bytes(2), other: Bytes(4) };
-    /// Acknowledged mode with an 18-bit sequence number (TS 38.322 §6.2.2.4).
-    pub const AM: Headers = Headers { whole: Bytes(3), first: Bytes(3), other: Bytes(5) };
+    /// Unacknowledged mode with a 6-bit sequence number (TS 38.322 §6.2.2.3).
+    pub const UM_6: Headers = Headers { whole: Bytes(1), first: Bytes(1), other: Bytes(3) };
+    /// With a 12-bit sequence number.
+    pub const UM_12: Headers = Headers { whole: Bytes(1), first: Bytes(2), other: Bytes(4) };
+    /// Acknowledged mode with a 12-bit sequence number (TS 38.322 §6.2.2.4).
+    pub const AM_12: Headers = Headers { whole: Bytes(2), first: Bytes(2), other: Bytes(4) };
+    /// With an 18-bit sequence number.
+    pub const AM_18: Headers = Headers { whole: Bytes(3), first: Bytes(3), other: Bytes(5) };
 
     /// Size of a PDU with this much data, with its MAC subheader.
     pub fn size(&self, data: Bytes, is_first: bool, is_last: bool) -> Bytes {
@@ -67,15 +71,17 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_standard() {
         let size = |headers: Headers, data, is_first, is_last| headers.size(Bytes(data), is_first, is_last).0;
-        assert_eq!(size(Headers::UM, 1503, true, true), 1503 + 1 + 3);
-        assert_eq!(size(Headers::AM, 43, true, true), 43 + 3 + 2);
-        assert_eq!(size(Headers::AM, 500, true, false), 500 + 3 + 3);
-        assert_eq!(size(Headers::UM, 500, false, true), 500 + 4 + 3);
+        assert_eq!(size(Headers::UM_12, 1503, true, true), 1503 + 1 + 3);
+        assert_eq!(size(Headers::AM_18, 43, true, true), 43 + 3 + 2);
+        assert_eq!(size(Headers::AM_12, 43, true, true), 43 + 2 + 2);
+        assert_eq!(size(Headers::AM_18, 500, true, false), 500 + 3 + 3);
+        assert_eq!(size(Headers::UM_12, 500, false, true), 500 + 4 + 3);
+        assert_eq!(size(Headers::UM_6, 500, true, false), 500 + 1 + 3);
     }
 
     #[test]
     fn the_longest_segment_fills_its_room_but_for_a_byte() {
-        for headers in [Headers::UM, Headers::AM] {
+        for headers in [Headers::UM_6, Headers::UM_12, Headers::AM_12, Headers::AM_18] {
             for is_first in [true, false] {
                 for room in 9..600 {
                     let data = headers.data_in(Bytes(room), is_first);

@@ -2,7 +2,7 @@
 
 use super::{Headers, LONGEST_HEADERS, PDCP_HEADER};
 use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::um::Pdu;
+use crate::rlc::um::{NR_SIZES, Pdu, window};
 use crate::rlc::{BearerEvents, BufferStatus, DropCause, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
@@ -16,13 +16,19 @@ pub struct Tx {
     next: u64,
     /// Size of the PDUs in the last transport block, with their MAC subheaders.
     size: Bytes,
+    headers: Headers,
 }
 
 impl Tx {
     /// A transmitter with an empty queue, and with this maximum waiting time of SDUs of which no part has been sent.
     pub fn new(queue: Box<dyn QueueDisc>, discard_timer: Option<Span>) -> Self {
         let source = Segmenter::new(queue, PDCP_HEADER).discarding(discard_timer);
-        Tx { source, next: 0, size: Bytes::ZERO }
+        Tx { source, next: 0, size: Bytes::ZERO, headers: Headers::UM_12 }
+    }
+
+    /// Sets the size of sequence numbers in bits.
+    pub fn numbering(self, sn_size: u16) -> Self {
+        Tx { headers: if sn_size == NR_SIZES[0] { Headers::UM_6 } else { Headers::UM_12 }, ..self }
     }
 
     /// The queue.
@@ -47,7 +53,8 @@ impl Tx {
         self.size = Bytes::ZERO;
         let begin = self.source.sent();
         let mut begun = |next: Returned| begun(next.sdu);
-        while let Some(piece) = self.source.piece(now, grant - self.size, Headers::UM, &mut begun, events) {
+        let headers = self.headers;
+        while let Some(piece) = self.source.piece(now, grant - self.size, headers, &mut begun, events) {
             self.size += piece.size;
         }
         let end = self.source.sent();
@@ -94,6 +101,8 @@ struct Expected {
     end: u64,
     /// Bytes of it that have been received.
     received: Bytes,
+    /// Sequence number of RLC; `None`: it is sent in one piece, which has none.
+    sn: Option<u64>,
 }
 
 impl Expected {
@@ -109,6 +118,11 @@ impl Expected {
 //= exception nr-segments-wait-for-pdcp
 pub struct Rx {
     reordering: Span,
+    window: u64,
+    /// Sequence number of the next SDU that is sent in segments.
+    next_sn: u64,
+    /// RX_Next_Highest: one past the highest sequence number that has been received.
+    highest_sn: u64,
     /// The SDUs from RX_DELIV on.
     expected: VecDeque<Expected>,
     /// End of the newest of them in the stream.
@@ -125,13 +139,39 @@ impl Rx {
     /// A receiver with this t-Reordering.
     pub fn new(reordering: Span) -> Self {
         let expected = VecDeque::with_capacity(64);
-        Rx { reordering, expected, expected_to: 0, first: 0, next: 0, timer: None }
+        let window = window(NR_SIZES[1]);
+        Rx {
+            reordering,
+            window,
+            next_sn: 0,
+            highest_sn: 0,
+            expected,
+            expected_to: 0,
+            first: 0,
+            next: 0,
+            timer: None,
+        }
+    }
+
+    /// Sets the size of sequence numbers in bits.
+    pub fn numbering(self, sn_size: u16) -> Self {
+        Rx { window: window(sn_size), ..self }
+    }
+
+    /// A block that ends here has gone on air, after all earlier ones: the SDU of which it has a segment gets a number.
+    pub fn sent_to(&mut self, end: u64) {
+        if end < self.expected_to
+            && let Some(Expected { sn: sn @ None, .. }) = self.expected.back_mut()
+        {
+            *sn = Some(self.next_sn);
+            self.next_sn += 1;
+        }
     }
 
     /// An SDU has gone on air, after all earlier ones.
     pub fn expect(&mut self, sdu: Sdu) {
         self.expected_to += sdu.size.0;
-        self.expected.push_back(Expected { sdu, end: self.expected_to, received: Bytes::ZERO });
+        self.expected.push_back(Expected { sdu, end: self.expected_to, received: Bytes::ZERO, sn: None });
     }
 
     /// Handles a decoded block. Passes SDUs that are complete and in order to `deliver`.
@@ -141,6 +181,14 @@ impl Rx {
             let begin = expected.end - expected.sdu.size.0;
             if begin >= pdu.end {
                 break;
+            }
+            if let Some(sn) = expected.sn {
+                // The rest of an SDU below the window is discarded, as all of it is.
+                //= TS 38.322 §5.2.2.2.2
+                if sn + self.window < self.highest_sn {
+                    continue;
+                }
+                self.highest_sn = self.highest_sn.max(sn + 1);
             }
             // HARQ delivers each block once.
             expected.received += Bytes(expected.end.min(pdu.end) - begin.max(pdu.begin));
@@ -177,7 +225,8 @@ impl Rx {
     /// Re-establishes the entity: SDUs on air are dropped with this cause.
     pub fn release(&mut self, cause: DropCause, events: &mut dyn BearerEvents) {
         self.expected.drain(..).for_each(|expected| events.dropped(expected.sdu, cause));
-        *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.reordering) };
+        let (expected, window) = (std::mem::take(&mut self.expected), self.window);
+        *self = Rx { expected, window, ..Rx::new(self.reordering) };
     }
 
     /// SDUs on air, neither delivered nor dropped.
@@ -219,6 +268,7 @@ mod tests {
         }
         let mut block = |grant: &u64| {
             let pdu = tx.transmit(Time::ZERO, Bytes(*grant), &mut |sdu| rx.expect(sdu), &mut events)?;
+            rx.sent_to(pdu.end);
             Some((pdu, tx.transmitted()))
         };
         grants.iter().filter_map(&mut block).collect()
@@ -239,6 +289,28 @@ mod tests {
             let dropped = &mut self.dropped;
             let mut events = |sdu: Sdu, _: DropCause| dropped.push(sdu.packet.0);
             rx.expire(now, &mut |sdu| self.delivered.push(sdu.packet.0), &mut events);
+        }
+    }
+
+    /// The first half of an SDU, then many others in halves; its second half is late.
+    #[test]
+    fn the_rest_of_an_sdu_below_the_window_is_discarded() {
+        for (sn_size, window) in [(6, 32), (12, 2048)] {
+            for others in [window - 1, window] {
+                let mut rx = Rx::new(Span::from_secs(10)).numbering(sn_size);
+                let blocks = blocks(&vec![100; others + 1], &[60, 58].repeat(others + 1), &mut rx);
+                let mut seen = Seen::default();
+                let is_late = |pdu: &Pdu| (51..103).contains(&pdu.begin);
+                for (pdu, _) in blocks.iter().filter(|(pdu, _)| !is_late(pdu)) {
+                    seen.receive(&mut rx, Time(0), *pdu);
+                }
+                assert_eq!(seen.delivered, Vec::<u32>::new());
+                for (pdu, _) in blocks.iter().filter(|(pdu, _)| is_late(pdu)) {
+                    seen.receive(&mut rx, Time(0), *pdu);
+                }
+                let is_discarded = others == window;
+                assert_eq!(seen.delivered.is_empty(), is_discarded, "{sn_size} bits, {others} others");
+            }
         }
     }
 

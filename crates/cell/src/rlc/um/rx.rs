@@ -1,12 +1,9 @@
 //! Receiving entity: reordering and reassembly.
 
-use super::Pdu;
+use super::{LTE_SIZES, Pdu, window};
 use crate::rlc::{BearerEvents, DropCause, Sdu};
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
-
-/// UM_Window_Size for a 10-bit sequence number (TS 36.322 §7.2).
-const WINDOW: u64 = 512;
 
 /// An unacknowledged-mode receiver (TS 36.322 §5.1.2.2).
 ///
@@ -15,6 +12,7 @@ const WINDOW: u64 = 512;
 /// is due.
 pub struct Rx {
     reordering: Span,
+    window: u64,
     /// SDUs on air or received in part, with the end of each in the stream.
     expected: VecDeque<(u64, Sdu)>,
     /// End of the newest of them.
@@ -38,6 +36,7 @@ impl Rx {
     pub fn new(reordering: Span) -> Self {
         Rx {
             reordering,
+            window: window(LTE_SIZES[1]),
             expected: VecDeque::with_capacity(64),
             expected_to: 0,
             held: VecDeque::with_capacity(128),
@@ -47,6 +46,11 @@ impl Rx {
             whole_from: 0,
             whole_to: 0,
         }
+    }
+
+    /// Sets the size of sequence numbers in bits.
+    pub fn numbering(self, sn_size: u16) -> Self {
+        Rx { window: window(sn_size), ..self }
     }
 
     /// An SDU has gone on air, after all earlier ones.
@@ -76,7 +80,7 @@ impl Rx {
             self.held.insert(at, pdu);
             self.highest = self.highest.max(pdu.sn + 1);
             // §5.1.2.2.3: PDUs that fall out of the window are no longer expected.
-            self.advance(self.highest.saturating_sub(WINDOW), deliver, events);
+            self.advance(self.highest.saturating_sub(self.window), deliver, events);
         }
         self.rearm(now);
     }
@@ -102,7 +106,11 @@ impl Rx {
         for (_, sdu) in self.expected.drain(..) {
             events.dropped(sdu, cause);
         }
-        *self = Rx { expected: std::mem::take(&mut self.expected), ..Rx::new(self.reordering) };
+        *self = Rx {
+            expected: std::mem::take(&mut self.expected),
+            window: self.window,
+            ..Rx::new(self.reordering)
+        };
     }
 
     /// SDUs on air, neither delivered nor dropped.
@@ -209,6 +217,20 @@ mod tests {
         assert_eq!(rx.deadline(), Some(Time(101_000_000)));
         seen.receive(&mut rx, Time(8_000_000), pdus[1]);
         assert_eq!((seen.delivered, rx.deadline()), (vec![0, 1, 2], None));
+    }
+
+    /// PDU 0 is late. It is given up when the window of half the sequence numbers has passed it.
+    #[test]
+    fn a_pdu_below_the_window_is_given_up() {
+        for (sn_size, window) in [(5, 16), (10, 512)] {
+            let mut rx = Rx::new(Span::from_secs(10)).numbering(sn_size);
+            let pdus = pdus(&vec![100; window + 1], &vec![104; window + 1], &mut rx);
+            let mut seen = Seen::default();
+            pdus[1..window].iter().for_each(|pdu| seen.receive(&mut rx, Time(0), *pdu));
+            assert_eq!((seen.delivered.len(), seen.dropped.len()), (0, 0), "{sn_size}");
+            seen.receive(&mut rx, Time(0), pdus[window]);
+            assert_eq!((seen.delivered.len(), seen.dropped), (window, vec![0]), "{sn_size}");
+        }
     }
 
     #[test]

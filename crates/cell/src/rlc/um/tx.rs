@@ -1,6 +1,6 @@
 //! Transmitting entity: PDUs of the size that the MAC grants.
 
-use super::{FIXED_HEADER, Pdu};
+use super::{FIXED_HEADER, Pdu, fixed_header};
 use crate::rlc::segmenter::{Returned, Segmenter};
 use crate::rlc::{BearerEvents, BufferStatus, PDCP_HEADER, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
@@ -11,12 +11,23 @@ use std::collections::VecDeque;
 pub struct Tx {
     source: Segmenter,
     next_sn: u64,
+    header: Bytes,
 }
 
 impl Tx {
     /// A transmitter with an empty queue.
     pub fn new(queue: Box<dyn QueueDisc>) -> Self {
-        Tx { source: Segmenter::new(queue, PDCP_HEADER), next_sn: 0 }
+        Tx { source: Segmenter::new(queue, PDCP_HEADER), next_sn: 0, header: FIXED_HEADER }
+    }
+
+    /// Sets the size of sequence numbers in bits.
+    pub fn numbering(self, sn_size: u16) -> Self {
+        Tx { header: fixed_header(sn_size), ..self }
+    }
+
+    /// Header of a PDU without length indicators.
+    pub fn header(&self) -> Bytes {
+        self.header
     }
 
     /// Sets the discard timer: maximum waiting time of SDUs of which no part has been sent; `None`: no limit.
@@ -38,10 +49,10 @@ impl Tx {
         begun: &mut impl FnMut(Sdu),
         events: &mut dyn BearerEvents,
     ) -> Option<Pdu> {
-        if grant <= FIXED_HEADER {
+        if grant <= self.header {
             return None;
         }
-        let field = self.source.cut(now, grant - FIXED_HEADER, &mut |next| begun(next.sdu), events)?;
+        let field = self.source.cut(now, grant - self.header, &mut |next| begun(next.sdu), events)?;
         self.next_sn += 1;
         Some(Pdu { sn: self.next_sn - 1, begin: field.begin, end: field.end })
     }
@@ -120,6 +131,18 @@ mod tests {
             (4395, 9987, 42531),
         ] {
             assert_eq!(whole_sdus_sent(1028, grant, blocks), datagrams, "{blocks} grants of {grant} B");
+        }
+    }
+
+    /// TS 36.322 figures 6.2.1.3-1 and -2.
+    #[test]
+    fn the_header_follows_from_the_size_of_sequence_numbers() {
+        for (sn_size, header) in [(5, 1), (10, 2)] {
+            let mut tx = transmitter(Bytes(1 << 20)).numbering(sn_size);
+            let mut events = |_: Sdu, _: DropCause| unreachable!("the buffer is large");
+            tx.enqueue(packet(0, 100), &mut events);
+            let pdu = tx.transmit(Time::ZERO, Bytes(50), &mut |_| (), &mut events).unwrap();
+            assert_eq!(pdu.end - pdu.begin, 50 - header);
         }
     }
 

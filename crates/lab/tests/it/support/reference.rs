@@ -302,6 +302,10 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
     for (place, inner) in below {
         if place == "[tcp]" {
             *page += "## `[tcp]`\n\nTCP at both endpoints. [TCP stacks](tcp.md) lists its keys and the values of each stack.\n\n";
+        } else if place == "[flow.tcp]" {
+            *page += "## `[flow.tcp]`\n\nTCP at both ends of the flows of a group, over `[tcp]`: the same keys ([TCP \
+                      stacks](tcp.md)), none set by default. A `stack` replaces that of `[tcp]`; other keys that `[tcp]` \
+                      sets still apply.\n\n";
         } else {
             section(page, families, &place, inner);
         }

@@ -36,6 +36,11 @@ impl Rates {
         let (mut from, mut before) = (Span::ZERO, 0);
         for (number, line) in lines(text) {
             let mut words = line.split_ascii_whitespace();
+            if words.clone().count() == 1 {
+                let only: String = line.trim().chars().take(40).collect();
+                let why = format!("only `{only}`; a line has a time in seconds and a rate in Mbit/s");
+                return Err((number, why));
+            }
             let mut value = |what: &str, most: f64| {
                 let word: String = words.next().unwrap_or("").chars().take(40).collect();
                 match word.parse::<f64>() {
@@ -197,7 +202,9 @@ mod tests {
         assert_eq!(error("1 0\n2 0"), (1, "all rates are 0: no packet would ever be sent".into()));
         assert_eq!(error("1 x"), (1, "`x` is not a number of Mbit/s".into()));
         assert_eq!(error("1 nan"), (1, "`nan` is not a number of Mbit/s".into()));
-        assert_eq!(error("1"), (1, "`` is not a number of Mbit/s".into()));
+        let one = |word: &str| format!("only `{word}`; a line has a time in seconds and a rate in Mbit/s");
+        assert_eq!(error("1"), (1, one("1")));
+        assert_eq!(error("0 1\n1;2"), (2, one("1;2")));
         assert_eq!(error("1 2\n2 -3"), (2, "-3 Mbit/s is outside 0..1000000".into()));
         assert_eq!(error("1 2\n1 3"), (2, "1 s is not after the previous line; times must ascend".into()));
         assert_eq!(error("1 2 3"), (1, "unexpected `3` after the rate; a line has a time and a rate".into()));

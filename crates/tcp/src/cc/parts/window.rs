@@ -8,7 +8,7 @@ use airwnd_units::Bytes;
 pub(in crate::cc) use airwnd_rwnd::ledbat::LARGEST;
 
 /// Implements the methods of [`CongestionControl`](crate::cc::CongestionControl) that delegate to the [`Window`] in the
-/// given field: reading window and threshold, overriding the window and restoring it.
+/// given field: reading window and threshold, overriding the window, restarting and restoring it.
 macro_rules! keeps_window {
     ($($window:ident).+) => {
         fn cwnd(&self) -> airwnd_units::Bytes {
@@ -21,6 +21,10 @@ macro_rules! keeps_window {
 
         fn set_cwnd(&mut self, cwnd: airwnd_units::Bytes) {
             self.$($window).+.set_cwnd(cwnd);
+        }
+
+        fn restart(&mut self, cwnd: airwnd_units::Bytes, ssthresh: airwnd_units::Bytes) {
+            self.$($window).+.restart(cwnd, ssthresh);
         }
 
         fn on_spurious(&mut self, before: &$crate::cc::Before) {
@@ -104,6 +108,13 @@ impl Window {
         self.0.reduce(event.signal.into(), kept);
     }
 
+    /// Reduces the window as [`reduce`](Window::reduce) does, and then adds its part beyond whole segments.
+    pub fn reduce_keeping_part(&mut self, event: &Congestion, kept: f64) {
+        let part = self.segments() - libm::floor(self.segments());
+        self.reduce(event, kept);
+        self.add(part);
+    }
+
     pub fn cwnd(&self) -> Bytes {
         self.0.cwnd()
     }
@@ -114,6 +125,12 @@ impl Window {
 
     pub fn set_cwnd(&mut self, cwnd: Bytes) {
         self.0.set_cwnd(cwnd);
+    }
+
+    /// Sets the window after an idle period, and raises the threshold to at least `ssthresh`.
+    pub fn restart(&mut self, cwnd: Bytes, ssthresh: Bytes) {
+        self.set_cwnd(cwnd);
+        self.0.restore(Bytes::ZERO, ssthresh);
     }
 
     /// Undoes a spurious reduction, see [`ledbat::Window::restore`].

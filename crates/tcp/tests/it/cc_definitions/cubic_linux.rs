@@ -39,7 +39,7 @@ impl CubicLinux {
         }
         let scale = (8.0 * (1.0 + self.beta) / 3.0 / (1.0 - self.beta)).floor();
         let delta = f64::max((cwnd * scale / 8.0).floor(), 1.0);
-        while self.ack_cnt >= delta {
+        while self.ack_cnt > delta {
             self.ack_cnt -= delta;
             self.tcp_cwnd += 1.0;
         }
@@ -65,7 +65,7 @@ impl Definition for CubicLinux {
         if !info.limited {
             self.epoch_start = self.epoch_start.map(|start| start + pause);
         } else if self.cwnd < self.ssthresh {
-            self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 8.0), self.ssthresh);
+            self.cwnd = f64::min(self.cwnd + info.acked, self.ssthresh);
         } else {
             let cnt = self.cnt(info);
             self.cwnd_cnt += info.acked;

@@ -158,7 +158,7 @@ fn net(row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) -> (Net, Time) {
     let node = Node::from_toml("kind = \"autotuning\"\nvariant = \"linux-6.18\"\nmax = \"32 MiB\"", "test");
     let rwnd = rwnd::Spec::read(&node.expect("it is TOML")).expect("it is a receive-window control");
     let ecn = if row["mark_above"].is_empty() { Ecn::Off } else { Ecn::Classic };
-    let config = Config { ecn, ..Stack::Linux.config() };
+    let config = Config { ecn, segmentation_offload: false, ..Stack::Linux.config() };
     let mut links = [link(row), link(row)];
     impair(&mut links[0], row, packets);
     let log = Rc::clone(packets);
