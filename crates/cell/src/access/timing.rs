@@ -1,6 +1,7 @@
 //! Delays of the MAC, in slots; LTE's slot here is its TTI.
 
-use airwnd_units::{Span, Tti};
+use airwnd_units::{SlotClock, Span, Tti};
+use std::ops::Range;
 
 /// Delays of scheduling, HARQ and reports.
 #[derive(Clone, Debug)]
@@ -143,6 +144,30 @@ impl Timing {
     /// The most slots by which [`Timing::measurable`] goes back.
     pub fn most_unmeasured(&self) -> u64 {
         self.plan.iter().map(|slot| slot.unmeasured).max().unwrap_or(0)
+    }
+
+    /// Sum of a slot's figure over slots.
+    fn sum(&self, slots: Range<Tti>, figure: impl Fn(&Slot) -> usize) -> u64 {
+        let length = self.plan.len() as u64;
+        let of = |slot: u64| figure(&self.plan[(slot % length) as usize]) as u64;
+        let count = slots.end - slots.start;
+        let periods = count / length * (0..length).map(of).sum::<u64>();
+        periods + (slots.end.0 - count % length..slots.end.0).map(of).sum::<u64>()
+    }
+
+    /// Number of slots in which the downlink is decided.
+    pub fn decisions(&self, slots: Range<Tti>) -> u64 {
+        self.sum(slots, |slot| usize::from(slot.downlink.is_some()))
+    }
+
+    /// Number of decisions on slots of the uplink.
+    pub fn grants(&self, slots: Range<Tti>) -> u64 {
+        self.sum(slots, |slot| slot.grants.len())
+    }
+
+    /// Slots per second in which the downlink is decided. The periods of TDD patterns divide a second.
+    pub fn decisions_per_second(&self, clock: SlotClock) -> u64 {
+        self.decisions(Tti(0)..Tti(1000 * clock.per_millisecond()))
     }
 
     /// Parts of the slots with downlink data and with uplink data.
