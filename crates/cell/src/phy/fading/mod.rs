@@ -174,11 +174,11 @@ pub enum Pace {
     Speed(Speed),
     /// With this maximum Doppler shift of the downlink's carrier.
     Doppler(Hertz),
-    /// The speed of each UE, and [`LEAST_SPEED`] for UEs that never move.
+    /// The speed of each UE, and [`LEAST_SPEED`] while it is at rest.
     Own,
 }
 
-/// Assumed speed of the surroundings of a UE that never moves (ns-3's slowest traces are of 3 km/h).
+/// Assumed speed of the surroundings of a UE at rest (ns-3's slowest traces are of 3 km/h).
 //= exception fading-at-rest
 pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
 
