@@ -51,8 +51,8 @@ macro_rules! channel {
         #[params(source = $source, check)]
         pub struct Params {
             $($own)*
-            /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) if it never
-            /// moves.
+            /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) while it is at
+            /// rest.
             #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
             #[param(unit = "m/s", source = "ns-3 fading_trace_generator.m: 3 and 60 km/h")]
             pub speed: Option<airwnd_units::Speed>,
