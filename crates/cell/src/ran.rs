@@ -382,7 +382,7 @@ impl Ran {
         let Ran { radio, regions, missed, .. } = self;
         let has_drx = regions[0].table.has_drx;
         radio.skip(tti, skipped);
-        regions.iter_mut().for_each(|region| region.on_idle(skipped));
+        regions.iter_mut().for_each(|region| region.on_idle(Tti(tti.0 - skipped)..tti));
         missed.clear();
         if has_drx {
             regions.iter().for_each(|region| region.last_soundings(tti, skipped, missed));

@@ -19,6 +19,7 @@ use crate::settings::RanSetup;
 use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
 use airwnd_units::{Bytes, Time, Tti};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// TTIs between two SINR samples of a UE's figures.
@@ -359,10 +360,10 @@ impl Region {
     }
 
     /// Accounts for TTIs without transmissions: averages decay.
-    pub fn on_idle(&mut self, ttis: u64) {
+    pub fn on_idle(&mut self, ttis: Range<Tti>) {
         for cell in &mut self.cells {
-            cell.downlinks_mut().for_each(|downlink| downlink.on_idle(ttis));
-            cell.uplink.on_idle(ttis);
+            cell.downlinks_mut().for_each(|downlink| downlink.on_idle(ttis.clone()));
+            cell.uplink.on_idle(ttis.clone());
         }
     }
 

@@ -146,7 +146,7 @@ mod tests {
             "error-model" => (format!("radio.error_model = \"{kind}\""), "/radio/error_model".into()),
             "link" => ("link.rate = \"1Mbps\"".into(), "/link/0".into()),
             "traffic" => (format!("flow.traffic = \"{kind}\""), "/flow/0/traffic".into()),
-            "amc" | "propagation" | "fading" => {
+            "access" | "amc" | "propagation" | "fading" => {
                 (format!("radio.{family} = \"{kind}\""), format!("/radio/{family}"))
             }
             other => panic!("no scenario selects a member of {other}"),

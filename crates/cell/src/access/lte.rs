@@ -25,6 +25,9 @@ pub struct Params {
     #[param(default = McsTable::Qam64)]
     #[param(unit = "word", source = "TS 36.213 Tables 7.1.7.1-1, 7.1.7.1-1A, 7.2.3-1 and 7.2.3-2")]
     pub mcs_table: McsTable,
+    /// TTIs from a transmission to its retransmission, in both directions.
+    #[param(default = 8, range = 7..=8, unit = "TTI", source = "TS 36.213 §8 and §10.1; ns-3 LENA: 7")]
+    pub harq_round_trip: u8,
     /// Single-user MIMO in the downlink; `none`: one antenna at each end.
     #[param(default = None, unit = "1", source = "a choice: one layer, as in ns-3 LENA")]
     pub mimo: Option<mimo::Params>,
@@ -66,9 +69,9 @@ impl Params {
         };
         let row = move |mcs| widths().map(move |prbs| transport_block(Direction::Up, mcs, prbs).0 as u32);
         let highest = table.mcss().last();
-        let other_uplink = Params { mcs_table: McsTable::Qam64, mimo: None };
+        let other_uplink = Params { mcs_table: McsTable::Qam64, mimo: None, ..*self };
         Access {
-            timing: Timing::lte(),
+            timing: Timing::lte(self.harq_round_trip.into()),
             clock: SlotClock::LTE,
             prbs,
             rbg_prbs,

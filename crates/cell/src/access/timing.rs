@@ -1,6 +1,7 @@
 //! Delays of the MAC, in slots; LTE's slot here is its TTI.
 
-use airwnd_units::{Span, Tti};
+use airwnd_units::{SlotClock, Span, Tti};
+use std::ops::Range;
 
 /// Delays of scheduling, HARQ and reports.
 #[derive(Clone, Debug)]
@@ -52,12 +53,12 @@ pub(crate) struct Slot {
 }
 
 impl Timing {
-    /// LTE in FDD. The TTI is 1 ms.
-    pub fn lte() -> Timing {
-        let (grant, to_air, again) = (2, 4, 1);
+    /// LTE in FDD with this many TTIs from a transmission to its retransmission. The TTI is 1 ms.
+    pub fn lte(round_trip: u64) -> Timing {
+        let (decision_to_air, grant, to_air) = (2, 2, 4);
         Timing {
             // ns-3 LteEnbPhy::MacToChannelDelay, also of grants
-            decision_to_air: 2,
+            decision_to_air,
             decision_to_grant: grant,
             // 4 in the UE, 1 on air
             report_to_decision: 5,
@@ -69,20 +70,20 @@ impl Timing {
             control_region: Span(Tti::SPAN.0 * 3 / 14),
             // TS 36.213 §7
             processes: 8,
-            round_trip: Some(grant + to_air + again),
+            round_trip: Some(round_trip),
             depth: 16,
             plan: vec![Slot {
                 sends: true,
                 downlink: Some(0),
-                // 4 in the UE (TS 36.213 §10.1), 1 on air
-                feedback: 5,
+                // With 4 in the UE (TS 36.213 §10.1) and 1 on air, the eNB has 1 in the standard and none in ns-3.
+                feedback: round_trip - decision_to_air,
                 // ns-3 HARQ_DL_TIMEOUT of 11, found expired at the next trigger, without the 2 from decision to air
                 silence: 10,
                 // TS 36.213 §8.0
                 grants: vec![to_air],
-                // The standard retransmits after 8 TTI (TS 36.321 §5.4.2), ns-3 LENA after 7, by a new grant that can
-                // be lost.
-                again,
+                // The standard retransmits after 8 TTI (TS 36.321 §5.4.2) without a grant, ns-3 LENA after 7 by a new grant,
+                // which can be lost.
+                again: round_trip - grant - to_air,
                 // with the grant's 2, 1 on air and 3 in the eNB (TR 36.881 Table 5.2.1-1)
                 request: 2,
                 unmeasured: 0,
@@ -143,6 +144,30 @@ impl Timing {
     /// The most slots by which [`Timing::measurable`] goes back.
     pub fn most_unmeasured(&self) -> u64 {
         self.plan.iter().map(|slot| slot.unmeasured).max().unwrap_or(0)
+    }
+
+    /// Sum of a slot's figure over slots.
+    fn sum(&self, slots: Range<Tti>, figure: impl Fn(&Slot) -> usize) -> u64 {
+        let length = self.plan.len() as u64;
+        let of = |slot: u64| figure(&self.plan[(slot % length) as usize]) as u64;
+        let count = slots.end - slots.start;
+        let periods = count / length * (0..length).map(of).sum::<u64>();
+        periods + (slots.end.0 - count % length..slots.end.0).map(of).sum::<u64>()
+    }
+
+    /// Number of slots in which the downlink is decided.
+    pub fn decisions(&self, slots: Range<Tti>) -> u64 {
+        self.sum(slots, |slot| usize::from(slot.downlink.is_some()))
+    }
+
+    /// Number of decisions on slots of the uplink.
+    pub fn grants(&self, slots: Range<Tti>) -> u64 {
+        self.sum(slots, |slot| slot.grants.len())
+    }
+
+    /// Slots per second in which the downlink is decided. The periods of TDD patterns divide a second.
+    pub fn decisions_per_second(&self, clock: SlotClock) -> u64 {
+        self.decisions(Tti(0)..Tti(1000 * clock.per_millisecond()))
     }
 
     /// Parts of the slots with downlink data and with uplink data.

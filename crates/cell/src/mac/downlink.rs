@@ -20,6 +20,7 @@ use crate::settings::RanSetup;
 use crate::ue::UeTable;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The downlink side of a cell on a carrier.
@@ -124,14 +125,7 @@ impl Downlink {
     /// The downlink of a cell without UEs, with this outer loop.
     pub fn new(setup: &RanSetup, carrier: &ComponentCarrier, outer_loop: Option<OuterLoop>) -> Self {
         let access = &carrier.access;
-        let block = |cqi: u8| access.block(Direction::Down, access.mcs_of(Cqi(cqi)), access.rbg_prbs);
-        let per_second = (1000 * access.clock.per_millisecond()) as f64;
-        let rate = |cqi: u8| block(cqi).0 as f64 * per_second;
-        let mut rate_by_cqi = [0.0; 16];
-        for (cqi, entry) in (1..).zip(&mut rate_by_cqi[1..]) {
-            *entry = rate(cqi);
-        }
-        let grid = Grid { access: access.clone(), rbgs: access.rbgs, rbg_prbs: access.rbg_prbs, rate_by_cqi };
+        let grid = Grid::of(access);
         Downlink {
             access: access.clone(),
             carrier: carrier.number,
@@ -298,8 +292,8 @@ impl Downlink {
     }
 
     /// TTIs have passed without scheduling.
-    pub fn on_idle(&mut self, ttis: u64) {
-        self.scheduler.on_idle(ttis);
+    pub fn on_idle(&mut self, ttis: Range<Tti>) {
+        self.scheduler.on_idle(self.access.timing.decisions(ttis));
     }
 
     /// Whether any UE has data.

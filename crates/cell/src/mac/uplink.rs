@@ -23,6 +23,7 @@ use crate::settings::BufferReports;
 use crate::ue::{BlockGrant, UeTable};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Weight of a received block in the correction of a UE's expected SINR.
@@ -285,8 +286,8 @@ impl Uplink {
     }
 
     /// TTIs have passed without scheduling.
-    pub fn on_idle(&mut self, ttis: u64) {
-        self.scheduler.on_idle(ttis);
+    pub fn on_idle(&mut self, ttis: Range<Tti>) {
+        self.scheduler.on_idle(self.access.timing.grants(ttis));
     }
 
     /// Removes the UE of a slot with its reports, grants and blocks.

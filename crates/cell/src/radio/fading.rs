@@ -73,10 +73,13 @@ pub(super) struct LinkFading {
 /// its place on the way that interferers travel.
 type FullLoad = (usize, usize, u64, u32);
 
-/// Last position of a UE and its velocity, in wavelengths and wavelengths per second, which is the Doppler shift.
+/// Last position of a UE and its velocity in its surroundings, in wavelengths and wavelengths per second, which is the
+/// Doppler shift.
 #[derive(Clone, Copy)]
 struct Motion {
-    place: Wavelengths,
+    position: Wavelengths,
+    /// Way of the surroundings while the UE was at rest.
+    drift: Wavelengths,
     since: Time,
     velocity: Wavelengths,
     /// Wavelengths covered until then.
@@ -106,8 +109,8 @@ impl Motion {
         let step = Wavelengths { east: self.velocity.east / points, north: self.velocity.north / points };
         // The same for both sections that a point ends.
         let ends = [number, number + 1].map(|point| Wavelengths {
-            east: self.place.east + f64::from(point) * step.east,
-            north: self.place.north + f64::from(point) * step.north,
+            east: self.position.east + f64::from(point) * step.east,
+            north: self.position.north + f64::from(point) * step.north,
         });
         Some(Section { number, ends, step, fraction: (way - f64::from(number)) as f32 })
     }
@@ -121,8 +124,8 @@ impl Motion {
     fn at(&self, now: Time) -> Wavelengths {
         let seconds = now.as_secs() - self.since.as_secs();
         Wavelengths {
-            east: self.place.east + seconds * self.velocity.east,
-            north: self.place.north + seconds * self.velocity.north,
+            east: self.position.east + self.drift.east + seconds * self.velocity.east,
+            north: self.position.north + self.drift.north + seconds * self.velocity.north,
         }
     }
 }
@@ -137,22 +140,32 @@ pub(super) struct MotionsShare<'a> {
 }
 
 impl MotionsShare<'_> {
-    /// Moves a UE and extrapolates its velocity.
+    /// Moves a UE and extrapolates its velocity. If it has stayed where it was, its surroundings move on.
     // When a UE changes direction, its fading jumps by at most the distance it covers in a `radio.position_period`.
+    //= exception fading-at-rest
     pub fn place(&mut self, now: Time, ue: usize, position: Position) {
         if !self.own_pace {
             return;
         }
         let motion = &mut self.motions[ue - self.first];
-        let (from, to) = (motion.place, in_wavelengths(position, self.frequency));
+        let (from, to) = (motion.position, in_wavelengths(position, self.frequency));
         let seconds = now.since(motion.since).as_secs();
-        let velocity = if seconds > 0.0 {
-            Wavelengths { east: (to.east - from.east) / seconds, north: (to.north - from.north) / seconds }
-        } else {
-            motion.velocity
-        };
+        let [east, north] = [to.east - from.east, to.north - from.north];
+        let is_at_rest = east == 0.0 && north == 0.0;
+        // The surroundings of a UE that never moves have their speed from the start on; they never change it.
+        if is_at_rest && (motion.points.is_some() || seconds == 0.0) {
+            return;
+        }
         let travelled = motion.travelled(now);
-        *motion = Motion { place: to, since: now, velocity, travelled, points: None };
+        let (drift, velocity) = if is_at_rest {
+            let there = motion.at(now);
+            let drift = Wavelengths { east: there.east - to.east, north: there.north - to.north };
+            (drift, Wavelengths::east(LEAST_SPEED.0 / wavelength(self.frequency).0))
+        } else {
+            let velocity = Wavelengths { east: east / seconds, north: north / seconds };
+            (motion.drift, if seconds > 0.0 { velocity } else { motion.velocity })
+        };
+        *motion = Motion { position: to, drift, since: now, velocity, travelled, points: None };
     }
 }
 
@@ -172,7 +185,8 @@ impl Scattering {
             Pace::Own => LEAST_SPEED.0 / wavelength,
         };
         let motion = |ue: &UeSite| Motion {
-            place: in_wavelengths(ue.position, frequency),
+            position: in_wavelengths(ue.position, frequency),
+            drift: Wavelengths::default(),
             since: Time::ZERO,
             velocity: Wavelengths::east(velocity(ue)),
             travelled: 0.0,
@@ -727,6 +741,47 @@ mod tests {
         for (tti, sinrs) in sinrs(true, (0..4000).rev().step_by(7).chain([3, 3999, 4, 17])) {
             assert_eq!(sinrs, near[tti as usize].1);
         }
+    }
+
+    /// The path of a UE until `end` that is placed every 100 ms, in wavelengths: at rest, or with pauses.
+    fn travelled_by(mobility: &str, path: impl Fn(f64) -> f64, end: u64) -> Vec<f64> {
+        let mut setup = setup(600.0, eva(None, true));
+        let node = airwnd_catalog::Node::from_json(mobility, "test").unwrap();
+        setup.ues[0].mobility = airwnd_catalog::Param::read(&node).unwrap();
+        let carrier = &setup.carriers().unwrap()[0];
+        let mut scattering = Scattering::of(&setup, carrier).unwrap();
+        let places = (0..end).map(|tti| {
+            let now = Time(tti * 1_000_000);
+            if tti % 100 == 0 {
+                let position = Position::new(path(now.as_secs()), 0.0, 1.5);
+                scattering.shares(1).next().unwrap().place(now, 0, position);
+            }
+            scattering.at(0, Tti(tti)).east
+        });
+        places.collect()
+    }
+
+    /// Blockage places UEs that stay again; their surroundings move on as without it.
+    #[test]
+    fn fading_of_a_ue_at_rest_goes_on_when_it_is_placed_again() {
+        let ways = travelled_by(r#""static""#, |_| 400.0, 2000);
+        let speed = LEAST_SPEED.0 / wavelength(Hertz(2.12e9)).0;
+        for (tti, way) in ways.iter().enumerate() {
+            assert!((way - ways[0] - speed * tti as f64 / 1e3).abs() < 1e-6, "{tti}: {way}");
+        }
+    }
+
+    /// A UE that moves has pauses: its surroundings move on, and never return to where they were.
+    #[test]
+    fn fading_goes_on_in_a_pause() {
+        let mobility = r#"{"kind": "constant-velocity", "speed": "10m/s"}"#;
+        // Ten metres in the first second, a pause of two, and on.
+        let ways = travelled_by(mobility, |s| 400.0 + 10.0 * (s.min(1.0) + (s - 3.0).max(0.0)), 5000);
+        let speed = |from: usize, to: usize| {
+            (ways[to] - ways[from]) / (to - from) as f64 * 1e3 * wavelength(Hertz(2.12e9)).0
+        };
+        assert!((speed(300, 800) - 10.0).abs() < 1e-6 && (speed(3300, 4800) - 10.0).abs() < 1e-6);
+        assert!((speed(1300, 2900) - LEAST_SPEED.0).abs() < 1e-6, "{}", speed(1300, 2900));
     }
 
     #[test]

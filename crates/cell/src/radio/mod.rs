@@ -140,7 +140,7 @@ impl Radio {
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
         let strongest = |ue| (gains.strongest(ue), Db(0.0));
         let rbgs = access.rbgs;
-        let on_air = OnAir::new(setup.cells.len(), rbgs, kept, !gains.are_complete());
+        let on_air = OnAir::new(setup.cells.len(), access, kept, !gains.are_complete());
         Radio {
             prbs,
             rbg_prbs,

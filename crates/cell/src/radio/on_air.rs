@@ -1,13 +1,14 @@
 //! Data transmissions of all cells in the last TTIs.
 
 use super::gains::Distant;
+use crate::access::Access;
 use crate::mac::sched::{MAX_RBGS, Rbgs};
 use airwnd_units::Tti;
 
-/// Weight of a TTI in the cells' mean activity.
+/// Weight of a millisecond in the cells' mean activity.
 // A choice: long against bursts of packets, short against changes of the load.
 const WEIGHT: f64 = 0.01;
-/// TTIs between two updates of the activity in use, so that reports of a steady channel can be cached.
+/// Milliseconds between two updates of the activity in use, so that reports of a steady channel can be cached.
 const UPDATE: u64 = 100;
 
 /// RBGs on which cells send data, in each of the last TTIs.
@@ -28,6 +29,11 @@ pub(super) struct OnAir {
     mean: [f64; MAX_RBGS],
     activity: Activity,
     updates: u64,
+    /// Weight of a slot with downlink data in the mean, and the part of such slots.
+    weight: f64,
+    share: f64,
+    /// Slots between two updates.
+    update: u64,
 }
 
 /// Mean activity of the cells.
@@ -92,14 +98,31 @@ pub(super) fn add(by_rbg: &mut [f64], sent: Rbgs, powers: impl Iterator<Item = f
 }
 
 impl OnAir {
-    pub fn new(cells: usize, rbgs: u8, kept: u64, has_far: bool) -> OnAir {
+    /// Silence of this many cells in the slots of an access, of which the last ones are kept.
+    pub fn new(cells: usize, access: &Access, kept: u64, has_far: bool) -> OnAir {
+        let [share, _] = access.timing.shares();
+        let slots = access.clock.per_millisecond();
         let silence = vec![Rbgs::default(); cells];
         let sent = silence.repeat(kept as usize);
         let mean = [0.0; MAX_RBGS];
         let activity = Activity::NONE;
         let patterns = vec![0; kept as usize];
-        let rbgs = rbgs.into();
-        OnAir { cells, rbgs, kept, sent, silence, patterns, newest: 0, has_far, mean, activity, updates: 0 }
+        OnAir {
+            cells,
+            rbgs: access.rbgs.into(),
+            kept,
+            sent,
+            silence,
+            patterns,
+            newest: 0,
+            has_far,
+            mean,
+            activity,
+            updates: 0,
+            weight: WEIGHT / (slots as f64 * share),
+            share,
+            update: UPDATE * slots,
+        }
     }
 
     /// Row of a TTI.
@@ -151,9 +174,9 @@ impl OnAir {
             }
         }
         for (mean, senders) in self.mean.iter_mut().zip(senders).filter(|_| counts) {
-            *mean += WEIGHT * (f64::from(senders) / self.cells as f64 - *mean);
+            *mean += self.weight * (f64::from(senders) / self.cells as f64 - *mean);
         }
-        if tti.0.is_multiple_of(UPDATE) {
+        if tti.0.is_multiple_of(self.update) {
             self.update();
         }
     }
@@ -169,9 +192,9 @@ impl OnAir {
         if !self.has_far {
             return;
         }
-        let kept = libm::pow(1.0 - WEIGHT, skipped as f64);
+        let kept = libm::pow(1.0 - self.weight, skipped as f64 * self.share);
         self.mean.iter_mut().for_each(|mean| *mean *= kept);
-        if tti.0 / UPDATE > (tti.0 - skipped) / UPDATE {
+        if tti.0 / self.update > (tti.0 - skipped) / self.update {
             self.update();
         }
     }
@@ -197,9 +220,47 @@ impl OnAir {
 mod tests {
     use super::*;
 
+    /// A carrier of four RBGs.
+    fn lte() -> Access {
+        let mut access = Access::lte(crate::phy::Prbs(6));
+        access.rbgs = 4;
+        access
+    }
+
+    /// The mean forgets in 100 ms, whatever the duration of a slot and the pattern of directions.
+    #[test]
+    fn activity_is_a_mean_over_time() {
+        for (numerology, pattern) in
+            [(0, "DDDSU"), (1, "DDDSU"), (1, "DSUUU"), (2, "DSUUUUUUUU"), (3, "DDDSU")]
+        {
+            let toml = format!("pattern = \"{pattern}\"\nnumerology = {numerology}");
+            let node = airwnd_catalog::Node::from_toml(&toml, "test").unwrap();
+            let params = <crate::access::nr::Params as airwnd_catalog::Param>::read(&node).unwrap();
+            let access = params.on(crate::phy::Prbs(24));
+            let mut on_air = OnAir::new(1, &access, 3, true);
+            let per_second = 1000 << numerology;
+            let sends = |tti: u64| access.timing.slot(Tti(tti)).sends;
+            for tti in 0..per_second {
+                on_air.note(Tti(tti), sends(tti), [Rbgs::first(4)].into_iter());
+            }
+            let full = on_air.mean[0];
+            assert!(full > 0.999, "{full}");
+            // Silence of 100 ms, slot by slot and at once.
+            let mut skipping = OnAir::new(1, &access, 3, true);
+            skipping.mean = on_air.mean;
+            skipping.skip(Tti(per_second + per_second / 10), per_second / 10);
+            for tti in per_second..per_second + per_second / 10 {
+                on_air.note(Tti(tti), sends(tti), [Rbgs::default()].into_iter());
+            }
+            for left in [on_air.mean[0], skipping.mean[0]] {
+                assert!((left - full * libm::exp(-1.0)).abs() < 0.01, "{numerology} {pattern}: {left}");
+            }
+        }
+    }
+
     #[test]
     fn activity_is_the_share_of_cells_that_send() {
-        let mut on_air = OnAir::new(2, 4, 3, true);
+        let mut on_air = OnAir::new(2, &lte(), 3, true);
         for tti in 0..=1000 {
             on_air.note(Tti(tti), true, [Rbgs::first(4), Rbgs::first(2)].into_iter());
         }
@@ -223,7 +284,7 @@ mod tests {
 
     #[test]
     fn transmissions_are_kept_for_some_ttis() {
-        let mut on_air = OnAir::new(1, 4, 3, false);
+        let mut on_air = OnAir::new(1, &lte(), 3, false);
         for tti in 0..6 {
             on_air.note(Tti(tti), true, [Rbgs(tti as u32)].into_iter());
         }
@@ -232,7 +293,7 @@ mod tests {
 
     #[test]
     fn patterns_have_another_number_where_transmissions_change() {
-        let mut on_air = OnAir::new(2, 4, 3, false);
+        let mut on_air = OnAir::new(2, &lte(), 3, false);
         let sent = [[0, 0], [0, 0], [1, 0], [1, 0], [1, 1], [1, 0]];
         let numbers = (0..).zip(sent).map(|(tti, sent)| {
             on_air.note(Tti(tti), true, sent.map(Rbgs).into_iter());

@@ -77,7 +77,7 @@ impl Share {
 pub(crate) struct UeState {
     pub is_greedy: bool,
     pub receives: bool,
-    /// Bytes per TTI that its cell would carry if it served this UE alone, by its channel reports; `None` before the
+    /// Bytes per slot (a TTI of LTE) that its cell would carry if it served this UE alone, by its channel reports; `None` before the
     /// first update.
     pub whole_cell: Option<f64>,
     /// PRBs of its blocks, and their decoded bytes.
@@ -102,7 +102,7 @@ impl UeState {
         self.reported = kept * self.reported + whole_ttis * self.whole_cell.unwrap_or(0.0);
     }
 
-    /// Bytes per TTI that its cell would carry if it served this UE alone. In comparison with the channel reports, a
+    /// Bytes per slot that its cell would carry if it served this UE alone. In comparison with the channel reports, a
     /// block has the MCS of its worst RBG, some blocks are sent again, and a channel-aware scheduler selects good RBGs:
     /// recent blocks show the balance.
     pub fn whole_cell_decoded(&self) -> f64 {

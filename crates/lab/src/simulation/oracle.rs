@@ -5,7 +5,7 @@ use super::devices::{Links, Share, Sizes, Taken, UeState};
 use airwnd_cell::{Ran, UeId};
 use airwnd_kernel::Direction;
 use airwnd_rwnd::DeviceLink;
-use airwnd_units::{BitRate, Bytes, Span, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time, Tti};
 
 /// Interval at which link shares are re-evaluated.
 const UPDATE: Span = Span::from_millis(10);
@@ -18,8 +18,11 @@ const CELL_GAIN: f64 = 0.2;
 const DECODED_GAIN: f64 = 0.01;
 /// Rate of an unlimited link in bit/s.
 const UNLIMITED: f64 = 1e12;
-/// Factor from bytes per TTI to bit/s.
-const PER_SECOND: f64 = 8.0 * 1000.0;
+
+/// Rate in bit/s of this many bytes per slot.
+fn rate_of(bytes: f64, slot: Span) -> f64 {
+    8.0 * bytes / slot.as_secs()
+}
 
 impl Simulation<'_> {
     /// Allocates the state of the links, if a receive-window control requires it.
@@ -54,11 +57,11 @@ impl Simulation<'_> {
             self.update_links(now, &mut links);
         }
         let state = &mut links.ues[ue as usize];
-        let (mut cell, mut crossing) = (None, Span::ZERO);
+        let (mut cell, mut crossing, mut slot) = (None, Span::ZERO, Tti::SPAN);
         if let Some(ran) = self.network.ran_mut() {
             state.whole_cell = state.whole_cell.or_else(|| ran.whole_cell(UeId(ue)));
             cell = Some(ran.cell_of(UeId(ue)).0);
-            crossing = ran.downlink_crossing();
+            (crossing, slot) = (ran.downlink_crossing(), ran.clock().slot());
         }
         let state = *state;
         let payload =
@@ -68,7 +71,7 @@ impl Simulation<'_> {
         let mut behind = Span::ZERO;
         if let Some(cell) = cell {
             let part = links.of_cells[usize::from(cell)].part(1.0, state.is_greedy);
-            rate = payload(PER_SECOND * state.whole_cell_decoded() * part, Bytes::ZERO);
+            rate = payload(rate_of(state.whole_cell_decoded(), slot) * part, Bytes::ZERO);
             behind = crossing;
         }
         let wait = self.until_next_ack(now, ue, behind, sizes);
@@ -147,7 +150,7 @@ impl Simulation<'_> {
             let whole = state.whole_cell_decoded();
             if let Some(ran) = self.network.ran().filter(|_| state.is_greedy && whole > 0.0) {
                 let cell = ran.cell_of(UeId(flow.ue)).0;
-                links.of_cells[usize::from(cell)].taken += taken.rate / (PER_SECOND * whole);
+                links.of_cells[usize::from(cell)].taken += taken.rate / rate_of(whole, ran.clock().slot());
             }
         }
     }
@@ -249,6 +252,46 @@ mod tests {
         let cell = rate("[[site]]\n");
         assert!((cell - 4395.0 * 8.0 / 1052.0).abs() < 1e-3, "{cell}");
         assert!(rate(&("[[site]]\n".to_string() + &wire(5))) < 5.0);
+    }
+
+    /// In NR the rate is what the cell delivers, in each numerology, in FDD and in TDD, and the window for it fills the cell.
+    #[test]
+    fn the_rate_of_an_nr_cell_is_that_of_its_deliveries() {
+        let fdd = "downlink_frequency = \"2.1GHz\"";
+        let fr1 = "downlink_frequency = \"3.5GHz\"";
+        let fr2 = "downlink_frequency = \"28GHz\"";
+        for (numerology, carrier, bandwidth, pattern) in [
+            (0, fdd, 20, ""),
+            (1, fdd, 20, ""),
+            (2, fdd, 20, ""),
+            (0, fr1, 40, "DDDSU"),
+            (1, fr1, 40, "DDDSU"),
+            (2, fr1, 40, "DSUUU"),
+            (2, fr2, 50, "DDDSU"),
+            (3, fr2, 50, "DDDSU"),
+            (3, fr2, 50, "DSUUU"),
+        ] {
+            let pattern =
+                if pattern.is_empty() { String::new() } else { format!(", pattern = \"{pattern}\"") };
+            let toml = |flow: &str| {
+                format!(
+                    "duration = \"12s\"\nwarmup = \"4s\"\ncarrier = {{bandwidth = \"{bandwidth}MHz\", {carrier}}}\n\
+                     core = {{server_rate = \"10Gbps\", s1u_rate = \"10Gbps\"}}\n\
+                     mac.scheduler = \"rr\"\n[radio]\nfading = \"none\"\nshadowing = \"none\"\n\
+                     access = {{kind = \"nr\", numerology = {numerology}{pattern}}}\n[[site]]\n\
+                     [[ue]]\nplacement = {{kind = \"ring\", radius = \"40m\"}}\n[[flow]]\n{flow}\n"
+                )
+            };
+            let oracle = "rwnd = \"oracle\"";
+            let goodput = |flow: &str| {
+                run(&scenario(&toml(flow)), 1, None, &mut |_| true).unwrap().flows()[0].goodput_kbps * 1e3
+            };
+            let known = known(&toml(oracle)).rate.0 as f64;
+            let full = goodput("traffic = {kind = \"cbr\", rate = \"300Mbps\", packet = \"1400B\"}");
+            let own = goodput(oracle);
+            assert!((known / full - 1.0).abs() < 0.02, "{numerology}{pattern}: {known} {full}");
+            assert!((0.95..1.02).contains(&(own / full)), "{numerology}{pattern}: {own} {full}");
+        }
     }
 
     /// Backlogged UEs share the capacity that the other UEs leave.

@@ -131,6 +131,33 @@ fn retransmissions_follow_failures() {
     }
 }
 
+/// LTE repeats a block 8 TTIs later, ns-3 and with it the presets 7 TTIs later (TS 36.213 §8 and §10.1).
+#[test]
+fn a_retransmission_follows_after_the_round_trip_of_harq() {
+    let failing = SECTORS.replace("preset = \"airwnd-0.1\"", "");
+    let shorter = format!("radio.access = {{kind = \"lte\", harq_round_trip = 7}}\n{failing}");
+    let mut cases = vec![(failing, 8), (shorter, 7)];
+    let presets = ["airwnd-0.1", "ns3.26", "ns3.44"];
+    cases.extend(presets.map(|preset| (SECTORS.replace("airwnd-0.1", preset), 7)));
+    for (toml, ttis) in cases {
+        let rows = rows(record(&toml, Span::ZERO..Span::from_secs(2)).unwrap().allocations());
+        let again: Vec<&Row> = rows.iter().filter(|row| row.transmission == 2 && row.time_s > 0.1).collect();
+        let after = |ttis: u64| {
+            let follows = |row: &&&Row| {
+                rows.iter().any(|first| {
+                    (first.ue, first.mcs, first.bytes, first.transmission) == (row.ue, row.mcs, row.bytes, 1)
+                        && first.reception == "failed"
+                        && ((row.time_s - first.time_s) * 1e3).round() == ttis as f64
+                })
+            };
+            again.iter().filter(follows).count() as f64 / again.len() as f64
+        };
+        // Blocks of the same size often fail in TTIs that follow each other.
+        let (found, other) = (after(ttis), after(15 - ttis));
+        assert!(again.len() > 20 && found > 0.9 && other < 0.8, "{ttis} TTIs: {found} {other} {toml}");
+    }
+}
+
 #[test]
 fn a_window_selects_transmissions_that_begin_in_it() {
     let window = Span::from_millis(250)..Span::from_millis(300);

@@ -147,9 +147,9 @@ fn three_downloads_by_default() {
     let outcome = simulate("duration = \"5s\"\n[[site]]\n[[ue]]\ncount = 3\n[[flow]]\n");
     check(
         &outcome,
-        "flow-0 5796.634 222.786 256.097 2685 0\n\
-         flow-1 2282.048 161.620 232.756 1060 0\n\
-         flow-2 9570.701 109.137 138.928 4325 0",
+        "flow-0 5706.278 234.703 259.293 2641 0\n\
+         flow-1 2191.693 158.495 237.101 1021 0\n\
+         flow-2 9452.544 111.453 141.438 4273 0",
     );
     assert!(outcome.totals().goodput_kbps < 35_160.0 * 1448.0 / 1502.0);
     for flow in outcome.flows() {

@@ -106,6 +106,29 @@ fn small_packets_both_ways_never_wait_for_the_report_timer() {
     }
 }
 
+/// An uplink block that fails is repeated after the round trip of HARQ, 8 TTIs, or 7 as in ns-3: so much later arrive the
+/// packets whose blocks fail once, which the fading makes one of ten.
+#[test]
+fn an_uplink_block_is_repeated_after_the_round_trip_of_harq() {
+    let edge = r#"
+        duration = "20s"
+        mac.request_period = "10ms"
+        radio = {shadowing.sigma = "0dB", fading = "epa", control_errors = false}
+        [[site]]
+        [[ue]]
+        placement = {kind = "ring", radius = "500m"}
+        [[flow]]
+        direction = "up"
+        traffic = {kind = "cbr", rate = "16kbps", packet = "40B"}
+    "#;
+    for (access, ttis) in [("8", 8.0), ("7", 7.0)] {
+        let harq = format!("{{kind = \"lte\", harq_round_trip = {access}}}");
+        let delay = simulate(edge, &[("radio.access", &harq)], 1).flows()[0].delay_ms;
+        // The percentiles are those of a histogram with bins of 1 %.
+        assert!((delay.p95.unwrap() - delay.p50.unwrap() - ttis).abs() < 0.2, "{delay:?}");
+    }
+}
+
 /// Between two cells, UEs lose a grant in six. The eNB notices it, so that neither packets of the UE nor the
 /// acknowledgements of RLC wait for retxBSR-Timer (320 ms), and no handover costs TCP a retransmission.
 #[test]

@@ -15,16 +15,20 @@ pub(super) fn settle_in_lanes(list: &mut Vec<f64>, slot: u16, entry: f64, rest: 
 }
 
 /// Exponential moving average of each UE's throughput, in bytes per second.
+///
+/// It advances with the decisions of a cell: with each TTI of LTE, and in NR with each slot in which the cell can decide.
 #[derive(Clone, Debug)]
 pub struct RateAverages {
     averages: Vec<f64>,
     weight: f64,
+    decisions_per_second: f64,
 }
 
 impl RateAverages {
-    /// Averages without UEs; the newest TTI has the weight 1 / `window`.
-    pub fn new(window: f64) -> Self {
-        RateAverages { averages: Vec::new(), weight: 1.0 / window }
+    /// Averages without UEs; the newest decision has the weight 1 / `window`. `decisions_per_second`: that of the
+    /// [`Grid`](super::Grid).
+    pub fn new(window: f64, decisions_per_second: f64) -> Self {
+        RateAverages { averages: Vec::new(), weight: 1.0 / window, decisions_per_second }
     }
     /// Starts a UE's average at 1 B/s, so that its metric is finite.
     pub fn admit(&mut self, slot: u16) {
@@ -45,7 +49,7 @@ impl RateAverages {
     }
     /// A UE's average after a TTI in which it was granted these bytes.
     pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
-        (1.0 - self.weight) * self.of(slot) + self.weight * bytes.0 as f64 * 1000.0
+        (1.0 - self.weight) * self.of(slot) + self.weight * bytes.0 as f64 * self.decisions_per_second
     }
     /// Advances all averages by one TTI, with the bytes granted to the served UEs.
     pub fn update(&mut self, served: &[(u16, Bytes)]) {
@@ -71,7 +75,7 @@ impl RateAverages {
     }
     fn add(&mut self, served: &[(u16, Bytes)]) {
         for (slot, bytes) in served {
-            self.averages[*slot as usize] += self.weight * bytes.0 as f64 * 1000.0;
+            self.averages[*slot as usize] += self.weight * bytes.0 as f64 * self.decisions_per_second;
         }
     }
     /// Advances all averages by TTIs without grants.
@@ -79,6 +83,37 @@ impl RateAverages {
         let factor = libm::pow(1.0 - self.weight, ttis as f64);
         for average in &mut self.averages {
             *average = (*average * factor).max(f64::MIN_POSITIVE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mac::sched::Grid;
+    use crate::mac::sched::tests::nr;
+
+    /// A UE that gets 100 B in each slot with downlink data has this throughput, in each numerology and pattern.
+    #[test]
+    fn an_average_is_the_throughput_per_second() {
+        for (numerology, pattern, slots) in [
+            (0, "", 1000),
+            (1, "", 2000),
+            (2, "", 4000),
+            (3, "", 8000),
+            (1, "DDDSU", 1600),
+            (3, "DSUUU", 3200),
+        ] {
+            let grid = Grid::of(&nr(numerology, pattern));
+            let mut averages = RateAverages::new(50.0, grid.decisions_per_second);
+            averages.admit(0);
+            (0..1000).for_each(|_| averages.update(&[(0, Bytes(100))]));
+            let expected = 100.0 * f64::from(slots);
+            assert!(
+                (averages.of(0) / expected - 1.0).abs() < 1e-6,
+                "{numerology} {pattern}: {}",
+                averages.of(0)
+            );
         }
     }
 }

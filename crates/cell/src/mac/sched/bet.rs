@@ -28,7 +28,8 @@ pub struct Params {
     #[param(default = Domain::Frequency)]
     #[param(unit = "word", source = "ns-3 FdBetFfMacScheduler and TdBetFfMacScheduler")]
     pub domain: Domain,
-    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
+    /// decide.
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 fdbet-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -54,7 +55,12 @@ struct Expected {
 impl Bet {
     /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
-        Bet { averages: RateAverages::new(params.window), grid: grid.clone(), expected: Vec::new(), params }
+        Bet {
+            averages: RateAverages::new(params.window, grid.decisions_per_second),
+            grid: grid.clone(),
+            expected: Vec::new(),
+            params,
+        }
     }
 
     fn frequency_domain(&mut self, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {

@@ -52,7 +52,8 @@ pub struct Params {
     #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "ns-3 cqa-ff-mac-scheduler.cc, grouping_parameter")]
     pub grouping: Span,
-    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
+    /// decide.
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 cqa-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -85,7 +86,7 @@ impl Cqa {
     /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
         Cqa {
-            averages: RateAverages::new(params.window),
+            averages: RateAverages::new(params.window, grid.decisions_per_second),
             grid: grid.clone(),
             bearers: Vec::new(),
             order: Vec::new(),
@@ -95,7 +96,7 @@ impl Cqa {
 
     fn contender(&self, ue: &UeView, ues: Candidates<'_>) -> Contender {
         let bearer = &self.bearers[usize::from(ue.slot)];
-        let waited = ue.head_of_line.max(Tti::SPAN);
+        let waited = ue.head_of_line.max(self.grid.access.clock.slot());
         let target = if bearer.qci.is_guaranteed() { (bearer.gbr.0 / 8) as f64 } else { 0.0 };
         let missing = (target / self.averages.of(ue.slot)).max(1.0);
         Contender {

@@ -35,7 +35,8 @@ pub struct Params {
     #[param(default = 0.02, range = 1e-9..=0.99)]
     #[param(unit = "1", source = "TS 23.203 §6.1.7.2: a confidence of 98 percent")]
     pub violation: f64,
-    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
+    /// decide.
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,

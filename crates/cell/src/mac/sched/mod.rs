@@ -99,11 +99,29 @@ pub struct Grid {
     pub rbgs: u8,
     /// PRBs per RBG.
     pub rbg_prbs: Prbs,
-    /// Rate of one RBG on one layer in bytes per second, by CQI 0 to 15 (zero at CQI 0).
+    /// Rate of one RBG on one layer in bytes per second, by CQI 0 to 15 (zero at CQI 0), if it is granted in each TTI in
+    /// which new data can be sent.
     pub rate_by_cqi: [f64; 16],
+    /// TTIs per second in which new data can be sent: 1000 in LTE; in NR the slots with downlink data.
+    pub decisions_per_second: f64,
 }
 
 impl Grid {
+    /// The grid of a carrier.
+    pub(crate) fn of(access: &Arc<Access>) -> Grid {
+        let decisions_per_second = access.timing.decisions_per_second(access.clock) as f64;
+        let mut grid = Grid {
+            access: access.clone(),
+            rbgs: access.rbgs,
+            rbg_prbs: access.rbg_prbs,
+            rate_by_cqi: [0.0; 16],
+            decisions_per_second,
+        };
+        grid.rate_by_cqi =
+            std::array::from_fn(|cqi| grid.block_on(1, Cqi(cqi as u8), 1).0 as f64 * decisions_per_second);
+        grid
+    }
+
     /// Transport block size of a UE over this number of RBGs at a CQI; zero if out of range.
     pub fn block(&self, ue: &UeView, cqi: Cqi, groups: u32) -> Bytes {
         self.block_on(ue.rank, cqi, groups)
@@ -343,20 +361,26 @@ pub(crate) mod tests {
 
     /// A carrier of 15 PRBs: seven RBGs of two.
     pub(crate) fn grid() -> Grid {
-        let mut grid = Grid {
-            access: Arc::new(Access::lte(Prbs(15))),
-            rbgs: 7,
-            rbg_prbs: Prbs(2),
-            rate_by_cqi: [0.0; 16],
-        };
-        grid.rate_by_cqi = std::array::from_fn(|cqi| grid.block_on(1, Cqi(cqi as u8), 1).0 as f64 * 1000.0);
-        grid
+        Grid::of(&Arc::new(Access::lte(Prbs(15))))
+    }
+
+    /// A carrier of NR with 24 PRBs, in FDD if the pattern is empty.
+    pub(crate) fn nr(numerology: u8, pattern: &str) -> Arc<Access> {
+        let pattern = if pattern.is_empty() { String::new() } else { format!("pattern = \"{pattern}\"") };
+        let toml = format!("numerology = {numerology}\n{pattern}");
+        let node = airwnd_catalog::Node::from_toml(&toml, "test").unwrap();
+        Arc::new(crate::access::nr::Params::read(&node).unwrap().on(Prbs(24)))
     }
 
     /// A scheduler as in a scenario: a word, or a table without its braces.
     pub(crate) fn scheduler(settings: &str) -> Box<dyn Scheduler> {
+        scheduler_on(settings, &grid())
+    }
+
+    /// The same on a carrier.
+    pub(crate) fn scheduler_on(settings: &str, grid: &Grid) -> Box<dyn Scheduler> {
         let text = if settings.contains(':') { format!("{{{settings}}}") } else { format!("\"{settings}\"") };
-        Spec::read(&airwnd_catalog::Node::from_json(&text, "test").unwrap()).unwrap().build(&grid())
+        Spec::read(&airwnd_catalog::Node::from_json(&text, "test").unwrap()).unwrap().build(grid)
     }
 
     /// A bearer of a QCI, with this guaranteed rate.

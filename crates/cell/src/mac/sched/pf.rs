@@ -23,7 +23,8 @@ use airwnd_catalog::Params;
 #[params(source = "ns-3 pf-ff-mac-scheduler.cc; Sesia, Toufik, Baker: LTE: The UMTS Long Term Evolution, \
               section 12.3.1")]
 pub struct Params {
-    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
+    /// decide.
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
@@ -48,7 +49,10 @@ pub struct RelativeRate {
 impl RelativeRate {
     /// A metric without UEs; the averages have a window of this many TTIs.
     pub(crate) fn new(window: f64, grid: &Grid) -> Self {
-        RelativeRate { rate_by_cqi: grid.rate_by_cqi, averages: RateAverages::new(window) }
+        RelativeRate {
+            rate_by_cqi: grid.rate_by_cqi,
+            averages: RateAverages::new(window, grid.decisions_per_second),
+        }
     }
 }
 

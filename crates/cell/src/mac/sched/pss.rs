@@ -152,8 +152,8 @@ impl Pss {
             rate_by_cqi: grid.rate_by_cqi,
             targets: Vec::new(),
             has_targets: false,
-            averages: RateAverages::new(params.window),
-            scheduled_averages: RateAverages::new(params.window),
+            averages: RateAverages::new(params.window, grid.decisions_per_second),
+            scheduled_averages: RateAverages::new(params.window, grid.decisions_per_second),
             groups: grid.rbgs,
             contest: Contest::default(),
             ranks: Vec::new(),
@@ -496,7 +496,7 @@ impl Scheduler for Pss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mac::sched::tests::{bearer, grid, user};
+    use crate::mac::sched::tests::{bearer, grid, scheduler_on, user};
     use proptest::prelude::*;
 
     proptest! {
@@ -561,6 +561,31 @@ mod tests {
                 highest.sort_unstable();
                 prop_assert_eq!(kept.1, highest);
             }
+        }
+    }
+
+    /// A UE with a guarantee above its fair share gets it per second: here that of four of five slots.
+    #[test]
+    fn a_guaranteed_rate_counts_per_second() {
+        for (numerology, pattern) in [(0, ""), (2, ""), (3, ""), (1, "DDDSU"), (3, "DSUUU")] {
+            let grid = Grid::of(&crate::mac::sched::tests::nr(numerology, pattern));
+            let mut pss = scheduler_on(r#""kind": "pss", "multiplexed": 1"#, &grid);
+            let users = [user(0, 4, 4), user(1, 15, 15)];
+            let [block, other] =
+                [0, 1].map(|place: usize| grid.block(&users[place], users[place].wideband, 12));
+            let per_slot = 0.8 * block.bits() as f64;
+            pss.admit(0, &bearer(1, (per_slot * grid.decisions_per_second) as u64));
+            pss.admit(1, &bearer(9, 0));
+            let mut served = [0; 2];
+            for tti in 0..10_000 {
+                let mut grants = Grants::default();
+                let ues = Candidates { users: &users, reports: &[], version: None };
+                pss.allocate(Tti(tti), Rbgs::first(grid.rbgs), ues, &mut grants);
+                let (slot, _) = grants.iter().next().unwrap();
+                served[usize::from(slot)] += 1;
+                pss.on_served(&[(slot, [block, other][usize::from(slot)])]);
+            }
+            assert!((7800..8200).contains(&served[0]), "{numerology} {pattern}: {served:?}");
         }
     }
 }

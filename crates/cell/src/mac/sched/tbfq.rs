@@ -23,7 +23,8 @@ use airwnd_units::{BitRate, Bytes, Tti};
 /// unused, so r is also an upper limit.
 ///
 /// Backlogged UEs with equal r get equal throughput. With different r, backlogged UEs in the time domain get throughput
-/// in proportion to r. Each TTI adds whole bytes of tokens, rounded down.
+/// in proportion to r. Each millisecond adds whole bytes of tokens, rounded down; in NR they are earned in the slots in
+/// which the cell can decide.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Wong, Tang, Leung: Token Bank Fair Queuing: A New Scheduling Algorithm for Wireless \
               Multimedia Services, Int. J. Communication Systems 17, 2004; Bokhari, Yanikomeroglu, Wong, \
@@ -72,8 +73,10 @@ pub struct Tbfq {
 /// Token account of a UE, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// Tokens earned per TTI.
+    /// Tokens earned per millisecond.
     rate: u64,
+    /// Part of a token that is earned but not yet added, times the decisions per second.
+    rest: u64,
     /// Whether its spending is limited by its pool and the bank.
     limited: bool,
     pool: u64,
@@ -93,10 +96,13 @@ impl Tbfq {
         if account.rate == 0 { 0.0 } else { account.given as f64 / account.rate as f64 }
     }
 
-    /// Adds the tokens of these TTIs.
-    fn earn(&mut self, ttis: u64) {
+    /// Adds the tokens earned until these decisions.
+    fn earn(&mut self, decisions: u64) {
+        let per_second = self.grid.decisions_per_second as u64;
         for account in &mut self.accounts {
-            let tokens = account.pool + account.rate * ttis;
+            let earned = account.rest + 1000 * account.rate * decisions;
+            account.rest = earned % per_second;
+            let tokens = account.pool + earned / per_second;
             account.pool = tokens.min(self.params.pool.0);
             let surplus = tokens - account.pool;
             account.given += surplus as i64;
@@ -281,6 +287,20 @@ mod tests {
         }
         let all: u64 = at_rates("time", &[200_000, 400_000], 10_000).iter().sum();
         assert_eq!(all, 3_490_000);
+    }
+
+    /// Tokens are earned per millisecond, whatever the duration of a slot and the part of slots with downlink data.
+    #[test]
+    fn tokens_of_a_second_are_the_rate() {
+        for (numerology, pattern) in [(0, ""), (1, ""), (2, ""), (3, ""), (1, "DDDSU"), (3, "DSUUU")] {
+            let grid = Grid::of(&crate::mac::sched::tests::nr(numerology, pattern));
+            let mut tbfq = Tbfq::new(Params { pool: Bytes(1 << 40), ..Params::default() }, &grid);
+            // 12 whole bytes per millisecond
+            tbfq.admit(0, &bearer(4, 100_000));
+            (0..grid.decisions_per_second as u64 - 7).for_each(|_| tbfq.earn(1));
+            tbfq.earn(7);
+            assert_eq!(tbfq.accounts[0].pool, 12_000, "{numerology} {pattern}");
+        }
     }
 
     #[test]

@@ -22,11 +22,15 @@ use airwnd_units::Bytes;
               as in TS 36.211 §5.3.4"
 )]
 pub struct Params {
-    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * 1 ms).
+    /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
+    /// decide.
     #[param(default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
 }
+
+/// Decisions per second of LTE. Metrics of UEs are compared with each other alone, so that NR needs no other unit.
+const UNIT: f64 = 1000.0;
 
 /// The proportional-fair scheduler.
 pub struct Pf {
@@ -38,7 +42,7 @@ pub struct Pf {
 impl Pf {
     /// A scheduler without UEs.
     pub fn new(params: Params) -> Self {
-        Pf { averages: RateAverages::new(params.window), turns: Vec::new() }
+        Pf { averages: RateAverages::new(params.window, UNIT), turns: Vec::new() }
     }
 }
 

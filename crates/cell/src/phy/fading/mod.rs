@@ -51,8 +51,8 @@ macro_rules! channel {
         #[params(source = $source, check)]
         pub struct Params {
             $($own)*
-            /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) if it never
-            /// moves.
+            /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) while it is at
+            /// rest.
             #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
             #[param(unit = "m/s", source = "ns-3 fading_trace_generator.m: 3 and 60 km/h")]
             pub speed: Option<airwnd_units::Speed>,
@@ -174,11 +174,11 @@ pub enum Pace {
     Speed(Speed),
     /// With this maximum Doppler shift of the downlink's carrier.
     Doppler(Hertz),
-    /// The speed of each UE, and [`LEAST_SPEED`] for UEs that never move.
+    /// The speed of each UE, and [`LEAST_SPEED`] while it is at rest.
     Own,
 }
 
-/// Assumed speed of the surroundings of a UE that never moves (ns-3's slowest traces are of 3 km/h).
+/// Assumed speed of the surroundings of a UE at rest (ns-3's slowest traces are of 3 km/h).
 //= exception fading-at-rest
 pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
 

@@ -54,7 +54,7 @@ impl Bearer {
     fn new(params: Params, protocol: Protocol) -> Bearer {
         let rlc = Rlc { mode: RlcMode::Am, am: params, ..Rlc::default() };
         let way =
-            || OneWay::new(&rlc, protocol, &Timing::lte(), Timing::lte().processes, queue(Bytes(1 << 40)));
+            || OneWay::new(&rlc, protocol, &Timing::lte(8), Timing::lte(8).processes, queue(Bytes(1 << 40)));
         Bearer {
             ways: [way(), way()],
             air: Default::default(),
@@ -89,7 +89,7 @@ impl Bearer {
                 continue;
             }
             // A process is free again when its block has arrived.
-            let process = (tti % u64::from(Timing::lte().processes)) as u8;
+            let process = (tti % u64::from(Timing::lte(8).processes)) as u8;
             let content = own.transmit(now, Bytes(slot.grants[way]), process, other, reported, &mut events);
             if let (Some(content), Chance::Late(ttis)) = (content, slot.chances[way]) {
                 self.air[way].push_back((tti + 1 + u64::from(ttis), content));
