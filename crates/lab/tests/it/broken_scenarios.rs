@@ -926,7 +926,7 @@ mac.scheduler"#,
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"lte\", first_blocks = \"5g-lena\"}\ncarrier.bandwidth",
-        ":6: radio.access: unknown key `first_blocks`; allowed: `mcs_table`, `mimo`",
+        ":6: radio.access: unknown key `first_blocks`; allowed: `mcs_table`, `harq_round_trip`, `mimo`",
     ),
     // Losses on links.
     (

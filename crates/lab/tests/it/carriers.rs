@@ -201,7 +201,8 @@ fn a_secondary_carrier_is_activated_by_a_backlog() {
     assert!(never > 890.0 && late < 600.0, "{large:?}");
 }
 
-/// A UE passes from one site to the other; both serve it on both carriers, and no packet is lost at the handover.
+/// A UE passes from one site to the other; both serve it on both carriers. In acknowledged mode no packet is lost at
+/// the handover.
 #[test]
 fn secondary_carriers_follow_the_primary_one() {
     for mode in ["am", "um"] {
@@ -225,8 +226,7 @@ fn secondary_carriers_follow_the_primary_one() {
         assert_eq!(places, [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]], "{mode}");
         let outcome = simulate(&toml);
         assert!(outcome.ues()[0].handovers >= 1);
-        let flow = &outcome.flows()[0];
-        assert_eq!(flow.timeouts, 0, "{mode}");
+        assert_eq!(outcome.totals().drops.handover > 0, mode == "um");
     }
 }
 
