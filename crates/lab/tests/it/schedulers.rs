@@ -98,6 +98,49 @@ fn a_guaranteed_rate_comes_before_best_effort() {
     }
 }
 
+/// UEs at one place that always have data, on 25 PRBs, as in runs of ns-3 3.44: runs of three PRBs, eight per TTI. In its
+/// RR, PF, MT, BET and TTA all have the same rate, and in its PSS, CQA and TBFQ some have none.
+#[test]
+fn uploads_are_shared_as_in_the_uplink_of_each_scheduler_of_ns3() {
+    let uploads = |scheduler: &str, count: u32| {
+        let outcome = simulate(&format!(
+            r#"
+            preset = "ns3.44"
+            duration = "2s"
+            mac.scheduler = "{scheduler}"
+            core = {{server_rate = "10Gbps", server_delay = "10ms"}}
+            [[site]]
+            height = "30m"
+            [[ue]]
+            count = {count}
+            placement = {{kind = "ring", radius = "200m"}}
+            [[flow]]
+            direction = "up"
+            traffic = {{kind = "cbr", rate = "5Mbps", packet = "1000B"}}
+            "#
+        ));
+        outcome.flows().iter().map(|flow| flow.goodput_kbps).collect::<Vec<_>>()
+    };
+    for scheduler in ["rr", "pf", "mt", "bet", "tta"] {
+        for (count, theirs) in [(9, 1872.0), (10, 1684.0), (12, 1404.0)] {
+            for ours in uploads(scheduler, count) {
+                assert!((ours / theirs - 1.0).abs() < 0.02, "{scheduler} {count}: {ours} {theirs}");
+            }
+        }
+    }
+    for scheduler in ["pss", "cqa", "tbfq"] {
+        for (count, silent) in [(9, 1), (10, 2), (12, 4)] {
+            let ours = uploads(scheduler, count);
+            let (starved, others): (Vec<f64>, Vec<f64>) = ours.iter().partition(|rate| **rate < 25.0);
+            assert_eq!(starved.len(), silent, "{scheduler} {count}: {ours:?}");
+            assert!(
+                others.iter().all(|rate| (rate / 2108.0 - 1.0).abs() < 0.02),
+                "{scheduler} {count}: {ours:?}"
+            );
+        }
+    }
+}
+
 /// Uploads from 0.5 to 2 km, and the ACKs of a download to the farthest UE. Of 50 PRBs, round robin grants 10 or 12 to
 /// each backlogged UE, of which the ACKs leave 2 empty. PF grants the ACKs what they need, and the rest to one upload
 /// at a time. The shares of the PRBs are equal in both.
