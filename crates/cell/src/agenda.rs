@@ -424,7 +424,7 @@ impl Agenda {
     fn search(&mut self, now: Time, number: usize, radio: &Radio) -> Option<Task> {
         let params = self.settings.link_failure.as_ref().expect("cell search follows a link failure");
         let cell = radio.strongest(number);
-        if radio.control_sinr(number, cell) >= params.q_in {
+        if radio.control_sinr(number, cell) >= params.search_sinr.unwrap_or(params.q_in) {
             return Some(Task::Reestablish { ue: number, cell });
         }
         self.search_on(now, number);

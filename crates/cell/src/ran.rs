@@ -62,6 +62,8 @@ pub struct Ran {
     crew: Crew,
     agenda: Agenda,
     forwarding: Forwarding,
+    /// Whether packets that wait survive a radio link failure.
+    failure_keeps: bool,
     /// Whether UEs without data are released.
     releases: bool,
     rules: Rules,
@@ -208,6 +210,7 @@ impl Ran {
             crew,
             agenda,
             forwarding: setup.handover.forwarding,
+            failure_keeps: setup.handover.link_failure.as_ref().is_none_or(|failure| failure.keeps_packets),
             releases: setup.rrc.is_some(),
             next: Tti(0),
             events: EventLog::new(),
@@ -452,6 +455,9 @@ impl Ran {
                 Task::Reestablish { ue, cell } => {
                     let slot = self.reserve(ue, cell);
                     if let Some(slot) = slot {
+                        if !self.failure_keeps {
+                            self.release_failed(now, ue);
+                        }
                         self.move_bearers(now, ue, cell, slot);
                         self.activate(now, ue);
                     }
@@ -486,10 +492,16 @@ impl Ran {
         }
         self.region(number as u32).table.get(number as u32).failures += 1;
         self.leave(now, number);
-        for direction in Direction::BOTH {
-            self.re_establish(now, number, direction, DropCause::LinkFailure, Waiting::Stays);
-        }
+        self.release_failed(now, number);
         true
+    }
+
+    /// Releases the transmissions of a UE whose link has failed, and the packets that wait unless they survive.
+    fn release_failed(&mut self, now: Time, number: usize) {
+        let rest = if self.failure_keeps { Waiting::Stays } else { Waiting::IsDropped };
+        for direction in Direction::BOTH {
+            self.re_establish(now, number, direction, DropCause::LinkFailure, rest);
+        }
     }
 
     /// Moves both directions of a UE's bearers to another cell, or re-establishes them in the same one. Waiting downlink

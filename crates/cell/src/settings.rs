@@ -192,7 +192,7 @@ pub struct Mac {
     pub olla: Option<outer_loop::Params>,
     /// Uplink scheduler.
     #[param(default = uplink_sched::Spec::Rr(Default::default()))]
-    #[param(unit = "1", source = "ns-3 pss-ff-mac-scheduler.cc")]
+    #[param(unit = "1", source = "ns-3 rr-ff-mac-scheduler.cc")]
     pub uplink_scheduler: uplink_sched::Spec,
     /// HARQ transmissions of a block, including the first.
     #[param(default = 4, range = 1..=8, unit = "1", source = "ns-3 LENA: dropped after redundancy version 3")]

@@ -8,7 +8,7 @@ use crate::phy::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_b
 use crate::phy::nr::ldpc::Combining;
 use crate::phy::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols};
 use crate::phy::nr::tables::Table;
-use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse};
+use crate::phy::nr::tdd::{Configuration, Invalid, Pattern, SlotUse, periods_ms};
 use crate::phy::nr::transport_block::{Overhead, size, size_in_lena};
 use crate::phy::{Cqi, Mcs, Prbs, Scheme};
 use airwnd_catalog::{Choice, Error, Node, Param, Params, serde_json};
@@ -46,17 +46,32 @@ pub enum McsTable {
 /// Bytes of the MAC subheader in 5G-LENA's downlink blocks.
 const LENA_SUBHEADER: u32 = 3;
 
-/// The slots of a TDD pattern: letters `D`, `S` and `U`.
+/// The slots of one TDD pattern or two: letters `D`, `S` and `U`, with a space between two patterns where it is needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letters(String);
+
+impl Letters {
+    /// The first pattern and the second, if they are told apart by a space.
+    fn parts(&self) -> (&str, Option<&str>) {
+        self.0.split_once(' ').map_or((&self.0, None), |(first, second)| (first, Some(second)))
+    }
+
+    /// Places at which a second pattern can begin: first behind the uplink of a first one.
+    fn borders(&self) -> impl Iterator<Item = usize> + '_ {
+        let letters = self.0.as_bytes();
+        let begins = move |place: &usize| letters[*place - 1] != b'D' && letters[*place] == b'D';
+        (1..letters.len()).filter(begins).chain((1..letters.len()).filter(move |place| !begins(place)))
+    }
+}
 
 impl Param for Letters {
     fn read(node: &Node) -> Result<Self, Error> {
         let letters = String::read(node)?;
-        if letters.is_empty() || letters.contains(|letter| !"DSU".contains(letter)) {
-            return Err(
-                node.error(format!("expected slots `D`, `S` and `U`, as in \"DDDSU\", found \"{letters}\""))
-            );
+        let is_pattern = |part: &str| !part.is_empty() && !part.contains(|letter| !"DSU".contains(letter));
+        if letters.split(' ').count() > 2 || !letters.split(' ').all(is_pattern) {
+            return Err(node.error(format!(
+                "expected slots `D`, `S` and `U`, as in \"DDDSU\", of one pattern or two, found \"{letters}\""
+            )));
         }
         Ok(Letters(letters))
     }
@@ -64,7 +79,7 @@ impl Param for Letters {
         self.0.to_json()
     }
     fn schema() -> serde_json::Value {
-        serde_json::json!({"type": "string", "pattern": "^[DSU]+$", "examples": ["DDDSU"]})
+        serde_json::json!({"type": "string", "pattern": "^[DSU]+( [DSU]+)?$", "examples": ["DDDSU", "DDDSUDDSUU"]})
     }
 }
 
@@ -117,7 +132,9 @@ pub struct Params {
     /// Numerology μ: subcarrier spacing of 15 kHz x 2^μ.
     #[param(default = 0, range = 0..=3, unit = "1", source = "TS 38.211 Table 4.2-1")]
     pub numerology: u8,
-    /// TDD pattern by slots: `D` downlink, at most one `S` with both, `U` uplink; `none`: FDD. A TDD carrier has one
+    /// TDD pattern by slots: `D` downlink, `S` with both, `U` uplink, in this order; of several `S` the first has the
+    /// downlink symbols and the last the uplink symbols. Two patterns alternate (`"DDDSUDDSUU"`, `pattern1` and `pattern2`
+    /// of TS 38.331); a space separates them where they could be one (`"DS SU"`). `none`: FDD. A TDD carrier has one
     /// frequency: `carrier.uplink_frequency` follows the downlink's.
     #[param(default = None, unit = "text", source = "TS 38.213 §11.1; TS 38.331 §6.3.2, TDD-UL-DL-Pattern")]
     pub pattern: Option<Letters>,
@@ -127,6 +144,12 @@ pub struct Params {
     /// Uplink symbols at the end of slot `S`.
     #[param(default = 2, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofUplinkSymbols")]
     pub special_uplink: u8,
+    /// Downlink symbols at the start of slot `S` of the second pattern; `none`: as of the first.
+    #[param(default = None, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofDownlinkSymbols")]
+    pub second_special_downlink: Option<u8>,
+    /// Uplink symbols at the end of slot `S` of the second pattern; `none`: as of the first.
+    #[param(default = None, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofUplinkSymbols")]
+    pub second_special_uplink: Option<u8>,
     /// MCS and CQI table, of downlink and uplink.
     #[param(default = McsTable::Qam256)]
     #[param(unit = "word", source = "TS 38.214 Tables 5.1.3.1-1 to -3 and 5.2.2.1-2 to -4")]
@@ -208,44 +231,104 @@ impl Params {
         Numerology::new(self.numerology).expect("the numerology is in its range")
     }
 
-    /// Symbols of directions by slot, over one period of the pattern.
+    /// Symbols of directions by slot, over one period of the patterns.
     pub(super) fn duplex(&self) -> Result<Vec<SlotUse>, (&'static str, String)> {
-        let Some(Letters(letters)) = &self.pattern else {
+        let Some(letters) = &self.pattern else {
+            if self.second_special_downlink.or(self.second_special_uplink).is_some() {
+                let message = "there is no second pattern: radio.access.pattern is none".to_string();
+                return Err(("second_special_downlink", message));
+            }
             return Ok(vec![SlotUse { downlink: SYMBOLS, uplink: SYMBOLS }]);
         };
-        let invalid = |why: Invalid| match why {
-            Invalid::Letters => {
-                ("pattern", format!("`{letters}` is not slots `D`, at most one `S`, and slots `U`"))
+        let configuration = self.configuration(letters).map_err(|invalid| self.explain(letters, invalid))?;
+        let text = &letters.0;
+        if configuration.second().is_none()
+            && self.second_special_downlink.or(self.second_special_uplink).is_some()
+        {
+            let message = format!("`{text}` is one pattern; a space separates two, as in \"DDDSU DDSUU\"");
+            return Err(("second_special_downlink", message));
+        }
+        let slots: Vec<SlotUse> = (0..configuration.slots()).map(|slot| configuration.slot(slot)).collect();
+        //= exception pusch-in-whole-slots
+        if !slots.iter().any(|slot| slot.uplink == SYMBOLS) {
+            return Err(("pattern", format!("`{text}` has no uplink slot `U`, which user data needs")));
+        }
+        if !slots.iter().any(|slot| self.carries_data(slot.downlink)) {
+            return Err(("pattern", format!("`{text}` leaves no downlink beside PDCCH and DMRS for data")));
+        }
+        Ok(slots)
+    }
+
+    /// The patterns that letters stand for: one, or the first two that RRC can configure.
+    fn configuration(&self, letters: &Letters) -> Result<Configuration, Invalid> {
+        let second = [
+            self.second_special_downlink.unwrap_or(self.special_downlink),
+            self.second_special_uplink.unwrap_or(self.special_uplink),
+        ];
+        let of = |first: &str, other: Option<&str>| {
+            let special = [self.special_downlink, self.special_uplink];
+            let parse = |letters: &str, [down, up]: [u8; 2]| Pattern::parse(letters, down, up);
+            let first = parse(first, special)?;
+            let other = other.map(|other| parse(other, second)).transpose()?;
+            Configuration::new(self.spacing(), first, other)
+        };
+        let (first, other) = letters.parts();
+        let single = of(first, other);
+        if other.is_some() || single.is_ok() {
+            return single;
+        }
+        let mut best = single;
+        for border in letters.borders() {
+            let pair = of(&first[..border], Some(&first[border..]));
+            // The reason of the pair that is nearest to a valid one: its letters are in order.
+            match (&best, &pair) {
+                (_, Ok(_)) => return pair,
+                (Err(Invalid::Letters), Err(_)) => best = pair,
+                _ => {}
             }
+        }
+        best
+    }
+
+    /// The key at fault and a message.
+    fn explain(&self, letters: &Letters, invalid: Invalid) -> (&'static str, String) {
+        let text = &letters.0;
+        match invalid {
+            Invalid::Letters => (
+                "pattern",
+                format!("`{text}` is not one pattern or two, each of slots `D`, then `S`, then `U`"),
+            ),
             Invalid::Symbols => {
-                let symbols = self.special_downlink + self.special_uplink;
-                ("special_downlink", format!("{symbols} downlink and uplink symbols in a slot of {SYMBOLS}"))
+                let is_first = self.special_downlink + self.special_uplink > SYMBOLS;
+                let [key, down, up] = if is_first {
+                    ["special_downlink", "special_downlink", "special_uplink"]
+                } else {
+                    ["second_special_downlink", "second_special_downlink", "second_special_uplink"]
+                };
+                let first = [self.special_downlink, self.special_uplink];
+                let second = [
+                    self.second_special_downlink.unwrap_or(first[0]),
+                    self.second_special_uplink.unwrap_or(first[1]),
+                ];
+                let symbols: u8 = if is_first { first } else { second }.iter().sum();
+                (key, format!("{symbols} downlink and uplink symbols ({down}, {up}) in a slot of {SYMBOLS}"))
             }
-            Invalid::NoDownlink => ("pattern", format!("`{letters}` has no downlink")),
-            Invalid::NoUplink => ("pattern", format!("`{letters}` has no uplink")),
+            Invalid::NoDownlink => ("pattern", format!("`{text}` has no downlink")),
+            Invalid::NoUplink => ("pattern", format!("`{text}` has no uplink")),
             Invalid::Period => {
-                let span = self.spacing().slot().0 * letters.len() as u64;
+                let millis = |letters: &str| (self.spacing().slot().0 * letters.len() as u64) as f64 / 1e6;
+                let takes = match letters.parts() {
+                    (first, Some(second)) => format!("takes {} and {} ms", millis(first), millis(second)),
+                    (all, None) => format!("takes {} ms", millis(all)),
+                };
                 let message = format!(
-                    "`{letters}` takes {} ms; a pattern takes 0.5, 0.625, 1, 1.25, 2, 2.5, 4, 5 or 10 ms",
-                    span as f64 / 1e6
+                    "`{text}` {takes}; with numerology {} a pattern takes {} ms, and one alone or two together must divide 20 ms",
+                    self.numerology,
+                    periods_ms(self.spacing())
                 );
                 ("pattern", message)
             }
-        };
-        let pattern = Pattern::parse(letters, self.special_downlink, self.special_uplink).map_err(invalid)?;
-        let configuration = Configuration::new(self.spacing(), pattern, None).map_err(invalid)?;
-        let slots: Vec<SlotUse> = (0..letters.len() as u64).map(|slot| configuration.slot(slot)).collect();
-        //= exception pusch-in-whole-slots
-        if !slots.iter().any(|slot| slot.uplink == SYMBOLS) {
-            return Err(("pattern", format!("`{letters}` has no uplink slot `U`, which user data needs")));
         }
-        if !slots.iter().any(|slot| self.carries_data(slot.downlink)) {
-            return Err((
-                "pattern",
-                format!("`{letters}` leaves no downlink beside PDCCH and DMRS for data"),
-            ));
-        }
-        Ok(slots)
     }
 
     /// Symbols of the PDSCH in a slot with this many downlink symbols.
@@ -257,6 +340,15 @@ impl Params {
     fn carries_data(&self, downlink: u8) -> bool {
         let (symbols, other) = (self.data_symbols(downlink), self.overhead);
         Overhead { symbols, dmrs: self.dmrs, other }.resource_elements() > 0
+    }
+
+    /// The numbers of downlink symbols of special slots that carry data: with whole slots, the kinds of the downlink.
+    fn special_kinds(&self, slots: &[SlotUse]) -> Vec<u8> {
+        let mut kinds: Vec<u8> = slots.iter().map(|slot| slot.downlink).collect();
+        kinds.retain(|symbols| *symbols < SYMBOLS && self.carries_data(*symbols));
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// Slots that the UE needs from a PDSCH that ends after `end` symbols to its HARQ-ACK in the last symbol of a slot.
@@ -346,11 +438,10 @@ impl Params {
             let row = |scheme| (0..=prbs.0).map(move |prbs| bits(scheme, Prbs(prbs)) / 8);
             rows.iter().copied().flat_map(row).collect()
         };
-        let mut symbols = slots.iter().map(|slot| slot.downlink);
-        let special = symbols.find(|symbols| *symbols < SYMBOLS && self.carries_data(*symbols));
+        let special = self.special_kinds(&slots);
         let rbg_prbs = RBG_PRBS.iter().find(|(most, _)| prbs.0 <= *most).map_or(16, |(_, size)| *size);
         let kinds = |rank: u8| {
-            let symbols = [Some(SYMBOLS), special].into_iter().flatten();
+            let symbols = std::iter::once(SYMBOLS).chain(special.iter().copied());
             let mut kinds: Vec<_> = symbols.map(|symbols| sizes(self.data_symbols(symbols), rank)).collect();
             if self.block_sizes == BlockSizes::Lena {
                 kinds.iter_mut().flatten().for_each(|size| *size = size.saturating_sub(LENA_SUBHEADER));
@@ -410,6 +501,9 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
         (least..least + length).find(|offset| fits(slot + offset)).expect("each period has such a slot")
     };
     let decides = |slot: u64| has_data(slot + ahead);
+    let special = params.special_kinds(slots);
+    let kind =
+        |downlink: u8| special.iter().position(|symbols| *symbols == downlink).map_or(0, |place| place + 1);
     // The grant of an uplink slot is in the last slot with PDCCH that leaves the UE enough time.
     let mut grants = vec![Vec::new(); slots.len()];
     for slot in (0..length).filter(|slot| at(*slot).uplink == SYMBOLS) {
@@ -428,7 +522,7 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
             let feedback = next(slot, answered, &decides);
             Slot {
                 sends: has_data(slot),
-                downlink: decides(slot).then(|| u8::from(at(slot + ahead).downlink < SYMBOLS)),
+                downlink: decides(slot).then(|| kind(at(slot + ahead).downlink) as u8),
                 feedback,
                 // The gNB finds no HARQ-ACK where it expects one.
                 silence: feedback,
@@ -516,7 +610,18 @@ mod tests {
     /// slot of the other direction or earlier than the UE can.
     #[test]
     fn consequences_fall_into_slots_that_can_carry_them() {
-        let patterns = [None, Some("DDDSU"), Some("DDDDDDDSUU"), Some("DSUUU"), Some("DU"), Some("DDSUU")];
+        let patterns = [
+            None,
+            Some("DDDSU"),
+            Some("DDDDDDDSUU"),
+            Some("DSUUU"),
+            Some("DU"),
+            Some("DDSUU"),
+            Some("DDDSUDDSUU"),
+            Some("DDDSUUDDDD"),
+            Some("DSUUUDDDDD"),
+            Some("DDSSSSSSUU"),
+        ];
         let mut checked = 0;
         for (pattern, numerology) in patterns.into_iter().flat_map(|p| (0..4).map(move |n| (p, n))) {
             let params = params(pattern, numerology);
@@ -557,7 +662,130 @@ mod tests {
             let once: Vec<i32> = slots.iter().map(|slot| i32::from(slot.uplink == SYMBOLS)).collect();
             assert_eq!(granted, once, "every uplink slot is granted once: {pattern:?} {numerology}");
         }
-        assert!(checked >= 14, "{checked}");
+        assert!(checked >= 25, "{checked}");
+    }
+
+    /// Directions of the slots of letters, with 10 and 2 symbols in special slots of the first pattern, 6 and 4 in the second's.
+    fn uses(letters: &str, numerology: u8) -> Result<Vec<SlotUse>, (&'static str, String)> {
+        let second = |count: u8| letters.contains(' ').then_some(count);
+        let other = Params {
+            second_special_downlink: second(6),
+            second_special_uplink: second(4),
+            ..params(Some(letters), numerology)
+        };
+        other.duplex()
+    }
+
+    /// Each pair of periods of TS 38.331 with each place of the special slots: the slots are those of pattern1 and pattern2.
+    #[test]
+    fn every_pair_of_patterns_is_configured() {
+        let mut pairs = 0;
+        for numerology in 0..4 {
+            let spacing = Numerology::new(numerology).unwrap();
+            let slots = |micros: u64| {
+                (micros * 1000).is_multiple_of(spacing.slot().0).then_some(micros * 1000 / spacing.slot().0)
+            };
+            let lengths: Vec<usize> = [500, 625, 1000, 1250, 2000, 2500, 3000, 4000, 5000, 10_000]
+                .into_iter()
+                .filter_map(|micros| slots(micros).map(|count| count as usize))
+                .collect();
+            for (one, two) in lengths.iter().flat_map(|one| lengths.iter().map(move |two| (*one, *two))) {
+                for (up, other_up) in [(1, 0), (1, 1), (one, 1), (0, two)] {
+                    let pattern = |length: usize, up: usize| {
+                        let up = up.min(length);
+                        let special = usize::from(length > up);
+                        "D".repeat(length - up - special) + &"S".repeat(special) + &"U".repeat(up)
+                    };
+                    let (first, second) = (pattern(one, up), pattern(two, other_up));
+                    let of = |letters: &str, down, up| Pattern::parse(letters, down, up).unwrap();
+                    let expected = Configuration::new(spacing, of(&first, 10, 2), Some(of(&second, 6, 4)));
+                    let found = uses(&format!("{first} {second}"), numerology);
+                    match expected {
+                        Ok(expected) => {
+                            let all = (0..(one + two) as u64).map(|slot| expected.slot(slot));
+                            let all: Vec<SlotUse> = all.collect();
+                            if all.iter().any(|slot| slot.uplink == SYMBOLS) {
+                                pairs += 1;
+                                assert_eq!(found.as_ref().unwrap(), &all, "{first} {second}");
+                            }
+                        }
+                        Err(_) => assert!(found.is_err(), "{first} {second}"),
+                    }
+                }
+            }
+        }
+        assert!(pairs > 100, "{pairs}");
+    }
+
+    #[test]
+    fn a_second_pattern_begins_behind_the_uplink_of_the_first() {
+        let plain = |letters: &str| -> String {
+            let slots = params(Some(letters), 1).duplex().unwrap();
+            let letter = |slot: &SlotUse| match (slot.downlink, slot.uplink) {
+                (SYMBOLS, 0) => 'D',
+                (0, SYMBOLS) => 'U',
+                (10, 2) => 'S',
+                (10, 0) => 'd',
+                (0, 2) => 'u',
+                (0, 0) => '-',
+                other => panic!("{other:?}"),
+            };
+            slots.iter().map(letter).collect()
+        };
+        for letters in ["DDDSUDDSUU", "DDDSUUDDDD", "DSUUUDDDDD", "DDDSU", "DDDDSUUUUU", "DDDSDDDSUU"] {
+            assert_eq!(plain(letters), letters);
+        }
+        assert_eq!(plain("DDDSU DDSUU"), "DDDSUDDSUU");
+        // Flexible slots between the symbols of a special slot that is longer than a slot.
+        assert_eq!(plain("DDSSSSSSUU"), "DDd----uUU");
+        assert_eq!(plain("DDDDS SUUUU"), "DDDDSSUUUU");
+        assert_eq!(plain("DDDDSSUUUU"), "DDDDduUUUU");
+        let error = |letters: &str| params(Some(letters), 1).duplex().unwrap_err();
+        for (letters, key, message) in [
+            (
+                "DUDUDU",
+                "pattern",
+                "`DUDUDU` is not one pattern or two, each of slots `D`, then `S`, then `U`",
+            ),
+            (
+                "DDDSUDDSU",
+                "pattern",
+                "takes 4.5 ms; with numerology 1 a pattern takes 0.5, 1, 2, 2.5, 3, 4, 5 or 10 ms",
+            ),
+            ("DDDSU DDS", "pattern", "takes 2.5 and 1.5 ms"),
+            ("DDDSU DDDDDDSU", "pattern", "must divide 20 ms"),
+            ("DDDDD DDDDS", "pattern", "has no uplink slot `U`"),
+        ] {
+            let found = error(letters);
+            assert!(found.0 == key && found.1.contains(message), "{letters}: {found:?}");
+        }
+        let alone = Params { second_special_uplink: Some(3), ..params(Some("DDDSU"), 1) };
+        assert!(alone.duplex().unwrap_err().1.contains("`DDDSU` is one pattern"));
+        let many = Params { second_special_uplink: Some(9), ..params(Some("DDDSUDDSUU"), 1) };
+        let (key, message) = many.duplex().unwrap_err();
+        assert_eq!(
+            (key, message.starts_with("19 downlink and uplink symbols")),
+            ("second_special_downlink", true)
+        );
+    }
+
+    /// Special slots with different numbers of downlink symbols have blocks of their own.
+    #[test]
+    fn each_kind_of_special_slot_has_its_block_sizes() {
+        let params = Params { second_special_downlink: Some(5), ..params(Some("DDDSUDDSUU"), 1) };
+        let access = params.on(Prbs(106));
+        let slots = params.duplex().unwrap();
+        for (air, slot) in slots.iter().enumerate() {
+            let decision = Tti((air + slots.len()) as u64 - access.timing.decision_to_air);
+            let kind = access.timing.slot(decision).downlink;
+            assert_eq!(kind.is_some(), slot.downlink > 0);
+            let Some(kind) = kind else { continue };
+            let overhead = Overhead { symbols: slot.downlink - 1, dmrs: 12, other: 0 };
+            let scheme = Table::Qam256.mcs(Mcs(20)).unwrap();
+            let expected = size(scheme, overhead, Prbs(106), 1) / 8;
+            assert_eq!(access.block_in((1, kind), Mcs(20), Prbs(106)), Bytes(expected.into()), "slot {air}");
+        }
+        assert!((access.timing.kinds().sum::<f64>() - 0.7).abs() < 1e-12);
     }
 
     #[test]

@@ -178,8 +178,9 @@ impl Timing {
     }
 
     /// Parts of the slots by kind of downlink.
-    pub fn kinds(&self) -> [f64; 2] {
+    pub fn kinds(&self) -> impl Iterator<Item = f64> + '_ {
+        let highest = self.plan.iter().filter_map(|slot| slot.downlink).max().unwrap_or(0);
         let count = |kind| self.plan.iter().filter(|slot| slot.downlink == Some(kind)).count();
-        [0, 1].map(|kind| count(kind) as f64 / self.plan.len() as f64)
+        (0..=highest).map(move |kind| count(kind) as f64 / self.plan.len() as f64)
     }
 }

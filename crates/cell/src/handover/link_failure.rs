@@ -6,7 +6,7 @@ use airwnd_units::{Db, Span, Time};
 /// Radio link failure: a UE whose control channels stay below Qout for long enough searches for another cell.
 ///
 /// N310 consecutive periods below Qout start T310. N311 consecutive periods above Qin stop it. When T310 expires, the
-/// link has failed. The UE then searches for the strongest cell above Qin and accesses it.
+/// link has failed. The UE then searches for the strongest cell above Qin, or `search_sinr`, and accesses it.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6", check)]
 pub struct Params {
@@ -34,6 +34,15 @@ pub struct Params {
     #[param(default = Span::from_secs(1), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteUeRrc::T310")]
     pub t310: Span,
+    /// SINR above which the search accepts a cell; `none`: Qin.
+    #[param(default = None, range = Db(-30.0)..=Db(30.0), unit = "dB")]
+    #[param(source = "TS 36.304 §5.2.3.2, S-criterion, here of the SINR; ns-3 has none")]
+    pub search_sinr: Option<Db>,
+    /// Whether packets that wait at both ends of the link, and those that arrive during the search, survive; otherwise they
+    /// are lost with the contexts of the UE.
+    #[param(default = true)]
+    #[param(unit = "1", source = "TS 36.331 §5.3.7; false: ns-3 LteEnbRrc::RemoveUe, at a failure")]
+    pub keeps_packets: bool,
     /// Time from the failure to the first packet in another cell, if one is found at once: cell search, system
     /// information and random access.
     #[param(default = Span::from_millis(200), range = Span::from_millis(1)..=Span::from_secs(60))]

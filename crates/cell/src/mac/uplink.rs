@@ -222,7 +222,7 @@ impl Uplink {
         let granted = users.min(usize::from(access.prbs.0)).max(16);
         Uplink {
             access: access.in_uplink(),
-            scheduler: setup.mac.uplink_scheduler.build(),
+            scheduler: setup.mac.uplink_scheduler.build(&setup.mac.scheduler),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
             schemes,

@@ -817,18 +817,18 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", pattern = \"UDD\"}\ncarrier.bandwidth",
-        ":6: radio.access.pattern: `UDD` is not slots `D`, at most one `S`, and slots `U`",
+        "radio.access = {kind = \"nr\", pattern = \"UDDUD\"}\ncarrier.bandwidth",
+        ":6: radio.access.pattern: `UDDUD` is not one pattern or two, each of slots `D`, then `S`, then `U`",
     ),
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"nr\", pattern = \"DSU\"}\ncarrier.bandwidth",
-        ":6: radio.access.pattern: `DSU` takes 3 ms; a pattern takes 0.5, 0.625, 1, 1.25, 2, 2.5, 4, 5 or 10 ms",
+        ":6: radio.access.pattern: `DSU` takes 3 ms; with numerology 0 a pattern takes 1, 2, 3, 4, 5 or 10 ms, and one alone or two together must divide 20 ms",
     ),
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"nr\", pattern = \"DDDSU\", special_uplink = 9}\ncarrier.bandwidth",
-        ":6: radio.access.special_downlink: 19 downlink and uplink symbols in a slot of 14",
+        ":6: radio.access.special_downlink: 19 downlink and uplink symbols (special_downlink, special_uplink) in a slot of 14",
     ),
     (
         "carrier.bandwidth",

@@ -901,3 +901,47 @@ fn headers_of_rlc_cost_what_they_take() {
         assert!((nr / lte / expected - 1.0).abs() < 0.005, "{mode}, {payload} B: {lte} {nr} {expected}");
     }
 }
+
+/// Two patterns that alternate carry what each of them carries alone, over as long: 2.5 ms of `DDDSU` and 2.5 ms of `DDSUU`
+/// in both directions, and `DDDSUU` with `DDDD`, which is common at 2.6 GHz.
+#[test]
+fn two_patterns_carry_the_sum_of_both() {
+    let rates = |pattern: &str| {
+        let toml = format!(
+            r#"
+            duration = "2s"
+            warmup = "500ms"
+            carrier = {{bandwidth = "40MHz", downlink_frequency = "3.5GHz"}}
+            mac.scheduler = "rr"
+            [radio]
+            access = {{kind = "nr", numerology = 1, pattern = "{pattern}"}}
+            propagation = "friis"
+            shadowing = "none"
+            fading = "none"
+            [[site]]
+            [[ue]]
+            placement = {{kind = "ring", radius = "50m"}}
+            [[flow]]
+            id = "down"
+            traffic = {{kind = "cbr", rate = "300Mbps", packet = "1400B"}}
+            [[flow]]
+            id = "up"
+            direction = "up"
+            traffic = {{kind = "cbr", rate = "200Mbps", packet = "1400B"}}
+            "#
+        );
+        let outcome = simulate(&toml);
+        [0, 1].map(|flow: usize| outcome.flows()[flow].goodput_kbps / 1e3)
+    };
+    let [one, two, both] = ["DDDSU", "DDSUU", "DDDSUDDSUU"].map(rates);
+    println!("{one:?} {two:?} {both:?}");
+    for direction in [0, 1] {
+        let expected = (one[direction] + two[direction]) / 2.0;
+        assert!((both[direction] / expected - 1.0).abs() < 0.01, "{one:?} {two:?} {both:?}");
+    }
+    // Of ten slots, 7 + 10/14 are downlink, where `DDDSU` has 7.43, and two uplink, as there.
+    let long = rates("DDDSUUDDDD");
+    println!("{long:?}");
+    let ratios = [0, 1].map(|direction: usize| long[direction] / one[direction]);
+    assert!((ratios[0] - 1.04).abs() < 0.01 && (ratios[1] - 1.0).abs() < 0.02, "{one:?} {long:?}");
+}

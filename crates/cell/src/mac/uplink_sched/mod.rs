@@ -3,13 +3,14 @@
 //! A scheduler reads the backlogged UEs and the PRBs that retransmissions leave free, and assigns runs of PRBs: the
 //! PRBs of a UE are contiguous (TS 36.211 §5.3.4). Buffer reports, MCS and HARQ belong to the MAC.
 
+use super::sched;
 use super::uplink_adaptation::{Link, Schemes};
 use crate::phy::Prbs;
 use airwnd_catalog::family;
 use airwnd_units::Bytes;
 
 /// Uplink MAC scheduler.
-#[family(name = "uplink-sched", build = fn() -> Box<dyn UplinkScheduler>)]
+#[family(name = "uplink-sched", build = fn(downlink: &sched::Spec) -> Box<dyn UplinkScheduler>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
     Rr(rr::Params),

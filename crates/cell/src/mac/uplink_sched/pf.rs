@@ -1,7 +1,7 @@
 //! Proportional fair in the uplink.
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
-use crate::mac::sched::averages::RateAverages;
+use crate::mac::sched::{self, averages::RateAverages};
 use crate::mac::uplink_adaptation::Schemes;
 use crate::phy::Prbs;
 use airwnd_catalog::Params;
@@ -41,7 +41,7 @@ pub struct Pf {
 
 impl Pf {
     /// A scheduler without UEs.
-    pub fn new(params: Params) -> Self {
+    pub fn new(params: Params, _downlink: &sched::Spec) -> Self {
         Pf { averages: RateAverages::new(params.window, UNIT), turns: Vec::new() }
     }
 }
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn runs_are_as_long_as_the_data_needs() {
-        let mut pf = Pf::new(Params::default());
+        let mut pf = Pf::new(Params::default(), &sched::Spec::Pf(Default::default()));
         (0..3).for_each(|slot| pf.admit(slot));
         // at CQI 7 a PRB carries 24 B: three PRBs for 60 B, four for 80 B, then all that remain
         let users = [user(0, 60, 7), user(1, 80, 7), user(2, 1 << 20, 7)];
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn retransmissions_keep_their_place() {
-        let mut pf = Pf::new(Params::default());
+        let mut pf = Pf::new(Params::default(), &sched::Spec::Pf(Default::default()));
         pf.admit(0);
         let mut free = FreePrbs::all(Prbs(15));
         free.take(2, 6);
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn backlogged_ues_get_equal_shares_of_time() {
-        let mut pf = Pf::new(Params { window: 1000.0 });
+        let mut pf = Pf::new(Params { window: 1000.0 }, &sched::Spec::Pf(Default::default()));
         let users = [user(0, 1 << 20, 15), user(1, 1 << 20, 9), user(2, 1 << 20, 4), user(3, 1 << 20, 0)];
         users.iter().for_each(|ue| pf.admit(ue.slot));
         let mut ttis = [0u32; 4];

@@ -1,29 +1,61 @@
 //! Round robin in the uplink.
 
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
+use crate::mac::sched;
 use crate::mac::uplink_adaptation::Schemes;
-use airwnd_catalog::Params;
+use airwnd_catalog::{Choice, Params};
+
+/// Where the next round starts, with `mac.uplink_adaptation = "carrier"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Turn {
+    /// At the first UE that got no PRBs.
+    #[word = "unserved"]
+    Unserved,
+    /// After the last UE, if its run ends with the last PRB; otherwise where the current round started. Of more UEs than
+    /// runs, those at the end are not served while PRBs are left over.
+    #[word = "full-carrier"]
+    FullCarrier,
+    /// As in the uplink of ns-3's scheduler with the name of `mac.scheduler`: `full-carrier` beside `pss`, `cqa` and
+    /// `tbfq`, otherwise `unserved`.
+    #[word = "ns-3"]
+    Ns3,
+}
 
 /// Round robin: equal runs of PRBs for all UEs with data, at least three PRBs each.
 ///
-/// Runs are assigned from PRB 0 on in the order of the slots. As in ns-3's priority set scheduler, the next round
-/// starts at another slot only if the current one filled the carrier to its last PRB, and a UE whose sounding is out of
-/// reach still occupies its share. With `mac.uplink_adaptation = "headroom"`, a run is no longer than the UE's data and
-/// power require; the other UEs share the remainder, and the next round starts at the first UE that got no PRBs.
+/// Runs are assigned from PRB 0 on in the order of the slots. With `mac.uplink_adaptation = "carrier"`, as in ns-3, a UE
+/// whose sounding is out of reach still occupies its share, and `turn` decides where the next round starts. With
+/// `"headroom"`, a run is no longer than the UE's data and power require; the other UEs share the remainder, and the next
+/// round starts at the first UE that got no PRBs.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "ns-3 pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq")]
-pub struct Params {}
+#[params(source = "ns-3 rr-ff-mac-scheduler.cc and pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq")]
+pub struct Params {
+    /// Where the next round starts, with `mac.uplink_adaptation = "carrier"`.
+    #[param(default = Turn::Unserved)]
+    #[param(unit = "word", source = "ns-3 rr-ff-mac-scheduler.cc; pss-ff-mac-scheduler.cc: full-carrier")]
+    pub turn: Turn,
+}
 
 /// The round-robin scheduler.
 pub struct Rr {
     /// Slot at which the next round starts.
     next: u16,
+    /// Whether UEs for which there was no room begin the next round.
+    serves_all: bool,
 }
 
 impl Rr {
     /// A scheduler without UEs.
-    pub fn new(_params: Params) -> Self {
-        Rr { next: 0 }
+    pub fn new(params: Params, downlink: &sched::Spec) -> Self {
+        let serves_all = match params.turn {
+            Turn::Unserved => true,
+            Turn::FullCarrier => false,
+            // As measured with ten uploads on 25 PRBs in ns-3 3.44.
+            Turn::Ns3 => {
+                !matches!(downlink, sched::Spec::Pss(_) | sched::Spec::Cqa(_) | sched::Spec::Tbfq(_))
+            }
+        };
+        Rr { next: 0, serves_all }
     }
 }
 
@@ -48,7 +80,6 @@ impl Rr {
 }
 
 impl UplinkScheduler for Rr {
-    // The round robin of ns-3's PSS; in ns-3's RR and PF the next round starts at the UE that got no PRBs.
     fn allocate(
         &mut self,
         mut free: FreePrbs,
@@ -66,10 +97,13 @@ impl UplinkScheduler for Rr {
         let mut last = 0;
         for ue in after.iter().chain(before) {
             share = share.min(carrier - last);
-            if share < SMALLEST_SHARE {
+            let room = if share < SMALLEST_SHARE { None } else { free.find(share) };
+            let Some(first) = room else {
+                if self.serves_all {
+                    self.next = ue.slot;
+                }
                 break;
-            }
-            let Some(first) = free.find(share) else { break };
+            };
             free.take(first, share);
             last = first + share;
             shares.push(Share { slot: ue.slot, first, prbs: share });
@@ -112,7 +146,7 @@ mod tests {
         let users: Vec<UplinkView> = (0..7)
             .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
             .collect();
-        let mut rr = Rr::new(Params {});
+        let mut rr = Rr::new(Params { turn: Turn::FullCarrier }, &sched::Spec::Rr(Default::default()));
         let mut serve = |users: &[UplinkView]| {
             let mut shares = Vec::new();
             rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &schemes(), &mut shares);
@@ -122,5 +156,36 @@ mod tests {
         assert_eq!(serve(&users[..2]), [(0, 0, 7), (1, 7, 7)], "one PRB was left over");
         assert_eq!(serve(&users), [(0, 0, 3), (1, 3, 3), (2, 6, 3), (3, 9, 3), (4, 12, 3)]);
         assert_eq!(serve(&users), [(5, 0, 3), (6, 3, 3), (0, 6, 3), (1, 9, 3), (2, 12, 3)]);
+    }
+
+    /// Ten UEs with runs of three of 25 PRBs: eight per TTI. Those left over begin the next round, but not in ns-3's PSS.
+    #[test]
+    fn ues_without_room_begin_the_next_round() {
+        let users: Vec<UplinkView> = (0..10)
+            .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
+            .collect();
+        let runs = |turn, downlink: sched::Spec| {
+            let mut rr = Rr::new(Params { turn }, &downlink);
+            let mut runs = [0; 10];
+            for _ in 0..100 {
+                let mut shares = Vec::new();
+                rr.allocate(FreePrbs::all(Prbs(25)), 0, &users, &schemes(), &mut shares);
+                shares.iter().for_each(|share| runs[usize::from(share.slot)] += 1);
+            }
+            runs
+        };
+        let starved = [100, 100, 100, 100, 100, 100, 100, 100, 0, 0];
+        let [rr, pf] = [sched::Spec::Rr(Default::default()), sched::Spec::Pf(Default::default())];
+        let fair_in_turn = [Turn::Unserved, Turn::Ns3].map(|turn| runs(turn, rr.clone()));
+        assert_eq!(fair_in_turn, [[80; 10]; 2]);
+        assert_eq!(runs(Turn::Ns3, pf), [80; 10]);
+        assert_eq!(runs(Turn::FullCarrier, rr), starved);
+        for downlink in [
+            sched::Spec::Pss(Default::default()),
+            sched::Spec::Cqa(Default::default()),
+            sched::Spec::Tbfq(Default::default()),
+        ] {
+            assert_eq!(runs(Turn::Ns3, downlink), starved);
+        }
     }
 }

@@ -72,21 +72,22 @@ pub enum Invalid {
 impl Pattern {
     /// Parses a pattern of slots such as `DDDSU`, with the downlink and uplink symbols of its special slot `S`.
     ///
-    /// At most one `S`. The period is not checked here, but with the numerology: [`Configuration::new`].
+    /// Of several `S`, the first has the downlink symbols and the last the uplink symbols. The period is not checked here,
+    /// but with the numerology: [`Configuration::new`].
     pub fn parse(letters: &str, downlink_symbols: u8, uplink_symbols: u8) -> Result<Pattern, Invalid> {
         let leading = |text: &str, letter: char| text.chars().take_while(|next| *next == letter).count();
         let down = leading(letters, 'D');
         let special = leading(&letters[down..], 'S');
         let up = leading(&letters[down + special..], 'U');
-        if down + special + up != letters.len() || special > 1 {
+        if down + special + up != letters.len() {
             return Err(Invalid::Letters);
         }
         let count = |slots: usize| u16::try_from(slots).map_err(|_| Invalid::Period);
         let pattern = Pattern {
             slots: count(letters.len())?,
             downlink_slots: count(down)?,
-            downlink_symbols: if special == 1 { downlink_symbols } else { 0 },
-            uplink_symbols: if special == 1 { uplink_symbols } else { 0 },
+            downlink_symbols: if special > 0 { downlink_symbols } else { 0 },
+            uplink_symbols: if special > 0 { uplink_symbols } else { 0 },
             uplink_slots: count(up)?,
         };
         pattern.check_symbols()?;
@@ -144,6 +145,14 @@ const PERIODS: [(u64, u8); 10] = [
     (10_000, 0),
 ];
 
+/// The durations in milliseconds that a pattern can have at a numerology, for messages.
+pub fn periods_ms(numerology: Numerology) -> String {
+    let periods = PERIODS.iter().filter(|(_, lowest)| numerology.exponent() >= *lowest);
+    let millis: Vec<String> = periods.map(|(micros, _)| (*micros as f64 / 1e3).to_string()).collect();
+    let (last, others) = millis.split_last().expect("each numerology has periods");
+    format!("{} or {last}", others.join(", "))
+}
+
 /// A TDD-UL-DL-ConfigCommon: one pattern, or two that alternate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
@@ -181,10 +190,19 @@ impl Configuration {
         }
     }
 
+    /// The second pattern, if there is one.
+    pub fn second(&self) -> Option<Pattern> {
+        self.second
+    }
+
+    /// Slots until the patterns repeat.
+    pub fn slots(&self) -> u64 {
+        u64::from(self.first.slots) + self.second.map_or(0, |second| u64::from(second.slots))
+    }
+
     /// The use of a slot, counted from time zero.
     pub fn slot(&self, slot: u64) -> SlotUse {
-        let length = u64::from(self.first.slots) + self.second.map_or(0, |second| u64::from(second.slots));
-        let place = (slot % length) as u16;
+        let place = (slot % self.slots()) as u16;
         match self.second {
             Some(second) if place >= self.first.slots => second.slot(place - self.first.slots),
             _ => self.first.slot(place),
@@ -193,8 +211,7 @@ impl Configuration {
 
     /// The first slot from `slot` on of which `fits` is true; `None` if no slot of the configuration fits.
     pub fn next(&self, slot: u64, fits: impl Fn(SlotUse) -> bool) -> Option<u64> {
-        let length = u64::from(self.first.slots) + self.second.map_or(0, |second| u64::from(second.slots));
-        (slot..slot + length).find(|slot| fits(self.slot(*slot)))
+        (slot..slot + self.slots()).find(|slot| fits(self.slot(*slot)))
     }
 }
 
@@ -256,13 +273,20 @@ mod tests {
     }
 
     #[test]
+    fn special_slots_in_a_row_have_downlink_first_and_uplink_last() {
+        let pattern = Pattern::parse("DDSSSU", 10, 6).unwrap();
+        let slots: Vec<_> =
+            (0..6).map(|slot| pattern.slot(slot)).map(|slot| (slot.downlink, slot.uplink)).collect();
+        assert_eq!(slots, [(14, 0), (14, 0), (10, 0), (0, 0), (0, 6), (0, 14)]);
+    }
+
+    #[test]
     fn invalid_patterns_have_a_reason() {
         let configure = |letters: &str, down, up, exponent: usize| {
             Configuration::new(Numerology::ALL[exponent], Pattern::parse(letters, down, up)?, None)
         };
         assert_eq!(configure("DDXSU", 10, 2, 1), Err(Invalid::Letters));
         assert_eq!(configure("DUD", 10, 2, 1), Err(Invalid::Letters));
-        assert_eq!(configure("DDSSU", 10, 2, 1), Err(Invalid::Letters));
         assert_eq!(configure("DÜ", 10, 2, 1), Err(Invalid::Letters));
         assert_eq!(configure("DDDSU", 10, 5, 1), Err(Invalid::Symbols));
         assert_eq!(configure("DDDDD", 10, 2, 1), Err(Invalid::NoUplink));
