@@ -44,6 +44,14 @@ _REQUIRED = {
     "carrier.secondary": ['downlink_frequency = "1.8GHz"'],
     "link": ['rate = "10Mbps"'],
     "link.reroute": ['at = "20s"', 'delay = "60ms"'],
+    "link.jitter": ['time = "5ms"'],
+    "link.jitter_up": ['time = "5ms"'],
+    "link.duplicate": ["probability = 0.01"],
+    "link.duplicate_up": ["probability = 0.01"],
+    "link.police": ['rate = "5Mbps"', 'burst = "30kB"'],
+    "link.police_up": ['rate = "5Mbps"', 'burst = "30kB"'],
+    "link.tbf": ['rate = "5Mbps"', 'burst = "15kB"'],
+    "link.tbf_up": ['rate = "5Mbps"', 'burst = "15kB"'],
 }
 
 

@@ -150,7 +150,12 @@ def _links(links: Sequence[_Row]) -> list[Column]:
     every = _Rows("links", links)
     percents = [None if row["utilisation"] is None else 100 * row["utilisation"] for row in links]
     owners = [row["of"] for row in links]
-    optional = [("drops_retry_limit", "retry\nlimit", 7), ("marks", "marks", 6)]
+    optional = [
+        ("drops_link_policed", "drops\npoliced", 7),
+        ("drops_retry_limit", "retry\nlimit", 7),
+        ("copies", "copies", 7),
+        ("marks", "marks", 6),
+    ]
     return [
         every.words("link", "link"),
         *([Column("of", [plain(owner or "all") for owner in owners], is_name=True)] if any(owners) else []),

@@ -79,7 +79,7 @@ def flow() -> dict[str, Any]:
 def packets(dropped: dict[str, int], *, entered: int, left: int, inside: int, **more: int) -> dict[str, Any]:
     """Accounting of packets."""
     found = {"in": entered, "out": left, "dropped": dropped, "inside": inside}
-    return {**found, "refused": 0, "malformed": 0, "unroutable": 0, **more}
+    return {**found, "copied": 0, "refused": 0, "malformed": 0, "unroutable": 0, **more}
 
 
 def snapshot(*ues: dict[str, Any], **values: Any) -> str:
@@ -242,7 +242,7 @@ def test_ues_have_names(name: str, number: int) -> None:
         (("--trace", "nyc-subway", "nyc-times", "more"), "Unexpected argument more"),
         (("--trace", "nyc-subway", "nyc-times", "--rate-up", "1Mbit"), "--rate-up and a trace UP exclude"),
         (("--rate-up", "1Mbit"), "--rate-up requires --rate or --trace"),
-        (("--delay", "1ms", "--queue", "50"), "--queue requires --rate or --trace"),
+        (("--delay", "1ms", "--queue", "50"), "--queue requires --rate, --trace or --tbf"),
         (("--rate", "5Mbit", "--queue", "codl"), "--queue codl: unknown aqm `codl`; did you mean `codel`?"),
         (("--rate", "5Mbit", "--queue", "0"), "airwnd: --queue 0: 0 is outside 1.."),
         (
@@ -254,6 +254,27 @@ def test_ues_have_names(name: str, number: int) -> None:
         (("--rate", "5Mbit", "--loss", "200%"), "airwnd: --loss 200%: rate: 2.0 is outside 0.0..1.0"),
         (("--rate", "5Mbit", "--loss", "-1%"), "airwnd: --loss -1%: rate: -0.01 is outside 0.0..1.0"),
         (("--rate", "5Mbit", "--loss", "0", "--loss-up", "2"), "airwnd: --loss-up 2: rate: 2.0 is outside"),
+        (("--jitter", "61s"), "airwnd: --jitter 61s: time: 61s is outside 0ns..1min"),
+        (
+            ("--jitter", "5ms,25%"),
+            "--jitter 5ms,25%: expected VALUE,KEY=VALUE, as in 5ms,",
+        ),
+        (("--jitter", "5ms,distribution=gauss"), "distribution: unknown word `gauss`; allowed: `uniform`,"),
+        (
+            ("--reorder", "gap=5"),
+            "--reorder gap=5: expected VALUE,KEY=VALUE, as in 25%,",
+        ),
+        (("--reorder-up", "125%"), "airwnd: --reorder-up 125%: probability: 1.25 is outside 0.0..1.0"),
+        (("--duplicate", "one"), "airwnd: --duplicate one: probability: expected a finite number"),
+        (("--police", "10Mbit"), "airwnd: --police 10Mbit: `burst` is missing"),
+        (
+            ("--tbf", "10Mbit,burst=1kB"),
+            "--tbf 10Mbit,burst=1kB: burst: 1kB is outside 1500B..1000GB",
+        ),
+        (
+            ("--queue", "50", "--tbf", "10Mbit,burst=2kB,limit=9kB"),
+            "airwnd: --queue 50: not allowed with `tbf.limit`, the limit of the same queue",
+        ),
         (("cell.toml", "--host", "--internet"), "--host and --internet exclude each other."),
         (("cell.toml", "--server", "'"), "--server ': No closing quotation"),
         (("cell.toml", "--server", " "), "--server: expected a COMMAND"),
@@ -410,6 +431,22 @@ def test_options_describe_a_link() -> None:
     assert links(rate="1Mbit", loss_up="0.1%")[0]["loss"]["kind"] == "none"
     assert links(rate="1Mbit", loss="gilbert-elliott,loss_in_bad=0.5")[0]["loss"]["loss_in_bad"] == 0.5
     assert links(delay="20ms")[0]["queue"] == UNLIMITED_QUEUE
+    (wire,) = links(
+        delay="20ms",
+        jitter="5ms,distribution=normal,correlation=25%",
+        reorder="1%,gap=5",
+        duplicate_up="0.1%",
+        police="10Mbit,burst=100kB",
+        police_up="1Mbit,burst=10kB",
+        tbf="5Mbit,burst=15kB,limit=100kB",
+    )
+    jitter = {"time": "5ms", "distribution": "normal", "correlation": 0.25, "in_order": False}
+    assert wire["jitter"] == wire["jitter_up"] == jitter
+    assert (wire["reorder"]["probability"], wire["reorder_up"]["gap"]) == (0.01, 5)
+    assert "duplicate" not in wire and wire["duplicate_up"]["probability"] == 0.001
+    assert (wire["police"]["rate"], wire["police_up"]["rate"]) == ("10Mbps", "1Mbps")
+    assert wire["tbf"] == wire["tbf_up"] and "queue" not in wire
+    assert wire["tbf"] == {"rate": "5Mbps", "burst": "15kB", "limit": "100kB"}
 
 
 def test_a_link_adds_no_delay_of_its_own() -> None:
@@ -634,7 +671,7 @@ def test_the_summary_warns() -> None:
     assert text[1:] == ["overloaded: the machine fell up to 120.00 ms behind real time"]
     found = summary_of(
         summary(
-            packets=packets({}, entered=10, left=1, inside=2, malformed=5, refused=3),
+            packets=packets({}, entered=10, left=1, inside=2, malformed=5, refused=3, copied=1),
             unaccounted=4,
             server_exit=1,
             pasta=True,
@@ -646,7 +683,7 @@ def test_the_summary_warns() -> None:
         "the other end",
         "the server's command ended early, with exit code 1",
     ]
-    assert accounting(found)[0].endswith("2 inside + 3 refused")
+    assert accounting(found)[0] == "packets: 10 in + 1 copied = 1 out + 0 dropped + 2 inside + 3 refused"
     assert accounting(found)[-1] == "not sent: 5 malformed, 0 to unknown addresses"
     assert "memory not locked" in timing(summary_of(summary(memory_locked=False)))
 

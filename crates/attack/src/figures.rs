@@ -178,7 +178,7 @@ fn conservation(outcome: &Json) -> Result<(), String> {
         .filter(|(key, _)| key.starts_with("dropped_bytes"))
         .filter_map(|(_, bytes)| bytes.as_u64())
         .sum();
-    let offered = count("offered_bytes");
+    let entered = count("offered_bytes") + count("copied_bytes");
     let sum = count("delivered_bytes") + dropped + count("inside_bytes");
-    holds(offered == sum, || format!("{offered} bytes were offered, {sum} are accounted for"))
+    holds(entered == sum, || format!("{entered} bytes were offered or copied, {sum} are accounted for"))
 }

@@ -12,6 +12,9 @@ use serde_json::{Map, Value as Json, json};
 /// Members with external code (plug-ins).
 const OUTSIDE: [&str; 2] = ["plugin", "python"];
 
+/// Keys of one direction that a shared medium does not have, without `_up`.
+const BEHIND_A_QUEUE: [&str; 5] = ["jitter", "reorder", "duplicate", "police", "tbf"];
+
 /// Limits on values that make a run large: the end of a key's path, and the maximum drawn.
 const MOST: [(&str, f64); 9] = [
     ("site.rings", 1.0),
@@ -212,6 +215,17 @@ impl Draw<'_, '_> {
         if is_medium {
             link.remove("aqm_up");
             link.remove("reroute");
+            link.retain(|key, _| {
+                !BEHIND_A_QUEUE.iter().any(|of_wire| key.trim_end_matches("_up") == *of_wire)
+            });
+        }
+        // The limit of a shaper replaces the others of its queue.
+        for (shaper, others) in
+            [("tbf", ["queue", "queue_bytes", "aqm"]), ("tbf_up", ["queue_up", "queue_bytes_up", "aqm_up"])]
+        {
+            if link.get(shaper).is_some_and(|tbf| tbf.get("limit").is_some_and(|limit| *limit != "none")) {
+                others.iter().for_each(|other| drop(link.remove(*other)));
+            }
         }
         if is_medium || link.contains_key("aqm_up") {
             link.remove("queue_up");

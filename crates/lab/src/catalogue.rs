@@ -16,7 +16,8 @@ use airwnd_catalog::{FamilyInfo, Node, Param, SectionInfo};
 use airwnd_cell::{
     Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, access, handover, mac, mobility, phy, rlc, rrc,
 };
-use airwnd_links::{aqm, link, loss};
+use airwnd_links::link::{self, Duplicate, Jitter, Police, Reorder, Tbf};
+use airwnd_links::{aqm, loss};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Overrides, Settings, Stack, cc};
 use serde_json::json;
@@ -80,6 +81,16 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<handover::LinkFailure>("[handover.link_failure]"),
         SectionInfo::of::<LinkSettings>("[[link]]"),
         SectionInfo::of::<Reroute>("[[link.reroute]]"),
+        SectionInfo::of::<Jitter>("[link.jitter]"),
+        SectionInfo::of::<Jitter>("[link.jitter_up]"),
+        SectionInfo::of::<Reorder>("[link.reorder]"),
+        SectionInfo::of::<Reorder>("[link.reorder_up]"),
+        SectionInfo::of::<Duplicate>("[link.duplicate]"),
+        SectionInfo::of::<Duplicate>("[link.duplicate_up]"),
+        SectionInfo::of::<Police>("[link.police]"),
+        SectionInfo::of::<Police>("[link.police_up]"),
+        SectionInfo::of::<Tbf>("[link.tbf]"),
+        SectionInfo::of::<Tbf>("[link.tbf_up]"),
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
         SectionInfo::of::<mac::configured_grant::Params>("[ue.configured_grant]"),

@@ -3,8 +3,8 @@
 use airwnd_catalog::{
     Choice, Defaults, Error, Fault, Fields, Files, Node, Param, ParamSet, Params, Value, read_kind,
 };
-use airwnd_kernel::Direction;
-use airwnd_links::link::{self, Queue};
+use airwnd_kernel::{Direction, Stream};
+use airwnd_links::link::{self, Duplicate, Impairments, Jitter, Police, Queue, Reorder, SMALLEST_BURST, Tbf};
 use airwnd_links::{aqm, loss};
 use airwnd_units::{Bytes, Span, Time};
 use serde_json::{Value as Json, json};
@@ -62,6 +62,36 @@ pub struct LinkSettings {
     /// One-way delay towards the server; `none`: equal to `delay`.
     #[param(default = None, range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
     pub delay_up: Option<Span>,
+    /// Random part of the delay of each packet; `none`: all packets have the same delay.
+    #[param(default = None, unit = "1", source = "airwnd: a constant delay")]
+    pub jitter: Option<Jitter>,
+    /// Random part of the delay towards the server; `none`: equal to `jitter`.
+    #[param(default = None, unit = "1", source = "the scenario")]
+    pub jitter_up: Option<Jitter>,
+    /// Reordering towards the UEs; `none`: packets overtake by `jitter` only.
+    #[param(default = None, unit = "1", source = "airwnd: packets keep their order")]
+    pub reorder: Option<Reorder>,
+    /// Reordering towards the server; `none`: packets overtake by `jitter` only.
+    #[param(default = None, unit = "1", source = "airwnd: packets keep their order")]
+    pub reorder_up: Option<Reorder>,
+    /// Duplication of packets towards the UEs; `none`: no copies.
+    #[param(default = None, unit = "1", source = "airwnd: each packet arrives once")]
+    pub duplicate: Option<Duplicate>,
+    /// Duplication of packets towards the server; `none`: no copies.
+    #[param(default = None, unit = "1", source = "airwnd: each packet arrives once")]
+    pub duplicate_up: Option<Duplicate>,
+    /// Policer in front of the queue towards the UEs; `none`: no policer.
+    #[param(default = None, unit = "1", source = "airwnd: no policer")]
+    pub police: Option<Police>,
+    /// Policer in front of the queue towards the server; `none`: no policer.
+    #[param(default = None, unit = "1", source = "airwnd: no policer")]
+    pub police_up: Option<Police>,
+    /// Token-bucket shaper behind the queue towards the UEs; `none`: the queue is served at the rate of the link.
+    #[param(default = None, unit = "1", source = "airwnd: no shaper")]
+    pub tbf: Option<Tbf>,
+    /// Token-bucket shaper behind the queue towards the server; `none`: the queue is served at the rate of the link.
+    #[param(default = None, unit = "1", source = "airwnd: no shaper")]
+    pub tbf_up: Option<Tbf>,
     /// Changes of the delay during the run. Of changes at the same time the last one applies.
     #[param(default = Vec::new(), unit = "1", source = "airwnd: a fixed route")]
     pub reroute: Vec<Reroute>,
@@ -132,7 +162,34 @@ impl LinkSettings {
         let others_up =
             [("queue_up", self.queue_up.is_some()), ("queue_bytes_up", self.queue_bytes_up.is_some())];
         check_alone("aqm", self.aqm.as_ref(), &others)?;
-        check_alone("aqm_up", self.aqm_up.as_ref(), &others_up)
+        check_alone("aqm_up", self.aqm_up.as_ref(), &others_up)?;
+        let queue = [others[0], others[1], ("aqm", self.aqm.is_some())];
+        let queue_up = [others_up[0], others_up[1], ("aqm_up", self.aqm_up.is_some())];
+        check_limit("tbf", self.tbf.as_ref(), &queue)?;
+        check_limit("tbf_up", self.tbf_up.as_ref(), &queue_up)
+    }
+
+    /// Returns whether a shaper limits its queue itself.
+    fn is_limited_by_tbf(&self) -> bool {
+        self.tbf.iter().chain(&self.tbf_up).any(|tbf| tbf.limit.is_some())
+    }
+
+    /// Returns the shaper of a direction.
+    pub(crate) fn tbf(&self, direction: Direction) -> Option<&Tbf> {
+        each(direction, &self.tbf, &self.tbf_up)
+    }
+
+    /// Returns the policer of a direction.
+    pub(crate) fn police(&self, direction: Direction) -> Option<&Police> {
+        each(direction, &self.police, &self.police_up)
+    }
+
+    /// Returns the impairments of a direction, which draw from this stream; `None`: there are none.
+    pub(crate) fn impairments(&self, direction: Direction, stream: Stream) -> Option<Impairments> {
+        let jitter = each(direction, &self.jitter, &self.jitter_up).or(self.jitter.as_ref());
+        let reorder = each(direction, &self.reorder, &self.reorder_up);
+        let duplicate = each(direction, &self.duplicate, &self.duplicate_up);
+        Impairments::new(jitter, reorder, duplicate, stream)
     }
 
     /// Returns whether the queue towards the server is described separately.
@@ -158,8 +215,11 @@ impl LinkSettings {
 
     /// Returns the limits of the drop-tail queue in a direction.
     pub(crate) fn queue(&self, direction: Direction) -> Queue {
+        let own = self.tbf(direction).and_then(|tbf| tbf.limit);
         let (packets, bytes) = match direction {
+            _ if own.is_some() => (None, own),
             Direction::Up if self.is_up_separate() => (self.queue_up, self.queue_bytes_up),
+            _ if self.queue.is_none() && self.queue_bytes.is_none() => (Some(QUEUE), None),
             _ => (self.queue, self.queue_bytes),
         };
         Queue { packets, bytes, mark_above: self.mark_above, mark_above_delay: self.mark_above_delay }
@@ -171,6 +231,29 @@ impl LinkSettings {
             Direction::Up if self.is_up_separate() => self.aqm_up.as_ref(),
             _ => self.aqm.as_ref(),
         }
+    }
+}
+
+/// Returns the value of a direction.
+fn each<'a, T>(direction: Direction, down: &'a Option<T>, up: &'a Option<T>) -> Option<&'a T> {
+    match direction {
+        Direction::Down => down.as_ref(),
+        Direction::Up => up.as_ref(),
+    }
+}
+
+/// Checks that nothing else limits the queue of a shaper that has a limit.
+fn check_limit(
+    key: &str,
+    tbf: Option<&Tbf>,
+    others: &[(&'static str, bool)],
+) -> Result<(), (&'static str, String)> {
+    let is_limited = tbf.is_some_and(|tbf| tbf.limit.is_some());
+    match others.iter().find(|(_, is_set)| *is_set && is_limited) {
+        Some((other, _)) => {
+            Err((*other, format!("not allowed with `{key}.limit`, the limit of the same queue")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -215,6 +298,33 @@ impl Link {
         }
     }
 
+    /// Checks that the buckets hold a packet of 1500 B with the framing of the link.
+    fn check_bursts(&self) -> Result<(), Fault> {
+        let framing = match &self.kind {
+            link::Spec::Wire(wire) => wire.framing,
+            link::Spec::Trace(trace) => trace.framing,
+            link::Spec::Wifi(_) => return Ok(()),
+        };
+        let settings = &self.settings;
+        let bursts = [
+            ("police.burst", settings.police.as_ref().map(|of| of.burst)),
+            ("police_up.burst", settings.police_up.as_ref().map(|of| of.burst)),
+            ("tbf.burst", settings.tbf.as_ref().map(|of| of.burst)),
+            ("tbf_up.burst", settings.tbf_up.as_ref().map(|of| of.burst)),
+        ];
+        let least = SMALLEST_BURST + framing;
+        match bursts.into_iter().find(|(_, burst)| burst.is_some_and(|burst| burst < least)) {
+            Some((key, Some(burst))) => {
+                let message = format!(
+                    "{burst} is below {least}, a packet of {SMALLEST_BURST} with the link's framing of {framing}: no \
+                     such packet would pass"
+                );
+                Err(Fault::new(key, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that a shared medium has no keys that it does not support: a delay, a queue discipline, or a threshold on
     /// a queueing delay that is not known in advance.
     fn check_medium(&self) -> Result<(), Fault> {
@@ -226,6 +336,22 @@ impl Link {
         }
         if settings.delay_up.is_some_and(|delay| delay != Span::ZERO) {
             return fail("delay_up", "\"wifi\" has no propagation delay; add a \"wire\" link");
+        }
+        for (key, is_set) in [
+            ("jitter", settings.jitter.is_some()),
+            ("jitter_up", settings.jitter_up.is_some()),
+            ("reorder", settings.reorder.is_some()),
+            ("reorder_up", settings.reorder_up.is_some()),
+            ("duplicate", settings.duplicate.is_some()),
+            ("duplicate_up", settings.duplicate_up.is_some()),
+            ("police", settings.police.is_some()),
+            ("police_up", settings.police_up.is_some()),
+            ("tbf", settings.tbf.is_some()),
+            ("tbf_up", settings.tbf_up.is_some()),
+        ] {
+            if is_set {
+                return fail(key, "not allowed for \"wifi\", which is shared; add a \"wire\" link");
+            }
         }
         if !settings.reroute.is_empty() {
             return fail("reroute", "\"wifi\" has no propagation delay; add a \"wire\" link");
@@ -260,7 +386,8 @@ impl Param for Link {
             ["kind"].into_iter().chain(shared.iter().copied()).chain(params.map(|info| info.name)).collect();
         Fields::of(node, &known)?;
         let mut settings = LinkSettings::read(&node.entries(|key| shared.contains(&key)))?;
-        if settings.queue.is_none() && settings.queue_bytes.is_none() && settings.aqm.is_none() {
+        let limits = [settings.queue.is_some(), settings.queue_bytes.is_some(), settings.aqm.is_some()];
+        if !limits.contains(&true) && !settings.is_limited_by_tbf() {
             settings.queue = Some(QUEUE);
         }
         Ok(Link { settings, kind: link::Spec::read(&own)? })
@@ -307,6 +434,7 @@ impl Param for Link {
     fn check_values(&self) -> Result<(), Fault> {
         self.kind.check_values()?;
         self.settings.check_values()?;
+        self.check_bursts()?;
         self.check_medium()
     }
 

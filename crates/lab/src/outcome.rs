@@ -131,6 +131,7 @@ impl Serialize for Outcome {
         outcome.serialize_entry("totals", &to_json(&self.totals))?;
         let conservation = Conservation {
             offered_bytes: self.ledger.offered.bytes.0,
+            copied_bytes: self.ledger.copied.bytes.0,
             delivered_bytes: self.ledger.delivered.bytes.0,
             dropped_bytes: Drops::of(|cause| self.ledger.dropped(cause).bytes.0),
             inside_bytes: self.inside.bytes.0,

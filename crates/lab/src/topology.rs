@@ -19,6 +19,7 @@ pub(crate) fn topology(scenario: &Scenario, seed: u64, ran: Option<Ran>) -> Topo
     let builder = Builder {
         scenario,
         losses: Stream::new(seed, "link loss"),
+        impairments: Stream::new(seed, "link impairments"),
         queues: Stream::new(seed, "link queue"),
         start: Time::ZERO + scenario.warmup,
         backoffs: Stream::new(seed, "backoff"),
@@ -43,6 +44,7 @@ pub(crate) fn topology(scenario: &Scenario, seed: u64, ran: Option<Ran>) -> Topo
 struct Builder<'a> {
     scenario: &'a Scenario,
     losses: Stream,
+    impairments: Stream,
     queues: Stream,
     /// End of the warm-up.
     start: Time,
@@ -130,10 +132,25 @@ impl Builder<'_> {
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
-                let one_way = |direction, server, loss| {
-                    let one_way =
+                let one_way = |direction, server: Server, loss| {
+                    let tbf = settings.tbf(direction);
+                    let server = match tbf {
+                        Some(tbf) => server.shaped(tbf),
+                        None => server,
+                    };
+                    let mut one_way =
                         link::Link::new(server, settings.delay(direction), settings.queue(direction))
                             .rerouting(settings.reroutes(direction, self.start));
+                    if let Some(tbf) = tbf {
+                        one_way = one_way.passing_at_most(tbf.burst);
+                    }
+                    if let Some(police) = settings.police(direction) {
+                        one_way = one_way.policed(police);
+                    }
+                    let stream = numbered(self.impairments.child(link_stream(place, direction)));
+                    if let Some(impairments) = settings.impairments(direction, stream) {
+                        one_way = one_way.impaired(impairments);
+                    }
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, direction)));
                     let stream = numbered(self.queues.child(link_stream(place, direction)));
                     behind(settings.discipline(direction), settings.ring, one_way, stream)

@@ -9,10 +9,18 @@ use std::rc::Rc;
 #[derive(Clone, Default)]
 pub struct Frames(Rc<RefCell<Slots>>);
 
+struct Slot {
+    bytes: Vec<u8>,
+    /// Number of copies inside the network.
+    copies: u32,
+}
+
 #[derive(Default)]
 struct Slots {
-    slots: Vec<Vec<u8>>,
+    slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Sum of all copies.
+    inside: usize,
 }
 
 impl Frames {
@@ -20,27 +28,40 @@ impl Frames {
     pub fn insert(&self, packet: &[u8]) -> u32 {
         let mut inside = self.0.borrow_mut();
         let number = inside.free.pop().unwrap_or_else(|| {
-            inside.slots.push(Vec::with_capacity(1500));
+            inside.slots.push(Slot { bytes: Vec::with_capacity(1500), copies: 0 });
             inside.slots.len() as u32 - 1
         });
         let slot = &mut inside.slots[number as usize];
-        slot.clear();
-        slot.extend_from_slice(packet);
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(packet);
+        slot.copies = 1;
+        inside.inside += 1;
         number
+    }
+
+    /// Counts a copy of a packet, which is removed separately.
+    pub fn copy(&self, number: u32) {
+        let mut inside = self.0.borrow_mut();
+        inside.slots[number as usize].copies += 1;
+        inside.inside += 1;
     }
 
     /// Removes a packet after passing its bytes to `take`.
     pub fn remove<T>(&self, number: u32, take: impl FnOnce(&mut [u8]) -> T) -> T {
         let mut inside = self.0.borrow_mut();
-        let taken = take(&mut inside.slots[number as usize]);
-        inside.free.push(number);
+        let slot = &mut inside.slots[number as usize];
+        let taken = take(&mut slot.bytes);
+        slot.copies -= 1;
+        if slot.copies == 0 {
+            inside.free.push(number);
+        }
+        inside.inside -= 1;
         taken
     }
 
-    /// Number of packets inside.
+    /// Number of packets inside, with copies.
     pub fn len(&self) -> usize {
-        let inside = self.0.borrow();
-        inside.slots.len() - inside.free.len()
+        self.0.borrow().inside
     }
 
     /// Access for captures.
@@ -51,7 +72,7 @@ impl Frames {
 
 impl Bytewise for Frames {
     fn append(&self, number: u32, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.0.borrow().slots[number as usize]);
+        to.extend_from_slice(&self.0.borrow().slots[number as usize].bytes);
     }
 }
 
@@ -71,5 +92,17 @@ mod tests {
         let mut copy = Vec::new();
         frames.append(first, &mut copy);
         assert_eq!(copy, [5, 6]);
+    }
+
+    #[test]
+    fn a_buffer_lasts_as_long_as_the_last_copy() {
+        let frames = Frames::default();
+        let number = frames.insert(&[1, 2]);
+        frames.copy(number);
+        assert_eq!(frames.len(), 2);
+        assert_eq!(frames.remove(number, |bytes| bytes.to_vec()), [1, 2]);
+        assert_ne!(frames.insert(&[3]), number);
+        assert_eq!(frames.remove(number, |bytes| bytes.to_vec()), [1, 2]);
+        assert_eq!((frames.len(), frames.insert(&[4])), (1, number));
     }
 }

@@ -258,15 +258,19 @@ impl<'s> Relay<'s> {
     fn leave(&mut self, exit: &Exit) {
         let Some(ue) = self.ues.iter().position(|ue| ue.number == exit.ue) else { return };
         let direction = exit.direction as usize;
-        let cause = match exit.fate {
-            Fate::Dropped(cause) => Some(cause),
-            Fate::Delivered => None,
-        };
-        if let Some(cause) = cause {
-            self.frames.remove(exit.number, |_| ());
-            self.totals.packets.dropped[cause as usize] += 1;
-            self.ues[ue].dropped[direction] += 1;
-            return;
+        match exit.fate {
+            Fate::Delivered => {}
+            Fate::Dropped(cause) => {
+                self.frames.remove(exit.number, |_| ());
+                self.totals.packets.dropped[cause as usize] += 1;
+                self.ues[ue].dropped[direction] += 1;
+                return;
+            }
+            Fate::Copied => {
+                self.frames.copy(exit.number);
+                self.totals.packets.copied += 1;
+                return;
+            }
         }
         let place = match exit.direction {
             Direction::Down => self.ues[ue].end,
@@ -684,8 +688,9 @@ mod tests {
     }
 
     /// Sends packets that arrive at either device at random times, and checks the accounting.
-    fn relay_any(packets: &[(Vec<u8>, bool, u64)]) {
-        let scenario = scenario(WIRE);
+    fn relay_any(packets: &[(Vec<u8>, bool, u64)], duplicates: bool) {
+        let duplicate = "[[link]]\nduplicate = {probability = 0.3}\njitter = {time = \"5ms\"}";
+        let scenario = scenario(&if duplicates { WIRE.replace("[[link]]", duplicate) } else { WIRE.into() });
         let (mut relay, far) = relay(&scenario);
         let mut now = relay.live.begin();
         for (packet, is_up, wait) in packets {
@@ -709,8 +714,9 @@ mod tests {
         #[test]
         fn packets_in_every_state_are_accounted_for(
             packets in proptest::collection::vec((packet(), any::<bool>(), 0_u64..2_000_000), 1..200),
+            duplicates in any::<bool>(),
         ) {
-            relay_any(&packets);
+            relay_any(&packets, duplicates);
         }
     }
 
@@ -720,8 +726,9 @@ mod tests {
         #[ignore = "a million packets: make nightly"]
         fn a_million_packets_in_every_state_are_accounted_for(
             packets in proptest::collection::vec((packet(), any::<bool>(), 0_u64..2_000_000), 1000..1001),
+            duplicates in any::<bool>(),
         ) {
-            relay_any(&packets);
+            relay_any(&packets, duplicates);
         }
     }
 }

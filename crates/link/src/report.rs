@@ -4,13 +4,15 @@ use crate::clock::LatenessFigures;
 use airwnd_network::Cause;
 use serde::{Serialize, Serializer};
 
-/// Packet accounting of a session: read from devices = `malformed` + `unroutable` + `entered`, and `entered` = `out` +
-/// `refused` + dropped by cause + `inside`.
+/// Packet accounting of a session: read from devices = `malformed` + `unroutable` + `entered`, and `entered` + `copied` =
+/// `out` + `refused` + dropped by cause + `inside`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Packets {
     /// Packets that entered the network.
     #[serde(rename = "in")]
     pub entered: u64,
+    /// Copies that links with `duplicate` have made.
+    pub copied: u64,
     /// Packets written to the device at the other end.
     pub out: u64,
     /// Packets dropped in the network, by cause.
@@ -31,10 +33,10 @@ fn by_cause<S: Serializer>(dropped: &[u64; Cause::ALL.len()], to: S) -> Result<S
 }
 
 impl Packets {
-    /// Packets that entered but are neither out nor refused, dropped or inside; 0 unless the relay loses packets.
+    /// Packets that entered or were copied but are neither out nor refused, dropped or inside; 0 unless the relay loses packets.
     pub fn unaccounted(&self) -> i64 {
         let found = self.out + self.refused + self.inside + self.dropped.iter().sum::<u64>();
-        self.entered as i64 - found as i64
+        (self.entered + self.copied) as i64 - found as i64
     }
 }
 

@@ -7,7 +7,7 @@ use airwnd_kernel::{Direction, Event};
 pub(crate) enum NetworkEvent {
     /// The next packet leaves the queue before a link.
     Departure(LinkId, Direction),
-    /// The first packet in flight on a link reaches the link's far end.
+    /// The first packet in flight on a link reaches the link's far end; on an impaired link, the next one.
     Arrival(LinkId, Direction),
     /// A transmission begins or ends on a shared medium.
     Medium(MediumId),

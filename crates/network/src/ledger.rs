@@ -11,6 +11,8 @@ pub enum Cause {
     LinkQueue,
     /// Early drop by the queue discipline before a link, as a congestion signal.
     LinkEarly,
+    /// Drop by a policer before a link, or of a packet larger than the burst of its shaper.
+    LinkPoliced,
     /// Loss on a link.
     LinkError,
     /// Drop at the retry limit of the sender on a shared medium.
@@ -31,9 +33,10 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order of results.
-    pub const ALL: [Cause; 10] = [
+    pub const ALL: [Cause; 11] = [
         Cause::LinkQueue,
         Cause::LinkEarly,
+        Cause::LinkPoliced,
         Cause::LinkError,
         Cause::RetryLimit,
         Cause::RlcQueue,
@@ -49,6 +52,7 @@ impl Cause {
         match self {
             Cause::LinkQueue => "link_queue_full",
             Cause::LinkEarly => "link_queue_early",
+            Cause::LinkPoliced => "link_policed",
             Cause::LinkError => "link_error",
             Cause::RetryLimit => "retry_limit",
             Cause::RlcQueue => "rlc_queue_full",
@@ -91,11 +95,13 @@ impl Count {
     }
 }
 
-/// Packet accounting: packets and bytes that entered the network, and how they left.
+/// Packet accounting: packets and bytes that entered the network or were copied in it, and how they left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ledger {
     /// Packets sent into the network.
     pub offered: Count,
+    /// Copies made by links that duplicate packets.
+    pub copied: Count,
     /// Packets delivered at the far end.
     pub delivered: Count,
     dropped: [Count; Cause::ALL.len()],
@@ -112,21 +118,21 @@ impl Ledger {
         self.dropped[cause as usize]
     }
 
-    /// Asserts conservation: offered = delivered + dropped + inside, in packets and in bytes.
+    /// Asserts conservation: offered + copied = delivered + dropped + inside, in packets and in bytes.
     pub fn assert_balanced(&self, inside: Count) {
         let dropped = self.dropped.iter().fold(Count::default(), |sum, count| Count {
             packets: sum.packets + count.packets,
             bytes: sum.bytes + count.bytes,
         });
         assert_eq!(
-            self.offered.packets,
+            self.offered.packets + self.copied.packets,
             self.delivered.packets + dropped.packets + inside.packets,
-            "packets offered are delivered, dropped or inside"
+            "packets offered or copied are delivered, dropped or inside"
         );
         assert_eq!(
-            self.offered.bytes,
+            self.offered.bytes + self.copied.bytes,
             self.delivered.bytes + dropped.bytes + inside.bytes,
-            "bytes offered are delivered, dropped or inside"
+            "bytes offered or copied are delivered, dropped or inside"
         );
     }
 }

@@ -50,6 +50,8 @@ pub struct Network<C, O = ()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unfinished {
     Nothing,
+    /// Forward the packet, of which a copy was made.
+    Copied(Key),
     /// Forward the packets of `passed` from this index on, which have left the medium.
     Medium(MediumId, usize),
     /// Forward the arrivals from this index on, which have crossed the downlink; then transmit the TTI.
@@ -58,7 +60,7 @@ enum Unfinished {
     Received(usize),
 }
 
-impl<C, O: Observer<C>> Network<C, O> {
+impl<C: Copy, O: Observer<C>> Network<C, O> {
     /// Creates an empty network.
     pub fn new(topology: Topology, observer: O) -> Network<C, O> {
         let devices = topology.routes.devices();
@@ -97,11 +99,24 @@ impl<C, O: Observer<C>> Network<C, O> {
         }
         let (device, direction) = (packet.device, packet.direction);
         let first = self.routes.first(device, direction);
-        let key = self.packets.insert(InFlight { packet, next_hop: first + 1, leg: None });
+        let key = self.insert(InFlight { packet, next_hop: first + 1, leg: None });
+        self.take_hop(now, key, self.routes.hop(first), device, direction);
+    }
+
+    /// Adds a packet to those inside.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, packet: InFlight<C>) -> Key {
+        let key = self.packets.insert(packet);
         if key.0 >= self.most_packets {
             self.outcomes.push_back(Outcome::Crowded);
         }
-        self.take_hop(now, key, self.routes.hop(first), device, direction);
+        key
+    }
+
+    /// Forwards a packet as the next step of the current event, after its outcomes so far.
+    pub(crate) fn forward_after_outcomes(&mut self, key: Key) {
+        debug_assert_eq!(self.unfinished, Unfinished::Nothing, "a link's event has one step");
+        self.unfinished = Unfinished::Copied(key);
     }
 
     /// Limits the number of packets inside; each packet above the limit causes an [`Outcome::Crowded`].
@@ -203,6 +218,10 @@ impl<C, O: Observer<C>> Network<C, O> {
         let now = self.now;
         match self.unfinished {
             Unfinished::Nothing => {}
+            Unfinished::Copied(key) => {
+                self.unfinished = Unfinished::Nothing;
+                self.forward(now, key);
+            }
             Unfinished::Medium(medium, index) => match self.passed.get(index).copied() {
                 Some(packet) => {
                     self.unfinished = Unfinished::Medium(medium, index + 1);

@@ -53,6 +53,8 @@ pub enum Outcome<C> {
     Delivered(Packet<C>),
     /// The packet was dropped or lost.
     Dropped(Packet<C>, Cause),
+    /// A link has made a copy of the packet: both are inside, and each has an outcome of its own later.
+    Copied(Packet<C>),
     /// A device changed cells, failed to change cells, or lost its radio link.
     Mobility(Notice),
     /// More packets are inside than [`limit_packets`](crate::Network::limit_packets) allows; all of them continue.

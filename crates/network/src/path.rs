@@ -14,11 +14,11 @@ use crate::topology::{Hop, LinkId, MediumId, Topology};
 use airwnd_cell::UeId;
 use airwnd_cell::handover::Forwarding;
 use airwnd_kernel::{Direction, Key};
-use airwnd_links::link::Lost;
 use airwnd_links::link::wifi::{Exit, Passed};
+use airwnd_links::link::{Lost, Surfaced};
 use airwnd_units::Time;
 
-impl<C, O: Observer<C>> Network<C, O> {
+impl<C: Copy, O: Observer<C>> Network<C, O> {
     #[inline(always)]
     pub(crate) fn take_hop(&mut self, now: Time, key: Key, hop: Hop, device: u32, direction: Direction) {
         match hop {
@@ -33,7 +33,7 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     /// Passes a packet to the next hop of its route.
     #[inline]
-    fn forward(&mut self, now: Time, key: Key) {
+    pub(crate) fn forward(&mut self, now: Time, key: Key) {
         let InFlight { packet, next_hop, .. } = self.packets.get_mut(key);
         let (index, device, direction) = (*next_hop, packet.device, packet.direction);
         *next_hop += 1;
@@ -69,6 +69,9 @@ impl<C, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that reaches the far end of a link, unless the link has lost it.
     pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
+        if self.wires.is_impaired(link, direction) {
+            return self.surface(now, link, direction);
+        }
         let arrived = self.wires.arrive(now, link, direction, &mut self.queue, &self.packets);
         if self.observer.is_watching() {
             self.report_departure(now, arrived, link, direction);
@@ -77,6 +80,30 @@ impl<C, O: Observer<C>> Network<C, O> {
             Ok(key) if self.air.as_ref().is_some_and(|air| air.is_x2(link)) => self.at_cell(now, key),
             Ok(key) => self.forward(now, key),
             Err(Lost(key)) => self.drop(now, key, Cause::LinkError),
+        }
+    }
+
+    /// Forwards a packet that reaches the far end of an impaired link, unless the link has lost it, and adds its copy to
+    /// the link.
+    #[cold]
+    fn surface(&mut self, now: Time, link: LinkId, direction: Direction) {
+        let surfaced = self.wires.surface(now, link, direction, &mut self.queue);
+        let Some(Surfaced { packet: arrived, copy, .. }) = surfaced else { return };
+        if self.observer.is_watching() {
+            self.report_departure(now, arrived, link, direction);
+        }
+        match (arrived, copy) {
+            (Ok(key), None) => self.forward(now, key),
+            (Ok(key), Some(at)) => {
+                let InFlight { packet, next_hop, leg } = *self.packets.get(key);
+                let copy = self.insert(InFlight { packet, next_hop, leg });
+                self.ledger.copied.add(packet.size);
+                self.wires.follow(at, (link, direction), packet.size, copy, &mut self.queue);
+                self.outcomes.push_back(Outcome::Copied(packet));
+                // The owner knows of the copy before the packet has an outcome.
+                self.forward_after_outcomes(key);
+            }
+            (Err(Lost(key)), _) => self.drop(now, key, Cause::LinkError),
         }
     }
 
@@ -206,7 +233,7 @@ impl<C, O: Observer<C>> Network<C, O> {
     pub(crate) fn drop(&mut self, now: Time, key: Key, cause: Cause) {
         let InFlight { packet, leg, next_hop } = self.packets.remove(key);
         if self.observer.is_watching()
-            && let (Cause::LinkQueue | Cause::LinkEarly, Hop::Link(link)) =
+            && let (Cause::LinkQueue | Cause::LinkEarly | Cause::LinkPoliced, Hop::Link(link)) =
                 (cause, self.routes.hop(next_hop - 1))
         {
             self.observer.on_link(now, link, Stage::Drop, &packet);

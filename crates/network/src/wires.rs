@@ -7,8 +7,8 @@ use crate::packet::InFlight;
 use crate::topology::{Duplex, LinkId, MediumId, OneWay, SharedMedium};
 use airwnd_kernel::{Direction, EventQueue, Key, Slab};
 use airwnd_links::link::wifi::Passed;
-use airwnd_links::link::{Due, Lost, Refused};
-use airwnd_units::Time;
+use airwnd_links::link::{Due, Lost, Refused, Surfaced};
+use airwnd_units::{Bytes, Time};
 
 type Queue = EventQueue<NetworkEvent>;
 
@@ -19,7 +19,7 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// Enqueues a packet before a link; a full queue drops it.
+    /// Enqueues a packet before a link; its policer or a full queue drops it.
     #[inline(always)]
     pub fn send<C>(
         &mut self,
@@ -30,7 +30,12 @@ impl Wires {
         queue: &mut Queue,
         effects: &mut Effects,
     ) {
-        match self.links[link.0 as usize].one_way_mut(direction) {
+        let one_way = self.links[link.0 as usize].one_way_mut(direction);
+        if !one_way.link_mut().admits(now, in_flight.packet.size) {
+            effects.drops.push((key, Cause::LinkPoliced));
+            return;
+        }
+        match one_way {
             OneWay::Plain(plain) => match plain.send(now, in_flight.packet.size, key) {
                 Ok(sent) => {
                     //= RFC 3168 §5
@@ -85,6 +90,42 @@ impl Wires {
             }
         }
         head
+    }
+
+    /// Returns whether packets may overtake on a link: [`Wires::surface`] replaces [`Wires::arrive`].
+    #[inline]
+    pub fn is_impaired(&mut self, link: LinkId, direction: Direction) -> bool {
+        self.links[link.0 as usize].one_way_mut(direction).link_mut().is_impaired()
+    }
+
+    /// Returns the packet that arrives or is lost now at the end of an impaired link; `None`: the event was superseded.
+    pub fn surface(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        direction: Direction,
+        queue: &mut Queue,
+    ) -> Option<Surfaced<Key>> {
+        let surfaced = self.links[link.0 as usize].one_way_mut(direction).link_mut().surface(now)?;
+        if let Some(at) = surfaced.event {
+            queue.schedule(at, NetworkEvent::Arrival(link, direction));
+        }
+        Some(surfaced)
+    }
+
+    /// Adds the copy of a packet to an impaired link.
+    pub fn follow(
+        &mut self,
+        arrives: Time,
+        (link, direction): (LinkId, Direction),
+        size: Bytes,
+        copy: Key,
+        queue: &mut Queue,
+    ) {
+        let one_way = self.links[link.0 as usize].one_way_mut(direction).link_mut();
+        if let Some(at) = one_way.follow(arrives, size, copy) {
+            queue.schedule(at, NetworkEvent::Arrival(link, direction));
+        }
     }
 
     /// Enqueues a packet at a station or at the access point; a full queue drops it.

@@ -168,6 +168,28 @@ def _sysctl(
     return found
 
 
+# Options of a link for both directions, with what a direction has and an example.
+_BOTH_WAYS = {
+    "jitter": ("random part of each packet's delay", "5ms,distribution=normal"),
+    "reorder": ("packets that overtake", "25%,correlation=50%,gap=5"),
+    "duplicate": ("packets that arrive twice", "1%"),
+    "police": ("policer before the queue", "10Mbit,burst=100kB"),
+    "tbf": ("token-bucket shaper behind the queue", "10Mbit,burst=15kB,limit=100kB"),
+}
+
+
+def _both_ways() -> Iterator[Callable[..., Any]]:
+    for name, (what, example) in _BOTH_WAYS.items():
+        yield click.option(
+            f"--{name}",
+            metavar="VALUE,...",
+            help=f"Without SCENARIO: {what}, with the keys of [link.{name}], as in {example}.",
+        )
+        yield click.option(
+            f"--{name}-up", metavar="VALUE,...", help=f"The same towards the server; default: --{name}."
+        )
+
+
 _OPTIONS = (
     click.option(
         "--ue",
@@ -199,6 +221,7 @@ _OPTIONS = (
         "(gilbert-elliott,...).",
     ),
     click.option("--loss-up", metavar="LOSS", help="Losses towards the server; default: --loss."),
+    *_both_ways(),
     click.option(
         "--server",
         metavar="COMMAND",
@@ -314,9 +337,10 @@ def link(
     airwnd link --trace nyc-subway                        a shell
     airwnd link mm-delay 20 mm-link UP DOWN -- COMMAND    Mahimahi's commands
     """  # noqa: D301 (Click requires the backspace)
+    tables = {name: rest.pop(name) for key in _BOTH_WAYS for name in (key, f"{key}_up")}
     settings = _Settings(**rest)
     settings.check()
-    wire = Wire((trace,) if trace else (), rate, rate_up, delay, queue, loss, loss_up)
+    wire = Wire((trace,) if trace else (), rate, rate_up, delay, queue, loss, loss_up, **tables)
     if context.invoked_subcommand:
         if other := [*wire.given(), *(["--ue"] if settings.ues else [])]:
             raise click.UsageError(f"{other[0]} does not apply to {context.invoked_subcommand}.", context)

@@ -4,13 +4,15 @@ import msgspec
 
 
 class Packets(msgspec.Struct, frozen=True):
-    """Packets since the start: ``in`` = ``out`` + ``dropped`` + ``refused`` + ``inside``.
+    """Packets since the start: ``in`` + ``copied`` = ``out`` + ``dropped`` + ``refused`` + ``inside``.
 
     Attributes
     ----------
     entered, left
         ``in`` and ``out``: packets that entered the network, and those written to the device at its other
         end.
+    copied
+        Copies that links with ``duplicate`` have made.
     dropped
         Packets dropped in the network, by cause.
     inside
@@ -23,6 +25,7 @@ class Packets(msgspec.Struct, frozen=True):
 
     entered: int = msgspec.field(name="in")
     left: int = msgspec.field(name="out")
+    copied: int
     dropped: dict[str, int]
     inside: int
     refused: int

@@ -93,7 +93,9 @@ def accounting(summary: "Summary") -> list[str]:
     causes = ", ".join(f"{cause} {count:,}" for cause, count in packets.dropped.items() if count)
     tun = ", ".join(f"{side} {count:,}" for side, count in summary.tun_dropped.items() if count)
     lines = [
-        f"packets: {packets.entered:,} in = {packets.left:,} out + {dropped:,} dropped + "
+        f"packets: {packets.entered:,} in"
+        + (f" + {packets.copied:,} copied" if packets.copied else "")
+        + f" = {packets.left:,} out + {dropped:,} dropped + "
         f"{packets.inside:,} inside" + (f" + {packets.refused:,} refused" if packets.refused else ""),
         f"drops: {causes or 'none'}; by the kernel before the link: {tun or 'none'}",
     ]

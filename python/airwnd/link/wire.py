@@ -1,4 +1,4 @@
-"""Scenarios of a single link, from ``--trace``, ``--rate``, ``--delay``, ``--queue`` and ``--loss``."""
+"""Scenarios of a single link, from the options of ``airwnd link`` for one, ``--trace`` to ``--tbf-up``."""
 
 import json
 import re
@@ -22,6 +22,15 @@ _FORMATS = ("mahimahi", "rate")
 # A key of the link in a message, and the option that sets it if its name is another one.
 _LINK_KEY = re.compile(r"scenario: link\[0\]\.(?P<key>\w+)(\.(?P<inner>\w+))?: ")
 _OPTIONS = {"queue_bytes": "queue", "aqm": "queue", "down": "trace", "up": "trace"}
+# Keys of the link that are tables, each with its first value, and an example of the option.
+_TABLES = {
+    "jitter": ("time", "5ms,distribution=normal,correlation=25%"),
+    "reorder": ("probability", "25%,correlation=50%,gap=5"),
+    "duplicate": ("probability", "1%,correlation=25%"),
+    "police": ("rate", "10Mbit,burst=100kB"),
+    "tbf": ("rate", "10Mbit,burst=15kB,limit=100kB"),
+}
+_SHARES = ("probability", "correlation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,9 @@ class Wire:
     loss, loss_up
         A percentage, a probability, or a loss model as ``NAME,KEY=VALUE,...``; `loss` applies in both
         directions without `loss_up`.
+    jitter, jitter_up, reorder, reorder_up, duplicate, duplicate_up, police, police_up, tbf, tbf_up
+        The section's key of this name, as ``VALUE,KEY=VALUE,...`` with its first value; each applies in both
+        directions without the one towards the server.
     """
 
     trace: Sequence[str] = ()
@@ -50,6 +62,16 @@ class Wire:
     queue: str | None = None
     loss: str | None = None
     loss_up: str | None = None
+    jitter: str | None = None
+    jitter_up: str | None = None
+    reorder: str | None = None
+    reorder_up: str | None = None
+    duplicate: str | None = None
+    duplicate_up: str | None = None
+    police: str | None = None
+    police_up: str | None = None
+    tbf: str | None = None
+    tbf_up: str | None = None
 
     def given(self) -> list[str]:
         """Return the names of the given options."""
@@ -64,14 +86,18 @@ class Wire:
         '--rate 10: `10` needs a unit'
         >>> Wire(rate="9Mbit", queue="codel,mtu=x").blamed("scenario: link[0].aqm.mtu: expected a size")
         '--queue codel,mtu=x: mtu: expected a size'
+        >>> Wire(jitter="61s").blamed("scenario: link[0].jitter_up.time: 61s is outside 0ns..1min")
+        '--jitter 61s: time: 61s is outside 0ns..1min'
         """
         found = _LINK_KEY.match(message)
         option = _OPTIONS.get(found["key"], found["key"]) if found else None
         if not found or option not in self.__slots__:
             return message
         value = getattr(self, option)
-        if option == "loss_up" and value is None:
-            option, value = "loss", self.loss
+        if value is None:
+            # The value of the other direction.
+            option = option.removesuffix("_up")
+            value = getattr(self, option)
         if option == "trace":
             value = self.trace[-1 if found["key"] == "up" else 0]
         inner = "" if found["inner"] in (None, "kind") else f"{found['inner']}: "
@@ -90,7 +116,13 @@ class Wire:
         InputError
             If options contradict each other, or a value has no meaning.
         """
-        return {**self._capacity(piped), **self._queue(), **self._losses(), "delay": self.delay or "0ms"}
+        return {
+            **self._capacity(piped),
+            **self._queue(),
+            **self._losses(),
+            **self._tables(),
+            "delay": self.delay or "0ms",
+        }
 
     def _capacity(self, piped: dict[str, str]) -> dict[str, Any]:
         if self.trace and self.rate:
@@ -106,10 +138,11 @@ class Wire:
         return traced(self.trace[0], up, piped, self.rate_up)
 
     def _queue(self) -> dict[str, Any]:
+        builds_up = self.trace or self.rate or self.tbf or self.tbf_up
         if self.queue is None:
-            return {} if self.trace or self.rate else {"queue": UNLIMITED_QUEUE}
-        if not self.trace and not self.rate:
-            raise InputError("--queue requires --rate or --trace: without them no queue builds up")
+            return {} if builds_up else {"queue": UNLIMITED_QUEUE}
+        if not builds_up:
+            raise InputError("--queue requires --rate, --trace or --tbf: without them no queue builds up")
         if self.queue.isdecimal():
             return {"queue": int(self.queue)}
         if self.queue[:1].isdecimal():
@@ -122,6 +155,19 @@ class Wire:
             **({"loss": loss_model("--loss", self.loss)} if self.loss else {}),
             **({"loss_up": loss_model("--loss-up", up)} if up else {}),
         }
+
+    def _tables(self) -> dict[str, Any]:
+        found = {}
+        for key, (first, example) in _TABLES.items():
+            text = getattr(self, key)
+            text_up = getattr(self, f"{key}_up")
+            if text:
+                found[key] = table(f"--{key}", text, first, example)
+            if text_up:
+                found[f"{key}_up"] = table(f"--{key}-up", text_up, first, example)
+            elif text:
+                found[f"{key}_up"] = found[key]
+        return found
 
 
 def fixed_rate(rate: str, rate_up: str | None = None) -> dict[str, Any]:
@@ -186,15 +232,47 @@ def loss_model(option: str, text: str) -> dict[str, Any]:
     """
     if not text[:1].isdecimal() and not text.startswith((".", "-", "+")):
         return member(option, text)
-    try:
-        share = float(text.removesuffix("%"))
-    except ValueError:
+    share = share_of(text)
+    if share is None:
         raise InputError(
             f"{option} {text}: expected a percentage as in 1%, a probability as in 0.01, or a loss model of "
             "`airwnd list loss`, as NAME,KEY=VALUE"
-        ) from None
+        )
+    return {"kind": "packet-error", "rate": share}
+
+
+def share_of(text: str) -> float | None:
+    """Return the share that a percentage or a number states; ``None``: the text is neither.
+
+    Examples
+    --------
+    >>> share_of("0.1%"), share_of("0.1"), share_of("ten")
+    (0.001, 0.1, None)
+    """
+    try:
+        share = float(text.removesuffix("%"))
+    except ValueError:
+        return None
     # Twelve digits: 0.1 % is 0.001, not 0.0010000000000000000208.
-    return {"kind": "packet-error", "rate": round(share / 100, 12) if text.endswith("%") else share}
+    return round(share / 100, 12) if text.endswith("%") else share
+
+
+def table(option: str, text: str, first: str, example: str) -> dict[str, Any]:
+    """Return a table, written as ``VALUE,KEY=VALUE,...`` with the value of the key `first`.
+
+    Examples
+    --------
+    >>> table("--reorder", "25%,correlation=50%,gap=5", "probability", "")
+    {'probability': 0.25, 'correlation': 0.5, 'gap': 5}
+    >>> table("--tbf", "10Mbit,burst=15kB", "rate", "")
+    {'rate': '10Mbit/s', 'burst': '15kB'}
+    """
+    value, pairs = _pairs(option, text, example)
+    found: dict[str, Any] = {}
+    for key, word in [(first, value), *pairs]:
+        share = share_of(word) if key in _SHARES else None
+        found[key] = rate_text(word) if key == "rate" else _value(word) if share is None else share
+    return found
 
 
 def member(option: str, text: str) -> dict[str, Any]:
@@ -205,14 +283,22 @@ def member(option: str, text: str) -> dict[str, Any]:
     >>> member("--queue", "codel,target=10ms,packets=100,ecn=false")
     {'kind': 'codel', 'target': '10ms', 'packets': 100, 'ecn': False}
     """
-    kind, *pairs = (word.strip() for word in text.split(","))
-    found: dict[str, Any] = {"kind": kind}
-    for pair in pairs:
+    kind, pairs = _pairs(option, text, "codel,target=10ms", "NAME")
+    return {"kind": kind, **{key: _value(value) for key, value in pairs}}
+
+
+def _pairs(option: str, text: str, example: str, first: str = "VALUE") -> tuple[str, list[tuple[str, str]]]:
+    """Split a first word from pairs of key and value."""
+    word, *rest = (word.strip() for word in text.split(","))
+    found = []
+    for pair in rest:
         key, equals, value = pair.partition("=")
         if not equals or not key or not value:
-            raise InputError(f"{option} {text}: expected NAME,KEY=VALUE, as in codel,target=10ms")
-        found[key] = _value(value)
-    return found
+            raise InputError(f"{option} {text}: expected {first},KEY=VALUE, as in {example}")
+        found.append((key, value))
+    if "=" in word:
+        raise InputError(f"{option} {text}: expected {first},KEY=VALUE, as in {example}")
+    return word, found
 
 
 def _value(text: str) -> Any:

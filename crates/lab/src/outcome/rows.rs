@@ -303,6 +303,8 @@ pub struct LinkRow {
     /// Bytes delivered.
     #[column(unit = "bytes")]
     pub bytes: u64,
+    /// Copies that a link with `duplicate` has made; they count as delivered, too.
+    pub copies: u64,
     /// Packets dropped.
     pub drops: LinkDrops,
     /// Contention on a shared medium; `None` for other links.
@@ -331,6 +333,8 @@ pub struct LinkDrops {
     pub link_queue_full: u64,
     /// Dropped by the queue discipline before the queue was full.
     pub link_queue_early: u64,
+    /// Dropped by the policer, or larger than the burst of the shaper.
+    pub link_policed: u64,
     /// Lost in transmission.
     pub link_error: u64,
     /// Retry limit of a shared medium reached.
@@ -402,6 +406,8 @@ pub struct Drops {
     pub link_queue_full: u64,
     /// Dropped by the queue discipline of a link before its queue was full.
     pub link_queue_early: u64,
+    /// Dropped by the policer of a link, or larger than the burst of its shaper.
+    pub link_policed: u64,
     /// Lost on a link.
     pub link_error: u64,
     /// Retry limit of a shared medium reached.
@@ -426,6 +432,7 @@ impl Drops {
         Drops {
             link_queue_full: count(Cause::LinkQueue),
             link_queue_early: count(Cause::LinkEarly),
+            link_policed: count(Cause::LinkPoliced),
             link_error: count(Cause::LinkError),
             retry_limit: count(Cause::RetryLimit),
             rlc_queue_full: count(Cause::RlcQueue),
@@ -438,13 +445,16 @@ impl Drops {
     }
 }
 
-/// Ledger of all packets since the beginning of the warm-up: offered bytes equal delivered plus dropped plus inside
+/// Ledger of all packets since the beginning of the warm-up: offered plus copied bytes equal delivered plus dropped plus inside
 /// bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
 pub struct Conservation {
     /// Bytes of the packets that entered the network.
     #[column(unit = "bytes")]
     pub offered_bytes: u64,
+    /// Bytes of the copies that links with `duplicate` have made.
+    #[column(unit = "bytes")]
+    pub copied_bytes: u64,
     /// Bytes of the packets that reached their destination.
     #[column(unit = "bytes")]
     pub delivered_bytes: u64,

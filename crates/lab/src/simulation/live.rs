@@ -49,6 +49,8 @@ pub enum Fate {
     Delivered,
     /// It was dropped or lost.
     Dropped(Cause),
+    /// A link has made a copy: the frame is inside once more, and has one more exit later.
+    Copied,
 }
 
 /// A frame that leaves the network.

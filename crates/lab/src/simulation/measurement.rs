@@ -288,9 +288,11 @@ fn link_row(
         direction,
         packets: figures.packets,
         bytes: figures.bytes.0,
+        copies: figures.copies,
         drops: LinkDrops {
             link_queue_full: figures.refused,
             link_queue_early: figures.early,
+            link_policed: figures.policed,
             link_error: figures.lost,
             retry_limit: 0,
         },

@@ -419,6 +419,7 @@ impl<'t> Simulation<'t> {
         match outcome {
             NetworkOutcome::Delivered(packet) => self.deliver(now, packet),
             NetworkOutcome::Dropped(packet, cause) => self.drop_packet(now, &packet, cause),
+            NetworkOutcome::Copied(packet) => self.note_copy(now, &packet),
             NetworkOutcome::Mobility(notice) => self.note_mobility(now, notice),
             NetworkOutcome::Crowded => self.exhaust(now),
         }
@@ -492,6 +493,18 @@ impl<'t> Simulation<'t> {
             }
         } else if let Some(sample) = endpoint.take_rtt_sample() {
             flow.meter.rtt.record(sample);
+        }
+    }
+
+    /// Counts the copy of a packet as another packet that its flow has sent.
+    fn note_copy(&mut self, now: Time, packet: &Packet<Content>) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.on_way += 1;
+        if let Some(meter) = flow.meter_of(packet.direction) {
+            meter.sent += 1;
+        }
+        if let Carried::Frame { number, .. } = packet.content.carried {
+            self.leave(now, packet, number, Fate::Copied);
         }
     }
 

@@ -113,8 +113,57 @@ const LINKS: &[(&str, &str)] = &[
         ":1: link[0].aqm.scheduler: unknown word `priority`; allowed: `wrr`, `ts-fifo`",
     ),
     (
+        "link = [{kind = 'wifi', jitter_up = {time = '1ms'}}]",
+        ":1: link[0].jitter_up: not allowed for \"wifi\", which is shared; add a \"wire\" link",
+    ),
+    (
+        "link = [{kind = 'wifi', police = {rate = '1Mbps', burst = '10kB'}}]",
+        ":1: link[0].police: not allowed for \"wifi\", which is shared; add a \"wire\" link",
+    ),
+    (
+        "link = [{rate = '1Mbps', jitter = '1ms'}]",
+        ":1: link[0].jitter: expected a table of settings, found \"1ms\"",
+    ),
+    ("link = [{rate = '1Mbps', jitter = {}}]", ":1: link[0].jitter: `time` is missing"),
+    (
+        "link = [{rate = '1Mbps', jitter = {time = '1ms', distribution = 'gauss'}}]",
+        ":1: link[0].jitter.distribution: unknown word `gauss`; allowed: `uniform`, `normal`, `pareto`, `paretonormal`",
+    ),
+    (
+        "link = [{rate = '1Mbps', jitter = {time = '61s'}}]",
+        ":1: link[0].jitter.time: 61s is outside 0ns..1min",
+    ),
+    (
+        "link = [{rate = '1Mbps', reorder = {correlation = 25.0}}]",
+        ":1: link[0].reorder.correlation: 25.0 is outside 0.0..1.0",
+    ),
+    (
+        "link = [{rate = '1Mbps', reorder_up = {gap = 0}}]",
+        ":1: link[0].reorder_up.gap: 0 is outside 1..1000000000",
+    ),
+    ("link = [{rate = '1Mbps', duplicate = {}}]", ":1: link[0].duplicate: `probability` is missing"),
+    ("link = [{rate = '1Mbps', police = {rate = '1Mbps'}}]", ":1: link[0].police: `burst` is missing"),
+    (
+        "link = [{rate = '1Mbps', tbf = {rate = '1Mbps', burst = '1kB'}}]",
+        ":1: link[0].tbf.burst: 1kB is outside 1500B..1000GB",
+    ),
+    (
+        "link = [{rate = '1Mbps', police_up = {rate = '1Mbps', burst = '1501B'}}]",
+        ":1: link[0].police_up.burst: 1501B is below 1502B, a packet of 1500B with the link's framing of 2B: no such \
+         packet would pass",
+    ),
+    (
+        "link = [{rate = '1Mbps', queue = 5, tbf = {rate = '1Mbps', burst = '2kB', limit = '9kB'}}]",
+        ":1: link[0].queue: not allowed with `tbf.limit`, the limit of the same queue",
+    ),
+    (
+        "link = [{rate = '1Mbps', aqm_up = 'codel', tbf_up = {rate = '1Mbps', burst = '2kB', limit = '9kB'}}]",
+        ":1: link[0].aqm_up: not allowed with `tbf_up.limit`, the limit of the same queue",
+    ),
+    (
         "link = [{rate = '1Mbps', down = 'x'}]",
-        ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `reroute`, `queue`, `queue_bytes`, \
+        ":1: link[0]: unknown key `down`; allowed: `kind`, `name`, `delay`, `delay_up`, `jitter`, `jitter_up`, `reorder`, \
+         `reorder_up`, `duplicate`, `duplicate_up`, `police`, `police_up`, `tbf`, `tbf_up`, `reroute`, `queue`, `queue_bytes`, \
          `queue_up`, `queue_bytes_up`, `mark_above`, `mark_above_delay`, `aqm`, `aqm_up`, `ring`, `loss`, `loss_up`, \
          `per`, `rate`, `rate_up`, `framing`",
     ),

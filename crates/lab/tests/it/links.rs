@@ -337,3 +337,105 @@ fn each_ues_link_has_its_own_random_stream() {
     assert_eq!(few, many[..2]);
     assert!(many.windows(2).any(|pair| pair[0] != pair[1]), "{many:?}");
 }
+
+/// A link of 10 Mbit/s and 20 ms with these keys, and a flow of 2 Mbit/s of datagrams for 20 s.
+fn impaired(keys: &str) -> Outcome {
+    simulate(&format!(
+        "preset = \"airwnd-0.1\"\nduration = \"20s\"\ncore = {{server_rate = \"0bps\", server_delay = \"0ms\"}}\n\
+         [[link]]\nrate = \"10Mbps\"\nframing = \"0B\"\ndelay = \"20ms\"\n{keys}\n[[ue]]\n[[flow]]\ntraffic = {}\n",
+        datagrams("2Mbps")
+    ))
+}
+
+/// A sum of bytes in the accounting of a run.
+fn bytes(outcome: &Outcome, column: &str) -> u64 {
+    outcome.to_json()["conservation"][column].as_u64().unwrap()
+}
+
+/// A quarter of the packets overtakes with no delay, one in ten arrives twice. A copy is a packet sent.
+#[test]
+fn a_link_reorders_and_duplicates() {
+    let outcome = impaired("reorder = {probability = 0.25}\nduplicate = {probability = 0.1}");
+    let (flow, link) = (&outcome.flows()[0], down(&outcome, "link"));
+    // 3397 packets; four standard deviations of a tenth of them are 70.
+    assert!((270..410).contains(&link.copies), "{}", link.copies);
+    assert_eq!(link.packets, flow.packets_received);
+    assert!((flow.packets_sent - flow.packets_received) < 12, "{flow:?}");
+    let sent = rows(&outcome, "server", Direction::Down)[0].packets;
+    assert_eq!(flow.packets_sent, sent + link.copies);
+    // 1500 B take 1.2 ms; three quarters of the packets take another 20 ms.
+    assert!((flow.delay_ms.mean.unwrap() - 1.2 - 15.0).abs() < 0.7, "{:?}", flow.delay_ms);
+    assert_eq!(bytes(&outcome, "offered_bytes"), 1500 * sent);
+    assert_eq!(bytes(&outcome, "copied_bytes"), 1500 * link.copies);
+}
+
+/// The jitter has the mean of the delay; its 95th percentile is 1.645 times the standard deviation above.
+#[test]
+fn a_link_jitters() {
+    let outcome = impaired("jitter = {time = \"5ms\", distribution = \"normal\"}");
+    let delay = outcome.flows()[0].delay_ms;
+    assert!((delay.mean.unwrap() - 21.2).abs() < 0.35, "{delay:?}");
+    assert!((delay.p95.unwrap() - 21.2 - 8.22).abs() < 0.8, "{delay:?}");
+}
+
+/// 1500 B arrive each 5.888 ms, 2.038 Mbit/s, at a policer of 1 Mbit/s and at a shaper whose queue is limited.
+#[test]
+fn a_policer_and_a_shaper_pass_their_rate() {
+    let megabit = |bytes: u64| bytes as f64 * 8.0 / 1e6;
+    let policed = impaired("police = {rate = \"1Mbit/s\", burst = \"15kB\"}");
+    let row = down(&policed, "link");
+    assert!((megabit(row.bytes) - 20.0 - 0.12).abs() < 0.05, "{}", row.bytes);
+    assert_eq!(policed.totals().drops.link_policed, row.drops.link_policed);
+    assert!(row.drops.link_policed > 1500 && policed.flows()[0].delay_ms.p99.unwrap() < 21.3);
+    let shaped = impaired("tbf = {rate = \"1Mbit/s\", burst = \"15kB\", limit = \"30kB\"}");
+    let row = down(&shaped, "link");
+    // 20 ms of the delay are in flight at the end.
+    assert!((megabit(row.bytes) - 20.0 - 0.1).abs() < 0.05, "{}", row.bytes);
+    assert_eq!(row.drops.link_policed, 0);
+    assert!(row.drops.link_queue_full > 1500 && row.queue_bytes.max == 30_000);
+    // 30 kB wait for 240 ms at 1 Mbit/s.
+    let p99 = shaped.flows()[0].delay_ms.p99.unwrap();
+    assert!((250.0..275.0).contains(&p99), "{p99}");
+    assert!(row.utilisation.unwrap() > 0.99);
+}
+
+/// Each direction has its own, except that the jitter towards the server is that of the other direction.
+#[test]
+fn impairments_have_a_direction() {
+    let base = impaired("");
+    let up = impaired(
+        "reorder_up = {}\nduplicate_up = {probability = 1.0}\npolice_up = {rate = \"1kbit/s\", burst = \"2kB\"}\njitter_up = {time = \"9ms\"}",
+    );
+    assert_eq!(base.flows(), up.flows());
+    let upload = |keys: &str| {
+        impaired(&format!(
+            "{keys}\n[[ue]]\nname = \"other\"\n[[flow]]\nid = \"up\"\ndirection = \"up\"\ntraffic = \"cbr\""
+        ))
+    };
+    let late = |keys: &str| {
+        upload(keys).flows().iter().find(|flow| flow.id == "up-0").unwrap().delay_ms.p95.unwrap()
+    };
+    // Uniform within 8 ms: 95 % of the packets are at most 7.2 ms late.
+    let jitter = "jitter = {time = \"8ms\"}";
+    assert!((late(jitter) - late("") - 7.2).abs() < 0.5, "{} {}", late(jitter), late(""));
+    assert_eq!(late(&format!("{jitter}\njitter_up = {{time = \"0ms\"}}")), late(""));
+}
+
+/// Any impairment at its limits ends in time, with every packet accounted for.
+#[test]
+fn extreme_impairments_are_bounded() {
+    for keys in [
+        "jitter = {time = \"60s\", distribution = \"pareto\", correlation = 1.0}",
+        "jitter = {time = \"60s\", distribution = \"paretonormal\", in_order = true}\nduplicate = {probability = 1.0}",
+        "reorder = {gap = 1}\nduplicate = {probability = 1.0, correlation = 1.0}\nduplicate_up = {probability = 1.0}",
+        "reorder = {gap = 1000000000, delay = \"60s\"}\npolice = {rate = \"1bit/s\", burst = \"1500B\"}",
+        "tbf = {rate = \"1bit/s\", burst = \"1500B\"}\ntbf_up = {rate = \"1000Gbit/s\", burst = \"1000GB\", limit = \"1B\"}",
+    ] {
+        let outcome = impaired(keys);
+        let link = down(&outcome, "link");
+        assert_eq!(bytes(&outcome, "copied_bytes"), 1500 * link.copies, "{keys}");
+        let inside = bytes(&outcome, "inside_bytes") / 1500;
+        let left = link.packets + link.drops.link_policed + link.drops.link_queue_full;
+        assert_eq!(left + inside, outcome.flows()[0].packets_sent, "{keys}");
+    }
+}

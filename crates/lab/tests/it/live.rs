@@ -98,18 +98,31 @@ proptest! {
         frames in proptest::collection::vec((0_u64..3_000_000, 20_u64..9000, any::<bool>(), 0_usize..2), 1..400),
         has_cells in any::<bool>(),
         sleeps in any::<bool>(),
+        duplicates in any::<bool>(),
     ) {
         let sleep = if has_cells && sleeps { SLEEP } else { "" };
-        let scenario = scenario(&format!("{sleep}{}", if has_cells { CELL } else { WIRE }));
+        let wire = match duplicates {
+            true => WIRE.replace("[[link]]", "[[link]]\nduplicate = {probability = 0.5}\njitter = {time = \"3ms\"}"),
+            false => WIRE.into(),
+        };
+        let scenario = scenario(&format!("{sleep}{}", if has_cells { CELL } else { &wire }));
         let ues = [real(0), real(1)];
         let mut live = Live::new(&scenario, 1, &Records::default(), &ues, None).unwrap();
         let mut now = live.begin();
         live.advance(now).unwrap();
         let flows = [0, 1].map(|ue| open(&mut live, now, ue, Protocol::Udp));
         let mut inside = BTreeMap::new();
-        let settle = |live: &mut Live<'_>, inside: &mut BTreeMap<u32, Frame>| {
+        let settle = |live: &mut Live<'_>, inside: &mut BTreeMap<u32, (Frame, u32)>| {
             for exit in live.exits() {
-                let frame = inside.remove(&exit.number).expect("it entered and did not leave before");
+                let (frame, copies) = inside.get_mut(&exit.number).expect("it entered and did not leave before");
+                match exit.fate {
+                    Fate::Copied => *copies += 1,
+                    Fate::Delivered | Fate::Dropped(_) => *copies -= 1,
+                }
+                let (frame, copies) = (*frame, *copies);
+                if copies == 0 {
+                    inside.remove(&exit.number);
+                }
                 assert_eq!((exit.flow, exit.direction), (frame.flow, frame.direction));
                 assert!(exit.sent_at <= exit.at);
             }
@@ -121,14 +134,17 @@ proptest! {
             let direction = if is_down { Direction::Down } else { Direction::Up };
             let ecn = Codepoint::NotEct;
             let frame = Frame { number: number as u32, flow: flows[ue], direction, size: Bytes(size), ecn };
-            inside.insert(frame.number, frame);
+            inside.insert(frame.number, (frame, 1));
             live.send(now, frame);
         }
         now += Span::from_millis(5);
         live.advance(now).unwrap();
         settle(&mut live, &mut inside);
-        // Checks that what was offered is delivered, dropped or inside.
-        live.finish();
+        // Checks that what was offered or copied is delivered, dropped or inside.
+        let outcome = live.finish();
+        let left: u32 = inside.values().map(|(_, copies)| copies).sum();
+        let bytes = outcome.to_json()["conservation"]["inside_bytes"].as_u64().unwrap();
+        prop_assert_eq!(bytes == 0, left == 0);
     }
 }
 

@@ -58,6 +58,12 @@ fn steady_state_allocates_nothing() {
     let managed =
         "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
             .to_string();
+    let impaired =
+        "preset = \"airwnd-0.1\"\nduration = \"30s\"\n[[link]]\nrate = \"20Mbps\"\ndelay = \"20ms\"\n\
+         jitter = {time = \"5ms\", distribution = \"normal\"}\nreorder = {probability = 0.01}\n\
+         duplicate = {probability = 0.01}\npolice = {rate = \"15Mbps\", burst = \"30kB\"}\n\
+         tbf_up = {rate = \"1Mbps\", burst = \"3kB\"}\n[[ue]]\ncount = 3\n[[flow]]\n"
+            .to_string();
     let fading = r#"
         preset = "airwnd-0.1"
         duration = "25s"
@@ -128,6 +134,7 @@ fn steady_state_allocates_nothing() {
         ("ten stations", wifi),
         ("links that mark, a recording", links),
         ("a link with a discipline", managed),
+        ("a link that impairs and polices", impaired),
     ] {
         assert_eq!(allocations_after(Span::from_secs(20), &toml), 0, "{name}");
     }

@@ -30,10 +30,17 @@ id = "call"
 traffic = {kind = "cbr", rate = "1Mbps"}
 "#;
 
-/// Other causes are tested elsewhere: the Wi-Fi retry limit in tests/links.rs, handovers in tests/handover.rs, early
+/// Other causes are tested elsewhere: policers and the Wi-Fi retry limit in tests/links.rs, handovers in tests/handover.rs, early
 /// drops and PDCP discards in separate tests.
-const SHOWN_ELSEWHERE: [&str; 6] =
-    ["retry_limit", "rlc_queue_early", "link_queue_early", "pdcp_discard", "handover", "radio_link_failure"];
+const SHOWN_ELSEWHERE: [&str; 7] = [
+    "link_policed",
+    "retry_limit",
+    "rlc_queue_early",
+    "link_queue_early",
+    "pdcp_discard",
+    "handover",
+    "radio_link_failure",
+];
 
 fn simulate(toml: &str, series: Option<Span>) -> Outcome {
     let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();

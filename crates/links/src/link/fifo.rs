@@ -1,5 +1,7 @@
 //! One direction of a link.
 
+use super::bucket::{Bucket, Police};
+use super::impairments::{Arrived, Impairments, Travellers, Way};
 use super::{Figures, Server, Service as _};
 use crate::loss::{Loss, Passing};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -10,6 +12,9 @@ use std::collections::VecDeque;
 /// All parts are FIFO, so the times of a packet are known when it enters, and only the head needs an event. The owner
 /// schedules one when [`Link::send`] returns it, and again while [`Link::arrive`] returns a next time. A lost packet
 /// occupies the link like any other and is discarded at the end.
+///
+/// On an impaired link packets may overtake: its events are those of [`Link::surface`], and a packet that will be the
+/// first to arrive needs another event.
 pub struct Link<T> {
     server: Server,
     framing: Bytes,
@@ -18,6 +23,13 @@ pub struct Link<T> {
     reroutes: Vec<(Time, Span)>,
     queue: Queue,
     loss: Option<Box<dyn Loss>>,
+    /// A policer in front of the queue.
+    police: Option<Box<Bucket>>,
+    /// Size above which no packet passes the shaper.
+    largest: Option<Bytes>,
+    impaired: Option<Box<Impaired<T>>>,
+    /// Packets in flight. On an impaired link it only counts what waits and what is sent, and forgets a packet when it
+    /// would have arrived without impairments.
     in_flight: VecDeque<Passage<T>>,
     /// Number of packets in `in_flight` that had left the queue at the last check.
     begun: usize,
@@ -30,6 +42,23 @@ pub struct Link<T> {
     /// Bytes of packets that have arrived or were lost.
     sent_bytes: Bytes,
     figures: Figures,
+}
+
+/// Impairments, and the packets that pass them.
+struct Impaired<T> {
+    impairments: Impairments,
+    travellers: Travellers<T>,
+}
+
+/// A packet at the end of an impaired link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surfaced<T> {
+    /// The packet, unless it was lost.
+    pub packet: Result<T, Lost<T>>,
+    /// Time of the event to schedule.
+    pub event: Option<Time>,
+    /// Arrival of its copy, which the owner makes and passes to [`Link::follow`]; `None`: it has no copy.
+    pub copy: Option<Time>,
 }
 
 /// Limits of the queue, and thresholds of marking.
@@ -86,7 +115,7 @@ impl Queue {
     }
 }
 
-impl<T> Link<T> {
+impl<T: Copy> Link<T> {
     /// Creates an idle link.
     pub fn new(server: Server, delay: Span, queue: Queue) -> Self {
         Link {
@@ -96,6 +125,9 @@ impl<T> Link<T> {
             reroutes: Vec::new(),
             queue,
             loss: None,
+            police: None,
+            largest: None,
+            impaired: None,
             in_flight: VecDeque::with_capacity(64),
             begun: 0,
             waiting_bytes: Bytes::ZERO,
@@ -114,6 +146,36 @@ impl<T> Link<T> {
     /// Sets the loss model of the link.
     pub fn losing(self, loss: Box<dyn Loss>) -> Self {
         Link { loss: Some(loss), ..self }
+    }
+
+    /// Sets the impairments of the link.
+    pub fn impaired(self, impairments: Impairments) -> Self {
+        Link { impaired: Some(Box::new(Impaired { impairments, travellers: Travellers::new() })), ..self }
+    }
+
+    /// Sets a policer in front of the queue.
+    pub fn policed(self, police: &Police) -> Self {
+        Link { police: Some(Box::new(Bucket::new(police.rate, police.burst))), ..self }
+    }
+
+    /// Sets the size, with framing, above which packets are dropped before the queue.
+    pub fn passing_at_most(self, largest: Bytes) -> Self {
+        Link { largest: Some(largest), ..self }
+    }
+
+    /// Returns whether a packet of `size` may enter the queue: whether it conforms to the policer, and does not exceed
+    /// the burst of the shaper. Takes its tokens. Call it before the packet is sent.
+    #[inline]
+    pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
+        (self.police.is_none() && self.largest.is_none()) || self.conforms(now, size + self.framing)
+    }
+
+    #[cold]
+    fn conforms(&mut self, now: Time, size: Bytes) -> bool {
+        let conforms = self.largest.is_none_or(|largest| size <= largest)
+            && self.police.as_mut().is_none_or(|bucket| bucket.take(now, size));
+        self.figures.policed += u64::from(!conforms);
+        conforms
     }
 
     /// Sends a packet of `size`.
@@ -155,15 +217,57 @@ impl<T> Link<T> {
         let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(Passing { number, size, at: arrives }));
         self.entered += 1;
         self.waiting_bytes += size;
-        self.in_flight.push_back(Passage {
-            begins: served.begins,
-            ends: served.ends,
-            arrives,
-            size,
-            lost,
-            item,
-        });
+        let passage = Passage { begins: served.begins, ends: served.ends, arrives, size, lost, item };
+        if self.impaired.is_some() {
+            return (served.begins, self.travel(since, number, passage));
+        }
+        self.in_flight.push_back(passage);
         (served.begins, (self.in_flight.len() == 1).then_some(arrives))
+    }
+
+    /// Sends a packet over the impairments. Returns the time of the event to schedule, if there is one.
+    #[cold]
+    fn travel(&mut self, now: Time, number: u64, passage: Passage<T>) -> Option<Time> {
+        self.forget_arrived(now);
+        let Passage { ends, arrives, size, lost, item, .. } = passage;
+        self.in_flight.push_back(passage);
+        let Impaired { impairments, travellers } = &mut **self.impaired.as_mut().expect("it is impaired");
+        let way = impairments.way(number, ends, arrives, lost);
+        travellers.enter(way, size, lost, item)
+    }
+
+    /// Removes the packets from `in_flight` that would have arrived by now without impairments.
+    fn forget_arrived(&mut self, now: Time) {
+        while let Some(size) =
+            self.in_flight.front().filter(|packet| packet.arrives <= now).map(|one| one.size)
+        {
+            self.in_flight.pop_front();
+            self.count_sent(size);
+        }
+    }
+
+    /// Counts a packet that was removed from the front of `in_flight`.
+    #[inline(always)]
+    fn count_sent(&mut self, size: Bytes) {
+        match self.begun.checked_sub(1) {
+            Some(begun) => self.begun = begun,
+            // It has left the queue since the last check.
+            None => self.waiting_bytes -= size,
+        }
+        self.sent_bytes += size;
+    }
+
+    /// Counts a packet that leaves the link.
+    #[inline(always)]
+    fn discharge(&mut self, size: Bytes, lost: bool, item: T) -> Result<T, Lost<T>> {
+        if lost {
+            self.figures.lost += 1;
+            Err(Lost(item))
+        } else {
+            self.figures.packets += 1;
+            self.figures.bytes += size;
+            Ok(item)
+        }
     }
 
     /// Returns the arrival time of a packet whose transmission ends at `at`, on a link whose route changes.
@@ -207,21 +311,31 @@ impl<T> Link<T> {
     pub fn arrive(&mut self, now: Time) -> (Result<T, Lost<T>>, Option<Time>) {
         let head = self.in_flight.pop_front().expect("an arrival is scheduled for a packet");
         debug_assert_eq!(head.arrives, now, "a packet arrives at its scheduled time");
-        match self.begun.checked_sub(1) {
-            Some(begun) => self.begun = begun,
-            // It has left the queue since the last check.
-            None => self.waiting_bytes -= head.size,
-        }
-        self.sent_bytes += head.size;
-        let arrived = if head.lost {
-            self.figures.lost += 1;
-            Err(Lost(head.item))
-        } else {
-            self.figures.packets += 1;
-            self.figures.bytes += head.size;
-            Ok(head.item)
-        };
+        self.count_sent(head.size);
+        let arrived = self.discharge(head.size, head.lost, head.item);
         (arrived, self.in_flight.front().map(|next| next.arrives))
+    }
+
+    /// Returns whether the link is impaired: its events are those of [`Link::surface`].
+    #[inline]
+    pub fn is_impaired(&self) -> bool {
+        self.impaired.is_some()
+    }
+
+    /// Returns the packet that arrives or is lost now at the end of an impaired link; `None`: the event was superseded.
+    pub fn surface(&mut self, now: Time) -> Option<Surfaced<T>> {
+        self.forget_arrived(now);
+        let travellers = &mut self.impaired.as_mut().expect("it is impaired").travellers;
+        let Arrived { item, size, lost, copy, event } = travellers.leave(now)?;
+        Some(Surfaced { packet: self.discharge(size, lost, item), event, copy })
+    }
+
+    /// Adds the copy of a packet of `size` that arrives at `arrives` to an impaired link. Returns the time of the event
+    /// to schedule, if there is one.
+    pub fn follow(&mut self, arrives: Time, size: Bytes, copy: T) -> Option<Time> {
+        self.figures.copies += 1;
+        let travellers = &mut self.impaired.as_mut().expect("it is impaired").travellers;
+        travellers.enter(Way { arrives, copy: None }, size + self.framing, false, copy)
     }
 
     /// Returns the packet that arrives after the next one, which its owner may have to fetch into a cache.
@@ -246,7 +360,9 @@ impl<T> Link<T> {
 
     /// Returns the packets inside: waiting, in transmission or in flight.
     pub fn inside(&self) -> impl Iterator<Item = &T> {
-        self.in_flight.iter().map(|packet| &packet.item)
+        let of_impaired = self.impaired.iter().flat_map(|impaired| impaired.travellers.iter());
+        let plain = self.in_flight.iter().filter(|_| self.impaired.is_none());
+        plain.map(|packet| &packet.item).chain(of_impaired)
     }
 
     /// Returns the counters until now.
@@ -303,12 +419,13 @@ impl<T> Link<T> {
 mod tests {
     use super::*;
     use crate::link::wire::Wire;
+    use crate::link::{Distribution, Duplicate, Jitter};
     use crate::loss::{self, scripted};
     use airwnd_kernel::Stream;
     use proptest::prelude::*;
 
     /// A wire of 10 Mbit/s without framing.
-    fn wire<T>(delay: Span, queue: Queue) -> Link<T> {
+    fn wire<T: Copy>(delay: Span, queue: Queue) -> Link<T> {
         Link::new(Server::Wire(Wire::new(BitRate(10_000_000), Bytes::ZERO)), delay, queue)
     }
 
@@ -455,5 +572,122 @@ mod tests {
             prop_assert_eq!(arrived.len(), sent);
             prop_assert_eq!(link.figures(Time::NEVER).packets as usize, sent);
         }
+    }
+
+    /// Sends packets with these gaps in microseconds and sizes, and passes each event to the link. Returns the arrivals
+    /// with the numbers of the packets, those of copies above 1000, and the link.
+    fn crossed(
+        mut link: Link<u64>,
+        packets: &[(u64, u64)],
+        each: &mut dyn FnMut(&mut Link<u64>, Time),
+    ) -> (Vec<(Time, u64)>, Link<u64>) {
+        let mut events = std::collections::BTreeSet::new();
+        let mut arrived = Vec::new();
+        let mut sends = packets.iter().scan(Time::ZERO, |now, (gap, size)| {
+            *now += Span::from_micros(*gap);
+            Some((*now, Bytes(*size)))
+        });
+        let mut next = sends.next();
+        let mut number = 0;
+        while let Some(now) = next.map(|(at, _)| at).into_iter().chain(events.first().copied()).min() {
+            if events.first() == Some(&now) {
+                events.pop_first();
+                if link.is_impaired() {
+                    while let Some(surfaced) = link.surface(now) {
+                        let of = surfaced.packet.unwrap();
+                        arrived.push((now, of));
+                        events.extend(surfaced.event);
+                        if let Some(at) = surfaced.copy {
+                            events.extend(link.follow(at, Bytes(0), 1000 + of));
+                        }
+                    }
+                } else {
+                    let (of, event) = link.arrive(now);
+                    arrived.push((now, of.unwrap()));
+                    events.extend(event);
+                }
+            } else if let Some((_, size)) = next {
+                if let Ok(sent) = link.send(now, size, number) {
+                    events.extend(sent.event);
+                }
+                number += 1;
+                next = sends.next();
+            }
+            each(&mut link, now);
+        }
+        (arrived, link)
+    }
+
+    fn jittered(link: Link<u64>, time: Span, duplicate: f64) -> Link<u64> {
+        let distribution = Distribution::Uniform;
+        let jitter = Jitter { time, distribution, correlation: 0.0, in_order: false };
+        let duplicate = Duplicate { probability: duplicate, correlation: 0.0 };
+        let stream = Stream::new(1, "test");
+        link.impaired(Impairments::new(Some(&jitter), None, Some(&duplicate), stream).unwrap())
+    }
+
+    #[test]
+    fn packets_overtake_and_arrive_twice() {
+        let far = || wire(Span::from_millis(20), Queue::default());
+        let packets = [(0, 1250); 200];
+        let (arrived, link) = crossed(jittered(far(), Span::from_millis(10), 0.5), &packets, &mut |_, _| {});
+        let copies = arrived.iter().filter(|(_, number)| *number >= 1000).count();
+        assert!((70..130).contains(&copies), "{copies}");
+        assert_eq!(arrived.len(), 200 + copies);
+        let figures = link.figures(Time::NEVER);
+        assert_eq!((figures.packets, figures.copies), ((200 + copies) as u64, copies as u64));
+        assert!(
+            arrived.is_sorted_by_key(|(at, _)| *at)
+                && !arrived.is_sorted_by_key(|(_, number)| *number % 1000)
+        );
+        // 1 ms of serialisation each, then 10 to 30 ms.
+        let delay = |(at, number): &(Time, u64)| at.0 / 1000 - 1000 * (number % 1000 + 1);
+        assert!(arrived.iter().map(delay).all(|late| (10_000..=30_000).contains(&late)));
+        assert_eq!(link.inside().count(), 0);
+    }
+
+    proptest! {
+        /// Impairments act behind the transmission: queue, marks and transmission are those of the same link without
+        /// them, at any time.
+        #[test]
+        fn impairments_do_not_change_the_queue(
+            packets in prop::collection::vec((0u64..3000, 40u64..1500), 1..100),
+            limit in 1u64..20,
+            jitter in 0u64..50,
+        ) {
+            let link = || wire(Span::from_millis(20), at_most(limit));
+            let seen = |link| {
+                let mut seen = Vec::new();
+                let mut sends = Time::ZERO;
+                let times: Vec<Time> =
+                    packets.iter().map(|(gap, _)| { sends += Span::from_micros(*gap); sends }).collect();
+                let (arrived, link) = crossed(link, &packets, &mut |link: &mut Link<u64>, now| {
+                    if times.contains(&now) {
+                        seen.push((now, link.waiting(now), link.waiting_bytes(now), link.sent_bytes(now)));
+                    }
+                });
+                seen.dedup_by_key(|(now, ..)| *now);
+                let mut numbers: Vec<u64> = arrived.iter().map(|(_, number)| *number).collect();
+                numbers.sort_unstable();
+                let figures = link.figures(Time::NEVER);
+                (numbers, seen, figures, link.sent_bytes(Time::NEVER))
+            };
+            prop_assert_eq!(seen(link()), seen(jittered(link(), Span::from_millis(jitter), 0.0)));
+        }
+    }
+
+    /// 8 Mbit/s are 1 byte per microsecond; framing counts.
+    #[test]
+    fn a_policer_drops_before_the_queue() {
+        let police = Police { rate: BitRate(8_000_000), burst: Bytes(2004) };
+        let server = || Server::Wire(Wire::new(BitRate(10_000_000), Bytes(2)));
+        let mut link: Link<char> = Link::new(server(), Span::ZERO, Queue::default()).policed(&police);
+        let at = |us| Time::ZERO + Span::from_micros(us);
+        let admitted = [0, 0, 0, 1001, 1002].map(|us| link.admits(at(us), Bytes(1000)));
+        assert_eq!(admitted, [true, true, false, false, true]);
+        assert_eq!((link.figures(at(1002)).policed, link.waiting(at(1002))), (2, 0));
+        let mut shaped: Link<char> =
+            Link::new(server(), Span::ZERO, Queue::default()).passing_at_most(Bytes(1500));
+        assert_eq!([1498, 1499].map(|size| shaped.admits(at(0), Bytes(size))), [true, false]);
     }
 }

@@ -9,6 +9,10 @@ pub struct Figures {
     pub packets: u64,
     /// Their bytes.
     pub bytes: Bytes,
+    /// Packets dropped by the policer.
+    pub policed: u64,
+    /// Copies of packets that the link has made; they count among the packets that arrived.
+    pub copies: u64,
     /// Packets dropped because the queue was full.
     pub refused: u64,
     /// Packets dropped by a queue discipline before its queue was full.

@@ -56,6 +56,11 @@ impl QueueEvents for Counted<'_> {
     }
 }
 
+/// Returns the earlier of two times. Only an impaired link has both: a packet there supersedes the event of another.
+fn earlier(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    one.into_iter().chain(other).min()
+}
+
 impl Managed {
     /// Creates an idle link, without a separate queue limit, behind an empty queue discipline and a ring of `ring`
     /// packets.
@@ -78,7 +83,7 @@ impl Managed {
         if self.next.is_none() && self.queue.backlog().packets > 0 {
             self.idle = None;
             self.next = Some((now, self.pulls(now)));
-            let arrival = self.depart(now, events).arrival.or(due.arrival);
+            let arrival = earlier(due.arrival, self.depart(now, events).arrival);
             due = Due { departure: self.departure(), arrival };
         }
         // The maximum of the queue occurs after an arrival, without packets that leave at once.
@@ -95,7 +100,7 @@ impl Managed {
             if let Some(packet) = self.queue.dequeue(now, counted) {
                 let (begins, arrival) = self.link.carry(since, packet.size, packet.packet);
                 self.link.figures_mut().add_wait(packet.size, begins.since(packet.arrived));
-                due.arrival = due.arrival.or(arrival);
+                due.arrival = earlier(due.arrival, arrival);
             }
             if self.queue.backlog().packets > 0 {
                 self.next = Some((since, self.pulls(since)));

@@ -5,16 +5,21 @@
 //! service, because the time of a packet depends on what other stations send later: [`wifi::Medium`] is an alternative
 //! to [`Link`].
 
+mod bucket;
 mod fifo;
 mod figures;
+mod impairments;
 mod managed;
 
 use airwnd_catalog::family;
 use airwnd_kernel::Direction;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
-pub use fifo::{Link, Lost, Queue, Refused, Sent};
+use bucket::{Bucket, Shaped};
+pub use bucket::{Police, SMALLEST_BURST, Tbf};
+pub use fifo::{Link, Lost, Queue, Refused, Sent, Surfaced};
 pub use figures::Figures;
+pub use impairments::{Distribution, Duplicate, Impairments, Jitter, Reorder};
 pub use managed::{Due, Managed};
 
 /// Link: transmission service of a link.
@@ -69,8 +74,8 @@ pub trait Service: Send {
     /// order.
     fn serve(&mut self, now: Time, size: Bytes) -> Served;
 
-    /// Returns the time at which the transmission of a packet that arrives now would begin, behind all earlier packets:
-    /// the time that [`Service::serve`] would return.
+    /// Returns the time from which the transmission of a packet that arrives now may begin, behind all earlier packets:
+    /// the time that [`Service::serve`] would return, unless a shaper delays the packet.
     fn begins(&self, now: Time) -> Time;
 
     /// Returns the capacity between two instants; `None`: no limit.
@@ -83,6 +88,11 @@ pub trait Service: Send {
     fn framing(&self) -> Bytes {
         Bytes::ZERO
     }
+
+    /// Returns the rate; `None`: the rate varies or is not limited.
+    fn rate(&self) -> Option<BitRate> {
+        None
+    }
 }
 
 /// Transmission service of a link. Wires are an enum variant to avoid an indirect call on most links.
@@ -94,12 +104,9 @@ pub enum Server {
 }
 
 impl Server {
-    /// Returns the rate; `None`: the rate varies or is not limited.
-    pub fn rate(&self) -> Option<BitRate> {
-        match self {
-            Server::Wire(wire) => wire.rate(),
-            Server::Other(_) => None,
-        }
+    /// Adds a shaper.
+    pub fn shaped(self, tbf: &Tbf) -> Server {
+        Server::Other(Box::new(Shaped::new(self, Bucket::new(tbf.rate, tbf.burst))))
     }
 }
 
@@ -136,6 +143,13 @@ impl Service for Server {
         match self {
             Server::Wire(wire) => wire.framing(),
             Server::Other(service) => service.framing(),
+        }
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        match self {
+            Server::Wire(wire) => wire.rate(),
+            Server::Other(service) => service.rate(),
         }
     }
 }

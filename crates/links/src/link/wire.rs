@@ -52,11 +52,6 @@ impl Wire {
     pub fn new(rate: BitRate, framing: Bytes) -> Wire {
         Wire { rate, framing, free_at: Time::ZERO, last: (Bytes::ZERO, Span::ZERO) }
     }
-
-    /// Returns the rate; `None`: no serialisation delay.
-    pub(super) fn rate(&self) -> Option<BitRate> {
-        Some(self.rate).filter(|rate| rate.0 > 0)
-    }
 }
 
 impl Service for Wire {
@@ -84,5 +79,9 @@ impl Service for Wire {
 
     fn framing(&self) -> Bytes {
         self.framing
+    }
+
+    fn rate(&self) -> Option<BitRate> {
+        Some(self.rate).filter(|rate| rate.0 > 0)
     }
 }

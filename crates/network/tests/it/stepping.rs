@@ -6,7 +6,7 @@ use airwnd_cell::{BearerId, BearerSetup, CellSite, Crew, Ran, RanSetup, UeSite, 
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_links::link::wifi::Medium;
-use airwnd_links::link::{Link, Managed, Queue, Server, wire::Wire};
+use airwnd_links::link::{Impairments, Link, Managed, Police, Queue, Server, wire::Wire};
 use airwnd_links::loss;
 use airwnd_network::{Access, Cause, Duplex, Hop, Network, OneWay, Outcome, Packet, Topology};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span, Time};
@@ -36,6 +36,8 @@ struct Plan {
     managed: bool,
     wifi: bool,
     cells: bool,
+    /// The narrow link jitters, reorders, duplicates and polices.
+    impaired: bool,
     seed: u64,
 }
 
@@ -51,15 +53,28 @@ impl Plan {
         let narrow = duplex("narrow", |direction| {
             let stream = Stream::new(self.seed, "narrow").child(direction as u64);
             let delay = Span::from_millis(3);
+            let impair = |link: Link<Key>| {
+                let impairments = Impairments::new(
+                    Some(&read("time = \"4ms\"\ndistribution = \"normal\"")),
+                    Some(&read("probability = 0.1")),
+                    Some(&read("probability = 0.2")),
+                    stream.child(1),
+                );
+                let police: Police = read("rate = \"4Mbit/s\"\nburst = \"10kB\"");
+                match self.impaired {
+                    true => link.impaired(impairments.unwrap()).policed(&police),
+                    false => link,
+                }
+            };
             if self.managed {
                 let codel: aqm::Spec = read("kind = \"codel\"");
                 let rate = Some(BitRate(6_000_000));
                 let queue = codel.build(&QueueContext { stream, rate });
-                OneWay::Managed(Managed::new(wire(6, delay, Queue::default()), queue, 1))
+                OneWay::Managed(Managed::new(impair(wire(6, delay, Queue::default())), queue, 1))
             } else {
                 let queue = Queue { packets: Some(20), mark_above: Some(10), ..Queue::default() };
                 let losing: loss::Spec = read("kind = \"packet-error\"\nrate = 0.01");
-                OneWay::Plain(wire(6, delay, queue).losing(losing.build(stream, Time::ZERO)))
+                OneWay::Plain(impair(wire(6, delay, queue)).losing(losing.build(stream, Time::ZERO)))
             }
         });
         let narrow = Hop::Link(topology.add_link(narrow));
@@ -142,10 +157,12 @@ fn injections() -> impl Strategy<Value = Vec<Injection>> {
 }
 
 fn plans() -> impl Strategy<Value = Plan> {
-    (any::<bool>(), any::<bool>(), any::<bool>(), 0u64..1000).prop_map(|(managed, wifi, cells, seed)| Plan {
+    let bools = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (bools, 0u64..1000).prop_map(|((managed, wifi, cells, impaired), seed)| Plan {
         managed,
         wifi,
         cells,
+        impaired,
         seed,
     })
 }
@@ -215,7 +232,7 @@ fn run(plan: Plan, injections: &[Injection], steps: impl Fn(Time) -> Time) -> Ve
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Each packet leaves exactly once and in order, and only ECN-capable packets are marked. Outcomes do not depend on
+    /// Each packet leaves exactly once and in order, on impaired links once for each copy, and only ECN-capable packets are marked. Outcomes do not depend on
     /// the owner's step: one large step, 1 ms, or 37 us.
     #[test]
     fn outcomes_do_not_depend_on_the_step_size(plan in plans(), injections in injections()) {
@@ -223,32 +240,43 @@ proptest! {
         prop_assert_eq!(&outcomes, &run(plan, &injections, |now| now + Span::from_millis(1)));
         prop_assert_eq!(&outcomes, &run(plan, &injections, |now| now + Span::from_micros(37)));
         let mut left = BTreeMap::<u64, u32>::new();
+        let mut inside = BTreeMap::<u64, u32>::new();
         let mut last = BTreeMap::new();
         for (_, outcome) in &outcomes {
             let packet = match outcome {
                 Outcome::Delivered(packet) => {
                     let of = (packet.device, packet.direction, packet.bearer, packet.content >> 32);
                     let before = last.insert(of, packet.content);
-                    prop_assert!(before < Some(packet.content), "{:?} overtakes {:?}", packet, before);
+                    let in_order = before < Some(packet.content);
+                    prop_assert!(plan.impaired || in_order, "{:?} overtakes {:?}", packet, before);
                     packet
                 }
                 Outcome::Dropped(packet, cause) => {
                     prop_assert!(*cause != Cause::RetryLimit || plan.wifi);
                     packet
                 }
+                Outcome::Copied(packet) => {
+                    prop_assert!(plan.impaired && !left.contains_key(&packet.content));
+                    *inside.entry(packet.content).or_default() += 1;
+                    continue;
+                }
                 Outcome::Mobility(_) | Outcome::Crowded => continue,
             };
             *left.entry(packet.content).or_default() += 1;
         }
-        prop_assert!(left.values().all(|times| *times == 1));
         let missing = (0..injections.len() as u64).filter(|number| !left.contains_key(number)).count();
+        let copies = |number: &u64| inside.get(number).copied().unwrap_or(0);
+        // A bearer may keep a copy, as it may keep a packet.
+        let kept = left.iter().map(|(number, times)| (1 + copies(number)).checked_sub(*times));
+        let kept = kept.sum::<Option<u32>>().map(|kept| kept as usize + missing);
+        prop_assert!(kept.is_some_and(|kept| kept <= plan.max_open_at_end()), "{kept:?}");
         prop_assert!(missing <= plan.max_open_at_end(), "{missing} packets are missing");
     }
 }
 
 #[test]
 fn next_event_returns_the_time_of_the_next_arrival() {
-    let plan = Plan { managed: false, wifi: false, cells: false, seed: 1 };
+    let plan = Plan { managed: false, wifi: false, cells: false, impaired: false, seed: 1 };
     let mut network = plan.build();
     assert_eq!(network.next_event(), None);
     let packet = |content| Packet {
@@ -278,7 +306,7 @@ fn next_event_returns_the_time_of_the_next_arrival() {
 
 #[test]
 fn a_queue_marks_ecn_capable_packets_above_its_threshold() {
-    let plan = Plan { managed: false, wifi: false, cells: false, seed: 1 };
+    let plan = Plan { managed: false, wifi: false, cells: false, impaired: false, seed: 1 };
     let burst: Vec<Injection> = (0..18).map(|_| (0, 0, false, 1248, true)).collect();
     let outcomes = run(plan, &burst, |_| Time(u64::MAX));
     let marked = outcomes.iter().filter_map(|(_, outcome)| match outcome {
