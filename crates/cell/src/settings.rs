@@ -18,7 +18,7 @@ use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
 use airwnd_links::aqm;
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, SlotClock, Span};
+use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, SlotClock, Span};
 use std::sync::Arc;
 
 /// Radio channel: path loss, shadowing, fading, link adaptation and block errors.
@@ -83,6 +83,21 @@ const MOST_NEIGHBOURS: usize = 48;
 const NEIGHBOUR_THRESHOLD: f64 = 0.0002;
 
 impl Radio {
+    /// Whether the propagation model places UEs in buildings.
+    pub fn places_indoors(&self) -> bool {
+        matches!(&self.propagation, propagation::Spec::Tr38901(params) if params.indoor > 0.0)
+    }
+
+    /// The draws of a propagation model with chance.
+    pub(crate) fn chance(seed: u64) -> Stream {
+        Stream::new(seed, "propagation")
+    }
+
+    /// Whether the propagation model places the UE with this number in a building, in a run with this seed.
+    pub fn is_indoor(&self, seed: u64, ue: u32) -> bool {
+        self.propagation.build().is_indoor(&propagation::Draws::new(Self::chance(seed), ue as usize, 0))
+    }
+
     /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.
     pub(crate) fn neighbours(&self, cells: usize) -> Option<f64> {
         let by_size = if cells > MOST_NEIGHBOURS { NEIGHBOUR_THRESHOLD } else { 0.0 };
@@ -428,6 +443,8 @@ pub struct RanSetup {
     pub x2_delay: Span,
     /// The cells (sectors).
     pub cells: Vec<CellSite>,
+    /// Vectors to the copies of the network around it, for wrap-around; empty: it has borders.
+    pub copies: Vec<[Metres; 2]>,
     /// The UEs.
     pub ues: Vec<UeSite>,
     /// Seed of shadowing and block errors.

@@ -7,7 +7,7 @@ use airwnd_cell::{
     BearerSetup, CellId, CellSite, Crew, Ran, RanSetup, ThreadsUnavailable, UeSite, Unbuildable,
 };
 use airwnd_kernel::Stream;
-use airwnd_units::Degrees;
+use airwnd_units::{Degrees, Metres};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -26,6 +26,17 @@ pub(crate) fn ran(scenario: &Scenario, seed: u64, threads: NonZeroUsize) -> Resu
     Ran::new(&setup, crew).map(Some).map_err(unbuildable)
 }
 
+/// Height of a floor in metres.
+//= TR 36.873 Table 6-1
+const STOREY: f64 = 3.0;
+
+/// Draws the floor of a UE above the lowest one: first the number of floors of its building, then the floor.
+fn floor_in(draws: Stream, [fewest, most]: [u16; 2]) -> f64 {
+    let one_of = |count: f64, draw: f64| (count * draw).floor();
+    let floors = f64::from(fewest) + one_of(f64::from(most - fewest) + 1.0, draws.at(0));
+    one_of(floors, draws.at(1))
+}
+
 /// Describes the radio access network of a scenario.
 pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
     let cells = (0..).zip(scenario.masts()).flat_map(|(number, (place, [x, y]))| {
@@ -40,11 +51,23 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
         })
     });
     //= exception slot-is-rnti
+    let mut first = 0;
     let ues = scenario.ue.iter().enumerate().flat_map(|(index, group)| {
+        let numbers = first;
+        first += group.count;
+        let storeys = Stream::new(seed, "floors");
+        let height = move |number: u64| {
+            let ue = numbers + number as u32;
+            let floor = group.floors.filter(|_| scenario.radio.is_indoor(seed, ue));
+            Metres(
+                group.height.0
+                    + STOREY * floor.map_or(0.0, |range| floor_in(storeys.child(ue.into()), range)),
+            )
+        };
         let paths = Stream::new(seed, "mobility").child(index as u64);
         let bearers: Arc<[BearerSetup]> = group.bearers(&scenario.rlc).into();
         (0..).zip(group.placement.places(index, group.count, seed)).map(move |(number, place)| UeSite {
-            position: Position { x: place.x, y: place.y, z: group.height },
+            position: Position { x: place.x, y: place.y, z: height(number) },
             mobility: group.mobility.clone(),
             way: paths.child(number),
             noise_figure: group.noise_figure,
@@ -64,6 +87,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
         handover: scenario.handover.clone(),
         x2_delay: scenario.core.x2_delay,
         cells: cells.collect(),
+        copies: scenario.copies(),
         ues: ues.collect(),
         seed,
     }

@@ -30,6 +30,20 @@ pub(crate) fn grid(centre: [Metres; 2], rings: u16, spacing: Metres) -> Vec<[Met
     places
 }
 
+/// Returns the vectors from a grid to the six copies around it, with which it fills the plane without gaps.
+pub(crate) fn copies(rings: u16, spacing: Metres) -> Vec<[Metres; 2]> {
+    let (far, near) = (f64::from(rings) + 1.0, f64::from(rings));
+    let copy = |number: u16| {
+        // `far` steps in one direction of the grid, and `near` in the next one.
+        let steps = [(far, number), (near, number + 1)].map(|(steps, direction)| {
+            let angle = f64::from(60 * direction).to_radians();
+            [steps * libm::cos(angle), steps * libm::sin(angle)]
+        });
+        [0, 1].map(|axis: usize| Metres(spacing.0 * (steps[0][axis] + steps[1][axis])))
+    };
+    (0..6).map(copy).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +64,33 @@ mod tests {
             // Each site has 6 neighbours, minus the 12 r + 6 beyond the edge.
             let rings = usize::from(rings);
             assert_eq!(links, (6 * grid.len() - (12 * rings + 6)) / 2);
+        }
+    }
+
+    /// With its copies each site of a grid has six neighbours, and no two sites share a place.
+    #[test]
+    fn copies_fill_the_plane() {
+        for rings in 1..5 {
+            let spacing = Metres(500.0);
+            let own = grid([Metres(0.0), Metres(0.0)], rings, spacing);
+            let moved = copies(rings, spacing);
+            let all = moved.iter().flat_map(|copy| {
+                own.iter().map(move |site| [0, 1].map(|axis: usize| site[axis] + copy[axis]))
+            });
+            let all: Vec<[Metres; 2]> = all.chain(own.iter().copied()).collect();
+            let far = |one: &[Metres; 2], other: &[Metres; 2]| {
+                libm::hypot((one[0] - other[0]).0, (one[1] - other[1]).0)
+            };
+            for site in &own {
+                let near = |least: f64, most: f64| {
+                    all.iter().filter(|other| (least..most).contains(&far(site, other))).count()
+                };
+                assert_eq!(
+                    (near(0.0, 1.0), near(1.0, 499.0), near(499.0, 501.0)),
+                    (1, 0, 6),
+                    "{rings} rings"
+                );
+            }
         }
     }
 }

@@ -112,6 +112,10 @@ pub struct Site {
     #[param(default = Metres(500.0), range = Metres(1.0)..=Metres(1e5))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-1, case 1")]
     pub spacing: Metres,
+    /// Whether the grid goes on beyond its border: for each UE and site the nearest of the site and its six copies around the
+    /// grid counts, so that all cells have the same neighbours.
+    #[param(default = false, unit = "1", source = "TR 38.901 Table 7.8-1, TR 36.814 §A.2.1.1: wrap-around")]
+    pub wrap_around: bool,
     /// Height of the antennas.
     #[param(default = Metres(30.0), range = Metres(0.1)..=Metres(1000.0))]
     #[param(unit = "m", source = "ns-3 reference runs")]
@@ -156,6 +160,12 @@ pub struct UeGroup {
     #[param(default = Metres(1.5), range = Metres(0.1)..=Metres(1000.0))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2")]
     pub height: Metres,
+    /// Fewest and most floors of the buildings in which `radio.propagation.indoor` places UEs. Each such UE is on a random
+    /// floor of a building with a random number of floors, 3 m above each other, from `height` on; `none`: all UEs are at
+    /// `height`.
+    #[param(default = None, range = 1..=100, unit = "floors")]
+    #[param(source = "TR 36.873 Table 6-1: 4 to 8 in 3D-UMa and 3D-UMi; a choice: none")]
+    pub floors: Option<[u16; 2]>,
     /// Noise figure of the receiver.
     #[param(default = Db(9.0), range = Db(0.0)..=Db(40.0))]
     #[param(unit = "dB", source = "ns-3 LteUePhy::NoiseFigure")]
@@ -401,6 +411,19 @@ impl Scenario {
             checked.map_err(|(key, message)| Fault::new(format!("mac.pdcch.{key}"), message))?;
         }
         for (index, group) in self.ue.iter().enumerate() {
+            let Some([fewest, most]) = group.floors else { continue };
+            let at = |message| Err(Fault::new(format!("ue[{index}].floors"), message));
+            if fewest > most {
+                return at(format!("the fewest floors, {fewest}, exceed the most, {most}"));
+            }
+            if !self.radio.places_indoors() {
+                return at(
+                    "no UE is in a building: set radio.propagation = {kind = \"tr38901\", indoor = ...}"
+                        .into(),
+                );
+            }
+        }
+        for (index, group) in self.ue.iter().enumerate() {
             let Some(grant) = &group.configured_grant else { continue };
             let checked = grant.check_on(&carriers[0]);
             let within = |(key, message)| Fault::new(format!("ue[{index}].configured_grant.{key}"), message);
@@ -484,7 +507,23 @@ impl Scenario {
         self.site.iter().enumerate().flat_map(of).collect()
     }
 
+    /// Vectors to the copies of the network around it; empty: it has borders.
+    pub(crate) fn copies(&self) -> Vec<[Metres; 2]> {
+        let wrapped = self.site.iter().find(|site| site.wrap_around);
+        wrapped.map_or(Vec::new(), |site| hexagon::copies(site.rings, site.spacing))
+    }
+
     fn check_masts(&self) -> Result<(), Fault> {
+        if let Some(index) = self.site.iter().position(|site| site.wrap_around) {
+            let message = match (self.site.len(), self.site[index].rings) {
+                (1, 1..) => None,
+                (1, _) => Some("a grid needs at least one of `rings`".to_string()),
+                (count, _) => Some(format!("only a single [[site]] with its `rings` goes on, found {count}")),
+            };
+            if let Some(message) = message {
+                return Err(Fault::new(format!("site[{index}].wrap_around"), message));
+            }
+        }
         let masts = self.masts();
         for (number, (place, position)) in masts.iter().enumerate() {
             let near = masts[..number].iter().find(|(_, other)| distance(*position, *other) < CLOSEST);

@@ -88,6 +88,18 @@ impl Position {
         Metres(libm::hypot(ground.0, other.z.0 - self.z.0))
     }
 
+    /// The nearest to `other` of the copies of this point, which are moved by these vectors; without any, the point itself.
+    pub(crate) fn nearest_copy(self, copies: &[[Metres; 2]], other: Position) -> Position {
+        let moved = |[x, y]: &[Metres; 2]| Position { x: self.x + *x, y: self.y + *y, z: self.z };
+        let distance = |place: Position| {
+            let (east, north) = (place.x.0 - other.x.0, place.y.0 - other.y.0);
+            east * east + north * north
+        };
+        let nearer =
+            |best: Position, copy: Position| if distance(copy) < distance(best) { copy } else { best };
+        copies.iter().map(moved).fold(self, nearer)
+    }
+
     /// The horizontal distance to `other`.
     pub fn ground_distance(self, other: Position) -> Metres {
         Metres(libm::hypot(other.x.0 - self.x.0, other.y.0 - self.y.0))

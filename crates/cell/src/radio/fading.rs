@@ -644,6 +644,7 @@ mod tests {
             handover: Default::default(),
             x2_delay: Span::ZERO,
             cells: vec![cell(0.0), cell(400.0 + other)],
+            copies: Vec::new(),
             ues: vec![ue],
             seed: 1,
         }

@@ -116,6 +116,8 @@ struct Terrain {
     /// `None`: no shadowing.
     shadowing: Option<Shadowing>,
     cells: Vec<Mast>,
+    /// Vectors to the copies of the network; the nearest copy of a site counts.
+    copies: Vec<[Metres; 2]>,
     downlink_frequency: Hertz,
     uplink_frequency: Hertz,
     /// Fraction of noise and interference that makes a cell a neighbour; `None`: all cells are neighbours.
@@ -217,9 +219,9 @@ impl Mast {
         }
     }
 
-    /// The antenna's gain towards a position.
-    pub fn gain(&self, position: Position) -> Db {
-        self.gain_towards(Bearing::of(position, self.site.position))
+    /// The antenna's gain from its place, or a copy of it, towards a position.
+    pub fn gain(&self, place: Position, position: Position) -> Db {
+        self.gain_towards(Bearing::of(position, place))
     }
 
     /// The antenna's gain in a direction from its site.
@@ -263,7 +265,8 @@ impl Terrain {
     /// Computes what the links to the sectors of a site share.
     fn measure_site(&self, ue: usize, position: Position, site: &CellSite) -> Shared {
         let draws = Draws::new(self.chance, ue, site.site);
-        let downlink = LinkGeometry::new(site.position, position, self.downlink_frequency, draws);
+        let place = site.position.nearest_copy(&self.copies, position);
+        let downlink = LinkGeometry::new(place, position, self.downlink_frequency, draws);
         let links = [downlink, downlink.at(self.uplink_frequency)];
         let own = self.propagation.shadowing(&downlink);
         let ground = downlink.ground_distance();
@@ -272,7 +275,7 @@ impl Terrain {
             site: site.position,
             losses: links.map(|link| self.propagation.path_loss(&link)),
             sigma: own.or(self.shadowing.as_ref().map(Shadowing::sigma)).unwrap_or(Db(0.0)),
-            direction: Bearing::over(ground, position, site.position),
+            direction: Bearing::over(ground, position, place),
             valid_within: (valid * valid) as f32,
         }
     }
@@ -435,13 +438,14 @@ impl Gains {
         // Carriers share the obstacles in the way: one stream for all of them.
         let terrain = Terrain {
             propagation: setup.radio.propagation.build(),
-            chance: Stream::new(setup.seed, "propagation"),
+            chance: crate::settings::Radio::chance(setup.seed),
             shadowing: setup
                 .radio
                 .shadowing
                 .clone()
                 .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
             cells: setup.cells.iter().map(mast).collect(),
+            copies: setup.copies.clone(),
             downlink_frequency: carrier.downlink_frequency,
             uplink_frequency: carrier.uplink_frequency,
             threshold: setup.radio.neighbours(cells),

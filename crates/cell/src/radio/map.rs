@@ -65,13 +65,13 @@ impl RadioMap {
                 // The sectors of a site share their path loss.
                 let mut before: Option<(Position, Db)> = None;
                 for (power, mast) in received.iter_mut().zip(&masts) {
-                    let there = mast.site.position;
+                    let there = mast.site.position.nearest_copy(&setup.copies, here);
                     let loss = before.filter(|(position, _)| *position == there).map(|(_, loss)| loss);
                     let loss = loss.unwrap_or_else(|| {
                         propagation.path_loss(&LinkGeometry::new(there, here, *downlink_frequency, draws))
                     });
                     before = Some((there, loss));
-                    *power = (mast.power_per_prb + mast.gain(here) - loss).milliwatts();
+                    *power = (mast.power_per_prb + mast.gain(there, here) - loss).milliwatts();
                 }
                 let best = highest(received.iter().copied());
                 let others: f64 =
@@ -80,8 +80,9 @@ impl RadioMap {
                 map.rsrp_dbm.push(rsrp(Dbm::from_milliwatts(received[best])).0);
                 map.cell.push(best as u32);
                 let mast = &masts[best];
-                let link = LinkGeometry::new(mast.site.position, here, *uplink_frequency, draws);
-                let gain = mast.gain(here) - propagation.path_loss(&link);
+                let there = mast.site.position.nearest_copy(&setup.copies, here);
+                let link = LinkGeometry::new(there, here, *uplink_frequency, draws);
+                let gain = mast.gain(there, here) - propagation.path_loss(&link);
                 let noise = noise_per_prb(mast.site.noise_figure, access.prb_bandwidth);
                 let loss = mast.power_per_prb - Dbm::from_milliwatts(received[best]);
                 let control = &control;

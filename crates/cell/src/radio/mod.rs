@@ -532,6 +532,7 @@ mod tests {
             handover: Default::default(),
             x2_delay: Span::ZERO,
             cells: (0..).zip(&sites).flat_map(sector).take(cells).collect(),
+            copies: Vec::new(),
             ues: (0..UES).map(ue).collect(),
             seed: 1,
         };

@@ -46,6 +46,7 @@ fn setup(position: Position) -> RanSetup {
         handover: Default::default(),
         x2_delay: Span::ZERO,
         cells: vec![cell],
+        copies: Vec::new(),
         ues: vec![ue],
         seed: 1,
     }

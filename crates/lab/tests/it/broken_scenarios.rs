@@ -110,12 +110,12 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "beamwidth =",
         "beam_width =",
-        ":12: site[0].antenna: unknown key `beam_width`; did you mean `beamwidth`?; allowed: `beamwidth`, `max_attenuation`, `max_gain`",
+        ":12: site[0].antenna: unknown key `beam_width`; did you mean `beamwidth`?; allowed: `beamwidth`, `max_attenuation`, `vertical_beamwidth`, `vertical_attenuation`, `downtilt`, `max_gain`",
     ),
     (
         "count =",
         "number =",
-        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `noise_figure`, `carriers`, `configured_grant`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
+        ":15: ue[0]: unknown key `number`; allowed: `name`, `count`, `placement`, `mobility`, `height`, `floors`, `noise_figure`, `carriers`, `configured_grant`, `qci`, `gbr`, `mbr`, `pbr`, `bearer`, `via`",
     ),
     (
         r#"radius = "300m""#,
@@ -927,6 +927,16 @@ mac.scheduler"#,
         "carrier.bandwidth",
         "radio.access = {kind = \"lte\", first_blocks = \"5g-lena\"}\ncarrier.bandwidth",
         ":6: radio.access: unknown key `first_blocks`; allowed: `mcs_table`, `harq_round_trip`, `mimo`",
+    ),
+    (
+        "[[site]]",
+        "[[site]]\nwrap_around = true",
+        ":11: site[0].wrap_around: a grid needs at least one of `rings`",
+    ),
+    (
+        "[[ue]]",
+        "[[ue]]\nfloors = [4, 8]",
+        ":14: ue[0].floors: no UE is in a building: set radio.propagation = {kind = \"tr38901\", indoor = ...}",
     ),
     // Losses on links.
     (

@@ -40,6 +40,7 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
         rrc: None,
         handover: Default::default(),
         x2_delay: Span::ZERO,
+        copies: Vec::new(),
         cells: vec![CellSite {
             site: 0,
             position: Position::new(0.0, 0.0, 30.0),

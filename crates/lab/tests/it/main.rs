@@ -8,6 +8,7 @@ mod bbr;
 mod bearers;
 mod broken_links;
 mod broken_scenarios;
+mod calibration;
 mod carriers;
 mod citations;
 mod closed_forms;

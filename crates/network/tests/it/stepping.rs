@@ -142,6 +142,7 @@ fn ran(seed: u64) -> RanSetup {
         handover: read("algorithm = \"a3-rsrp\""),
         x2_delay: Span::from_millis(4),
         cells: (0..2).map(cell).collect(),
+        copies: Vec::new(),
         ues: (0..u64::from(DEVICES)).map(ue).collect(),
         seed,
     }

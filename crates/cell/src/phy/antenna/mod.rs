@@ -11,6 +11,7 @@ pub enum Spec {
     Isotropic(isotropic::Params),
     Cosine(cosine::Params),
     Parabolic(parabolic::Params),
+    Panel(panel::Params),
 }
 
 /// A radiation pattern, equal for transmission and reception.

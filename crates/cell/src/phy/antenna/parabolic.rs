@@ -10,9 +10,16 @@ use airwnd_units::{Db, Degrees};
 /// G = -\min(12 \, (\frac{\mathrm{azimuth}}{\mathrm{beamwidth}})^2, \mathrm{max\_attenuation})
 /// ```
 ///
-/// The pattern is horizontal only; elevation has no effect.
+/// With `vertical_beamwidth` the pattern has a vertical part as well, with the beam below the horizon by `downtilt`:
+///
+/// ```math
+/// A_V = \min(12 \, (\frac{-\mathrm{elevation} - \mathrm{downtilt}}{\mathrm{vertical\_beamwidth}})^2,
+/// \mathrm{vertical\_attenuation})
+/// ```
+///
+/// Both attenuations add up to at most `max_attenuation`. Without it elevation has no effect.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "TR 25.814 Table A.2.1.1-2")]
+#[params(source = "TR 25.814 Table A.2.1.1-2; TR 36.814 Table A.2.1.1-2")]
 pub struct Params {
     /// Half-power beamwidth.
     #[param(default = Degrees(70.0), range = Degrees(1.0)..=Degrees(180.0))]
@@ -22,6 +29,18 @@ pub struct Params {
     #[param(default = Db(20.0), range = Db(0.0)..=Db(100.0))]
     #[param(unit = "dB", source = "TR 25.814 Table A.2.1.1-2")]
     pub max_attenuation: Db,
+    /// Vertical half-power beamwidth; `none`: elevation has no effect.
+    #[param(default = None, range = Degrees(1.0)..=Degrees(180.0))]
+    #[param(unit = "deg", source = "TR 25.814 has none; TR 36.814 Table A.2.1.1-2: 10°")]
+    pub vertical_beamwidth: Option<Degrees>,
+    /// Maximum attenuation of the vertical pattern.
+    #[param(default = Db(20.0), range = Db(0.0)..=Db(100.0))]
+    #[param(unit = "dB", source = "TR 36.814 Table A.2.1.1-2, SLA_v")]
+    pub vertical_attenuation: Db,
+    /// Electrical downtilt of the vertical pattern.
+    #[param(default = Degrees(15.0), range = Degrees(-90.0)..=Degrees(90.0))]
+    #[param(unit = "deg", source = "TR 36.814 Table A.2.1.1-2, case 1; 6° in case 3")]
+    pub downtilt: Degrees,
     /// Gain at boresight.
     //= exception antenna-gain-relative
     #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
@@ -45,7 +64,13 @@ impl Parabolic {
 impl Antenna for Parabolic {
     fn gain(&self, direction: Bearing) -> Db {
         let ratio = direction.azimuth.0 / self.params.beamwidth.0;
-        self.params.max_gain - Db((12.0 * ratio * ratio).min(self.params.max_attenuation.0))
+        let most = self.params.max_attenuation.0;
+        let horizontal = (12.0 * ratio * ratio).min(most);
+        let attenuation = self.params.vertical_beamwidth.map_or(horizontal, |beamwidth| {
+            let ratio = (-direction.elevation().0 - self.params.downtilt.0) / beamwidth.0;
+            (horizontal + (12.0 * ratio * ratio).min(self.params.vertical_attenuation.0)).min(most)
+        });
+        self.params.max_gain - Db(attenuation)
     }
 }
 
@@ -68,5 +93,32 @@ mod tests {
         assert!(gain(90.0) > -20.0);
         assert_eq!(gain(91.0), -20.0);
         assert_eq!(gain(180.0), -20.0);
+    }
+
+    /// TR 36.814 Table A.2.1.1-2, case 1.
+    #[test]
+    fn the_vertical_pattern_adds_up_to_the_maximum_attenuation() {
+        let params = Params {
+            max_attenuation: Db(25.0),
+            vertical_beamwidth: Some(Degrees(10.0)),
+            max_gain: Db(14.0),
+            ..Params::default()
+        };
+        let gain = |azimuth: f64, elevation: f64| {
+            Parabolic::new(params.clone()).gain(Bearing::new(Degrees(azimuth), Degrees(elevation))).0
+        };
+        for (azimuth, elevation, expected) in [
+            (0.0, -15.0, 14.0),
+            (0.0, -10.0, 11.0),
+            (0.0, -20.0, 11.0),
+            (35.0, -10.0, 8.0),
+            (0.0, 20.0, -6.0),
+            (35.0, 20.0, -9.0),
+            (60.0, 20.0, -11.0),
+            (180.0, -15.0, -11.0),
+        ] {
+            let found = gain(azimuth, elevation);
+            assert!((found - expected).abs() < 1e-9, "{azimuth} {elevation}: {found}");
+        }
     }
 }

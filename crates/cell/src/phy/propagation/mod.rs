@@ -24,6 +24,11 @@ pub trait Propagation: Send + Sync {
     /// All resource blocks have the loss at the carrier frequency: over 20 MHz at 2 GHz the difference is 0.1 dB.
     fn path_loss(&self, link: &LinkGeometry) -> Db;
 
+    /// Whether the UE with these draws is in a building.
+    fn is_indoor(&self, _draws: &Draws) -> bool {
+        false
+    }
+
     /// Standard deviation of shadowing on this link; `None`: that of the scenario.
     fn shadowing(&self, _link: &LinkGeometry) -> Option<Db> {
         None
@@ -68,8 +73,9 @@ impl Draws {
 pub struct LinkGeometry {
     ground_distance: Metres,
     distance: Metres,
-    upper: Metres,
-    lower: Metres,
+    /// Heights of the cell and of the UE.
+    cell: Metres,
+    ue: Metres,
     /// The carrier frequency.
     pub frequency: Hertz,
     /// Random draws.
@@ -77,14 +83,14 @@ pub struct LinkGeometry {
 }
 
 impl LinkGeometry {
-    /// The link between two ends.
-    pub fn new(a: Position, b: Position, frequency: Hertz, draws: Draws) -> LinkGeometry {
-        let ground_distance = a.ground_distance(b);
+    /// The link between a cell and a UE.
+    pub fn new(cell: Position, ue: Position, frequency: Hertz, draws: Draws) -> LinkGeometry {
+        let ground_distance = cell.ground_distance(ue);
         LinkGeometry {
             ground_distance,
-            distance: a.distance_over(ground_distance, b),
-            upper: Metres(a.z.0.max(b.z.0)),
-            lower: Metres(a.z.0.min(b.z.0)),
+            distance: cell.distance_over(ground_distance, ue),
+            cell: cell.z,
+            ue: ue.z,
             frequency,
             draws,
         }
@@ -104,11 +110,19 @@ impl LinkGeometry {
     }
     /// The height of the higher end.
     pub fn upper(&self) -> Metres {
-        self.upper
+        Metres(self.cell.0.max(self.ue.0))
     }
     /// The height of the lower end.
     pub fn lower(&self) -> Metres {
-        self.lower
+        Metres(self.cell.0.min(self.ue.0))
+    }
+    /// The height of the cell.
+    pub fn cell(&self) -> Metres {
+        self.cell
+    }
+    /// The height of the UE.
+    pub fn ue(&self) -> Metres {
+        self.ue
     }
 }
 

@@ -1,6 +1,6 @@
 //! Path loss of TR 38.901.
 
-use super::{LinkGeometry, Propagation};
+use super::{Draws, LinkGeometry, Propagation};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Db, Metres};
 use std::f64::consts::PI;
@@ -109,6 +109,9 @@ pub struct Tr38901 {
 const LIGHT: f64 = 3e8;
 /// Height of the surroundings that shortens the breakpoint distance in streets (TR 38.901 Table 7.4.1-1, note 1).
 const ENVIRONMENT: f64 = 1.0;
+/// Lowest height of the roofs that do so for high UEs in `uma`, and the difference to the next one (the same note).
+const ROOFS: f64 = 12.0;
+const STOREY: f64 = 3.0;
 
 /// Lengths of a link in metres, and its frequency in GHz.
 #[derive(Clone, Copy)]
@@ -118,6 +121,8 @@ struct Path {
     cell: f64,
     ue: f64,
     ghz: f64,
+    /// Height of the surroundings.
+    environment: f64,
 }
 
 impl Path {
@@ -126,17 +131,38 @@ impl Path {
         Path {
             ground: link.ground_distance().0,
             space: link.distance().0.max(1.0),
-            cell: link.upper().0.max(1.5),
-            ue: link.lower().0.max(1.5),
+            cell: link.cell().0.max(1.5),
+            ue: link.ue().0.max(1.5),
             ghz: link.frequency.0 / 1e9,
+            environment: ENVIRONMENT,
         }
+    }
+
+    /// By how much a UE above 13 m has more sight of a macro cell, C in the report.
+    fn height_gain(&self) -> f64 {
+        if self.ground <= 18.0 {
+            return 0.0;
+        }
+        let (high, d) = (((self.ue.min(23.0) - 13.0) / 10.0).max(0.0), self.ground / 100.0);
+        libm::pow(high, 1.5) * 1.25 * d * d * d * libm::exp(-d / 1.5)
+    }
+
+    /// The path with the height of the surroundings of a link to a macro cell: with a probability of 1 / (1 + C) the
+    /// street's, otherwise that of roofs below the UE.
+    fn among_roofs(self, draws: &Draws) -> Path {
+        let roofs = ((self.ue - 1.5 - ROOFS) / STOREY + 1.0).floor();
+        if roofs < 1.0 || draws.of_link(1) * (1.0 + self.height_gain()) < 1.0 {
+            return self;
+        }
+        let environment = ROOFS + STOREY * (roofs * draws.of_link(2)).floor();
+        Path { environment: environment.min(self.ue - 1.0).min(self.cell - 1.0), ..self }
     }
 
     /// Distance beyond which the ground's reflection weakens the signal.
     fn breakpoint(&self, scenario: Scenario) -> f64 {
         let heights = match scenario {
             Scenario::RuralMacro => 2.0 * PI * self.cell * self.ue,
-            _ => 4.0 * (self.cell - ENVIRONMENT) * (self.ue - ENVIRONMENT),
+            _ => 4.0 * (self.cell - self.environment) * (self.ue - self.environment),
         };
         heights * self.ghz * 1e9 / LIGHT
     }
@@ -160,11 +186,7 @@ impl Tr38901 {
         let street = |length: f64| 18.0 / d + libm::exp(-d / length) * (1.0 - 18.0 / d);
         match self.params.scenario {
             Scenario::UrbanMacro | Scenario::UrbanMicro if d <= 18.0 => 1.0,
-            Scenario::UrbanMacro => {
-                let high = ((path.ue.min(23.0) - 13.0) / 10.0).max(0.0);
-                let (gain, d) = (libm::pow(high, 1.5), d / 100.0);
-                street(63.0) * (1.0 + gain * 1.25 * d * d * d * libm::exp(-d / 1.5))
-            }
+            Scenario::UrbanMacro => street(63.0) * (1.0 + path.height_gain()),
             Scenario::UrbanMicro => street(36.0),
             Scenario::RuralMacro => decay(10.0, 1000.0).min(1.0),
             Scenario::MixedOffice if d < 6.5 => decay(1.2, 4.7).min(1.0),
@@ -176,14 +198,15 @@ impl Tr38901 {
 
     fn has_sight(&self, link: &LinkGeometry) -> bool {
         match self.params.line_of_sight {
-            Sight::ByDistance => link.draws.of_link(0) < self.sight_probability(&Path::of(link)),
+            Sight::ByDistance => {
+                // The way to the building counts, without that inside.
+                let (path, depth) = (Path::of(link), self.depth(&link.draws));
+                let outside = Path { ground: (path.ground - depth).max(0.0), ..path };
+                link.draws.of_link(0) < self.sight_probability(&outside)
+            }
             Sight::Always => true,
             Sight::Never => false,
         }
-    }
-
-    fn is_indoor(&self, link: &LinkGeometry) -> bool {
-        link.draws.of_ue(0) < self.params.indoor
     }
 
     /// Path loss with line of sight.
@@ -236,6 +259,16 @@ impl Tr38901 {
         loss.max(self.with_sight(path))
     }
 
+    /// Way through the building in metres; zero outdoors.
+    fn depth(&self, draws: &Draws) -> f64 {
+        if !self.is_indoor(draws) {
+            return 0.0;
+        }
+        let deepest = if self.params.scenario == Scenario::RuralMacro { 10.0 } else { 25.0 };
+        // the lower of two uniform draws
+        deepest * draws.of_ue(1).min(draws.of_ue(2))
+    }
+
     /// Loss of the walls and of the way through the building.
     //= TR 38.901 §7.4.3.1
     fn building_loss(&self, link: &LinkGeometry) -> f64 {
@@ -246,21 +279,25 @@ impl Tr38901 {
             Penetration::Low => (0.3 * through(2.0 + 0.2 * ghz) + 0.7 * concrete, 4.4),
             Penetration::High => (0.7 * through(23.0 + 0.3 * ghz) + 0.3 * concrete, 6.5),
         };
-        let deepest = if self.params.scenario == Scenario::RuralMacro { 10.0 } else { 25.0 };
-        // the lower of two uniform draws
-        let depth = deepest * link.draws.of_ue(1).min(link.draws.of_ue(2));
-        5.0 - 10.0 * lg(open) + 0.5 * depth + deviation * link.draws.normal_of_ue(3)
+        5.0 - 10.0 * lg(open) + 0.5 * self.depth(&link.draws) + deviation * link.draws.normal_of_ue(3)
     }
 }
 
 impl Propagation for Tr38901 {
+    fn is_indoor(&self, draws: &Draws) -> bool {
+        draws.of_ue(0) < self.params.indoor
+    }
+
     fn path_loss(&self, link: &LinkGeometry) -> Db {
-        let path = Path::of(link);
+        let mut path = Path::of(link);
+        if self.params.scenario == Scenario::UrbanMacro {
+            path = path.among_roofs(&link.draws);
+        }
         let mut loss = match self.has_sight(link) {
             true => self.with_sight(&path),
             false => self.without_sight(&path),
         };
-        if self.is_indoor(link) {
+        if self.is_indoor(&link.draws) {
             loss += self.building_loss(link);
         }
         Db(loss.max(0.0))
@@ -271,8 +308,8 @@ impl Propagation for Tr38901 {
     fn shadowing(&self, link: &LinkGeometry) -> Option<Db> {
         let path = Path::of(link);
         let deviation = match (self.params.scenario, self.has_sight(link)) {
-            (Scenario::UrbanMacro | Scenario::UrbanMicro, _) if self.is_indoor(link) => 7.0,
-            (Scenario::RuralMacro, _) if self.is_indoor(link) => 8.0,
+            (Scenario::UrbanMacro | Scenario::UrbanMicro, _) if self.is_indoor(&link.draws) => 7.0,
+            (Scenario::RuralMacro, _) if self.is_indoor(&link.draws) => 8.0,
             (Scenario::UrbanMacro | Scenario::UrbanMicro, true) => 4.0,
             (Scenario::UrbanMacro, false) => 6.0,
             (Scenario::UrbanMicro, false) => 7.82,
