@@ -405,6 +405,17 @@ def test_quiet_prints_warnings_only(engine: Engine, call: Call) -> None:
     assert errors.startswith("late: 1 % of the departures were more than 300 µs late")
 
 
+def test_flows_without_marks_are_named(call: Call) -> None:
+    def warned(*options: str) -> str:
+        return " ".join(call("cell.toml", "--set", "flow[0].cc=prague", *options, "--", "true")[2].split())
+
+    warning = "`prague` needs ECN marks, and no queue marks"
+    assert warning in warned()
+    assert warning in warned("--quiet")
+    assert warning not in warned("--set", "rlc.queue=dualpi2")
+    assert "needs ECN marks" not in call("cell.toml", "--", "true")[2]
+
+
 def test_a_link_needs_no_scenario(engine: Engine, call: Call) -> None:
     code, _, errors = call("--rate", "10Mbit", "--delay", "5ms", "--set", "link[0].queue=7", "--", "true")
     assert code == 0
@@ -446,8 +457,9 @@ def test_options_describe_a_link() -> None:
     assert "duplicate" not in wire
     assert wire["duplicate_up"]["probability"] == 0.001
     assert (wire["police"]["rate"], wire["police_up"]["rate"]) == ("10Mbps", "1Mbps")
+    assert wire["tbf"] == wire["tbf_up"]
     assert "queue" not in wire
-    assert wire["tbf"] == wire["tbf_up"] == {"rate": "5Mbps", "burst": "15kB", "limit": "100kB"}
+    assert wire["tbf"] == {"rate": "5Mbps", "burst": "15kB", "limit": "100kB"}
 
 
 def test_a_link_adds_no_delay_of_its_own() -> None:

@@ -11,6 +11,13 @@ pub struct Timestamps {
     pub ecr: u32,
 }
 
+impl Timestamps {
+    /// Returns by how many ticks the timestamp is older than `recent`; negative: newer.
+    pub fn age(&self, recent: u32) -> i32 {
+        recent.wrapping_sub(self.val) as i32
+    }
+}
+
 /// Clock of the TSvals that the observed end sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampClock {

@@ -417,7 +417,8 @@ impl Endpoint {
     /// Processes a segment in a state in which both sequence numbers are known (RFC 9293 §3.10.7.4).
     fn on_synchronised(&mut self, now: Time, segment: &Segment) {
         let flags = segment.flags;
-        if !self.timestamps_are_new(segment) || !self.receiver.accepts(segment) {
+        let is_timely = self.timestamps_are_new(segment) || self.is_late_ack(segment);
+        if !is_timely || !self.receiver.accepts(segment) {
             self.on_unacceptable(now, segment);
             return;
         }
@@ -482,13 +483,32 @@ impl Endpoint {
     /// (RFC 7323 §5.3).
     fn timestamps_are_new(&self, segment: &Segment) -> bool {
         let (Some(clock), false) = (self.timestamps, segment.flags.has(Flags::RST)) else { return true };
-        segment.timestamps.is_some_and(|timestamps| timestamps.val.wrapping_sub(clock.recent) as i32 >= 0)
+        let tolerated = i32::from(self.config.accept_late_acks);
+        segment.timestamps.is_some_and(|timestamps| timestamps.age(clock.recent) <= tolerated)
+    }
+
+    //= Linux tcp_input.c, tcp_disordered_ack
+    /// Returns true for an ACK that is not from before a wrap of sequence numbers although its timestamp is older than
+    /// the one to echo: others have overtaken it. It may carry SACK blocks.
+    #[cold]
+    fn is_late_ack(&self, segment: &Segment) -> bool {
+        let (Some(clock), Some(timestamps)) = (self.timestamps, segment.timestamps) else { return false };
+        let is_bare = segment.flags.has(Flags::ACK) && segment.space() == 0;
+        let replay = self.sender.rto().0 / self.config.timestamp_tick.0;
+        let field = Carriage::decode(self.codes_in, segment.window, segment.code).field;
+        self.config.accept_late_acks
+            && is_bare
+            && segment.seq == self.receiver.nxt()
+            && segment.ack == self.sender.una()
+            && !self.sender.enlarges_window(segment.seq, segment.ack, field)
+            && i64::from(timestamps.age(clock.recent)) <= replay as i64
     }
 
     /// Records the timestamp of the segment at the left edge of the last ACK (RFC 7323 §4.3 (2)).
     fn remember_timestamp(&mut self, segment: &Segment) {
         if let (Some(clock), Some(timestamps)) = (&mut self.timestamps, segment.timestamps)
             && !segment.seq.is_after(clock.last_ack_sent)
+            && timestamps.age(clock.recent) <= 0
         {
             clock.recent = timestamps.val;
         }

@@ -259,6 +259,12 @@ stacks! {
     timestamp_tick: Span, unit "time", range Span(1)..=Span::from_secs(1),
         source "RFC 7323 §5.4; ns-3 TcpOptionTS counts milliseconds; Linux TCP_TS_HZ"
         => [Span::from_millis(1), Span::from_millis(1), Span::from_millis(1), Span::from_millis(1)];
+    /// Acceptance of ACKs that others have overtaken: a timestamp may be one tick older than the newest, and that of an
+    /// ACK without data, news and a larger window older by up to an RTO. Otherwise they are refused, with the SACK blocks
+    /// that only they carry.
+    accept_late_acks: bool, unit "1",
+        source "not in RFC 7323 §5.3; Linux TCP_PAWS_WINDOW, tcp_disordered_ack"
+        => [false, false, false, true];
     /// RTT measurement by echoed timestamps, in ticks, instead of by transmission times of segments sent once.
     rtt_by_timestamps: bool, unit "1",
         source "RFC 7323 §4; ns-3 TcpSocketBase::EstimateRtt; Linux tcp_ack_update_rtt only if all were resent"
@@ -322,6 +328,12 @@ stacks! {
     grow_at_exit: bool, unit "1",
         source "not in RFC 6582 §3.2 step 3; ns-3.44 TcpSocketBase::ProcessAck: true"
         => [false, false, true, false];
+    /// Window growth on every ACK that reports new arrivals, once a segment has arrived after one that was sent at least
+    /// `duplicate_threshold` segments later. Otherwise the window grows on ACKs in order only, so that on a path that
+    /// reorders all the time it hardly grows.
+    grow_when_reordered: bool, unit "1",
+        source "not in RFC 5681; Linux tcp_may_raise_cwnd, tcp_check_sack_reordering"
+        => [false, false, false, true];
     /// At the end of fast recovery, report all data covered by the last ACK to the congestion control, although SACKs
     /// and duplicate ACKs have reported most of it. Congestion controls that count segments then grow too fast and
     /// overestimate rates; the presets leave this off. After a timeout, report only what the last ACK covers beyond the

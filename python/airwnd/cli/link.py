@@ -612,7 +612,7 @@ def _report(settings: _Settings, session: "Session", finished: "Finished", talli
     out = Console(stderr=True, highlight=False, markup=False, emoji=False)
     limit_us = session.limit_ns / 1e3
     if settings.quiet:
-        show_warnings(finished.summary, limit_us, out)
+        show_warnings(finished, limit_us, out)
     else:
         show(finished, tallies, limit_us, out)
     if settings.summary:

@@ -19,6 +19,7 @@ from airwnd.cli.options import (
     workers,
     workers_text,
 )
+from airwnd.marking import marking_warnings_of_all
 from airwnd.text import counted, seconds_text
 
 if TYPE_CHECKING:
@@ -122,4 +123,8 @@ def _show(swept: "Swept", pool: "Workers", out: Path) -> None:
         click.echo(f"{busy:.1f} % of the time spent in simulations, {overhead_ms:.2f} ms overhead per run")
     if swept.seeds_alike:
         click.echo("every seed gave the same run: nothing in the scenario is random")
+    # Tasks are ordered by seed: the first ones are the settings.
+    tasks = results.tasks[: swept.settings]
+    for line in marking_warnings_of_all([task.scenario.resolved for task in tasks]):
+        click.echo(line)
     click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")

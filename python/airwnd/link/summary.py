@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from airwnd.marking import marking_warnings
 from airwnd.terminal import Column, number, plain, print_wrapped, sheet
 
 if TYPE_CHECKING:
@@ -77,12 +78,15 @@ def show(finished: "Finished", tallies: Tallies, limit_us: float, out: "Console"
     for line in accounting(summary):
         print_wrapped(line, out)
     print_wrapped(timing(summary), out)
-    show_warnings(summary, limit_us, out)
+    show_warnings(finished, limit_us, out)
 
 
-def show_warnings(summary: "Summary", limit_us: float, out: "Console") -> None:
+def show_warnings(finished: "Finished", limit_us: float, out: "Console") -> None:
     """Print in red what makes the session's results unreliable."""
-    for line in warnings(summary, limit_us):
+    run = finished.run
+    # With the controls of real sockets; flows of the scenario that real packets replace are left out.
+    controls = ((row["group"], row["cc"]) for row in run.outcome["flows"])
+    for line in (*warnings(finished.summary, limit_us), *marking_warnings(run.scenario, controls)):
         print_wrapped(line, out, "bold red")
 
 

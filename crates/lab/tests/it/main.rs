@@ -43,6 +43,7 @@ mod plugins;
 mod radio_map;
 mod records;
 mod reference;
+mod reordering;
 mod schedulers;
 mod threads;
 mod uplink;

@@ -112,6 +112,9 @@ impl Sender {
             event.acked = Bytes(u64::from(counted));
             self.on_advance(ack, &progress, &mut event);
             self.schedule_probe(ack.now);
+        } else if is_duplicate && !matches!(self.phase, Phase::Recovery(_)) && self.grows_out_of_order() {
+            event.acked = Bytes(u64::from(delivered));
+            self.grow(ack, &progress, &mut event);
         }
         self.on_probe_outcome(ack, duplicate, !advanced && !carried_sack && !ack.has_data);
         if matches!(self.phase, Phase::Open | Phase::Disorder) {
@@ -156,7 +159,10 @@ impl Sender {
         if self.counts.dsacks > self.counts.retransmissions {
             return None;
         }
-        self.undo.on_dsack(segments, first.end);
+        // The network may have duplicated a segment that was sent once. Of acknowledged ones this is no longer known.
+        let is_forgotten = !first.end.is_after(self.una);
+        let repeated = if is_forgotten { segments } else { self.board.repeated_within(first) };
+        self.undo.on_dsack(repeated, first.end);
         if let Some(rack) = self.board.rack() {
             rack.on_dsack(self.nxt);
         }
@@ -213,6 +219,13 @@ impl Sender {
         edge == offer.edge
     }
 
+    /// Returns true if a segment may enlarge or close the window.
+    pub fn enlarges_window(&self, seq: Seq, ack: Seq, field: Option<u16>) -> bool {
+        let window = u32::from(field.unwrap_or(0)) << self.offer.shift;
+        let is_newer = ack.is_after(self.offer.ack) || seq.is_after(self.offer.seq);
+        field.is_some() && (is_newer || window == 0 || (ack + window).is_after(self.offer.edge))
+    }
+
     /// Records that the peer accepted the byte of a window probe.
     pub(super) fn accept_probe(&mut self) {
         let Some(probed) = self.probed.take() else { return };
@@ -261,6 +274,7 @@ impl Sender {
             self.duplicates = 0;
         }
         let was_recovering = self.is_recovering();
+        let grows = progress.is_duplicate && self.grows_out_of_order();
         match self.phase {
             Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
                 restart_timer = repair.partial_acks == 0 || !self.config.impatient;
@@ -275,6 +289,7 @@ impl Sender {
                     self.grow(ack, progress, event);
                 }
             }
+            Phase::Disorder if progress.is_duplicate && grows => self.grow(ack, progress, event),
             Phase::Disorder if progress.is_duplicate => {}
             Phase::Open | Phase::Disorder | Phase::Loss => {
                 if repaired && matches!(self.phase, Phase::Loss) {

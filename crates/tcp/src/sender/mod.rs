@@ -410,6 +410,10 @@ impl Sender {
         self.nxt
     }
 
+    pub fn rto(&self) -> Span {
+        self.rtt.rto()
+    }
+
     pub fn cc(&self) -> &dyn CongestionControl {
         &*self.cc
     }

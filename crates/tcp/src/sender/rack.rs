@@ -20,6 +20,9 @@ pub(crate) struct Rack {
     highest_before: Option<Seq>,
     /// A segment sent once was delivered after a higher one (RACK.reordering_seen).
     reordering_seen: bool,
+    /// Largest distance from the end of such a segment to that of the highest one delivered before, in bytes; 0 after a
+    /// timeout that shows that it was overestimated.
+    extent: u32,
     /// SND.NXT at the last increase of the window; no further increase before it is acknowledged (RACK.dsack_round).
     widened_until: Option<Seq>,
     /// The reordering window in quarters of the minimum RTT (RACK.reo_wnd_mult).
@@ -66,6 +69,7 @@ impl Rack {
             highest: None,
             highest_before: None,
             reordering_seen: false,
+            extent: 0,
             widened_until: None,
             quarters: 1,
             persist: 0,
@@ -110,8 +114,12 @@ impl Rack {
 
     //= RFC 8985 §6.2 step 3
     fn note_order(&mut self, segment: Sending) {
-        let overtaken = self.highest_before.is_some_and(|highest| segment.end.is_before(highest));
-        self.reordering_seen |= overtaken && !segment.again;
+        if let Some(highest) = self.highest_before.filter(|highest| segment.end.is_before(*highest))
+            && !segment.again
+        {
+            self.reordering_seen = true;
+            self.extent = self.extent.max(highest.since(segment.end));
+        }
         self.highest = Some(self.highest.map_or(segment.end, |highest| highest.max(segment.end)));
     }
 
@@ -140,6 +148,16 @@ impl Rack {
     /// the duplicate threshold would never be recognized.
     pub fn on_late_arrival(&mut self) {
         self.reordering_seen = true;
+    }
+
+    /// Returns true if a segment has been overtaken by at least so many segments sent later.
+    pub fn reorders_by(&self, segments: u32, mss: u32) -> bool {
+        self.extent >= segments * mss
+    }
+
+    /// Records a timeout although as many segments were SACKed as the extent of reordering allows to be early.
+    pub fn on_overestimate(&mut self) {
+        self.extent = 0;
     }
 
     /// Records the end of a recovery.
@@ -250,6 +268,21 @@ mod tests {
         let mut reordering = Rack::new();
         reordering.on_late_arrival();
         assert_eq!(reordering.window(inputs(true)), Span::from_millis(10));
+    }
+
+    /// Segment 1 arrives after segment 4, three segments later. Retransmissions do not count.
+    #[test]
+    fn the_extent_of_reordering_is_a_distance_in_segments() {
+        let mut rack = Rack::new();
+        ack(&mut rack, 60, &[sending(10, 4, false)]);
+        ack(&mut rack, 61, &[sending(30, 0, true)]);
+        assert!(!rack.reorders_by(1, 1000));
+        ack(&mut rack, 62, &[sending(10, 1, false)]);
+        assert!(rack.reorders_by(3, 1000) && !rack.reorders_by(4, 1000));
+        ack(&mut rack, 63, &[sending(10, 3, false)]);
+        assert!(rack.reorders_by(3, 1000));
+        rack.on_overestimate();
+        assert!(!rack.reorders_by(1, 1000));
     }
 
     #[test]

@@ -37,6 +37,14 @@ impl Sender {
         }
     }
 
+    //= Linux tcp_input.c, tcp_may_raise_cwnd
+    /// Returns true if the window grows on ACKs that report arrivals out of order.
+    pub(super) fn grows_out_of_order(&mut self) -> bool {
+        let (threshold, mss) = (self.config.duplicate_threshold, self.mss);
+        self.config.grow_when_reordered
+            && self.board.rack().is_some_and(|rack| rack.reorders_by(threshold, mss))
+    }
+
     pub(super) fn detects_by_time(&self) -> bool {
         self.sack && self.config.loss_detection == LossDetection::Rack
     }
@@ -343,6 +351,11 @@ impl Sender {
         let signal = if repeated { Signal::RepeatedTimeout } else { Signal::Timeout };
         self.report_congestion(now, signal, self.loss_flight(self.board.pipe()));
         let was_repairing = matches!(self.phase, Phase::Recovery(_));
+        //= Linux tcp_input.c, tcp_enter_loss
+        let many = self.board.sacked_segments() >= self.config.duplicate_threshold;
+        if let (Phase::Open | Phase::Disorder, true, Some(rack)) = (self.phase, many, self.board.rack()) {
+            rack.on_overestimate();
+        }
         self.phase = Phase::Loss;
         if self.detects_by_time() {
             self.give_up_due(now);

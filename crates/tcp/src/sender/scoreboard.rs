@@ -366,6 +366,13 @@ impl Scoreboard {
         newly
     }
 
+    /// Returns the number of segments within the block that were sent more than once.
+    pub fn repeated_within(&self, block: SackBlock) -> u32 {
+        let from = self.sent.iter().skip(self.index_of(block.start));
+        let within = from.take_while(|segment| !segment.end().is_after(block.end));
+        within.filter(|segment| segment.is(AGAIN)).count() as u32
+    }
+
     /// Marks the segments within the block; those that end at or before `known` are marked already.
     fn sack_block(&mut self, block: SackBlock, known: Seq) {
         for index in self.index_of(known).saturating_sub(1)..self.sent.len() {

@@ -316,6 +316,31 @@ mod duplicates {
         assert!(blocks(&mut script)[0].is_empty());
     }
 
+    /// Segment 0 is lost and retransmitted, and the network delivers segment 2, which was sent once, twice: that says
+    /// nothing about the retransmission (RFC 3708 §3; Linux tcp_sacktag_one).
+    #[test]
+    fn of_a_segment_sent_once_do_not_undo_a_reduction() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 4000)]);
+        assert_eq!(script.data_out()[0], (0, 1000));
+        script.at(101).ack_sack(0, &[(2000, 3000), (1000, 4000)]);
+        assert_eq!((script.end.stats().dsacks, script.end.stats().reductions_undone), (1, 0));
+        assert!(script.end.is_recovering());
+        script.at(150).ack(10_000).expect_cwnd(5000);
+        assert_eq!(script.end.stats().reductions_undone, 0);
+    }
+
+    /// The same of the retransmitted segment itself, in flight: above the next gap.
+    #[test]
+    fn of_a_segment_in_flight_that_was_retransmitted_undo_the_reduction() {
+        let mut script = ten_sent();
+        script.at(100).ack_sack(0, &[(1000, 4000)]);
+        script.sent();
+        script.at(101).ack_sack(1000, &[(0, 1000)]);
+        assert_eq!(script.end.stats().reductions_undone, 1);
+        assert!(!script.end.is_recovering());
+    }
+
     #[test]
     fn made_by_the_network_are_counted_but_disable_undo() {
         let mut script = ten_sent();
@@ -441,6 +466,33 @@ mod timestamps {
         assert!(!script.end.is_recovering());
         assert_eq!(script.end.stats().reductions_undone, 1);
         assert!(script.end.cwnd() >= Bytes(10_000));
+    }
+
+    /// An ACK that another has overtaken carries the only report of segment 5 (Linux tcp_disordered_ack). One that
+    /// acknowledges less than SND.UNA is old.
+    #[test]
+    fn of_an_overtaken_ack_are_accepted_with_its_blocks() {
+        let sacked = |config: &Config| {
+            let mut script = sending(&Config { timestamps: true, ..config.clone() }, 100_000);
+            script.expect_data(&segments(0, 10));
+            script.at(110).ack(1000);
+            let late = |script: &Script, acked: u32, val: u32| {
+                let mut sack = SackBlocks::default();
+                sack[0] = SackBlock { start: ISS + 5001, end: ISS + 6001 };
+                let template = script.blank();
+                let timestamps = template.timestamps.map(|stamps| Timestamps { val, ..stamps });
+                Segment { ack: ISS + 1 + acked, sack, timestamps, ..template }
+            };
+            // The ACK before left at 1,000,110 ms of the peer's clock.
+            let old = late(&script, 0, 1_000_105);
+            script.inject(old);
+            assert_eq!(script.end.stats().segments_refused, 1);
+            let late = late(&script, 1000, 1_000_105);
+            script.inject(late);
+            script.end.stats().segments_refused
+        };
+        let linux = config();
+        assert_eq!([sacked(&linux), sacked(&Config { accept_late_acks: false, ..linux })], [1, 2]);
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn tail_losses_cost_a_probe_and_no_timeout() {
 }
 
 /// Runs a flow in which every hundredth packet is 8 ms late, overtaken by eight others.
-fn reordered(stack: Stack) -> (f64, Stats) {
+fn reordered(stack: Stack) -> (f64, Stats, u64) {
     let mut net = net(&config(stack), &newreno());
     let mut count = 0;
     net.links[0].extra_delay = Box::new(move |segment| {
@@ -71,17 +71,17 @@ fn reordered(stack: Stack) -> (f64, Stats) {
     net.ends[0].write_endlessly();
     net.open();
     net.run_until(ms(30_000));
-    (net.goodput_kbps(1), net.ends[0].stats())
+    (net.goodput_kbps(1), net.ends[0].stats(), net.links[0].drops)
 }
 
 #[test]
 fn reordering_is_no_loss_once_detected() {
-    let (by_time, stats) = reordered(Stack::Linux);
+    let (by_time, stats, drops) = reordered(Stack::Linux);
     println!("linux: {by_time:.0} kbit/s, {stats:?}");
     assert!(by_time > 9000.0, "{by_time} kbit/s");
-    // Occasional queue overflows cause genuine losses.
-    assert!(stats.retransmissions < 100, "{stats:?}");
-    let (by_count, stats) = reordered(Stack::Ns3v44);
+    // The queue overflows as without reordering: genuine losses.
+    assert!(drops > 50 && stats.retransmissions < drops + 5, "{drops} {stats:?}");
+    let (by_count, stats, _) = reordered(Stack::Ns3v44);
     println!("ns3.44: {by_count:.0} kbit/s, {stats:?}");
     assert!(stats.fast_retransmits > 20 && by_count < by_time, "{by_count} kbit/s: {stats:?}");
 }
@@ -131,4 +131,53 @@ fn losses_of_one_window_are_one_recovery() {
         assert_eq!((stats.fast_retransmits, stats.timeouts), (1, 0), "{name}: {stats:?}");
         assert_eq!(stats.retransmissions, 5, "{name}: {stats:?}");
     }
+}
+
+/// Reno of Linux counts segments, however many an ACK covers.
+fn linux_reno() -> cc::Spec {
+    cc::Spec::Newreno(cc::newreno::Params {
+        growth: cc::newreno::Growth::PerByte,
+        slow_start_limit: 1000.0,
+        ..Default::default()
+    })
+}
+
+/// Returns the goodput in kbit/s of a flow over a link of 20 Mbit/s and 20 ms each way with a uniform jitter of 3 ms in
+/// both directions.
+fn jittered(config: &Config, seed: u64) -> f64 {
+    let link = || Link::new(BitRate(20_000_000), Span::from_millis(17), 200);
+    let mut net = Net::new(config, &linux_reno(), &plain_window(), [link(), link()]);
+    for (number, link) in net.links.iter_mut().enumerate() {
+        // Addressed draws, uniform in 0 to 6 ms.
+        let stream = airwnd_kernel::Stream::new(seed, "jitter").child(number as u64);
+        let mut packets = 0;
+        link.extra_delay = Box::new(move |_| {
+            packets += 1;
+            Span((stream.at(packets) * 6e6) as u64)
+        });
+    }
+    net.ends[0].write_endlessly();
+    net.open();
+    net.run_until(ms(15_000));
+    net.goodput_kbps(1)
+}
+
+/// Returns the mean goodput of six such flows in kbit/s.
+fn mean_jittered(config: &Config) -> f64 {
+    (1..=6).map(|seed| jittered(config, seed)).sum::<f64>() / 6.0
+}
+
+/// The link carries 18,939 kbit/s of payload. Linux 6.18 had 99.3 to 99.7 % of what the same link carries without jitter
+/// in four sessions of `airwnd link --rate 20Mbit --delay 20ms --queue 200 --jitter 3ms`. Without growth on ACKs out of
+/// order slow start takes seconds; without late ACKs the sender misses many SACK blocks.
+#[test]
+fn jitter_costs_little_goodput() {
+    let linux = config(Stack::Linux);
+    let rate = mean_jittered(&linux);
+    assert!(rate > 0.95 * 18_939.0, "{rate}");
+    let in_order = mean_jittered(&Config { grow_when_reordered: false, ..linux.clone() });
+    let without_late = mean_jittered(&Config { accept_late_acks: false, ..linux.clone() });
+    let neither = Config { grow_when_reordered: false, accept_late_acks: false, ..linux };
+    assert!(in_order < 0.85 * rate && without_late < 0.97 * rate, "{rate} {in_order} {without_late}");
+    assert!(mean_jittered(&neither) < 0.75 * rate);
 }
