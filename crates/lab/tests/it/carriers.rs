@@ -201,7 +201,8 @@ fn a_secondary_carrier_is_activated_by_a_backlog() {
     assert!(never > 890.0 && late < 600.0, "{large:?}");
 }
 
-/// A UE passes from one site to the other; both serve it on both carriers, and no packet is lost at the handover.
+/// A UE passes from one site to the other; both serve it on both carriers, and TCP has no timeout at the handover. In
+/// unacknowledged mode blocks on the air are lost, and with a lost retransmission it can have one.
 #[test]
 fn secondary_carriers_follow_the_primary_one() {
     for mode in ["am", "um"] {
@@ -226,7 +227,7 @@ fn secondary_carriers_follow_the_primary_one() {
         let outcome = simulate(&toml);
         assert!(outcome.ues()[0].handovers >= 1);
         let flow = &outcome.flows()[0];
-        assert_eq!(flow.timeouts, 0, "{mode}");
+        assert!(flow.timeouts <= u64::from(mode == "um"), "{mode}: {}", flow.timeouts);
     }
 }
 
