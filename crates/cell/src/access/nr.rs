@@ -51,7 +51,7 @@ const LENA_SUBHEADER: u32 = 3;
 pub struct Letters(String);
 
 impl Letters {
-    /// The first pattern and the second, if they are told apart by a space.
+    /// The first pattern and the second, if a space separates them.
     fn parts(&self) -> (&str, Option<&str>) {
         self.0.split_once(' ').map_or((&self.0, None), |(first, second)| (first, Some(second)))
     }
