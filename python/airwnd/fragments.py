@@ -17,6 +17,7 @@ _EXAMPLES: dict[str, Any] = {
     "ue.qci": 9,
     "ue.bearer.qci": 5,
     "carrier.uplink_frequency": "1930MHz",
+    "ue.floors": [4, 8],
     "ue.via": ["link"],
     "flow.ue": "ue",
     "flow.bearer": "voice",
@@ -30,6 +31,7 @@ _EXAMPLES: dict[str, Any] = {
 }
 # Lines that a choice or a key requires before or after it.
 _BEFORE = {
+    "ue.floors": '[radio]\npropagation = { kind = "tr38901", indoor = 0.8 }\n',
     "ue.via": '[[link]]\nrate = "10Mbps"\n',
     "flow.bearer": '[[ue]]\n[[ue.bearer]]\nname = "voice"\n',
 }

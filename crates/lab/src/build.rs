@@ -92,3 +92,40 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
         seed,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airwnd_catalog::Node;
+
+    /// Heights of UEs of which 80 % are in buildings of 4 to 8 floors: those outdoors, and those in buildings by floor.
+    #[test]
+    fn ues_in_buildings_are_on_a_floor_of_theirs() {
+        let toml = "duration = \"1s\"\nradio.propagation = {kind = \"tr38901\", indoor = 0.8}\n[[site]]\n\
+                    [[ue]]\ncount = 7\n[[ue]]\nname = \"b\"\ncount = 300\nfloors = [4, 8]\n[[flow]]\n";
+        let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+        let mut counts = [0u32; 8];
+        let mut outdoors = 0;
+        for seed in 1..=20 {
+            let ues = setup(&scenario, seed).ues;
+            assert!(ues[..7].iter().all(|ue| ue.position.z.0 == 1.5), "the group without floors");
+            for (number, ue) in (0..).zip(&ues).skip(7) {
+                let floor = (ue.position.z.0 - 1.5) / STOREY;
+                assert_eq!(floor, floor.floor());
+                match scenario.radio.is_indoor(seed, number) {
+                    true => counts[floor as usize] += 1,
+                    false => outdoors += u32::from(floor == 0.0),
+                }
+            }
+        }
+        let indoors: u32 = counts.iter().sum();
+        assert_eq!(indoors + outdoors, 6000);
+        assert!((f64::from(indoors) / 6000.0 - 0.8).abs() < 0.02, "{indoors}");
+        // The n-th floor exists in the buildings with at least n of 4 to 8 floors.
+        for (floor, count) in counts.into_iter().enumerate() {
+            let buildings = 4.max(floor + 1)..=8;
+            let expected: f64 = buildings.map(|floors| 0.2 / floors as f64).sum();
+            assert!((f64::from(count) / f64::from(indoors) - expected).abs() < 0.02, "{floor}: {counts:?}");
+        }
+    }
+}
