@@ -69,10 +69,8 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
 
     /// Forwards a packet that reaches the far end of a link, unless the link has lost it.
     pub(crate) fn arrive(&mut self, now: Time, link: LinkId, direction: Direction) {
-        if self.wires.is_impaired(link, direction) {
-            return self.surface(now, link, direction);
-        }
         let arrived = self.wires.arrive(now, link, direction, &mut self.queue, &self.packets);
+        let Some(arrived) = arrived else { return self.surface(now, link, direction) };
         if self.observer.is_watching() {
             self.report_departure(now, arrived, link, direction);
         }

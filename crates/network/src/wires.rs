@@ -30,26 +30,30 @@ impl Wires {
         queue: &mut Queue,
         effects: &mut Effects,
     ) {
-        let one_way = self.links[link.0 as usize].one_way_mut(direction);
-        if !one_way.link_mut().admits(now, in_flight.packet.size) {
-            effects.drops.push((key, Cause::LinkPoliced));
-            return;
-        }
-        match one_way {
-            OneWay::Plain(plain) => match plain.send(now, in_flight.packet.size, key) {
-                Ok(sent) => {
-                    //= RFC 3168 §5
-                    if sent.mark && in_flight.packet.ecn.is_capable() {
-                        plain.count_mark();
-                        effects.marks.push(key);
-                    }
-                    if let Some(at) = sent.event {
-                        queue.schedule(at, NetworkEvent::Arrival(link, direction));
-                    }
+        let size = in_flight.packet.size;
+        match self.links[link.0 as usize].one_way_mut(direction) {
+            OneWay::Plain(plain) => {
+                if !plain.admits(now, size) {
+                    return effects.drops.push((key, Cause::LinkPoliced));
                 }
-                Err(Refused(key)) => effects.drops.push((key, Cause::LinkQueue)),
-            },
+                match plain.send(now, size, key) {
+                    Ok(sent) => {
+                        //= RFC 3168 §5
+                        if sent.mark && in_flight.packet.ecn.is_capable() {
+                            plain.count_mark();
+                            effects.marks.push(key);
+                        }
+                        if let Some(at) = sent.event {
+                            queue.schedule(at, NetworkEvent::Arrival(link, direction));
+                        }
+                    }
+                    Err(Refused(key)) => effects.drops.push((key, Cause::LinkQueue)),
+                }
+            }
             OneWay::Managed(managed) => {
+                if !managed.link_mut().admits(now, size) {
+                    return effects.drops.push((key, Cause::LinkPoliced));
+                }
                 let due = managed.send(now, in_flight.waiting(now, key), effects);
                 schedule(queue, link, direction, due);
             }
@@ -72,7 +76,8 @@ impl Wires {
         schedule(queue, link, direction, due);
     }
 
-    /// Returns the first packet in flight on a link, which arrives now, or the packet that the link has lost.
+    /// Returns the first packet in flight on a link, which arrives now, or the packet that the link has lost; `None`: the
+    /// link is impaired, and [`Wires::surface`] returns the packet.
     pub fn arrive<C>(
         &mut self,
         now: Time,
@@ -80,8 +85,11 @@ impl Wires {
         direction: Direction,
         queue: &mut Queue,
         packets: &Slab<InFlight<C>>,
-    ) -> Result<Key, Lost<Key>> {
+    ) -> Option<Result<Key, Lost<Key>>> {
         let one_way = self.links[link.0 as usize].one_way_mut(direction).link_mut();
+        if one_way.is_impaired() {
+            return None;
+        }
         let (head, next) = one_way.arrive(now);
         if let Some(at) = next {
             queue.schedule(at, NetworkEvent::Arrival(link, direction));
@@ -89,13 +97,7 @@ impl Wires {
                 packets.prefetch(*second);
             }
         }
-        head
-    }
-
-    /// Returns whether packets may overtake on a link: [`Wires::surface`] replaces [`Wires::arrive`].
-    #[inline]
-    pub fn is_impaired(&mut self, link: LinkId, direction: Direction) -> bool {
-        self.links[link.0 as usize].one_way_mut(direction).link_mut().is_impaired()
+        Some(head)
     }
 
     /// Returns the packet that arrives or is lost now at the end of an impaired link; `None`: the event was superseded.

@@ -23,10 +23,7 @@ pub struct Link<T> {
     reroutes: Vec<(Time, Span)>,
     queue: Queue,
     loss: Option<Box<dyn Loss>>,
-    /// A policer in front of the queue.
-    police: Option<Box<Bucket>>,
-    /// Size above which no packet passes the shaper.
-    largest: Option<Bytes>,
+    gate: Option<Box<Gate>>,
     impaired: Option<Box<Impaired<T>>>,
     /// Packets in flight. On an impaired link it only counts what waits and what is sent, and forgets a packet when it
     /// would have arrived without impairments.
@@ -42,6 +39,15 @@ pub struct Link<T> {
     /// Bytes of packets that have arrived or were lost.
     sent_bytes: Bytes,
     figures: Figures,
+}
+
+/// What drops packets before the queue.
+#[derive(Default)]
+struct Gate {
+    /// A policer.
+    police: Option<Bucket>,
+    /// Size above which no packet passes the shaper.
+    largest: Option<Bytes>,
 }
 
 /// Impairments, and the packets that pass them.
@@ -125,8 +131,7 @@ impl<T: Copy> Link<T> {
             reroutes: Vec::new(),
             queue,
             loss: None,
-            police: None,
-            largest: None,
+            gate: None,
             impaired: None,
             in_flight: VecDeque::with_capacity(64),
             begun: 0,
@@ -155,25 +160,31 @@ impl<T: Copy> Link<T> {
 
     /// Sets a policer in front of the queue.
     pub fn policed(self, police: &Police) -> Self {
-        Link { police: Some(Box::new(Bucket::new(police.rate, police.burst))), ..self }
+        self.gated(|gate| gate.police = Some(Bucket::new(police.rate, police.burst)))
     }
 
     /// Sets the size, with framing, above which packets are dropped before the queue.
     pub fn passing_at_most(self, largest: Bytes) -> Self {
-        Link { largest: Some(largest), ..self }
+        self.gated(|gate| gate.largest = Some(largest))
+    }
+
+    fn gated(mut self, set: impl FnOnce(&mut Gate)) -> Self {
+        set(self.gate.get_or_insert_default());
+        self
     }
 
     /// Returns whether a packet of `size` may enter the queue: whether it conforms to the policer, and does not exceed
     /// the burst of the shaper. Takes its tokens. Call it before the packet is sent.
     #[inline]
     pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
-        (self.police.is_none() && self.largest.is_none()) || self.conforms(now, size + self.framing)
+        self.gate.is_none() || self.conforms(now, size + self.framing)
     }
 
     #[cold]
     fn conforms(&mut self, now: Time, size: Bytes) -> bool {
-        let conforms = self.largest.is_none_or(|largest| size <= largest)
-            && self.police.as_mut().is_none_or(|bucket| bucket.take(now, size));
+        let gate = self.gate.as_mut().expect("only a gate refuses packets");
+        let conforms = gate.largest.is_none_or(|largest| size <= largest)
+            && gate.police.as_mut().is_none_or(|bucket| bucket.take(now, size));
         self.figures.policed += u64::from(!conforms);
         conforms
     }
@@ -217,20 +228,26 @@ impl<T: Copy> Link<T> {
         let lost = self.loss.as_mut().is_some_and(|loss| loss.loses(Passing { number, size, at: arrives }));
         self.entered += 1;
         self.waiting_bytes += size;
-        let passage = Passage { begins: served.begins, ends: served.ends, arrives, size, lost, item };
+        self.in_flight.push_back(Passage {
+            begins: served.begins,
+            ends: served.ends,
+            arrives,
+            size,
+            lost,
+            item,
+        });
         if self.impaired.is_some() {
-            return (served.begins, self.travel(since, number, passage));
+            return (served.begins, self.travel(since, number));
         }
-        self.in_flight.push_back(passage);
         (served.begins, (self.in_flight.len() == 1).then_some(arrives))
     }
 
-    /// Sends a packet over the impairments. Returns the time of the event to schedule, if there is one.
+    /// Sends the last packet over the impairments. Returns the time of the event to schedule, if there is one.
     #[cold]
-    fn travel(&mut self, now: Time, number: u64, passage: Passage<T>) -> Option<Time> {
+    fn travel(&mut self, now: Time, number: u64) -> Option<Time> {
+        let Passage { ends, arrives, size, lost, item, .. } =
+            *self.in_flight.back().expect("a packet entered");
         self.forget_arrived(now);
-        let Passage { ends, arrives, size, lost, item, .. } = passage;
-        self.in_flight.push_back(passage);
         let Impaired { impairments, travellers } = &mut **self.impaired.as_mut().expect("it is impaired");
         let way = impairments.way(number, ends, arrives, lost);
         travellers.enter(way, size, lost, item)
