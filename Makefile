@@ -138,7 +138,7 @@ rust-build: rust-lint
 	@$(STEP) rust-build 'Rust tests: build' -- cargo test --tests --no-run --locked
 
 rust-tests: rust-build
-	@$(STEP) rust-tests 'Rust tests' -- cargo test --tests --locked
+	@$(STEP) rust-tests 'Rust tests' -- cargo test --tests --locked --no-fail-fast
 	@$(STEP) doctests 'Rust doctests' -- cargo test --doc --locked
 
 python-lint: $(VENV)/requirements

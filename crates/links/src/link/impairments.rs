@@ -39,7 +39,7 @@ pub struct Jitter {
     #[param(range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
     pub time: Span,
     /// Distribution of the jitter.
-    #[param(default = Distribution::Uniform, unit = "1", source = "tc-netem(8): uniform without a distribution")]
+    #[param(default = Distribution::Uniform, unit = "1", source = "tc-netem(8): the default")]
     pub distribution: Distribution,
     /// Correlation of a packet's jitter with that of the packet before.
     #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "tc-netem(8)")]
