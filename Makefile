@@ -124,11 +124,11 @@ demo: setup
 STEP := $(PYTHON) tools/step.py
 test: setup browser tshark programs
 	@$(STEP) --begin
-	@$(MAKE) --no-print-directory --jobs 2 rust-tests python-tests
+	@$(MAKE) --no-print-directory --jobs 3 rust-tests kernel-tests python-tests
 	@$(STEP) --summary
 
-# The Rust half and the Python half of the tests run side by side: while one links or waits, the other has the cores.
-.PHONY: rust-lint rust-build rust-tests python-lint python-tests
+# Rust tests, Python tests and those of the running kernel, which wait most of the time, run side by side.
+.PHONY: rust-lint rust-build rust-tests kernel-tests python-lint python-tests
 # `cargo fmt` follows `mod` declarations, but `#[family]` generates those of its members: rustfmt gets every file.
 rust-lint:
 	@$(STEP) rustfmt 'Rust format' -- rustfmt --check --files-with-diff $(RUST)
@@ -138,8 +138,11 @@ rust-build: rust-lint
 	@$(STEP) rust-build 'Rust tests: build' -- cargo test --tests --no-run --locked
 
 rust-tests: rust-build
-	@$(STEP) rust-tests 'Rust tests' -- cargo test --tests --locked --no-fail-fast
+	@$(STEP) rust-tests 'Rust tests' -- cargo test --lib --bins --test it --test program --locked --no-fail-fast
 	@$(STEP) doctests 'Rust doctests' -- cargo test --doc --locked
+
+kernel-tests: rust-build
+	@$(STEP) kernel-tests 'Rust tests with the kernel' -- cargo test --test kernel --test sides --locked --no-fail-fast
 
 python-lint: $(VENV)/requirements
 	@$(STEP) ruff 'Python lints' -- $(BIN)/ruff check $(PYTHON_FILES)

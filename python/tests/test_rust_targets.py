@@ -144,3 +144,18 @@ def tracked() -> list[Path]:
 def test_every_rust_test_is_in_a_program_that_is_run(members: str) -> None:
     files = tracked()
     assert [problem for package in packages(members) for problem in check(package, files)] == []
+
+
+def test_make_test_runs_every_test_program() -> None:
+    """The Makefile names the programs, because those of the running kernel run beside the others."""
+    metadata = json.loads(run("cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"))
+    members = set(metadata["workspace_default_members"])
+    targets = [
+        target
+        for package in metadata["packages"]
+        if package["id"] in members
+        for target in package["targets"]
+    ]
+    programs = {target["name"] for target in targets if target["kind"] == ["test"]}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert set(re.findall(r"--test (\w+)", makefile)) == programs
