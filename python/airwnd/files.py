@@ -9,7 +9,7 @@ from pathlib import Path
 from airwnd.errors import InputError
 
 # Maximum size of a text file, in MiB.
-_MOST_MIB = 256
+_MAX_MIB = 256
 # Read by its descriptor: a socket cannot be opened by these names.
 _STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 # Folders whose entries are descriptors of the process that looks, not files of a folder.
@@ -18,7 +18,7 @@ _DESCRIPTORS = (Path("/dev/fd"), Path("/proc/self/fd"))
 _PROBE = bytes(4096)
 
 
-def read_text(path: Path, most_mib: int = _MOST_MIB, *, pipes: bool = False) -> str:
+def read_text(path: Path, max_mib: int = _MAX_MIB, *, pipes: bool = False) -> str:
     """Read a UTF-8 file; strip the byte order mark and convert line ends to a line feed.
 
     Devices are refused, which may be endless. With `pipes` the path may be a pipe, which can be read once,
@@ -27,7 +27,7 @@ def read_text(path: Path, most_mib: int = _MOST_MIB, *, pipes: bool = False) -> 
     Raises
     ------
     InputError
-        If the path is a folder, a device, or a pipe without `pipes`, or the text larger than `most_mib` or
+        If the path is a folder, a device, or a pipe without `pipes`, or the text larger than `max_mib` or
         not UTF-8; the message is one line.
     OSError
         If the file cannot be read.
@@ -35,9 +35,9 @@ def read_text(path: Path, most_mib: int = _MOST_MIB, *, pipes: bool = False) -> 
     name = source_name(path) if pipes else str(path)
     with opened(path, pipes=pipes) as file:
         # A file in /proc may be longer than its size says, and a pipe has no size.
-        data = file.read((most_mib << 20) + 1)
-    if len(data) > most_mib << 20:
-        raise InputError(f"{name}: larger than {most_mib} MiB")
+        data = file.read((max_mib << 20) + 1)
+    if len(data) > max_mib << 20:
+        raise InputError(f"{name}: larger than {max_mib} MiB")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -111,7 +111,7 @@ class Scenario:
         policy=instances("a CodePolicy", CodePolicy),
         piped=MAPPING,
     )
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913 (what a copy of a scenario needs)
         self,
         text: str,
         origin: str,

@@ -28,7 +28,7 @@ _ENB_CELL_BITS = 8
 # TS 38.413 §9.3.1.6: a gNB identity has 22 to 32 of the 36 bits.
 _GNB_CELL_BITS = range(4, 15)
 # A choice: cells of a gNB are at most this much farther from their mean than with the longest identities.
-_MOST_SPREAD = 2.0
+_MAX_SPREAD = 2.0
 _ENOUGH_SPREAD_M = 50.0
 #: Cells in memory, a choice: 320 MB, and more than any country has.
 MOST_CELLS = 10_000_000
@@ -96,7 +96,7 @@ class Cells:
         return groups
 
     def _gnb_cell_bits(self, offset: _Offset) -> int:
-        least_m = None
+        min_m = None
         found = _GNB_CELL_BITS[0]
         for bits in _GNB_CELL_BITS:
             apart = [each for cells in self._groups(bits).values() for each in self._spread(cells, offset)]
@@ -104,9 +104,9 @@ class Cells:
                 found = bits
                 continue
             median_m = statistics.median(apart)
-            if least_m is None:
-                least_m = max(median_m, _ENOUGH_SPREAD_M)
-            if median_m > _MOST_SPREAD * least_m:
+            if min_m is None:
+                min_m = max(median_m, _ENOUGH_SPREAD_M)
+            if median_m > _MAX_SPREAD * min_m:
                 break
             found = bits
         return found

@@ -19,7 +19,7 @@ from airwnd.errors import InputError
 from airwnd.link import mahimahi
 from airwnd.link.commands import MARK, Part, named, split
 from airwnd.link.mahimahi import QUEUES
-from airwnd.link.wire import Wire
+from airwnd.link.wire import TABLES, Wire
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -168,22 +168,12 @@ def _sysctl(
     return found
 
 
-# Options of a link for both directions, with what a direction has and an example.
-_BOTH_WAYS = {
-    "jitter": ("random part of each packet's delay", "5ms,distribution=normal"),
-    "reorder": ("packets that overtake", "25%,correlation=50%,gap=5"),
-    "duplicate": ("packets that arrive twice", "1%"),
-    "police": ("policer before the queue", "10Mbit,burst=100kB"),
-    "tbf": ("token-bucket shaper behind the queue", "10Mbit,burst=15kB,limit=100kB"),
-}
-
-
 def _both_ways() -> Iterator[Callable[..., Any]]:
-    for name, (what, example) in _BOTH_WAYS.items():
+    for name, table in TABLES.items():
         yield click.option(
             f"--{name}",
             metavar="VALUE,...",
-            help=f"Without SCENARIO: {what}, with the keys of [link.{name}], as in {example}.",
+            help=f"Without SCENARIO: {table.what}, with the keys of [link.{name}], as in {table.example}.",
         )
         yield click.option(
             f"--{name}-up", metavar="VALUE,...", help=f"The same towards the server; default: --{name}."
@@ -337,7 +327,7 @@ def link(
     airwnd link --trace nyc-subway                        a shell
     airwnd link mm-delay 20 mm-link UP DOWN -- COMMAND    Mahimahi's commands
     """  # noqa: D301 (Click requires the backspace)
-    tables = {name: rest.pop(name) for key in _BOTH_WAYS for name in (key, f"{key}_up")}
+    tables = {name: rest.pop(name) for key in TABLES for name in (key, f"{key}_up")}
     settings = _Settings(**rest)
     settings.check()
     wire = Wire((trace,) if trace else (), rate, rate_up, delay, queue, loss, loss_up, **tables)

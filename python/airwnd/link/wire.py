@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airwnd.errors import InputError
 from airwnd.files import is_pipe, read_text
@@ -22,13 +22,33 @@ _FORMATS = ("mahimahi", "rate")
 # A key of the link in a message, and the option that sets it if its name is another one.
 _LINK_KEY = re.compile(r"scenario: link\[0\]\.(?P<key>\w+)(\.(?P<inner>\w+))?: ")
 _OPTIONS = {"queue_bytes": "queue", "aqm": "queue", "down": "trace", "up": "trace"}
-# Keys of the link that are tables, each with its first value, and an example of the option.
-_TABLES = {
-    "jitter": ("time", "5ms,distribution=normal,correlation=25%"),
-    "reorder": ("probability", "25%,correlation=50%,gap=5"),
-    "duplicate": ("probability", "1%,correlation=25%"),
-    "police": ("rate", "10Mbit,burst=100kB"),
-    "tbf": ("rate", "10Mbit,burst=15kB,limit=100kB"),
+
+
+class _Table(NamedTuple):
+    """A key of the link that is a table, and its option.
+
+    Attributes
+    ----------
+    first
+        Key of the first value.
+    what
+        What the option adds to a direction.
+    example
+        Value of the option.
+    """
+
+    first: str
+    what: str
+    example: str
+
+
+#: The keys of a link that are tables, in each direction.
+TABLES = {
+    "jitter": _Table("time", "random part of each packet's delay", "5ms,distribution=normal,correlation=25%"),
+    "reorder": _Table("probability", "packets that overtake", "25%,correlation=50%,gap=5"),
+    "duplicate": _Table("probability", "packets that arrive twice", "1%,correlation=25%"),
+    "police": _Table("rate", "policer before the queue", "10Mbit,burst=100kB"),
+    "tbf": _Table("rate", "token-bucket shaper behind the queue", "10Mbit,burst=15kB,limit=100kB"),
 }
 _SHARES = ("probability", "correlation")
 
@@ -158,13 +178,13 @@ class Wire:
 
     def _tables(self) -> dict[str, Any]:
         found = {}
-        for key, (first, example) in _TABLES.items():
+        for key, each in TABLES.items():
             text = getattr(self, key)
             text_up = getattr(self, f"{key}_up")
             if text:
-                found[key] = table(f"--{key}", text, first, example)
+                found[key] = table(f"--{key}", text, each.first, each.example)
             if text_up:
-                found[f"{key}_up"] = table(f"--{key}-up", text_up, first, example)
+                found[f"{key}_up"] = table(f"--{key}-up", text_up, each.first, each.example)
             elif text:
                 found[f"{key}_up"] = found[key]
         return found

@@ -41,7 +41,7 @@ pub struct Link<T> {
     figures: Figures,
 }
 
-/// What drops packets before the queue.
+/// Admission to the queue.
 #[derive(Default)]
 struct Gate {
     /// A policer.

@@ -381,7 +381,7 @@ fn network_namespaces_that_share_run() -> Result<(), Error> {
     other.kill().expect("a process");
     other.wait().expect("a process");
 
-    // What a killed process has left is undone in its namespace only, and not forgotten elsewhere.
+    // Changes that a killed process has left are undone in its namespace only, and not forgotten elsewhere.
     let mut killed =
         Command::new(PROGRAM).arg(INTERNET).stdout(Stream::piped()).spawn().expect("this program");
     read_byte(&mut killed);

@@ -180,9 +180,8 @@ impl Highspeed {
         };
         Highspeed { response, params, window: Window::new(ctx), credit: 0.0 }
     }
-}
 
-impl Highspeed {
+    /// Adds a segment for each window of `counted` segments, and keeps the rest.
     fn grow_in_whole_segments(&mut self, counted: f64) {
         self.credit += counted;
         let mut w = libm::floor(self.window.segments());

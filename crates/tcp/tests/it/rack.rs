@@ -330,7 +330,7 @@ mod duplicates {
         assert_eq!(script.end.stats().reductions_undone, 0);
     }
 
-    /// The same of the retransmitted segment itself, in flight: above the next gap.
+    /// A D-SACK of the retransmitted segment itself, in flight: above the next gap.
     #[test]
     fn of_a_segment_in_flight_that_was_retransmitted_undo_the_reduction() {
         let mut script = ten_sent();

@@ -377,7 +377,7 @@ pub(crate) mod tests {
         scheduler_on(settings, &grid())
     }
 
-    /// The same on a carrier.
+    /// A scheduler with these settings on a carrier.
     pub(crate) fn scheduler_on(settings: &str, grid: &Grid) -> Box<dyn Scheduler> {
         let text = if settings.contains(':') { format!("{{{settings}}}") } else { format!("\"{settings}\"") };
         Spec::read(&airwnd_catalog::Node::from_json(&text, "test").unwrap()).unwrap().build(grid)
