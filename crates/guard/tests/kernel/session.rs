@@ -29,8 +29,8 @@ const TIMESTAMPS: u32 = 12;
 pub struct Session {
     receiver: Side,
     answers: BufReader<ChildStdout>,
-    last: HashMap<u16, Last>,
-    left: HashSet<u16>,
+    last: HashMap<usize, Last>,
+    left: HashSet<usize>,
     /// Bytes by which the kernel itself moves a right edge back.
     pub taken_back: i32,
     pub wire: Wire,
@@ -100,7 +100,7 @@ impl Session {
         for _ in 0..PATIENCE {
             let ack = self.wire.acks.recv().expect("the wire runs");
             self.check(&ack);
-            if self.left.contains(&ack.port) {
+            if self.left.contains(&ack.connection) {
                 continue;
             }
             consecutive = if condition(&ack) { consecutive + 1 } else { 0 };
@@ -118,9 +118,9 @@ impl Session {
     }
 
     fn check(&mut self, ack: &Ack) {
-        let Ack { port, number, window, unit, mss, .. } = *ack;
+        let Ack { connection, number, window, unit, mss, .. } = *ack;
         let edge = number.wrapping_add(window);
-        let former = self.last.get(&port).copied().unwrap_or(Last { edge, number, duplicates: 0 });
+        let former = self.last.get(&connection).copied().unwrap_or(Last { edge, number, duplicates: 0 });
         let back = former.edge.wrapping_sub(edge).cast_signed();
         // Rounding to units moves an edge by less than one.
         let allowed = self.taken_back.max(unit.cast_signed());
@@ -132,7 +132,7 @@ impl Session {
         // dropped and sent again.
         let unacknowledged = (self.taken_back.cast_unsigned() + window) / mss;
         assert!(duplicates <= DUPLICATES + unacknowledged * RESENT, "the connection stalls: {ack:?}");
-        self.last.insert(port, Last { edge, number, duplicates });
+        self.last.insert(connection, Last { edge, number, duplicates });
     }
 }
 

@@ -18,8 +18,10 @@ const DELAY_MS: u64 = 4;
 /// An ACK of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Source port.
+    /// Source port, which a later connection may have again.
     pub port: u16,
+    /// Number of the connection among those of the wire.
+    pub connection: usize,
     /// Acknowledgment number.
     pub number: u32,
     /// Bytes offered.
@@ -49,7 +51,7 @@ impl Wire {
         let delay_ms = Arc::new(AtomicU64::new(DELAY_MS));
         let delay = delay_ms.clone();
         let thread = std::thread::spawn(move || {
-            let mut windows = Windows { acks, ends: HashMap::new() };
+            let mut windows = Windows { acks, ends: HashMap::new(), begun: 0 };
             let mut lines = [VecDeque::new(), VecDeque::new()];
             while !stopped.load(Ordering::Relaxed) {
                 let mut events = [&up, &down].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
@@ -93,8 +95,10 @@ fn pass(from: &OwnedFd, to: &OwnedFd, delay: Duration, line: &mut Line, mut note
 /// Reads the window of each ACK that leaves the receiver.
 struct Windows {
     acks: Sender<Ack>,
-    /// Shift and maximum segment size, by port.
-    ends: HashMap<u16, (u8, u32)>,
+    /// Number of the latest connection, its shift and maximum segment size, by port.
+    ends: HashMap<u16, (usize, u8, u32)>,
+    /// Number of connections that have begun.
+    begun: usize,
 }
 
 impl Windows {
@@ -107,8 +111,10 @@ impl Windows {
         let port = u16::from_be_bytes([tcp[0], tcp[1]]);
         let header = usize::from(tcp[12] >> 4) * 4;
         if tcp[13] & SYN != 0 {
-            self.ends.insert(port, read_options(&tcp[20..header]));
-        } else if let Some((shift, mss)) = self.ends.get(&port)
+            let (shift, mss) = read_options(&tcp[20..header]);
+            self.ends.insert(port, (self.begun, shift, mss));
+            self.begun += 1;
+        } else if let Some(&(connection, shift, mss)) = self.ends.get(&port)
             && tcp[13] & (FIN | RST) == 0
         {
             let window = u32::from(u16::from_be_bytes([tcp[14], tcp[15]])) << shift;
@@ -117,7 +123,7 @@ impl Windows {
                 [0xa1, 0x20, code] => Some(*code),
                 _ => None,
             });
-            let _ = self.acks.send(Ack { port, number, window, unit: 1 << shift, mss: *mss, code });
+            let _ = self.acks.send(Ack { port, connection, number, window, unit: 1 << shift, mss, code });
         }
     }
 }
