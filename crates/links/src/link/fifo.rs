@@ -674,16 +674,16 @@ mod tests {
         ) {
             let link = || wire(Span::from_millis(20), at_most(limit));
             let seen = |link| {
-                let mut seen = Vec::new();
+                // State after all events of a time, whose order differs between the links.
+                let mut seen = std::collections::BTreeMap::new();
                 let mut sends = Time::ZERO;
                 let times: Vec<Time> =
                     packets.iter().map(|(gap, _)| { sends += Span::from_micros(*gap); sends }).collect();
                 let (arrived, link) = crossed(link, &packets, &mut |link: &mut Link<u64>, now| {
                     if times.contains(&now) {
-                        seen.push((now, link.waiting(now), link.waiting_bytes(now), link.sent_bytes(now)));
+                        seen.insert(now, (link.waiting(now), link.waiting_bytes(now), link.sent_bytes(now)));
                     }
                 });
-                seen.dedup_by_key(|(now, ..)| *now);
                 let mut numbers: Vec<u64> = arrived.iter().map(|(_, number)| *number).collect();
                 numbers.sort_unstable();
                 let figures = link.figures(Time::NEVER);
