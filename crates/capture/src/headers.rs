@@ -101,8 +101,8 @@ pub fn frame(bytes: &mut Vec<u8>, sight: &Sight, ecn: Codepoint, tunnel_sequence
     bytes.len()
 }
 
-/// Sets the ECN field of an IPv4 or IPv6 header and adjusts the checksum.
-pub fn set_ecn(packet: &mut [u8], ecn: Codepoint) {
+/// Sets the ECN field of an IPv4 or IPv6 header and adjusts the checksum. Returns whether it had another value.
+pub fn set_ecn(packet: &mut [u8], ecn: Codepoint) -> bool {
     let ecn = ecn_bits(ecn);
     match packet.first().map(|byte| byte >> 4) {
         Some(4) if packet.len() >= 20 && packet[1] & 3 != ecn => {
@@ -114,9 +114,12 @@ pub fn set_ecn(packet: &mut [u8], ecn: Codepoint) {
             let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
             packet[10..12].copy_from_slice(&fold(sum).to_be_bytes());
         }
-        Some(6) if packet.len() >= 40 => packet[1] = packet[1] & !0x30 | ecn << 4,
-        _ => {}
+        Some(6) if packet.len() >= 40 && packet[1] >> 4 & 3 != ecn => {
+            packet[1] = packet[1] & !0x30 | ecn << 4;
+        }
+        _ => return false,
     }
+    true
 }
 
 /// The ECN field's bits (RFC 3168 §5).

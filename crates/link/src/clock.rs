@@ -67,6 +67,11 @@ impl Lateness {
         self.histogram.saturating_record(late.0);
     }
 
+    /// Number of departures that were later than `limit`, to the histogram's precision.
+    pub fn count_above(&self, limit: Span) -> u64 {
+        self.histogram.len() - self.histogram.count_between(0, limit.0)
+    }
+
     /// Percentiles so far.
     pub fn figures(&self) -> LatenessFigures {
         if self.histogram.is_empty() {
@@ -96,6 +101,9 @@ mod tests {
         (1..=1000).for_each(|micros| lateness.record(Span(micros * 1000)));
         let figures = lateness.figures();
         assert_eq!(figures.count, 1000);
+        let above = lateness.count_above(Span::from_micros(900));
+        assert!((95..=105).contains(&above), "{above}");
+        assert_eq!(lateness.count_above(Span::from_secs(1)), 0);
         for (found, expected) in [(figures.p50, 500.0), (figures.p99, 990.0), (figures.max, 1000.0)] {
             assert!((found / expected - 1.0).abs() < 0.02, "{found} instead of {expected}");
         }

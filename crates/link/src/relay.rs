@@ -8,7 +8,7 @@ use crate::packet::{Content, Packet};
 use crate::report::{FlowView, Packets, Snapshot, UeSnapshot};
 use airwnd_capture::headers;
 use airwnd_catalog::Error;
-use airwnd_kernel::Direction;
+use airwnd_kernel::{Codepoint, Direction};
 use airwnd_lab::{Exit, Fate, Frame, Live, Socket};
 use airwnd_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -33,6 +33,12 @@ const LONGEST_SLEEP: Span = Span::from_millis(20);
 /// Pause after packets have moved. Each sleep and wake-up costs as much CPU time as several packets, so that at high
 /// rates the packets of one pause are handled together; it adds to the lateness.
 const PAUSE: Span = Span::from_micros(30);
+/// With `busy_wait`: time before an event in which the relay polls, and longest time without a sleep. A thread under
+/// SCHED_FIFO that runs for 95 % of a second is stopped for the rest of it (`sched_rt_runtime_us`), so the relay rests
+/// for a tenth of the time.
+const SPIN: Span = Span::from_micros(100);
+const LONGEST_SPIN: Span = Span::from_millis(1);
+const REST: Span = Span::from_micros(100);
 /// Period of the snapshots.
 const SNAPSHOT_PERIOD: Span = Span::from_millis(200);
 /// Maximum number of addresses learned from packets, besides those of the devices.
@@ -71,7 +77,7 @@ pub struct Shared<'s> {
     pub snapshots: Sender<Snapshot>,
     /// Delivers socket states.
     pub sockets: Receiver<Vec<SocketState>>,
-    /// Poll without sleeping.
+    /// Poll instead of sleeping shortly before an event.
     pub busy_wait: bool,
     /// Time after which no packet moves; `None`: no limit.
     pub limit: Option<Span>,
@@ -140,6 +146,8 @@ pub struct Relay<'s> {
     behind: Span,
     /// Packets that had entered or left at the last turn that slept.
     moved: u64,
+    /// End of the last sleep, with `busy_wait`.
+    rested: Span,
     buffer: Vec<u8>,
     exits: Vec<Exit>,
     next_snapshot: Span,
@@ -187,6 +195,7 @@ impl<'s> Relay<'s> {
             totals: Totals::default(),
             behind: Span::ZERO,
             moved: 0,
+            rested: Span::ZERO,
             buffer: vec![0; LARGEST],
             exits: Vec::new(),
             next_snapshot: SNAPSHOT_PERIOD,
@@ -233,10 +242,16 @@ impl<'s> Relay<'s> {
             // The receiver is gone only if the session is ending.
             let _ = shared.snapshots.send(snapshot);
         }
-        if !is_busy && !shared.busy_wait {
+        if !is_busy && shared.busy_wait {
+            self.wait_busily();
+        } else if !is_busy {
             let moved = self.totals.packets.entered + self.totals.packets.out;
             let has_moved = std::mem::replace(&mut self.moved, moved) != moved;
-            if has_moved { thread::sleep(Duration::from_nanos(PAUSE.0)) } else { self.sleep() }
+            if has_moved {
+                thread::sleep(Duration::from_nanos(PAUSE.0));
+            } else {
+                self.sleep(self.until_event());
+            }
         }
         Ok(())
     }
@@ -277,12 +292,15 @@ impl<'s> Relay<'s> {
             Direction::Up => 0,
         };
         let file = &mut self.ends[place].file;
-        let (written, size) = self.frames.remove(exit.number, |bytes| {
-            headers::set_ecn(bytes, exit.ecn);
-            (file.write(bytes), bytes.len() as u64)
+        let (is_changed, written, size) = self.frames.remove(exit.number, |bytes| {
+            let is_changed = headers::set_ecn(bytes, exit.ecn);
+            (is_changed, file.write(bytes), bytes.len() as u64)
         });
         match written {
-            Ok(_) => self.totals.packets.out += 1,
+            Ok(_) => {
+                self.totals.packets.out += 1;
+                self.totals.packets.marked += u64::from(is_changed && exit.ecn == Codepoint::Ce);
+            }
             Err(_) => self.totals.packets.refused += 1,
         }
         self.totals.lateness.record(Span(self.clock.now().0.saturating_sub(exit.at.0)));
@@ -345,12 +363,29 @@ impl<'s> Relay<'s> {
         }
     }
 
-    /// Sleeps until a packet arrives or an event is due.
-    fn sleep(&self) {
-        let left = match self.live.next_event() {
-            Some(at) => Span(at.0.saturating_sub(self.clock.now().0)).min(LONGEST_SLEEP),
-            None => LONGEST_SLEEP,
-        };
+    /// Returns at once if an event is due soon, otherwise sleeps until then; in any case sleeps at times.
+    fn wait_busily(&mut self) {
+        let left = self.until_event();
+        let is_soon = left <= SPIN;
+        if is_soon && self.clock.elapsed() - self.rested < LONGEST_SPIN {
+            return;
+        }
+        if is_soon {
+            thread::sleep(Duration::from_nanos(REST.0))
+        } else {
+            self.sleep(left - SPIN)
+        }
+        self.rested = self.clock.elapsed();
+    }
+
+    /// Time until an event is due, at most [`LONGEST_SLEEP`].
+    fn until_event(&self) -> Span {
+        let left = |at: Time| Span(at.0.saturating_sub(self.clock.now().0)).min(LONGEST_SLEEP);
+        self.live.next_event().map_or(LONGEST_SLEEP, left)
+    }
+
+    /// Sleeps until a packet arrives, or until this time is over.
+    fn sleep(&self, left: Span) {
         let mut devices: Vec<PollFd<'_>> =
             self.ends.iter().map(|end| PollFd::new(end.file.as_fd(), PollFlags::POLLIN)).collect();
         // An interrupted sleep is a short one.
@@ -543,6 +578,55 @@ mod tests {
         // 1 ms of processing at the server, and 86 bytes at 10 Mbit/s each way.
         let rtt = row.rtt_ms.mean.unwrap();
         assert!((rtt - 21.07).abs() < 0.01, "{rtt}");
+    }
+
+    #[test]
+    fn marks_are_counted() {
+        let scenario = scenario(&WIRE.replace("queue = 50", "queue = 50\nmark_above = 5"));
+        let (mut relay, [_, ue]) = relay(&scenario);
+        let begin = relay.live.begin();
+        for number in 0..20 {
+            let mut packet = datagram(SERVER, UE, (4433, 5000), 1200);
+            // Every second packet is ECN-capable.
+            headers::set_ecn(&mut packet, if number % 2 == 0 { Codepoint::Ect0 } else { Codepoint::NotEct });
+            enter(&mut relay, begin, 0, &packet);
+        }
+        relay.advance(begin + Span::from_secs(1)).unwrap();
+        let marked = std::iter::from_fn(|| received(&ue)).filter(|packet| packet[1] & 3 == 3).count();
+        assert!(marked > 0, "no marks");
+        assert_eq!((relay.totals.packets.marked, relay.totals.packets.out), (marked as u64, 20));
+    }
+
+    /// The client of a download sends first, and the server sends the data.
+    #[test]
+    fn the_socket_of_a_flow_is_that_of_the_sender_of_the_data() {
+        let scenario = scenario(WIRE);
+        let (mut relay, _) = relay(&scenario);
+        let now = relay.live.begin();
+        let segment = |from, to, ports: (u16, u16), sequence, ack, payload| {
+            let mut bytes = Vec::new();
+            let builder = PacketBuilder::ipv4(from, to, 64).tcp(ports.0, ports.1, sequence, 1000);
+            builder.ack(ack).write(&mut bytes, &vec![7; payload]).unwrap();
+            bytes
+        };
+        let (up, down) = ((UE, SERVER, (5000, 80)), (SERVER, UE, (80, 5000)));
+        let mut later = now;
+        for (place, (from, to, ports), sequence, ack, payload) in
+            [(1, up, 1, 1, 100), (0, down, 1, 101, 1000), (1, up, 101, 1001, 0)]
+        {
+            enter(&mut relay, later, place, &segment(from, to, ports, sequence, ack, payload));
+            later += Span::from_millis(30);
+            relay.advance(later).unwrap();
+        }
+        for (direction, cwnd, control) in
+            [(Direction::Up, 14_000, "reno"), (Direction::Down, 50_000, "cubic")]
+        {
+            let state = Socket { cwnd: airwnd_units::Bytes(cwnd), ..Socket::default() };
+            relay.live.set_socket(later, 0, direction, state, Some(control));
+        }
+        let shown = relay.snapshot(later).flows;
+        assert_eq!(shown.len(), 1);
+        assert_eq!((shown[0].cwnd_bytes, shown[0].cc.as_deref()), (Some(50_000), Some("cubic")));
     }
 
     /// A datagram that follows a burst overtakes it in a bearer of its own, and waits behind it in the default bearer.

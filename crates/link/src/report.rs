@@ -18,6 +18,8 @@ pub struct Packets {
     /// Packets dropped in the network, by cause.
     #[serde(serialize_with = "by_cause")]
     pub dropped: [u64; Cause::ALL.len()],
+    /// Packets that are out with a mark of congestion (CE) with which they did not enter.
+    pub marked: u64,
     /// Packets inside the network.
     pub inside: u64,
     /// Packets refused by the device at the other end: it is gone, or the kernel considers them invalid.

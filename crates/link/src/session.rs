@@ -42,6 +42,9 @@ const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 const ENDING: [(i32, Duration); 2] =
     [(libc::SIGINT, Duration::from_secs(2)), (libc::SIGTERM, Duration::from_secs(1))];
 
+/// Departures below which their percentiles say nothing about the machine.
+const LEAST_DEPARTURES: u64 = 100;
+
 /// What a session has done, beside the results of the simulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
@@ -61,7 +64,9 @@ pub struct Summary {
     pub unaccounted: i64,
     /// Lateness of departures, in microseconds.
     pub lateness_us: LatenessFigures,
-    /// Set if the 99th percentile of the lateness is above the limit.
+    /// Departures that were later than the limit.
+    pub late_packets: u64,
+    /// Set if these are more than 1 % of at least 100 departures.
     pub late: bool,
     /// Largest lag of the simulation behind the clock.
     pub behind_ms_max: f64,
@@ -438,6 +443,7 @@ impl Sides {
     /// Summary of the session; kills what is left inside.
     fn summary(mut self, request: &Request, totals: &Totals, realtime: &Realtime) -> Summary {
         let lateness = totals.lateness.figures();
+        let late_packets = totals.lateness.count_above(Span(request.clock.lateness_limit_ns));
         let mut tun_dropped = BTreeMap::new();
         for place in std::iter::once(&mut self.server).chain(&mut self.ues) {
             if let Ok(stats) = place.device_mut().stats() {
@@ -454,7 +460,8 @@ impl Sides {
             trace_ended: totals.is_time_up,
             packets: totals.packets,
             unaccounted: totals.packets.unaccounted(),
-            late: lateness.p99 * 1e3 > request.clock.lateness_limit_ns as f64,
+            late_packets,
+            late: lateness.count >= LEAST_DEPARTURES && late_packets * 100 > lateness.count,
             lateness_us: lateness,
             behind_ms_max: totals.behind.as_millis(),
             cpu_percent: 100.0 * totals.cpu.as_secs() / totals.elapsed.as_secs().max(1e-9),

@@ -275,7 +275,7 @@ _OPTIONS = (
     click.option(
         "--busy-wait",
         is_flag=True,
-        help="Wait for departures without sleeping: lower lateness, but a whole core.",
+        help="Poll instead of sleeping in the last 0.1 ms before each event: lower lateness, more CPU time.",
     ),
     click.option(
         "--lateness-limit",

@@ -15,6 +15,8 @@ class Packets(msgspec.Struct, frozen=True):
         Copies that links with ``duplicate`` have made.
     dropped
         Packets dropped in the network, by cause.
+    marked
+        Packets out with a mark of congestion (CE) with which they did not enter.
     inside
         Packets inside the network.
     refused
@@ -27,6 +29,7 @@ class Packets(msgspec.Struct, frozen=True):
     left: int = msgspec.field(name="out")
     copied: int
     dropped: dict[str, int]
+    marked: int
     inside: int
     refused: int
     malformed: int
@@ -105,6 +108,7 @@ class Summary(msgspec.Struct, frozen=True):
     packets: Packets
     unaccounted: int
     lateness_us: Lateness
+    late_packets: int
     late: bool
     behind_ms_max: float
     cpu_percent: float

@@ -101,7 +101,8 @@ def accounting(summary: "Summary") -> list[str]:
         + (f" + {packets.copied:,} copied" if packets.copied else "")
         + f" = {packets.left:,} out + {dropped:,} dropped + "
         f"{packets.inside:,} inside" + (f" + {packets.refused:,} refused" if packets.refused else ""),
-        f"drops: {causes or 'none'}; by the kernel before the link: {tun or 'none'}",
+        f"drops: {causes or 'none'}; by the kernel before the link: {tun or 'none'}"
+        + (f"; marked (CE): {packets.marked:,}" if packets.marked else ""),
     ]
     if packets.malformed or packets.unroutable:
         lines.append(
@@ -126,8 +127,8 @@ def warnings(summary: "Summary", limit_us: float) -> list[str]:
     lines = []
     if summary.late:
         lines.append(
-            f"late: 1 % of the departures were more than {time_text(late.p99)} late, above the limit of "
-            f"{time_text(limit_us)}; delays are too high by as much"
+            f"late: {summary.late_packets:,} of {late.count:,} departures were later than the limit of "
+            f"{time_text(limit_us)}, 1 % of them by more than {time_text(late.p99)}; delays are too high by as much"
         )
     if behind_us > _BEHIND * limit_us:
         lines.append(f"overloaded: the machine fell up to {time_text(behind_us)} behind real time")

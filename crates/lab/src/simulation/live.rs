@@ -251,19 +251,20 @@ impl<'s> Live<'s> {
         if let Some(record) = &mut self.simulation.record {
             record.sockets.push(&SocketRow::new(at, flow, direction, &socket));
         }
-        let sends_data = self.simulation.flows[flow as usize].direction == direction;
         let real = self.real(flow);
         real.sockets[direction as usize] = Some(socket);
-        if sends_data && real.cc.as_deref() != cc {
-            real.cc = cc.map(String::from);
+        let control = &mut real.controls[direction as usize];
+        if control.as_deref() != cc {
+            *control = cc.map(String::from);
         }
     }
 
-    /// Latest state of the socket that sends the data of a flow, and its congestion control.
+    /// Latest state of the socket that has sent more of a flow's data so far, and its congestion control.
     pub fn socket(&self, flow: u32) -> Option<(Socket, Option<&str>)> {
         let flow = &self.simulation.flows[flow as usize];
         let real = flow.real.as_ref()?;
-        Some((real.sockets[flow.direction as usize]?, real.cc.as_deref()))
+        let sender = flow.data_direction() as usize;
+        Some((real.sockets[sender]?, real.controls[sender].as_deref()))
     }
 
     /// Id of a flow in results.

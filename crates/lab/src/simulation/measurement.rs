@@ -375,7 +375,7 @@ impl Flow {
             group: group.id.clone(),
             ue: self.ue,
             kind: real.map_or_else(|| group.kind.clone(), |real| real.protocol.word().into()),
-            cc: real.map_or_else(|| group.cc.clone(), |real| real.cc.clone()),
+            cc: real.map_or_else(|| group.cc.clone(), |real| real.controls[self.direction as usize].clone()),
             rwnd: group.rwnd.clone(),
             goodput_kbps: kbps(meter.payload, duration),
             throughput_kbps: kbps(meter.received_bytes, duration),

@@ -111,8 +111,8 @@ pub(crate) struct Real {
     pub protocol: Protocol,
     /// Addresses and ports of the UE's end and of the server's end.
     pub ends: [String; 2],
-    /// Congestion control of the sender of the data; `None`: unknown, or not TCP.
-    pub cc: Option<String>,
+    /// Congestion control of the sockets, by the direction in which they send; `None`: unknown, or not TCP.
+    pub controls: [Option<String>; 2],
     /// Measurements in the direction with less payload; [`Flow::meter`] has the other direction.
     pub reverse: Meter,
     reverse_sampled: Sampled,
@@ -129,7 +129,7 @@ impl Real {
         Real {
             protocol,
             ends,
-            cc: None,
+            controls: [None, None],
             reverse: Meter::new(Spread::new(), Spread::new()),
             reverse_sampled: Sampled::default(),
             sockets: [None; 2],
@@ -151,10 +151,16 @@ impl Real {
 }
 
 impl Flow {
+    /// The direction with more payload so far.
+    pub(super) fn data_direction(&self) -> Direction {
+        let turns = self.real.as_ref().is_some_and(|real| real.reverse.payload > self.meter.payload);
+        if turns { self.direction.reverse() } else { self.direction }
+    }
+
     /// Sets the direction of the data of a real flow to that with more payload so far. Returns whether it changed.
     pub(super) fn face_the_data(&mut self) -> bool {
+        let turns = self.data_direction() != self.direction;
         let Some(real) = &mut self.real else { return false };
-        let turns = real.reverse.payload > self.meter.payload;
         if turns {
             std::mem::swap(&mut self.meter, &mut real.reverse);
             std::mem::swap(&mut self.sampled, &mut real.reverse_sampled);

@@ -65,11 +65,11 @@ fn results_do_not_depend_on_threads() {
     let nr = MOVING.replace("radio.fading", NR);
     let neighbours = MOVING.replace("radio.fading", NEIGHBOURS).replacen("\n[[flow]]\n[[flow]]", STAYING, 1);
     let cases = [
-        (MOVING, &[2, 3, 8][..]),
-        (&layered, &[1, 3]),
-        (&aggregating, &[2, 3]),
+        (MOVING, &[2, 8][..]),
+        (&layered, &[3]),
+        (&aggregating, &[2]),
         (&nr, &[3]),
-        (&neighbours, &[2, 3, 8]),
+        (&neighbours, &[3]),
     ];
     for (toml, counts) in cases {
         let (alone, handovers) = results(toml, 1);
