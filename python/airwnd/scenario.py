@@ -529,7 +529,19 @@ class Scenario:
         """
         from airwnd.memory import share
 
-        self._checked.check_run(self.seed, share(1, max_memory))
+        self._checked.check_run(self.seed, share(1, max_memory), is_session=False)
+
+    def check_session(self) -> None:
+        """Check the conditions that ``airwnd link`` checks in the scenario: as for a run, but without flows.
+
+        Raises
+        ------
+        ScenarioError
+            If a session in the scenario with its seed would fail at its start.
+        """
+        from airwnd.memory import share
+
+        self._checked.check_run(self.seed, share(1, None), is_session=True)
 
     @checked(seed=SEED | NONE)
     def link_budgets(self, seed: int | None = None) -> "pl.DataFrame":

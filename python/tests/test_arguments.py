@@ -143,7 +143,8 @@ OTHERS = {
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
     "Run", "Run.of", "Sweep", "Sweep.number",
     "EngineError", "InputError", "ScenarioError",
-    "Run.to_json", "Scenario.with_", "Scenario.check_code", "catalogue", "presets", "schema", "tables",
+    "Run.to_json", "Scenario.with_", "Scenario.check_code", "Scenario.check_session",
+    "catalogue", "presets", "schema", "tables",
 }  # fmt: skip
 
 

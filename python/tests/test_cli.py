@@ -106,6 +106,16 @@ def test_presets_are_listed_and_explained(cli: Cli, monkeypatch: pytest.MonkeyPa
     assert "recount_at_exit = true\n      airwnd's default false; TcpSocketBase::ProcessAck" in explained
 
 
+def test_check_accepts_a_scenario_of_real_programs(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "bare.toml").write_text('duration = "1s"\n[[site]]\n[[ue]]\n', encoding="utf-8")
+    done = cli("check", "bare.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout == "bare.toml: a valid scenario for airwnd link; airwnd run needs flows: add [[flow]]\n"
+    )
+    assert cli("run", "bare.toml").returncode == 2
+
+
 def test_check_and_schema(cli: Cli) -> None:
     assert "a valid scenario" in cli("check", *SMALL).stdout
     assert json.loads(cli("check", *SMALL, "--json").stdout)["ue"][0]["count"] == 3

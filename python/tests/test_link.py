@@ -79,7 +79,7 @@ def flow() -> dict[str, Any]:
 def packets(dropped: dict[str, int], *, entered: int, left: int, inside: int, **more: int) -> dict[str, Any]:
     """Accounting of packets."""
     found = {"in": entered, "out": left, "dropped": dropped, "inside": inside}
-    return {**found, "copied": 0, "refused": 0, "malformed": 0, "unroutable": 0, **more}
+    return {**found, "copied": 0, "marked": 0, "refused": 0, "malformed": 0, "unroutable": 0, **more}
 
 
 def snapshot(*ues: dict[str, Any], **values: Any) -> str:
@@ -107,6 +107,7 @@ def summary(**values: Any) -> str:
         "packets": packets({"link_queue_full": 9, "link_error": 0}, entered=1000, left=990, inside=1),
         "unaccounted": 0,
         "lateness_us": {"count": 990, "p50": 20.0, "p90": 90.0, "p99": 300.0, "p999": 800.0, "max": 900.0},
+        "late_packets": 0,
         "late": False,
         "behind_ms_max": 0.4,
         "cpu_percent": 12.0,
@@ -400,9 +401,9 @@ def test_other_runs_have_no_connections(tmp_path: Path) -> None:
 
 def test_quiet_prints_warnings_only(engine: Engine, call: Call) -> None:
     assert call("cell.toml", "--quiet", "--", "true") == (0, "", "")
-    engine.summary = summary(late=True)
+    engine.summary = summary(late=True, late_packets=12)
     _, _, errors = call("cell.toml", "--quiet", "--", "true")
-    assert errors.startswith("late: 1 % of the departures were more than 300 µs late")
+    assert errors.startswith("late: 12 of 990 departures were later than the limit of 1.00 ms")
 
 
 def test_flows_without_marks_are_named(call: Call) -> None:
@@ -676,10 +677,10 @@ def test_the_summary_shows_ues_accounting_and_timing() -> None:
 
 def test_the_summary_warns() -> None:
     late = {"count": 990, "p50": 20.0, "p90": 90.0, "p99": 3000.0, "p999": 8000.0, "max": 9000.0}
-    found = summary_of(summary(late=True, lateness_us=late, behind_ms_max=120.0))
+    found = summary_of(summary(late=True, late_packets=31, lateness_us=late, behind_ms_max=120.0))
     text = warnings(found, 1000.0)
     assert text[0].startswith(
-        "late: 1 % of the departures were more than 3.00 ms late, above the limit of 1.00 ms"
+        "late: 31 of 990 departures were later than the limit of 1.00 ms, 1 % of all by more than 3.00 ms"
     )
     assert text[1:] == ["overloaded: the machine fell up to 120.00 ms behind real time"]
     found = summary_of(
@@ -697,6 +698,8 @@ def test_the_summary_warns() -> None:
         "the server's command ended early, with exit code 1",
     ]
     assert accounting(found)[0] == "packets: 10 in + 1 copied = 1 out + 0 dropped + 2 inside + 3 refused"
+    marked = packets({}, entered=10, left=10, inside=0, marked=7)
+    assert accounting(summary_of(summary(packets=marked)))[1].endswith("; marked (CE): 7")
     assert accounting(found)[-1] == "not sent: 5 malformed, 0 to unknown addresses"
     assert "memory not locked" in timing(summary_of(summary(memory_locked=False)))
 

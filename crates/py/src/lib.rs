@@ -148,12 +148,15 @@ impl Scenario {
         capture::nodes(&self.checked, &words).map(drop)
     }
 
-    /// Performs the checks that precede a run with this seed.
-    fn check_run(&self, seed: u64, max_memory: Option<u64>) -> PyResult<()> {
+    /// Performs the checks that precede a run with this seed, or a session of real programs, which needs no flows.
+    fn check_run(&self, seed: u64, max_memory: Option<u64>, is_session: bool) -> PyResult<()> {
         let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
-        self.checked
-            .check_run(seed, &records)
-            .map_err(|error| scenario_error(error.located(&self.checked.name, &self.node)))
+        let scenario = &self.checked;
+        let checked = match is_session {
+            true => scenario.check_live(seed, &records),
+            false => scenario.check_run(seed, &records),
+        };
+        checked.map_err(|error| scenario_error(error.located(&scenario.name, &self.node)))
     }
 
     /// Initial positions of the UEs in a run with this seed, by columns.

@@ -161,11 +161,15 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
     """Validate the scenario in FILE without running it; `-` is standard input.
 
-    Python code that the scenario names is not executed.
+    Python code that the scenario names is not executed. A scenario without flows is one for airwnd link.
     """
     scenario = load(file, settings)
-    scenario.check_run()
     valid = f"{source_name(file)}: a valid scenario"
+    if scenario.resolved["flow"]:
+        scenario.check_run()
+    else:
+        scenario.check_session()
+        valid += " for airwnd link; airwnd run needs flows: add [[flow]]"
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else valid)
     for line in marking_warnings(scenario.resolved):
         click.echo(line, err=as_json)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airwnd.marking import marking_warnings
+from airwnd.reach import reach_warnings
 from airwnd.terminal import Column, number, plain, print_wrapped, sheet
 
 if TYPE_CHECKING:
@@ -86,7 +87,12 @@ def show_warnings(finished: "Finished", limit_us: float, out: "Console") -> None
     run = finished.run
     # With the controls of real sockets; flows of the scenario that real packets replace are left out.
     controls = ((row["group"], row["cc"]) for row in run.outcome["flows"])
-    for line in (*warnings(finished.summary, limit_us), *marking_warnings(run.scenario, controls)):
+    lines = (
+        *reach_warnings(run.outcome["ues"], run.scenario),
+        *warnings(finished.summary, limit_us),
+        *marking_warnings(run.scenario, controls),
+    )
+    for line in lines:
         print_wrapped(line, out, "bold red")
 
 
@@ -128,7 +134,8 @@ def warnings(summary: "Summary", limit_us: float) -> list[str]:
     if summary.late:
         lines.append(
             f"late: {summary.late_packets:,} of {late.count:,} departures were later than the limit of "
-            f"{time_text(limit_us)}, 1 % of them by more than {time_text(late.p99)}; delays are too high by as much"
+            f"{time_text(limit_us)}, 1 % of all by more than {time_text(late.p99)}; delays are too high by "
+            "as much"
         )
     if behind_us > _BEHIND * limit_us:
         lines.append(f"overloaded: the machine fell up to {time_text(behind_us)} behind real time")

@@ -216,9 +216,17 @@ impl Scenario {
     /// Performs the checks that precede a run with this seed.
     ///
     /// # Errors
-    /// Records that the scenario cannot provide, a memory limit that is too low, or cells that cannot be built.
+    /// No flows, records that the scenario cannot provide, a memory limit that is too low, or cells that cannot be built.
     pub fn check_run(&self, seed: u64, records: &Records) -> Result<(), Error> {
         self.check_flows()?;
+        self.check_live(seed, records)
+    }
+
+    /// Performs the checks that precede a [`Live`] simulation, which needs no flows.
+    ///
+    /// # Errors
+    /// As [`Scenario::check_run`].
+    pub fn check_live(&self, seed: u64, records: &Records) -> Result<(), Error> {
         records.check(self)?;
         Memory::of(self, records)?;
         build::ran(self, seed, NonZeroUsize::MIN).map(drop)
