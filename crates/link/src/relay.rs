@@ -39,6 +39,7 @@ const PAUSE: Span = Span::from_micros(30);
 const SPIN: Span = Span::from_micros(100);
 const LONGEST_SPIN: Span = Span::from_millis(1);
 const REST: Span = Span::from_micros(100);
+const _: () = assert!(LONGEST_SPIN.0 * 100 < 95 * (LONGEST_SPIN.0 + REST.0));
 /// Period of the snapshots.
 const SNAPSHOT_PERIOD: Span = Span::from_millis(200);
 /// Maximum number of addresses learned from packets, besides those of the devices.
