@@ -108,13 +108,13 @@ $(LINUX)/unpacked:
 	touch $@
 
 # The tests of `airwnd link` run these in its namespaces.
-PROGRAMS := iperf3 ping curl ip nft pasta
+PROGRAMS := iperf3 ping curl ip nft pasta tcpdump
 programs:
 	@missing=; for name in $(PROGRAMS); do command -v $$name > /dev/null || missing="$$missing $$name"; done; \
 	[ -z "$$missing" ] && exit 0; \
 	if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends \
-		iperf3 iputils-ping curl iproute2 nftables passt > /dev/null; \
+		iperf3 iputils-ping curl iproute2 nftables passt tcpdump > /dev/null; \
 	else echo "tests of airwnd link need:$$missing" >&2; exit 1; fi
 
 demo: setup

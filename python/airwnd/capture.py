@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airwnd import _native
-from airwnd.arguments import NONE, PATH, SEVERAL, TEXT, WHOLE
+from airwnd.arguments import FLAG, NONE, PATH, SEVERAL, TEXT, WHOLE
 from airwnd.errors import InputError
 from airwnd.files import check_file
 
@@ -31,6 +31,8 @@ class Capture:
         ``server``, ``gateway``, ``enb-0`` and so on (the eNB of a cell), ``ue-0`` and so on, or ``all``.
     snaplen
         Bytes kept of each packet, at most 65535; 0: all; ``None``: headers only.
+    real_only
+        Leave out the packets of simulated flows; in a session of real programs only.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class Capture:
     path: str | PathLike[str]
     nodes: Sequence[str] = ("server",)
     snaplen: int | None = None
+    real_only: bool = False
 
     def __post_init__(self) -> None:
         PATH.check("path", self.path)
@@ -48,11 +51,16 @@ class Capture:
         for node in self.nodes:
             TEXT.check("nodes", node)
         (WHOLE | NONE).check("snaplen", self.snaplen)
+        FLAG.check("real_only", self.real_only)
 
 
-def wanted(scenario: _native.Scenario, pcap: "Capture | str | PathLike[str]") -> "Wanted":
+def capture_of(pcap: "Capture | str | PathLike[str]") -> Capture:
+    """Return a capture; a path is one with the defaults."""
+    return pcap if isinstance(pcap, Capture) else Capture(pcap)
+
+
+def wanted(scenario: _native.Scenario, capture: Capture) -> "Wanted":
     """Check a capture and convert it to the engine's arguments."""
-    capture = pcap if isinstance(pcap, Capture) else Capture(pcap)
     path = Path(os.fspath(capture.path))
     nodes = [capture.nodes] if isinstance(capture.nodes, str) else list(capture.nodes)
     if not nodes:

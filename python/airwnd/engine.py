@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airwnd import _native
-from airwnd.capture import wanted
+from airwnd.capture import capture_of, wanted
 from airwnd.errors import EngineError, InputError
 from airwnd.memory import share
 
@@ -62,7 +62,12 @@ def simulate(
     """Run a checked scenario; the arguments are documented at :meth:`airwnd.Scenario.run`."""
     interval = None if records.series is None else sampling_interval(records.series)
     watched = None if records.allocations is None else window(*records.allocations)
-    captured = None if records.pcap is None else wanted(scenario, records.pcap)
+    captured = None
+    if records.pcap is not None:
+        capture = capture_of(records.pcap)
+        if capture.real_only:
+            raise InputError("pcap: real_only is for airwnd link; all packets of a run are simulated")
+        captured = wanted(scenario, capture)
     most = share(1, records.max_memory)
     start = time.perf_counter()
     with _panics(seed):
@@ -79,8 +84,14 @@ def link(
     """Run a session in real time; the arguments are documented at :meth:`airwnd.Scenario.link`."""
     captured = None
     if pcap is not None:
-        path, nodes, snaplen = wanted(scenario, pcap)
-        captured = {"path": str(path.absolute()), "nodes": nodes, "snaplen": snaplen}
+        capture = capture_of(pcap)
+        path, nodes, snaplen = wanted(scenario, capture)
+        captured = {
+            "path": str(path.absolute()),
+            "nodes": nodes,
+            "snaplen": snaplen,
+            "real_only": capture.real_only,
+        }
     text = json.dumps({**request, "pcap": captured})
     start = time.perf_counter()
     with _panics(request["seed"]):

@@ -231,8 +231,11 @@ def test_ues_have_names(name: str, number: int) -> None:
         (("cell.toml", "--ue", "phone", "--", "--ue", "car", "--", "ls"), "--ue phone: no COMMAND"),
         (("cell.toml", "--", "tool", "--ue", "5"), "--ue 5: write --ue NAME -- COMMAND for each UE"),
         (("cell.toml", "--", "tool", "--ue"), "--ue : write --ue NAME -- COMMAND for each UE"),
-        (("wire.toml", "--ue", "ue", "--", "ls"), "--ue ue: the scenario has no cells ([[site]])"),
-        (("--rate", "5Mbit", "--ue", "ue-0", "--", "ls"), "--ue ue-0: --rate makes no cell"),
+        (("wire.toml", "--ue", "bus", "--", "ls"), "--ue bus: no such UE; there are ue, or by number ue-0"),
+        (
+            ("--rate", "5Mbit", "--ue", "pc", "--", "ls", "--ue", "pc", "--", "ls"),
+            "two COMMANDs for one UE: pc",
+        ),
         (("cell.toml", "--delay", "5ms"), "--delay is for a link without SCENARIO"),
         (("--rate", "5Mbit", "--trace", "nyc-subway"), "--rate and --trace exclude each other"),
         (("--rate", "five"), "airwnd: --rate five: `five` is not a rate"),
@@ -280,7 +283,10 @@ def test_ues_have_names(name: str, number: int) -> None:
         (("cell.toml", "--server", "'"), "--server ': No closing quotation"),
         (("cell.toml", "--server", " "), "--server: expected a COMMAND"),
         (("cell.toml", "--force"), "--force requires --out."),
-        (("cell.toml", "--pcap-node", "ue-0"), "--pcap-node and --pcap-snaplen require --pcap."),
+        (
+            ("cell.toml", "--pcap-node", "ue-0"),
+            "--pcap-node, --pcap-snaplen and --pcap-real-only require --pcap.",
+        ),
         (("cell.toml", "--pcap", "a.pcapng", "--pcap-node", "ue-7"), "pcap: "),
         (("cell.toml", "--series", "5"), "--series: `5` needs a unit"),
         (("cell.toml", "--lateness-limit", "5"), "--lateness-limit: `5` needs a unit"),
@@ -415,6 +421,15 @@ def test_flows_without_marks_are_named(call: Call) -> None:
     assert warning in warned("--quiet")
     assert warning not in warned("--set", "rlc.queue=dualpi2")
     assert "needs ECN marks" not in call("cell.toml", "--", "true")[2]
+
+
+def test_several_ues_share_a_link(engine: Engine, call: Call) -> None:
+    code, _, _ = call("--rate", "10Mbit", "--ue", "phone", "--", "true", "--ue", "pc", "--", "ls", "-l")
+    assert code == 0
+    assert engine.request["ues"] == [
+        {"ue": 0, "name": "phone", "command": ["true"]},
+        {"ue": 1, "name": "pc", "command": ["ls", "-l"]},
+    ]
 
 
 def test_a_link_needs_no_scenario(engine: Engine, call: Call) -> None:

@@ -214,6 +214,33 @@ def test_several_real_ues_and_packets_between_them(emulator: Emulator) -> None:
     assert other > 1.2 * server
 
 
+def test_hosts_of_a_home_share_a_link_and_tcpdump_reads_both(emulator: Emulator) -> None:
+    options = ("--rate", "10Mbit", "--delay", "5ms", "--queue", "100")
+    capture = ("--pcap", "home.pcapng", "--pcap-node", "ue-0", "--pcap-node", "ue-1")
+    commands = ("--ue", "pc", "--", "ping", "-4", "-c", "2", "-i", "0.2", "server")
+    others = ("--ue", "console", "--", "ping", "-6", "-c", "3", "-i", "0.2", "server")
+    output, summary = emulator.session(*options, *capture, *commands, *others)
+    assert len(rtts_ms(output)) == 5
+    assert summary["link"]["exit_codes"] == [0, 0]
+    read = ["tcpdump", "-nr", str(emulator.folder / "home.pcapng"), "icmp or icmp6"]
+    lines = subprocess.run(read, capture_output=True, text=True, check=True).stdout.splitlines()
+    echoes = [line for line in lines if "echo re" in line]
+    assert len(echoes) == 2 * 5
+    assert sum(" IP6 " in line for line in echoes) == 2 * 3
+
+
+def test_a_capture_may_hold_real_packets_only(emulator: Emulator) -> None:
+    downloads = PHONE.replace('traffic = {kind = "web"}\n', "")
+    (emulator.folder / "shared.toml").write_text(downloads, encoding="utf-8")
+    command = ("--pcap", "real.pcapng", "--pcap-real-only", "--", "ping", "-c", "2", "-i", "0.2", "server")
+    _, summary = emulator.session("shared.toml", *command)
+    assert summary["totals"]["throughput_kbps"] > 100
+    read = ["tcpdump", "-nr", str(emulator.folder / "real.pcapng")]
+    lines = subprocess.run(read, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert sum("echo re" in line for line in lines) == 4
+    assert not any("Flags [" in line for line in lines)
+
+
 @pytest.mark.parametrize("version", ["-4", "-6"])
 def test_fragments_of_both_versions(emulator: Emulator, version: str) -> None:
     ping = f"ping {version} -c 2 -i 0.2 -s 4000 server"
@@ -232,6 +259,7 @@ def test_a_queue_marks_packets_of_a_kernel_with_ecn(emulator: Emulator) -> None:
     )
     down = next(row for row in summary["links"] if row["link"] == "link" and row["direction"] == "down")
     assert down["marks"] > 0
+    assert summary["link"]["packets"]["marked"] == down["marks"]
     download = max(summary["flows"], key=lambda row: row["goodput_kbps"])
     assert download["retransmissions"] == 0
 
@@ -491,5 +519,5 @@ def test_ten_thousand_short_connections(emulator: Emulator) -> None:
 
 
 def test_the_programs_of_these_tests_are_installed() -> None:
-    for program in ("iperf3", "ping", "curl", "ip", "nft", "pasta", "setpriv", "unshare"):
+    for program in ("iperf3", "ping", "curl", "ip", "nft", "pasta", "tcpdump", "setpriv", "unshare"):
         assert shutil.which(program), f"{program} is missing; `make programs` installs it"

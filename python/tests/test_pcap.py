@@ -395,4 +395,6 @@ def test_errors_in_python(tmp_path: Path) -> None:
         wired().run(pcap=Capture(tmp_path / "a.pcapng", nodes=[]))
     with pytest.raises(InputError, match="a snap length of -1; 0 to 65535 bytes are allowed"):
         wired().run(pcap=Capture(tmp_path / "a.pcapng", snaplen=-1))
+    with pytest.raises(InputError, match="real_only is for airwnd link"):
+        wired().run(pcap=Capture(tmp_path / "a.pcapng", real_only=True))
     assert not (tmp_path / "a.pcapng").exists()

@@ -24,6 +24,8 @@ pub struct Settings {
     pub nodes: Vec<Node>,
     /// Bytes kept of each packet; 0: all; `None`: the headers.
     pub snaplen: Option<u32>,
+    /// Leave out packets of simulated flows, in an emulation.
+    pub real_only: bool,
 }
 
 /// The bytes of real packets, in an emulation.
@@ -44,6 +46,8 @@ pub struct Capture<W> {
     in_tunnel: Vec<[u16; 2]>,
     /// `None` in a simulation.
     frames: Option<Rc<dyn Frames>>,
+    /// Whether a header of [`pcapng::LINUX_SLL`] precedes each packet.
+    is_cooked: bool,
     headers: Vec<u8>,
     record: Vec<u8>,
     failure: Option<io::Error>,
@@ -71,12 +75,14 @@ impl<W: Write> Capture<W> {
     ) -> io::Result<Capture<W>> {
         let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
         interfaces.sort_unstable();
+        let is_cooked = frames.is_some() && interfaces.len() > 1;
         let mut capture = Capture {
             to,
             settings,
             interfaces,
             in_tunnel: vec![[0; 2]; scenario.ues() as usize],
             frames,
+            is_cooked,
             headers: Vec::with_capacity(headers::LONGEST),
             record: Vec::new(),
             failure: None,
@@ -87,8 +93,12 @@ impl<W: Write> Capture<W> {
 
     fn begin(&mut self, scenario: &Scenario, seed: u64) -> io::Result<()> {
         let snaplen = self.settings.snaplen.unwrap_or(headers::LONGEST as u32);
-        let Capture { to, settings, record, frames, .. } = self;
-        let link_type = if frames.is_some() { pcapng::ANY_IP } else { pcapng::IPV4 };
+        let Capture { to, settings, record, frames, is_cooked, .. } = self;
+        let link_type = match frames {
+            _ if *is_cooked => pcapng::LINUX_SLL,
+            Some(_) => pcapng::ANY_IP,
+            None => pcapng::IPV4,
+        };
         if settings.format == Format::Pcap {
             pcap::header(record, snaplen, link_type);
             return to.write_all(record);
@@ -124,15 +134,19 @@ impl<W: Write> Tap for Capture<W> {
             *tunnel = tunnel.wrapping_add(1);
         }
         let Ok(place) = self.interfaces.binary_search_by_key(&sight.node, |(node, _)| *node) else { return };
-        let length = match (sight.carried, &self.frames) {
+        let mut length = match (sight.carried, &self.frames) {
             (Carried::Frame { number, ecn }, Some(frames)) => {
                 self.headers.clear();
                 self.headers.resize(40, 0);
                 frames.append(number, &mut self.headers);
                 headers::frame(&mut self.headers, sight, ecn, sequence)
             }
+            (_, Some(_)) if self.settings.real_only => return,
             _ => headers::packet(&mut self.headers, sight, sequence),
         };
+        if self.is_cooked {
+            length += pcapng::cook(&mut self.headers, sight.crossing);
+        }
         let kept = match self.settings.snaplen {
             None => self.headers.len().min(headers::LONGEST),
             Some(0) => length,

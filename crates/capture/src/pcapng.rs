@@ -7,8 +7,29 @@ use airwnd_units::Span;
 pub const IPV4: u32 = 228;
 /// Link type of packets that begin with an IPv4 or IPv6 header (LINKTYPE_RAW).
 pub const ANY_IP: u32 = 101;
+/// Link type of packets after a header of 16 bytes with the direction (LINKTYPE_LINUX_SLL). libpcap reads several
+/// interfaces of a file only if their type is its own number for it, which is not so for [`ANY_IP`].
+pub const LINUX_SLL: u32 = 113;
+/// Hardware type of interfaces without link layer (Linux: ARPHRD_NONE).
+const NO_HARDWARE: u16 = 0xfffe;
 
 const COMMENT: u16 = 1;
+
+/// Puts the header of [`LINUX_SLL`] before an IP packet; returns its length.
+pub fn cook(packet: &mut Vec<u8>, crossing: Crossing) -> usize {
+    // LINUX_SLL_HOST and LINUX_SLL_OUTGOING.
+    let kind: u16 = match crossing {
+        Crossing::In => 0,
+        Crossing::Out => 4,
+    };
+    let protocol: u16 = if packet.first().is_some_and(|byte| byte >> 4 == 6) { 0x86dd } else { 0x0800 };
+    let mut header = [0; 16];
+    header[..2].copy_from_slice(&kind.to_be_bytes());
+    header[2..4].copy_from_slice(&NO_HARDWARE.to_be_bytes());
+    header[14..].copy_from_slice(&protocol.to_be_bytes());
+    packet.splice(..0, header);
+    header.len()
+}
 
 /// Writes the section header (§4.1): the writing application and a comment.
 pub fn section(bytes: &mut Vec<u8>, writer: &str, comment: &str) {

@@ -102,6 +102,8 @@ pub struct Pcap {
     pub nodes: Vec<String>,
     /// Bytes kept of each packet; 0: all; `None`: the headers.
     pub snaplen: Option<u32>,
+    /// Leave out packets of simulated flows.
+    pub real_only: bool,
 }
 
 impl Request {

@@ -38,7 +38,7 @@ impl File {
     pub fn new(scenario: &Scenario, seed: u64, (path, words, snaplen): Wanted) -> PyResult<File> {
         let older = path.extension().is_some_and(|extension| extension == "pcap");
         let format = if older { Format::Pcap } else { Format::Pcapng };
-        let settings = Settings { format, nodes: nodes(scenario, &words)?, snaplen };
+        let settings = Settings { format, nodes: nodes(scenario, &words)?, snaplen, real_only: false };
         let begun = fs::File::create(&path)
             .and_then(|file| Capture::new(BufWriter::new(file), settings, scenario, seed));
         match begun {

@@ -118,6 +118,7 @@ class _Settings:
     pcap: Path | None
     nodes: tuple[str, ...]
     snaplen: int | None
+    real_only: bool
     summary: Path | None
     busy_wait: bool
     lateness_limit: str
@@ -132,8 +133,10 @@ class _Settings:
             raise click.UsageError(f"{given[0]} and {given[1]} exclude each other.", context)
         if self.force and self.out is None:
             raise click.UsageError("--force requires --out.", context)
-        if self.pcap is None and (self.nodes or self.snaplen is not None):
-            raise click.UsageError("--pcap-node and --pcap-snaplen require --pcap.", context)
+        if self.pcap is None and (self.nodes or self.snaplen is not None or self.real_only):
+            raise click.UsageError(
+                "--pcap-node, --pcap-snaplen and --pcap-real-only require --pcap.", context
+            )
         if self.live and not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError("--live requires a terminal.", context)
 
@@ -267,6 +270,9 @@ _OPTIONS = (
         help="Bytes kept of each packet, 0 for all; default: headers only.",
     ),
     click.option(
+        "--pcap-real-only", "real_only", is_flag=True, help="Leave out the packets of simulated flows."
+    ),
+    click.option(
         "--summary",
         type=click.Path(path_type=Path),
         metavar="FILE",
@@ -352,19 +358,19 @@ def link(
 
 
 def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) -> "Scenario":
-    """Build the scenario of a link; a word besides ``--trace DOWN`` is UP."""
+    """Build the scenario of a link with the UEs of the COMMANDs; a word besides ``--trace DOWN`` is UP."""
     from airwnd._native import ScenarioError
     from airwnd.link.wire import scenario_of
 
     option = wire.given()[0]
     if words and not wire.trace:
         raise InputError(f"{option} is for a link without SCENARIO; the links of {words[0]} are its own")
-    if ue := next((part.ue for part in parts if part.ue is not None), None):
-        raise InputError(f"--ue {ue}: {option} makes no cell, so there is no UE to choose")
+    # A name that comes twice is refused where the COMMANDs are placed.
+    names = list(dict.fromkeys(part.ue for part in parts))
     wire = replace(wire, trace=(*wire.trace, *words))
     try:
         piped: dict[str, str] = {}
-        return scenario_of("link", [wire.section(piped)], piped)
+        return scenario_of("link", [wire.section(piped)], piped, names)
     except ScenarioError as error:
         raise InputError(wire.blamed(str(error))) from None
 
@@ -545,7 +551,7 @@ def _run(
         placed=placed,
         end=settings.end(end),
         series=settings.series or (SERIES if settings.out else None),
-        pcap=Capture(settings.pcap, settings.nodes or ("server",), settings.snaplen)
+        pcap=Capture(settings.pcap, settings.nodes or ("server",), settings.snaplen, settings.real_only)
         if settings.pcap
         else None,
         keep_flows=settings.keep_flows,

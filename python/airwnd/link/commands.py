@@ -109,12 +109,10 @@ def place(parts: Sequence[Part], scenario: Mapping[str, Any]) -> list[Placed]:
     Raises
     ------
     InputError
-        If there is no such UE, a UE has two COMMANDs, or a UE is named in a scenario without cells.
+        If there is no such UE, or a UE has two COMMANDs.
     """
     placed: dict[int, Placed] = {}
     for part in parts:
-        if part.ue is not None and not scenario["site"]:
-            raise InputError(f"--ue {part.ue}: the scenario has no cells ([[site]]), so no UE to choose")
         ue = 0 if part.ue is None else find(scenario["ue"], part.ue)
         name = _name(scenario["ue"], ue) if part.ue is None else part.ue
         if ue in placed:

@@ -329,12 +329,17 @@ def _value(text: str) -> Any:
         return text
 
 
-def scenario_of(name: str, links: Sequence[Mapping[str, Any]], piped: Mapping[str, str]) -> "Scenario":
-    """Return the scenario of a UE behind links in series, the first one next to the server.
+def scenario_of(
+    name: str,
+    links: Sequence[Mapping[str, Any]],
+    piped: Mapping[str, str],
+    ues: Sequence[str | None] = (None,),
+) -> "Scenario":
+    """Return the scenario of UEs behind links in series, the first one next to the server.
 
-    `piped` has the texts of the traces that are pipes.
+    `piped` has the texts of the traces that are pipes, `ues` the names of the UEs; ``None``: the default.
 
-    Its server link adds no delay, and its flow is replaced by the packets of the session's commands.
+    Its server link adds no delay, and its flows are replaced by the packets of the session's commands.
 
     Raises
     ------
@@ -349,7 +354,7 @@ def scenario_of(name: str, links: Sequence[Mapping[str, Any]], piped: Mapping[st
         "duration": _DURATION,
         "core": {"server_rate": "0bps", "server_delay": "0ms"},
         "link": numbered if len(links) > 1 else list(links),
-        "ue": [{}],
+        "ue": [{} if ue is None else {"name": ue} for ue in ues],
         "flow": [{}],
     }
     return Scenario(json.dumps(settings), "scenario", "json", piped=piped)
