@@ -229,6 +229,17 @@ def test_hosts_of_a_home_share_a_link_and_tcpdump_reads_both(emulator: Emulator)
     assert sum(" IP6 " in line for line in echoes) == 2 * 3
 
 
+def test_a_requirement_that_is_not_met_ends_with_3(emulator: Emulator) -> None:
+    ping = ("--", "ping", "-c", "3", "-i", "0.2", "server")
+    link = ("--rate", "10Mbit", "--delay", "20ms", "--require", "pdf_percent >= 100")
+    assert emulator.run(*link, "--require", "p95 < 500ms", *ping).returncode == 0
+    done = emulator.run(*link, "--require", "icmp.p50 < 40ms", "--quiet", *ping)
+    assert done.returncode == 3
+    assert re.fullmatch(r"airwnd: required icmp\.p50 < 40ms: real-0 \(icmp\) has 4\d\.\d\n", done.stderr)
+    assert emulator.run(*link, "--require", "p50 > 1s", "--", "false").returncode == 1
+    assert emulator.run(*link, "--require", "p50", "--", "true").returncode == 2
+
+
 def test_a_capture_may_hold_real_packets_only(emulator: Emulator) -> None:
     downloads = PHONE.replace('traffic = {kind = "web"}\n', "")
     (emulator.folder / "shared.toml").write_text(downloads, encoding="utf-8")

@@ -11,7 +11,7 @@ use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, StackInfo, Table, TableInfo};
-use airwnd_units::{Bytes, Metres, Span, Time};
+use airwnd_units::{BitRate, Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
@@ -425,6 +425,12 @@ fn parse_span(text: &str) -> PyResult<u64> {
     text.parse().map(|span: Span| span.0).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
+/// Parses a rate such as "5Mbps" to bits per second.
+#[pyfunction]
+fn parse_rate(text: &str) -> PyResult<u64> {
+    text.parse().map(|rate: BitRate| rate.0).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
 /// Parses a size such as "2GB" to bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
@@ -453,8 +459,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, controls_of_marks, parse_bytes, parse_span, presets,
-        resource_grid, schema, sections, stacks, tables,
+        Interrupted, Scenario, ScenarioError, catalogue, controls_of_marks, parse_bytes, parse_rate,
+        parse_span, presets, resource_grid, schema, sections, stacks, tables,
     };
 
     /// Version of the project.

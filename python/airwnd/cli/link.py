@@ -122,6 +122,7 @@ class _Settings:
     summary: Path | None
     busy_wait: bool
     lateness_limit: str
+    requirements: tuple[str, ...]
     live: bool
     quiet: bool
 
@@ -290,6 +291,17 @@ _OPTIONS = (
         show_default=True,
         help="Warn if the p99 lateness of departures is above this.",
     ),
+    click.option(
+        "--require",
+        "requirements",
+        multiple=True,
+        metavar="CONDITION",
+        help=(
+            "Exit with 3 unless every real flow meets CONDITION, as in 'p95 < 80ms' (RTT), "
+            "'icmp.rtt_ms_p99 < 0.1s' or 'tcp.goodput_kbps >= 5Mbit'; quantities are columns of `airwnd "
+            "explain flows`. May be repeated."
+        ),
+    ),
     click.option("--live", is_flag=True, help="Show throughput, queue, delay and radio in the terminal."),
     click.option("--quiet", is_flag=True, help="Print no summary at the end; warnings are printed."),
 )
@@ -378,6 +390,8 @@ def _wire_scenario(wire: "Wire", words: Sequence[str], parts: Sequence[Part]) ->
 _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 _DIRECTION = click.argument("direction", metavar="uplink|downlink", type=click.Choice(["uplink", "downlink"]))
 _QUEUE = click.Choice(QUEUES)
+# Exit code of a session whose commands succeed, but not its requirements.
+_UNMET = 3
 _METER = "As `airwnd link --live`; without a terminal or a COMMAND: no effect."
 
 
@@ -537,11 +551,13 @@ def _run(
 ) -> None:
     """Check what a session needs, run it, save and print its results, and exit with its code."""
     from airwnd.link.commands import place
+    from airwnd.link.requirements import Requirement
     from airwnd.link.session import SERIES, Session, Stop
     from airwnd.link.summary import Tallies
 
     if settings.live and not all(part.command for part in parts):
         raise InputError("--live needs a COMMAND: a shell and the view cannot share the terminal")
+    requirements = [Requirement.parse(text) for text in settings.requirements]
     scenario = overridden(scenario, settings.settings)
     seed = scenario.seed if settings.seed is None else settings.seed
     placed = place(parts, scenario.resolved)
@@ -581,7 +597,12 @@ def _run(
     _report(settings, session, finished, tallies)
     if failure:
         raise failure
-    click.get_current_context().exit(stop.code or finished.summary.exit_code)
+    flows = finished.run.outcome["flows"]
+    unmet = [line for requirement in requirements for line in requirement.failures(flows)]
+    for line in unmet:
+        click.echo(f"airwnd: {line}", err=True)
+    code = stop.code or finished.summary.exit_code
+    click.get_current_context().exit(code or (_UNMET if unmet else 0))
 
 
 def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Sequence[str]) -> None:
