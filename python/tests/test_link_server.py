@@ -3,9 +3,9 @@
 import asyncio
 import os
 import re
-import shutil
 import socket
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -203,11 +203,21 @@ def test_a_port_in_use_is_one_line(
             return await start(http_ports=(taken.getsockname()[1],), echo_port=0)
 
         monkeypatch.setattr(server, "start", clash)
-        monkeypatch.setattr(server, "iperf3", lambda: None)
+        monkeypatch.setattr(server, "measuring", list)
         assert in_thread(server.main) == 1
     assert capsys.readouterr().err == "airwnd: server: Address already in use\n"
 
 
-def test_iperf3_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    assert server.iperf3() is None
+def test_servers_of_measurements_start_where_they_are_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert server.measuring() == []
+    for name in ("netserver", "irtt", "other"):
+        program = tmp_path / name
+        program.write_text('#!/bin/sh\necho "$0 $*" > "$0.log"\n', encoding="utf-8")
+        program.chmod(0o755)
+    for child in server.measuring():
+        assert child.wait() == 0
+    logs = {path.stem: path.read_text(encoding="utf-8").split()[1:] for path in tmp_path.glob("*.log")}
+    assert logs == {"netserver": ["-D"], "irtt": ["server"]}

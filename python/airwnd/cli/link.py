@@ -220,7 +220,7 @@ _OPTIONS = (
         "--server",
         metavar="COMMAND",
         help="Run COMMAND at the other end, as in --server 'iperf3 -s'; default: HTTP on ports 80 and 8080, "
-        "echo on port 7, and iperf3 -s if installed.",
+        "echo on port 7, and iperf3 -s, netserver and irtt server if installed.",
     ),
     click.option(
         "--host",

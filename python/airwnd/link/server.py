@@ -1,4 +1,4 @@
-"""The default other end of a session: HTTP on ports 80 and 8080, echo on port 7, and ``iperf3 -s``.
+"""The default other end of a session: HTTP on ports 80 and 8080, echo on port 7, and servers of measurements.
 
 HTTP/1.1 answers ``/`` with a text, ``/bytes/N`` with N bytes, ``/stream`` without end, and a POST or PUT with
 the number of bytes received and the time that it took. ``python -m airwnd.link.server`` runs it.
@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 HTTP_PORTS, ECHO_PORT = (80, 8080), 7
+# Servers of other programs: iperf3, netperf (for flent) and irtt, in the foreground.
+MEASURING = (("iperf3", "-s"), ("netserver", "-D"), ("irtt", "server"))
 ABOUT = """\
 airwnd link: the other end of an emulated link.
 
@@ -27,7 +29,7 @@ GET  /bytes/N   N bytes, as in /bytes/10MB or /bytes/64KiB
 GET  /stream    bytes without end
 POST /          counts the bytes of the request, and the time they took
 
-TCP and UDP port 7 echo; iperf3 -c server measures, where iperf3 is installed.
+TCP and UDP port 7 echo. Where they are installed, iperf3 -s, netserver and irtt server run.
 """
 
 _UNITS = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -322,13 +324,15 @@ async def start(http_ports: Iterable[int] = HTTP_PORTS, echo_port: int = ECHO_PO
     return Servers(web_ports, tcp_ports, udp_ports, [*datagrams, *streams])
 
 
-def iperf3() -> "subprocess.Popen[bytes] | None":
-    """Start ``iperf3 -s`` where iperf3 is installed; it ends with this process."""
-    path = shutil.which("iperf3")
-    if path is None:
-        return None
+def measuring() -> "list[subprocess.Popen[bytes]]":
+    """Start those of :data:`MEASURING` that are installed; they end with this process."""
+    found = ((shutil.which(name), arguments) for name, *arguments in MEASURING)
+    return [_started([path, *arguments]) for path, arguments in found if path]
+
+
+def _started(command: Sequence[str]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # noqa: S603 (found on PATH)
-        [path, "-s"],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -346,7 +350,7 @@ async def serve() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
     # Both references keep what they refer to running.
-    _child = iperf3()
+    _children = measuring()
     _servers = await start()
     await asyncio.Event().wait()
 
