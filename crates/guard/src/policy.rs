@@ -353,8 +353,7 @@ impl Flow {
             let clock = self.peer_clock.get_or_insert_with(|| PeerClock::new(seen.time, newest.val));
             clock.delay(seen.time, newest.val)
         });
-        let uses_delay = spec.is_some_and(|spec| spec.capabilities().needs_one_way_delay);
-        if uses_delay && delay.is_some_and(|delay| delay.is_corrected) {
+        if delay.is_some_and(|delay| delay.is_corrected) {
             self.restart();
         }
         let lan = self.lan();

@@ -1,10 +1,17 @@
 //! Dynamic receive window adjustment (DRWA).
 
+use super::parts::downlink::{Downlink, Queue};
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Capabilities, ReceiverContext, RecvView, RwndController};
+use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
+
+/// Tick of most timestamps (Linux), to which RTT samples and one-way delays are known.
+const TICK: Span = Span::from_millis(1);
+
+/// Multiple of the delay of the way back for which the window has room with `queue = "downlink"`.
+const WAY_BACK: f64 = 2.0;
 
 /// DRWA: rwnd = lambda (RTTmin / RTT) cwnd_est, updated once per RTT; settles at RTT = lambda RTTmin.
 ///
@@ -18,6 +25,21 @@ use airwnd_units::{Bytes, Span, Time};
 /// ```math
 /// \mathrm{rwnd} = \lambda \, \frac{\mathit{RTT}_{\min}}{\mathit{RTT}} \, \mathrm{cwnd\_est}
 /// ```
+///
+/// With `queue = "downlink"`, a variant that is not in the paper, an upload, whose queue delays the ACKs, does not shrink the
+/// windows of downloads. `rate_est` is the average of the bytes copied per second, with the same weight, and U the delay
+/// that the way back adds: the minimum, over the last two RTTmin, of the RTT in excess of RTTmin and of the excess of the
+/// one-way delay; zero up to RTTmin / 2, and without one-way delay:
+///
+/// ```math
+/// \mathrm{rwnd} = \mathrm{rate\_est} \, (\lambda \, \mathit{RTT}_{\min} + 2 U)
+/// ```
+///
+/// Without U the fixed point is the paper's, since a rate times the RTT is the data of an RTT. With U it has a queueing
+/// delay of (lambda - 1) RTTmin + U in the downlink. With U alone, a rate that the growth of U has lowered would not grow
+/// again where U is much longer than RTTmin; and two-way traffic fills the two queues in turn, so that the window must hold
+/// both. As long as there is a queue in the downlink the rate is that of the link, whatever the window is, so that neither
+/// RTT nor U feed back on it.
 ///
 /// The fixed point is RTT = lambda RTTmin. RTTmin does not expire, as in the paper: after a change to a longer route,
 /// the added delay counts as queueing delay for the rest of the connection, unless `base_history` is set.
@@ -52,6 +74,10 @@ pub struct Params {
     #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "IMC 2012 §4.2 (minimum so far); RFC 6817 §2.5: it expires")]
     pub base_history: Option<Span>,
+    /// Queue that counts against the target; `none`: `round-trip` as in the paper, and `downlink` in `airwnd guard`.
+    #[param(default = None, unit = "word")]
+    #[param(source = "IMC 2012 §4.2 (RTT); one-way delay as in LEDBAT (RFC 6817)")]
+    pub queue: Option<Queue>,
 }
 
 /// State of DRWA.
@@ -59,7 +85,9 @@ pub struct Params {
 pub struct Drwa {
     params: Params,
     rounds: Rounds,
-    cwnd_est: Option<f64>,
+    downlink: Downlink,
+    /// cwnd_est in bytes, or rate_est in bytes per second.
+    estimate: Option<f64>,
     window: Option<u64>,
 }
 
@@ -67,20 +95,33 @@ impl Drwa {
     /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Drwa {
         let rounds = Rounds::new(params.base_history);
-        Drwa { params, rounds, cwnd_est: None, window: None }
+        Drwa { params, rounds, downlink: Downlink::new(TICK), estimate: None, window: None }
     }
 }
 
 impl RwndController for Drwa {
+    fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
+        if let (Some(Queue::Downlink), Some(delay)) = (self.params.queue, arrival.one_way_delay) {
+            self.downlink.add(arrival.now, delay, arrival.rtt, self.rounds.min_rtt());
+        }
+    }
+
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
         //= exception drwa-receiver-rtt
         let Some(round) = self.rounds.add(now, copied, view.rtt) else { return };
-        let copied = round.bytes as f64;
+        let is_of_downlink = self.params.queue == Some(Queue::Downlink);
+        let unit_s = if is_of_downlink { round.duration.as_secs() } else { 1.0 };
+        let copied = round.bytes as f64 / unit_s;
         let alpha = self.params.alpha;
-        let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
-        self.cwnd_est = Some(estimate);
-        self.window =
-            Some((self.params.lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
+        let estimate = self.estimate.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
+        self.estimate = Some(estimate);
+        let lambda = self.params.lambda;
+        let factor = if is_of_downlink {
+            lambda * round.min_rtt.as_secs() + WAY_BACK * self.downlink.way_back().as_secs()
+        } else {
+            lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64)
+        };
+        self.window = Some((factor * estimate) as u64);
     }
 
     fn on_path_rtt(&mut self, now: Time, rtt: Span) {

@@ -1,5 +1,6 @@
 //! Building blocks shared by controllers.
 
 pub mod base_rtt;
+pub mod downlink;
 pub mod round;
 pub mod small_windows;
