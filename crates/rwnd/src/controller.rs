@@ -203,6 +203,10 @@ pub trait RwndController: Debug + Send + Sync {
     fn queueing_delay(&self) -> Option<Span> {
         None
     }
+    /// Returns whether the controller leaves the sender to its own congestion control, because the queue is that of others.
+    fn is_released(&self) -> bool {
+        false
+    }
     /// Returns whether the last arrival has opened the window. The receiver then acknowledges at once, as Linux does
     /// (tcp_grow_window), so that the sender can use the larger window.
     fn has_opened(&self) -> bool {

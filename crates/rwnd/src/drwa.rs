@@ -1,5 +1,6 @@
 //! Dynamic receive window adjustment (DRWA).
 
+use super::parts::competition::{Competition, Segment};
 use super::parts::downlink::{Downlink, Queue};
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
@@ -78,6 +79,11 @@ pub struct Params {
     #[param(default = None, unit = "word")]
     #[param(source = "IMC 2012 §4.2 (RTT); one-way delay as in LEDBAT (RFC 6817)")]
     pub queue: Option<Queue>,
+    /// Whether the sender's own congestion control competes where the queue is that of others; `none`: not, as in the
+    /// paper, and `true` in `airwnd guard`.
+    #[param(default = None)]
+    #[param(unit = "1", source = "Copa (Arun and Balakrishnan, NSDI 2018), section 2.2: competitive mode")]
+    pub competes: Option<bool>,
 }
 
 /// State of DRWA.
@@ -86,6 +92,8 @@ pub struct Drwa {
     params: Params,
     rounds: Rounds,
     downlink: Downlink,
+    /// `None`: the control is never released.
+    competition: Option<Competition>,
     /// cwnd_est in bytes, or rate_est in bytes per second.
     estimate: Option<f64>,
     window: Option<u64>,
@@ -95,15 +103,43 @@ impl Drwa {
     /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Drwa {
         let rounds = Rounds::new(params.base_history);
-        Drwa { params, rounds, downlink: Downlink::new(TICK), estimate: None, window: None }
+        let competition = (params.competes == Some(true)).then(Competition::new);
+        Drwa { params, rounds, downlink: Downlink::new(TICK), competition, estimate: None, window: None }
+    }
+
+    /// Looks whether the queue is that of others. `queue`: that of the downlink, if known.
+    fn compete(&mut self, arrival: &Arrival, queue: Option<Span>, view: &RecvView) {
+        let (Some(competition), Some(min_rtt)) = (&mut self.competition, self.rounds.min_rtt()) else {
+            return;
+        };
+        let back = self.downlink.way_back();
+        let of_both = view.rtt.map_or(Span::ZERO, |rtt| rtt - min_rtt.min(rtt));
+        let aim_s = (self.params.lambda - 1.0).max(0.0) * min_rtt.as_secs() + (WAY_BACK - 1.0) * back.as_secs();
+        competition.on_segment(&Segment {
+            now: arrival.now,
+            new: arrival.new,
+            rtt: view.rtt,
+            base_rtt: min_rtt + back,
+            queue: queue.unwrap_or(of_both),
+            aim: Span::from_secs_f64(aim_s) + TICK,
+            extra: Bytes::ZERO,
+            mss: view.mss,
+            window: Bytes(self.window.unwrap_or(self.params.initial.0)),
+            offered: view.offered,
+        });
     }
 }
 
 impl RwndController for Drwa {
-    fn on_segment(&mut self, arrival: &Arrival, _: &RecvView) {
-        if let (Some(Queue::Downlink), Some(delay)) = (self.params.queue, arrival.one_way_delay) {
-            self.downlink.add(arrival.now, delay, arrival.rtt, self.rounds.min_rtt());
-        }
+    fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
+        let min_rtt = self.rounds.min_rtt();
+        let delay = arrival.one_way_delay.filter(|_| self.params.queue == Some(Queue::Downlink));
+        let queue = delay.map(|delay| self.downlink.add(arrival.now, delay, arrival.rtt, min_rtt));
+        self.compete(arrival, queue, view);
+    }
+
+    fn is_released(&self) -> bool {
+        self.competition.as_ref().is_some_and(Competition::is_released)
     }
 
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
@@ -133,6 +169,10 @@ impl RwndController for Drwa {
     }
 
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
+        let instead = self.competition.as_ref().and_then(|competition| competition.window(view.mss));
+        if let Some(window) = instead {
+            return view.offer(window, self.params.floor);
+        }
         //= exception drwa-floor
         view.offer(self.window.map_or(self.params.initial, Bytes), self.params.floor)
     }

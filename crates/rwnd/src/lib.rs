@@ -105,12 +105,15 @@ impl Spec {
     }
 
     /// Returns these parameters with those of the guard in place of the paper's where neither was chosen: an uplink's queue
-    /// does not count.
+    /// does not count, and where the queue is that of others the sender competes.
     pub fn for_real_links(mut self) -> Spec {
         if let Spec::Drwa(drwa::Params { queue, .. }) | Spec::Rledbat(rledbat::Params { queue, .. }) =
             &mut self
         {
             queue.get_or_insert(Queue::Downlink);
+        }
+        if let Spec::Drwa(drwa::Params { competes, .. }) = &mut self {
+            competes.get_or_insert(true);
         }
         self
     }

@@ -1,5 +1,6 @@
 //! Rate of the device while a queue exists, times the round trip without the queue.
 
+use super::parts::competition::{Competition, Segment};
 use super::parts::downlink::Downlink;
 use super::parts::small_windows::{MAX_SHIFT, MIN_SEGMENTS};
 use super::{
@@ -141,6 +142,10 @@ pub struct Params {
         source = "BBR (Cardwell et al., ACM Queue 14(5), 2016): minima of the RTT last for 10 s"
     )]
     pub probe_interval: Option<Span>,
+    /// Whether the sender's own congestion control competes where the queue is that of others.
+    #[param(default = true)]
+    #[param(unit = "1", source = "Copa (Arun and Balakrishnan, NSDI 2018), section 2.2: competitive mode")]
+    pub competes: bool,
     /// Time constant of the oracle's mean window, from which the factor follows; `none`: the factor is measured. A receiver
     /// cannot know it: this shows what the measured factor lacks.
     #[param(default = None, range = Span::from_millis(1)..=Span::from_secs(86_400))]
@@ -262,6 +267,8 @@ pub struct Standing {
     /// Minimum RTT of the route, and the queueing delay of its downlink.
     base_rtt: Option<Span>,
     downlink: Downlink,
+    /// `None`: the control is never released.
+    competition: Option<Competition>,
     /// Minimum RTT of the path, from other connections.
     path_rtt: Option<Span>,
     /// Time since which every segment has been suspicious, and the time that the next probe needs.
@@ -295,6 +302,7 @@ impl Standing {
     /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Standing {
         let tick = params.tick;
+        let competition = params.competes.then(Competition::new);
         Standing {
             params,
             since: None,
@@ -304,6 +312,7 @@ impl Standing {
             of_device: Queued::default(),
             base_rtt: None,
             downlink: Downlink::new(tick),
+            competition,
             path_rtt: None,
             suspicious_since: None,
             suspicion: SUSPICION,
@@ -326,6 +335,14 @@ impl Standing {
     /// Window of the device before the first data.
     fn initial(&self, view: &RecvView) -> f64 {
         (view.mss * self.params.initial).0 as f64
+    }
+
+    /// Window of the device.
+    fn whole(&self, view: &RecvView) -> f64 {
+        match self.probe {
+            Some(probe) => probe.window,
+            None => self.window.unwrap_or_else(|| self.initial(view)),
+        }
     }
 
     /// Returns the one-way delay from the tick in which a segment was sent.
@@ -488,6 +505,28 @@ impl Standing {
         }
     }
 
+    /// Looks whether the queue is that of others. `base_s`: RTT without the queue.
+    fn compete(&mut self, arrival: &Arrival, base_s: f64, queue_s: f64, view: &RecvView) {
+        let connections = view.device.connections.max(1);
+        let aim_s = (self.growth - 1.0) * base_s + self.growth * self.params.target.as_secs();
+        let extra = self.params.extra * view.mss.0 as f64 / f64::from(connections);
+        let segment = Segment {
+            now: arrival.now,
+            new: arrival.new,
+            rtt: view.rtt,
+            base_rtt: Span::from_secs_f64(base_s),
+            queue: Span::from_secs_f64(queue_s.max(0.0)),
+            aim: Span::from_secs_f64(aim_s) + self.params.tick,
+            extra: Bytes(extra as u64),
+            mss: view.mss,
+            window: Bytes((self.whole(view) / f64::from(connections)) as u64),
+            offered: view.offered,
+        };
+        if let Some(competition) = &mut self.competition {
+            competition.on_segment(&segment);
+        }
+    }
+
     /// Adapts the factor of the window to the share of a round trip in which there was a queue.
     fn grow(&mut self, queued: f64) {
         let aim = self.params.share;
@@ -556,6 +595,7 @@ impl RwndController for Standing {
         }
         let back_s = (self.downlink.way_back().as_secs() - late_s).max(0.0);
         self.window = self.next(base_s + back_s, view).or(self.window);
+        self.compete(arrival, base_s + back_s, queue_s, view);
     }
 
     fn on_path_rtt(&mut self, _: Time, rtt: Span) {
@@ -564,6 +604,10 @@ impl RwndController for Standing {
 
     fn queueing_delay(&self) -> Option<Span> {
         self.queueing_delay
+    }
+
+    fn is_released(&self) -> bool {
+        self.competition.as_ref().is_some_and(Competition::is_released)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -580,10 +624,10 @@ impl RwndController for Standing {
         if self.is_blind {
             return Advertisement::Window(view.free);
         }
-        let whole = match self.probe {
-            Some(probe) => probe.window,
-            None => self.window.unwrap_or_else(|| self.initial(view)),
-        };
+        if let Some(window) = self.competition.as_ref().and_then(|competition| competition.window(view.mss)) {
+            return view.offer(window, MIN_SEGMENTS);
+        }
+        let whole = self.whole(view);
         view.offer(Bytes((whole / f64::from(view.device.connections.max(1))) as u64), MIN_SEGMENTS)
     }
 }
