@@ -165,7 +165,8 @@ impl RwndController for Drwa {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { max_window_scale: MAX_SHIFT, ..Capabilities::default() }
+        let uses_one_way_delay = self.params.queue == Some(Queue::Downlink);
+        Capabilities { uses_one_way_delay, max_window_scale: MAX_SHIFT, ..Capabilities::default() }
     }
 
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {

@@ -125,7 +125,13 @@ impl Rledbat {
 impl RwndController for Rledbat {
     //= RFC 9840 §4.1.2
     fn capabilities(&self) -> Capabilities {
-        Capabilities { needs_timestamps: true, max_window_scale: MAX_SHIFT, ..Capabilities::default() }
+        let uses_one_way_delay = self.ledbat.one_way.is_some();
+        Capabilities {
+            needs_timestamps: true,
+            uses_one_way_delay,
+            max_window_scale: MAX_SHIFT,
+            ..Capabilities::default()
+        }
     }
 
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {

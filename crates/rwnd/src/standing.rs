@@ -613,7 +613,7 @@ impl RwndController for Standing {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             needs_timestamps: true,
-            needs_one_way_delay: true,
+            uses_one_way_delay: true,
             max_window_scale: MAX_SHIFT,
             needs: DeviceNeeds { connections: true, link: self.params.calibration.is_some() },
             ..Capabilities::default()

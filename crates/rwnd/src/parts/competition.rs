@@ -17,7 +17,7 @@ const MOST_ROUNDS: u32 = 16;
 const OF_CONTROLS: f64 = 3.0;
 const DIP_SEGMENTS: u64 = 4;
 const DIP_ROUNDS: u32 = 2;
-const AFTER_DIP: u64 = 4;
+const AFTER_DIP: u64 = 2;
 /// Round trips from the first dip to the next.
 const DIP_WAIT: u32 = 64;
 /// Round trips from a release to the first probe, and the most to a later one.
@@ -26,6 +26,8 @@ const LONGEST_WAIT: u32 = 1024;
 /// Reciprocal of the share of this time after which a probe begins if the competitor may have gone, and what says so: the
 /// queue has shrunk to this share of its mean, or the rate has grown to this multiple of its mean.
 const EARLIEST: u32 = 4;
+/// Reciprocal of the share in which the sender regains its rate, so that growth says nothing.
+const SETTLED: u32 = 8;
 const SHORTER: f64 = 0.7;
 const FASTER: f64 = 1.3;
 /// Weight of a round trip in these means.
@@ -81,8 +83,8 @@ enum Phase {
     Controlled,
     /// It is in force with a small window.
     Dipping { in_force: u32 },
-    /// It is released for `rounds` of `wait` round trips.
-    Released { rounds: u32, wait: u32 },
+    /// It is released for `rounds` of `wait` round trips, and there may have been a change.
+    Released { rounds: u32, wait: u32, has_changed: bool },
     /// It is in force, to see whether that shortens the queue.
     Probing { rounds: u32, in_force: u32, wait: u32 },
 }
@@ -97,7 +99,7 @@ enum Phase {
 ///
 /// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first. So a queue of
 /// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
-/// less than a quarter of the RTT the control stays in force, and the wait to the next dip doubles, from 64 round trips.
+/// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
 ///
 /// A released window does not restrict the sender, whose own congestion control competes. 64 round trips later the control
 /// is in force again, and remains so if the queue is short in a round trip. If it has not been after two round trips in
@@ -220,16 +222,18 @@ impl Competition {
                     Phase::Dipping { in_force }
                 }
             }
-            Phase::Released { rounds, wait } => {
-                let is_new = least_queue.as_secs() < SHORTER * self.mean_queue_s
-                    || round.rate > FASTER * self.mean_rate;
+            Phase::Released { rounds, wait, has_changed } => {
+                let has_changed = has_changed
+                    || rounds >= wait / SETTLED
+                        && (least_queue.as_secs() < SHORTER * self.mean_queue_s
+                            || round.rate > FASTER * self.mean_rate);
                 self.mean_queue_s += GAIN * (least_queue.as_secs() - self.mean_queue_s);
                 self.mean_rate += GAIN * (round.rate - self.mean_rate);
                 let rounds = rounds + 1;
-                if rounds >= wait || is_new && rounds >= wait / EARLIEST {
+                if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
                     Phase::Probing { rounds: 0, in_force: 0, wait }
                 } else {
-                    Phase::Released { rounds, wait }
+                    Phase::Released { rounds, wait, has_changed }
                 }
             }
             Phase::Probing { .. } if is_short => {
@@ -254,7 +258,7 @@ impl Competition {
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
         (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
         (self.count, self.total) = (0, 0);
-        Phase::Released { rounds: 0, wait }
+        Phase::Released { rounds: 0, wait, has_changed: false }
     }
 
     fn remember(&mut self, round: Round) {
