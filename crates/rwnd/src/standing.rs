@@ -91,6 +91,14 @@ const HEADROOM: f64 = 2.0;
 /// trip, of a measurement that grows with it: more window, more time with a queue. n connections compute W from the same
 /// arrivals; the sum of their shares has the fixed point of one.
 ///
+/// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
+/// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
+/// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
+/// dip to four segments must then leave at least half an RTT of it. Released, the receiver offers twice the data of a round
+/// trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to
+/// 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
+/// lasts about four round trips, 6 % of the first wait and 3 % of the next.
+///
 /// Longer routes: after a change to one, every segment looks queued, C is the delivery rate, and the window shrinks. A
 /// queue of the window's own is empty at times. If every segment of 4 s had a queueing delay above target + 2 ms, a probe
 /// offers 1.5 W and two segments for two round trips. If the rate in the second of them is at least 1.2 times the former
