@@ -34,8 +34,8 @@ const FIGURES: [(&str, &str, f64); 5] = [
 const LEGEND: &str = "wnd: window wanted; off: window offered; alone: why it is left alone; q: quit";
 /// Width of a figure, of a process in a narrow and in a wide terminal, and of the reasons why flows are left alone.
 const FIGURE: u16 = 6;
-const PROCESS_WIDTHS: [u16; 2] = [14, 24];
-const REASON: u16 = 8;
+const PROCESS_WIDTHS: [u16; 2] = [12, 24];
+const REASON: u16 = 10;
 
 /// Shows the flows until `q`, Ctrl-C or a signal.
 pub(crate) fn run() -> Result<(), Error> {
@@ -195,9 +195,9 @@ mod tests {
         let state = json!({"places": [{"place": "receiver", "flows": flows}]});
         let expected = [
             "guard 7, receiver: 2 flows, 1 controlled, 10.2 Mbit/s",
-            "process        sender                Mbit/s RTT ms RTTmin wnd kB off kB alone",
-            "curl 4321      198.51.100.2:443         9.7   30.0   20.3   37.0   41.0 -",
-            "curl 4321      198.51.100.1:443         0.5   30.0   20.3      -   41.0 quiet",
+            "process      sender                Mbit/s RTT ms RTTmin wnd kB off kB alone",
+            "curl 4321    198.51.100.2:443         9.7   30.0   20.3   37.0   41.0 -",
+            "curl 4321    198.51.100.1:443         0.5   30.0   20.3      -   41.0 quiet",
         ];
         let found = screen(80, 6, state.clone());
         assert!(found.iter().all(|line| line.chars().count() <= 80));

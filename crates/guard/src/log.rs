@@ -55,5 +55,6 @@ fn word(reason: Reason) -> &'static str {
         Reason::Local => "local",
         Reason::Starting => "starting",
         Reason::Quiet => "quiet",
+        Reason::Competitor => "competitor",
     }
 }

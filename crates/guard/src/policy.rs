@@ -61,6 +61,8 @@ pub enum Reason {
     Starting,
     /// Idle, restricted by its application, or sending.
     Quiet,
+    /// The queue is that of others, and stays although the window was small: the sender's own congestion control competes.
+    Competitor,
 }
 
 /// What the guard does with a flow.
@@ -353,7 +355,7 @@ impl Flow {
             let clock = self.peer_clock.get_or_insert_with(|| PeerClock::new(seen.time, newest.val));
             clock.delay(seen.time, newest.val)
         });
-        let uses_delay = spec.is_some_and(|spec| spec.capabilities().needs_one_way_delay);
+        let uses_delay = spec.is_some_and(|spec| spec.capabilities().uses_one_way_delay);
         if uses_delay && delay.is_some_and(|delay| delay.is_corrected) {
             self.restart();
         }
@@ -457,6 +459,8 @@ impl Flow {
             Reason::Quiet
         } else if self.round.count < FREE_ROUNDS {
             Reason::Starting
+        } else if self.controller.as_ref().is_some_and(|controller| controller.is_released()) {
+            Reason::Competitor
         } else {
             return Treatment::Window(window.max(self.mss * FLOOR_SEGMENTS));
         };
@@ -589,6 +593,9 @@ pub(crate) mod tests {
     use proptest::prelude::*;
 
     const MSS: u32 = 1000;
+    /// The law of the paper, whose windows follow from RTTs alone.
+    const OF_PAPER: &str = r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0, "queue": "round-trip",
+        "competes": false}"#;
 
     fn spec(text: &str) -> Spec {
         Spec::read(&Node::from_json(text, "test").unwrap()).unwrap()
@@ -745,6 +752,31 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_competitor_releases_the_window() {
+        let mut policy = policy(r#"{"kind": "drwa", "lambda": 1.5, "alpha": 0.0, "queue": "round-trip"}"#);
+        let mut connection = Connection::controlled(&mut policy);
+        // A queue of 80 ms that stays whatever arrives, as much as the last window allowed.
+        connection.rtt = Span::from_millis(100);
+        let mut segments = 10;
+        let mut arrive = |connection: &mut Connection, rounds: u32| {
+            let mut released = 0;
+            for _ in 0..rounds {
+                let window = connection.receive(&mut policy, segments);
+                connection.offered = window.map_or(1 << 20, |window| window.0 as u32);
+                segments = window.map_or(10, |window| (window.0 as u32 / MSS).clamp(4, 10));
+                released += u32::from(window.is_none());
+            }
+            (released, connection.treatment(&policy))
+        };
+        let (_, treatment) = arrive(&mut connection, 40);
+        assert_eq!(treatment, Treatment::Untouched(Reason::Competitor));
+        // Without the competitor the window is in force again within the wait of 64 round trips and a probe.
+        connection.rtt = Span::from_millis(20);
+        let (_, treatment) = arrive(&mut connection, 80);
+        assert!(matches!(treatment, Treatment::Window(_)), "{treatment:?}");
+    }
+
+    #[test]
     fn an_idle_connection_starts_anew() {
         let mut policy = fixed();
         let mut connection = Connection::controlled(&mut policy);
@@ -772,7 +804,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_late_connection_uses_the_least_rtt_of_its_path() {
-        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut policy = policy(OF_PAPER);
         let first = Connection::controlled(&mut policy);
         // All that it sees is 80 ms, 60 of them in the queue.
         let mut late = Connection::open(2, first.seen.time, Span::from_millis(80));
@@ -787,7 +819,7 @@ pub(crate) mod tests {
 
     #[test]
     fn after_a_change_of_the_route_the_least_rtt_is_learned_anew() {
-        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut policy = policy(OF_PAPER);
         let mut connection = Connection::controlled(&mut policy);
         // What the kernel has measured stays that of the former route.
         policy.forget_paths(2);
@@ -799,7 +831,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_longer_path_that_was_not_announced_is_learned_in_a_dip() {
-        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut policy = policy(OF_PAPER);
         let mut connection = Connection::controlled(&mut policy);
         connection.rtt = Span::from_millis(80);
         let dipped =
@@ -838,7 +870,7 @@ pub(crate) mod tests {
     /// The clock of the other end stood still, or data waited while this machine was suspended.
     #[test]
     fn an_rtt_of_hours_is_forgotten() {
-        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut policy = policy(OF_PAPER);
         let mut connection = Connection::controlled(&mut policy);
         connection.seen.time += Span::from_secs(1000);
         connection.seen.timestamps = echo(connection.seen.time, Span::from_secs(1000));
@@ -870,7 +902,7 @@ pub(crate) mod tests {
     /// On a router the observer sees the RTT towards the sender; that towards the receiver is measured separately.
     #[test]
     fn the_rtt_of_a_path_has_two_halves() {
-        let mut policy = policy(r#"{"kind": "drwa", "lambda": 2.0, "alpha": 0.0}"#);
+        let mut policy = policy(OF_PAPER);
         let mut first = Connection::open(1, START, Span::from_millis(20));
         first.seen.lan_rtt = Some(Span::from_millis(4));
         policy.on_observation(&first.seen);

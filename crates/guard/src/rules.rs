@@ -147,7 +147,14 @@ impl Rules {
 
 impl Rule {
     fn all(spec: Spec) -> Rule {
-        Rule { port: None, peer: None, interface: None, cgroups: None, timestamps: None, spec: Some(spec) }
+        Rule {
+            port: None,
+            peer: None,
+            interface: None,
+            cgroups: None,
+            timestamps: None,
+            spec: Some(spec.for_real_links()),
+        }
     }
 
     fn applies(&self, seen: &Observation, has_timestamps: bool) -> bool {
@@ -171,7 +178,7 @@ fn resolve(entry: Entry, names: &dyn Names) -> Result<Rule, Fault> {
             .map_err(fault("interface"))?,
         cgroups: entry.cgroup.map(|path| names.cgroups(&path)).transpose().map_err(fault("cgroup"))?,
         timestamps: entry.timestamps,
-        spec: entry.rwnd,
+        spec: entry.rwnd.map(Spec::for_real_links),
     })
 }
 

@@ -210,7 +210,7 @@ impl RwndController for Arwa {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             needs_timestamps: true,
-            needs_one_way_delay: true,
+            uses_one_way_delay: true,
             sender_half: Some(self.params.carriage),
             ..Capabilities::default()
         }

@@ -22,7 +22,7 @@ pub struct Arrival {
     /// Arrival time by any monotonic clock.
     pub now: Time,
     /// Time since the segment was sent, by both ends' clocks; off by a constant if these differ. `None`: unknown. A
-    /// controller that depends on it [declares](Capabilities::needs_one_way_delay) so.
+    /// controller that depends on it [declares](Capabilities::uses_one_way_delay) so.
     pub one_way_delay: Option<Span>,
     /// Number of merged segments, at least 1.
     pub segments: u32,
@@ -137,8 +137,9 @@ pub struct Capabilities {
     /// Whether the controller requires timestamps, because its RTT samples are those of single segments or because it
     /// uses one-way delay.
     pub needs_timestamps: bool,
-    /// Whether the controller uses [`Arrival::one_way_delay`]. Where that is `None` the controller restricts nothing.
-    pub needs_one_way_delay: bool,
+    /// Whether the controller uses [`Arrival::one_way_delay`]. Where that is `None` it restricts nothing, or counts the
+    /// queues of both directions.
+    pub uses_one_way_delay: bool,
     /// Whether the controller may take back offered bytes (RFC 9293 §3.8.6: strongly discouraged).
     pub may_shrink: bool,
     /// Maximum shift of the window field (RFC 7323 §2.2), at most 14, that keeps the field fine enough. With this shift
@@ -158,7 +159,7 @@ impl Default for Capabilities {
     fn default() -> Capabilities {
         Capabilities {
             needs_timestamps: false,
-            needs_one_way_delay: false,
+            uses_one_way_delay: false,
             may_shrink: false,
             max_window_scale: 14,
             sender_half: None,
@@ -202,6 +203,10 @@ pub trait RwndController: Debug + Send + Sync {
     /// Returns the queueing delay of the newest segment, if the controller measures it.
     fn queueing_delay(&self) -> Option<Span> {
         None
+    }
+    /// Returns whether the controller leaves the sender to its own congestion control, because the queue is that of others.
+    fn is_released(&self) -> bool {
+        false
     }
     /// Returns whether the last arrival has opened the window. The receiver then acknowledges at once, as Linux does
     /// (tcp_grow_window), so that the sender can use the larger window.

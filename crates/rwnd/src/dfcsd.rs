@@ -119,7 +119,7 @@ impl Dfcsd {
     }
 
     fn end_round(&mut self, round: Round, view: &RecvView) {
-        let Round { bytes: arrived, rtt, min_rtt } = round;
+        let Round { bytes: arrived, rtt, min_rtt, .. } = round;
         let most = (arrived * HEADROOM) as f64;
         let queueing = (rtt - min_rtt).0 as f64;
         //= DFCSD 2019, eq. 13

@@ -1,10 +1,18 @@
 //! Dynamic receive window adjustment (DRWA).
 
+use super::parts::competition::{Competition, Segment};
+use super::parts::downlink::{Downlink, Queue};
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Capabilities, ReceiverContext, RecvView, RwndController};
+use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
+
+/// Tick of most timestamps (Linux), to which RTT samples and one-way delays are known.
+const TICK: Span = Span::from_millis(1);
+
+/// Multiple of the delay of the way back for which the window has room with `queue = "downlink"`.
+const WAY_BACK: f64 = 2.0;
 
 /// DRWA: rwnd = lambda (RTTmin / RTT) cwnd_est, updated once per RTT; settles at RTT = lambda RTTmin.
 ///
@@ -18,6 +26,29 @@ use airwnd_units::{Bytes, Span, Time};
 /// ```math
 /// \mathrm{rwnd} = \lambda \, \frac{\mathit{RTT}_{\min}}{\mathit{RTT}} \, \mathrm{cwnd\_est}
 /// ```
+///
+/// With `queue = "downlink"`, a variant that is not in the paper, an upload, whose queue delays the ACKs, does not shrink the
+/// windows of downloads. `rate_est` is the average of the bytes copied per second, with the same weight, and U the delay
+/// that the way back adds: the minimum, over the last two RTTmin, of the RTT in excess of RTTmin and of the excess of the
+/// one-way delay; zero up to RTTmin / 2, and without one-way delay:
+///
+/// ```math
+/// \mathrm{rwnd} = \mathrm{rate\_est} \, (\lambda \, \mathit{RTT}_{\min} + 2 U)
+/// ```
+///
+/// Without U the fixed point is the paper's, since a rate times the RTT is the data of an RTT. With U it has a queueing
+/// delay of (lambda - 1) RTTmin + U in the downlink. With U alone, a rate that the growth of U has lowered would not grow
+/// again where U is much longer than RTTmin; and two-way traffic fills the two queues in turn, so that the window must hold
+/// both. As long as there is a queue in the downlink the rate is that of the link, whatever the window is, so that neither
+/// RTT nor U feed back on it.
+///
+/// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
+/// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
+/// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
+/// dip to four segments must then leave at least half an RTT of it. Released, the receiver offers twice the data of a round
+/// trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to
+/// 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
+/// lasts about four round trips, 6 % of the first wait and 3 % of the next.
 ///
 /// The fixed point is RTT = lambda RTTmin. RTTmin does not expire, as in the paper: after a change to a longer route,
 /// the added delay counts as queueing delay for the rest of the connection, unless `base_history` is set.
@@ -52,6 +83,15 @@ pub struct Params {
     #[param(default = None, range = Span::from_secs(1)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "IMC 2012 §4.2 (minimum so far); RFC 6817 §2.5: it expires")]
     pub base_history: Option<Span>,
+    /// Queue that counts against the target; `none`: `round-trip` as in the paper, and `downlink` in `airwnd guard`.
+    #[param(default = None, unit = "word")]
+    #[param(source = "IMC 2012 §4.2 (RTT); one-way delay as in LEDBAT (RFC 6817)")]
+    pub queue: Option<Queue>,
+    /// Whether the sender's own congestion control competes where the queue is that of others; `none`: not, as in the
+    /// paper, and `true` in `airwnd guard`.
+    #[param(default = None)]
+    #[param(unit = "1", source = "Copa (Arun and Balakrishnan, NSDI 2018), section 2.2: competitive mode")]
+    pub competes: Option<bool>,
 }
 
 /// State of DRWA.
@@ -59,7 +99,11 @@ pub struct Params {
 pub struct Drwa {
     params: Params,
     rounds: Rounds,
-    cwnd_est: Option<f64>,
+    downlink: Downlink,
+    /// `None`: the control is never released.
+    competition: Option<Competition>,
+    /// cwnd_est in bytes, or rate_est in bytes per second.
+    estimate: Option<f64>,
     window: Option<u64>,
 }
 
@@ -67,20 +111,61 @@ impl Drwa {
     /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Drwa {
         let rounds = Rounds::new(params.base_history);
-        Drwa { params, rounds, cwnd_est: None, window: None }
+        let competition = (params.competes == Some(true)).then(Competition::new);
+        Drwa { params, rounds, downlink: Downlink::new(TICK), competition, estimate: None, window: None }
+    }
+
+    /// Looks whether the queue is that of others. `queue`: that of the downlink, if known.
+    fn compete(&mut self, arrival: &Arrival, queue: Option<Span>, view: &RecvView) {
+        let (Some(competition), Some(min_rtt)) = (&mut self.competition, self.rounds.min_rtt()) else {
+            return;
+        };
+        let back = self.downlink.way_back();
+        let of_both = view.rtt.map_or(Span::ZERO, |rtt| rtt - min_rtt.min(rtt));
+        let aim_s = (self.params.lambda - 1.0).max(0.0) * min_rtt.as_secs() + (WAY_BACK - 1.0) * back.as_secs();
+        competition.on_segment(&Segment {
+            now: arrival.now,
+            new: arrival.new,
+            rtt: view.rtt,
+            base_rtt: min_rtt + back,
+            queue: queue.unwrap_or(of_both),
+            aim: Span::from_secs_f64(aim_s) + TICK,
+            extra: Bytes::ZERO,
+            mss: view.mss,
+            window: Bytes(self.window.unwrap_or(self.params.initial.0)),
+            offered: view.offered,
+        });
     }
 }
 
 impl RwndController for Drwa {
+    fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
+        let min_rtt = self.rounds.min_rtt();
+        let delay = arrival.one_way_delay.filter(|_| self.params.queue == Some(Queue::Downlink));
+        let queue = delay.map(|delay| self.downlink.add(arrival.now, delay, arrival.rtt, min_rtt));
+        self.compete(arrival, queue, view);
+    }
+
+    fn is_released(&self) -> bool {
+        self.competition.as_ref().is_some_and(Competition::is_released)
+    }
+
     fn on_copied(&mut self, now: Time, copied: Bytes, view: &RecvView) {
         //= exception drwa-receiver-rtt
         let Some(round) = self.rounds.add(now, copied, view.rtt) else { return };
-        let copied = round.bytes as f64;
+        let is_of_downlink = self.params.queue == Some(Queue::Downlink);
+        let unit_s = if is_of_downlink { round.duration.as_secs() } else { 1.0 };
+        let copied = round.bytes as f64 / unit_s;
         let alpha = self.params.alpha;
-        let estimate = self.cwnd_est.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
-        self.cwnd_est = Some(estimate);
-        self.window =
-            Some((self.params.lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64) * estimate) as u64);
+        let estimate = self.estimate.map_or(copied, |former| alpha * former + (1.0 - alpha) * copied);
+        self.estimate = Some(estimate);
+        let lambda = self.params.lambda;
+        let factor = if is_of_downlink {
+            lambda * round.min_rtt.as_secs() + WAY_BACK * self.downlink.way_back().as_secs()
+        } else {
+            lambda * (round.min_rtt.0 as f64 / round.rtt.0 as f64)
+        };
+        self.window = Some((factor * estimate) as u64);
     }
 
     fn on_path_rtt(&mut self, now: Time, rtt: Span) {
@@ -88,10 +173,15 @@ impl RwndController for Drwa {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { max_window_scale: MAX_SHIFT, ..Capabilities::default() }
+        let uses_one_way_delay = self.params.queue == Some(Queue::Downlink);
+        Capabilities { uses_one_way_delay, max_window_scale: MAX_SHIFT, ..Capabilities::default() }
     }
 
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
+        let instead = self.competition.as_ref().and_then(|competition| competition.window(view.mss));
+        if let Some(window) = instead {
+            return view.offer(window, self.params.floor);
+        }
         //= exception drwa-floor
         view.offer(self.window.map_or(self.params.initial, Bytes), self.params.floor)
     }

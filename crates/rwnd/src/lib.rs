@@ -67,6 +67,7 @@ pub use controller::{
     RecvView, RwndController, SenderHalf,
 };
 pub use observer::{Incoming, Observed, Observer, Outgoing};
+pub use parts::downlink::Queue;
 pub use queued::{Queued, QueuedMeter};
 pub use seq::{Seq, SeqRange};
 pub use timestamps::{TimestampClock, Timestamps};
@@ -101,6 +102,20 @@ impl Spec {
     /// Returns the capabilities of a controller with these parameters.
     pub fn capabilities(&self) -> Capabilities {
         self.build(&ANY).capabilities()
+    }
+
+    /// Returns these parameters with those of the guard in place of the paper's where neither was chosen: an uplink's queue
+    /// does not count, and where the queue is that of others the sender competes.
+    pub fn for_real_links(mut self) -> Spec {
+        if let Spec::Drwa(drwa::Params { queue, .. }) | Spec::Rledbat(rledbat::Params { queue, .. }) =
+            &mut self
+        {
+            queue.get_or_insert(Queue::Downlink);
+        }
+        if let Spec::Drwa(drwa::Params { competes, .. }) = &mut self {
+            competes.get_or_insert(true);
+        }
+        self
     }
 
     /// Returns the part of this controller that runs at the data sender, and the carriage of its instructions; `None`:

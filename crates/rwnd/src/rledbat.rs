@@ -1,5 +1,6 @@
 //! Less-than-best-effort transport by the receiver (rLEDBAT).
 
+use super::parts::downlink::Queue;
 use super::parts::small_windows::MAX_SHIFT;
 use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
 use crate::ledbat::{Decrease, Ledbat, MIN_SEGMENTS, QueueingDelay, Rules, Sign, Window};
@@ -31,6 +32,11 @@ use airwnd_units::{Bytes, Span, Time};
 ///
 /// A decrease is applied at once, at most one per RTT. A retransmission halves rl.WND, at most once per RTT. The
 /// initial slow start, the slowdowns and the minimum window of two segments are those of `ledbat-plus-plus`.
+///
+/// With `queue = "downlink"`, which RFC 9840 does not have, the one-way delay is filtered in the same way, and D is the
+/// lesser of both: an upload, whose queue delays the ACKs, then does not count. LEDBAT (RFC 6817) is defined with one-way
+/// delay. Clocks that drift, and a path that changes, can only raise one of the two, or lower D. Without one-way delay D is
+/// that of the RTT.
 ///
 /// An offered window is not taken back: a decrease takes effect as data arrives. The window scale is at most 2^11.
 /// rl.WND also grows while the sender does not use it, as in the RFC, up to the receive buffer. If a sender pauses
@@ -73,6 +79,10 @@ pub struct Params {
     /// Number of newest samples; their minimum is the current delay.
     #[param(default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
     pub current_filter: u32,
+    /// Queue that is compared with the target; `none`: `round-trip` as in the RFC, and `downlink` in `airwnd guard`.
+    #[param(default = None, unit = "word")]
+    #[param(source = "RFC 9840 §4.2 (RTT); RFC 6817 §2.1.2 (one-way delay)")]
+    pub queue: Option<Queue>,
 }
 
 /// State of rLEDBAT.
@@ -95,7 +105,9 @@ impl Rledbat {
         let mss = ctx.mss.0 as f64;
         let window = Window::new(ctx.mss, Bytes((MIN_SEGMENTS * mss) as u64), Bytes(u64::MAX));
         let max_segments = (ctx.buffer.0 as f64 / mss).max(MIN_SEGMENTS);
-        Rledbat { ledbat: Ledbat::new(rules, window, delay), max_segments, halved_until: Time::ZERO }
+        let one_way = (params.queue == Some(Queue::Downlink)).then(|| delay.clone());
+        let ledbat = Ledbat { one_way, ..Ledbat::new(rules, window, delay) };
+        Rledbat { ledbat, max_segments, halved_until: Time::ZERO }
     }
 
     //= RFC 9840 §4.3
@@ -113,13 +125,22 @@ impl Rledbat {
 impl RwndController for Rledbat {
     //= RFC 9840 §4.1.2
     fn capabilities(&self) -> Capabilities {
-        Capabilities { needs_timestamps: true, max_window_scale: MAX_SHIFT, ..Capabilities::default() }
+        let uses_one_way_delay = self.ledbat.one_way.is_some();
+        Capabilities {
+            needs_timestamps: true,
+            uses_one_way_delay,
+            max_window_scale: MAX_SHIFT,
+            ..Capabilities::default()
+        }
     }
 
     fn on_segment(&mut self, arrival: &Arrival, view: &RecvView) {
         //= exception rledbat-delay-in-ticks
         if let Some(sample) = arrival.rtt {
             self.ledbat.delay.add(arrival.now, sample);
+        }
+        if let (Some(filter), Some(delay)) = (&mut self.ledbat.one_way, arrival.one_way_delay) {
+            filter.add(arrival.now, delay);
         }
         self.ledbat.round_trip = view.rtt.unwrap_or(self.ledbat.round_trip);
         if arrival.retransmission {

@@ -147,7 +147,7 @@ impl Rtac {
     }
 
     fn end_round(&mut self, round: Round) {
-        let Round { bytes: arrived, rtt, min_rtt } = round;
+        let Round { bytes: arrived, rtt, min_rtt, .. } = round;
         self.flight = arrived as f64;
         let queue = self.flight / self.mss * (1.0 - min_rtt.0 as f64 / rtt.0 as f64);
         let weight = self.params.weight;

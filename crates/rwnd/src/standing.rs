@@ -1,5 +1,7 @@
 //! Rate of the device while a queue exists, times the round trip without the queue.
 
+use super::parts::competition::{Competition, Segment};
+use super::parts::downlink::Downlink;
 use super::parts::small_windows::{MAX_SHIFT, MIN_SEGMENTS};
 use super::{
     Advertisement, Arrival, Capabilities, DeviceLink, DeviceNeeds, Queued, QueuedMeter, ReceiverContext,
@@ -49,8 +51,9 @@ const HEADROOM: f64 = 2.0;
 ///
 /// The one-way delay (OWD) contains neither the wait of a delayed ACK nor that for an uplink grant. Half a tick is the
 /// mean error of timestamps. The last two terms are the queue that was there when this connection started, if another of
-/// the device's n connections has seen the path without it; they are not used after a longer route. The capacity is the
-/// quotient of two sums over intervals, in which the weight of an interval decreases with its age by `memory`:
+/// the device's n connections has seen the path without it; they are not used after a longer route. They count up to the
+/// queue that the control itself keeps: which direction had more is unknown, and an uplink's queue must not shrink the
+/// window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its age by `memory`:
 ///
 /// ```math
 /// C = \frac{\sum_{q_i \ge t_i - t_{i-1}} e^{-(t - t_i) / \mathrm{memory}}\, \mathrm{bytes}_i}
@@ -60,8 +63,14 @@ const HEADROOM: f64 = 2.0;
 /// Each connection offers an equal share of the window W of the device:
 ///
 /// ```math
-/// W = g\, C \left(\mathit{RTT}_{\min} + \mathrm{target}\right) + \mathrm{extra} \cdot \mathrm{MSS}
+/// W = g\, C \left(\mathit{RTT}_{\min} + U + \mathrm{target}\right) + \mathrm{extra} \cdot \mathrm{MSS}
 /// ```
+///
+/// U is the delay that an uplink queue adds: the minimum, over the last two minimum RTTs, of the RTT in excess of its
+/// minimum and of the downlink's queueing delay. So an upload of the device or of a neighbour, which delays the ACKs, does
+/// not take the window from downloads. Less than half of the minimum RTT does not count, since waits of the ACKs for grants
+/// are usual in a cell and g has room for them. U does not depend on the window: with more of it the RTT and the queueing
+/// delay grow alike. A one-way delay that is too short by an error raises U by as much, and the queue by no more.
 ///
 /// C is the rate of the times with a queue, which in a channel that varies are more often those of low rates. The factor
 /// g, from 1 to 2, corrects that, and gives room for the variation of the channel: with the share s of a round trip in
@@ -81,6 +90,14 @@ const HEADROOM: f64 = 2.0;
 /// capacity is followed with the time constant `memory`. g is an integrator, which moves by at most `gain` in a round
 /// trip, of a measurement that grows with it: more window, more time with a queue. n connections compute W from the same
 /// arrivals; the sum of their shares has the fixed point of one.
+///
+/// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
+/// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
+/// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
+/// dip to four segments must then leave at least half an RTT of it. Released, the receiver offers twice the data of a round
+/// trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to
+/// 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
+/// lasts about four round trips, 6 % of the first wait and 3 % of the next.
 ///
 /// Longer routes: after a change to one, every segment looks queued, C is the delivery rate, and the window shrinks. A
 /// queue of the window's own is empty at times. If every segment of 4 s had a queueing delay above target + 2 ms, a probe
@@ -133,6 +150,10 @@ pub struct Params {
         source = "BBR (Cardwell et al., ACM Queue 14(5), 2016): minima of the RTT last for 10 s"
     )]
     pub probe_interval: Option<Span>,
+    /// Whether the sender's own congestion control competes where the queue is that of others.
+    #[param(default = true)]
+    #[param(unit = "1", source = "Copa (Arun and Balakrishnan, NSDI 2018), section 2.2: competitive mode")]
+    pub competes: bool,
     /// Time constant of the oracle's mean window, from which the factor follows; `none`: the factor is measured. A receiver
     /// cannot know it: this shows what the measured factor lacks.
     #[param(default = None, range = Span::from_millis(1)..=Span::from_secs(86_400))]
@@ -251,9 +272,11 @@ pub struct Standing {
     /// Intervals with a queue of this connection's arrivals, and those of the device's at the last one.
     own: QueuedMeter,
     of_device: Queued,
-    /// Minimum RTT and one-way delay of the route.
+    /// Minimum RTT of the route, and the queueing delay of its downlink.
     base_rtt: Option<Span>,
-    base_delay: Option<Span>,
+    downlink: Downlink,
+    /// `None`: the control is never released.
+    competition: Option<Competition>,
     /// Minimum RTT of the path, from other connections.
     path_rtt: Option<Span>,
     /// Time since which every segment has been suspicious, and the time that the next probe needs.
@@ -286,6 +309,8 @@ pub struct Standing {
 impl Standing {
     /// Creates the state before the first measurement.
     pub fn new(params: Params, _: &ReceiverContext) -> Standing {
+        let tick = params.tick;
+        let competition = params.competes.then(Competition::new);
         Standing {
             params,
             since: None,
@@ -294,7 +319,8 @@ impl Standing {
             own: QueuedMeter::default(),
             of_device: Queued::default(),
             base_rtt: None,
-            base_delay: None,
+            downlink: Downlink::new(tick),
+            competition,
             path_rtt: None,
             suspicious_since: None,
             suspicion: SUSPICION,
@@ -319,6 +345,14 @@ impl Standing {
         (view.mss * self.params.initial).0 as f64
     }
 
+    /// Window of the device.
+    fn whole(&self, view: &RecvView) -> f64 {
+        match self.probe {
+            Some(probe) => probe.window,
+            None => self.window.unwrap_or_else(|| self.initial(view)),
+        }
+    }
+
     /// Returns the one-way delay from the tick in which a segment was sent.
     fn delay(&self, now: Time, exact: Span) -> Span {
         // The clocks of both ends may differ by any constant.
@@ -326,14 +360,16 @@ impl Standing {
         exact + Span(sent.rem_euclid(i128::from(self.params.tick.0)) as u64)
     }
 
-    /// Returns the RTT without a queue, and the part of the minimum one-way delay that is a queue, in seconds.
+    /// Returns the minimum RTT, and the part of the minimum one-way delay that is a queue of the downlink, in seconds.
     fn base_s(&self, view: &RecvView) -> (f64, f64) {
         let own = self.base_rtt;
         // Minima of other connections may be those of a former route.
         let is_same = self.dip_interval.is_none();
         let others = [view.device.least_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
         let path = others.chain(own).min().unwrap_or(Span::ZERO);
-        (path.as_secs(), own.map_or(0.0, |own| (own - path).as_secs()))
+        // Which direction was longer at the start is unknown. More than this control's own queue is not its fault.
+        let late_s = own.map_or(0.0, |own| (own - path).as_secs()).min(self.target_s(view));
+        (path.as_secs(), late_s)
     }
 
     /// Target of the queueing delay in seconds.
@@ -422,15 +458,16 @@ impl Standing {
         let Round { since, bytes, least_rtt_s, least_delay, .. } = probe.effect;
         let has_gained = bytes >= LEAST_GAIN * probe.former_rate * now.since(since).as_secs();
         // The RTT without waits for uplink grants and delayed ACKs, which vary more than the gain.
-        let [base_rtt_s, base_delay_s] =
-            [self.base_rtt, self.base_delay].map(|base| base.map_or(0.0, |base| base.as_secs()));
+        let [base_rtt_s, base_delay_s] = [self.base_rtt, self.downlink.least_delay()]
+            .map(|base| base.map_or(0.0, |base| base.as_secs()));
         let rtt_s = |delay: Span| base_rtt_s + delay.as_secs() - base_delay_s;
         if !has_gained || rtt_s(least_delay) > MAX_RTT_GAIN * rtt_s(probe.former_delay) {
             self.suspicion = self.suspicion * 2;
             return;
         }
         self.suspicion = SUSPICION;
-        (self.base_rtt, self.base_delay) = (Some(Span::from_secs_f64(least_rtt_s)), Some(least_delay));
+        self.base_rtt = Some(Span::from_secs_f64(least_rtt_s));
+        self.downlink.replace_least_delay(least_delay);
         (self.dip_interval, self.next_probe) = (Some(interval), now + interval);
         (self.recent, self.growth, self.is_starting) = (Recent::default(), 1.0, true);
         self.window = Some(probe.window.max(self.initial(view)));
@@ -476,6 +513,28 @@ impl Standing {
         }
     }
 
+    /// Looks whether the queue is that of others. `base_s`: RTT without the queue.
+    fn compete(&mut self, arrival: &Arrival, base_s: f64, queue_s: f64, view: &RecvView) {
+        let connections = view.device.connections.max(1);
+        let aim_s = (self.growth - 1.0) * base_s + self.growth * self.params.target.as_secs();
+        let extra = self.params.extra * view.mss.0 as f64 / f64::from(connections);
+        let segment = Segment {
+            now: arrival.now,
+            new: arrival.new,
+            rtt: view.rtt,
+            base_rtt: Span::from_secs_f64(base_s),
+            queue: Span::from_secs_f64(queue_s.max(0.0)),
+            aim: Span::from_secs_f64(aim_s) + self.params.tick,
+            extra: Bytes(extra as u64),
+            mss: view.mss,
+            window: Bytes((self.whole(view) / f64::from(connections)) as u64),
+            offered: view.offered,
+        };
+        if let Some(competition) = &mut self.competition {
+            competition.on_segment(&segment);
+        }
+    }
+
     /// Adapts the factor of the window to the share of a round trip in which there was a queue.
     fn grow(&mut self, queued: f64) {
         let aim = self.params.share;
@@ -512,8 +571,6 @@ impl RwndController for Standing {
         self.queueing_delay = None;
         let Some(exact) = arrival.one_way_delay else { return };
         let delay = self.delay(now, exact);
-        let least = self.base_delay.map_or(delay, |least| least.min(delay));
-        self.base_delay = Some(least);
         self.base_rtt = self.base_rtt.into_iter().chain(arrival.rtt).min();
         let received = view.device.received.max(view.received).0;
         let (last, before) = std::mem::replace(&mut self.last, (now, received));
@@ -523,7 +580,9 @@ impl RwndController for Standing {
             self.round = Round::new(now);
         }
         let (base_s, late_s) = self.base_s(view);
-        let queue_s = delay.as_secs() - least.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
+        let base = self.base_rtt.map(|_| Span::from_secs_f64(base_s));
+        let queue = self.downlink.add(now, delay, arrival.rtt, base);
+        let queue_s = queue.as_secs() - self.params.tick.as_secs() / 2.0 + late_s;
         self.suspect(now, queue_s);
         let queued = self.measure(now, Span::from_secs_f64(queue_s.max(0.0)), Bytes(received), view);
         if !is_first {
@@ -542,7 +601,9 @@ impl RwndController for Standing {
                 self.probe(arrival, bytes, delay, last, interval, view);
             }
         }
-        self.window = self.next(base_s, view).or(self.window);
+        let back_s = (self.downlink.way_back().as_secs() - late_s).max(0.0);
+        self.window = self.next(base_s + back_s, view).or(self.window);
+        self.compete(arrival, base_s + back_s, queue_s, view);
     }
 
     fn on_path_rtt(&mut self, _: Time, rtt: Span) {
@@ -553,10 +614,14 @@ impl RwndController for Standing {
         self.queueing_delay
     }
 
+    fn is_released(&self) -> bool {
+        self.competition.as_ref().is_some_and(Competition::is_released)
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             needs_timestamps: true,
-            needs_one_way_delay: true,
+            uses_one_way_delay: true,
             max_window_scale: MAX_SHIFT,
             needs: DeviceNeeds { connections: true, link: self.params.calibration.is_some() },
             ..Capabilities::default()
@@ -567,10 +632,10 @@ impl RwndController for Standing {
         if self.is_blind {
             return Advertisement::Window(view.free);
         }
-        let whole = match self.probe {
-            Some(probe) => probe.window,
-            None => self.window.unwrap_or_else(|| self.initial(view)),
-        };
+        if let Some(window) = self.competition.as_ref().and_then(|competition| competition.window(view.mss)) {
+            return view.offer(window, MIN_SEGMENTS);
+        }
+        let whole = self.whole(view);
         view.offer(Bytes((whole / f64::from(view.device.connections.max(1))) as u64), MIN_SEGMENTS)
     }
 }
@@ -684,7 +749,12 @@ mod tests {
         let mut view = view(None);
         assert_eq!(late.base_s(&view), (0.070, 0.0));
         view.device.least_rtt = Some(BASE);
-        assert_eq!(late.base_s(&view), (0.040, 0.030));
+        // The target; with the extra segments it is longer as long as the capacity is unknown.
+        late.capacity = 1e12;
+        let (base_s, late_s) = late.base_s(&view);
+        assert_eq!((base_s, (late_s * 1e6).round()), (0.040, 2000.0));
+        view.device.least_rtt = Some(BASE + queue - Span::from_millis(1));
+        assert!((late.base_s(&view).1 - 0.001).abs() < 1e-9);
         // The minimum of other connections may be older than a longer route.
         late.dip_interval = Some(Span::from_secs(10));
         assert_eq!(late.base_s(&view), (0.070, 0.0));
@@ -809,7 +879,8 @@ mod tests {
         bench.run(4000, CAPACITY, BASE);
         for flow in &mut bench.flows {
             flow.dip_interval = Params::default().probe_interval;
-            (flow.base_rtt, flow.base_delay) = (Some(BASE * 2), Some(BASE * 3 / 2));
+            flow.base_rtt = Some(BASE * 2);
+            flow.downlink.replace_least_delay(BASE * 3 / 2);
         }
         // 2 * (40 + 2) and 2 more.
         let window = bench.run(4000, CAPACITY, BASE);

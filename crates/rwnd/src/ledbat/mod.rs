@@ -81,8 +81,10 @@ pub struct Ledbat {
     pub rules: Rules,
     /// Congestion window and slow-start threshold.
     pub window: Window,
-    /// Measured queueing delay.
+    /// Measured queueing delay, of the RTT or of one-way delay.
     pub delay: QueueingDelay,
+    /// Another measurement of the same queue, by one-way delay. The lesser of both counts; the base RTT is that of `delay`.
+    pub one_way: Option<QueueingDelay>,
     /// Current phase.
     pub phase: Phase,
     /// RTT for all waiting times.
@@ -96,12 +98,15 @@ impl Ledbat {
     pub fn new(rules: Rules, mut window: Window, delay: QueueingDelay) -> Ledbat {
         window.set(window.segments().min(MIN_SEGMENTS));
         let phase = Phase::Begin;
-        Ledbat { rules, window, delay, phase, round_trip: Span(0), spared_until: Time::ZERO }
+        let round_trip = Span::ZERO;
+        Ledbat { rules, window, delay, one_way: None, phase, round_trip, spared_until: Time::ZERO }
     }
 
     /// Processes `bytes` newly delivered bytes.
     pub fn on_delivered(&mut self, now: Time, bytes: Bytes) {
         let (Some(base), Some(delay)) = (self.delay.base(), self.delay.get()) else { return };
+        let one_way = self.one_way.as_ref().and_then(QueueingDelay::get);
+        let delay = one_way.map_or(delay, |one_way| one_way.min(delay));
         let delivered = self.window.count(bytes);
         match self.phase {
             Phase::Begin => self.begin(now, delivered, base, delay),

@@ -1,5 +1,7 @@
 //! Building blocks shared by controllers.
 
 pub mod base_rtt;
+pub mod competition;
+pub mod downlink;
 pub mod round;
 pub mod small_windows;

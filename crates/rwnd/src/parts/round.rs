@@ -22,6 +22,8 @@ pub(crate) struct Rounds {
 pub(crate) struct Round {
     /// Bytes received.
     pub bytes: u64,
+    /// Duration: the RTT estimate, and the time to the next bytes.
+    pub duration: Span,
     /// RTT estimate at the end, and its minimum in the history.
     pub rtt: Span,
     pub min_rtt: Span,
@@ -38,14 +40,20 @@ impl Rounds {
         self.base.update(now, rtt);
     }
 
+    /// Returns the minimum RTT of the history.
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.base.get()
+    }
+
     /// Adds received bytes; returns the round trip that they complete, if any.
     pub fn add(&mut self, now: Time, bytes: Bytes, rtt: Option<Span>) -> Option<Round> {
         self.bytes += bytes.0;
         let since = *self.since.get_or_insert(now);
         let rtt = rtt.filter(|rtt| now.since(since) >= *rtt)?;
+        let duration = now.since(since);
         self.since = Some(now);
         let min_rtt = self.base.update(now, rtt);
-        Some(Round { bytes: std::mem::take(&mut self.bytes), rtt, min_rtt })
+        Some(Round { bytes: std::mem::take(&mut self.bytes), duration, rtt, min_rtt })
     }
 }
 
@@ -56,14 +64,16 @@ mod tests {
     #[test]
     fn a_round_trip_ends_after_one_rtt_estimate() {
         let (at, rtt) = (|ms: u64| Time(ms * 1_000_000), Some(Span::from_millis(20)));
-        let completed =
-            |bytes| Some(Round { bytes, rtt: Span::from_millis(20), min_rtt: Span::from_millis(20) });
+        let completed = |bytes, ms| {
+            let [duration, rtt] = [ms, 20].map(Span::from_millis);
+            Some(Round { bytes, duration, rtt, min_rtt: rtt })
+        };
         let mut rounds = Rounds::new(None);
         assert_eq!(rounds.add(at(0), Bytes(100), None), None);
         assert_eq!(rounds.add(at(30), Bytes(10), None), None);
-        assert_eq!(rounds.add(at(30), Bytes(1), rtt), completed(111));
+        assert_eq!(rounds.add(at(30), Bytes(1), rtt), completed(111, 30));
         assert_eq!(rounds.add(at(49), Bytes(5), rtt), None);
-        assert_eq!(rounds.add(at(50), Bytes(2), rtt), completed(7));
+        assert_eq!(rounds.add(at(50), Bytes(2), rtt), completed(7, 20));
     }
 
     #[test]

@@ -1,0 +1,380 @@
+//! Recognition of a queue that others keep.
+
+use airwnd_units::{Bytes, Span, Time};
+
+/// Consecutive round trips with a queue after which it may be that of others. In the first, data arrives that earlier
+/// windows allowed; a drop of the link's rate needs one or two more until the smaller window has drained the queue.
+const LEAST_ROUNDS: usize = 4;
+/// Round trips that are compared, so that a window that falls by a tenth in each is noticed as well.
+const ROUNDS: usize = 8;
+/// Share to which the rate must have fallen within them.
+const FALL: f64 = 0.5;
+/// Consecutive round trips with a queue after which it is that of others, whatever the rate.
+const MOST_ROUNDS: u32 = 16;
+/// A queue up to this multiple of the RTT without it may be that of other controls, each of which keeps the data of one
+/// round trip in flight. A dip, a small window for that many round trips in which it was in force, leaves at most the
+/// reciprocal of this share of the RTT then.
+const OF_CONTROLS: f64 = 3.0;
+const DIP_SEGMENTS: u64 = 4;
+const DIP_ROUNDS: u32 = 2;
+const AFTER_DIP: u64 = 2;
+/// Round trips from the first dip to the next.
+const DIP_WAIT: u32 = 64;
+/// Round trips from a release to the first probe, and the most to a later one.
+const FIRST_WAIT: u32 = 64;
+const LONGEST_WAIT: u32 = 1024;
+/// Reciprocal of the share of this time after which a probe begins if the competitor may have gone, and what says so: the
+/// queue has shrunk to this share of its mean, or the rate has grown to this multiple of its mean.
+const EARLIEST: u32 = 4;
+/// Reciprocal of the share in which the sender regains its rate, so that growth says nothing.
+const SETTLED: u32 = 8;
+const SHORTER: f64 = 0.7;
+const FASTER: f64 = 1.3;
+/// Weight of a round trip in these means.
+const GAIN: f64 = 0.125;
+/// Round trips of a probe in which the window was in force, and in all: an offered window is not taken back, and a sender
+/// first uses up the larger one.
+const PROBE_ROUNDS: u32 = 2;
+const LONGEST_PROBE: u32 = 16;
+/// A queue that has shrunk to this share in a round trip is still shrinking.
+const SHRINKING: f64 = 0.9;
+/// Window while released, as a multiple of the data of a round trip: cwnd grows by no more than that in one, and a larger
+/// window would be used up before the control is in force again.
+const HEADROOM: f64 = 2.0;
+/// Share of the largest data of a round trip that the next one keeps.
+const KEPT: f64 = 0.875;
+/// Segments by which a window may be exceeded: units of the window field of 2 KiB, and segments that wait for an ACK.
+const ROUNDING: u64 = 2;
+
+/// A data segment, and what its receive-window control knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    pub now: Time,
+    /// Payload bytes that are new.
+    pub new: Bytes,
+    /// Mean RTT; `None`: unknown.
+    pub rtt: Option<Span>,
+    /// RTT without the queue.
+    pub base_rtt: Span,
+    /// Queueing delay.
+    pub queue: Span,
+    /// Queueing delay that the control aims at, and bytes of this connection that it keeps queued in addition.
+    pub aim: Span,
+    pub extra: Bytes,
+    pub mss: Bytes,
+    /// Window of the control for this connection, and bytes offered and not yet received.
+    pub window: Bytes,
+    pub offered: Bytes,
+}
+
+/// A round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// Bytes per second.
+    rate: f64,
+    /// RTT of the segment with the least queue, in seconds.
+    least_rtt_s: f64,
+}
+
+/// What the control does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// It is in force.
+    Controlled,
+    /// It is in force with a small window.
+    Dipping { in_force: u32 },
+    /// It is released for `rounds` of `wait` round trips, and there may have been a change.
+    Released { rounds: u32, wait: u32, has_changed: bool },
+    /// It is in force, to see whether that shortens the queue.
+    Probing { rounds: u32, in_force: u32, wait: u32 },
+}
+
+/// Releases a control where the queue is that of others.
+///
+/// A window that follows a delay gives way to a sender that does not: it shrinks as long as there is a queue. With the
+/// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
+/// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or of at least
+/// four in which the rate has fallen to half or less and by more than the RTT. A drop of the link's rate has such a queue
+/// for one or two round trips, until the smaller window has drained it; then the RTT falls with the window.
+///
+/// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first. So a queue of
+/// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
+/// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
+///
+/// A released window does not restrict the sender, whose own congestion control competes. 64 round trips later the control
+/// is in force again, and remains so if the queue is short in a round trip. If it has not been after two round trips in
+/// which the window was in force and the queue did not shrink any more, the wait is twice as long, up to 1024 round trips.
+/// A probe lasts about four round trips: 6 % of the first wait, 3 % of the second. It begins after a quarter of the wait if
+/// the minimum queue of a round trip is 0.7 times its mean, or the rate 1.3 times its mean: the competitor may have gone,
+/// or another control that was released because of this one probes. Two controls that each take the other for a competitor
+/// therefore probe together.
+#[derive(Clone, Debug)]
+pub(crate) struct Competition {
+    phase: Phase,
+    /// Start of the round trip; `None`: no segment yet.
+    since: Option<Time>,
+    bytes: u64,
+    least_queue: Span,
+    /// Round trips with a queue since the last without, newest last, and the number of those kept.
+    queued: [Round; ROUNDS],
+    count: usize,
+    /// Number of round trips with a queue since the last without.
+    total: u32,
+    /// Round trips since the last dip, and those to the next.
+    since_dip: u32,
+    dip_wait: u32,
+    /// Means while released: queue in seconds, that of the last round trip in a probe, and bytes per second.
+    mean_queue_s: f64,
+    mean_rate: f64,
+    /// Data of a round trip, a maximum that decreases.
+    data: f64,
+}
+
+impl Competition {
+    /// Creates the state before the first segment.
+    pub fn new() -> Competition {
+        Competition {
+            phase: Phase::Controlled,
+            since: None,
+            bytes: 0,
+            least_queue: Span::MAX,
+            queued: [Round::default(); ROUNDS],
+            count: 0,
+            total: 0,
+            since_dip: DIP_WAIT,
+            dip_wait: DIP_WAIT,
+            mean_queue_s: 0.0,
+            mean_rate: 0.0,
+            data: 0.0,
+        }
+    }
+
+    /// Returns whether the sender is not to be restricted.
+    pub fn is_released(&self) -> bool {
+        matches!(self.phase, Phase::Released { .. })
+    }
+
+    /// Returns the window in place of the control's, if any: one that does not restrict the sender, or a dip.
+    pub fn window(&self, mss: Bytes) -> Option<Bytes> {
+        match self.phase {
+            Phase::Controlled | Phase::Probing { .. } => None,
+            Phase::Dipping { .. } => Some(mss * DIP_SEGMENTS),
+            Phase::Released { .. } => Some(Bytes((HEADROOM * self.data) as u64)),
+        }
+    }
+
+    /// Processes a segment.
+    pub fn on_segment(&mut self, segment: &Segment) {
+        self.bytes += segment.new.0;
+        self.least_queue = self.least_queue.min(segment.queue);
+        let Some(rtt) = segment.rtt else { return };
+        let since = *self.since.get_or_insert(segment.now);
+        let duration = segment.now.since(since);
+        if duration < rtt || duration == Span::ZERO {
+            return;
+        }
+        let rate = self.bytes as f64 / duration.as_secs();
+        let round = Round { rate, least_rtt_s: (segment.base_rtt + self.least_queue).as_secs() };
+        self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
+        (self.since, self.bytes) = (Some(segment.now), 0);
+        let least_queue = std::mem::replace(&mut self.least_queue, Span::MAX);
+        self.on_round(&round, least_queue, segment);
+    }
+
+    fn on_round(&mut self, round: &Round, least_queue: Span, segment: &Segment) {
+        let recent = &self.queued[self.count.saturating_sub(LEAST_ROUNDS - 1)..self.count];
+        // A rate that has just fallen would explain any queue by the extra bytes.
+        let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
+        let fastest = recent.iter().map(|round| round.rate).fold(round.rate.max(before), f64::max);
+        let extra = segment.extra + segment.mss * ROUNDING;
+        let aim_s = segment.aim.as_secs() + extra.0 as f64 / fastest.max(1.0);
+        let is_short = least_queue.as_secs() <= aim_s;
+        self.phase = match self.phase {
+            Phase::Controlled => {
+                self.since_dip = self.since_dip.saturating_add(1);
+                if is_short {
+                    (self.count, self.total) = (0, 0);
+                } else {
+                    self.total += 1;
+                    self.remember(*round);
+                }
+                let may_be_of_controls = least_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
+                let is_old = self.total >= MOST_ROUNDS;
+                if !may_be_of_controls && (is_old || self.has_fallen()) {
+                    self.release(least_queue, round, FIRST_WAIT)
+                } else if is_old && self.since_dip >= self.dip_wait {
+                    Phase::Dipping { in_force: 0 }
+                } else {
+                    Phase::Controlled
+                }
+            }
+            Phase::Dipping { .. } if least_queue <= segment.aim + segment.base_rtt / AFTER_DIP => {
+                (self.count, self.total, self.since_dip) = (0, 0, 0);
+                self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
+                Phase::Controlled
+            }
+            Phase::Dipping { in_force } => {
+                let is_in_force = segment.offered <= segment.mss * (DIP_SEGMENTS + ROUNDING);
+                let in_force = in_force + u32::from(is_in_force);
+                if in_force > DIP_ROUNDS {
+                    self.release(least_queue, round, FIRST_WAIT)
+                } else {
+                    Phase::Dipping { in_force }
+                }
+            }
+            Phase::Released { rounds, wait, has_changed } => {
+                let has_changed = has_changed
+                    || rounds >= wait / SETTLED
+                        && (least_queue.as_secs() < SHORTER * self.mean_queue_s
+                            || round.rate > FASTER * self.mean_rate);
+                self.mean_queue_s += GAIN * (least_queue.as_secs() - self.mean_queue_s);
+                self.mean_rate += GAIN * (round.rate - self.mean_rate);
+                let rounds = rounds + 1;
+                if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
+                    Phase::Probing { rounds: 0, in_force: 0, wait }
+                } else {
+                    Phase::Released { rounds, wait, has_changed }
+                }
+            }
+            Phase::Probing { .. } if is_short => {
+                self.count = 0;
+                Phase::Controlled
+            }
+            Phase::Probing { rounds, in_force, wait } => {
+                let is_in_force = segment.offered <= segment.window + segment.mss * ROUNDING;
+                // Another control may be following.
+                let is_shrinking = least_queue.as_secs() < SHRINKING * self.mean_queue_s;
+                self.mean_queue_s = least_queue.as_secs();
+                let (rounds, in_force) = (rounds + 1, in_force + u32::from(is_in_force && !is_shrinking));
+                if in_force > PROBE_ROUNDS || rounds >= LONGEST_PROBE {
+                    self.release(least_queue, round, (2 * wait).min(LONGEST_WAIT))
+                } else {
+                    Phase::Probing { rounds, in_force, wait }
+                }
+            }
+        };
+    }
+
+    fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
+        (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
+        (self.count, self.total) = (0, 0);
+        Phase::Released { rounds: 0, wait, has_changed: false }
+    }
+
+    fn remember(&mut self, round: Round) {
+        if self.count == ROUNDS {
+            self.queued.rotate_left(1);
+            self.count -= 1;
+        }
+        self.queued[self.count] = round;
+        self.count += 1;
+    }
+
+    /// Whether the rate has fallen in place of the RTT: of the change of the data in flight, which is their product, more
+    /// than half, in logarithms, is that of the rate.
+    fn has_fallen(&self) -> bool {
+        let queued = &self.queued[..self.count];
+        let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
+        let (rtt, rate) = (last.least_rtt_s / first.least_rtt_s, last.rate / first.rate.max(1.0));
+        queued.len() >= LEAST_ROUNDS && rate <= FALL && rtt >= rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes(1000);
+    const BASE: Span = Span::from_millis(40);
+    const TARGET: Span = Span::from_millis(4);
+    /// Bytes per second of the link.
+    const LINK: f64 = 1e6;
+
+    /// A control whose window is rate x (RTT + target), in a queue with the data of others, and the round trips of each
+    /// phase.
+    struct Bench {
+        competition: Competition,
+        now: Time,
+        window: f64,
+        offered: f64,
+        released: u32,
+        rate: f64,
+        rtt_s: f64,
+    }
+
+    impl Bench {
+        fn new() -> Bench {
+            let competition = Competition::new();
+            let window = LINK * (BASE + TARGET).as_secs();
+            let now = Time(1_000_000_000);
+            Bench { competition, now, window, offered: window, released: 0, rate: LINK, rtt_s: 0.044 }
+        }
+
+        /// One round trip over a link of this rate, beside this data of others, with a sender that has at most `cwnd`.
+        fn round(&mut self, link: f64, others: f64, cwnd: f64) {
+            let own = self.competition.window(MSS).map_or(self.window, |window| window.0 as f64);
+            // What was offered is not taken back.
+            self.offered = own.max(self.offered - self.rate * self.rtt_s);
+            let data = self.offered.min(cwnd).max(2000.0);
+            self.rtt_s = ((data + others) / link).max(BASE.as_secs());
+            self.rate = data / self.rtt_s;
+            let queue = Span::from_secs_f64(self.rtt_s - BASE.as_secs());
+            for part in 0..2 {
+                self.competition.on_segment(&Segment {
+                    now: self.now,
+                    new: Bytes(if part == 0 { 0 } else { data as u64 }),
+                    rtt: Some(Span::from_secs_f64(self.rtt_s)),
+                    base_rtt: BASE,
+                    queue,
+                    aim: TARGET + Span::from_millis(1),
+                    extra: Bytes::ZERO,
+                    mss: MSS,
+                    window: Bytes(self.window as u64),
+                    offered: Bytes(self.offered.min(own) as u64),
+                });
+                self.now += Span::from_secs_f64(self.rtt_s * f64::from(1 - part));
+            }
+            self.window = (self.rate * (BASE + TARGET).as_secs()).max(2000.0);
+            self.released += u32::from(self.competition.is_released());
+        }
+    }
+
+    #[test]
+    fn alone_the_control_stays_in_force() {
+        let mut bench = Bench::new();
+        for round in 0..10_000 {
+            // The rate of the link halves and doubles, and falls to a tenth.
+            let link = LINK * [1.0, 0.5, 0.1, 1.0][round / 40 % 4];
+            bench.round(link, 0.0, 1e6);
+        }
+        assert_eq!(bench.released, 0);
+    }
+
+    #[test]
+    fn a_competitor_releases_it_and_probes_are_rare() {
+        let mut bench = Bench::new();
+        let mut goodput = 0.0;
+        for _ in 0..2000 {
+            bench.round(LINK, 200_000.0, 150_000.0);
+            goodput += bench.rate;
+        }
+        // With the window of the sender the share is 150 of 350 kB.
+        let share = goodput / 2000.0 / LINK;
+        assert!(share > 0.97 * 150.0 / 350.0, "{share}");
+        assert!(bench.released > 1900, "{}", bench.released);
+    }
+
+    #[test]
+    fn when_the_competitor_has_gone_the_control_is_in_force_again() {
+        let mut bench = Bench::new();
+        for _ in 0..40 {
+            bench.round(LINK, 200_000.0, 150_000.0);
+        }
+        assert!(bench.competition.is_released());
+        for _ in 0..20 {
+            bench.round(LINK, 0.0, 150_000.0);
+        }
+        assert!(!bench.competition.is_released());
+        assert!(bench.rtt_s < 0.046, "{}", bench.rtt_s);
+    }
+}

@@ -1,0 +1,145 @@
+//! Shares of the two directions of a path in its RTT.
+
+use airwnd_catalog::Choice;
+use airwnd_units::{Span, Time};
+
+/// Queue that a control counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
+pub enum Queue {
+    /// Those of both directions: the RTT in excess of its minimum.
+    #[word = "round-trip"]
+    RoundTrip,
+    /// That of the downlink alone: the one-way delay in excess of its minimum. The rest of the RTT belongs to the path.
+    /// Without one-way delay: as `round-trip`.
+    #[word = "downlink"]
+    Downlink,
+}
+
+/// Reciprocal of the share of the minimum RTT that delays of the way back usually have, in a cell by waits for grants.
+const USUAL: u64 = 2;
+
+/// Divides RTT samples into the queueing delay D of the downlink and the delay U that the way back adds.
+///
+/// ```math
+/// D = \min(\mathit{OWD} - \mathit{OWD}_{\min}, \mathit{RTT} - \mathit{RTT}_{\min}), \qquad
+/// U = \min_{\text{two intervals}} (\mathit{RTT} - \mathit{RTT}_{\min} - D)
+/// ```
+///
+/// A one-way delay (OWD) is known up to a constant, which cancels. Clocks that drift make it grow without a queue; no D
+/// exceeds what the RTT of the same segment has in excess, so that each RTT sample raises a minimum that is too low. An
+/// error of the other sign lowers D and raises U, and so the window.
+///
+/// The delay of the way back is that of an uplink queue, of delayed ACKs, and of a sender that had nothing to send. The
+/// first one delays every segment for some time, the others only some; so the minimum counts, not the mean. An interval
+/// lasts one minimum RTT. That after a pause of the sender may have one sample only, which contains the pause; so the
+/// minimum counts of the present and the former interval. An increase of the uplink queue is therefore known an RTT and
+/// two intervals late, a decrease an RTT. U is zero up to half of the minimum RTT.
+#[derive(Clone, Debug)]
+pub(crate) struct Downlink {
+    /// Error of RTT samples and one-way delays: a tick of timestamps.
+    tick: Span,
+    least_delay: Option<Span>,
+    interval_end: Time,
+    base_rtt: Span,
+    /// Minimum of U in the present and in the former interval; `None`: no sample.
+    present: Option<Span>,
+    former: Option<Span>,
+}
+
+impl Downlink {
+    /// Creates the state before the first segment. `tick`: of the timestamps.
+    pub fn new(tick: Span) -> Downlink {
+        Downlink {
+            tick,
+            least_delay: None,
+            interval_end: Time::ZERO,
+            base_rtt: Span::ZERO,
+            present: None,
+            former: None,
+        }
+    }
+
+    /// Adds a segment with this one-way delay and, if it has completed one, RTT sample; returns its queueing delay.
+    /// `base_rtt`: minimum RTT.
+    pub fn add(&mut self, now: Time, delay: Span, rtt: Option<Span>, base_rtt: Option<Span>) -> Span {
+        let mut least = self.least_delay.map_or(delay, |least| least.min(delay));
+        let sample = rtt.zip(base_rtt).map(|(rtt, base)| (base, rtt - base.min(rtt)));
+        if let Some((_, excess)) = sample {
+            least = least.max(delay - (excess + self.tick).min(delay));
+        }
+        self.least_delay = Some(least);
+        let queue = delay - least;
+        if let Some((base, excess)) = sample {
+            self.base_rtt = base;
+            let back = excess - queue.min(excess);
+            if now >= self.interval_end {
+                self.former = self.present.take();
+                self.interval_end = now + base;
+            }
+            self.present = Some(self.present.map_or(back, |least| least.min(back)));
+        }
+        queue
+    }
+
+    /// Returns the delay that the way back adds to the minimum RTT.
+    pub fn way_back(&self) -> Span {
+        let back = self.present.min(self.former).unwrap_or_default();
+        if back > self.base_rtt / USUAL { back } else { Span::ZERO }
+    }
+
+    /// Returns the minimum one-way delay.
+    pub fn least_delay(&self) -> Option<Span> {
+        self.least_delay
+    }
+
+    /// Replaces the minimum one-way delay: the route has become a longer one.
+    pub fn replace_least_delay(&mut self, delay: Span) {
+        (self.least_delay, self.present, self.former) = (Some(delay), None, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: Span = Span::from_millis(20);
+
+    /// Segments every 5 ms with these delays of both directions in ms; returns queueing delay and delay of the way back.
+    fn measured(delays: impl IntoIterator<Item = (u64, u64)>, offset_ppm: i64) -> (f64, f64) {
+        let mut downlink = Downlink::new(Span::from_millis(1));
+        let (mut now, mut queue) = (Time(1_000_000_000), Span::ZERO);
+        for (down, up) in delays {
+            now += Span::from_millis(5);
+            let drift = now.0 as i64 / 1_000_000 * offset_ppm;
+            // Clocks that differ by a minute.
+            let delay = Span((60_000_000_000 + down as i64 * 1_000_000 + drift) as u64);
+            let rtt = BASE + Span::from_millis(down + up);
+            queue = downlink.add(now, delay, Some(rtt), Some(BASE));
+        }
+        (queue.as_millis(), downlink.way_back().as_millis())
+    }
+
+    #[test]
+    fn each_direction_has_its_queue() {
+        assert_eq!(measured((0..100).map(|at| (if at < 50 { 0 } else { 30 }, 0)), 0), (30.0, 0.0));
+        assert_eq!(measured((0..100).map(|at| (0, if at < 50 { 0 } else { 300 })), 0), (0.0, 300.0));
+        assert_eq!(measured((0..100).map(|at| if at < 50 { (0, 0) } else { (30, 300) }), 0), (30.0, 300.0));
+    }
+
+    #[test]
+    fn waits_of_single_segments_are_no_uplink_queue() {
+        // Every other ACK waits for 40 ms; a pause of half a second; less than half of the minimum RTT.
+        assert_eq!(measured((0..100).map(|at| (0, 40 * (at % 2))), 0), (0.0, 0.0));
+        assert_eq!(measured((0..100).map(|at| (0, if at == 99 { 500 } else { 0 })), 0), (0.0, 0.0));
+        assert_eq!(measured((0..100).map(|_| (0, 9)), 0), (0.0, 0.0));
+    }
+
+    #[test]
+    fn a_drift_of_the_clocks_is_no_queue() {
+        // 20 minutes with 50 ppm: 60 ms. What remains is at most a tick and the drift of an interval.
+        for ppm in [50, -50] {
+            let (queue, back) = measured((0..240_000).map(|_| (0, 0)), ppm);
+            assert!(queue <= 1.01 && back == 0.0, "{ppm}: {queue} {back}");
+        }
+    }
+}
