@@ -108,6 +108,8 @@ struct Roamer {
     algorithm: Box<dyn Handover>,
     measurements: Measurements,
     monitor: Monitor,
+    /// Cell in which the link of a UE whose path gains do not change is in sync, and remains so.
+    in_sync_in: Option<usize>,
     stage: Stage,
     /// Times of the next handover step and of the path switch.
     step_at: Option<Time>,
@@ -144,6 +146,7 @@ impl Agenda {
             measurements: Measurements::new(algorithm.triggers()),
             algorithm,
             monitor: Monitor::default(),
+            in_sync_in: None,
             stage: Stage::Served,
             step_at: None,
             switch_at: None,
@@ -266,11 +269,19 @@ impl Agenda {
     fn check_links(&mut self, radio: &Radio) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
         let (unchecked, now) = &mut self.unchecked;
-        let roamers = &mut self.roamers;
+        let Agenda { roamers, movers, has_blockage, .. } = self;
+        let are_still = movers.is_empty() && !*has_blockage;
         let failed = unchecked.find(|number| {
             let roamer = &mut roamers[*number];
-            matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
-                && roamer.monitor.update(*now, radio.control_sinr(*number, radio.serving(*number)), params)
+            let serving = radio.serving(*number);
+            if roamer.in_sync_in == Some(serving)
+                || !matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
+            {
+                return false;
+            }
+            let has_failed = roamer.monitor.update(*now, radio.control_sinr(*number, serving), params);
+            roamer.in_sync_in = (are_still && roamer.monitor.is_in_sync()).then_some(serving);
+            has_failed
         });
         failed.map(|number| (*now, Task::GiveUp(number)))
     }

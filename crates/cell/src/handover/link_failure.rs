@@ -73,6 +73,11 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
+    /// Whether the last SINR was above Qout, and T310 does not run.
+    pub fn is_in_sync(&self) -> bool {
+        self.since.is_none() && self.t310.is_none()
+    }
+
     /// The control channels have this SINR from now on. Returns whether the link has failed.
     pub fn update(&mut self, now: Time, sinr: Db, params: &Params) -> bool {
         let good = match self.t310 {
