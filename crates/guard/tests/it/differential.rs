@@ -35,8 +35,12 @@ const LENGTH_MS: u64 = 4000;
 
 /// Controllers, each with the maximum difference for merged arrivals as a share of the window, and its reason.
 const CONTROLLERS: [(&str, f64, &str); 6] = [
-    ("kind = \"drwa\"", 0.1, "an RTT may contain one more burst, and its mean has fewer samples"),
-    ("kind = \"drwa\"\nlambda = 1.5", 0.1, "as before"),
+    (
+        "kind = \"drwa\"\nqueue = \"round-trip\"\ncompetes = false",
+        0.1,
+        "an RTT may contain one more burst, and its mean has fewer samples",
+    ),
+    ("kind = \"drwa\"\nlambda = 1.5\nqueue = \"round-trip\"\ncompetes = false", 0.1, "as before"),
     ("kind = \"dfcsd\"", 0.1, "as drwa"),
     (
         "kind = \"dfcsd\"\nupdate = \"step\"",
@@ -44,7 +48,7 @@ const CONTROLLERS: [(&str, f64, &str); 6] = [
         "it may begin to follow its target some RTTs earlier or later",
     ),
     (
-        "kind = \"rledbat\"",
+        "kind = \"rledbat\"\nqueue = \"round-trip\"",
         3.5,
         "slow start and each slowdown may end some RTTs earlier or later, a factor of two each",
     ),
@@ -317,11 +321,14 @@ fn with_a_report_per_millisecond_the_windows_differ_within_the_bounds() {
     });
 }
 
-/// Recorded downloads with the controller of the guard.
+/// Recorded downloads with the controller of the guard, which had the laws of the paper and of the RFC then.
 const RECORDINGS: [(&str, &[u8]); 3] = [
-    ("kind = \"drwa\"\nlambda = 1.5", include_bytes!("../data/drwa.record")),
+    (
+        "kind = \"drwa\"\nlambda = 1.5\nqueue = \"round-trip\"\ncompetes = false",
+        include_bytes!("../data/drwa.record"),
+    ),
     ("kind = \"dfcsd\"\nupdate = \"step\"", include_bytes!("../data/dfcsd.record")),
-    ("kind = \"rledbat\"", include_bytes!("../data/rledbat.record")),
+    ("kind = \"rledbat\"\nqueue = \"round-trip\"", include_bytes!("../data/rledbat.record")),
 ];
 
 /// Returns the observations of a recording with the windows that the guard wrote.

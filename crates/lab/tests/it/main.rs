@@ -6,6 +6,7 @@ mod allocations;
 mod arwa;
 mod bbr;
 mod bearers;
+mod beside;
 mod broken_links;
 mod broken_scenarios;
 mod calibration;

@@ -1,0 +1,117 @@
+//! Downloads with a receive-window control beside traffic that it does not control.
+
+use airwnd_catalog::Node;
+use airwnd_lab::{Outcome, Scenario, run};
+
+const FREE: &str = "{kind = \"autotuning\", variant = \"linux-6.18\", max = \"32MiB\"}";
+const STANDING: &str = "\"standing\"";
+/// As the guard has it.
+const DRWA: &str = "{kind = \"drwa\", queue = \"downlink\", competes = true}";
+
+/// A wire with these rates in Mbit/s and this buffer in kB, and an RTT of 20 ms.
+fn wire(down: u32, up: u32, buffer_kb: u32) -> String {
+    format!(
+        "[[link]]\nrate = \"{down}Mbps\"\nrate_up = \"{up}Mbps\"\ndelay = \"10ms\"\nqueue_bytes = \"{buffer_kb}kB\"\n\
+         queue_bytes_up = \"{buffer_kb}kB\"\n[[ue]]\nname = \"own\"\n[[ue]]\nname = \"other\"\n"
+    )
+}
+
+fn outcome(seconds: u32, network: &str, flows: &str) -> Outcome {
+    let tcp = "tcp.stack = \"linux\"\ncore.server_delay = \"0ms\"";
+    let toml = format!("name = \"beside\"\n{tcp}\nduration = \"{seconds}s\"\n{network}{flows}");
+    let scenario = Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap();
+    run(&scenario, 1, None, &mut |_| true).unwrap()
+}
+
+fn download(rwnd: &str) -> String {
+    format!("[[flow]]\nid = \"own\"\nue = \"own\"\ncc = \"cubic\"\nrwnd = {rwnd}\n")
+}
+
+/// Goodput in Mbit/s of the first flow with this control.
+fn own_mbps(network: &str, rwnd: &str, beside: &str) -> f64 {
+    outcome(20, network, &format!("{}{beside}", download(rwnd))).flows()[0].goodput_kbps / 1e3
+}
+
+fn upload(start: &str) -> String {
+    format!(
+        "[[flow]]\nid = \"upload\"\nue = \"own\"\ncc = \"cubic\"\ndirection = \"up\"\nstart = \"{start}\"\n\
+         traffic = {{kind = \"transfer\", size = \"1GiB\"}}\n"
+    )
+}
+
+fn competitor(cc: &str, times: &str) -> String {
+    format!("[[flow]]\nid = \"competitor\"\nue = \"own\"\ncc = \"{cc}\"\nrwnd = {FREE}\n{times}\n")
+}
+
+/// Small datagrams in an interval, whose delays are those of the queue.
+fn ping(id: &str, start: u32, stop: u32) -> String {
+    format!(
+        "[[flow]]\nid = \"{id}\"\nue = \"own\"\nstart = \"{start}s\"\nstop = \"{stop}s\"\n\
+         traffic = {{kind = \"cbr\", rate = \"16kbps\", packet = \"100B\"}}\n"
+    )
+}
+
+/// An upload's queue delays the ACKs. The paper's law takes it for its own; with the downlink's queue alone the download
+/// keeps the share that it has without a control on an asymmetric wire, and most of it where the buffers hold seconds.
+#[test]
+fn an_upload_does_not_take_the_window_from_a_download() {
+    for (network, least) in [(wire(50, 5, 300), 0.9), (wire(10, 10, 500), 0.6)] {
+        let free = own_mbps(&network, FREE, &upload("0s"));
+        let of_paper = own_mbps(&network, "\"drwa\"", &upload("0s"));
+        assert!(of_paper < 0.25 * free, "{of_paper} of {free} Mbit/s");
+        for rwnd in [STANDING, DRWA] {
+            let own = own_mbps(&network, rwnd, &upload("0s"));
+            assert!(own >= least * free, "{rwnd}: {own} of {free} Mbit/s over\n{network}");
+        }
+    }
+}
+
+/// Beside a later download without control: at least 85 % of an equal share of what both have, or 70 % beside BBR, whose
+/// queue of about one RTT `standing` takes for that of another control.
+#[test]
+fn a_later_download_without_control_gets_little_more_than_its_share() {
+    for network in [wire(10, 10, 500), wire(50, 5, 300)] {
+        for (cc, least) in [("cubic", 0.85), ("bbr", 0.7)] {
+            for rwnd in [STANDING, DRWA] {
+                let flows = format!("{}{}", download(rwnd), competitor(cc, "start = \"5s\""));
+                let outcome = outcome(20, &network, &flows);
+                let mbps = |flow: usize| outcome.flows()[flow].goodput_kbps / 1e3;
+                let (own, other) = (mbps(0), mbps(1));
+                let share = own / ((own + other) / 2.0);
+                assert!(share >= least, "{rwnd}, {cc}: {own} and {other} Mbit/s over\n{network}");
+            }
+        }
+    }
+}
+
+/// When the competitor has gone the control is in force again: within 12 s the queue is as short as before.
+#[test]
+fn the_queue_is_short_again_after_a_competitor() {
+    let network = wire(50, 5, 300);
+    let passing = competitor("cubic", "start = \"3s\"\nstop = \"13s\"");
+    let flows = format!("{}{passing}{}{}", download(STANDING), ping("beside", 6, 13), ping("after", 25, 35));
+    let outcome = outcome(35, &network, &flows);
+    let p95 = |flow: usize| outcome.flows()[flow].delay_ms.p95.unwrap();
+    assert!(p95(2) > 40.0 && p95(3) < 15.0, "{} and {} ms", p95(2), p95(3));
+}
+
+/// Alone on the link nothing is released: all the rate, with a queue of the target and two segments.
+#[test]
+fn alone_the_control_stays_in_force() {
+    for (network, rate, most) in [(wire(10, 10, 500), 9.5, 16.0), (wire(50, 5, 300), 47.5, 14.0)] {
+        let outcome = outcome(20, &network, &format!("{}{}", download(STANDING), ping("ping", 3, 20)));
+        let (own, p95) = (outcome.flows()[0].goodput_kbps / 1e3, outcome.flows()[1].delay_ms.p95.unwrap());
+        assert!(own >= rate && p95 <= most, "{own} Mbit/s, {p95} ms over\n{network}");
+    }
+}
+
+/// Two devices that do not know of each other share the rate, with a queue far below that of full buffers (57 ms).
+#[test]
+fn two_controlled_devices_share() {
+    let late = download(STANDING).replace("\"own\"", "\"other\"");
+    let flows = format!("{}{late}start = \"2s\"\n{}", download(STANDING), ping("ping", 5, 30));
+    let outcome = outcome(30, &wire(50, 5, 300), &flows);
+    let mbps: Vec<f64> = outcome.flows()[..2].iter().map(|flow| flow.goodput_kbps / 1e3).collect();
+    let p95 = outcome.flows()[2].delay_ms.p95.unwrap();
+    assert!(mbps.iter().all(|mbps| *mbps > 20.0) && p95 < 40.0, "{mbps:?} Mbit/s, {p95} ms");
+}
