@@ -61,6 +61,7 @@ struct tcp_sack_block {
 	__u32 end_seq;
 } RELOCATED;
 struct tcp_options_received {
+	__u32 ts_recent;
 	__u32 rcv_tsval;
 	__u32 rcv_tsecr;
 	__u16 saw_tstamp : 1;
@@ -100,8 +101,10 @@ static long (*set_cb_flags)(struct bpf_sock_ops *ctx, int flags) = (void *)BPF_F
 struct socket_state {
 	__u64 flow;
 	__u64 reported;     // time of the last report
-	__u32 reported_ack; // its `ack` and `segments`
-	__u32 reported_segments;
+	__u32 reported_ack; // its `ack` and range
+	__u32 reported_start;
+	__u32 reported_end;
+	__u32 ts_ecr; // newest plausible TSecr
 	// Clamp that the kernel has chosen, and the one set in its place; 0: none is set.
 	__u32 own_clamp;
 	__u32 clamp;
@@ -196,14 +199,41 @@ ALWAYS_INLINE __u32 least_rtt(struct tcp_sock *tcp)
 	return least == 0xffffffff ? 0 : least;
 }
 
+// Newest range of data beyond rcv_nxt; empty: there is none.
+ALWAYS_INLINE struct tcp_sack_block newest_range(struct tcp_sock *tcp)
+{
+	struct tcp_sack_block none = {};
+	if (!tcp->out_of_order_queue.rb_node)
+		return none;
+	return (struct tcp_sack_block){ tcp->selective_acks[0].start_seq, tcp->selective_acks[0].end_seq };
+}
+
+ALWAYS_INLINE bool has_microseconds(struct tcp_sock *tcp)
+{
+	return EXISTS(tcp->tcp_usec_ts) && BITS(tcp, tcp_usec_ts);
+}
+
+// TSecr of the newest segment; 0: unknown. The kernel stores the timestamps also of segments that it refuses: TSval is
+// then older than the last that was accepted (RFC 7323 section 5.3), or TSecr no echo of what this host has sent since.
+ALWAYS_INLINE __u32 plausible_echo(struct tcp_sock *tcp, struct socket_state *state, __u64 now)
+{
+	__u32 clock = now / (has_microseconds(tcp) ? 1000 : 1000000);
+	__u32 val = tcp->rx_opt.rcv_tsval, echo = tcp->rx_opt.rcv_tsecr;
+	bool is_after_silence = now - state->reported >= CLOCK_SILENCE_NS;
+	if (is_before(clock, echo))
+		return 0;
+	if (!is_after_silence && (is_before(echo, state->ts_ecr) || is_before(val, tcp->rx_opt.ts_recent)))
+		return 0;
+	state->ts_ecr = echo;
+	return echo;
+}
+
 ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct socket_state *state, __u64 now,
 			  __u8 event)
 {
-	struct observation *seen = ringbuf_reserve(&observations, sizeof(*seen), 0);
-	if (!seen) {
-		count(LOST);
+	struct observation *seen = reserve(state->reported);
+	if (!seen)
 		return;
-	}
 	struct sock *sk = sock_of(tcp);
 	__builtin_memset(seen, 0, sizeof(*seen));
 	seen->time = now;
@@ -211,17 +241,16 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	seen->event = event;
 	seen->ack = tcp->rcv_nxt;
 	seen->edge = tcp->rcv_wup + tcp->rcv_wnd;
-	if (tcp->out_of_order_queue.rb_node) {
-		seen->range_start = tcp->selective_acks[0].start_seq;
-		seen->range_end = tcp->selective_acks[0].end_seq;
-	}
+	struct tcp_sack_block range = newest_range(tcp);
+	seen->range_start = range.start_seq;
+	seen->range_end = range.end_seq;
 	seen->segments = tcp->data_segs_in;
 	if (BITS(tcp, rx_opt.saw_tstamp)) {
 		seen->flags |= HAS_TIMESTAMPS;
 		seen->ts_val = tcp->rx_opt.rcv_tsval;
-		seen->ts_ecr = tcp->rx_opt.rcv_tsecr;
+		seen->ts_ecr = plausible_echo(tcp, state, now);
 	}
-	if (EXISTS(tcp->tcp_usec_ts) && BITS(tcp, tcp_usec_ts))
+	if (has_microseconds(tcp))
 		seen->flags |= MICROSECOND_TICKS;
 	seen->shift = BITS(tcp, rx_opt.rcv_wscale);
 	seen->mss = tcp->advmss;
@@ -244,7 +273,8 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	addresses(ctx, seen);
 	state->reported = now;
 	state->reported_ack = seen->ack;
-	state->reported_segments = seen->segments;
+	state->reported_start = range.start_seq;
+	state->reported_end = range.end_seq;
 	submit(seen);
 }
 
@@ -263,8 +293,10 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 	if (!state)
 		return;
 	__u64 now = monotonic_ns();
-	if (!state->flow)
+	if (!state->flow) {
 		state->flow = socket_cookie(ctx);
+		state->ts_ecr = tcp->rx_opt.rcv_tsecr;
+	}
 	bool is_guarded = now < control->deadline;
 	if (event == EVENT_CLOSED) {
 		map_delete(&targets, &state->flow);
@@ -279,7 +311,11 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 	if (target && target->code_number && target->code_number != state->code_number &&
 	    ctx->args[0] != BPF_WRITE_HDR_TCP_CURRENT_MSS)
 		reserve_option(ctx, sizeof(struct code_option), 0);
-	bool has_news = tcp->rcv_nxt != state->reported_ack || tcp->data_segs_in != state->reported_segments;
+	// Segments that the kernel refuses are counted in data_segs_in, too.
+	struct tcp_sack_block range = newest_range(tcp);
+	bool has_news = tcp->data_segs_in &&
+			(tcp->rcv_nxt != state->reported_ack || range.start_seq != state->reported_start ||
+			 range.end_seq != state->reported_end);
 	if (is_guarded && has_news && is_due(control, now - state->reported, least_rtt(tcp)))
 		report(ctx, tcp, state, now, event);
 }

@@ -34,8 +34,8 @@ const HEARTBEAT: Span = Span::from_millis(100);
 const MORE: Span = Span::from_millis(2);
 /// Interval between lines of the log.
 const LOG: Span = Span::from_secs(1);
-/// Interval in which forgotten flows are removed.
-const EXPIRY: Span = Span::from_secs(60);
+/// Interval in which the windows of flows that were forgotten are removed.
+const EXPIRY: Span = Span::from_secs(1);
 
 /// What to guard, and how.
 #[derive(Clone, Debug)]
@@ -308,10 +308,11 @@ fn state(stations: &[Station], now: Time) -> Value {
 }
 
 fn summary(counters: &Counters) -> String {
-    let Counters { acks, clamped, refused, lost, held, unknown, exempt, full } = counters;
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt, implausible, full } = counters;
     format!(
         "{acks} ACKs, {clamped} with a lower window, {held} of them held by what was offered before, {refused} \
-         refused, {unknown} of unknown flows, {exempt} exempt, {lost} reports lost, {full} windows without room"
+         refused, {unknown} of unknown flows, {exempt} exempt, {implausible} segments that the other end refuses, {lost} \
+         reports lost, {full} windows without room"
     )
 }
 

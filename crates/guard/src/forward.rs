@@ -106,3 +106,6 @@ fn link_header(interface: &str) -> Result<u64, Error> {
         Some(kind) => Err(Error::new(format!("interface {interface}: link type {kind} is not supported"))),
     }
 }
+
+#[cfg(test)]
+mod tests;

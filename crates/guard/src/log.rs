@@ -14,13 +14,13 @@ pub(crate) fn place(
 ) -> Value {
     let mut flows: Vec<Status> = flows.collect();
     flows.sort_by_key(|flow| flow.flow);
-    let Counters { acks, clamped, refused, lost, held, unknown, exempt, full } = counters;
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt, implausible, full } = counters;
     json!({
         "place": name,
         "flows": flows.iter().map(|status| flow(now, status)).collect::<Vec<_>>(),
         "counters": {
             "acks": acks, "clamped": clamped, "held": held, "refused": refused, "unknown": unknown,
-            "exempt": exempt, "lost_reports": lost, "without_room": full,
+            "exempt": exempt, "implausible": implausible, "lost_reports": lost, "without_room": full,
         },
     })
 }

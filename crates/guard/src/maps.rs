@@ -30,6 +30,8 @@ pub struct Counters {
     pub unknown: u64,
     /// ACKs that must not be changed, on a router: MPTCP, TCP-AO, TCP-MD5, RST, urgent data.
     pub exempt: u64,
+    /// Segments that the other end would refuse, on a router.
+    pub implausible: u64,
     /// Windows that the map of the programs had no room for: these flows keep their own.
     pub full: u64,
 }
@@ -126,6 +128,12 @@ impl Maps {
         }
     }
 
+    /// Sets the window of a flow for good.
+    #[cfg(test)]
+    pub fn limit(&mut self, flow: u64, window: u64) {
+        self.targets.insert(flow, [window, u64::MAX, 0], 0).expect("room");
+    }
+
     pub fn counters(&self) -> Counters {
         let total = |index: u32| self.counters.get(&index, 0).map_or(0, |values| values.iter().sum());
         Counters {
@@ -136,6 +144,7 @@ impl Maps {
             held: total(4),
             unknown: total(5),
             exempt: total(6),
+            implausible: total(7),
             full: self.full,
         }
     }
