@@ -650,7 +650,7 @@ ALWAYS_INLINE void on_ack(struct __sk_buff *skb, struct control *control, struct
 	}
 	// The sender uses no window of an ACK that is older than one that it has.
 	bool may_lower = is_guarded && !is_urgent && !is_before(segment->ack, receiver->ack);
-	__u32 target = may_lower ? window_of(target_of(&flow->id, now)) : 0;
+	__u32 target = may_lower ? target_of(&flow->id, now) : 0;
 	note(&flow->connection, RECEIVER, segment, lower(skb, packet, flow, segment->ack, target), now);
 	if (*flags & HAS_FIN && !is_before(segment->ack, flow->fin)) {
 		finish(key, flow, now);

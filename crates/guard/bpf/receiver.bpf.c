@@ -2,7 +2,6 @@
 //
 // The hook that reserves space for header options runs for each outgoing segment of a socket, before the kernel chooses
 // that segment's window. It reserves nothing; it sets TCP_WINDOW_CLAMP and reports the state of the connection.
-#include "code.h"
 #include "shared.h"
 
 #define SOL_TCP 6
@@ -93,9 +92,6 @@ static void *(*storage_get)(void *map, void *sk, void *value, __u64 flags) = (vo
 static __u64 (*socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket_cookie;
 static __u64 (*netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_cookie;
 static long (*set_option)(void *ctx, int level, int name, void *value, int size) = (void *)BPF_FUNC_setsockopt;
-static long (*reserve_option)(struct bpf_sock_ops *ctx, __u32 size, __u64 flags) = (void *)BPF_FUNC_reserve_hdr_opt;
-static long (*store_option)(struct bpf_sock_ops *ctx, const void *option, __u32 size, __u64 flags) =
-	(void *)BPF_FUNC_store_hdr_opt;
 static long (*set_cb_flags)(struct bpf_sock_ops *ctx, int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
 
 struct socket_state {
@@ -108,8 +104,6 @@ struct socket_state {
 	// Clamp that the kernel has chosen, and the one set in its place; 0: none is set.
 	__u32 own_clamp;
 	__u32 clamp;
-	// Number of the last code that was sent.
-	__u32 code_number;
 };
 
 struct {
@@ -305,12 +299,7 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 		return;
 	}
 	count(ACKS);
-	struct target *target = is_guarded ? target_of(&state->flow, now) : 0;
-	apply(ctx, tcp, state, window_of(target));
-	// If SACK blocks leave no room, the code waits for another ACK.
-	if (target && target->code_number && target->code_number != state->code_number &&
-	    ctx->args[0] != BPF_WRITE_HDR_TCP_CURRENT_MSS)
-		reserve_option(ctx, sizeof(struct code_option), 0);
+	apply(ctx, tcp, state, is_guarded ? target_of(&state->flow, now) : 0);
 	// Segments that the kernel refuses are counted in data_segs_in, too.
 	struct tcp_sack_block range = newest_range(tcp);
 	bool has_news = tcp->data_segs_in &&
@@ -318,19 +307,6 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 			 range.end_seq != state->reported_end);
 	if (is_guarded && has_news && is_due(control, now - state->reported, least_rtt(tcp)))
 		report(ctx, tcp, state, now, event);
-}
-
-// The header of a segment is written in which space for a code was reserved.
-ALWAYS_INLINE void write_code(struct bpf_sock_ops *ctx)
-{
-	struct bpf_sock *sk = ctx->sk;
-	struct socket_state *state = sk ? storage_get(&sockets, sk, 0, 0) : 0;
-	struct target *target = state ? target_of(&state->flow, monotonic_ns()) : 0;
-	if (!target || target->code_number == state->code_number)
-		return;
-	struct code_option option = CODE_OPTION(target->code);
-	if (!store_option(ctx, &option, sizeof(option), 0))
-		state->code_number = target->code_number;
 }
 
 SEC("sockops")
@@ -347,9 +323,6 @@ int airwnd_receiver(struct bpf_sock_ops *ctx)
 		break;
 	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
 		on_event(ctx, EVENT_ACK);
-		break;
-	case BPF_SOCK_OPS_WRITE_HDR_OPT_CB:
-		write_code(ctx);
 		break;
 	case BPF_SOCK_OPS_STATE_CB:
 		if (ctx->args[1] == BPF_TCP_CLOSE)

@@ -54,9 +54,6 @@ _Static_assert(sizeof(struct observation) == 128, "user space reads 128 bytes");
 struct target {
 	__u64 window;
 	__u64 valid_until; // CLOCK_MONOTONIC, ns
-	// Code for the sender, which is sent once; each has another number, 0: there is none.
-	__u32 code;
-	__u32 code_number;
 };
 
 struct control {
@@ -125,15 +122,10 @@ ALWAYS_INLINE struct control *current_control(void)
 }
 
 // What user space wants now; 0: the receiver's own window.
-ALWAYS_INLINE struct target *target_of(const __u64 *flow, __u64 now)
+ALWAYS_INLINE __u32 target_of(const __u64 *flow, __u64 now)
 {
 	struct target *target = map_lookup(&targets, flow);
-	return target && now < target->valid_until ? target : 0;
-}
-
-ALWAYS_INLINE __u32 window_of(const struct target *target)
-{
-	return target ? target->window : 0;
+	return target && now < target->valid_until ? target->window : 0;
 }
 
 // Whether a flow with this least RTT (us) may be reported again `elapsed` ns after its last report.

@@ -11,7 +11,6 @@ use airwnd_rwnd::{
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::num::NonZeroU8;
 
 /// A path with a shorter RTT is local: its queue is not the one to be kept short, and a window of a few segments would
 /// restrict its rate.
@@ -81,8 +80,6 @@ pub enum Treatment {
 pub struct Target {
     /// At most this many bytes; `None`: the receiver's own window.
     pub window: Option<Bytes>,
-    /// Code for the controller's part at the sender, to be sent once.
-    pub code: Option<NonZeroU8>,
     /// The receiver offers its own window from this time on.
     pub valid_until: Time,
 }
@@ -440,10 +437,7 @@ impl Flow {
             controller.on_path_rtt(seen.time, least);
         }
         let advertisement = controller.window(seen.time, &view);
-        let (window, mut code) = match advertisement {
-            Advertisement::Window(window) => (window, None),
-            Advertisement::Code { code, window } => (window, Some(code)),
-        };
+        let (Advertisement::Window(window) | Advertisement::Code { window, .. }) = advertisement;
         let has_ended = self.round.end(seen.time, self.rtt(), self.mss, view.offered);
         self.unsettled -= self.unsettled.min(u32::from(has_ended));
         self.treatment = self.treat(spec.map(|_| window));
@@ -468,11 +462,7 @@ impl Flow {
             Treatment::Window(window) => Some(window),
             Treatment::Untouched(_) => None,
         };
-        code = code.filter(|_| window.is_some());
-        if let (Some(controller), Some(_)) = (&mut self.controller, code) {
-            controller.on_advertised(seen.time, &advertisement);
-        }
-        Target { window, code, valid_until: seen.time + VALID }
+        Target { window, valid_until: seen.time + VALID }
     }
 
     /// `window`: what the controller offers; `None`: no rule applies.
