@@ -135,7 +135,8 @@ pub(crate) fn states(processes: &mut Processes, shown: usize) -> Result<Vec<(Str
 fn read(path: &Path, shown: usize) -> io::Result<String> {
     let mut text = String::new();
     let mut stream = UnixStream::connect(path)?;
-    writeln!(stream, "{shown}")?;
+    // In one piece: the guard answers what it has read first.
+    stream.write_all(shown.to_string().as_bytes())?;
     stream.read_to_string(&mut text)?;
     Ok(text)
 }

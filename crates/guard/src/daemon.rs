@@ -134,6 +134,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         }
     }
     give_up_privileges(&stations, &options.source)?;
+    system::return_free_memory();
     eprintln!("guarding");
     let mut expired = system::now();
     let mut beaten = expired;
