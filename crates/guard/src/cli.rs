@@ -5,6 +5,7 @@ use crate::check::{self, Finding};
 use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
+use crate::install::{self, Init, Program, Service};
 use crate::live;
 use crate::log;
 use crate::processes::Processes;
@@ -51,6 +52,32 @@ enum Command {
         #[arg(long, conflicts_with = "json")]
         live: bool,
     },
+    /// Run the guard as a service, from now on and after each start of the machine: of systemd, or of procd on OpenWrt
+    Install {
+        /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable; without it,
+        /// all sockets of the machine are guarded
+        #[arg(long, value_name = "INTERFACE")]
+        router: Vec<String>,
+        /// Receive-window control of all flows, as in scenarios
+        #[arg(long, value_name = "SPEC")]
+        rwnd: Option<String>,
+        /// What starts services; default: what the system has
+        #[arg(long, value_parser = ["systemd", "procd"])]
+        init: Option<String>,
+        /// Executable to install; default: this one
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        binary: Option<PathBuf>,
+        /// Command by which the service starts the guard
+        #[arg(long, hide = true, conflicts_with = "binary")]
+        command: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Undo `install`: end the service, and remove everything that was made
+    Uninstall {
+        #[command(flatten)]
+        place: Place,
+    },
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
     /// Show a download with a ping beside it in a cell of `airwnd link`, without and with the guard
@@ -66,6 +93,22 @@ enum Command {
     },
     /// Print the man page of `airwnd-guard`
     Man,
+}
+
+#[derive(Debug, Args)]
+struct Place {
+    /// Folder of the system, where nothing is started or ended unless it is /
+    #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
+    root: PathBuf,
+    /// Only list the files
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl From<Place> for install::Place {
+    fn from(place: Place) -> install::Place {
+        install::Place { root: place.root, is_dry: place.dry_run }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +156,23 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
             status(json, if all || json { usize::MAX } else { top })
         }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
+        Ok(Cli {
+            command: Some(Command::Install { router, rwnd, init, binary, command, place }), ..
+        }) => {
+            let program = match (command, binary) {
+                (Some(command), _) => Ok(Program::Command(command)),
+                (None, Some(file)) => Ok(Program::Copy(file)),
+                (None, None) => std::env::current_exe()
+                    .map(Program::Copy)
+                    .map_err(|why| Error::failed("cannot find this program", &why)),
+            };
+            let init = init.map(|name| if name == "procd" { Init::Procd } else { Init::Systemd });
+            rwnd.as_deref()
+                .map_or(Ok(()), |spec| read_spec(spec).map(drop))
+                .and(program)
+                .and_then(|program| install::install(&place.into(), &Service { init, router, rwnd, program }))
+        }
+        Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
             Err(Error::new("demo needs Python: install the package airwnd, then run: sudo airwnd guard demo"))
         }

@@ -17,6 +17,7 @@ mod control;
 mod daemon;
 mod error;
 mod forward;
+mod install;
 mod kernel;
 mod live;
 mod log;
