@@ -23,7 +23,7 @@ const BULK_SEGMENTS: u64 = 4;
 const QUIET_ROUNDS: u32 = 2;
 /// Time without an observation after which a flow starts anew, and after which it is removed.
 const IDLE: Span = Span::from_secs(1);
-const GONE: Span = Span::from_secs(60);
+const GONE: Span = Span::from_secs(10);
 /// Most flows: `FLOWS_MAX` of `bpf/shared.h`.
 pub(crate) const FLOWS_MAX: usize = 12_288;
 /// Reciprocal of the share of flows that are removed when there are too many: finding them takes a pass over all.
@@ -121,7 +121,8 @@ pub struct Status {
 #[derive(Debug)]
 pub struct Policy {
     rules: Rules,
-    flows: HashMap<u64, Flow>,
+    /// In boxes: a table has up to twice as many places as entries.
+    flows: HashMap<u64, Box<Flow>>,
     /// Flows that were removed to make room, until [`Policy::expire`] returns them.
     evicted: Vec<u64>,
     paths: Paths,
@@ -164,9 +165,9 @@ impl Policy {
         if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&seen.flow) {
             self.evict();
         }
-        let flow = self.flows.entry(seen.flow).or_insert_with(|| Flow::new(seen));
+        let flow = self.flows.entry(seen.flow).or_insert_with(|| Box::new(Flow::new(seen)));
         if seen.time.since(flow.seen) >= GONE || !flow.can_follow(seen) {
-            *flow = Flow::new(seen);
+            **flow = Flow::new(seen);
         }
         // Reports of several processors may be out of order, and a recording may have any times.
         let late;
@@ -201,7 +202,7 @@ impl Policy {
         }
     }
 
-    /// Removes flows that have not been observed for a minute, and paths that are not used; returns the identifiers of
+    /// Removes flows that have not been observed for ten seconds, and paths that are not used; returns the identifiers of
     /// all flows that were removed since the last call.
     pub fn expire(&mut self, now: Time) -> Vec<u64> {
         self.paths.expire(now);
@@ -223,7 +224,7 @@ impl Policy {
     pub fn set_rules(&mut self, rules: Rules) {
         self.paths.confirm = rules.confirm;
         self.rules = rules;
-        self.flows.values_mut().for_each(Flow::restart);
+        self.flows.values_mut().for_each(|flow| flow.restart());
     }
 
     /// Learns the least RTTs over an interface anew, because its routes have changed.
@@ -828,7 +829,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_closed_connection_is_forgotten_and_a_silent_one_after_a_minute() {
+    fn a_closed_connection_is_forgotten_and_a_silent_one_after_ten_seconds() {
         let mut policy = fixed();
         let connection = Connection::open(1, START, Span::from_millis(20));
         policy.on_observation(&connection.seen);
@@ -836,8 +837,8 @@ pub(crate) mod tests {
         assert_eq!(policy.on_observation(&closed), None);
         assert_eq!(policy.flows().count(), 0);
         policy.on_observation(&connection.seen);
-        assert!(policy.expire(START + Span::from_secs(59)).is_empty());
-        assert_eq!(policy.expire(START + Span::from_secs(60)), [1]);
+        assert!(policy.expire(START + Span::from_secs(9)).is_empty());
+        assert_eq!(policy.expire(START + Span::from_secs(10)), [1]);
     }
 
     #[test]

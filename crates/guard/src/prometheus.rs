@@ -22,7 +22,7 @@ const GAUGES: [(&str, &str, f64, &str); 4] = [
 
 /// Figures of all flows of a place, likewise.
 const TOTALS: [(&str, &str, f64, &str); 3] = [
-    ("airwnd_guard_flows", "flows", 1.0, "Flows of the last minute."),
+    ("airwnd_guard_flows", "flows", 1.0, "Flows with data in the last ten seconds."),
     ("airwnd_guard_controlled_flows", "controlled", 1.0, "Flows with a window that a controller wants."),
     ("airwnd_guard_total_bits_per_second", "rate_kbps", 1e3, "Sum of the rates of all flows."),
 ];

@@ -106,6 +106,7 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
     airwnd guard RULES.toml --all            a controller per port, peer, interface, cgroup
     airwnd guard status                      the flows of the running guards
     airwnd guard status --live               the same, redrawn every second
+    airwnd guard install                     run it as a service; `uninstall` undoes it
     airwnd guard check                       what this kernel can do, and what is missing
     airwnd guard demo                        before and after, in a cell of `airwnd link`
     airwnd guard --help                      all options
