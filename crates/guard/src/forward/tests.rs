@@ -74,7 +74,7 @@ impl Segment {
         let mut tcp = Vec::new();
         tcp.extend([source.1, destination.1].into_iter().flat_map(u16::to_be_bytes));
         tcp.extend([self.seq, self.ack].into_iter().flat_map(u32::to_be_bytes));
-        tcp.extend([((20 + options.len()) / 4 << 4) as u8, self.flags]);
+        tcp.extend([(((20 + options.len()) / 4) << 4) as u8, self.flags]);
         tcp.extend([self.field, 0, 0].into_iter().flat_map(u16::to_be_bytes));
         tcp.extend(&options);
         tcp.resize(tcp.len() + self.payload as usize, 0);
