@@ -34,7 +34,8 @@ pub(crate) fn write<'a>(
         let comma = if number > 0 { "," } else { "" };
         let mut flows: Vec<Status> = flows.collect();
         let controlled = flows.iter().filter(|flow| matches!(flow.treatment, Treatment::Window(_))).count();
-        let rate: f64 = flows.iter().map(|flow| flow.rate.as_kbps()).sum();
+        // A sum of nothing would be -0.
+        let rate = flows.iter().map(|flow| flow.rate.as_kbps()).fold(0.0, |sum, rate| sum + rate);
         let total = json!({"flows": flows.len(), "controlled": controlled, "rate_kbps": rate});
         let Counters { acks, clamped, refused, lost, held, unknown, exempt, implausible, full } = counters;
         let counters = json!({
@@ -156,6 +157,11 @@ mod tests {
             counters: Counters { acks: 7, ..Counters::default() },
         };
         let policy: &'static Policy = Box::leak(Box::new(policy));
+        let mut text = Vec::new();
+        let none =
+            Place { name: String::new(), flows: Box::new([].into_iter()), counters: Counters::default() };
+        write(&mut text, seen.time, std::iter::once(none), 20).unwrap();
+        assert!(String::from_utf8(text).unwrap().contains("\"rate_kbps\":0.0"));
         for (shown, expected) in [(20, 20), (0, 0), (usize::MAX, 1000)] {
             let mut text = Vec::new();
             write(&mut text, seen.time, [place(policy), place(policy)].into_iter(), shown).unwrap();
