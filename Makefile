@@ -57,6 +57,11 @@ guard-static: $(VENV)/requirements
 		cp target/$$target/release/airwnd-guard $(DIST)/airwnd-guard-$$target || exit 1; done
 	@ls -l $(DIST)
 
+# Packages of them for Debian and OpenWrt.
+.PHONY: guard-packages
+guard-packages: guard-static
+	$(BIN)/python tools/guard_packages.py $(DIST) --guard $(DIST)/airwnd-guard-$(shell uname -m)-unknown-linux-musl
+
 # Manual pages of the commands, in docs/man, which the wheel installs.
 .PHONY: man
 man: setup

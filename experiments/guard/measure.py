@@ -139,6 +139,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, metavar="N", help="stop after N missing cells")
     parser.add_argument("--out", type=Path, default=Path("out/guard"))
     parser.add_argument("--airwnd", default="airwnd", help="the command, with options if needed")
+    parser.add_argument(
+        "--guard",
+        default=str(Path(__file__).parents[2] / "target" / "release" / "airwnd-guard"),
+        help="the guard with the controllers of the study: cargo build --release -p airwnd-guard -F study",
+    )
     options = parser.parse_args()
     try:
         experiments = [Experiment.load(HERE / link) for link in options.links]
@@ -280,7 +285,7 @@ class Study:
             log = shlex.quote(str(folder / "guard.jsonl"))
             rwnd = shlex.quote(GUARDS[cell.guard])
             lines += [
-                f"{self._options.airwnd} guard {scope} --rwnd {rwnd} --json-log {log} &",
+                f"{self._options.guard} {scope} --rwnd {rwnd} --json-log {log} &",
                 "guard=$!",
                 # The first line is written when the guard is in place.
                 f"while [ ! -s {log} ]; do kill -0 $guard; sleep 0.05; done",

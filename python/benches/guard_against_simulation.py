@@ -3,8 +3,9 @@
 Run with ``python python/benches/guard_against_simulation.py`` as root, on an idle machine. For each
 controller one download over `airwnd link`, in this machine's kernel with the guard, and simulated.
 The table is CSV: goodput over the whole download, the median of the sender's smoothed RTT after the first
-seconds, sampled every 100 ms, and the differences relative to the kernel. The sender is Reno. `arwa` needs
-its part at the sender, the congestion control `airwnd_arwa`, which is registered meanwhile.
+seconds, sampled every 100 ms, and the differences relative to the kernel. The sender is Reno.
+Some controllers are not offered by ``airwnd guard``: build the guard that has them with
+``cargo build --release -p airwnd-guard --features study``.
 """
 
 import argparse
@@ -16,7 +17,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,7 +50,6 @@ CONTROLLERS: tuple[Settings, ...] = (
     {"kind": "rtac"},
     {"kind": "rledbat"},
     {"kind": "standing"},
-    {"kind": "arwa", "carriage": "tcp-option", "delay": "queueing", "window": "4MiB"},
 )
 
 
@@ -73,7 +73,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seconds", type=float, default=60.0, help="length of a download")
-    parser.add_argument("--guard", default="airwnd guard", help="the command of the guard")
+    parser.add_argument("--guard", default="target/release/airwnd-guard", help="the command of the guard")
     options = parser.parse_args()
     guard = shlex.split(options.guard)
     length = Length(options.seconds, SETTLING_S)
@@ -116,10 +116,7 @@ def in_simulation(network: Settings, sender: str, controller: Settings, length: 
 
 def in_kernel(network: Settings, cc: str, controller: Settings, guard: list[str], length: Length) -> Figures:
     """Run a download in this machine's kernel."""
-    is_pair = controller["kind"] == "arwa"
-    if is_pair:
-        cc = "airwnd_arwa"
-    with TemporaryDirectory() as name, cgroup() as group, sender(guard) if is_pair else nullcontext():
+    with TemporaryDirectory() as name, cgroup() as group:
         folder = Path(name)
         session_of = {**network, "duration": "3600s", "flow": []}
         (folder / "scenario.json").write_text(json.dumps(session_of), encoding="utf-8")
@@ -152,20 +149,6 @@ def cgroup() -> Iterator[Path]:
         yield path
     finally:
         path.rmdir()
-
-
-@contextmanager
-def sender(guard: list[str]) -> Iterator[None]:
-    """Offer the congestion control of `arwa` to every process."""
-    command = [*guard, "sender", "--all"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            line = process.stderr.readline() if process.stderr else ""
-            if "is available" not in line:
-                raise RuntimeError(line)
-            yield
-        finally:
-            process.terminate()
 
 
 def inline(controller: Settings) -> str:

@@ -8,15 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 const NAME: &str = "rules.toml";
 /// Controllers that the guard accepts.
-const CONTROLLERS: [&str; 9] = [
+const CONTROLLERS: [&str; 5] = [
     "\"standing\"",
     "\"drwa\"",
     "{\"kind\": \"drwa\", \"lambda\": 1.5}",
-    "\"dfcsd\"",
-    "{\"kind\": \"dfcsd\", \"update\": \"step\"}",
     "\"rledbat\"",
-    "\"rtac\"",
-    "\"autotuning\"",
     "{\"kind\": \"fixed\", \"limit\": \"20000B\"}",
 ];
 /// Flows of a sequence of reports.

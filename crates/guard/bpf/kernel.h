@@ -8,6 +8,8 @@
 
 #define SEC(name) __attribute__((section(name), used))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+// A function whose variables do not add to those of its caller: a frame has at most 512 bytes.
+#define OWN_FRAME static __attribute__((noinline))
 #define RELOCATED __attribute__((preserve_access_index))
 
 // A map is declared by the types of the members of a structure in this section.
@@ -21,6 +23,7 @@ static long (*map_update)(void *map, const void *key, const void *value, __u64 f
 static long (*map_delete)(void *map, const void *key) = (void *)BPF_FUNC_map_delete_elem;
 static __u64 (*monotonic_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static void *(*ringbuf_reserve)(void *ring, __u64 size, __u64 flags) = (void *)BPF_FUNC_ringbuf_reserve;
+static __u64 (*ringbuf_query)(void *ring, __u64 flags) = (void *)BPF_FUNC_ringbuf_query;
 static void (*ringbuf_submit)(void *data, __u64 flags) = (void *)BPF_FUNC_ringbuf_submit;
 
 // Second argument of __builtin_preserve_field_info.

@@ -2,7 +2,6 @@
 //
 // The hook that reserves space for header options runs for each outgoing segment of a socket, before the kernel chooses
 // that segment's window. It reserves nothing; it sets TCP_WINDOW_CLAMP and reports the state of the connection.
-#include "code.h"
 #include "shared.h"
 
 #define SOL_TCP 6
@@ -61,6 +60,7 @@ struct tcp_sack_block {
 	__u32 end_seq;
 } RELOCATED;
 struct tcp_options_received {
+	__u32 ts_recent;
 	__u32 rcv_tsval;
 	__u32 rcv_tsecr;
 	__u16 saw_tstamp : 1;
@@ -92,21 +92,18 @@ static void *(*storage_get)(void *map, void *sk, void *value, __u64 flags) = (vo
 static __u64 (*socket_cookie)(void *ctx) = (void *)BPF_FUNC_get_socket_cookie;
 static __u64 (*netns_cookie)(void *ctx) = (void *)BPF_FUNC_get_netns_cookie;
 static long (*set_option)(void *ctx, int level, int name, void *value, int size) = (void *)BPF_FUNC_setsockopt;
-static long (*reserve_option)(struct bpf_sock_ops *ctx, __u32 size, __u64 flags) = (void *)BPF_FUNC_reserve_hdr_opt;
-static long (*store_option)(struct bpf_sock_ops *ctx, const void *option, __u32 size, __u64 flags) =
-	(void *)BPF_FUNC_store_hdr_opt;
 static long (*set_cb_flags)(struct bpf_sock_ops *ctx, int flags) = (void *)BPF_FUNC_sock_ops_cb_flags_set;
 
 struct socket_state {
 	__u64 flow;
 	__u64 reported;     // time of the last report
-	__u32 reported_ack; // its `ack` and `segments`
-	__u32 reported_segments;
+	__u32 reported_ack; // its `ack` and range
+	__u32 reported_start;
+	__u32 reported_end;
+	__u32 ts_ecr; // newest plausible TSecr
 	// Clamp that the kernel has chosen, and the one set in its place; 0: none is set.
 	__u32 own_clamp;
 	__u32 clamp;
-	// Number of the last code that was sent.
-	__u32 code_number;
 };
 
 struct {
@@ -196,14 +193,41 @@ ALWAYS_INLINE __u32 least_rtt(struct tcp_sock *tcp)
 	return least == 0xffffffff ? 0 : least;
 }
 
+// Newest range of data beyond rcv_nxt; empty: there is none.
+ALWAYS_INLINE struct tcp_sack_block newest_range(struct tcp_sock *tcp)
+{
+	struct tcp_sack_block none = {};
+	if (!tcp->out_of_order_queue.rb_node)
+		return none;
+	return (struct tcp_sack_block){ tcp->selective_acks[0].start_seq, tcp->selective_acks[0].end_seq };
+}
+
+ALWAYS_INLINE bool has_microseconds(struct tcp_sock *tcp)
+{
+	return EXISTS(tcp->tcp_usec_ts) && BITS(tcp, tcp_usec_ts);
+}
+
+// TSecr of the newest segment; 0: unknown. The kernel stores the timestamps also of segments that it refuses: TSval is
+// then older than the last that was accepted (RFC 7323 section 5.3), or TSecr no echo of what this host has sent since.
+ALWAYS_INLINE __u32 plausible_echo(struct tcp_sock *tcp, struct socket_state *state, __u64 now)
+{
+	__u32 clock = now / (has_microseconds(tcp) ? 1000 : 1000000);
+	__u32 val = tcp->rx_opt.rcv_tsval, echo = tcp->rx_opt.rcv_tsecr;
+	bool is_after_silence = now - state->reported >= CLOCK_SILENCE_NS;
+	if (is_before(clock, echo))
+		return 0;
+	if (!is_after_silence && (is_before(echo, state->ts_ecr) || is_before(val, tcp->rx_opt.ts_recent)))
+		return 0;
+	state->ts_ecr = echo;
+	return echo;
+}
+
 ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct socket_state *state, __u64 now,
 			  __u8 event)
 {
-	struct observation *seen = ringbuf_reserve(&observations, sizeof(*seen), 0);
-	if (!seen) {
-		count(LOST);
+	struct observation *seen = reserve(state->reported);
+	if (!seen)
 		return;
-	}
 	struct sock *sk = sock_of(tcp);
 	__builtin_memset(seen, 0, sizeof(*seen));
 	seen->time = now;
@@ -211,17 +235,16 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	seen->event = event;
 	seen->ack = tcp->rcv_nxt;
 	seen->edge = tcp->rcv_wup + tcp->rcv_wnd;
-	if (tcp->out_of_order_queue.rb_node) {
-		seen->range_start = tcp->selective_acks[0].start_seq;
-		seen->range_end = tcp->selective_acks[0].end_seq;
-	}
+	struct tcp_sack_block range = newest_range(tcp);
+	seen->range_start = range.start_seq;
+	seen->range_end = range.end_seq;
 	seen->segments = tcp->data_segs_in;
 	if (BITS(tcp, rx_opt.saw_tstamp)) {
 		seen->flags |= HAS_TIMESTAMPS;
 		seen->ts_val = tcp->rx_opt.rcv_tsval;
-		seen->ts_ecr = tcp->rx_opt.rcv_tsecr;
+		seen->ts_ecr = plausible_echo(tcp, state, now);
 	}
-	if (EXISTS(tcp->tcp_usec_ts) && BITS(tcp, tcp_usec_ts))
+	if (has_microseconds(tcp))
 		seen->flags |= MICROSECOND_TICKS;
 	seen->shift = BITS(tcp, rx_opt.rcv_wscale);
 	seen->mss = tcp->advmss;
@@ -244,7 +267,8 @@ ALWAYS_INLINE void report(struct bpf_sock_ops *ctx, struct tcp_sock *tcp, struct
 	addresses(ctx, seen);
 	state->reported = now;
 	state->reported_ack = seen->ack;
-	state->reported_segments = seen->segments;
+	state->reported_start = range.start_seq;
+	state->reported_end = range.end_seq;
 	submit(seen);
 }
 
@@ -263,8 +287,10 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 	if (!state)
 		return;
 	__u64 now = monotonic_ns();
-	if (!state->flow)
+	if (!state->flow) {
 		state->flow = socket_cookie(ctx);
+		state->ts_ecr = tcp->rx_opt.rcv_tsecr;
+	}
 	bool is_guarded = now < control->deadline;
 	if (event == EVENT_CLOSED) {
 		map_delete(&targets, &state->flow);
@@ -273,28 +299,14 @@ ALWAYS_INLINE void on_event(struct bpf_sock_ops *ctx, __u8 event)
 		return;
 	}
 	count(ACKS);
-	struct target *target = is_guarded ? target_of(&state->flow, now) : 0;
-	apply(ctx, tcp, state, window_of(target));
-	// If SACK blocks leave no room, the code waits for another ACK.
-	if (target && target->code_number && target->code_number != state->code_number &&
-	    ctx->args[0] != BPF_WRITE_HDR_TCP_CURRENT_MSS)
-		reserve_option(ctx, sizeof(struct code_option), 0);
-	bool has_news = tcp->rcv_nxt != state->reported_ack || tcp->data_segs_in != state->reported_segments;
+	apply(ctx, tcp, state, is_guarded ? target_of(&state->flow, now) : 0);
+	// Segments that the kernel refuses are counted in data_segs_in, too.
+	struct tcp_sack_block range = newest_range(tcp);
+	bool has_news = tcp->data_segs_in &&
+			(tcp->rcv_nxt != state->reported_ack || range.start_seq != state->reported_start ||
+			 range.end_seq != state->reported_end);
 	if (is_guarded && has_news && is_due(control, now - state->reported, least_rtt(tcp)))
 		report(ctx, tcp, state, now, event);
-}
-
-// The header of a segment is written in which space for a code was reserved.
-ALWAYS_INLINE void write_code(struct bpf_sock_ops *ctx)
-{
-	struct bpf_sock *sk = ctx->sk;
-	struct socket_state *state = sk ? storage_get(&sockets, sk, 0, 0) : 0;
-	struct target *target = state ? target_of(&state->flow, monotonic_ns()) : 0;
-	if (!target || target->code_number == state->code_number)
-		return;
-	struct code_option option = CODE_OPTION(target->code);
-	if (!store_option(ctx, &option, sizeof(option), 0))
-		state->code_number = target->code_number;
 }
 
 SEC("sockops")
@@ -311,9 +323,6 @@ int airwnd_receiver(struct bpf_sock_ops *ctx)
 		break;
 	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
 		on_event(ctx, EVENT_ACK);
-		break;
-	case BPF_SOCK_OPS_WRITE_HDR_OPT_CB:
-		write_code(ctx);
 		break;
 	case BPF_SOCK_OPS_STATE_CB:
 		if (ctx->args[1] == BPF_TCP_CLOSE)

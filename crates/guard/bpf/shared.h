@@ -54,9 +54,6 @@ _Static_assert(sizeof(struct observation) == 128, "user space reads 128 bytes");
 struct target {
 	__u64 window;
 	__u64 valid_until; // CLOCK_MONOTONIC, ns
-	// Code for the sender, which is sent once; each has another number, 0: there is none.
-	__u32 code;
-	__u32 code_number;
 };
 
 struct control {
@@ -77,9 +74,12 @@ struct control {
 #define WAKE_INTERVAL_NS 4000000ULL
 // Windows are never smaller than this many segments.
 #define FLOOR_SEGMENTS 2
-#define FLOWS_MAX 65536
+// After this time timestamps say nothing: a clock with the shortest tick in use, 1 us, has passed half of its range.
+#define CLOCK_SILENCE_NS 2147000000000ULL
+#define FLOWS_MAX 12288
+#define RING_BYTES (1 << 18)
 
-enum counter { ACKS, CLAMPED, REFUSED, LOST, HELD, UNKNOWN_FLOW, EXEMPT, COUNTERS };
+enum counter { ACKS, CLAMPED, REFUSED, LOST, HELD, UNKNOWN_FLOW, EXEMPT, IMPLAUSIBLE, COUNTERS };
 
 struct {
 	VALUE(type, BPF_MAP_TYPE_ARRAY);
@@ -98,7 +98,7 @@ struct {
 
 struct {
 	VALUE(type, BPF_MAP_TYPE_RINGBUF);
-	VALUE(max_entries, 1 << 20);
+	VALUE(max_entries, RING_BYTES);
 } observations MAP;
 
 struct {
@@ -122,21 +122,27 @@ ALWAYS_INLINE struct control *current_control(void)
 }
 
 // What user space wants now; 0: the receiver's own window.
-ALWAYS_INLINE struct target *target_of(const __u64 *flow, __u64 now)
+ALWAYS_INLINE __u32 target_of(const __u64 *flow, __u64 now)
 {
 	struct target *target = map_lookup(&targets, flow);
-	return target && now < target->valid_until ? target : 0;
-}
-
-ALWAYS_INLINE __u32 window_of(const struct target *target)
-{
-	return target ? target->window : 0;
+	return target && now < target->valid_until ? target->window : 0;
 }
 
 // Whether a flow with this least RTT (us) may be reported again `elapsed` ns after its last report.
 ALWAYS_INLINE bool is_due(struct control *control, __u64 elapsed, __u32 least_rtt)
 {
 	return elapsed >= control->report_interval && elapsed >= least_rtt * (1000ULL / REPORTS_PER_RTT);
+}
+
+// Room for a report; 0: there is none. New flows leave half of the room to those that have been `reported` before, so
+// that their number does not keep user space from following the others.
+ALWAYS_INLINE struct observation *reserve(__u64 reported)
+{
+	bool is_free = reported || ringbuf_query(&observations, BPF_RB_AVAIL_DATA) < RING_BYTES / 2;
+	struct observation *seen = is_free ? ringbuf_reserve(&observations, sizeof(*seen), 0) : 0;
+	if (!seen)
+		count(LOST);
+	return seen;
 }
 
 static __u64 woken;

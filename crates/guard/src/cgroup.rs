@@ -1,9 +1,10 @@
 //! The cgroups whose sockets are guarded.
 
-use crate::Error;
+use crate::{Error, processes};
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// A cgroup that no other guard controls: neither itself, nor one above or below.
@@ -38,7 +39,25 @@ impl Cgroup {
 fn lock(folder: &Path, kind: FlockArg) -> Result<Flock<File>, Error> {
     let what = format!("cgroup {}", folder.display());
     let file = File::open(folder).map_err(|why| Error::failed(&what, &why))?;
-    Flock::lock(file, kind).map_err(|_| Error::new(format!("{what}: guarded by another process already")))
+    let inode = file.metadata().map_err(|why| Error::failed(&what, &why))?.ino();
+    Flock::lock(file, kind).map_err(|_| {
+        let holder = holder(inode).map(|process| processes::described(&process)).unwrap_or_default();
+        Error::new(format!("{what}: guarded by another process already{holder}"))
+    })
+}
+
+/// Finds the process that has locked a cgroup, by its inode; `None`: it is not visible from here.
+fn holder(inode: u64) -> Option<String> {
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| holder_in(line, inode))
+}
+
+/// Reads a line of /proc/locks: number, kind, `ADVISORY`, access, process, `major:minor:inode`, range.
+fn holder_in(line: &str, inode: u64) -> Option<String> {
+    let fields: Vec<&str> = line.split_whitespace().filter(|field| *field != "->").collect();
+    let is_it = fields.get(1) == Some(&"FLOCK") && fields.get(5)?.rsplit(':').next()?.parse() == Ok(inode);
+    // Zero: of another PID namespace.
+    fields.get(4).filter(|process| is_it && **process != "0").map(ToString::to_string)
 }
 
 /// Folders of cgroup version 1 have no such file.
@@ -57,4 +76,36 @@ pub(crate) fn root() -> Result<PathBuf, Error> {
     folders.into_iter().find(|folder| is_root(folder)).ok_or_else(|| {
         Error::new("no cgroup version 2; mount it with: sudo mount -t cgroup2 none /sys/fs/cgroup")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_that_holds_a_lock_is_found() {
+        let line = "3: FLOCK  ADVISORY  WRITE 812 00:1b:4242 0 EOF";
+        assert_eq!(holder_in(line, 4242).as_deref(), Some("812"));
+        assert_eq!(holder_in(line, 4243), None);
+        for other in [
+            "3: -> FLOCK  ADVISORY  READ 0 00:1b:4242 0 EOF",
+            "3: POSIX  ADVISORY  WRITE 812 00:1b:4242 0 EOF",
+            "3: FLOCK",
+            "",
+        ] {
+            assert_eq!(holder_in(other, 4242), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_lock_of_this_process_is_found() {
+        let folder = std::env::temp_dir().join(format!("airwnd-lock-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let first = lock(&folder, FlockArg::LockExclusiveNonblock).unwrap();
+        let error = lock(&folder, FlockArg::LockSharedNonblock).unwrap_err().to_string();
+        drop(first);
+        fs::remove_dir(&folder).unwrap();
+        let own = format!(" {}", std::process::id());
+        assert!(error.contains("guarded by another process already: ") && error.contains(&own), "{error}");
+    }
 }

@@ -5,10 +5,11 @@ use crate::check::{self, Finding};
 use crate::control;
 use crate::daemon::{self, Options, Source};
 use crate::error::Error;
+use crate::install::{self, Init, Program, Service};
 use crate::live;
+use crate::log;
 use crate::processes::Processes;
 use crate::rules::{self, Rules};
-use crate::sender;
 use crate::table;
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
@@ -26,7 +27,7 @@ const REFUSED: u8 = 2;
 
 /// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
 #[derive(Debug, Parser)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(version, args_conflicts_with_subcommands = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -38,24 +39,44 @@ struct Cli {
 enum Command {
     /// Show the flows of the running guards: rate, RTT, window, and why a flow is left alone
     Status {
-        /// Print the states as JSON, one line per guard
+        /// Print the states as JSON, one line per guard, with all flows
         #[arg(long)]
         json: bool,
+        /// Show the N fastest flows of each place
+        #[arg(long, value_name = "N", default_value_t = log::SHOWN, conflicts_with = "all")]
+        top: usize,
+        /// Show all flows
+        #[arg(long, conflicts_with = "live")]
+        all: bool,
         /// Show them in the terminal, sorted by rate and redrawn every second, until `q` or Ctrl-C
         #[arg(long, conflicts_with = "json")]
         live: bool,
     },
-    /// Offer the congestion control `airwnd_arwa` on this machine: the part of `arwa` at the sender
-    Sender {
-        /// Read the codes of connections of this cgroup (version 2) and of those below; repeatable
-        #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath, required_unless_present = "all")]
-        cgroup: Vec<PathBuf>,
-        /// Read the codes of all connections of the machine
-        #[arg(long)]
-        all: bool,
-        /// Parameters as in scenarios, as in `{kind = "arwa", floor = "6000B"}`; those of the receiver do not count
-        #[arg(long, value_name = "SPEC", default_value = "arwa")]
-        rwnd: String,
+    /// Run the guard as a service, from now on and after each start of the machine: of systemd, or of procd on OpenWrt
+    Install {
+        /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable; without it,
+        /// all sockets of the machine are guarded
+        #[arg(long, value_name = "INTERFACE")]
+        router: Vec<String>,
+        /// Receive-window control of all flows, as in scenarios
+        #[arg(long, value_name = "SPEC")]
+        rwnd: Option<String>,
+        /// What starts services; default: what the system has
+        #[arg(long, value_parser = ["systemd", "procd"])]
+        init: Option<String>,
+        /// Executable to install; default: this one
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        binary: Option<PathBuf>,
+        /// Command by which the service starts the guard
+        #[arg(long, hide = true, conflicts_with = "binary")]
+        command: Option<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Undo `install`: end the service, and remove everything that was made
+    Uninstall {
+        #[command(flatten)]
+        place: Place,
     },
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
@@ -72,6 +93,22 @@ enum Command {
     },
     /// Print the man page of `airwnd-guard`
     Man,
+}
+
+#[derive(Debug, Args)]
+struct Place {
+    /// Folder of the system, where nothing is started or ended unless it is /
+    #[arg(long, value_name = "DIR", default_value = "/", value_hint = ValueHint::DirPath)]
+    root: PathBuf,
+    /// Only list the files
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl From<Place> for install::Place {
+    fn from(place: Place) -> install::Place {
+        install::Place { root: place.root, is_dry: place.dry_run }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -92,10 +129,11 @@ struct Run {
     /// this option: `standing`, and `{kind = "drwa", lambda = 1.5}` for flows without TCP timestamps
     #[arg(long, value_name = "SPEC")]
     rwnd: Option<String>,
-    /// Append the state of all flows to FILE every second, as one JSON object per line
+    /// Append the state of the 20 fastest flows of each place to FILE every second, as one JSON object per line; from
+    /// 16 MiB on FILE is renamed to FILE.1 and begins anew
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json_log: Option<PathBuf>,
-    /// Serve the state of all flows to Prometheus at ADDRESS, as in 127.0.0.1:9550; there is no authentication
+    /// Serve the state of the 20 fastest flows of each place to Prometheus at ADDRESS, as in 127.0.0.1:9550; there is no authentication
     #[arg(long, value_name = "ADDRESS")]
     prometheus: Option<SocketAddr>,
     /// Record every observation and its answer in FILE, up to 144 kB per second and flow
@@ -113,10 +151,28 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let outcome = match parsed {
         Ok(Cli { command: None, run: options }) => run(&options),
-        Ok(Cli { command: Some(Command::Status { live: true, .. }), .. }) => live::run(),
-        Ok(Cli { command: Some(Command::Status { json, .. }), .. }) => status(json),
+        Ok(Cli { command: Some(Command::Status { live: true, top, .. }), .. }) => live::run(top),
+        Ok(Cli { command: Some(Command::Status { json, top, all, .. }), .. }) => {
+            status(json, if all || json { usize::MAX } else { top })
+        }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
-        Ok(Cli { command: Some(Command::Sender { cgroup, all, rwnd }), .. }) => sender(cgroup, all, &rwnd),
+        Ok(Cli {
+            command: Some(Command::Install { router, rwnd, init, binary, command, place }), ..
+        }) => {
+            let program = match (command, binary) {
+                (Some(command), _) => Ok(Program::Command(command)),
+                (None, Some(file)) => Ok(Program::Copy(file)),
+                (None, None) => std::env::current_exe()
+                    .map(Program::Copy)
+                    .map_err(|why| Error::failed("cannot find this program", &why)),
+            };
+            let init = init.map(|name| if name == "procd" { Init::Procd } else { Init::Systemd });
+            rwnd.as_deref()
+                .map_or(Ok(()), |spec| read_spec(spec).map(drop))
+                .and(program)
+                .and_then(|program| install::install(&place.into(), &Service { init, router, rwnd, program }))
+        }
+        Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
             Err(Error::new("demo needs Python: install the package airwnd, then run: sudo airwnd guard demo"))
         }
@@ -179,12 +235,14 @@ fn run(run: &Run) -> Result<(), Error> {
     })
 }
 
-fn status(json: bool) -> Result<(), Error> {
-    for (process, state) in control::states(&mut Processes::default())? {
-        if json {
-            println!("{state}");
-        } else {
-            print!("{}", table::table(&process, &state));
+fn status(json: bool, shown: usize) -> Result<(), Error> {
+    for (process, state) in control::states(&mut Processes::default(), shown)? {
+        let text = if json { format!("{state}\n") } else { table::table(&process, &state) };
+        // A reader such as `head` may have seen enough.
+        if let Err(why) = io::stdout().write_all(text.as_bytes())
+            && why.kind() != io::ErrorKind::BrokenPipe
+        {
+            return Err(Error::failed("cannot print the state", &why));
         }
     }
     Ok(())
@@ -202,17 +260,6 @@ fn check() -> Result<(), Error> {
         }
     }
     if missing == 0 { Ok(()) } else { Err(Error::new("not everything can run here, see above")) }
-}
-
-fn sender(mut cgroups: Vec<PathBuf>, all: bool, rwnd: &str) -> Result<(), Error> {
-    let (spec, node) = parse_spec(rwnd)?;
-    let Spec::Arwa(parameters) = spec else {
-        return Err(node.error("has no part at the sender; allowed: `arwa`").into());
-    };
-    if all {
-        cgroups.push(cgroup::root()?);
-    }
-    sender::run(&cgroups, &parameters)
 }
 
 fn completions(shell: &str) -> Result<(), Error> {
@@ -285,15 +332,8 @@ fn describe(command: &clap::Command) -> Json {
     })
 }
 
-/// Reads a controller that can run on a real machine.
+/// Reads a controller that the guard offers, as a value of TOML or as a bare word.
 fn read_spec(text: &str) -> Result<Spec, Error> {
-    let (spec, node) = parse_spec(text)?;
-    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
-    Ok(spec)
-}
-
-/// Reads a controller as a value of TOML, or as a bare word.
-fn parse_spec(text: &str) -> Result<(Spec, Node), Error> {
     let origin = "--rwnd";
     let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
         Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {
@@ -303,8 +343,9 @@ fn parse_spec(text: &str) -> Result<(Spec, Node), Error> {
         _ => Node::new(Value::Text(text.into()), origin),
     };
     let spec = Spec::read(&node)?;
+    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
     spec.check_values().map_err(|fault| fault.at(&node))?;
-    Ok((spec, node))
+    Ok(spec)
 }
 
 /// Removes line numbers: an option is one line.

@@ -1,10 +1,11 @@
 //! The socket by which `guard status` asks a running guard for its state.
 
+use crate::log::SHOWN;
 use crate::processes::Processes;
 use crate::{Error, system};
 use serde_json::Value;
 use std::fs::{self, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -16,6 +17,9 @@ use std::time::Duration;
 const FOLDER: &str = "/run/airwnd-guard";
 /// A reader that does not read must not hold up heartbeats.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// Bytes of a request, which is the number of flows to be shown; bytes of an answer that are sent at once.
+const REQUEST: usize = 32;
+const BUFFER: usize = 1 << 16;
 
 fn folder() -> PathBuf {
     std::env::var_os("RUNTIME_DIRECTORY").map_or_else(|| FOLDER.into(), PathBuf::from)
@@ -48,13 +52,20 @@ impl Server {
         Ok(Server { listener: open().map_err(failed)?, path })
     }
 
-    /// Answers the waiting readers.
-    pub fn answer(&self, state: impl Fn() -> Value) {
+    /// Answers the waiting readers with the number of flows that each asks for.
+    pub fn answer(&self, state: impl Fn(&mut BufWriter<UnixStream>, usize) -> io::Result<()>) {
         while let Ok((stream, _)) = self.listener.accept() {
             let send = |mut stream: UnixStream| {
                 stream.set_nonblocking(false)?;
+                stream.set_read_timeout(Some(PATIENCE))?;
                 stream.set_write_timeout(Some(PATIENCE))?;
-                stream.write_all(state().to_string().as_bytes())
+                let mut request = [0; REQUEST];
+                let length = stream.read(&mut request)?;
+                let shown = std::str::from_utf8(&request[..length]).ok();
+                let shown = shown.and_then(|text| text.trim_end().parse().ok()).unwrap_or(SHOWN);
+                let mut out = BufWriter::with_capacity(BUFFER, stream);
+                state(&mut out, shown)?;
+                out.flush()
             };
             // A reader that has gone needs no answer.
             let _ = send(stream);
@@ -87,7 +98,7 @@ fn remove_dead(folder: &Path) -> io::Result<()> {
 }
 
 /// Returns the state of each running guard with its process identifier.
-fn ask() -> Result<Vec<(String, Value)>, Error> {
+fn ask(shown: usize) -> Result<Vec<(String, Value)>, Error> {
     let folder = folder();
     let entries = match fs::read_dir(&folder) {
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -97,7 +108,7 @@ fn ask() -> Result<Vec<(String, Value)>, Error> {
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let process = name.split('-').next().unwrap_or_default().to_string();
-        match read(&path) {
+        match read(&path, shown) {
             Ok(text) => {
                 let state = serde_json::from_str(&text)
                     .map_err(|why| Error::failed(format!("answer of guard {process}"), &why))?;
@@ -111,9 +122,9 @@ fn ask() -> Result<Vec<(String, Value)>, Error> {
     Ok(states)
 }
 
-/// Returns the state of each running guard, with the processes of its flows.
-pub(crate) fn states(processes: &mut Processes) -> Result<Vec<(String, Value)>, Error> {
-    let mut states = ask()?;
+/// Returns the state of each running guard, with the processes of its flows: at most `shown` of each place.
+pub(crate) fn states(processes: &mut Processes, shown: usize) -> Result<Vec<(String, Value)>, Error> {
+    let mut states = ask(shown)?;
     if states.is_empty() {
         return Err(Error::new("no guard is running that this user may ask"));
     }
@@ -121,8 +132,11 @@ pub(crate) fn states(processes: &mut Processes) -> Result<Vec<(String, Value)>, 
     Ok(states)
 }
 
-fn read(path: &Path) -> io::Result<String> {
+fn read(path: &Path, shown: usize) -> io::Result<String> {
     let mut text = String::new();
-    UnixStream::connect(path)?.read_to_string(&mut text)?;
+    let mut stream = UnixStream::connect(path)?;
+    // In one piece: the guard answers what it has read first.
+    stream.write_all(shown.to_string().as_bytes())?;
+    stream.read_to_string(&mut text)?;
     Ok(text)
 }

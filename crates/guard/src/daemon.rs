@@ -2,7 +2,7 @@
 
 use crate::control::Server;
 use crate::forward::Forward;
-use crate::log;
+use crate::log::{self, Log};
 use crate::machine::Machine;
 use crate::maps::Maps;
 use crate::prometheus::Exporter;
@@ -16,9 +16,8 @@ use airwnd_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
-use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -34,8 +33,8 @@ const HEARTBEAT: Span = Span::from_millis(100);
 const MORE: Span = Span::from_millis(2);
 /// Interval between lines of the log.
 const LOG: Span = Span::from_secs(1);
-/// Interval in which forgotten flows are removed.
-const EXPIRY: Span = Span::from_secs(60);
+/// Interval in which the windows of flows that were forgotten are removed.
+const EXPIRY: Span = Span::from_secs(1);
 
 /// What to guard, and how.
 #[derive(Clone, Debug)]
@@ -51,14 +50,7 @@ pub(crate) struct Options {
 impl Options {
     /// Reads the rules.
     fn rules(&self) -> Result<Rules, Error> {
-        let rules = self.source.read()?;
-        if rules.has_sender_half() && !self.interfaces.is_empty() {
-            return Err(Error::new(
-                "arwa: its codes are in a TCP option, which a router does not add; guard the receiver itself, \
-                 with --cgroup or --all",
-            ));
-        }
-        Ok(rules)
+        self.source.read()
     }
 }
 
@@ -128,7 +120,7 @@ fn text(name: &str, file: File) -> Result<String, Error> {
 /// Guards until SIGINT or SIGTERM.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let signals = Signals::open()?;
-    let mut log = options.json_log.as_deref().map(open_log).transpose()?;
+    let mut log = options.json_log.as_deref().map(Log::open).transpose()?;
     let mut recorder = options.record.as_deref().map(Recorder::create).transpose()?.unwrap_or_default();
     let mut read_at = options.source.changed();
     let mut stations = open(options, &options.rules()?)?;
@@ -142,6 +134,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         }
     }
     give_up_privileges(&stations, &options.source)?;
+    system::return_free_memory();
     eprintln!("guarding");
     let mut expired = system::now();
     let mut beaten = expired;
@@ -165,9 +158,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
                 }
             });
             if let Some(exporter) = &exporter {
-                exporter.answer(|| state(&stations, system::now()));
+                exporter.answer(|| {
+                    let mut text = Vec::new();
+                    write_state(&mut text, &stations, log::SHOWN)?;
+                    Ok(serde_json::from_slice(&text)?)
+                });
             }
-            control.answer(|| state(&stations, system::now()));
+            control.answer(|out, shown| write_state(out, &stations, shown));
         }
         is_busy = false;
         for (number, Station { place, policy }) in stations.iter_mut().enumerate() {
@@ -184,9 +181,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
         beat(&mut stations, now)?;
         beaten = now;
         if now.since(logged) >= LOG {
-            if let Some(file) = &mut log {
-                // A full disk is no reason to release the flows.
-                let _ = writeln!(file, "{}", state(&stations, now));
+            if let Some(log) = &mut log {
+                log.line(|out| write_state(out, &stations, log::SHOWN));
             }
             recorder.flush();
             logged = now;
@@ -294,24 +290,21 @@ fn open(options: &Options, rules: &Rules) -> Result<Vec<Station>, Error> {
     Ok(places.into_iter().map(station).collect())
 }
 
-fn open_log(path: &Path) -> Result<File, Error> {
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    file.map_err(|why| Error::failed(format!("--json-log {}", path.display()), &why))
-}
-
-fn state(stations: &[Station], now: Time) -> Value {
-    let place = |Station { place, policy }: &Station| {
-        let name = place.name();
-        log::place(&name, now, policy.flows(), &place.maps().counters())
-    };
-    json!({ "monotonic_s": now.as_secs(), "places": stations.iter().map(place).collect::<Vec<_>>() })
+fn write_state(out: &mut impl Write, stations: &[Station], shown: usize) -> io::Result<()> {
+    let places = stations.iter().map(|Station { place, policy }| log::Place {
+        name: place.name(),
+        flows: Box::new(policy.flows()),
+        counters: place.maps().counters(),
+    });
+    log::write(out, system::now(), places, shown)
 }
 
 fn summary(counters: &Counters) -> String {
-    let Counters { acks, clamped, refused, lost, held, unknown, exempt, full } = counters;
+    let Counters { acks, clamped, refused, lost, held, unknown, exempt, implausible, full } = counters;
     format!(
         "{acks} ACKs, {clamped} with a lower window, {held} of them held by what was offered before, {refused} \
-         refused, {unknown} of unknown flows, {exempt} exempt, {lost} reports lost, {full} windows without room"
+         refused, {unknown} of unknown flows, {exempt} exempt, {implausible} segments that the other end refuses, {lost} \
+         reports lost, {full} windows without room"
     )
 }
 

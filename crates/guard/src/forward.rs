@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::maps::Maps;
+use crate::processes;
 use airwnd_units::{Span, Time};
 use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
@@ -76,10 +77,14 @@ impl Drop for Forward {
 /// Before, they stay, and do nothing. Returns whether they do.
 fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<bool, Error> {
     match SchedClassifier::query_tcx(interface, direction) {
-        Ok((_, programs)) if programs.iter().any(|program| program.name_as_str() == Some(name)) => {
-            Err(Error::new(format!("interface {interface}: guarded by another process already")))
-        }
-        Ok(_) => Ok(false),
+        Ok((_, programs)) => match programs.iter().find(|program| program.name_as_str() == Some(name)) {
+            None => Ok(false),
+            Some(program) => {
+                let holder = processes::with_program(program.id());
+                let holder = holder.map(|process| processes::described(&process)).unwrap_or_default();
+                Err(Error::new(format!("interface {interface}: guarded by another process already{holder}")))
+            }
+        },
         Err(_) => {
             let failed =
                 |why: TcError| Error::failed(format!("cannot attach to interface {interface}"), &why);
@@ -106,3 +111,6 @@ fn link_header(interface: &str) -> Result<u64, Error> {
         Some(kind) => Err(Error::new(format!("interface {interface}: link type {kind} is not supported"))),
     }
 }
+
+#[cfg(test)]
+mod tests;

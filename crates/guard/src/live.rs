@@ -3,7 +3,7 @@
 use crate::control;
 use crate::processes::{PROCESS, Processes};
 use crate::signals::Signals;
-use crate::table::{list, number, text};
+use crate::table::{self, list, number, text};
 use crate::{Error, system};
 use airwnd_units::Span;
 use nix::errno::Errno;
@@ -38,13 +38,13 @@ const PROCESS_WIDTHS: [u16; 2] = [12, 24];
 const REASON: u16 = 10;
 
 /// Shows the flows until `q`, Ctrl-C or a signal.
-pub(crate) fn run() -> Result<(), Error> {
+pub(crate) fn run(shown: usize) -> Result<(), Error> {
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(Error::new("--live requires a terminal"));
     }
     let signals = Signals::open()?;
     let mut processes = Processes::default();
-    let mut states = control::states(&mut processes)?;
+    let mut states = control::states(&mut processes, shown)?;
     let mut terminal =
         ratatui::try_init().map_err(|why| Error::failed("cannot draw on this terminal", &why))?;
     let mut show = || {
@@ -54,7 +54,7 @@ pub(crate) fn run() -> Result<(), Error> {
             if is_quit(&signals)? {
                 return Ok(());
             }
-            states = control::states(&mut processes)?;
+            states = control::states(&mut processes, shown)?;
         }
     };
     let outcome = show();
@@ -106,7 +106,9 @@ fn draw(frame: &mut Frame<'_>, states: &[(String, Value)]) {
         .flat_map(|(guard, state)| list(&state["places"]).iter().map(move |place| (guard.clone(), place)))
         .collect();
     // Two lines above the flows of each place.
-    let heights = places.iter().map(|(_, place)| list(&place["flows"]).len() as u16 + 2);
+    let heights = places
+        .iter()
+        .map(|(_, place)| u16::try_from(list(&place["flows"]).len()).unwrap_or(u16::MAX).saturating_add(2));
     let heights: Vec<Constraint> =
         heights.map(Constraint::Max).chain([Constraint::Fill(1), Constraint::Length(1)]).collect();
     let areas = Layout::vertical(heights).split(frame.area());
@@ -119,18 +121,8 @@ fn draw(frame: &mut Frame<'_>, states: &[(String, Value)]) {
 }
 
 fn draw_place(frame: &mut Frame<'_>, area: Rect, guard: &str, place: &Value) {
-    let mut flows: Vec<&Value> = list(&place["flows"]).iter().collect();
-    let rate = |flow: &Value| flow["rate_kbps"].as_f64().unwrap_or_default();
-    flows.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-    let controlled = flows.iter().filter(|flow| flow["window_bytes"].is_number()).count();
-    let total: f64 = flows.iter().map(|flow| rate(flow)).fold(0.0, |sum, rate| sum + rate);
-    let name = place["place"].as_str().unwrap_or_default();
-    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let title = format!(
-        "guard {guard}, {name}: {}, {controlled} controlled, {:.1} Mbit/s",
-        count(flows.len(), "flow"),
-        total / 1e3
-    );
+    let flows = list(&place["flows"]);
+    let title = table::title(guard, place);
     let [top, below] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Paragraph::new(title), top);
     let is_wide = area.width >= WIDE;
@@ -190,9 +182,10 @@ mod tests {
     }
 
     #[test]
-    fn flows_are_sorted_by_rate_and_fit_the_terminal() {
-        let flows = [flow("198.51.100.1:443", 500.0, Some("quiet")), flow("198.51.100.2:443", 9650.0, None)];
-        let state = json!({"places": [{"place": "receiver", "flows": flows}]});
+    fn flows_fit_the_terminal() {
+        let flows = [flow("198.51.100.2:443", 9650.0, None), flow("198.51.100.1:443", 500.0, Some("quiet"))];
+        let total = json!({"flows": 2, "controlled": 1, "rate_kbps": 10_150.0});
+        let state = json!({"places": [{"place": "receiver", "total": total, "flows": flows}]});
         let expected = [
             "guard 7, receiver: 2 flows, 1 controlled, 10.2 Mbit/s",
             "process      sender                Mbit/s RTT ms RTTmin wnd kB off kB alone",
@@ -208,5 +201,9 @@ mod tests {
         for (width, height) in [(1, 1), (10, 2), (20, 3)] {
             screen(width, height, state.clone());
         }
+        // More than a terminal can have lines.
+        let flows = vec![flow("198.51.100.2:443", 1.0, None); 70_000];
+        let state = json!({"places": [{"place": "receiver", "flows": flows}]});
+        assert!(screen(80, 6, state)[2].contains("198.51.100.2"));
     }
 }

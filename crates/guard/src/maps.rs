@@ -30,6 +30,8 @@ pub struct Counters {
     pub unknown: u64,
     /// ACKs that must not be changed, on a router: MPTCP, TCP-AO, TCP-MD5, RST, urgent data.
     pub exempt: u64,
+    /// Segments that the other end would refuse, on a router.
+    pub implausible: u64,
     /// Windows that the map of the programs had no room for: these flows keep their own.
     pub full: u64,
 }
@@ -37,16 +39,14 @@ pub struct Counters {
 /// The maps of one object file.
 pub(crate) struct Maps {
     control: Array<MapData, [u64; 4]>,
-    targets: HashMap<MapData, u64, [u64; 3]>,
+    targets: HashMap<MapData, u64, [u64; 2]>,
     observations: RingBuf<MapData>,
     counters: PerCpuArray<MapData, u64>,
     netns: u64,
     /// Bytes before the IP header, on a router.
     link_header: u64,
-    /// Windows and codes as they were written.
-    written: std::collections::HashMap<u64, (Target, u64)>,
-    /// Number of the last code, of any flow.
-    codes: u32,
+    /// Windows as they were written.
+    written: std::collections::HashMap<u64, Target>,
     full: u64,
 }
 
@@ -65,7 +65,6 @@ impl Maps {
             netns,
             link_header,
             written: std::collections::HashMap::new(),
-            codes: 0,
             full: 0,
         })
     }
@@ -97,22 +96,15 @@ impl Maps {
         };
         // Both programs round up to the unit of the window field.
         let unit = 1 << seen.shift;
-        let last = self.written.get(&id);
-        let is_current = last.is_some_and(|(last, _)| {
+        let is_current = self.written.get(&id).is_some_and(|last| {
             let in_force = last.window.unwrap_or_default().0.next_multiple_of(unit);
             in_force == window.next_multiple_of(unit) && seen.time + RENEW < last.valid_until
         });
-        if is_current && target.code.is_none() {
+        if is_current {
             return;
         }
-        // Until an ACK has left, the last code is not sent yet.
-        let code = target.code.map_or(last.map_or(0, |(_, code)| *code), |code| {
-            // Zero is no number.
-            self.codes = self.codes.checked_add(1).unwrap_or(1);
-            u64::from(code.get()) | u64::from(self.codes) << 32
-        });
-        if self.targets.insert(id, [window, target.valid_until.0, code], 0).is_ok() {
-            self.written.insert(id, (target, code));
+        if self.targets.insert(id, [window, target.valid_until.0], 0).is_ok() {
+            self.written.insert(id, target);
         } else {
             self.full += 1;
         }
@@ -126,6 +118,12 @@ impl Maps {
         }
     }
 
+    /// Sets the window of a flow for good.
+    #[cfg(test)]
+    pub fn limit(&mut self, flow: u64, window: u64) {
+        self.targets.insert(flow, [window, u64::MAX], 0).expect("room");
+    }
+
     pub fn counters(&self) -> Counters {
         let total = |index: u32| self.counters.get(&index, 0).map_or(0, |values| values.iter().sum());
         Counters {
@@ -136,6 +134,7 @@ impl Maps {
             held: total(4),
             unknown: total(5),
             exempt: total(6),
+            implausible: total(7),
             full: self.full,
         }
     }
@@ -168,8 +167,7 @@ mod tests {
         };
         let mut maps = Maps::take(&mut ebpf, 0).unwrap();
         let seen = observation(Span::from_millis(20));
-        let target =
-            |window| Some(Target { window, code: None, valid_until: seen.time + Span::from_secs(2) });
+        let target = |window| Some(Target { window, valid_until: seen.time + Span::from_secs(2) });
         let offer = |maps: &mut Maps, flow, window: Option<u64>| {
             maps.write(&Observation { flow, ..seen.clone() }, target(window.map(Bytes)));
             maps.counters().full

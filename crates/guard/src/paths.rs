@@ -1,5 +1,6 @@
 //! Least RTTs of paths, shared by the connections that use them.
 
+use crate::policy::FLOWS_MAX;
 use airwnd_units::{Span, Time};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -20,6 +21,8 @@ const FIRST: u64 = 10;
 const DIP_ROUNDS: u64 = 4;
 /// Shortest dip: that of BBR (draft-cardwell-iccrg-bbr-congestion-control-02 §4.3.5, ProbeRTTDuration).
 const SHORTEST_DIP: Span = Span::from_millis(200);
+/// Most paths; each flow has two halves.
+const PATHS_MAX: usize = 2 * FLOWS_MAX;
 /// Reciprocal of the share by which RTTs near the minimum exceed it.
 const NEAR: u64 = 8;
 
@@ -77,6 +80,9 @@ impl Paths {
             drained: None,
             changes: 0,
         };
+        if self.paths.len() >= PATHS_MAX && !self.paths.contains_key(&key) {
+            self.make_room();
+        }
         let path = self.paths.entry(key).or_insert(new);
         path.used = now;
         path.least = path.least.min(rtt);
@@ -86,6 +92,14 @@ impl Paths {
         if self.dips.get(&key.0).is_some_and(|dip| now >= dip.drained && !dip.is_over) {
             path.drained = Some(path.drained.map_or(rtt, |known| known.min(rtt)));
         }
+    }
+
+    /// Forgets the half of the paths that has not been used for longest.
+    fn make_room(&mut self) {
+        let mut used: Vec<Time> = self.paths.values().map(|path| path.used).collect();
+        let (_, middle, _) = used.select_nth_unstable(PATHS_MAX / 2);
+        let middle = *middle;
+        self.paths.retain(|_, path| path.used > middle);
     }
 
     /// Returns the minimum of a path; `None`: unknown.

@@ -11,7 +11,6 @@ use airwnd_rwnd::{
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::num::NonZeroU8;
 
 /// A path with a shorter RTT is local: its queue is not the one to be kept short, and a window of a few segments would
 /// restrict its rate.
@@ -24,7 +23,11 @@ const BULK_SEGMENTS: u64 = 4;
 const QUIET_ROUNDS: u32 = 2;
 /// Time without an observation after which a flow starts anew, and after which it is removed.
 const IDLE: Span = Span::from_secs(1);
-const GONE: Span = Span::from_secs(3600);
+const GONE: Span = Span::from_secs(10);
+/// Most flows: `FLOWS_MAX` of `bpf/shared.h`.
+pub(crate) const FLOWS_MAX: usize = 12_288;
+/// Reciprocal of the share of flows that are removed when there are too many: finding them takes a pass over all.
+const EVICTED: usize = 8;
 /// Windows lapse unless they are renewed.
 const VALID: Span = Span::from_secs(2);
 /// Windows are never smaller than this number of segments.
@@ -79,8 +82,6 @@ pub enum Treatment {
 pub struct Target {
     /// At most this many bytes; `None`: the receiver's own window.
     pub window: Option<Bytes>,
-    /// Code for the controller's part at the sender, to be sent once.
-    pub code: Option<NonZeroU8>,
     /// The receiver offers its own window from this time on.
     pub valid_until: Time,
 }
@@ -122,7 +123,10 @@ pub struct Status {
 #[derive(Debug)]
 pub struct Policy {
     rules: Rules,
-    flows: HashMap<u64, Flow>,
+    /// In boxes: a table has up to twice as many places as entries.
+    flows: HashMap<u64, Box<Flow>>,
+    /// Flows that were removed to make room, until [`Policy::expire`] returns them.
+    evicted: Vec<u64>,
     paths: Paths,
     device: Device,
     device_at: Time,
@@ -139,6 +143,7 @@ impl Policy {
         Policy {
             rules,
             flows: HashMap::new(),
+            evicted: Vec::new(),
             paths,
             device: Device::default(),
             device_at: Time::ZERO,
@@ -159,9 +164,12 @@ impl Policy {
             return None;
         }
         self.refresh_device(seen.time);
-        let flow = self.flows.entry(seen.flow).or_insert_with(|| Flow::new(seen));
-        if !flow.can_follow(seen) {
-            *flow = Flow::new(seen);
+        if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&seen.flow) {
+            self.evict();
+        }
+        let flow = self.flows.entry(seen.flow).or_insert_with(|| Box::new(Flow::new(seen)));
+        if seen.time.since(flow.seen) >= GONE || !flow.can_follow(seen) {
+            **flow = Flow::new(seen);
         }
         // Reports of several processors may be out of order, and a recording may have any times.
         let late;
@@ -185,13 +193,31 @@ impl Policy {
         Some(target)
     }
 
-    /// Removes flows that have not been observed for an hour, and their paths; returns the identifiers.
+    /// Removes the flows that have not been observed for longest. They have their own windows again.
+    fn evict(&mut self) {
+        let mut seen: Vec<(Time, u64)> = self.flows.iter().map(|(id, flow)| (flow.seen, *id)).collect();
+        let number = seen.len() / EVICTED;
+        seen.select_nth_unstable(number);
+        for (_, id) in &seen[..number] {
+            self.flows.remove(id);
+            self.evicted.push(*id);
+        }
+    }
+
+    /// Removes flows that have not been observed for ten seconds, and paths that are not used; returns the identifiers of
+    /// all flows that were removed since the last call.
     pub fn expire(&mut self, now: Time) -> Vec<u64> {
         self.paths.expire(now);
-        let gone: Vec<u64> =
-            self.flows.iter().filter(|(_, flow)| now.since(flow.seen) >= GONE).map(|(id, _)| *id).collect();
-        for id in &gone {
-            self.flows.remove(id);
+        let mut gone = std::mem::take(&mut self.evicted);
+        self.flows.retain(|id, flow| {
+            let stays = now.since(flow.seen) < GONE;
+            if !stays {
+                gone.push(*id);
+            }
+            stays
+        });
+        if self.flows.len() < self.flows.capacity() / 4 {
+            self.flows.shrink_to_fit();
         }
         gone
     }
@@ -200,7 +226,7 @@ impl Policy {
     pub fn set_rules(&mut self, rules: Rules) {
         self.paths.confirm = rules.confirm;
         self.rules = rules;
-        self.flows.values_mut().for_each(Flow::restart);
+        self.flows.values_mut().for_each(|flow| flow.restart());
     }
 
     /// Learns the least RTTs over an interface anew, because its routes have changed.
@@ -414,10 +440,7 @@ impl Flow {
             controller.on_path_rtt(seen.time, least);
         }
         let advertisement = controller.window(seen.time, &view);
-        let (window, mut code) = match advertisement {
-            Advertisement::Window(window) => (window, None),
-            Advertisement::Code { code, window } => (window, Some(code)),
-        };
+        let (Advertisement::Window(window) | Advertisement::Code { window, .. }) = advertisement;
         let has_ended = self.round.end(seen.time, self.rtt(), self.mss, view.offered);
         self.unsettled -= self.unsettled.min(u32::from(has_ended));
         self.treatment = self.treat(spec.map(|_| window));
@@ -442,11 +465,7 @@ impl Flow {
             Treatment::Window(window) => Some(window),
             Treatment::Untouched(_) => None,
         };
-        code = code.filter(|_| window.is_some());
-        if let (Some(controller), Some(_)) = (&mut self.controller, code) {
-            controller.on_advertised(seen.time, &advertisement);
-        }
-        Target { window, code, valid_until: seen.time + VALID }
+        Target { window, valid_until: seen.time + VALID }
     }
 
     /// `window`: what the controller offers; `None`: no rule applies.
@@ -842,7 +861,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_closed_connection_is_forgotten_and_a_silent_one_after_an_hour() {
+    fn a_closed_connection_is_forgotten_and_a_silent_one_after_ten_seconds() {
         let mut policy = fixed();
         let connection = Connection::open(1, START, Span::from_millis(20));
         policy.on_observation(&connection.seen);
@@ -850,8 +869,25 @@ pub(crate) mod tests {
         assert_eq!(policy.on_observation(&closed), None);
         assert_eq!(policy.flows().count(), 0);
         policy.on_observation(&connection.seen);
-        assert!(policy.expire(START + Span::from_secs(3599)).is_empty());
-        assert_eq!(policy.expire(START + Span::from_secs(3600)), [1]);
+        assert!(policy.expire(START + Span::from_secs(9)).is_empty());
+        assert_eq!(policy.expire(START + Span::from_secs(10)), [1]);
+    }
+
+    #[test]
+    fn too_many_flows_displace_those_that_were_silent_for_longest() {
+        let mut policy = fixed();
+        let mut connection = Connection::controlled(&mut policy);
+        for flow in 2..40_000 {
+            let at = connection.seen.time + Span::from_micros(1);
+            policy.on_observation(&Connection::open(flow, at, Span::from_millis(20)).seen);
+            assert!(policy.flows.len() <= FLOWS_MAX);
+            if flow % 1000 == 0 {
+                assert_eq!(connection.receive(&mut policy, 10), Some(Bytes(20_000)), "{flow}");
+            }
+        }
+        let evicted = policy.expire(connection.seen.time);
+        assert_eq!(evicted.len() + policy.flows.len(), 39_999);
+        assert!(!evicted.contains(&1) && evicted.contains(&2));
     }
 
     #[test]

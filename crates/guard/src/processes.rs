@@ -109,6 +109,32 @@ fn end(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
+/// Describes a process for a message: ": NAME NUMBER in CGROUP".
+pub(crate) fn described(process: &str) -> String {
+    let read = |file: &str| fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
+    let name = read("comm");
+    // The line of cgroup version 2 has no controllers: 0::/user.slice/session.scope
+    let cgroups = read("cgroup");
+    let cgroup = cgroups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("an unknown cgroup");
+    format!(": {} {process} in {}", printable(name.trim_end()), printable(cgroup))
+}
+
+/// Finds the processes that have loaded an eBPF program, by its number.
+pub(crate) fn with_program(program: u32) -> Option<String> {
+    let has_it = |process: &PathBuf| {
+        entries(&process.join("fdinfo")).any(|file| {
+            let text = fs::read_to_string(file).unwrap_or_default();
+            text.lines()
+                .any(|line| line.strip_prefix("prog_id:").is_some_and(|id| id.trim() == program.to_string()))
+        })
+    };
+    let names = entries(Path::new("/proc")).filter(|path| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit))
+    });
+    let process = names.into_iter().find(has_it)?;
+    Some(process.file_name()?.to_string_lossy().into_owned())
+}
+
 /// Finds the processes that hold sockets. Processes of other users are left out unless this user is root.
 fn search(wanted: &HashMap<u64, Flow>, known: &mut HashMap<Flow, String>) {
     for process in entries(Path::new("/proc")) {

@@ -20,6 +20,13 @@ const GAUGES: [(&str, &str, f64, &str); 4] = [
     ("airwnd_guard_window_bytes", "window_bytes", 1.0, "Window that the controller wants."),
 ];
 
+/// Figures of all flows of a place, likewise.
+const TOTALS: [(&str, &str, f64, &str); 3] = [
+    ("airwnd_guard_flows", "flows", 1.0, "Flows with data in the last ten seconds."),
+    ("airwnd_guard_controlled_flows", "controlled", 1.0, "Flows with a window that a controller wants."),
+    ("airwnd_guard_total_bits_per_second", "rate_kbps", 1e3, "Sum of the rates of all flows."),
+];
+
 /// An HTTP server with one page.
 pub(crate) struct Exporter(TcpListener);
 
@@ -35,10 +42,10 @@ impl Exporter {
     }
 
     /// Answers one waiting client.
-    pub fn answer(&self, state: impl FnOnce() -> Value) {
+    pub fn answer(&self, state: impl FnOnce() -> io::Result<Value>) {
         if let Ok((stream, _)) = self.0.accept() {
             // A client that has gone needs no answer.
-            let _ = respond(stream, &page(&state()));
+            let _ = state().and_then(|state| respond(stream, &page(&state)));
         }
     }
 }
@@ -75,6 +82,16 @@ fn page(state: &Value) -> String {
                 &mut page,
                 &format!("airwnd_guard_events_total{{place=\"{name}\",event=\"{event}\"}} {number}"),
             );
+        }
+    }
+    for (metric, key, unit, help) in TOTALS {
+        line(&mut page, &format!("# HELP {metric} {help}"));
+        line(&mut page, &format!("# TYPE {metric} gauge"));
+        for place in places() {
+            if let Some(value) = place["total"][key].as_f64() {
+                let name = label(&place["place"]);
+                line(&mut page, &format!("{metric}{{place=\"{name}\"}} {}", value * unit));
+            }
         }
     }
     for (metric, key, unit, help) in GAUGES {
@@ -117,7 +134,7 @@ mod tests {
     #[test]
     fn figures_have_labels_and_basic_units() {
         let state = json!({"places": [{
-            "place": "forward \"a", "counters": {"acks": 7},
+            "place": "forward \"a", "counters": {"acks": 7}, "total": {"flows": 900},
             "flows": [{
                 "receiver": "192.0.2.1:4000", "sender": "198.51.100.1:443", "rate_kbps": 9650.0, "rtt_ms": null,
             }],
@@ -125,6 +142,7 @@ mod tests {
         let page = page(&state);
         let expected = [
             "airwnd_guard_events_total{place=\"forward \\\"a\",event=\"acks\"} 7",
+            "airwnd_guard_flows{place=\"forward \\\"a\"} 900",
             "airwnd_guard_rate_bits_per_second{place=\"forward \\\"a\",receiver=\"192.0.2.1:4000\",\
              sender=\"198.51.100.1:443\"} 9650000",
         ];
@@ -139,7 +157,7 @@ mod tests {
         let exporter = Exporter::open("127.0.0.1:0".parse().unwrap()).unwrap();
         let mut client = TcpStream::connect(exporter.0.local_addr().unwrap()).unwrap();
         client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-        exporter.answer(|| json!({"places": []}));
+        exporter.answer(|| Ok(json!({"places": []})));
         let mut answer = String::new();
         client.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");

@@ -30,7 +30,11 @@ impl Receiver {
     /// Loads the programs.
     pub fn load() -> Result<Receiver, Error> {
         let btf = Btf::from_sys_fs().map_err(|why| {
-            Error::failed("the kernel has no type information (CONFIG_DEBUG_INFO_BTF)", &why)
+            Error::failed(
+                "the kernel has no type information (CONFIG_DEBUG_INFO_BTF), which --cgroup and --all need; --forward \
+                 on a router works without",
+                &why,
+            )
         })?;
         let mut ebpf = Ebpf::load(OBJECT).map_err(|why| Error::not_loaded(&why))?;
         let refused = |why: ProgramError| Error::not_loaded(&why);

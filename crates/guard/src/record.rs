@@ -1,8 +1,7 @@
 //! Recordings of what a guard has observed, and of what it answered (`--record`).
 //!
 //! A file begins with [`HEADER`]. Each record has 144 bytes, little-endian: the report of the eBPF program (`struct
-//! observation` of `bpf/shared.h`) with the code for the sender and the number of the place in its last two bytes, then
-//! two 64-bit numbers, the window in bytes (0: the receiver's own) and the time until which it is valid (0: the flow has ended). Besides the events of
+//! observation` of `bpf/shared.h`) with the number of the place in its last byte, then two 64-bit numbers, the window in bytes (0: the receiver's own) and the time until which it is valid (0: the flow has ended). Besides the events of
 //! flows there are two others: the routes over an interface have changed (3), and the rules were read again (4).
 
 use crate::error::Error;
@@ -11,16 +10,14 @@ use crate::policy::Target;
 use airwnd_units::{Bytes, Time};
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::num::NonZeroU8;
 use std::path::Path;
 
 /// First bytes of a file, with the version of its format.
 const HEADER: &[u8; 16] = b"airwnd-guard  1\n";
 /// Bytes of a record.
 const SIZE: usize = Observation::SIZE + 16;
-/// Positions of the number of the place, and of the code; 0: none.
+/// Position of the number of the place.
 const PLACE: usize = Observation::SIZE - 1;
-const CODE: usize = Observation::SIZE - 2;
 /// Position of the interface.
 const INTERFACE: usize = 80;
 const ROUTES: u8 = 3;
@@ -64,7 +61,6 @@ impl Recorder {
     fn write(&mut self, place: usize, mut report: [u8; Observation::SIZE], target: Option<Target>) {
         let Some(file) = &mut self.0 else { return };
         report[PLACE] = u8::try_from(place).unwrap_or(u8::MAX);
-        report[CODE] = target.and_then(|target| target.code).map_or(0, NonZeroU8::get);
         let window = target.and_then(|target| target.window).unwrap_or_default().0;
         let valid_until = target.map_or(0, |target| target.valid_until.0);
         let parts = [&report[..], &window.to_ne_bytes(), &valid_until.to_ne_bytes()];
@@ -144,8 +140,7 @@ fn read(number: usize, record: &[u8; SIZE]) -> Result<Record, Error> {
                 .ok_or_else(|| Error::new(format!("record {number}: unknown event {event}")))?;
             let (window, valid_until) = (word(0), word(8));
             let window = (window > 0).then_some(Bytes(window));
-            let code = NonZeroU8::new(report[CODE]);
-            let target = Target { window, code, valid_until: Time(valid_until) };
+            let target = Target { window, valid_until: Time(valid_until) };
             Recorded::Seen(seen, (valid_until > 0).then_some(target))
         }
     };
@@ -162,7 +157,7 @@ mod tests {
     fn a_recording_is_read_as_it_was_written() {
         let path = std::env::temp_dir().join(format!("airwnd-record-{}", std::process::id()));
         let seen = observation(Span::from_millis(20));
-        let target = Target { window: Some(Bytes(5000)), code: NonZeroU8::new(9), valid_until: Time(7) };
+        let target = Target { window: Some(Bytes(5000)), valid_until: Time(7) };
         let mut recorder = Recorder::create(&path).unwrap();
         recorder.seen(0, &seen, Some(target));
         recorder.seen(1, &seen, Some(Target { window: None, ..target }));

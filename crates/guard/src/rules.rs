@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::observation::Observation;
 use crate::paths;
 use airwnd_catalog::{Fault, Node, Param, Params};
-use airwnd_rwnd::{Carriage, Spec, arwa, drwa, standing};
+use airwnd_rwnd::{Spec, drwa, standing};
 use airwnd_units::Span;
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -133,12 +133,6 @@ impl Rules {
         Ok(Rules { rules: rules.collect::<Result<_, _>>()?, confirm: document.paths.confirm })
     }
 
-    /// Whether a controller has a part at the sender.
-    pub(crate) fn has_sender_half(&self) -> bool {
-        let mut specs = self.rules.iter().filter_map(|rule| rule.spec.as_ref());
-        specs.any(|spec| spec.capabilities().sender_half.is_some())
-    }
-
     /// Returns the controller of a flow, with or without timestamps; `None`: its own windows.
     pub(crate) fn choose(&self, seen: &Observation, has_timestamps: bool) -> Option<&Spec> {
         self.rules.iter().find(|rule| rule.applies(seen, has_timestamps)).and_then(|rule| rule.spec.as_ref())
@@ -206,21 +200,17 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     }
 }
 
-/// Whether the controller has what it needs on a real machine.
+/// Whether the guard offers the controller. The feature `study` adds those of experiments/guard.
 pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
-    let needs = spec.capabilities();
-    if needs.needs.link {
-        let name = spec.kind();
-        return Err(format!("`{name}` needs the rate of the link, which is known in a simulation only"));
+    let is_offered = matches!(spec, Spec::Standing(_) | Spec::Drwa(_) | Spec::Rledbat(_) | Spec::Fixed(_));
+    let is_studied = cfg!(feature = "study") && matches!(spec, Spec::Dfcsd(_) | Spec::Rtac(_));
+    if is_offered || is_studied {
+        return Ok(());
     }
-    if let Spec::Arwa(parameters) = spec
-        && (parameters.carriage, parameters.delay) != (Carriage::TcpOption, arwa::Delay::Queueing)
-    {
-        return Err(
-            "`arwa` needs carriage = \"tcp-option\" and delay = \"queueing\" between real hosts".into()
-        );
-    }
-    Ok(())
+    Err(format!(
+        "`{}` is available in `airwnd run` only; allowed: `standing`, `drwa`, `rledbat`, `fixed`, `none`",
+        spec.kind()
+    ))
 }
 
 #[cfg(test)]
@@ -249,14 +239,14 @@ mod tests {
         // From 198.51.100.1, port 443, over interface 2, for a socket of cgroup 1.
         rules.choose(&observation(Span::from_millis(20)), true).map(|spec| match spec {
             Spec::Drwa(_) => "drwa",
-            Spec::Dfcsd(_) => "dfcsd",
+            Spec::Rledbat(_) => "rledbat",
             _ => "other",
         })
     }
 
     #[test]
     fn the_first_rule_that_applies_counts() {
-        let last = "\n[[rule]]\nrwnd = \"dfcsd\"";
+        let last = "\n[[rule]]\nrwnd = \"rledbat\"";
         for (scope, applies) in [
             ("", true),
             ("port = 443", true),
@@ -272,7 +262,7 @@ mod tests {
             ("timestamps = false", false),
         ] {
             let rules = format!("[[rule]]\n{scope}\nrwnd = \"drwa\"{last}");
-            assert_eq!(kind(&rules), Some(if applies { "drwa" } else { "dfcsd" }), "{scope}");
+            assert_eq!(kind(&rules), Some(if applies { "drwa" } else { "rledbat" }), "{scope}");
         }
         assert_eq!(kind(&format!("[[rule]]\nport = 443\nrwnd = \"none\"{last}")), None);
         assert_eq!(kind("[[rule]]\nport = 80\nrwnd = \"drwa\""), None);
@@ -300,8 +290,8 @@ mod tests {
             ),
             (
                 "[[rule]]\nrwnd = \"oracle\"",
-                "rules.toml:2: rule[0].rwnd: `oracle` needs the rate of the link, which is known in a simulation \
-                 only",
+                "rules.toml:2: rule[0].rwnd: `oracle` is available in `airwnd run` only; allowed: `standing`, \
+                 `drwa`, `rledbat`, `fixed`, `none`",
             ),
             ("[[rule]]\nport = 0\nrwnd = \"drwa\"", "rules.toml:2: rule[0].port: 0 is outside 1..65535"),
             (

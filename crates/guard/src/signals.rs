@@ -2,7 +2,6 @@
 
 use crate::Error;
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -30,20 +29,6 @@ impl Signals {
     pub fn arrived(&self) -> Option<Signal> {
         let signal = self.fd.read_signal().ok()??;
         Signal::try_from(signal.ssi_signo.cast_signed()).ok()
-    }
-
-    /// Waits for SIGINT or SIGTERM.
-    pub fn wait(&self) -> Result<(), Error> {
-        loop {
-            let mut event = [PollFd::new(self.fd.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut event, PollTimeout::NONE) {
-                Ok(_) | Err(Errno::EINTR) => {}
-                Err(why) => return Err(Error::failed("cannot receive signals", &why)),
-            }
-            if self.arrived().is_some_and(|signal| signal != Signal::SIGHUP) {
-                return Ok(());
-            }
-        }
     }
 }
 

@@ -7,13 +7,12 @@ const COLUMNS: usize = 9;
 const HEADINGS: [&str; COLUMNS] =
     ["process", "receiver", "sender", "Mbit/s", "RTT ms", "RTTmin ms", "window B", "in force B", "untouched"];
 
-/// Returns one line per flow below a line per place.
+/// Returns one line per flow below a line per place, with the number of flows that are not shown.
 pub fn table(process: &str, state: &Value) -> String {
     let mut lines = Vec::new();
     for place in list(&state["places"]) {
         let flows = list(&place["flows"]);
-        let name = place["place"].as_str().unwrap_or_default();
-        lines.push(format!("guard {process}, {name}: {} flows", flows.len()));
+        lines.push(title(process, place));
         let mut rows: Vec<[String; COLUMNS]> = flows.iter().map(row).collect();
         if rows.is_empty() {
             continue;
@@ -27,8 +26,28 @@ pub fn table(process: &str, state: &Value) -> String {
                 row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
             lines.push(cells.join("  ").trim_end().to_string());
         }
+        let others = (total(place, "flows") as usize).saturating_sub(flows.len());
+        if others > 0 {
+            lines.push(format!("and {} with a lower rate; --all shows all", count(others, "flow")));
+        }
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// The heading of a place: its totals.
+pub(crate) fn title(process: &str, place: &Value) -> String {
+    let name = place["place"].as_str().unwrap_or_default();
+    let flows = count(total(place, "flows") as usize, "flow");
+    let (controlled, mbps) = (total(place, "controlled"), total(place, "rate_kbps") / 1e3);
+    format!("guard {process}, {name}: {flows}, {controlled} controlled, {mbps:.1} Mbit/s")
+}
+
+fn total(place: &Value, key: &str) -> f64 {
+    place["total"][key].as_f64().unwrap_or_default()
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The elements of an array; of anything else none.
@@ -69,18 +88,19 @@ mod tests {
     #[test]
     fn columns_are_aligned_and_unknown_values_dashes() {
         let state = json!({"places": [
-            {"place": "receiver", "flows": [{
+            {"place": "receiver", "total": {"flows": 3, "controlled": 2, "rate_kbps": 9700.0}, "flows": [{
                 "receiver": "192.0.2.1:4000", "sender": "198.51.100.1:443", "rate_kbps": 9650.0, "rtt_ms": 30.04,
                 "rtt_ms_min": 20.3, "window_bytes": 37000, "clamp_bytes": null, "untouched": null,
                 "process": "curl 5",
             }]},
-            {"place": "forward lan", "flows": []},
+            {"place": "forward lan", "total": {"flows": 0, "controlled": 0, "rate_kbps": 0.0}, "flows": []},
         ]});
         let expected = "\
-guard 7, receiver: 1 flows
+guard 7, receiver: 3 flows, 2 controlled, 9.7 Mbit/s
 process  receiver        sender            Mbit/s  RTT ms  RTTmin ms  window B  in force B  untouched
 curl 5   192.0.2.1:4000  198.51.100.1:443  9.7     30.0    20.3       37000     -           -
-guard 7, forward lan: 0 flows
+and 2 flows with a lower rate; --all shows all
+guard 7, forward lan: 0 flows, 0 controlled, 0.0 Mbit/s
 ";
         assert_eq!(table("7", &state), expected);
     }

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,7 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
     airwnd guard RULES.toml --all            a controller per port, peer, interface, cgroup
     airwnd guard status                      the flows of the running guards
     airwnd guard status --live               the same, redrawn every second
+    airwnd guard install                     run it as a service; `uninstall` undoes it
     airwnd guard check                       what this kernel can do, and what is missing
     airwnd guard demo                        before and after, in a cell of `airwnd link`
     airwnd guard --help                      all options
@@ -113,7 +115,11 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
     are those of the controllers of `airwnd list rwnd`. When the guard ends, also by SIGKILL, every connection
     has its own window again.
     """  # noqa: D301 (Click requires the backspace)
-    context.exit(_native.guard(list(arguments)))
+    words = list(arguments)
+    if words[:1] == ["install"] and "--binary" not in words:
+        # The engine is no program of its own here.
+        words += ["--command", f"{sys.executable} -I -m airwnd guard"]
+    context.exit(_native.guard(words))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -24,8 +24,6 @@ pub const ALL: &[Case] = &[
     ("a_router_that_was_stopped_takes_over_again", || paused(Session::prepare_router(false, &FIXED)?)),
     ("a_running_guard_has_no_capabilities", a_running_guard_has_no_capabilities),
     ("changed_rules_apply_at_once", changed_rules_apply_at_once),
-    ("codes_for_the_sender_leave_with_acks", codes_leave_with_acks),
-    ("a_router_refuses_codes", a_router_refuses_codes),
     ("a_longer_path_is_learned_at_the_receiver", || {
         learned(|guard| Session::prepare("longer", false, guard))
     }),
@@ -97,7 +95,8 @@ fn a_second_guard_is_refused() -> Result<(), String> {
     let mut session = Session::prepare("second", false, &FIXED)?;
     let answer = session.order("second");
     assert!(answer.starts_with("Some(2) airwnd-guard: cgroup /sys/fs/cgroup/"), "{answer}");
-    assert!(answer.ends_with(": guarded by another process already"), "{answer}");
+    // Locks are named by the process of their namespace.
+    assert!(answer.contains(": guarded by another process already: airwnd-guard "), "{answer}");
     Ok(())
 }
 
@@ -134,7 +133,8 @@ fn unknown_connections_are_left_alone() -> Result<(), String> {
 fn a_second_guard_of_an_interface_is_refused() -> Result<(), String> {
     let mut session = Session::prepare_router(false, &FIXED)?;
     let answer = session.order("second");
-    assert_eq!(answer, "Some(2) airwnd-guard: interface lan: guarded by another process already");
+    let start = "Some(2) airwnd-guard: interface lan: guarded by another process already: airwnd-guard ";
+    assert!(answer.starts_with(start), "{answer}");
     Ok(())
 }
 
@@ -279,29 +279,7 @@ fn closed_connections_are_forgotten() -> Result<(), String> {
     session.await_acks(ENOUGH, "the window is limited", is_limited);
     assert_eq!(session.order(roles::CHURN), "churned");
     // The last reports may still be in the ring buffer.
-    while session.order("status") != "receiver: 1 flows" {}
+    while !session.order("status").starts_with("receiver: 1 flow, ") {}
     session.await_acks(ENOUGH, "the window is still limited", is_limited);
-    Ok(())
-}
-
-const ARWA: [&str; 2] = ["--rwnd", "{kind = \"arwa\", carriage = \"tcp-option\", delay = \"queueing\"}"];
-
-/// On a path without a queue the codes tell the sender to increase cwnd; on a longer one, which looks like a queue, to
-/// reduce it. Each is sent once.
-fn codes_leave_with_acks() -> Result<(), String> {
-    let mut session = Session::prepare("codes", false, &ARWA)?;
-    assert_eq!(session.order("connect"), "connected");
-    let is_code =
-        |code: std::ops::RangeInclusive<u8>| move |ack: &Ack| ack.code.is_some_and(|is| code.contains(&is));
-    session.await_acks(1, "a code that increases cwnd", is_code(101..=120));
-    session.wire.lengthen(4);
-    session.await_acks(1, "a code that reduces cwnd", is_code(1..=100));
-    session.await_acks(3, "ACKs without a code", |ack| ack.code.is_none());
-    Ok(())
-}
-
-fn a_router_refuses_codes() -> Result<(), String> {
-    let refusal = Session::prepare_router(false, &ARWA).err().unwrap_or_default();
-    assert!(refusal.starts_with("airwnd-guard: arwa: its codes are in a TCP option"), "{refusal}");
     Ok(())
 }

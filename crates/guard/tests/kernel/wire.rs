@@ -30,8 +30,6 @@ pub struct Ack {
     pub unit: u32,
     /// Maximum segment size of the receiver.
     pub mss: u32,
-    /// Code of `arwa`.
-    pub code: Option<u8>,
 }
 
 /// Moves packets between two devices until it is dropped.
@@ -119,11 +117,7 @@ impl Windows {
         {
             let window = u32::from(u16::from_be_bytes([tcp[14], tcp[15]])) << shift;
             let number = u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]);
-            let code = find_option(&tcp[20..header], CODE).and_then(|body| match body {
-                [0xa1, 0x20, code] => Some(*code),
-                _ => None,
-            });
-            let _ = self.acks.send(Ack { port, connection, number, window, unit: 1 << shift, mss, code });
+            let _ = self.acks.send(Ack { port, connection, number, window, unit: 1 << shift, mss });
         }
     }
 }
@@ -134,7 +128,6 @@ const RST: u8 = 4;
 /// Kinds of options.
 const MSS: u8 = 2;
 const WINDOW_SCALE: u8 = 3;
-const CODE: u8 = 254;
 
 /// Window scale and maximum segment size of a SYN.
 fn read_options(options: &[u8]) -> (u8, u32) {
