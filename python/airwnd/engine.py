@@ -92,7 +92,8 @@ def link(
             "snaplen": snaplen,
             "real_only": capture.real_only,
         }
-    text = json.dumps({**request, "pcap": captured})
+    # Not ASCII only: a name that is no UTF-8 is refused here, not by the engine.
+    text = json.dumps({**request, "pcap": captured}, ensure_ascii=False)
     start = time.perf_counter()
     with _panics(request["seed"]):
         outcome, tables, summary = _native.link(scenario, text, update)

@@ -1,6 +1,7 @@
 """The command line."""
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -243,3 +244,32 @@ def test_help_shows_the_whole_summary_of_each_command(cli: Cli, group: list[str]
     commands = cli(*group, "--help").stdout.partition("Commands:")[2]
     assert "map" in commands or "sweep" in commands
     assert "..." not in commands
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check",), ("run",), ("ues",), ("sweep", "--grid", "seed=1,2"), ("link", "--quiet"),
+        ("link", "--rate", "1Mbit", "--trace"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_utf_8_is_named(
+    cli_process: Cli, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    name = os.fsdecode(b"sz\xe9n.toml")
+    (tmp_path / name).write_text("duration = '1s'\n[[link]]\nrate = '1Mbps'\n[[ue]]\n[[flow]]\n")
+    done = cli_process(*command, name)
+    assert done.returncode in (0, 2)
+    assert "please report it" not in done.stderr
+    if done.returncode:
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("list",), ("guard", "--help"), ("guard", "check"), ("guard", "status")])
+def test_output_that_cannot_be_written_is_one_line_at_most(command: tuple[str, ...]) -> None:
+    ours = shlex.join([*AIRWND, *command])
+    for script in (f"{ours} > /dev/full", f"{ours} | true; exit ${{PIPESTATUS[0]}}"):
+        done = subprocess.run(["/bin/bash", "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 2), done.stderr
+        assert done.stderr.count("\n") <= 1
+        assert "report" not in done.stderr

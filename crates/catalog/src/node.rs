@@ -177,7 +177,12 @@ impl Node {
             })
             .unwrap_or_else(|| Value::Text(text.into()));
         let mut node = self;
-        for step in steps(path).map_err(|message| Error::new(&origin, None, message))? {
+        for (at, step) in steps(path).map_err(|message| Error::new(&origin, None, message))? {
+            if matches!(node.value, Value::List(_)) && !path[at..].starts_with('[') {
+                let (list, rest) = (path[..at].trim_end_matches('.'), &path[at..]);
+                let message = format!("`{list}` is a list; choose an entry, as in `{list}[0].{rest}`");
+                return Err(Error::new(&origin, None, message));
+            }
             node = node.step(step, &origin)?;
         }
         *node = Node::new(unlined(value, &origin), &origin);
@@ -216,8 +221,8 @@ impl Node {
     }
 }
 
-/// Splits a path into steps. A step in brackets may contain dots.
-fn steps(path: &str) -> Result<Vec<&str>, String> {
+/// Splits a path into steps, each with its place. A step in brackets may contain dots.
+fn steps(path: &str) -> Result<Vec<(usize, &str)>, String> {
     let mut steps = Vec::new();
     let mut rest = path;
     loop {
@@ -229,7 +234,7 @@ fn steps(path: &str) -> Result<Vec<&str>, String> {
         if step.is_empty() {
             return Err("the key is empty; write --set key=value".into());
         }
-        steps.push(step);
+        steps.push((path.len() - rest.len(), step));
         rest = match after.strip_prefix('.') {
             Some(next) => next,
             None if after.is_empty() => return Ok(steps),
@@ -447,6 +452,8 @@ mod tests {
             "`north` is not an index below 1; no entry has an id or a name"
         );
         assert_eq!(refusal("flow[2].cc"), "`2` is not an index below 2");
+        assert_eq!(refusal("flow.cc"), "`flow` is a list; choose an entry, as in `flow[0].cc`");
+        assert_eq!(refusal("link.x.rate"), "`link` is a list; choose an entry, as in `link[0].x.rate`");
         assert_eq!(refusal("flow[0]cc"), "`flow[0]cc` is not a key; write it as in `ue[0].count`");
         assert_eq!(refusal("flow[0"), "`flow[0` is not a key; write it as in `ue[0].count`");
         assert_eq!(refusal("flow[].cc"), "the key is empty; write --set key=value");

@@ -124,9 +124,11 @@ pub fn unknown_word(what: &str, word: &str, allowed: &[&str]) -> String {
 }
 
 fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> String {
+    let lower = word.to_lowercase();
     let near = allowed
         .iter()
-        .map(|candidate| (strsim::jaro_winkler(word, candidate.as_ref()), candidate.as_ref()))
+        .map(AsRef::as_ref)
+        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::install::{self, Init, Program, Service};
 use crate::live;
 use crate::log;
+use crate::output;
 use crate::processes::Processes;
 use crate::rules::{self, Rules};
 use crate::table;
@@ -181,10 +182,7 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         ),
         Ok(Cli { command: Some(Command::Completions { shell }), .. }) => completions(&shell),
         Ok(Cli { command: Some(Command::Man), .. }) => man(),
-        Err(help) if !help.use_stderr() => {
-            print!("{help}");
-            Ok(())
-        }
+        Err(help) if !help.use_stderr() => output::print(help.to_string()),
         Err(error) => Err(Error::new(first_line(&error.to_string()))),
     };
     match outcome {
@@ -237,13 +235,7 @@ fn run(run: &Run) -> Result<(), Error> {
 
 fn status(json: bool, shown: usize) -> Result<(), Error> {
     for (process, state) in control::states(&mut Processes::default(), shown)? {
-        let text = if json { format!("{state}\n") } else { table::table(&process, &state) };
-        // A reader such as `head` may have seen enough.
-        if let Err(why) = io::stdout().write_all(text.as_bytes())
-            && why.kind() != io::ErrorKind::BrokenPipe
-        {
-            return Err(Error::failed("cannot print the state", &why));
-        }
+        output::print(if json { format!("{state}\n") } else { table::table(&process, &state) })?;
     }
     Ok(())
 }
@@ -252,10 +244,10 @@ fn check() -> Result<(), Error> {
     let mut missing = 0;
     for Finding { what, outcome } in check::findings() {
         match outcome {
-            Ok(()) => println!("{what}: ok"),
+            Ok(()) => output::print(format!("{what}: ok\n"))?,
             Err(why) => {
                 missing += 1;
-                println!("{what}: {why}");
+                output::print(format!("{what}: {why}\n"))?;
             }
         }
     }
@@ -264,15 +256,15 @@ fn check() -> Result<(), Error> {
 
 fn completions(shell: &str) -> Result<(), Error> {
     let shell: Shell = shell.parse().map_err(|_| Error::new(format!("no completion for {shell}")))?;
-    clap_complete::generate(shell, &mut Cli::command(), BINARY, &mut io::stdout());
-    Ok(())
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), BINARY, &mut script);
+    output::print(script)
 }
 
 fn man() -> Result<(), Error> {
     let mut page = Vec::new();
-    write_man(&mut page)
-        .and_then(|()| io::stdout().write_all(&page))
-        .map_err(|why| Error::failed("cannot print the man page", &why))
+    write_man(&mut page).map_err(|why| Error::failed("cannot write the man page", &why))?;
+    output::print(page)
 }
 
 /// One page: the commands have sections in it instead of pages of their own.

@@ -2,8 +2,9 @@
 //!
 //! Everything that is made is in a list, by which it is removed again. What exists and is not in the list stays.
 
-use crate::Error;
+use crate::{Error, output};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -94,13 +95,18 @@ impl Place {
         if !self.is_running() {
             return;
         }
-        println!("run: {}", command.join(" "));
+        say(&format!("run: {}", command.join(" ")));
         match Command::new(command[0]).args(&command[1..]).status() {
             Ok(status) if status.success() => {}
             Ok(status) => eprintln!("{}: {status}", command[0]),
             Err(why) => eprintln!("{}", Error::failed(command[0], &why)),
         }
     }
+}
+
+/// Prints a line. The work goes on if nobody reads it.
+fn say(line: &dyn Display) {
+    let _ = output::print(format!("{line}\n"));
 }
 
 /// A list may have been edited: nothing outside the root is removed.
@@ -124,12 +130,12 @@ pub(crate) fn install(place: &Place, service: &Service) -> Result<(), Error> {
         }
     }
     for item in &items {
-        println!("{}", place.at(item.path()).display());
+        say(&place.at(item.path()).display());
         if !place.is_dry {
             make(place, item, &mut list)?;
         }
     }
-    println!("{}", place.at(LIST).display());
+    say(&place.at(LIST).display());
     match init {
         Init::Systemd => {
             place.run(&["systemctl", "daemon-reload"]);
@@ -144,7 +150,7 @@ pub(crate) fn install(place: &Place, service: &Service) -> Result<(), Error> {
 pub(crate) fn uninstall(place: &Place) -> Result<(), Error> {
     let list = place.list()?;
     if list.is_empty() {
-        println!("nothing is installed");
+        say(&"nothing is installed");
         return Ok(());
     }
     // The guard detaches its programs at its end.
@@ -157,7 +163,7 @@ pub(crate) fn uninstall(place: &Place) -> Result<(), Error> {
     // The list itself goes before its folder, which is the first entry.
     for path in std::iter::once(LIST).chain(list.iter().rev().map(String::as_str)) {
         let path = place.at(path);
-        println!("{}", path.display());
+        say(&path.display());
         if place.is_dry {
             continue;
         }

@@ -24,6 +24,7 @@ mod log;
 mod machine;
 mod maps;
 mod observation;
+mod output;
 mod paths;
 mod peer_clock;
 mod policy;

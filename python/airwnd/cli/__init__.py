@@ -3,6 +3,7 @@
 Each command imports its dependencies when it runs, so that ``airwnd --help`` starts fast.
 """
 
+import re
 import sys
 import traceback
 from dataclasses import dataclass
@@ -68,7 +69,14 @@ def _end(error: BaseException) -> int:  # noqa: PLR0911
             sys.stdout = None
             return 0
         case OSError():
-            return _report(f"{error.filename or 'airwnd'}: {error.strerror or error}")
+            place = f"{error.filename}: " if error.filename else ""
+            return _report(f"{place}{error.strerror or error}")
+        case UnicodeEncodeError() if "surrogates" in error.reason:
+            # Bytes of a name that are no UTF-8 stand as lone surrogates in the text.
+            is_name = re.compile("[\ud800-\udfff]").search
+            name = next(filter(is_name, sys.argv), error.object)
+            shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
+            return _report(f"{shown}: names of files must be UTF-8")
         case KeyboardInterrupt() | click.Abort():
             return _report("interrupted", INTERRUPTED)
         case MemoryError():

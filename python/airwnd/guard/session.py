@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -131,7 +132,8 @@ def measure(
                 return not stop.asked()
 
             finished = session.run(watch)
-            if stop.code is not None:
+            # The terminal sends Ctrl-C to the program on the UE, too, which may end before `watch` is asked.
+            if stop.code is not None or finished.summary.exit_code == 128 + signal.SIGINT:
                 raise KeyboardInterrupt
         if finished.summary.exit_code:
             raise InputError(f"the program on the UE ended with code {finished.summary.exit_code}, see above")
