@@ -600,13 +600,11 @@ int airwnd_data(struct __sk_buff *skb)
 }
 
 // Lowers the window of an ACK to the target, if there is one; returns the window that the sender sees.
-ALWAYS_INLINE __u32 lower(struct __sk_buff *skb, struct packet *packet, struct flow *flow, __u32 ack, __u32 target)
+OWN_FRAME __u32 lower(struct __sk_buff *skb, struct packet *packet, struct flow *flow, __u32 ack, __u32 target)
 {
 	struct end *receiver = &flow->connection.ends[RECEIVER];
 	__u32 field = __builtin_bswap16(packet->tcp.window), shift = receiver->shift & 15;
 	__u32 window = field << shift;
-	flow->window = window;
-	flow->clamp = 0;
 	if (!target)
 		return window;
 	__u32 floor = FLOOR_SEGMENTS * flow->connection.mss;
@@ -629,9 +627,14 @@ ALWAYS_INLINE __u32 lower(struct __sk_buff *skb, struct packet *packet, struct f
 		count(REFUSED);
 		return window;
 	}
-	flow->clamp = target;
 	count(CLAMPED);
 	return wanted << shift;
+}
+
+// Whether an end may have received the bytes before this number: they are within what it has offered.
+ALWAYS_INLINE bool is_in_window(struct end *end, __u32 number)
+{
+	return !is_before(number, end->ack) && !is_before(end->edge, number);
 }
 
 // An ACK of the receiver that a flow has accepted.
@@ -651,7 +654,10 @@ ALWAYS_INLINE void on_ack(struct __sk_buff *skb, struct control *control, struct
 	// The sender uses no window of an ACK that is older than one that it has.
 	bool may_lower = is_guarded && !is_urgent && !is_before(segment->ack, receiver->ack);
 	__u32 target = may_lower ? target_of(&flow->id, now) : 0;
-	note(&flow->connection, RECEIVER, segment, lower(skb, packet, flow, segment->ack, target), now);
+	flow->window = __builtin_bswap16(packet->tcp.window) << (receiver->shift & 15);
+	__u32 seen = lower(skb, packet, flow, segment->ack, target);
+	flow->clamp = seen < flow->window ? seen : 0;
+	note(&flow->connection, RECEIVER, segment, seen, now);
 	if (*flags & HAS_FIN && !is_before(segment->ack, flow->fin)) {
 		finish(key, flow, now);
 		return;
@@ -700,6 +706,11 @@ int airwnd_acks(struct __sk_buff *skb)
 	}
 	struct connection *connection = accepting(&key, RECEIVER, &segment, now);
 	if (!connection) {
+		// The data that it acknowledges may be passing on another processor, so the sender may accept it: with the
+		// receiver's own window it would move the edge beyond what is noted, and the next ACK would move it back.
+		bool is_plain = (flags & (ACK | RST | URG)) == ACK && now < control->deadline;
+		if (flow && is_plain && is_in_window(&flow->connection.ends[RECEIVER], segment.ack))
+			lower(skb, &packet, flow, segment.ack, target_of(&flow->id, now));
 		// Without its handshake the window scale of a connection is unknown.
 		count(flow ? IMPLAUSIBLE : UNKNOWN_FLOW);
 		return TC_ACT_UNSPEC;

@@ -83,7 +83,8 @@ fn no_edge_moves_back_where_windows_may_shrink() -> Result<(), String> {
     let mut session = Session::prepare("shrinks", false, &FIXED)?;
     session.order("stop");
     session.order("let windows shrink");
-    session.taken_back = 1 << 20;
+    // By the kernel itself, more on a busy machine; the guard would take back all of the large window.
+    session.taken_back = 2 << 20;
     assert_eq!(session.order("connect"), "connected");
     session.await_acks(ENOUGH, "the window is large", |ack| ack.window > 3 << 20);
     assert_eq!(session.order("guard"), "guarding");
