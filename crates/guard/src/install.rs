@@ -104,7 +104,7 @@ impl Place {
     }
 }
 
-/// Prints a line. The work goes on if nobody reads it.
+/// Prints a line. The work goes on without a reader.
 fn say(line: &dyn Display) {
     let _ = output::print(format!("{line}\n"));
 }

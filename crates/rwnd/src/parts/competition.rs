@@ -91,7 +91,7 @@ enum Phase {
 
 /// Releases a control where the queue is that of others.
 ///
-/// A window that follows a delay gives way to a sender that does not: it shrinks as long as there is a queue. With the
+/// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
 /// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
 /// that of others if it was above what the control aims at throughout each of 16 consecutive round trips, or of at least
 /// four in which the rate has fallen to half or less and by more than the RTT. A drop of the link's rate has such a queue
