@@ -122,7 +122,8 @@ impl Drwa {
         };
         let back = self.downlink.way_back();
         let of_both = view.rtt.map_or(Span::ZERO, |rtt| rtt - min_rtt.min(rtt));
-        let aim_s = (self.params.lambda - 1.0).max(0.0) * min_rtt.as_secs() + (WAY_BACK - 1.0) * back.as_secs();
+        let aim_s =
+            (self.params.lambda - 1.0).max(0.0) * min_rtt.as_secs() + (WAY_BACK - 1.0) * back.as_secs();
         competition.on_segment(&Segment {
             now: arrival.now,
             new: arrival.new,

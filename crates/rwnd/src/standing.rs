@@ -458,8 +458,8 @@ impl Standing {
         let Round { since, bytes, least_rtt_s, least_delay, .. } = probe.effect;
         let has_gained = bytes >= LEAST_GAIN * probe.former_rate * now.since(since).as_secs();
         // The RTT without waits for uplink grants and delayed ACKs, which vary more than the gain.
-        let [base_rtt_s, base_delay_s] = [self.base_rtt, self.downlink.least_delay()]
-            .map(|base| base.map_or(0.0, |base| base.as_secs()));
+        let [base_rtt_s, base_delay_s] =
+            [self.base_rtt, self.downlink.least_delay()].map(|base| base.map_or(0.0, |base| base.as_secs()));
         let rtt_s = |delay: Span| base_rtt_s + delay.as_secs() - base_delay_s;
         if !has_gained || rtt_s(least_delay) > MAX_RTT_GAIN * rtt_s(probe.former_delay) {
             self.suspicion = self.suspicion * 2;

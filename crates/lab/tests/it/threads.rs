@@ -64,13 +64,8 @@ fn results_do_not_depend_on_threads() {
     let aggregating = MOVING.replace("radio.fading", CARRIERS);
     let nr = MOVING.replace("radio.fading", NR);
     let neighbours = MOVING.replace("radio.fading", NEIGHBOURS).replacen("\n[[flow]]\n[[flow]]", STAYING, 1);
-    let cases = [
-        (MOVING, &[2, 8][..]),
-        (&layered, &[3]),
-        (&aggregating, &[2]),
-        (&nr, &[3]),
-        (&neighbours, &[3]),
-    ];
+    let cases =
+        [(MOVING, &[2, 8][..]), (&layered, &[3]), (&aggregating, &[2]), (&nr, &[3]), (&neighbours, &[3])];
     for (toml, counts) in cases {
         let (alone, handovers) = results(toml, 1);
         assert!(handovers > 5, "{handovers} handovers");
