@@ -69,8 +69,8 @@ def _end(error: BaseException) -> int:  # noqa: PLR0911
             sys.stdout = None
             return 0
         case OSError():
-            place = f"{error.filename}: " if error.filename else ""
-            return _report(f"{place}{error.strerror or error}")
+            file = f"{error.filename}: " if error.filename else ""
+            return _report(f"{file}{error.strerror or error}")
         case UnicodeEncodeError() if "surrogates" in error.reason:
             # Bytes of a name that are no UTF-8 stand as lone surrogates in the text.
             is_name = re.compile("[\ud800-\udfff]").search
