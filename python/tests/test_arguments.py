@@ -26,7 +26,7 @@ CODE = {"allow_code": False, "plugin_timeout_s": PLUGIN_TIMEOUT_S}
 
 #: Calls of every public function and method with valid arguments; each argument in turn gets a wrong value.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "Capture": (airwnd.Capture, {"path": "x.pcapng", "nodes": ["server"], "snaplen": 0}),
+    "Capture": (airwnd.Capture, {"path": "x.pcapng", "nodes": ["server"], "snaplen": 0, "real_only": False}),
     "RadioMap.plot": (MAP.plot, {"quantity": "sinr", "axes": None}),
     "Run.load": (Run.load, {"folder": "nowhere"}),
     "Run.plot": (

@@ -1,6 +1,6 @@
 //! The cgroups whose sockets are guarded.
 
-use crate::{Error, processes};
+use crate::{Error, names};
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::io;
@@ -41,7 +41,7 @@ fn lock(folder: &Path, kind: FlockArg) -> Result<Flock<File>, Error> {
     let file = File::open(folder).map_err(|why| Error::failed(&what, &why))?;
     let inode = file.metadata().map_err(|why| Error::failed(&what, &why))?.ino();
     Flock::lock(file, kind).map_err(|_| {
-        let holder = holder(inode).map(|process| processes::described(&process)).unwrap_or_default();
+        let holder = holder(inode).map(|process| names::described(&process)).unwrap_or_default();
         Error::new(format!("{what}: guarded by another process already{holder}"))
     })
 }

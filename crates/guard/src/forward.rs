@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::maps::Maps;
-use crate::processes;
+use crate::{names, processes};
 use airwnd_units::{Span, Time};
 use aya::programs::SchedClassifier;
 use aya::programs::tc::{self, TcAttachType, TcError};
@@ -81,7 +81,7 @@ fn detach_old(interface: &str, name: &str, direction: TcAttachType) -> Result<bo
             None => Ok(false),
             Some(program) => {
                 let holder = processes::with_program(program.id());
-                let holder = holder.map(|process| processes::described(&process)).unwrap_or_default();
+                let holder = holder.map(|process| names::described(&process)).unwrap_or_default();
                 Err(Error::new(format!("interface {interface}: guarded by another process already{holder}")))
             }
         },

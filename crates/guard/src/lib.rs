@@ -23,6 +23,7 @@ mod live;
 mod log;
 mod machine;
 mod maps;
+mod names;
 mod observation;
 mod output;
 mod paths;

@@ -1,12 +1,14 @@
 //! Least RTTs of paths, shared by the connections that use them.
 
-use crate::policy::FLOWS_MAX;
 use airwnd_units::{Span, Time};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// A path: index of the interface, and address of the peer.
 pub(crate) type PathKey = (u32, IpAddr);
+
+/// Most flows: `FLOWS_MAX` of `bpf/shared.h`.
+pub(crate) const FLOWS_MAX: usize = 12_288;
 
 /// Time after which a path that no connection uses is forgotten.
 const UNUSED: Span = Span::from_secs(600);

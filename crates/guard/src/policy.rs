@@ -1,7 +1,7 @@
 //! Turns observations of flows into windows.
 
 use crate::observation::{Event, Observation, TimestampUnit};
-use crate::paths::{PathKey, Paths};
+use crate::paths::{FLOWS_MAX, PathKey, Paths};
 use crate::peer_clock::PeerClock;
 use crate::rules::Rules;
 use airwnd_rwnd::{
@@ -24,8 +24,6 @@ const QUIET_ROUNDS: u32 = 2;
 /// Time without an observation after which a flow starts anew, and after which it is removed.
 const IDLE: Span = Span::from_secs(1);
 const GONE: Span = Span::from_secs(10);
-/// Most flows: `FLOWS_MAX` of `bpf/shared.h`.
-pub(crate) const FLOWS_MAX: usize = 12_288;
 /// Reciprocal of the share of flows that are removed when there are too many: finding them takes a pass over all.
 const EVICTED: usize = 8;
 /// Windows lapse unless they are renewed.

@@ -3,6 +3,7 @@
 //! A guard that runs as a service sees neither the descriptors of other users nor their names, and it should not spend
 //! time on it. The user who asks for the state may.
 
+use crate::names::printable;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
@@ -109,16 +110,6 @@ fn end(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// Describes a process for a message: ": NAME NUMBER in CGROUP".
-pub(crate) fn described(process: &str) -> String {
-    let read = |file: &str| fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
-    let name = read("comm");
-    // The line of cgroup version 2 has no controllers: 0::/user.slice/session.scope
-    let cgroups = read("cgroup");
-    let cgroup = cgroups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("an unknown cgroup");
-    format!(": {} {process} in {}", printable(name.trim_end()), printable(cgroup))
-}
-
 /// Finds the processes that have loaded an eBPF program, by its number.
 pub(crate) fn with_program(program: u32) -> Option<String> {
     let has_it = |process: &PathBuf| {
@@ -171,11 +162,6 @@ fn cgroups() -> HashMap<u64, String> {
 
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-/// A process chooses its name: control characters would reach the terminal.
-fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::observation::{Event, Observation};
-use crate::policy::FLOWS_MAX;
+use crate::paths::FLOWS_MAX;
 use aya::maps::HashMap;
 use aya::programs::{TestRun as _, TestRunOptions};
 use proptest::prelude::*;
