@@ -32,7 +32,7 @@ struct key {
 	__u32 interface;
 };
 
-// What one end has sent, as far as the other end accepts it.
+// State of one end, from its segments that the other end accepts.
 struct end {
 	__u32 isn;	  // initial sequence number
 	__u32 sent;	  // follows the highest byte that it has sent
@@ -402,7 +402,7 @@ OWN_FRAME void note_answer(struct key *key, struct packet *packet, struct option
 	}
 	if (flow && is_answer_of(&flow->connection, role, seq, ack))
 		return;
-	// The ends of a connection that is alive do not begin another, whoever says so.
+	// A SYN and its answer do not replace a connection that is alive: others can send both.
 	if (known && now - known->heard < REUSE_NS)
 		return;
 	struct connection fresh = {

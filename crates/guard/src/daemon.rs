@@ -47,13 +47,6 @@ pub(crate) struct Options {
     pub record: Option<PathBuf>,
 }
 
-impl Options {
-    /// Reads the rules.
-    fn rules(&self) -> Result<Rules, Error> {
-        self.source.read()
-    }
-}
-
 /// Where the rules come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
@@ -123,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut log = options.json_log.as_deref().map(Log::open).transpose()?;
     let mut recorder = options.record.as_deref().map(Recorder::create).transpose()?.unwrap_or_default();
     let mut read_at = options.source.changed();
-    let mut stations = open(options, &options.rules()?)?;
+    let mut stations = open(options, &options.source.read()?)?;
     let routes = Routes::open()?;
     let control = Server::open()?;
     let exporter = options.prometheus.map(Exporter::open).transpose()?;
@@ -258,7 +251,7 @@ impl Station {
 
 /// Applies the rules as they are now; returns whether it did. After an error the former rules stay.
 fn reload(options: &Options, stations: &mut [Station]) -> bool {
-    match options.rules() {
+    match options.source.read() {
         Ok(rules) => {
             stations.iter_mut().for_each(|station| station.policy.set_rules(rules.clone()));
             eprintln!("rules read again");

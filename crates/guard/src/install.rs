@@ -18,7 +18,7 @@ const INIT: &str = include_str!("install/airwnd-guard.init");
 /// Place of the command in them.
 const COMMAND: &str = "COMMAND";
 
-/// What starts services.
+/// Program that starts services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Init {
     Systemd,
@@ -33,7 +33,7 @@ pub(crate) struct Place {
     pub is_dry: bool,
 }
 
-/// What to install.
+/// Service to install.
 #[derive(Clone, Debug)]
 pub(crate) struct Service {
     /// `None`: what the system has.
@@ -244,7 +244,7 @@ fn make(place: &Place, item: &Item, list: &mut Vec<String>) -> Result<(), Error>
         above.reverse();
         above
     };
-    // What is made is in the list also if something fails later.
+    // The list has each item before it is made, so that a failure leaves nothing behind that is not in it.
     for folder in folders(LIST).into_iter().chain(folders(item.path())) {
         if !place.at(&folder).exists() {
             fs::create_dir(place.at(&folder)).map_err(failed)?;

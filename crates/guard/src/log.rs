@@ -14,7 +14,7 @@ pub(crate) const SHOWN: usize = 20;
 /// Size of a log file in bytes from which on another one is begun.
 const FULL: u64 = 16 << 20;
 
-/// What is known of a place: its name, its flows, the counters of its programs.
+/// State of a place: its name, its flows, the counters of its programs.
 pub(crate) struct Place<'a> {
     pub name: String,
     pub flows: Box<dyn Iterator<Item = Status> + 'a>,

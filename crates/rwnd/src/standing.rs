@@ -53,7 +53,8 @@ const HEADROOM: f64 = 2.0;
 /// mean error of timestamps. The last two terms are the queue that was there when this connection started, if another of
 /// the device's n connections has seen the path without it; they are not used after a longer route. They count up to the
 /// queue that the control itself keeps: which direction had more is unknown, and an uplink's queue must not shrink the
-/// window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its age by `memory`:
+/// window. The capacity is the quotient of two sums over intervals, in which the weight of an interval decreases with its
+/// age by `memory`:
 ///
 /// ```math
 /// C = \frac{\sum_{q_i \ge t_i - t_{i-1}} e^{-(t - t_i) / \mathrm{memory}}\, \mathrm{bytes}_i}
@@ -367,7 +368,7 @@ impl Standing {
         let is_same = self.dip_interval.is_none();
         let others = [view.device.least_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
         let path = others.chain(own).min().unwrap_or(Span::ZERO);
-        // Which direction was longer at the start is unknown. More than this control's own queue is not its fault.
+        // Which direction was longer at the start is unknown. More than this control's own queue is that of others.
         let late_s = own.map_or(0.0, |own| (own - path).as_secs()).min(self.target_s(view));
         (path.as_secs(), late_s)
     }

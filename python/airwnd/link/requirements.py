@@ -8,6 +8,7 @@ from typing import Any
 
 from airwnd import _native
 from airwnd.errors import InputError
+from airwnd.link.wire import rate_text
 from airwnd.terminal import number
 
 KINDS = ("tcp", "udp", "icmp", "other")
@@ -106,8 +107,6 @@ class Requirement:
 
 def _value(quantity: str, text: str) -> float:
     """Convert a bound to the unit of a column: a number, or a quantity with a unit of its own."""
-    from airwnd.link.wire import rate_text
-
     if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text):
         return float(text)
     if "_ms" in quantity:

@@ -76,7 +76,7 @@ struct Round {
     least_rtt_s: f64,
 }
 
-/// What the control does.
+/// State of the control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// It is in force.
