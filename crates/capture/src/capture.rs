@@ -46,8 +46,6 @@ pub struct Capture<W> {
     in_tunnel: Vec<[u16; 2]>,
     /// `None` in a simulation.
     frames: Option<Rc<dyn Frames>>,
-    /// Whether a header of [`pcapng::LINUX_SLL`] precedes each packet.
-    is_cooked: bool,
     headers: Vec<u8>,
     record: Vec<u8>,
     failure: Option<io::Error>,
@@ -75,14 +73,12 @@ impl<W: Write> Capture<W> {
     ) -> io::Result<Capture<W>> {
         let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
         interfaces.sort_unstable();
-        let is_cooked = frames.is_some() && interfaces.len() > 1;
         let mut capture = Capture {
             to,
             settings,
             interfaces,
             in_tunnel: vec![[0; 2]; scenario.ues() as usize],
             frames,
-            is_cooked,
             headers: Vec::with_capacity(headers::LONGEST),
             record: Vec::new(),
             failure: None,
@@ -93,12 +89,12 @@ impl<W: Write> Capture<W> {
 
     fn begin(&mut self, scenario: &Scenario, seed: u64) -> io::Result<()> {
         let snaplen = self.settings.snaplen.unwrap_or(headers::LONGEST as u32);
-        let Capture { to, settings, record, frames, is_cooked, .. } = self;
-        let link_type = match frames {
-            _ if *is_cooked => pcapng::LINUX_SLL,
+        let link_type = match self.frames {
+            _ if self.is_cooked() => pcapng::LINUX_SLL,
             Some(_) => pcapng::ANY_IP,
             None => pcapng::IPV4,
         };
+        let Capture { to, settings, record, .. } = self;
         if settings.format == Format::Pcap {
             pcap::header(record, snaplen, link_type);
             return to.write_all(record);
@@ -112,6 +108,11 @@ impl<W: Write> Capture<W> {
             to.write_all(record)?;
         }
         Ok(())
+    }
+
+    /// Whether a header of [`pcapng::LINUX_SLL`] precedes each packet.
+    fn is_cooked(&self) -> bool {
+        self.frames.is_some() && self.interfaces.len() > 1
     }
 
     /// Flushes the file.
@@ -144,7 +145,7 @@ impl<W: Write> Tap for Capture<W> {
             (_, Some(_)) if self.settings.real_only => return,
             _ => headers::packet(&mut self.headers, sight, sequence),
         };
-        if self.is_cooked {
+        if self.is_cooked() {
             length += pcapng::cook(&mut self.headers, sight.crossing);
         }
         let kept = match self.settings.snaplen {

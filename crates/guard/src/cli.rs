@@ -54,26 +54,7 @@ enum Command {
         live: bool,
     },
     /// Run the guard as a service, from now on and after each start of the machine: of systemd, or of procd on OpenWrt
-    Install {
-        /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable; without it,
-        /// all sockets of the machine are guarded
-        #[arg(long, value_name = "INTERFACE")]
-        router: Vec<String>,
-        /// Receive-window control of all flows, as in scenarios
-        #[arg(long, value_name = "SPEC")]
-        rwnd: Option<String>,
-        /// What starts services; default: what the system has
-        #[arg(long, value_parser = ["systemd", "procd"])]
-        init: Option<String>,
-        /// Executable to install; default: this one
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        binary: Option<PathBuf>,
-        /// Command by which the service starts the guard
-        #[arg(long, hide = true, conflicts_with = "binary")]
-        command: Option<String>,
-        #[command(flatten)]
-        place: Place,
-    },
+    Install(Install),
     /// Undo `install`: end the service, and remove everything that was made
     Uninstall {
         #[command(flatten)]
@@ -94,6 +75,28 @@ enum Command {
     },
     /// Print the man page of `airwnd-guard`
     Man,
+}
+
+#[derive(Debug, Args)]
+struct Install {
+    /// On a router: guard what is forwarded to this interface, which leads to the receivers; repeatable; without it,
+    /// all sockets of the machine are guarded
+    #[arg(long, value_name = "INTERFACE")]
+    router: Vec<String>,
+    /// Receive-window control of all flows, as in scenarios
+    #[arg(long, value_name = "SPEC")]
+    rwnd: Option<String>,
+    /// What starts services; default: what the system has
+    #[arg(long, value_parser = ["systemd", "procd"])]
+    init: Option<String>,
+    /// Executable to install; default: this one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    binary: Option<PathBuf>,
+    /// Command by which the service starts the guard
+    #[arg(long, hide = true, conflicts_with = "binary")]
+    command: Option<String>,
+    #[command(flatten)]
+    place: Place,
 }
 
 #[derive(Debug, Args)]
@@ -157,22 +160,7 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
             status(json, if all || json { usize::MAX } else { top })
         }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
-        Ok(Cli {
-            command: Some(Command::Install { router, rwnd, init, binary, command, place }), ..
-        }) => {
-            let program = match (command, binary) {
-                (Some(command), _) => Ok(Program::Command(command)),
-                (None, Some(file)) => Ok(Program::Copy(file)),
-                (None, None) => std::env::current_exe()
-                    .map(Program::Copy)
-                    .map_err(|why| Error::failed("cannot find this program", &why)),
-            };
-            let init = init.map(|name| if name == "procd" { Init::Procd } else { Init::Systemd });
-            rwnd.as_deref()
-                .map_or(Ok(()), |spec| read_spec(spec).map(drop))
-                .and(program)
-                .and_then(|program| install::install(&place.into(), &Service { init, router, rwnd, program }))
-        }
+        Ok(Cli { command: Some(Command::Install(options)), .. }) => install(options),
         Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
             Err(Error::new("demo needs Python: install the package airwnd, then run: sudo airwnd guard demo"))
@@ -252,6 +240,22 @@ fn check() -> Result<(), Error> {
         }
     }
     if missing == 0 { Ok(()) } else { Err(Error::new("not everything can run here, see above")) }
+}
+
+fn install(options: Install) -> Result<(), Error> {
+    let Install { router, rwnd, init, binary, command, place } = options;
+    if let Some(spec) = &rwnd {
+        read_spec(spec)?;
+    }
+    let program = match (command, binary) {
+        (Some(command), _) => Program::Command(command),
+        (None, Some(file)) => Program::Copy(file),
+        (None, None) => Program::Copy(
+            std::env::current_exe().map_err(|why| Error::failed("cannot find this program", &why))?,
+        ),
+    };
+    let init = init.map(|name| if name == "procd" { Init::Procd } else { Init::Systemd });
+    install::install(&place.into(), &Service { init, router, rwnd, program })
 }
 
 fn completions(shell: &str) -> Result<(), Error> {

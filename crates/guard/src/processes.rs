@@ -110,29 +110,29 @@ fn end(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address, port))
 }
 
-/// Finds the processes that have loaded an eBPF program, by its number.
+/// Finds the first process that has loaded an eBPF program, by its number.
 pub(crate) fn with_program(program: u32) -> Option<String> {
-    let has_it = |process: &PathBuf| {
+    let has_it = |(_, process): &(String, PathBuf)| {
         entries(&process.join("fdinfo")).any(|file| {
             let text = fs::read_to_string(file).unwrap_or_default();
             text.lines()
                 .any(|line| line.strip_prefix("prog_id:").is_some_and(|id| id.trim() == program.to_string()))
         })
     };
-    let names = entries(Path::new("/proc")).filter(|path| {
-        path.file_name().is_some_and(|name| name.as_encoded_bytes().iter().all(u8::is_ascii_digit))
-    });
-    let process = names.into_iter().find(has_it)?;
-    Some(process.file_name()?.to_string_lossy().into_owned())
+    running().find(has_it).map(|(number, _)| number)
+}
+
+/// The numbers of all processes, with their folders.
+fn running() -> impl Iterator<Item = (String, PathBuf)> {
+    entries(Path::new("/proc")).filter_map(|folder| {
+        let number = folder.file_name()?.to_str()?.to_string();
+        number.bytes().all(|byte| byte.is_ascii_digit()).then_some((number, folder))
+    })
 }
 
 /// Finds the processes that hold sockets. Processes of other users are left out unless this user is root.
 fn search(wanted: &HashMap<u64, Flow>, known: &mut HashMap<Flow, String>) {
-    for process in entries(Path::new("/proc")) {
-        let number = process.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            continue;
-        }
+    for (number, process) in running() {
         for descriptor in entries(&process.join("fd")) {
             let Ok(target) = fs::read_link(descriptor) else { continue };
             let inode = target.to_str().and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']'));
