@@ -42,13 +42,7 @@ const WAY_BACK: f64 = 2.0;
 /// both. As long as there is a queue in the downlink the rate is that of the link, whatever the window is, so that neither
 /// RTT nor U feed back on it.
 ///
-/// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
-/// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
-/// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
-/// dip to four segments must then leave at least half an RTT of it. Released, the receiver offers twice the data of a round
-/// trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to
-/// 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
-/// lasts about four round trips, 6 % of the first wait and 3 % of the next.
+/// With `competes` the window is released where the queue is that of others, by the rule of `standing`.
 ///
 /// The fixed point is RTT = lambda RTTmin. RTTmin does not expire, as in the paper: after a change to a longer route,
 /// the added delay counts as queueing delay for the rest of the connection, unless `base_history` is set.
