@@ -109,6 +109,43 @@ def _phone(metres: int, **more: object) -> Settings:
 _OTHERS = {"name": "others", "count": 10, "placement": {"kind": "disc", "radius": "500m"}}
 _MOVING = {"kind": "constant-velocity", "speed": "20m/s", "direction": "0deg"}
 
+_DEEP = {"mode": "am", "queue": {"kind": "drop-tail", "buffer": "2MB"}, "am": {"conduct": "standard"}}
+_TDD = {"kind": "nr", "numerology": 1, "pattern": "DDDSU"}
+_FAST = {"downlink_frequency": "3.5GHz"}
+
+DEEP_CASES = (
+    Case("lte deep loaded", _cell(_phone(200), _OTHERS, rlc=_DEEP, flow=[{"id": "others", "ue": "others"}])),
+    Case("lte deep", _cell(_phone(300), rlc=_DEEP, radio={"fading": "epa", "propagation": "log-distance"})),
+    Case(
+        "nr 100 MHz",
+        _cell(
+            _phone(100),
+            carrier={"bandwidth": "100MHz", **_FAST},
+            radio={"access": _TDD},
+            rlc={"queue": {"kind": "drop-tail", "buffer": "4MB"}},
+        ),
+    ),
+    Case(
+        "nr 40 MHz",
+        _cell(
+            _phone(150, mobility=_MOVING),
+            carrier={"bandwidth": "40MHz", **_FAST},
+            radio={"access": _TDD, "fading": "eva", "propagation": "log-distance"},
+            rlc={**_DEEP, "queue": {"kind": "drop-tail", "buffer": "8MB"}},
+        ),
+    ),
+    Case(
+        "nr codel",
+        _cell(
+            _phone(300),
+            carrier={"bandwidth": "20MHz"},
+            radio={"access": {"kind": "nr", "numerology": 0}, "fading": "epa", "propagation": "log-distance"},
+            rlc={"queue": "codel"},
+        ),
+    ),
+)
+"""Cells with buffers of a second and more, and at NR's rates."""
+
 CASES = (
     Case("wire 10", _wire("10Mbps", "20ms", queue=100)),
     Case("wire 10 codel", _wire("10Mbps", "20ms", aqm="codel")),
@@ -121,6 +158,7 @@ CASES = (
     Case("cell moving", _cell(_phone(200, mobility=_MOVING))),
     Case("wire 10 up", _wire("10Mbps", "20ms", queue=100), is_upload=True),
     Case("cell near up", _cell(_phone(200)), is_upload=True),
+    *DEEP_CASES,
 )
 
 SENDERS = (
@@ -134,6 +172,7 @@ LINUX_CASES = (
     CASES[0],
     Case("wire 20 long", _wire("20Mbps", "50ms", queue=150)),
     Case("wire 20 lossy", _wire("20Mbps", "20ms", queue=100, loss={"kind": "packet-error", "rate": 0.001})),
+    *DEEP_CASES,
 )
 """Scenarios for the congestion controls of Debian's kernel."""
 

@@ -3,8 +3,6 @@
 import errno
 import json
 import os
-import re
-import shlex
 import signal
 from pathlib import Path
 
@@ -373,22 +371,3 @@ def test_a_full_disk_during_writing_keeps_the_runs(
     assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is False
     assert airwnd.sweep(wire, grid={"link[0].queue": [1, 2]}, out=tmp_path).height == 2
     assert json.loads((tmp_path / "manifest.json").read_text())["complete"] is True
-
-
-def test_the_how_to_runs(
-    root: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = (root / "docs" / "how-to" / "sweep.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    for language, block in blocks:
-        if language == "toml":
-            (tmp_path / "cell.toml").write_text(block, encoding="utf-8")
-        elif language == "sh":
-            for line in block.splitlines():
-                done = cli(*shlex.split(line)[1:])
-                assert (done.returncode, done.stderr) == (0, ""), line
-        elif language == "python":
-            exec(compile(block, "sweep.md", "exec"), {})  # noqa: S102
-    assert capsys.readouterr().out.count("\n") > 20
-    assert {language for language, _ in blocks} == {"toml", "sh", "text", "python"}

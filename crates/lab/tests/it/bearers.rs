@@ -102,7 +102,7 @@ fn each_bearer_has_its_own_queue_discipline() {
 #[test]
 fn a_bearer_of_low_priority_gets_its_prioritized_bit_rate() {
     let flood = "[[flow]]\nid = \"flood\"\nue = \"phone\"\nbearer = \"first\"\n\
-                 traffic = {kind = \"cbr\", rate = \"400Mbps\", packet = \"1400B\"}\n";
+                 traffic = {kind = \"cbr\", rate = \"120Mbps\", packet = \"1400B\"}\n";
     let trickle = "[[flow]]\nid = \"trickle\"\nue = \"phone\"\n\
                    traffic = {kind = \"cbr\", rate = \"3Mbps\", packet = \"1000B\"}\n";
     for (name, network) in CELLS {

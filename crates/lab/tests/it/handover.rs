@@ -455,13 +455,13 @@ fn run_cases(number: u32, access: [&str; 2]) {
 
 #[test]
 fn packets_arrive_in_order_or_are_dropped() {
-    run_cases(300, LTE);
+    run_cases(200, LTE);
 }
 
 /// Over Xn, with RLC and PDCP of NR.
 #[test]
 fn packets_of_nr_arrive_in_order_or_are_dropped() {
-    run_cases(150, NR);
+    run_cases(100, NR);
 }
 
 #[test]

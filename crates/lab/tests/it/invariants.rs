@@ -429,7 +429,7 @@ fn check_series(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 250,
+        cases: 150,
         max_shrink_iters: 200,
         failure_persistence: None,
         // The cases are the same on every machine; PROPTEST_RNG_SEED selects others.

@@ -31,7 +31,7 @@ fn steady_state_allocates_nothing() {
         format!(
             r#"
             preset = "airwnd-0.1"
-            duration = "25s"
+            duration = "12s"
             tcp.mss = 512
             radio.propagation = {{kind = "hybrid-buildings"}}
             mac = {{scheduler = "pss", power_control = {{max_power = "90dBm"}}}}
@@ -48,25 +48,25 @@ fn steady_state_allocates_nothing() {
     };
     let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nrlc.am.status_prohibit = \"5ms\"\n";
     let wire =
-        "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
-    let wifi = "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
-    let links = "preset = \"airwnd-0.1\"\nduration = \"25s\"\ntcp.ecn = \"classic\"\n\
+        "preset = \"airwnd-0.1\"\nduration = \"12s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
+    let wifi = "preset = \"airwnd-0.1\"\nduration = \"12s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();
+    let links = "preset = \"airwnd-0.1\"\nduration = \"12s\"\ntcp.ecn = \"classic\"\n\
                  [[link]]\nname = \"wan\"\nrate = \"20Mbps\"\nmark_above = 20\n\
                  [[link]]\nkind = \"trace\"\ndown = \"nyc-times\"\nqueue = 20\nper = \"terminal\"\n\
                  [[ue]]\ncount = 3\n[[flow]]\n"
         .to_string();
     let managed =
-        "preset = \"airwnd-0.1\"\nduration = \"25s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
+        "preset = \"airwnd-0.1\"\nduration = \"12s\"\n[[link]]\nrate = \"20Mbps\"\naqm = \"drop-tail\"\n[[ue]]\ncount = 3\n[[flow]]\n"
             .to_string();
     let impaired =
-        "preset = \"airwnd-0.1\"\nduration = \"30s\"\n[[link]]\nrate = \"20Mbps\"\ndelay = \"20ms\"\n\
+        "preset = \"airwnd-0.1\"\nduration = \"12s\"\n[[link]]\nrate = \"20Mbps\"\ndelay = \"20ms\"\n\
          jitter = {time = \"5ms\", distribution = \"normal\"}\nreorder = {probability = 0.01}\n\
          duplicate = {probability = 0.01}\npolice = {rate = \"15Mbps\", burst = \"30kB\"}\n\
          tbf_up = {rate = \"1Mbps\", burst = \"3kB\"}\n[[ue]]\ncount = 3\n[[flow]]\n"
             .to_string();
     let fading = r#"
         preset = "airwnd-0.1"
-        duration = "25s"
+        duration = "12s"
         radio.fading = {kind = "eva", speed = "60km/h"}
         mac.olla = {}
         [[site]]
@@ -138,19 +138,19 @@ fn steady_state_allocates_nothing() {
         ("a link with a discipline", managed),
         ("a link that impairs and polices", impaired),
     ] {
-        assert_eq!(allocations_after(Span::from_secs(20), &toml), 0, "{name}");
+        assert_eq!(allocations_after(Span::from_secs(9), &toml), 0, "{name}");
     }
     for kind in airwnd_links::aqm::Spec::kinds() {
         let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
         let toml = format!(
-            "preset = \"airwnd-0.1\"\nduration = \"10s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n"
+            "preset = \"airwnd-0.1\"\nduration = \"7s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n"
         );
-        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind} before a link");
+        assert_eq!(allocations_after(Span::from_secs(4), &toml), 0, "{kind} before a link");
     }
     for kind in airwnd_cell::mac::sched::Spec::kinds() {
-        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("25s", "10s");
-        assert_eq!(allocations_after(Span::from_secs(5), &toml), 0, "{kind}");
+        let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("12s", "7s");
+        assert_eq!(allocations_after(Span::from_secs(4), &toml), 0, "{kind}");
     }
     let proportional = cell(20, "fixed").replace("mac = {", "mac = {uplink_scheduler = \"pf\", ");
-    assert_eq!(allocations_after(Span::from_secs(15), &proportional), 0, "the uplink's pf");
+    assert_eq!(allocations_after(Span::from_secs(9), &proportional), 0, "the uplink's pf");
 }
