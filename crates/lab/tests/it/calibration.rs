@@ -56,7 +56,7 @@ fn large_scale_calibration_of_tr_38_901() {
         ("umi", 200.0, 10, 10.0, [-141.9, -125.0, -111.5, -95.7, -74.7], [-1.7, 2.1, 7.4, 15.0, 24.9]),
     ] {
         let (mut losses, mut ratios) = (Vec::new(), Vec::new());
-        for (seed, penetration) in (1..=20).map(|seed| (seed, if seed % 2 == 0 { "low" } else { "high" })) {
+        for (seed, penetration) in (1..=30).map(|seed| (seed, if seed % 2 == 0 { "low" } else { "high" })) {
             let toml = format!(
                 r#"
                 duration = "20ms"

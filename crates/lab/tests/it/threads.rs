@@ -7,7 +7,7 @@ use airwnd_lab::Scenario;
 /// Seven sites with three sectors each; UEs move between them over fading channels, and some of them change regions.
 const MOVING: &str = r#"
 preset = "airwnd-0.1"
-duration = "600ms"
+duration = "1s"
 radio.fading = {kind = "eva"}
 radio.position_period = "20ms"
 handover.algorithm = "a3-rsrp"
