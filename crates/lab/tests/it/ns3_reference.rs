@@ -459,9 +459,70 @@ fn both_modes_of_rlc_over_lost_blocks() {
     }
 }
 
-/// Mean goodput and delay of one flow over ns-3's chain topology; the server link replaces its first two hops.
-fn chain(cc: &str, per: f64, tcp: &str) -> (f64, f64) {
-    let seeds = if per > 0.0 { 8 } else { 1 };
+/// Ten CUBIC downloads from 500 m to 5 km on 25 PRBs for 20 s with buffers of 10 KiB: the sum of the goodputs, as a mean
+/// over eight starts, with its standard error.
+///
+/// Under round robin at 30 dBm runs of ns-3 from different starts differ by 4 %, as ours do. The differences of the means
+/// there and under frequency-domain BET are not explained.
+#[test]
+fn tcp_under_schedulers() {
+    let schedulers = [
+        (r#"{kind = "bet"}"#, [12_882.0, 2846.0], [0.08, 0.06]),
+        (r#"{kind = "bet", domain = "time"}"#, [13_683.0, 3169.0], [0.03, 0.02]),
+        (r#""pf""#, [14_469.0, 4502.0], [0.01, 0.02]),
+        (r#""rr""#, [11_663.0, 3304.0], [0.09, 0.02]),
+    ];
+    let points: Vec<_> = (1..=10).map(|place| format!(r#"["{}m", "0m"]"#, 500 * place)).collect();
+    for (scheduler, theirs, tolerances) in schedulers {
+        for ((power, theirs), tolerance) in [30, 13].into_iter().zip(theirs).zip(tolerances) {
+            let goodputs: Vec<f64> = (0..8)
+                .map(|start| {
+                    let toml = format!(
+                        r#"
+                        preset = "ns3.44"
+                        duration = "20s"
+                        carrier.bandwidth = "5MHz"
+                        mac.scheduler = {scheduler}
+                        tcp.mss = 1400
+                        [[site]]
+                        power = "{power}dBm"
+                        [[ue]]
+                        count = 10
+                        placement = {{kind = "list", points = [{}]}}
+                        [[flow]]
+                        traffic = "bulk"
+                        cc = "cubic"
+                        start = "{}ms"
+                        "#,
+                        points.join(", "),
+                        5 * start
+                    );
+                    let scenario = Scenario::from_node(&Node::from_toml(&toml, "s2").unwrap()).unwrap();
+                    run(&scenario, 1, None, &mut |_| true).unwrap().totals().goodput_kbps
+                })
+                .collect();
+            let off = mean(&goodputs) / theirs - 1.0;
+            println!(
+                "{scheduler}, {power} dBm: {:.0} ± {:.0} / {theirs} kbit/s ({:+.1} %)",
+                mean(&goodputs),
+                mean(&goodputs) * error_percent(&goodputs) / 100.0,
+                100.0 * off
+            );
+            assert!(off.abs() < tolerance, "{scheduler}, {power} dBm: {off}");
+        }
+    }
+}
+
+/// Goodput and delay of one flow over ns-3's chain topology, by seed; the server link replaces its first two hops.
+fn chain(cc: &str, per: f64, tcp: &str) -> [Vec<f64>; 2] {
+    // Runs with frequent losses differ most, and have the fewest packets.
+    let seeds = if per > 0.01 {
+        32
+    } else if per > 0.0 {
+        8
+    } else {
+        1
+    };
     let runs = (1..=seeds).map(|seed| {
         let toml = format!(
             r#"
@@ -476,36 +537,62 @@ fn chain(cc: &str, per: f64, tcp: &str) -> (f64, f64) {
             loss = {{kind = "packet-error", rate = {per:?}}}
             [[ue]]
             [[flow]]
-            cc = "{cc}"
+            cc = {cc}
             "#
         );
         let scenario = Scenario::from_node(&Node::from_toml(&toml, "s4").unwrap()).unwrap();
         let totals = run(&scenario, seed, None, &mut |_| true).unwrap().totals();
         (totals.goodput_kbps, totals.delay_ms.unwrap())
     });
-    let sum = runs.fold((0.0, 0.0), |sum, run| (sum.0 + run.0, sum.1 + run.1));
-    (sum.0 / seeds as f64, sum.1 / seeds as f64)
+    let (goodputs, delays) = runs.unzip();
+    [goodputs, delays]
 }
 
-/// S4: goodput of each sender within 5 % of the mean of ns-3's seeds.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard error of the mean in percent of it.
+fn error_percent(values: &[f64]) -> f64 {
+    let (mean, count) = (mean(values), values.len() as f64);
+    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    100.0 * (square / count).sqrt() / mean
+}
+
+/// S4: goodput of each sender over random losses.
+///
+/// The mean of our seeds differs from that of ns-3's by at most 5 %, and three standard errors of the difference where
+/// those are more: at 3 and 5 % loss few timeouts of a second decide a run.
 #[test]
 fn senders_over_packet_errors() {
     let rows = rows(include_str!("../data/s4.csv"));
-    let mean = |cc: &str, per: f64, of: &str| {
-        let chosen = rows.iter().filter(|row| row("cc") == cc && number(row("per")) == per);
-        let values: Vec<f64> = chosen.map(|row| number(row(of))).collect();
-        values.iter().sum::<f64>() / values.len() as f64
-    };
-    for cc in ["newreno", "westwood", "hybla", "highspeed", "cubic"] {
-        for per in [0.0, 0.001, 0.01] {
-            let (goodput, delay) = chain(cc, per, "");
-            let theirs = mean(cc, per, "goodput_kbps");
-            let off = 100.0 * (goodput / theirs - 1.0);
-            let their_delay = mean(cc, per, "delay_ms");
+    let senders = [
+        ("newreno", r#""newreno""#, ""),
+        ("linux-reno", r#"{kind = "newreno", growth = "per-byte"}"#, r#", loss_flight = "window""#),
+        ("westwood", r#""westwood""#, ""),
+        ("hybla", r#""hybla""#, ""),
+        ("highspeed", r#""highspeed""#, ""),
+        ("cubic", r#""cubic""#, ""),
+    ];
+    for (name, cc, tcp) in senders {
+        for per in [0.0, 0.001, 0.003, 0.01, 0.03, 0.05] {
+            let [goodputs, delays] = chain(cc, per, tcp);
+            let chosen = rows.iter().filter(|row| row("cc") == name && number(row("per")) == per);
+            let (theirs, their_delays): (Vec<f64>, Vec<f64>) =
+                chosen.map(|row| (number(row("goodput_kbps")), number(row("delay_ms")))).unzip();
+            if theirs.is_empty() {
+                continue;
+            }
+            let off = 100.0 * (mean(&goodputs) / mean(&theirs) - 1.0);
+            let error = error_percent(&goodputs).hypot(error_percent(&theirs));
             println!(
-                "{cc} {per}: {goodput:.0} / {theirs:.0} kbit/s ({off:+.2} %), {delay:.2} / {their_delay:.2} ms"
+                "{name} {per}: {:.0} / {:.0} kbit/s ({off:+.1} ± {error:.1} %), {:.2} / {:.2} ms",
+                mean(&goodputs),
+                mean(&theirs),
+                mean(&delays),
+                mean(&their_delays)
             );
-            assert!(off.abs() <= 5.0, "{cc} {per}: {goodput:.0} kbit/s, ns-3 {theirs:.0}");
+            assert!(off.abs() <= f64::max(5.0, 3.0 * error), "{name} {per}: {off:+.1} ± {error:.1} %");
         }
     }
 }
@@ -513,8 +600,8 @@ fn senders_over_packet_errors() {
 /// Effect of the exception `recount-at-recovery-end`: a bandwidth estimate that counts bytes twice.
 #[test]
 fn westwood_counts_each_byte_once() {
-    let (once, _) = chain("westwood", 0.01, ", recount_at_exit = false");
-    let (twice, _) = chain("westwood", 0.01, "");
+    let [once, twice] = [", recount_at_exit = false", ""]
+        .map(|tcp| mean(&chain(r#"{kind = "westwood", variant = "westwood-plus"}"#, 0.01, tcp)[0]));
     println!("westwood 0.01: {once:.0} kbit/s, with bytes counted twice {twice:.0}");
     assert!(twice > 1.4 * once, "{once} {twice}");
 }

@@ -25,8 +25,9 @@ use airwnd_units::Span;
 ///
 /// where b' is the previous sample. With `variant = "westwood"` the interval D lies between two ACKs and
 /// `a = (2 tau - D) / (2 tau + D)`; a pause longer than tau / 2 is filled with samples of zero. With "westwood-plus" D
-/// is one RTT and `a = 0.9`. With "ns3.26" b is the bytes of one ACK over the smoothed RTT, and `a = 0.9`. With
-/// `filter = "linux"`, `x <- (7 x + b) / 8` and `B <- (7 B + x) / 8`.
+/// is one RTT and `a = 0.9`. With "ns3.26" b is the bytes of one ACK over the smoothed RTT, and `a = 0.9`. With "ns3.44"
+/// D is the smoothed RTT from an ACK on, which counts, and `a = 0.9`. With `filter = "linux"`, `x <- (7 x + b) / 8` and
+/// `B <- (7 B + x) / 8`.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(
     source = "Mascolo, Casetti, Gerla, Sanadidi, Wang: TCP Westwood: Bandwidth Estimation for Enhanced \
@@ -39,7 +40,8 @@ pub struct Params {
     #[param(
         unit = "word",
         source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, \
-                  section 2 (westwood-plus); ns-3.26 TcpWestwood (ns3.26)"
+                  section 2 (westwood-plus); ns-3.26 TcpWestwood (ns3.26); \
+                  ns-3.44 TcpWestwoodPlus (ns3.44)"
     )]
     pub variant: Variant,
     /// Filter of the bandwidth samples.
@@ -94,6 +96,7 @@ impl CongestionControl for Westwood {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.bandwidth.end_timed_sample(event.now);
         let product = self.bandwidth.bytes_within(self.min_rtt);
         self.window.reduce(event, self.window.count(product));
     }
@@ -173,6 +176,24 @@ mod tests {
         // 10 kB/s x 0.1 s is one segment: the threshold is at its minimum.
         westwood.on_congestion(&congestion(Signal::Loss, 150_000));
         assert_eq!(westwood.cwnd(), Bytes(2000));
+    }
+
+    /// Samples of 100 ms begin at 0 and at 250 ms, with the ACK that begins them: 2 and 1 kB over 100 ms. The 150 ms
+    /// without an ACK, and a timeout later, belong to none.
+    #[test]
+    fn a_timed_sample_counts_its_first_ack_and_no_pause() {
+        let params = Params { variant: Variant::Ns3v44, ..Params::default() };
+        let mut westwood = Westwood::new(params, &ctx(1000, 150));
+        for ms in [0, 50, 250] {
+            westwood.on_delivery(&Ack { srtt: Some(Span::from_millis(100)), ..at(1000 * ms, 1000) });
+        }
+        // 0.1 (20 kB/s + 0) / 2
+        assert!((in_a_second(&westwood) - 1000.0).abs() < 2.0);
+        westwood.on_congestion(&Congestion { now: Time(349_000_000), ..congestion(Signal::Loss, 150_000) });
+        assert!((in_a_second(&westwood) - 1000.0).abs() < 2.0);
+        westwood.on_congestion(&Congestion { now: Time(1_250_000_000), ..congestion(Signal::Timeout, 2000) });
+        // 0.9 x 1 kB/s + 0.1 (10 kB/s + 20 kB/s) / 2
+        assert!((in_a_second(&westwood) - 2400.0).abs() < 2.0);
     }
 
     #[test]

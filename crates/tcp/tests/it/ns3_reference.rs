@@ -98,7 +98,7 @@ fn lossless_25_mbps() {
 }
 
 /// Loses the same data packets as ns-3's run with an error model that uses this hash.
-fn hash_loss(seed: u64, rate: f64) -> Box<dyn FnMut(&Segment) -> bool> {
+pub fn hash_loss(seed: u64, rate: f64) -> Box<dyn FnMut(&Segment) -> bool> {
     let mut count = 0_u64;
     Box::new(move |segment| {
         if segment.len < 500 {

@@ -4,15 +4,18 @@
 //! Goodput is application bytes over the whole run; queueing delay is the mean forward delay minus that of an empty
 //! path. `cargo test -p airwnd-tcp --test suite ns3_senders:: -- --nocapture` prints every comparison.
 
+use crate::ns3_reference::hash_loss;
 use crate::support::{Link, Net, plain_window};
 use airwnd_catalog::{Node, Param};
 use airwnd_kernel::Stream;
 use airwnd_tcp::stack::Flight;
-use airwnd_tcp::{Seq, Stack, cc};
+use airwnd_tcp::{Segment, Seq, Stack, cc};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 /// 25 ms plus 1054 bytes at 10 Mbit/s and over the preceding 1 Gbit/s, 1 us hop.
 const EMPTY_PATH_MS: f64 = 25.0 + 0.8432 + 0.0094;
+
+type Loses = Box<dyn FnMut(&Segment) -> bool>;
 
 struct Reference {
     goodput_kbps: f64,
@@ -175,8 +178,8 @@ fn bbr() {
     assert!(queueing < 8.0, "{queueing} ms");
 }
 
-/// Mean goodput in kbit/s of eight seeds over 25 Mbit/s and 16 ms with random losses, 60 s each.
-fn over_packet_errors(cc: &str, loss: f64, loss_flight: Flight) -> f64 {
+/// Goodputs in kbit/s of eight seeds over 25 Mbit/s and 16 ms, 60 s each.
+fn over_losses(cc: &str, loss_flight: Flight, loses: &dyn Fn(u64) -> Loses) -> Vec<f64> {
     let goodput = |seed: u64| {
         let cc = cc::Spec::read(&Node::from_toml(cc, "test").expect("it is TOML")).expect("a control");
         let buffer = Bytes(4_194_304);
@@ -191,23 +194,49 @@ fn over_packet_errors(cc: &str, loss: f64, loss_flight: Flight) -> f64 {
         };
         let link = || Link::new(BitRate(25_000_000), Span::from_micros(8030), 100);
         let mut net = Net::new(&config, &cc, &plain_window(), [link(), link()]);
-        let mut losses = Stream::new(seed, "losses");
-        net.links[0].loses = Box::new(move |segment| segment.len > 0 && losses.uniform() < loss);
+        net.links[0].loses = loses(seed);
         net.ends[0].write_endlessly();
         net.open();
         net.run_until(Time(60_000_000_000));
         net.goodput_kbps(1)
     };
-    (1..=8).map(goodput).sum::<f64>() / 8.0
+    (1..=8).map(goodput).collect()
 }
 
-/// 2 % loss, where a lost retransmission waits one second for its timeout. ns-3's mean of eight seeds is 14.36 Mbit/s
-/// (12.3 to 15.8). Its samples count one ACK too many (exception westwood-plus-samples).
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean goodput in kbit/s of eight seeds with random losses.
+fn over_packet_errors(cc: &str, loss: f64, loss_flight: Flight) -> f64 {
+    mean(&over_losses(cc, loss_flight, &|seed| {
+        let mut losses = Stream::new(seed, "losses");
+        Box::new(move |segment| segment.len > 0 && losses.uniform() < loss)
+    }))
+}
+
+/// 2 and 5 % loss, where a lost retransmission waits one second for its timeout; ns-3 loses the same packets.
+///
+/// With its rule of samples ours sends the same first 234, 256 and 357 packets as ns-3 at 5 % with seeds 1 to 3, by
+/// Westwood+'s 137, 142 and 153. ssthresh of the recovery at 0.171 s is the first difference with seed 1: its ACKs are
+/// 33 ms apart, nearly two RTTs, which a sample of Westwood+ contains and one of ns-3 does not (exception
+/// westwood-plus-samples).
 #[test]
 fn westwood_plus_over_packet_errors() {
-    let mean = over_packet_errors("kind = \"westwood\"", 0.02, Flight::Pipe);
-    println!("westwood, 2 % lost: goodput {mean:.0} / 14363 kbit/s");
-    assert!((mean / 14_363.0 - 1.0).abs() < 0.15, "{mean} kbit/s");
+    let cases = [
+        (0.02, [13_516.2, 13_561.4, 12_081.9, 15_660.4, 15_096.8, 15_374.7, 13_828.8, 13_869.9]),
+        (0.05, [3977.56, 3979.88, 4135.87, 3365.35, 4494.79, 3124.78, 3217.65, 3175.95]),
+    ];
+    for (loss, theirs) in cases {
+        let run = |variant: &str| {
+            let cc = format!("kind = \"westwood\"\nvariant = \"{variant}\"");
+            mean(&over_losses(&cc, Flight::Pipe, &|seed| hash_loss(seed, loss)))
+        };
+        let (own, as_in_ns3, theirs) = (run("westwood-plus"), run("ns3.44"), mean(&theirs));
+        println!("westwood, {loss}: {own:.0} kbit/s, with ns-3's samples {as_in_ns3:.0} / {theirs:.0}");
+        assert!((as_in_ns3 / theirs - 1.0).abs() < 0.08, "{loss}: {as_in_ns3} of {theirs} kbit/s");
+        assert!(own < as_in_ns3, "{loss}: {own} kbit/s, with ns-3's samples {as_in_ns3}");
+    }
 }
 
 /// 0.3, 1 and 5 % loss; ns-3's means of six seeds have standard errors of 1 to 3 %. It counts acknowledged segments that

@@ -19,6 +19,12 @@ pub enum Variant {
     /// keeps 0.9 of the estimate at each ACK.
     #[word = "ns3.26"]
     Ns3v26,
+    //= exception westwood-plus-samples
+    /// Bytes acknowledged from an ACK on for one RTT, over this RTT, as in ns-3.44. The ACK that begins a sample counts,
+    /// and the time from the end of a sample to the next ACK belongs to none: with few ACKs per RTT, or a timeout, more
+    /// than the bandwidth of the path.
+    #[word = "ns3.44"]
+    Ns3v44,
 }
 
 /// Filter of the bandwidth samples.
@@ -53,6 +59,8 @@ pub(in crate::cc) struct Bandwidth {
     /// Start of the current sample and the bytes acknowledged in it.
     since: Option<Time>,
     bytes: u64,
+    /// Duration of the current sample of ns-3.44.
+    duration: Span,
     last_sample: f64,
     /// Output of the first of Linux's two filters.
     inner: Option<f64>,
@@ -68,6 +76,7 @@ impl Bandwidth {
             min_interval,
             since: None,
             bytes: 0,
+            duration: Span(0),
             last_sample: 0.0,
             inner: None,
             bytes_per_s: 0.0,
@@ -79,7 +88,24 @@ impl Bandwidth {
         Bytes((self.bytes_per_s * rtt.unwrap_or_default().as_secs()) as u64)
     }
 
+    /// Ends a sample of ns-3.44 whose RTT is over.
+    pub fn end_timed_sample(&mut self, now: Time) {
+        let Some(since) = self.since.filter(|_| self.variant == Variant::Ns3v44) else { return };
+        if now - since >= self.duration {
+            self.since = None;
+            self.take_sample(self.duration.as_secs());
+        }
+    }
+
     pub fn on_delivery(&mut self, ack: &Ack) {
+        if self.variant == Variant::Ns3v44 {
+            self.end_timed_sample(ack.now);
+            self.bytes += ack.acked.0;
+            if let (None, Some(rtt)) = (self.since, ack.srtt.or(ack.rtt)) {
+                (self.since, self.duration) = (Some(ack.now), rtt.max(Span(1)));
+            }
+            return;
+        }
         let Some(since) = self.since else {
             self.since = Some(ack.now);
             return;
@@ -87,7 +113,7 @@ impl Bandwidth {
         self.bytes += ack.acked.0;
         let interval = ack.now - since;
         let least = match self.variant {
-            Variant::Westwood | Variant::Ns3v26 => Span(1),
+            Variant::Westwood | Variant::Ns3v26 | Variant::Ns3v44 => Span(1),
             //= exception westwood-plus-samples
             Variant::WestwoodPlus => {
                 ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
@@ -97,12 +123,17 @@ impl Bandwidth {
             return;
         }
         let seconds = match self.variant {
-            Variant::Westwood | Variant::WestwoodPlus => interval,
+            Variant::Westwood | Variant::WestwoodPlus | Variant::Ns3v44 => interval,
             Variant::Ns3v26 => ack.srtt.or(ack.rtt).unwrap_or(interval),
         }
         .as_secs();
-        let sample = self.bytes as f64 / seconds;
-        (self.since, self.bytes) = (Some(ack.now), 0);
+        self.since = Some(ack.now);
+        self.take_sample(seconds);
+    }
+
+    /// Filters the bytes since the last sample over this time.
+    fn take_sample(&mut self, seconds: f64) {
+        let sample = std::mem::take(&mut self.bytes) as f64 / seconds;
         match self.filter {
             Filter::None => self.bytes_per_s = sample,
             Filter::Linux => {
