@@ -1,6 +1,6 @@
 //! Comparison with ns-3 LENA 3.44, run by run.
 //!
-//! `cargo test -p airwnd-lab --test it ns3_reference:: -- --nocapture` prints every comparison.
+//! `cargo test -p airwnd-lab --test it ns3_reference:: -- --include-ignored --nocapture` prints every comparison.
 
 use crate::support::csv::rows;
 use crate::support::s3;
@@ -465,6 +465,7 @@ fn both_modes_of_rlc_over_lost_blocks() {
 /// Under round robin at 30 dBm runs of ns-3 from different starts differ by 4 %, as ours do. The differences of the means
 /// there and under frequency-domain BET are not explained.
 #[test]
+#[ignore = "nightly: 64 runs"]
 fn tcp_under_schedulers() {
     let schedulers = [
         (r#"{kind = "bet"}"#, [12_882.0, 2846.0], [0.08, 0.06]),
@@ -514,15 +515,7 @@ fn tcp_under_schedulers() {
 }
 
 /// Goodput and delay of one flow over ns-3's chain topology, by seed; the server link replaces its first two hops.
-fn chain(cc: &str, per: f64, tcp: &str) -> [Vec<f64>; 2] {
-    // Runs with frequent losses differ most, and have the fewest packets.
-    let seeds = if per > 0.01 {
-        32
-    } else if per > 0.0 {
-        8
-    } else {
-        1
-    };
+fn chain(cc: &str, per: f64, tcp: &str, seeds: u64) -> [Vec<f64>; 2] {
     let runs = (1..=seeds).map(|seed| {
         let toml = format!(
             r#"
@@ -563,8 +556,7 @@ fn error_percent(values: &[f64]) -> f64 {
 ///
 /// The mean of our seeds differs from that of ns-3's by at most 5 %, and three standard errors of the difference where
 /// those are more: at 3 and 5 % loss few timeouts of a second decide a run.
-#[test]
-fn senders_over_packet_errors() {
+fn compare_senders(losses: &[(f64, u64)]) {
     let rows = rows(include_str!("../data/s4.csv"));
     let senders = [
         ("newreno", r#""newreno""#, ""),
@@ -575,8 +567,8 @@ fn senders_over_packet_errors() {
         ("cubic", r#""cubic""#, ""),
     ];
     for (name, cc, tcp) in senders {
-        for per in [0.0, 0.001, 0.003, 0.01, 0.03, 0.05] {
-            let [goodputs, delays] = chain(cc, per, tcp);
+        for &(per, seeds) in losses {
+            let [goodputs, delays] = chain(cc, per, tcp, seeds);
             let chosen = rows.iter().filter(|row| row("cc") == name && number(row("per")) == per);
             let (theirs, their_delays): (Vec<f64>, Vec<f64>) =
                 chosen.map(|row| (number(row("goodput_kbps")), number(row("delay_ms")))).unzip();
@@ -597,11 +589,23 @@ fn senders_over_packet_errors() {
     }
 }
 
+#[test]
+fn senders_over_packet_errors() {
+    compare_senders(&[(0.0, 1), (0.001, 3), (0.01, 6)]);
+}
+
+/// Runs with frequent losses differ most, and have the fewest packets.
+#[test]
+#[ignore = "nightly: more losses and seeds"]
+fn senders_over_packet_errors_of_the_whole_range() {
+    compare_senders(&[(0.0, 1), (0.001, 8), (0.003, 8), (0.01, 8), (0.03, 32), (0.05, 32)]);
+}
+
 /// Effect of the exception `recount-at-recovery-end`: a bandwidth estimate that counts bytes twice.
 #[test]
 fn westwood_counts_each_byte_once() {
     let [once, twice] = [", recount_at_exit = false", ""]
-        .map(|tcp| mean(&chain(r#"{kind = "westwood", variant = "westwood-plus"}"#, 0.01, tcp)[0]));
+        .map(|tcp| mean(&chain(r#"{kind = "westwood", variant = "westwood-plus"}"#, 0.01, tcp, 8)[0]));
     println!("westwood 0.01: {once:.0} kbit/s, with bytes counted twice {twice:.0}");
     assert!(twice > 1.4 * once, "{once} {twice}");
 }
