@@ -177,6 +177,8 @@ def main() -> int:
     parser.add_argument("files", nargs="*", help="Files to check; all by default.")
     options = parser.parse_args()
     files = {path: text for path, text in tracked().items() if not options.files or path in options.files}
+    if unknown := set(options.files) - files.keys():
+        parser.error(f"no files of the project with prose: {', '.join(sorted(unknown))}")
     findings = check(files)
     errors = sum(finding.error for finding in findings)
     for finding in findings:

@@ -4,7 +4,7 @@ use super::Flow;
 use airwnd_cell::BlockFigures;
 use airwnd_kernel::Direction;
 use airwnd_rwnd::{Device, QueuedMeter};
-use airwnd_tcp::Config;
+use airwnd_tcp::{Config, Endpoint};
 use airwnd_units::{Bytes, Span, Time};
 
 /// Blocks in which a UE's decoded bytes are compared with its channel reports: those of this many TTIs, if it has all PRBs.
@@ -126,6 +126,11 @@ fn least(one: Option<Span>, other: Option<Span>) -> Option<Span> {
     [one, other].into_iter().flatten().min()
 }
 
+/// Adds a connection to those that have ended.
+fn end(ended: &mut (Bytes, Option<Span>), receiver: &Endpoint) {
+    *ended = (ended.0 + receiver.bytes_arrived(), least(ended.1, receiver.least_receiver_rtt()));
+}
+
 impl Devices {
     pub fn new(ues: usize) -> Devices {
         Devices {
@@ -141,9 +146,14 @@ impl Devices {
         self.open[ue as usize][direction as usize].push(flow);
     }
 
-    /// Removes a connection with data in this direction.
-    pub fn close(&mut self, ue: u32, direction: Direction, flow: u32) {
-        self.open[ue as usize][direction as usize].retain(|number| *number != flow);
+    /// Removes a connection with data in this direction, whose bytes remain those of the device.
+    pub fn close(&mut self, ue: u32, direction: Direction, flow: u32, receiver: &Endpoint) {
+        let open = &mut self.open[ue as usize][direction as usize];
+        let before = open.len();
+        open.retain(|number| *number != flow);
+        if open.len() < before {
+            end(&mut self.ended[ue as usize][direction as usize], receiver);
+        }
     }
 
     /// Returns the device state for a connection that receives data in this direction. Removes connections that have
@@ -153,11 +163,11 @@ impl Devices {
         let ended = &mut self.ended[ue as usize][direction as usize];
         let mut live = (Bytes::ZERO, None);
         self.open[ue as usize][direction as usize].retain(|number| {
-            let Some(receiver) = flows[*number as usize].receiving() else { return false };
+            let receiver = flows[*number as usize].receiving().expect("open flows have connections");
             let received = receiver.bytes_received();
             let is_first = device.connections == 0;
             if !receiver.state().is_open() {
-                *ended = (ended.0 + receiver.bytes_arrived(), least(ended.1, receiver.least_receiver_rtt()));
+                end(ended, receiver);
                 return false;
             }
             live = (live.0 + receiver.bytes_arrived(), least(live.1, receiver.least_receiver_rtt()));

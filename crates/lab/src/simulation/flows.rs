@@ -337,8 +337,10 @@ impl Simulation<'_> {
         let flow = &mut self.flows[number as usize];
         // A rate-driven source has further writes scheduled.
         flow.stopped = true;
+        if let Some(receiver) = flow.receiving() {
+            self.devices.close(flow.ue, flow.direction, number, receiver);
+        }
         flow.connection = None;
-        self.devices.close(flow.ue, flow.direction, number);
     }
 
     /// Stores the results of a dynamic flow that is over, and releases its histograms.

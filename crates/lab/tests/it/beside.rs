@@ -115,3 +115,17 @@ fn two_controlled_devices_share() {
     let p95 = outcome.flows()[2].delay_ms.p95.unwrap();
     assert!(mbps.iter().all(|mbps| *mbps > 20.0) && p95 < 40.0, "{mbps:?} Mbit/s, {p95} ms");
 }
+
+/// Transfers that end between two arrivals of the download, in a deep queue of others, remain received by the device: a
+/// total that shrinks would be a rate without bounds.
+#[test]
+fn transfers_that_end_remain_received() {
+    let network = wire(10, 10, 500).replace("10Mbps", "300kbps");
+    let short = "[[flow]]\nid = \"short\"\nue = \"own\"\ncc = \"cubic\"\n\
+                 traffic = {kind = \"transfer\", size = \"20kB\"}\n\
+                 arrivals = {kind = \"periodic\", period = \"2s\"}\n";
+    let flows = format!("{}{}{short}", download(STANDING), competitor("cubic", ""));
+    let outcome = outcome(120, &network, &flows);
+    let own = outcome.flows()[0].goodput_kbps;
+    assert!((10.0..150.0).contains(&own), "{own} kbit/s");
+}
