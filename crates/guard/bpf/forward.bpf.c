@@ -13,6 +13,8 @@
 #define OPTIONS_MAX 40
 // Handshakes that are under way at the same time.
 #define OPENINGS_MAX 4096
+// Attempts to change a number that other processors change.
+#define PROCESSORS_AT_A_TIME 4
 // A connection that is silent for this time may be followed by another with the same addresses and ports.
 #define REUSE_NS 10000000000ULL
 
@@ -366,11 +368,15 @@ OWN_FRAME void note_opening(struct key *key, struct packet *packet, struct optio
 		map_update(&openings, &opening_key, &opening, BPF_ANY);
 }
 
-// Sets a sequence number or a timestamp to a later one.
+// Sets a sequence number or a timestamp to a later one. Segments of one direction may pass on several processors at a
+// time: a number that fell back would refuse what follows, in both directions.
 ALWAYS_INLINE void raise(__u32 *number, __u32 other)
 {
-	if (is_before(*number, other))
-		*number = other;
+	for (int attempt = 0; attempt < PROCESSORS_AT_A_TIME; attempt++) {
+		__u32 former = *(volatile __u32 *)number;
+		if (!is_before(former, other) || __sync_val_compare_and_swap(number, former, other) == former)
+			return;
+	}
 }
 
 ALWAYS_INLINE bool is_answer_of(struct connection *connection, __u32 role, __u32 seq, __u32 ack)
@@ -479,10 +485,23 @@ ALWAYS_INLINE void note(struct connection *connection, __u32 role, struct segmen
 	// Reordered: its window is not used.
 	if (is_before(segment->ack, from->ack))
 		return;
-	from->ack = segment->ack;
+	raise(&from->ack, segment->ack);
 	if (from->largest < window)
 		from->largest = window;
 	raise(&from->edge, segment->ack + window);
+}
+
+// Notes an accepted segment of a connection without data. Data that passes on another processor may have begun a flow
+// from what was known before.
+OWN_FRAME void note_without_data(struct key *key, struct connection *connection, __u32 role, struct segment *segment,
+				 __u16 field)
+{
+	__u32 window = field << (connection->ends[role].shift & 15);
+	__u64 now = monotonic_ns();
+	note(connection, role, segment, window, now);
+	struct flow *flow = map_lookup(&flows, key);
+	if (flow && is_accepted(&flow->connection, role, segment, now))
+		note(&flow->connection, role, segment, window, now);
 }
 
 // Connection without data that accepts the segment of `role`; 0: there is none.
@@ -498,7 +517,12 @@ OWN_FRAME struct flow *begin(struct key *key, struct flow *former, struct segmen
 	if (former && !(former->connection.flags & IS_FINISHED) && now - former->connection.heard < REUSE_NS)
 		return 0;
 	struct connection *connection = accepting(key, SENDER, segment, now);
-	if (!connection || connection->flags & IS_EXEMPT)
+	if (!connection) {
+		// Data that passes on another processor may have begun it.
+		struct flow *flow = map_lookup(&flows, key);
+		return flow && is_accepted(&flow->connection, SENDER, segment, now) ? flow : 0;
+	}
+	if (connection->flags & IS_EXEMPT)
 		return 0;
 	if (former)
 		finish(key, former, now);
@@ -577,7 +601,7 @@ int airwnd_data(struct __sk_buff *skb)
 			if (connection && flags & RST)
 				map_delete(&connections, &key);
 			else if (connection && (!packet.payload || connection->flags & IS_EXEMPT))
-				note(connection, SENDER, &segment, field << (connection->ends[SENDER].shift & 15), now);
+				note_without_data(&key, connection, SENDER, &segment, field);
 			else if (former)
 				count(IMPLAUSIBLE);
 			return TC_ACT_UNSPEC;
@@ -721,7 +745,6 @@ int airwnd_acks(struct __sk_buff *skb)
 	}
 	if (connection->flags & IS_EXEMPT)
 		count(EXEMPT);
-	__u32 window = __builtin_bswap16(packet.tcp.window);
-	note(connection, RECEIVER, &segment, window << (connection->ends[RECEIVER].shift & 15), now);
+	note_without_data(&key, connection, RECEIVER, &segment, __builtin_bswap16(packet.tcp.window));
 	return TC_ACT_UNSPEC;
 }

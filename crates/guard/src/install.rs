@@ -216,8 +216,8 @@ fn items(place: &Place, init: Init, service: &Service) -> Result<Vec<Item>, Erro
         Init::Procd => {
             let scope = if service.router.is_empty() { " --all" } else { "" };
             let init = INIT.replace(COMMAND, &format!("{command}{scope}"));
-            let lists = service.router.iter().map(|name| format!("\tlist interface '{name}'\n"));
-            let rwnd = rwnd.map(|spec| format!("\toption rwnd '{spec}'\n")).unwrap_or_default();
+            let lists = service.router.iter().map(|name| format!("\tlist interface {}\n", in_uci(name)));
+            let rwnd = rwnd.map(|spec| format!("\toption rwnd {}\n", in_uci(spec))).unwrap_or_default();
             let config =
                 format!("config guard 'main'\n\toption enabled '1'\n{}{rwnd}", lists.collect::<String>());
             items.push(Item::File("etc/init.d/airwnd-guard", init.into_bytes(), 0o755));
@@ -233,6 +233,11 @@ fn items(place: &Place, init: Init, service: &Service) -> Result<Vec<Item>, Erro
 fn quoted(word: &str) -> String {
     let word = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     format!("\"{word}\"")
+}
+
+/// A value in a file of UCI, as `uci export` writes it.
+fn in_uci(value: &str) -> String {
+    format!("'{}'", value.replace('\'', r"'\''"))
 }
 
 fn make(place: &Place, item: &Item, list: &mut Vec<String>) -> Result<(), Error> {
@@ -385,6 +390,11 @@ mod tests {
         );
         let mode = fs::metadata(root.0.join("usr/sbin/airwnd-guard")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o755);
+    }
+
+    #[test]
+    fn values_of_uci_are_quoted() {
+        assert_eq!(in_uci("{kind = 'drwa'}"), r"'{kind = '\''drwa'\''}'");
     }
 
     #[test]

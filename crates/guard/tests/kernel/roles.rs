@@ -84,6 +84,7 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
                 say("done");
             }
             "status" => say(&status(guard.as_ref().expect("a guard"))),
+            STATE => say(&state().to_string()),
             RECEIVERS => say(&flows("receiver")),
             LEAST_RTT => say(&flows("rtt_ms_min")),
             PRIVILEGES => say(&privileges(guard.as_ref().expect("a guard"))),
@@ -208,10 +209,17 @@ pub const RECEIVERS: &str = "receivers";
 /// The least RTTs of all flows, in ms.
 pub const LEAST_RTT: &str = "least RTTs";
 
+/// All that this guard says of itself.
+pub const STATE: &str = "state";
+
+fn state() -> serde_json::Value {
+    let output = guard_command(&["status", "--json"]).output().expect("the program of this crate");
+    serde_json::from_slice(&output.stdout).expect("the state of one guard")
+}
+
 /// The values of a key of all flows of this guard, sorted.
 fn flows(key: &str) -> String {
-    let output = guard_command(&["status", "--json"]).output().expect("the program of this crate");
-    let state: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the state of one guard");
+    let state = state();
     let flows = state["places"][0]["flows"].as_array().expect("flows");
     let mut values: Vec<String> = flows.iter().map(|flow| flow[key].to_string()).collect();
     values.sort();

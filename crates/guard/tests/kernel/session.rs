@@ -109,7 +109,8 @@ impl Session {
             }
             last = Some(ack);
         }
-        panic!("{what}: not after {PATIENCE} ACKs; the last is {last:?}");
+        let state = self.order(roles::STATE);
+        panic!("{what}: not after {PATIENCE} ACKs; the last is {last:?}; {state}");
     }
 
     /// From now on conditions are about connections that begin later.
