@@ -86,7 +86,7 @@ struct Install {
     /// Receive-window control of all flows, as in scenarios
     #[arg(long, value_name = "SPEC")]
     rwnd: Option<String>,
-    /// What starts services; default: what the system has
+    /// Program that starts services; default: the one of the system
     #[arg(long, value_parser = ["systemd", "procd"])]
     init: Option<String>,
     /// Executable to install; default: this one

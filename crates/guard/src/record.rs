@@ -1,8 +1,9 @@
 //! Recordings of what a guard has observed, and of what it answered (`--record`).
 //!
 //! A file begins with [`HEADER`]. Each record has 144 bytes, little-endian: the report of the eBPF program (`struct
-//! observation` of `bpf/shared.h`) with the number of the place in its last byte, then two 64-bit numbers, the window in bytes (0: the
-//! receiver's own) and the time until which it is valid (0: the flow has ended). Besides the events of flows there are two others: the routes over an interface have changed (3), and the rules were read again (4).
+//! observation` of `bpf/shared.h`) with the number of the place in its last byte, then two 64-bit numbers, the window in
+//! bytes (0: the receiver's own) and the time until which it is valid (0: the flow has ended). Besides the events of flows
+//! there are two others: the routes over an interface have changed (3), and the rules were read again (4).
 
 use crate::error::Error;
 use crate::observation::Observation;

@@ -213,6 +213,7 @@ fn changed_rules_apply_at_once() -> Result<(), String> {
 
 type Prepare = fn(&[&str]) -> Result<Session, String>;
 
+/// While the least RTT of a path is measured again, windows are four segments.
 fn learned(prepare: Prepare) -> Result<(), String> {
     let rules = RulesFile::create("longer");
     let mut session = prepare(&[rules.path()])?;
@@ -222,9 +223,12 @@ fn learned(prepare: Prepare) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the path three times as long, without a change of routes. A measurement that is under way may find it at once.
+/// Makes the path three times as long, without a change of routes and while its least RTT is not measured.
 fn learn_longer_path(session: &mut Session) {
+    let is_drained = |ack: &Ack| ack.window <= (4 * ack.mss).next_multiple_of(ack.unit);
+    session.await_acks(ENOUGH, "no measurement is under way", |ack| is_limited(ack) && !is_drained(ack));
     session.wire.lengthen(3);
+    session.await_acks(1, "the queue drains", is_drained);
     let is_learned =
         |rtts: String| rtts.split(' ').any(|rtt| rtt.parse::<f64>().is_ok_and(|rtt| rtt >= 24.0));
     while !is_learned(session.order(roles::LEAST_RTT)) {

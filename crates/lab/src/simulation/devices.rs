@@ -149,9 +149,8 @@ impl Devices {
     /// Removes a connection with data in this direction, whose bytes remain those of the device.
     pub fn close(&mut self, ue: u32, direction: Direction, flow: u32, receiver: &Endpoint) {
         let open = &mut self.open[ue as usize][direction as usize];
-        let before = open.len();
-        open.retain(|number| *number != flow);
-        if open.len() < before {
+        if let Some(place) = open.iter().position(|number| *number == flow) {
+            open.remove(place);
             end(&mut self.ended[ue as usize][direction as usize], receiver);
         }
     }
