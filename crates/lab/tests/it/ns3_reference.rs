@@ -554,8 +554,8 @@ fn error_percent(values: &[f64]) -> f64 {
 
 /// S4: goodput of each sender over random losses.
 ///
-/// The mean of our seeds differs from that of ns-3's by at most 5 %, and three standard errors of the difference where
-/// those are more: at 3 and 5 % loss few timeouts of a second decide a run.
+/// The mean of our seeds differs from that of ns-3's by at most 5 %. At 3 and 5 % loss, where few timeouts of a second
+/// decide a run, three standard errors of the difference count if they are more.
 fn compare_senders(losses: &[(f64, u64)]) {
     let rows = rows(include_str!("../data/s4.csv"));
     let senders = [
@@ -584,7 +584,8 @@ fn compare_senders(losses: &[(f64, u64)]) {
                 mean(&delays),
                 mean(&their_delays)
             );
-            assert!(off.abs() <= f64::max(5.0, 3.0 * error), "{name} {per}: {off:+.1} ± {error:.1} %");
+            let most = if per > 0.01 { f64::max(5.0, 3.0 * error) } else { 5.0 };
+            assert!(off.abs() <= most, "{name} {per}: {off:+.1} ± {error:.1} %");
         }
     }
 }

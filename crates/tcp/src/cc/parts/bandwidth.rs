@@ -98,37 +98,35 @@ impl Bandwidth {
     }
 
     pub fn on_delivery(&mut self, ack: &Ack) {
-        if self.variant == Variant::Ns3v44 {
-            self.end_timed_sample(ack.now);
-            self.bytes += ack.acked.0;
-            if let (None, Some(rtt)) = (self.since, ack.srtt.or(ack.rtt)) {
-                (self.since, self.duration) = (Some(ack.now), rtt.max(Span(1)));
+        let least = match self.variant {
+            Variant::Westwood | Variant::Ns3v26 => Span(1),
+            //= exception westwood-plus-samples
+            Variant::WestwoodPlus => {
+                ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
             }
-            return;
-        }
+            Variant::Ns3v44 => return self.add_to_timed_sample(ack),
+        };
         let Some(since) = self.since else {
             self.since = Some(ack.now);
             return;
         };
         self.bytes += ack.acked.0;
         let interval = ack.now - since;
-        let least = match self.variant {
-            Variant::Westwood | Variant::Ns3v26 | Variant::Ns3v44 => Span(1),
-            //= exception westwood-plus-samples
-            Variant::WestwoodPlus => {
-                ack.rtt.or(ack.srtt).unwrap_or_default().max(self.min_interval).max(Span(1))
-            }
-        };
         if interval < least {
             return;
         }
-        let seconds = match self.variant {
-            Variant::Westwood | Variant::WestwoodPlus | Variant::Ns3v44 => interval,
-            Variant::Ns3v26 => ack.srtt.or(ack.rtt).unwrap_or(interval),
-        }
-        .as_secs();
+        let smoothed = if self.variant == Variant::Ns3v26 { ack.srtt.or(ack.rtt) } else { None };
         self.since = Some(ack.now);
-        self.take_sample(seconds);
+        self.take_sample(smoothed.unwrap_or(interval).as_secs());
+    }
+
+    /// Adds an ACK to the current sample of ns-3.44, or begins one with it.
+    fn add_to_timed_sample(&mut self, ack: &Ack) {
+        self.end_timed_sample(ack.now);
+        self.bytes += ack.acked.0;
+        if let (None, Some(rtt)) = (self.since, ack.srtt.or(ack.rtt)) {
+            (self.since, self.duration) = (Some(ack.now), rtt.max(Span(1)));
+        }
     }
 
     /// Filters the bytes since the last sample over this time.
