@@ -64,8 +64,8 @@ struct Scenario {
     plugins: Vec<String>,
     /// Set if it names Python code without permission to execute it: it cannot be run.
     refused: Option<Error>,
-    /// Time limit of a plug-in call; `None`: no limit.
-    call_limit: Option<Duration>,
+    /// Time limit of a plug-in call; `Duration::MAX`: no limit.
+    call_limit: Duration,
 }
 
 #[pymethods]
@@ -86,7 +86,7 @@ impl Scenario {
         read_pipe: &Bound<'_, PyAny>,
     ) -> PyResult<Scenario> {
         // Values that do not fit into a duration, such as infinity, mean no limit.
-        let call_limit = Duration::try_from_secs_f64(call_limit_s).ok();
+        let call_limit = Duration::try_from_secs_f64(call_limit_s).unwrap_or(Duration::MAX);
         let node = match format {
             "toml" => Node::from_toml(text, origin),
             "json" => Node::from_json(text, origin),

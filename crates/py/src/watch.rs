@@ -3,6 +3,10 @@
 //! A call costs two stores to an atomic counter; only the watching thread reads a clock. It raises [`CallTimeout`] in
 //! the blocked thread. Code that does not return to the interpreter cannot be interrupted in this way; in that case a
 //! process that belongs to airwnd (the command line, a worker) ends.
+//!
+//! It also makes Ctrl-C reach a long call. CPython 3.11 looks for a signal when its main thread has received it, but
+//! not when another thread of the process has, and it forgets one that arrives while it takes the GIL. A request for
+//! the GIL makes it look again.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyBaseException;
@@ -34,24 +38,24 @@ pub fn end_when_stuck(code: i32, message: bool) {
 }
 
 thread_local! {
-    static SCOPE: RefCell<State> = const { RefCell::new(State::Unlimited) };
+    static SCOPE: RefCell<State> = const { RefCell::new(State::Outside) };
 }
 
 /// Time limit on calls by a thread.
 #[derive(Clone)]
 enum State {
-    /// No limit.
-    Unlimited,
-    /// A limit, before the first call.
-    Limited(Duration),
-    /// A limit, watched since the first call.
+    /// No scope: calls are not watched.
+    Outside,
+    /// A scope with this limit, before the first call.
+    Open(Duration),
+    /// A scope whose calls are watched, since the first one.
     Watched(Arc<Watch>),
 }
 
 /// Monitor of the calls of one thread within a scope.
 #[derive(Debug)]
 pub struct Watch {
-    /// Time limit of a call.
+    /// Time limit of a call; `Duration::MAX`: none.
     pub limit: Duration,
     /// Python identifier of the calling thread.
     thread: c_long,
@@ -69,26 +73,26 @@ pub struct Watch {
 pub struct Scope(State);
 
 impl Scope {
-    /// Sets the limit for calls by this thread until the scope ends; `None`: no limit.
-    pub fn open(limit: Option<Duration>) -> Scope {
-        Scope(SCOPE.replace(limit.map_or(State::Unlimited, State::Limited)))
+    /// Sets the limit for calls by this thread until the scope ends; `Duration::MAX`: no limit.
+    pub fn open(limit: Duration) -> Scope {
+        Scope(SCOPE.replace(State::Open(limit)))
     }
 }
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        if let State::Watched(watch) = SCOPE.replace(std::mem::replace(&mut self.0, State::Unlimited)) {
+        if let State::Watched(watch) = SCOPE.replace(std::mem::replace(&mut self.0, State::Outside)) {
             *watch.closed.lock().expect("never poisoned") = true;
             watch.close.notify_all();
         }
     }
 }
 
-/// Returns the monitor of calls by this thread, if they have a limit; `name` is the plug-in to be called.
+/// Returns the monitor of calls by this thread within a scope; `name` is the plug-in to be called.
 pub fn current(py: Python<'_>, name: &str) -> PyResult<Option<Arc<Watch>>> {
     let watch = match SCOPE.with_borrow(Clone::clone) {
-        State::Unlimited => return Ok(None),
-        State::Limited(limit) => {
+        State::Outside => return Ok(None),
+        State::Open(limit) => {
             let watch = Watch::start(py, limit)?;
             SCOPE.set(State::Watched(watch.clone()));
             watch
@@ -142,6 +146,7 @@ impl Watch {
         let mut seen = 0;
         let mut waited = Duration::ZERO;
         let mut interruptions = 0;
+        let mut request: Option<thread::JoinHandle<()>> = None;
         let mut closed = self.closed.lock().expect("never poisoned");
         loop {
             let before = Instant::now();
@@ -154,6 +159,10 @@ impl Watch {
                 (seen, waited, interruptions) = (steps, Duration::ZERO, 0);
                 continue;
             }
+            // A separate thread: a call that holds the GIL would block this one.
+            if request.as_ref().is_none_or(thread::JoinHandle::is_finished) {
+                request = Some(thread::spawn(|| drop(Python::try_attach(|_| ()))));
+            }
             // Time during which the process was stopped or starved does not count.
             waited += before.elapsed().min(2 * tick);
             if waited < self.limit {
@@ -163,7 +172,6 @@ impl Watch {
                 self.end_process();
             }
             (waited, interruptions) = (Duration::ZERO, interruptions + 1);
-            // A separate thread: a call that holds the GIL would block this one.
             let watch = self.clone();
             thread::spawn(move || watch.interrupt(seen));
         }
