@@ -161,7 +161,9 @@ impl Watch {
             }
             // A separate thread: a call that holds the GIL would block this one.
             if request.as_ref().is_none_or(thread::JoinHandle::is_finished) {
-                request = Some(thread::spawn(|| drop(Python::try_attach(|_| ()))));
+                request = Some(thread::spawn(|| {
+                    Python::try_attach(|_| ());
+                }));
             }
             // Time during which the process was stopped or starved does not count.
             waited += before.elapsed().min(2 * tick);
