@@ -74,10 +74,15 @@ impl Legs {
         leg.to(cell)
     }
 
-    /// Returns true if an earlier packet is still under way.
+    /// Removes a packet that enters the bearer; returns false, and leaves it, if an earlier one is still under way.
     //= exception detours-keep-the-order
-    pub fn is_early(&self, leg: Leg) -> bool {
-        self.under_way.front() != Some(&leg.number())
+    #[inline]
+    pub fn settle_in_order(&mut self, leg: Leg) -> bool {
+        let is_first = self.under_way.front() == Some(&leg.number());
+        if is_first {
+            self.under_way.pop_front();
+        }
+        is_first
     }
 
     /// Holds an early packet.
@@ -85,7 +90,7 @@ impl Legs {
         self.held.push((leg.number(), packet));
     }
 
-    /// Removes a packet that has entered the bearer or was dropped.
+    /// Removes a packet that was dropped.
     pub fn settle(&mut self, leg: Leg) {
         if let Ok(place) = self.under_way.binary_search(&leg.number()) {
             self.under_way.remove(place);
@@ -93,7 +98,11 @@ impl Legs {
     }
 
     /// Returns a held packet that is no longer early.
+    #[inline]
     pub fn release(&mut self) -> Option<Key> {
+        if self.held.is_empty() {
+            return None;
+        }
         let first = self.under_way.front()?;
         let ready = self.held.iter().position(|(number, _)| number == first)?;
         Some(self.held.swap_remove(ready).1)
@@ -116,28 +125,26 @@ mod tests {
         legs.cell = 5;
         let new = legs.depart();
         assert_eq!((old.cell(), new.cell()), (3, 5));
-        assert!(!legs.is_early(old) && legs.is_early(new));
+        assert!(!legs.settle_in_order(new));
         legs.hold(new, Key(7));
-        legs.settle(old);
+        assert!(legs.settle_in_order(old));
         assert_eq!(legs.release(), None);
         legs.settle(lost);
         assert_eq!((legs.release(), legs.held()), (Some(Key(7)), 0));
-        assert!(!legs.is_early(new));
+        assert!(legs.settle_in_order(new));
     }
 
     #[test]
     fn packets_that_leave_a_bearer_again_precede_later_ones() {
         let mut legs = Legs::new(0);
         let (first, second, third) = (legs.depart(), legs.depart(), legs.depart());
-        legs.settle(first);
-        legs.settle(second);
+        assert!(legs.settle_in_order(first) && legs.settle_in_order(second));
         legs.hold(third, Key(3));
         let second = legs.depart_again(second, 1);
         let first = legs.depart_again(first, 1);
         assert_eq!(first.cell(), 1);
-        assert!(!legs.is_early(first) && legs.is_early(second) && legs.release().is_none());
-        legs.settle(first);
-        legs.settle(second);
+        assert!(!legs.settle_in_order(second) && legs.release().is_none());
+        assert!(legs.settle_in_order(first) && legs.settle_in_order(second));
         assert_eq!(legs.release(), Some(Key(3)));
     }
 }

@@ -171,16 +171,16 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
                     self.onto_link(now, key, x2, Direction::Down);
                 }
             }
-        } else if legs.is_early(leg) {
-            legs.hold(leg, key);
-        } else {
-            legs.settle(leg);
+        } else if legs.settle_in_order(leg) {
             self.enter_bearer(now, key);
             self.release_held(now, device);
+        } else {
+            legs.hold(leg, key);
         }
     }
 
     /// Forwards held packets that are no longer early.
+    #[inline]
     fn release_held(&mut self, now: Time, device: u32) {
         while let Some(key) = self.cells().legs[device as usize].release() {
             self.at_cell(now, key);
