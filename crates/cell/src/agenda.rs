@@ -252,6 +252,11 @@ impl Agenda {
             moves.extend(blocked.iter().filter(at_rest).map(|ue| (*ue, radio.position(*ue as usize))));
             moves.sort_unstable_by_key(|(ue, _)| *ue);
         }
+        self.unchecked = (0..roamers.len(), now);
+        // Where links are checked although nobody moves, what depends on path gains remains valid.
+        if moves.is_empty() {
+            return;
+        }
         radio.place_all(now, moves, crew);
         let radio = &*radio;
         let size = roamers.len().div_ceil(SHARES).max(1);
@@ -262,7 +267,6 @@ impl Agenda {
                 sample(&mut roamers[number - first].measurements, number, radio);
             }
         });
-        self.unchecked = (0..self.roamers.len(), now);
     }
 
     /// Finds the next failed link among those not yet checked.
