@@ -172,15 +172,17 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
                 }
             }
         } else if legs.settle_in_order(leg) {
+            let has_held = legs.held() > 0;
             self.enter_bearer(now, key);
-            self.release_held(now, device);
+            if has_held {
+                self.release_held(now, device);
+            }
         } else {
             legs.hold(leg, key);
         }
     }
 
     /// Forwards held packets that are no longer early.
-    #[inline]
     fn release_held(&mut self, now: Time, device: u32) {
         while let Some(key) = self.cells().legs[device as usize].release() {
             self.at_cell(now, key);
