@@ -14,8 +14,7 @@ use crate::phy::Position;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
 use airwnd_kernel::{Event, EventQueue};
-use airwnd_units::{Metres, Span, Time};
-use std::ops::Range;
+use airwnd_units::{Db, Metres, Span, Time};
 
 /// A step of a UE's mobility.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,8 +97,11 @@ pub(crate) struct Agenda {
     begun: Vec<Vec<(u32, u8)>>,
     /// Weight of a new measurement in the layer-3 filter.
     weight: f64,
-    /// UEs whose links are still to be checked after the last update of positions, and its time.
-    unchecked: (Range<usize>, Time),
+    /// UEs whose links are checked at each update of positions, in ascending order: all but those that are in sync while
+    /// path gains do not change.
+    monitored: Vec<u32>,
+    /// Number of those that have been checked after the last update of positions, and its time; `None`: all.
+    checked: Option<(usize, Time)>,
     notices: Vec<Notice>,
 }
 
@@ -108,8 +110,8 @@ struct Roamer {
     algorithm: Box<dyn Handover>,
     measurements: Measurements,
     monitor: Monitor,
-    /// Cell in which the link of a UE whose path gains do not change is in sync, and remains so.
-    in_sync_in: Option<usize>,
+    /// SINR of the control channels at the last check of the link, if path gains do not change.
+    sinr: Option<Db>,
     stage: Stage,
     /// Times of the next handover step and of the path switch.
     step_at: Option<Time>,
@@ -122,6 +124,7 @@ impl Roamer {
         self.measurements.reset_events();
         self.algorithm.on_handover();
         self.monitor = Monitor::default();
+        self.sinr = None;
     }
 }
 
@@ -146,7 +149,7 @@ impl Agenda {
             measurements: Measurements::new(algorithm.triggers()),
             algorithm,
             monitor: Monitor::default(),
-            in_sync_in: None,
+            sinr: None,
             stage: Stage::Served,
             step_at: None,
             switch_at: None,
@@ -168,7 +171,8 @@ impl Agenda {
             roamers: roamers.collect(),
             begun: Vec::new(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
-            unchecked: (0..0, Time::ZERO),
+            monitored: (0..setup.ues.len() as u32).filter(|_| can_roam).collect(),
+            checked: None,
             notices: Vec::with_capacity(16),
             settings,
         };
@@ -252,6 +256,11 @@ impl Agenda {
             moves.extend(blocked.iter().filter(at_rest).map(|ue| (*ue, radio.position(*ue as usize))));
             moves.sort_unstable_by_key(|(ue, _)| *ue);
         }
+        self.checked = Some((0, now));
+        // Where links are checked although nobody moves, what depends on path gains remains valid.
+        if moves.is_empty() {
+            return;
+        }
         radio.place_all(now, moves, crew);
         let radio = &*radio;
         let size = roamers.len().div_ceil(SHARES).max(1);
@@ -262,28 +271,43 @@ impl Agenda {
                 sample(&mut roamers[number - first].measurements, number, radio);
             }
         });
-        self.unchecked = (0..self.roamers.len(), now);
     }
 
     /// Finds the next failed link among those not yet checked.
     fn check_links(&mut self, radio: &Radio) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
-        let (unchecked, now) = &mut self.unchecked;
-        let Agenda { roamers, movers, has_blockage, .. } = self;
+        let Agenda { roamers, monitored, checked, movers, has_blockage, .. } = self;
+        let (count, now) = checked.as_mut()?;
         let are_still = movers.is_empty() && !*has_blockage;
-        let failed = unchecked.find(|number| {
-            let roamer = &mut roamers[*number];
-            let serving = radio.serving(*number);
-            if roamer.in_sync_in == Some(serving)
-                || !matches!(roamer.stage, Stage::Served | Stage::Preparing { .. })
-            {
-                return false;
+        while let Some(number) = monitored.get(*count).map(|ue| *ue as usize) {
+            *count += 1;
+            let roamer = &mut roamers[number];
+            if !matches!(roamer.stage, Stage::Served | Stage::Preparing { .. }) {
+                continue;
             }
-            let has_failed = roamer.monitor.update(*now, radio.control_sinr(*number, serving), params);
-            roamer.in_sync_in = (are_still && roamer.monitor.is_in_sync()).then_some(serving);
-            has_failed
-        });
-        failed.map(|number| (*now, Task::GiveUp(number)))
+            let sinr = roamer.sinr.unwrap_or_else(|| radio.control_sinr(number, radio.serving(number)));
+            roamer.sinr = are_still.then_some(sinr);
+            if roamer.monitor.update(*now, sinr, params) {
+                return Some((*now, Task::GiveUp(number)));
+            }
+        }
+        *checked = None;
+        if are_still {
+            monitored.retain(|ue| {
+                let Roamer { sinr, monitor, .. } = &roamers[*ue as usize];
+                sinr.is_none() || !monitor.is_in_sync()
+            });
+        }
+        None
+    }
+
+    /// Resets state of the old cell after a UE's change or loss of the cell. Its link is checked again.
+    fn reset(&mut self, number: usize) {
+        self.roamers[number].reset();
+        let ue = number as u32;
+        if let Err(place) = self.monitored.binary_search(&ue) {
+            self.monitored.insert(place, ue);
+        }
     }
 
     fn measure(&mut self, now: Time, radio: &Radio, crew: &Crew) {
@@ -371,7 +395,7 @@ impl Agenda {
     //= TS 36.300 §10.1.2.1.1
     //= exception handover-command-arrives
     fn command(&mut self, now: Time, number: usize, target: u16, slot: u16) -> Task {
-        self.roamers[number].reset();
+        self.reset(number);
         self.go_on(number, now + self.settings.random_access, Stage::Joining);
         self.notices.push(Notice::HandoverStart(UeId(number as u32), CellId(target)));
         Task::Command { ue: number, target: target.into(), slot }
@@ -423,7 +447,7 @@ impl Agenda {
             Stage::Preparing { target, slot } => Some((usize::from(target), slot)),
             _ => None,
         };
-        self.roamers[number].reset();
+        self.reset(number);
         self.go_on(number, at, Stage::Searching);
         self.notices.push(Notice::LinkFailure(UeId(number as u32)));
         Some(kept)
@@ -453,7 +477,7 @@ impl Agenda {
         if !has_slot {
             return self.search_on(now, number);
         }
-        self.roamers[number].reset();
+        self.reset(number);
         self.serve(now, number);
         self.notices.push(Notice::Reestablished(UeId(number as u32), CellId(cell as u16)));
     }

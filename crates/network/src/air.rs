@@ -9,6 +9,7 @@ use airwnd_cell::{Arrival, Dropped, Forward, Notice, Ran, UeId};
 use airwnd_kernel::EventQueue;
 use airwnd_units::{Span, Time, Tti};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 type Queue = EventQueue<NetworkEvent>;
 
@@ -16,7 +17,10 @@ type Queue = EventQueue<NetworkEvent>;
 pub(crate) struct Air {
     pub ran: Box<Ran>,
     s1u: Vec<LinkId>,
-    x2: Option<Vec<LinkId>>,
+    /// Numbers of the X2 links, which are consecutive, as [`Topology::set_access`] checks.
+    ///
+    /// [`Topology::set_access`]: crate::Topology::set_access
+    x2: Option<Range<u32>>,
     pub forwarding: Forwarding,
     /// Handover legs, by device.
     pub legs: Vec<Legs>,
@@ -42,7 +46,10 @@ impl Air {
             undecoded: VecDeque::with_capacity(256),
             ran: access.ran,
             s1u: access.s1u,
-            x2: access.x2,
+            x2: access.x2.map(|links| {
+                let first = links.first().map_or(0, |link| link.0);
+                first..first + links.len() as u32
+            }),
             forwarding: access.forwarding,
             legs,
             last_tti: None,
@@ -70,18 +77,12 @@ impl Air {
 
     /// Returns the X2 link from a cell to the other cells.
     pub fn x2(&self, cell: u16) -> LinkId {
-        self.x2.as_ref().expect("UEs change cells")[usize::from(cell)]
+        LinkId(self.x2.as_ref().expect("UEs change cells").start + u32::from(cell))
     }
 
-    /// Returns true for an X2 link. X2 links have consecutive numbers, as [`Topology::set_access`] checks.
-    ///
-    /// [`Topology::set_access`]: crate::Topology::set_access
+    /// Returns true for an X2 link.
     pub fn is_x2(&self, link: LinkId) -> bool {
-        match self.x2.as_deref() {
-            Some([first, .., last]) => (first.0..=last.0).contains(&link.0),
-            Some([only]) => link == *only,
-            Some([]) | None => false,
-        }
+        self.x2.as_ref().is_some_and(|links| links.contains(&link.0))
     }
 
     /// Returns the number of packets whose decoding has not ended.

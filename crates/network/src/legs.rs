@@ -6,7 +6,6 @@
 //! packets are numbered.
 
 use airwnd_kernel::Key;
-use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
 /// The leg of a packet behind the gateway: its target cell, and its sequence number among the packets that have left
@@ -41,14 +40,21 @@ impl Leg {
 }
 
 /// The legs of one device's packets.
+///
+/// Packets are under way between gateway and bearer. Most enter the bearer in the order of their numbers, so that the
+/// numbers under way are an interval with few exceptions.
 #[derive(Clone, Debug)]
 pub(crate) struct Legs {
     /// The cell to which the gateway sends.
     pub cell: u16,
     /// Number of the next packet to leave the gateway.
     next: u64,
-    /// Numbers of the packets between gateway and bearer, ascending.
-    under_way: VecDeque<u64>,
+    /// Numbers from this one to the next are under way, except for those of `dropped`. It is not among these.
+    first: u64,
+    /// Later packets that were dropped, ascending.
+    dropped: Vec<u64>,
+    /// Earlier packets that are under way again, ascending.
+    again: Vec<u64>,
     /// Packets held in a cell until an earlier one arrives.
     held: Vec<(u64, Key)>,
 }
@@ -56,28 +62,79 @@ pub(crate) struct Legs {
 impl Legs {
     /// Creates the legs of a device without packets, with this first cell.
     pub fn new(cell: u16) -> Legs {
-        Legs { cell, next: 1, under_way: VecDeque::new(), held: Vec::new() }
+        Legs { cell, next: 1, first: 1, dropped: Vec::new(), again: Vec::new(), held: Vec::new() }
     }
 
     /// Assigns a leg to a packet that leaves the gateway.
     pub fn depart(&mut self) -> Leg {
-        self.under_way.push_back(self.next);
         self.next += 1;
         Leg::new(self.cell, self.next - 1)
     }
 
     /// Assigns a leg to a packet that leaves a bearer's queue for another cell.
     pub fn depart_again(&mut self, leg: Leg, cell: u16) -> Leg {
-        if let Err(place) = self.under_way.binary_search(&leg.number()) {
-            self.under_way.insert(place, leg.number());
+        debug_assert!(leg.number() < self.first, "the packet has entered the bearer");
+        if let Err(place) = self.again.binary_search(&leg.number()) {
+            self.again.insert(place, leg.number());
         }
         leg.to(cell)
     }
 
-    /// Returns true if an earlier packet is still under way.
+    /// Removes a packet that enters the bearer; returns false, and leaves it, if an earlier one is still under way.
     //= exception detours-keep-the-order
-    pub fn is_early(&self, leg: Leg) -> bool {
-        self.under_way.front() != Some(&leg.number())
+    #[inline]
+    pub fn settle_in_order(&mut self, leg: Leg) -> bool {
+        let is_first = self.earliest() == Some(leg.number());
+        if is_first {
+            self.settle_first();
+        }
+        is_first
+    }
+
+    /// Removes a packet that was dropped.
+    pub fn settle(&mut self, leg: Leg) {
+        let number = leg.number();
+        if number == self.first {
+            self.pass_first();
+        } else if number > self.first {
+            if let Err(place) = self.dropped.binary_search(&number) {
+                self.dropped.insert(place, number);
+            }
+        } else if let Ok(place) = self.again.binary_search(&number) {
+            self.again.remove(place);
+        }
+    }
+
+    /// Returns the number of the earliest packet under way.
+    #[inline]
+    fn earliest(&self) -> Option<u64> {
+        self.again.first().copied().or((self.first < self.next).then_some(self.first))
+    }
+
+    #[inline]
+    fn settle_first(&mut self) {
+        if self.again.is_empty() {
+            self.pass_first();
+        } else {
+            self.again.remove(0);
+        }
+    }
+
+    /// Moves the beginning of the interval to the next packet under way.
+    #[inline]
+    fn pass_first(&mut self) {
+        self.first += 1;
+        if !self.dropped.is_empty() {
+            self.skip_dropped();
+        }
+    }
+
+    #[cold]
+    fn skip_dropped(&mut self) {
+        let passed =
+            self.dropped.iter().zip(self.first..).take_while(|(dropped, first)| *dropped == first).count();
+        self.dropped.drain(..passed);
+        self.first += passed as u64;
     }
 
     /// Holds an early packet.
@@ -85,17 +142,14 @@ impl Legs {
         self.held.push((leg.number(), packet));
     }
 
-    /// Removes a packet that has entered the bearer or was dropped.
-    pub fn settle(&mut self, leg: Leg) {
-        if let Ok(place) = self.under_way.binary_search(&leg.number()) {
-            self.under_way.remove(place);
-        }
-    }
-
     /// Returns a held packet that is no longer early.
+    #[inline]
     pub fn release(&mut self) -> Option<Key> {
-        let first = self.under_way.front()?;
-        let ready = self.held.iter().position(|(number, _)| number == first)?;
+        if self.held.is_empty() {
+            return None;
+        }
+        let first = self.earliest()?;
+        let ready = self.held.iter().position(|(number, _)| *number == first)?;
         Some(self.held.swap_remove(ready).1)
     }
 
@@ -116,28 +170,46 @@ mod tests {
         legs.cell = 5;
         let new = legs.depart();
         assert_eq!((old.cell(), new.cell()), (3, 5));
-        assert!(!legs.is_early(old) && legs.is_early(new));
+        assert!(!legs.settle_in_order(new));
         legs.hold(new, Key(7));
-        legs.settle(old);
+        assert!(legs.settle_in_order(old));
         assert_eq!(legs.release(), None);
         legs.settle(lost);
         assert_eq!((legs.release(), legs.held()), (Some(Key(7)), 0));
-        assert!(!legs.is_early(new));
+        assert!(legs.settle_in_order(new));
     }
 
     #[test]
     fn packets_that_leave_a_bearer_again_precede_later_ones() {
         let mut legs = Legs::new(0);
         let (first, second, third) = (legs.depart(), legs.depart(), legs.depart());
-        legs.settle(first);
-        legs.settle(second);
+        assert!(legs.settle_in_order(first) && legs.settle_in_order(second));
         legs.hold(third, Key(3));
         let second = legs.depart_again(second, 1);
         let first = legs.depart_again(first, 1);
         assert_eq!(first.cell(), 1);
-        assert!(!legs.is_early(first) && legs.is_early(second) && legs.release().is_none());
-        legs.settle(first);
-        legs.settle(second);
+        assert!(!legs.settle_in_order(second) && legs.release().is_none());
+        assert!(legs.settle_in_order(first) && legs.settle_in_order(second));
         assert_eq!(legs.release(), Some(Key(3)));
+    }
+
+    #[test]
+    fn dropped_packets_are_not_awaited() {
+        let mut legs = Legs::new(0);
+        let sent: Vec<Leg> = (0..6).map(|_| legs.depart()).collect();
+        legs.settle(sent[4]);
+        legs.settle(sent[2]);
+        legs.settle(sent[1]);
+        assert!(!legs.settle_in_order(sent[3]));
+        assert!(legs.settle_in_order(sent[0]) && legs.settle_in_order(sent[3]));
+        // It was dropped from the bearer's queue.
+        legs.settle(sent[3]);
+        legs.settle(sent[5]);
+        assert_eq!(legs.earliest(), None);
+        let again = legs.depart_again(sent[0], 1);
+        let last = legs.depart();
+        assert!(!legs.settle_in_order(last));
+        legs.settle(again);
+        assert!(legs.settle_in_order(last));
     }
 }

@@ -171,12 +171,14 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
                     self.onto_link(now, key, x2, Direction::Down);
                 }
             }
-        } else if legs.is_early(leg) {
-            legs.hold(leg, key);
-        } else {
-            legs.settle(leg);
+        } else if legs.settle_in_order(leg) {
+            let has_held = legs.held() > 0;
             self.enter_bearer(now, key);
-            self.release_held(now, device);
+            if has_held {
+                self.release_held(now, device);
+            }
+        } else {
+            legs.hold(leg, key);
         }
     }
 

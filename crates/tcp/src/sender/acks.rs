@@ -112,9 +112,9 @@ impl Sender {
             event.acked = Bytes(u64::from(counted));
             self.on_advance(ack, &progress, &mut event);
             self.schedule_probe(ack.now);
-        } else if is_duplicate && !matches!(self.phase, Phase::Recovery(_)) && self.grows_out_of_order() {
+        } else if is_duplicate && !matches!(self.phase, Phase::Recovery(_)) {
             event.acked = Bytes(u64::from(delivered));
-            self.grow(ack, &progress, &mut event);
+            self.grow_out_of_order(ack, &progress, &mut event);
         }
         self.on_probe_outcome(ack, duplicate, !advanced && !carried_sack && !ack.has_data);
         if matches!(self.phase, Phase::Open | Phase::Disorder) {
@@ -274,7 +274,6 @@ impl Sender {
             self.duplicates = 0;
         }
         let was_recovering = self.is_recovering();
-        let grows = progress.is_duplicate && self.grows_out_of_order();
         match self.phase {
             Phase::Recovery(repair) if !repaired && self.config.recovery != Recovery::Reno => {
                 restart_timer = repair.partial_acks == 0 || !self.config.impatient;
@@ -289,8 +288,7 @@ impl Sender {
                     self.grow(ack, progress, event);
                 }
             }
-            Phase::Disorder if progress.is_duplicate && grows => self.grow(ack, progress, event),
-            Phase::Disorder if progress.is_duplicate => {}
+            Phase::Disorder if progress.is_duplicate => self.grow_out_of_order(ack, progress, event),
             Phase::Open | Phase::Disorder | Phase::Loss => {
                 if repaired && matches!(self.phase, Phase::Loss) {
                     self.note_repaired();
@@ -313,7 +311,19 @@ impl Sender {
         }
     }
 
+    /// Passes the event of an ACK that reports arrivals out of order to the congestion control, if these let the window
+    /// grow.
+    // Out of line: few ACKs report any.
+    #[inline(never)]
+    fn grow_out_of_order(&mut self, ack: &Acknowledgment<'_>, progress: &Progress, event: &mut Ack) {
+        if self.grows_out_of_order() {
+            self.grow(ack, progress, event);
+        }
+    }
+
     /// Passes the event of an ACK to the congestion control, with the state of the sender after recovery.
+    // Inlined: with several callers the compiler does not, and most ACKs come here.
+    #[inline(always)]
     pub(super) fn grow(&mut self, ack: &Acknowledgment<'_>, progress: &Progress, event: &mut Ack) {
         event.in_flight = Bytes(u64::from(self.board.pipe()));
         event.cwnd_limited = self.is_limited(event.prior_in_flight);

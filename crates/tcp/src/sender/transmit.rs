@@ -53,6 +53,8 @@ impl Sender {
         }
     }
 
+    // Out of line, so that the note of a limit is inlined.
+    #[inline(never)]
     fn observe_usage(&mut self, limit: Limit) {
         // The sequence number of a FIN takes no room of its own.
         let fin = u32::from(self.fin == Fin::Sent && self.board.outstanding() > 0);
