@@ -109,6 +109,10 @@ def use(cc: str, seconds: float, *, is_upload: bool) -> None:
 
 
 def _transfer(connection: socket.socket, *, sends: bool) -> None:
+    # Linux tests whether the send buffer is full only when it begins another socket buffer. Nagle's algorithm
+    # keeps the end of each block in an unfinished one, so a blocking writer can exceed the buffer twofold and
+    # more.
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while sends:
         connection.send(BLOCK)
     while connection.recv(1 << 20):

@@ -1,4 +1,4 @@
-"""Windows of senders that the application limits: those of this machine's kernel and of the simulator."""
+"""Windows of this machine's kernel and of the simulator: senders that the application limits, short paths."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from airwnd import Scenario
+from airwnd import Run, Scenario
 
 from .command_line import command_words
 
@@ -89,3 +89,54 @@ def test_bursts_leave_the_windows_of_the_kernel(
 ) -> None:
     kernel = of_the_kernel(tmp_path, segments, bursts, pause_s)
     assert of_the_simulator(segments, bursts, pause_s) == kernel
+
+
+#: Packets of the queue of a short path.
+QUEUE = 1000
+
+
+def offered_by_the_kernel(folder: Path, rate: str, delay: str) -> int:
+    """Return the largest receive window of a download, in bytes."""
+    link = command_words("link", "--quiet", "--rate", rate, "--delay", delay, "--queue", str(QUEUE))
+    record = ["--out", str(folder), "--series", "10ms", "--lateness-limit", "1h"]
+    download = ["iperf3", "-c", "server", "-R", "-t", "4", "-C", "cubic"]
+    subprocess.run([*link, *record, "--", *download], check=True, stdout=subprocess.DEVNULL)
+    sockets = Run.load(folder).sockets
+    return _largest(sockets.filter(pl.col("direction") == "up"))
+
+
+def offered_by_the_simulator(rate: str, delay: str) -> int:
+    """Return the largest receive window of a download, in bytes."""
+    scenario = Scenario.from_dict(
+        {
+            "duration": "4s",
+            "core": {"server_delay": "0ms"},
+            "link": [{"rate": rate, "delay": delay, "queue": QUEUE}],
+            "ue": [{}],
+            "flow": [{"cc": "cubic"}],
+        }
+    )
+    return _largest(scenario.run(series="10ms").series)
+
+
+def _largest(samples: pl.DataFrame) -> int:
+    largest = samples["rwnd_bytes"].max()
+    assert isinstance(largest, float)
+    return int(largest)
+
+
+# An RTT below a tick of the timestamp clock once counted as zero: the simulated window stayed at 81,920 B.
+# How far a window grows depends on the packets that happen to fall into a round trip: those of the kernel
+# were 7.8 to 12.4 MB at 700 Mbit/s and 4.3 to 20.7 MB at 1 Gbit/s, the simulated ones 6.6 and 14.5 MB.
+@pytest.mark.nightly
+@pytest.mark.parametrize(("rate", "delay"), [("700Mbps", "100us"), ("1Gbps", "250us")])
+def test_receivers_on_paths_shorter_than_a_tick_open_their_windows_as_the_kernels(
+    tmp_path: Path, rate: str, delay: str
+) -> None:
+    kernel = offered_by_the_kernel(tmp_path, rate.replace("bps", "bit"), delay)
+    simulated = offered_by_the_simulator(rate, delay)
+    # At least twice the queue, which is full at times and then arrives in a round trip; at most 5/8 of the
+    # buffer.
+    least, most = 2 * QUEUE * MSS, 5 * (32 << 20) // 8
+    assert least <= kernel <= most, "the kernel's rule is another one"
+    assert least <= simulated <= most, f"the kernel has {kernel} B"
