@@ -257,7 +257,7 @@ impl Agenda {
             moves.sort_unstable_by_key(|(ue, _)| *ue);
         }
         self.checked = Some((0, now));
-        // Where links are checked although nobody moves, what depends on path gains remains valid.
+        // Where links are checked although no UE moves, what depends on path gains remains valid.
         if moves.is_empty() {
             return;
         }
