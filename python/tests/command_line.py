@@ -6,7 +6,6 @@ show: signals, pipes, and commands that end or block their process.
 """
 
 import contextlib
-import ctypes
 import io
 import logging
 import os
@@ -52,27 +51,15 @@ def run_process(*arguments: str | Path, cwd: Path, environment: Mapping[str, str
 
 
 def run_interrupted(
-    *arguments: str | Path,
-    cwd: Path,
-    when: Callable[[], bool],
-    by: signal.Signals = signal.SIGINT,
-    to_newest_thread: bool = False,
+    *arguments: str | Path, cwd: Path, when: Callable[[], bool], by: signal.Signals = signal.SIGINT
 ) -> Done:
-    """Run a command as a process that gets a signal as soon as a condition holds.
-
-    The system chooses the thread that handles it, usually the main one, unless `to_newest_thread` is set.
-    """
+    """Run a command as a process that gets a signal as soon as a condition holds."""
     pipe = subprocess.PIPE
     with running(
         command_words(*arguments), cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
     ) as process:
         wait_until(when, process)
-        if to_newest_thread:
-            newest = max(int(each.name) for each in Path(f"/proc/{process.pid}/task").iterdir())
-            assert newest != process.pid
-            assert ctypes.CDLL(None).tgkill(process.pid, newest, by) == 0
-        else:
-            process.send_signal(by)
+        process.send_signal(by)
         output, errors = process.communicate()
     return Done(process.args, process.returncode, output, errors)
 

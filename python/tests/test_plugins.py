@@ -616,15 +616,16 @@ def test_a_class_that_exits_ends_only_the_run(cli: Cli, tmp_path: Path) -> None:
     assert done.stderr == "airwnd: mine.py:7: Mine.on_ack: SystemExit: 0\n"
 
 
-@pytest.mark.parametrize("to_newest_thread", [False, True])
-def test_ctrl_c_is_not_an_error_of_the_class(tmp_path: Path, to_newest_thread: bool) -> None:
-    write(tmp_path, ack="\n        open('begun', 'w').close()\n        while True: pass")
+@pytest.mark.parametrize("mask", ["", "\n        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])"])
+def test_ctrl_c_is_not_an_error_of_the_class(tmp_path: Path, mask: str) -> None:
+    # With the mask, another thread of the process handles the signal.
+    begun = "\n        open('begun', 'w').close()\n        while True: pass"
+    write(tmp_path, ack=f"\n        import signal{mask}{begun}")
     wire(tmp_path)
     done = run_interrupted(
         *("run", "wire.toml", "--allow-code", "--set", MINE, "--plugin-timeout", "10000s"),
         cwd=tmp_path,
         when=(tmp_path / "begun").exists,
-        to_newest_thread=to_newest_thread,
     )
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "airwnd: interrupted")
 

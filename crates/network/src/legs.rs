@@ -143,11 +143,7 @@ impl Legs {
     }
 
     /// Returns a held packet that is no longer early.
-    #[inline]
     pub fn release(&mut self) -> Option<Key> {
-        if self.held.is_empty() {
-            return None;
-        }
         let first = self.earliest()?;
         let ready = self.held.iter().position(|(number, _)| *number == first)?;
         Some(self.held.swap_remove(ready).1)
