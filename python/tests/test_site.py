@@ -60,6 +60,16 @@ def pages(site: Path) -> dict[Path, Page]:
     return found
 
 
+def test_every_page_is_in_the_side_bar() -> None:
+    docs = ROOT / "docs"
+    # The index holds the side bar, and the pages of the reference are below its README.
+    pages = {*docs.glob("*.md"), *docs.glob("how-to/*.md"), *docs.glob("notebooks/*.ipynb")} - {
+        docs / "index.md"
+    }
+    listed = (docs / "_site/contents.md").read_text(encoding="utf-8").splitlines()
+    assert {str(page.relative_to(docs).with_suffix("")) for page in pages} <= set(listed)
+
+
 @pytest.mark.nightly
 def test_no_link_is_broken(pages: dict[Path, Page]) -> None:
     astray = []
