@@ -19,7 +19,9 @@ use airwnd_rwnd::{
 use airwnd_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::ops::Range;
 
 const MSS: u32 = 1448;
 /// Bytes of the timestamps option, which the MSS of an observation includes.
@@ -277,6 +279,35 @@ fn with_a_report_per_arrival_the_windows_are_equal() {
     });
 }
 
+/// The least or the most of ranges whose ends both move forward, each value considered once.
+struct Extremes {
+    precedes: fn(&f64, &f64) -> bool,
+    /// Values that may still be the extreme one, the present one first.
+    candidates: VecDeque<usize>,
+    end: usize,
+}
+
+impl Extremes {
+    fn new(precedes: fn(&f64, &f64) -> bool) -> Extremes {
+        Extremes { precedes, candidates: VecDeque::new(), end: 0 }
+    }
+
+    fn within(&mut self, values: &[f64], range: Range<usize>) -> f64 {
+        for place in self.end..range.end {
+            while self.candidates.back().is_some_and(|last| !(self.precedes)(&values[*last], &values[place]))
+            {
+                self.candidates.pop_back();
+            }
+            self.candidates.push_back(place);
+        }
+        self.end = range.end;
+        while self.candidates.front().is_some_and(|first| *first < range.start) {
+            self.candidates.pop_front();
+        }
+        values[self.candidates[0]]
+    }
+}
+
 /// Returns, in ascending order over the reports, the share by which the guard's window is outside the range of the
 /// simulated ones within `reach`.
 fn excess(
@@ -286,14 +317,15 @@ fn excess(
     simulated: &[Bytes],
     reach: Span,
 ) -> Vec<f64> {
+    let windows: Vec<f64> = simulated.iter().map(|window| window.0 as f64).collect();
+    let (mut least, mut most) = (Extremes::new(f64::lt), Extremes::new(f64::gt));
     let mut all = Vec::new();
     for ((_, seen), window) in reports.iter().zip(guarded) {
         let Some(window) = window else { continue };
         let window = window.0 as f64;
         let from = arrivals.partition_point(|(now, _)| *now + reach < seen.time);
         let to = arrivals.partition_point(|(now, _)| *now <= seen.time + reach);
-        let near = || simulated[from..to].iter().map(|window| window.0 as f64);
-        let (min, max) = (near().fold(f64::INFINITY, f64::min), near().fold(0.0, f64::max));
+        let [min, max] = [&mut least, &mut most].map(|extremes| extremes.within(&windows, from..to));
         all.push(f64::max(0.0, f64::max(min / window, window / max) - 1.0));
     }
     all.sort_by(f64::total_cmp);
