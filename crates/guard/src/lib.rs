@@ -27,7 +27,6 @@ mod names;
 mod observation;
 mod output;
 mod paths;
-mod peer_clock;
 mod policy;
 mod privileges;
 mod processes;
