@@ -35,6 +35,7 @@ mod receiver;
 mod record;
 mod routes;
 mod rules;
+mod shape;
 mod signals;
 mod system;
 mod table;

@@ -53,6 +53,8 @@ const LEAST: u64 = 100_000;
 /// What has passed in a [`TICK`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
+    /// Its length, which is that of a tick where nothing holds it up.
+    pub time: Span,
     /// Bytes of all packets.
     pub bytes: Bytes,
     /// Those that the bottleneck has sent without idling, and their time.
@@ -129,7 +131,8 @@ impl Law {
     /// Returns the rate of what has passed.
     pub fn load(&self) -> BitRate {
         let bytes = self.recent.iter().map(|passed| passed.bytes.0).sum();
-        BitRate::of(Bytes(bytes), TICK * self.recent.len() as u64)
+        let time = self.recent.iter().map(|passed| passed.time.0).sum();
+        BitRate::of(Bytes(bytes), Span(time))
     }
 
     /// Returns the rate while there is a queue; `None`: there is too little.

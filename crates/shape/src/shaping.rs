@@ -80,7 +80,7 @@ struct OneWay {
     meter: QueuedMeter,
     /// Totals at the last tick; `None`: there was none.
     queued: Queued,
-    bytes: Option<Bytes>,
+    bytes: Option<(Time, Bytes)>,
     /// Time and bytes of the last segment at the bottleneck.
     last: (Time, Bytes),
     queue: Option<Span>,
@@ -92,8 +92,9 @@ impl OneWay {
         self.queue = self.standing.delay(now);
         let total = self.meter.total();
         let queued = total - std::mem::replace(&mut self.queued, total);
-        let passed = bytes.saturating_sub(self.bytes.replace(bytes).unwrap_or(bytes));
-        let is_stale = self.law.tick(&Passed { bytes: passed, queued, queue: self.queue });
+        let (since, before) = self.bytes.replace((now, bytes)).unwrap_or((now, bytes));
+        let (time, bytes) = (now.since(since), bytes.saturating_sub(before));
+        let is_stale = self.law.tick(&Passed { time, bytes, queued, queue: self.queue });
         if is_stale {
             self.standing.clear();
         }

@@ -42,7 +42,7 @@ impl Link {
             let queue = Span::from_secs_f64(self.waiting / capacity);
             self.queues_ms.push(queue.as_millis());
             let queue = is_seen.then_some(queue + self.longer);
-            if self.law.tick(&Passed { bytes, queued, queue }) {
+            if self.law.tick(&Passed { time: TICK, bytes, queued, queue }) {
                 self.longer = Span::ZERO;
             }
         }
@@ -154,7 +154,7 @@ proptest! {
             let before = law.rate();
             let queued = Queued { bytes: Bytes(queued.into()), time: Span(time) };
             let queue = queue.map(|nanos| Span(nanos.into()));
-            law.tick(&Passed { bytes: Bytes(bytes.into()), queued, queue });
+            law.tick(&Passed { time: TICK, bytes: Bytes(bytes.into()), queued, queue });
             prop_assert!(law.rate().is_none_or(|rate| rate.0 >= LEAST));
             if let (Some(before), Some(after), Phase::Growing | Phase::Blind) = (before, law.rate(), law.phase()) {
                 prop_assert!(after.0 <= before.0 + before.0 / 20);
