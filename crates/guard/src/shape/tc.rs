@@ -243,7 +243,7 @@ mod tests {
         each(&options)
     }
 
-    /// As `tc qdisc change dev X root cake bandwidth 8mbit besteffort ingress` of iproute2 6.1 sends it.
+    /// TCA_CAKE_BASE_RATE64, TCA_CAKE_DIFFSERV_MODE and TCA_CAKE_INGRESS of `linux/pkt_sched.h`.
     #[test]
     fn cake_gets_bytes_per_second() {
         let message = change(7, Discipline::Cake, Way::Down, Some(BitRate(8_000_000)));
@@ -288,8 +288,7 @@ mod tests {
         assert_eq!(options_of(&made[1]), [(9, (4_u32 << 20).to_ne_bytes().to_vec())]);
     }
 
-    /// As `tc filter add dev X parent ffff:fff2 prio 49151 protocol all u32 match u32 0 0 action mirred egress redirect
-    /// dev Y` of iproute2 6.1 sends it.
+    /// `struct tc_u32_sel`: terminal, without offset, one key; its value and mask are zero.
     #[test]
     fn every_packet_is_redirected() {
         let message = redirect(7, 9);
