@@ -64,12 +64,14 @@ fn keep(interface: &Interface, pipe: OwnedFd) {
 
 /// Waits for the end of the first process; returns whether it has undone its changes itself.
 fn is_ended(pipe: &OwnedFd) -> bool {
+    // Loading a program may take long.
+    let mut patience = PollTimeout::NONE;
     loop {
         let mut events = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut events, PollTimeout::from(PATIENCE_MS)) {
+        match poll(&mut events, patience) {
             Err(Errno::EINTR) => continue,
             Ok(0) | Err(_) => return false,
-            Ok(_) => {}
+            Ok(_) => patience = PATIENCE_MS.into(),
         }
         let mut bytes = [0; 64];
         match read(pipe, &mut bytes) {
