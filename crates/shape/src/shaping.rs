@@ -197,3 +197,6 @@ impl Shaping {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
