@@ -4,8 +4,8 @@
 
     autorate.py INTERFACE HOST --min 2500 --base 5000 --max 20000
 
-INTERFACE has CAKE as its root queue discipline, or ``--tbf``, and leads to the receivers, or for uploads to the
-link; HOST answers pings. Rates are in kbit/s. SIGTERM ends the program.
+INTERFACE has CAKE as its root queue discipline, or ``--tbf``, and leads to the receivers, or for uploads to
+the link; HOST answers pings. Rates are in kbit/s. SIGTERM ends the program.
 
 The rule is that of the download, from README.md ("Theory of Operation"), CHANGELOG.md and the settings with
 their comments in defaults.sh of cake-autorate, commit 94238bef6184 of

@@ -118,18 +118,16 @@ impl Site {
             .expect("nsenter of util-linux");
         let mut output = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut lines = Vec::new();
-        loop {
-            let mut line = String::new();
-            if output.read_line(&mut line).expect("text") == 0 {
-                break;
-            }
-            if line == "shaping\n" {
-                child.stderr = Some(output.into_inner());
-                return (child, lines);
-            }
+        let mut line = String::new();
+        while line != "shaping\n" {
+            line.clear();
+            let length = output.read_line(&mut line).expect("text");
+            assert!(length > 0, "the guard has ended: {:?}, {lines:?}", child.wait());
             lines.push(line.trim_end().to_string());
         }
-        panic!("the guard has ended: {lines:?}");
+        lines.pop();
+        child.stderr = Some(output.into_inner());
+        (child, lines)
     }
 }
 
