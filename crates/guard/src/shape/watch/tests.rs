@@ -24,6 +24,23 @@ fn frame(ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
     frame.extend(((20 + 32 + payload) as u16).to_be_bytes());
     frame.extend([0, 0, 0x40, 0, 64, 6, 0, 0]);
     frame.extend([REMOTE.0, LOCAL.0].concat());
+    finish(frame, ts_val, ts_ecr, payload)
+}
+
+/// The same over IPv6, from and to addresses that end with those of IPv4.
+fn ipv6_frame(ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
+    let mut frame = vec![0; 12];
+    frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
+    frame.extend(((32 + payload) as u16).to_be_bytes());
+    frame.extend([6, 64]);
+    for end in [REMOTE.0, LOCAL.0] {
+        frame.extend([0; 12]);
+        frame.extend(end);
+    }
+    finish(frame, ts_val, ts_ecr, payload)
+}
+
+fn finish(mut frame: Vec<u8>, ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
     frame.extend([REMOTE.1, LOCAL.1].into_iter().flat_map(u16::to_be_bytes));
     frame.extend([0; 8]);
     frame.extend([0x80, 16, 1, 0, 0, 0, 0, 0, 1, 1, 8, 10]);
@@ -92,4 +109,8 @@ fn the_program_counts_packets_and_reports_segments_with_what_they_echo() {
     assert_eq!(totals.get(&0, 0).unwrap(), [2260, 0]);
     pass(&frame(8, 100, 0)[..40]);
     assert_eq!(next(), None);
+    // The map is the same for both versions, and so is this key.
+    echoes.insert(echo_key, [9; ECHO], 0).unwrap();
+    pass(&ipv6_frame(9, 100, 10));
+    assert_eq!(next().map(|seen| (seen.flow, seen.ts_val, seen.echo.is_some())), Some((77, 9, true)));
 }
