@@ -48,7 +48,7 @@ LINKS: Mapping[str, Sequence[str]] = {
 }
 CONTROLS = ("none", "fixed", "rule", "shape")
 WORKLOADS = ("down", "up", "both", "udp")
-"""``udp``: datagrams at twice the rate of the uplink, beside a TCP flow of 200 kbit/s to the client."""
+"""``udp``: datagrams at twice the rate of the uplink, beside a TCP flow to the client, 1000 B every 40 ms."""
 COLUMNS = (
     "link",
     "control",
@@ -244,7 +244,7 @@ def workload_lines(
         yield f"{iperf} -p 5999 -C cubic > {folder}/up.json & up=$!"
         waited.append("$up")
     if workload == "udp":
-        yield f"{iperf} -R -C cubic -b 200k > {folder}/down.json & down=$!"
+        yield f"{iperf} -R -C cubic -b 200k -l 1000 > {folder}/down.json & down=$!"
         yield f"{iperf} -p 5999 -u -b {round(2 * mean_kbps['up'])}k > {folder}/up.json & up=$!"
         waited += ["$down", "$up"]
     yield f"wait {' '.join(waited)}"
