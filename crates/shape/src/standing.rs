@@ -26,10 +26,11 @@ impl Standing {
         self.0.push_back((now, flow, delay));
     }
 
-    /// Returns the delay of the standing queue: the median over the flows of their minima, the larger one of two. `None`:
+    /// Returns the delay of the standing queue: the median over the flows of their minima, the smaller one of two. `None`:
     /// too few segments.
     ///
-    /// The minimum of a flow that has begun behind a queue is too low, that of a flow with another bottleneck too high.
+    /// The minimum of a flow that has begun behind a queue is too low, that of a flow with another bottleneck too high: it
+    /// must not limit the others.
     pub fn delay(&mut self, now: Time) -> Option<Span> {
         while self.0.front().is_some_and(|(at, ..)| now.since(*at) > LONG_WINDOW) {
             self.0.pop_front();
@@ -46,7 +47,7 @@ impl Standing {
         let mut minima: Vec<Span> =
             minima.into_values().filter(|(number, _)| *number >= ENOUGH).map(|(_, least)| least).collect();
         minima.sort_unstable();
-        minima.get(minima.len() / 2).copied()
+        minima.get(minima.len().saturating_sub(1) / 2).copied()
     }
 
     /// Forgets all delays.
@@ -81,12 +82,13 @@ mod tests {
     #[test]
     fn the_median_of_the_flows_counts() {
         let mut standing = Standing::default();
-        add(&mut standing, 0, 1, &[30, 30, 30]);
-        // It has begun behind the queue.
-        let now = add(&mut standing, 0, 2, &[0, 0, 0]);
+        let now = add(&mut standing, 0, 1, &[30, 30, 30]);
         assert_eq!(standing.delay(now), Some(Span::from_millis(30)));
         // Its own bottleneck has a queue.
-        let now = add(&mut standing, 0, 3, &[300, 300, 300]);
+        let now = add(&mut standing, 0, 2, &[300, 300, 300]);
+        assert_eq!(standing.delay(now), Some(Span::from_millis(30)));
+        // It has begun behind the queue.
+        let now = add(&mut standing, 0, 3, &[0, 0, 0]).max(now);
         assert_eq!(standing.delay(now), Some(Span::from_millis(30)));
         // Two segments say nothing.
         let now = add(&mut standing, 10, 4, &[900, 900]).max(now);
