@@ -242,8 +242,8 @@ fn filters(netlink: &mut Netlink, index: u32) -> io::Result<Vec<TcMessage>> {
             }
         });
         match listed {
-            // There is no clsact.
-            Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => {}
+            // There is no clsact, or no interface any more.
+            Err(why) if matches!(why.raw_os_error(), Some(libc::EINVAL | libc::ENOENT | libc::ENODEV)) => {}
             listed => listed?,
         }
     }
