@@ -91,6 +91,8 @@ fn shape(
     for line in shapers.changes(interface) {
         eprintln!("changed: {line}");
     }
+    // The keeper waits without limit for the first one.
+    keeper.beat()?;
     eprintln!("shaping");
     let mut shaping = Shaping::default();
     let mut next = system::now() + TICK;
