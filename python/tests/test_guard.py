@@ -15,7 +15,7 @@ from airwnd.plots.save import save
 from .conftest import Cli
 from .linux import run_in_linux
 
-PLACES = ("windows of this host", "windows on a router")
+PLACES = ("windows of this host", "windows on a router", "shapers")
 
 
 def test_the_help_is_that_of_the_engine(cli: Cli) -> None:
@@ -52,7 +52,7 @@ def test_a_mistake_is_one_line(cli: Cli, arguments: list[str], message: str) -> 
 def test_check_reports_every_requirement(cli_process: Cli) -> None:
     done = cli_process("guard", "check")
     lines = done.stdout.splitlines()
-    assert [line.split(":")[0] for line in lines] == [PLACES[0]] * 3 + [PLACES[1]]
+    assert [line.split(":")[0] for line in lines] == [PLACES[0]] * 3 + [*PLACES[1:]]
     complete = all(re.fullmatch(r"[^:]+: [^:]+: ok", line) for line in lines)
     assert done.returncode == (0 if complete else 2)
     assert bool(done.stderr) != complete
@@ -63,6 +63,15 @@ def test_check_reports_every_requirement(cli_process: Cli) -> None:
     [
         (["status", "--live"], "airwnd guard: --live requires a terminal"),
         (["completions", "bash"], "airwnd guard: this is a command of airwnd-guard; use: airwnd completion "),
+        (
+            ["shape", "nonexistent0"],
+            "airwnd guard: interface nonexistent0: does not exist; ip link lists all",
+        ),
+        (["shape", "lo", "--qdisc", "fq"], "airwnd guard: invalid value 'fq' for '--qdisc <QDISC>'"),
+        (
+            ["shape", "lo", "--undo", "--only", "up"],
+            "airwnd guard: the argument '--undo' cannot be used with ",
+        ),
         (["demo", "--out", "a.gif"], "airwnd: a.gif: the name of a picture must end in .svg, .pdf, .png"),
         (["demo", "none.toml"], "airwnd: none.toml: "),
         (["demo", "--seconds", "1"], "airwnd: Invalid value for '--seconds': 1.0 is not in the range "),
@@ -150,4 +159,49 @@ def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     script = f"mount -t cgroup2 none /sys/fs/cgroup && {sys.executable} -I -m airwnd guard check"
     done = run_in_linux(["sh", "-c", script], job)
     assert (done.returncode, done.stderr) == (0, "")
-    assert len(re.findall(": ok$", done.stdout, re.MULTILINE)) == 4
+    assert len(re.findall(": ok$", done.stdout, re.MULTILINE)) == 5
+
+
+#: What is on an interface before, while shapers are there, and after SIGKILL, with lines between.
+SHAPED = """
+ip link set lo up
+ip link add wan type veth peer name isp
+ip link set wan up
+state() { tc qdisc show dev wan; tc filter show dev wan ingress; ip -o -brief link; echo ---; }
+state
+GUARD shape wan QDISC 2> /root/printed & guard=$!
+for attempt in $(seq 600); do grep -q ^shaping /root/printed && break; sleep 0.1; done
+cat /root/printed
+# The first heartbeat is due.
+sleep 3
+tc qdisc show dev wan
+tc qdisc show dev ifb-airwnd$(cat /sys/class/net/wan/ifindex)
+tc filter show dev wan ingress
+echo ---
+kill -KILL $guard
+for attempt in $(seq 600); do tc qdisc show dev wan | grep -q a1f0: || break; sleep 0.1; done
+sleep 1
+state
+"""
+SHAPER_MODULES = ("sch_cake", "sch_tbf", "sch_ingress", "ifb", "act_mirred", "cls_u32")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("qdisc", "expected"),
+    [
+        ("", "qdisc cake a1f0: root refcnt N bandwidth unlimited besteffort"),
+        ("--qdisc fq_codel", "qdisc tbf a1f0: root refcnt N rate 100Gbit"),
+    ],
+)
+def test_shapers_are_made_and_removed_in_debians_kernel(tmp_path: Path, qdisc: str, expected: str) -> None:
+    script = SHAPED.replace("GUARD", f"{sys.executable} -I -m airwnd guard").replace("QDISC", qdisc)
+    done = run_in_linux(["sh", "-c", script], tmp_path, modules=SHAPER_MODULES)
+    assert done.returncode == 0, done.stderr
+    before, during, after = (part.strip() for part in done.stdout.split("---")[:3])
+    assert before == after
+    during = re.sub(r"refcnt \d+", "refcnt N", during)
+    assert during.count(expected) == 2, during
+    assert during.count("qdisc fq_codel") == (2 if "fq_codel" in qdisc else 0), during
+    assert "mirred (Egress Redirect to device ifb-airwnd" in during
+    assert "shaping" in during.splitlines()

@@ -11,9 +11,11 @@ use crate::log;
 use crate::output;
 use crate::processes::Processes;
 use crate::rules::{self, Rules};
+use crate::shape::{self, Discipline};
 use crate::table;
 use airwnd_catalog::{Node, Param, Value};
 use airwnd_rwnd::Spec;
+use airwnd_shape::Way;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -53,6 +55,8 @@ enum Command {
         #[arg(long, conflicts_with = "json")]
         live: bool,
     },
+    /// Shape what an access link carries in both directions, at rates that follow its capacity
+    Shape(Shape),
     /// Run the guard as a service, from now on and after each start of the machine: of systemd, or of procd on OpenWrt
     Install(Install),
     /// Undo `install`: end the service, and remove everything that was made
@@ -75,6 +79,26 @@ enum Command {
     },
     /// Print the man page of `airwnd-guard`
     Man,
+}
+
+#[derive(Debug, Args)]
+struct Shape {
+    /// Interface that leads to the access link, such as the WAN side of a router
+    #[arg(value_name = "INTERFACE")]
+    interface: String,
+    /// Shape one direction only
+    #[arg(long, value_parser = ["up", "down"])]
+    only: Option<String>,
+    /// Queue discipline; default: the first of them that the kernel has
+    #[arg(long, value_parser = ["cake", "fq_codel", "tbf"])]
+    qdisc: Option<String>,
+    /// Append rates, load and queues to FILE every second, as one JSON object per line; from 16 MiB on FILE is renamed to
+    /// FILE.1 and begins anew
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json_log: Option<PathBuf>,
+    /// Remove the shapers of a guard that was killed
+    #[arg(long, conflicts_with_all = ["only", "qdisc", "json_log"])]
+    undo: bool,
 }
 
 #[derive(Debug, Args)]
@@ -160,6 +184,7 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
             status(json, if all || json { usize::MAX } else { top })
         }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
+        Ok(Cli { command: Some(Command::Shape(options)), .. }) => shape(options),
         Ok(Cli { command: Some(Command::Install(options)), .. }) => install(options),
         Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
@@ -240,6 +265,22 @@ fn check() -> Result<(), Error> {
         }
     }
     if missing == 0 { Ok(()) } else { Err(Error::new("not everything can run here, see above")) }
+}
+
+fn shape(options: Shape) -> Result<(), Error> {
+    let Shape { interface, only, qdisc, json_log, undo } = options;
+    if undo {
+        let what = if shape::undo(&interface)? { "removed the shapers" } else { "there are no shapers" };
+        return output::print(format!("{interface}: {what}\n"));
+    }
+    let ways = match only.as_deref() {
+        Some("up") => vec![Way::Up],
+        Some(_) => vec![Way::Down],
+        None => vec![Way::Up, Way::Down],
+    };
+    let discipline =
+        qdisc.and_then(|word| Discipline::ALL.into_iter().find(|discipline| discipline.word() == word));
+    shape::run(&shape::Options { interface, ways, discipline, json_log })
 }
 
 fn install(options: Install) -> Result<(), Error> {

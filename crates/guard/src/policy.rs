@@ -2,12 +2,12 @@
 
 use crate::observation::{Event, Observation, TimestampUnit};
 use crate::paths::{FLOWS_MAX, PathKey, Paths};
-use crate::peer_clock::PeerClock;
 use crate::rules::Rules;
 use airwnd_rwnd::{
     Advertisement, Arrival, Device, Incoming, Observer, Outgoing, QueuedMeter, ReceiverContext, RecvView,
     RwndController, Seq, SeqRange, Spec,
 };
+use airwnd_shape::PeerClock;
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -4,8 +4,9 @@
 use airwnd_units::Time;
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::ForkResult;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 
 /// Time of the clock that eBPF programs read.
 pub(crate) fn now() -> Time {
@@ -156,6 +157,42 @@ pub(crate) fn set_capabilities(effective: u64, permitted: u64) -> io::Result<()>
 pub(crate) fn gain_no_privileges() -> io::Result<()> {
     // SAFETY: no pointers are passed.
     Errno::result(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// Makes a second process. Call it while this one has one thread: a lock that another holds would stay held.
+pub(crate) fn fork() -> nix::Result<ForkResult> {
+    // SAFETY: the caller has one thread.
+    unsafe { nix::unistd::fork() }
+}
+
+/// Ends this process without the handlers and buffers that it has in common with the one that it was forked from.
+pub(crate) fn exit_now() -> ! {
+    // SAFETY: no pointers are passed.
+    unsafe { libc::_exit(0) }
+}
+
+/// Closes all descriptors but this one, which becomes another one.
+pub(crate) fn close_others(kept: OwnedFd) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers are passed, and no value of this process uses the descriptors any more: `kept` is forgotten, and
+    // the first descriptor becomes that of the value that is returned.
+    unsafe {
+        Errno::result(libc::dup2(kept.into_raw_fd(), 0))?;
+        Errno::result(libc::close_range(1, libc::c_uint::MAX, 0))?;
+        Ok(OwnedFd::from_raw_fd(0))
+    }
+}
+
+/// Binds a packet socket to the packets of all protocols of an interface, of both directions.
+pub(crate) fn bind_to_interface(socket: impl AsFd, index: u32) -> io::Result<()> {
+    // SAFETY: zero is a value of each field.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as libc::c_ushort;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index.cast_signed();
+    let size = size_of_val(&address) as libc::socklen_t;
+    // SAFETY: the kernel reads `address`, of this size.
+    Errno::result(unsafe { libc::bind(socket.as_fd().as_raw_fd(), (&raw const address).cast(), size) })?;
     Ok(())
 }
 

@@ -10,6 +10,9 @@ const HEADINGS: [&str; COLUMNS] =
 /// Returns one line per flow below a line per place, with the number of flows that are not shown.
 pub fn table(process: &str, state: &Value) -> String {
     let mut lines = Vec::new();
+    if let Some(interface) = state["shape"]["interface"].as_str() {
+        lines.push(shape(process, interface, &state["shape"]));
+    }
     for place in list(&state["places"]) {
         let flows = list(&place["flows"]);
         lines.push(title(process, place));
@@ -40,6 +43,22 @@ pub(crate) fn title(process: &str, place: &Value) -> String {
     let flows = count(total(place, "flows") as usize, "flow");
     let (controlled, mbps) = (total(place, "controlled"), total(place, "rate_kbps") / 1e3);
     format!("guard {process}, {name}: {flows}, {controlled} controlled, {mbps:.1} Mbit/s")
+}
+
+/// The shapers of an interface: both rates, loads and queues.
+fn shape(process: &str, interface: &str, state: &Value) -> String {
+    let way = |way: &str| {
+        let of = &state[way];
+        let (rate, load) = (number(of, "rate_kbps", 1e3), number(of, "load_kbps", 1e3));
+        let (queue, phase) = (number(of, "queue_ms", 1.0), text(of, "phase"));
+        format!("{way} {rate} Mbit/s (passes {load}, queue {queue} ms, {phase})")
+    };
+    let (qdisc, flows) = (text(state, "qdisc"), count(total_of(state), "flow"));
+    format!("guard {process}, shape {interface} by {qdisc}: {}, {}, {flows}", way("down"), way("up"))
+}
+
+fn total_of(state: &Value) -> usize {
+    state["flows"].as_u64().unwrap_or_default() as usize
 }
 
 fn total(place: &Value, key: &str) -> f64 {

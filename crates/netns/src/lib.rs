@@ -43,6 +43,7 @@ pub use error::Error;
 pub use gateway::Gateway;
 pub use helper::child;
 pub use host::{Host, nameservers, sweep};
+pub use netlink::Netlink;
 pub use outer::Outer;
 pub use route::{LinkStats, Route};
 pub use setup::{DeviceSetup, Exit, Outside, Setup, Stdio};

@@ -15,15 +15,19 @@ const DATAGRAM: usize = 32 * 1024;
 
 /// A netlink socket, which belongs to the network namespace in which it was opened.
 #[derive(Debug)]
-pub(crate) struct Netlink {
+pub struct Netlink {
     socket: Socket,
     sequence: u32,
     buffer: Vec<u8>,
 }
 
 impl Netlink {
-    /// Opens a socket in the current network namespace.
-    pub(crate) fn open(protocol: isize) -> io::Result<Self> {
+    /// Opens a socket in the current network namespace. `protocol`: one of `netlink_sys::protocols`.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses a socket.
+    pub fn open(protocol: isize) -> io::Result<Self> {
         let mut socket = Socket::new(protocol)?;
         socket.bind_auto()?;
         socket.connect(&SocketAddr::new(0, 0))?;
@@ -35,7 +39,11 @@ impl Netlink {
     }
 
     /// Sends `message` and waits for the acknowledgement. Passes replies to `reply`.
-    pub(crate) fn request<T>(&mut self, message: T, flags: u16, mut reply: impl FnMut(T)) -> io::Result<()>
+    ///
+    /// # Errors
+    ///
+    /// That of the kernel's answer.
+    pub fn request<T>(&mut self, message: T, flags: u16, mut reply: impl FnMut(T)) -> io::Result<()>
     where
         T: NetlinkSerializable + NetlinkDeserializable + Debug,
     {
@@ -44,7 +52,11 @@ impl Netlink {
     }
 
     /// Sends `message` and passes every entry of the answer to `entry`.
-    pub(crate) fn dump<T>(&mut self, message: T, mut entry: impl FnMut(T)) -> io::Result<()>
+    ///
+    /// # Errors
+    ///
+    /// That of the kernel's answer.
+    pub fn dump<T>(&mut self, message: T, mut entry: impl FnMut(T)) -> io::Result<()>
     where
         T: NetlinkSerializable + NetlinkDeserializable + Debug,
     {

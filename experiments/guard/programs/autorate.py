@@ -4,8 +4,8 @@
 
     autorate.py INTERFACE HOST --min 2500 --base 5000 --max 20000
 
-INTERFACE has CAKE as its root queue discipline and leads to the receivers; HOST answers pings. Rates are in
-kbit/s. SIGTERM ends the program.
+INTERFACE has CAKE as its root queue discipline, or ``--tbf``, and leads to the receivers, or for uploads to
+the link; HOST answers pings. Rates are in kbit/s. SIGTERM ends the program.
 
 The rule is that of the download, from README.md ("Theory of Operation"), CHANGELOG.md and the settings with
 their comments in defaults.sh of cake-autorate, commit 94238bef6184 of
@@ -131,6 +131,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("interface")
     parser.add_argument("host")
+    parser.add_argument(
+        "--tbf", action="store_true", help="a token bucket with a queue of 30 ms instead of CAKE"
+    )
     for name in ("min", "base", "max"):
         parser.add_argument(f"--{name}", type=float, required=True, help="kbit/s")
     options = parser.parse_args()
@@ -138,10 +141,20 @@ def main() -> None:
     ping = ["ping", "-n", "-i", str(PING_INTERVAL_S), options.host]
     with subprocess.Popen(ping, stdout=subprocess.PIPE, text=True) as answers:  # noqa: S603 (our own command)
         signal.signal(signal.SIGTERM, lambda *_: answers.terminate())
-        follow(rule, options.interface, answers)
+        follow(rule, options.interface, answers, is_tbf=options.tbf)
 
 
-def follow(rule: Rule, interface: str, answers: "subprocess.Popen[str]") -> None:
+def change(interface: str, rate_kbps: int, *, is_tbf: bool) -> None:
+    """Set the rate of an interface."""
+    qdisc = ["cake", "bandwidth", f"{rate_kbps}kbit"]
+    if is_tbf:
+        # As those of `airwnd guard shape`: 1 ms, at least two packets; 30 ms, at least ten.
+        burst, limit = max(rate_kbps // 8, 3028), max(rate_kbps * 30 // 8, 15140)
+        qdisc = ["tbf", "rate", f"{rate_kbps}kbit", "burst", str(burst), "limit", str(limit)]
+    subprocess.run(["tc", "qdisc", "change", "dev", interface, "root", *qdisc], check=True)  # noqa: S603, S607 (our own command)
+
+
+def follow(rule: Rule, interface: str, answers: "subprocess.Popen[str]", *, is_tbf: bool = False) -> None:
     """Apply the rule to each answer, until there are no more."""
     was_s, was_bytes = time.monotonic(), sent_bytes(interface)
     current = 0
@@ -155,18 +168,7 @@ def follow(rule: Rule, interface: str, answers: "subprocess.Popen[str]") -> None
             was_s, was_bytes = now_s, bytes_sent
         if round(rule.rate_kbps) != current:
             current = round(rule.rate_kbps)
-            change = [
-                "tc",
-                "qdisc",
-                "change",
-                "dev",
-                interface,
-                "root",
-                "cake",
-                "bandwidth",
-                f"{current}kbit",
-            ]
-            subprocess.run(change, check=True)  # noqa: S603 (our own command)
+            change(interface, current, is_tbf=is_tbf)
             sys.stdout.write(f"{now_s:.3f} {current}\n")
             sys.stdout.flush()
 

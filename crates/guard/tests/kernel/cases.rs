@@ -2,6 +2,7 @@
 
 use crate::roles;
 use crate::session::Session;
+use crate::shape;
 use crate::wire::Ack;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -40,6 +41,11 @@ pub const ALL: &[Case] = &[
     ("a_router_limits_windows_over_ipv6", || forwarded("kill", true)),
     ("a_router_leaves_connections_alone_whose_handshake_it_has_not_seen", unknown_connections_are_left_alone),
     ("a_second_guard_of_an_interface_is_refused", a_second_guard_of_an_interface_is_refused),
+    ("shapers_all_changes_are_undone", shape::all_changes_are_undone),
+    ("shapers_of_others_are_left_alone", shape::what_others_have_made_is_left_alone),
+    ("shapers_that_are_left_are_removed_on_request", shape::what_is_left_is_removed_on_request),
+    ("shapers_of_a_guard_that_is_stopped_are_undone", shape::a_guard_that_is_stopped_is_undone),
+    ("shapers_see_the_traffic_of_both_directions", shape::traffic_of_both_directions_is_seen),
 ];
 
 /// Above the floor of two segments, below what the kernel offers by itself.

@@ -7,6 +7,7 @@
 mod cases;
 mod roles;
 mod session;
+mod shape;
 mod wire;
 
 use std::panic::catch_unwind;

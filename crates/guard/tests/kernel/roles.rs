@@ -16,7 +16,7 @@ pub const RECEIVER: &str = "role-receiver";
 /// The same with a router that has the guard, and a receiver behind it.
 pub const ROUTER: &str = "role-router";
 /// Connects and reads without end, or often.
-const CLIENT: &str = "role-client";
+pub const CLIENT: &str = "role-client";
 
 pub fn helper() -> [String; 2] {
     [PROGRAM.to_string(), HELPER.to_string()]

@@ -16,7 +16,7 @@ const OFFSET: Span = Span::from_secs(60);
 
 /// Derives one-way delays from the timestamps of incoming segments (RFC 7323), up to a constant.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PeerClock {
+pub struct PeerClock {
     start: Time,
     /// Last TSval, and the number of ticks from the first TSval to it.
     last: u32,
@@ -27,7 +27,7 @@ pub(crate) struct PeerClock {
 
 /// The one-way delay of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Delay {
+pub struct Delay {
     /// Up to a constant.
     pub span: Span,
     /// Whether the delays before were wrong: the tick is not that which was assumed.
@@ -38,6 +38,11 @@ impl PeerClock {
     /// Starts with the TSval of a segment that arrives now.
     pub fn new(now: Time, val: u32) -> PeerClock {
         PeerClock { start: now, last: val, elapsed: 0, tick: USUAL, is_known: false }
+    }
+
+    /// Returns the tick of the clock: the usual one until it is known.
+    pub fn tick(&self) -> Span {
+        self.tick
     }
 
     /// Returns the delay of a segment with this TSval.

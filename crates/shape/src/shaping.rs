@@ -1,0 +1,202 @@
+//! Both directions of an access link.
+
+use crate::baseline::Baseline;
+use crate::law::{Law, Passed, Phase};
+use crate::peer_clock::PeerClock;
+use crate::standing::Standing;
+use airwnd_rwnd::{Queued, QueuedMeter};
+use airwnd_units::{BitRate, Bytes, Span, Time};
+use std::collections::BTreeMap;
+
+/// Time after which a flow is forgotten.
+const GONE: Span = Span::from_secs(30);
+/// Most flows; the one that was silent for longest makes room.
+const FLOWS_MAX: usize = 4096;
+/// Ticks of the other end's clock that are too long to divide delays.
+const COARSE: Span = Span::from_millis(10);
+
+/// Departure of a segment over the link whose timestamp an incoming one echoes (RFC 7323 §4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Time at which it left the shaper for the link.
+    pub sent: Time,
+    /// Bytes of all packets that had left until then.
+    pub sent_bytes: Bytes,
+}
+
+/// A TCP segment with timestamps that has arrived over the link, before the shaper of this direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Time of its arrival.
+    pub now: Time,
+    /// Identifier of the connection, as long as it exists.
+    pub flow: u64,
+    /// Its TSval.
+    pub ts_val: u32,
+    /// What it is the first to echo; `None`: nothing new, or its departure was not seen.
+    pub echo: Option<Echo>,
+    /// Bytes of all packets that had arrived until then, this one included.
+    pub received: Bytes,
+}
+
+/// A direction of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// From the link to this machine.
+    Down,
+    /// From this machine to the link.
+    Up,
+}
+
+/// State of a direction for display.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Rate of the shaper; `None`: it does not limit.
+    pub rate: Option<BitRate>,
+    /// Rate of the packets that pass.
+    pub load: BitRate,
+    /// Capacity while there is a queue; `None`: there is none.
+    pub capacity: Option<BitRate>,
+    /// Delay of the standing queue of the link; `None`: not known.
+    pub queue: Option<Span>,
+    /// What the law does.
+    pub phase: Phase,
+}
+
+/// A connection, by the segments that arrive.
+#[derive(Clone, Debug)]
+struct Flow {
+    clock: PeerClock,
+    seen: Time,
+    /// Of the delay to this machine, and of the delay from it; each up to a constant.
+    down: Baseline,
+    up: Baseline,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OneWay {
+    law: Law,
+    standing: Standing,
+    meter: QueuedMeter,
+    /// Totals at the last tick; `None`: there was none.
+    queued: Queued,
+    bytes: Option<(Time, Bytes)>,
+    /// Time and bytes of the last segment at the bottleneck.
+    last: (Time, Bytes),
+    queue: Option<Span>,
+}
+
+impl OneWay {
+    /// Ends a tick, in which all packets until then had this number of bytes; returns whether minima are out of date.
+    fn tick(&mut self, now: Time, bytes: Bytes) -> bool {
+        self.queue = self.standing.delay(now);
+        let total = self.meter.total();
+        let queued = total - std::mem::replace(&mut self.queued, total);
+        let (since, before) = self.bytes.replace((now, bytes)).unwrap_or((now, bytes));
+        let (time, bytes) = (now.since(since), bytes.saturating_sub(before));
+        let is_stale = self.law.tick(&Passed { time, bytes, queued, queue: self.queue });
+        if is_stale {
+            self.standing.clear();
+        }
+        is_stale
+    }
+
+    /// Adds a segment that the bottleneck has sent at a time, with all bytes until then. Samples of several connections,
+    /// and of several processors, may be out of order.
+    fn add(&mut self, now: Time, flow: u64, (sent, bytes): (Time, Bytes), queue: Span) {
+        self.standing.add(now, flow, queue);
+        self.last = (self.last.0.max(sent), self.last.1.max(bytes));
+        self.meter.add(self.last.0, self.last.1, queue);
+    }
+
+    fn status(&self) -> Status {
+        let Self { law, queue, .. } = self;
+        Status {
+            rate: law.rate(),
+            load: law.load(),
+            capacity: law.capacity(),
+            queue: *queue,
+            phase: law.phase(),
+        }
+    }
+}
+
+/// Rates of the shapers of both directions.
+///
+/// The delay from the other end of a connection to this machine is the time of arrival less TSval, up to a constant;
+/// the delay to the other end is the RTT sample less that, up to a constant. The excess of each over its minimum of the
+/// last 10 to 30 s is the queueing delay of that direction. The bottleneck was not idle between two segments if the
+/// later one had a queueing delay of at least the time between them ([`QueuedMeter`]): between arrivals for the downlink,
+/// and for the uplink between the times at which the bottleneck has sent them, which are their departures plus their
+/// queueing delays. The bytes of all packets in between, of any protocol, over that time are the capacity.
+#[derive(Clone, Debug, Default)]
+pub struct Shaping {
+    flows: BTreeMap<u64, Flow>,
+    down: OneWay,
+    up: OneWay,
+}
+
+impl Shaping {
+    /// Adds a segment.
+    pub fn on_segment(&mut self, seen: &Segment) {
+        let Segment { now, flow, ts_val, echo, received } = *seen;
+        if self.flows.len() >= FLOWS_MAX && !self.flows.contains_key(&flow) {
+            let oldest = self.flows.iter().min_by_key(|(id, flow)| (flow.seen, **id)).map(|(id, _)| *id);
+            oldest.and_then(|id| self.flows.remove(&id));
+        }
+        let fresh = || Flow {
+            clock: PeerClock::new(now, ts_val),
+            seen: now,
+            down: Baseline::default(),
+            up: Baseline::default(),
+        };
+        let state = self.flows.entry(flow).or_insert_with(fresh);
+        if now.since(state.seen) >= GONE || now < state.seen {
+            *state = fresh();
+        }
+        state.seen = now;
+        let delay = state.clock.delay(now, ts_val);
+        if delay.is_corrected {
+            (state.down, state.up) = (Baseline::default(), Baseline::default());
+        }
+        if state.clock.tick() >= COARSE {
+            return;
+        }
+        let down_ns = i64::try_from(delay.span.0).unwrap_or(i64::MAX);
+        let queue = state.down.excess(now, down_ns);
+        self.down.add(now, flow, (now, received), queue);
+        let Some(Echo { sent, sent_bytes }) = echo else { return };
+        let rtt_ns = i64::try_from(now.since(sent).0).unwrap_or(i64::MAX);
+        let queue = state.up.excess(now, rtt_ns.saturating_sub(down_ns));
+        self.up.add(now, flow, (sent + queue, sent_bytes), queue);
+    }
+
+    /// Ends a [`TICK`](crate::TICK): returns the rates of the shapers of both directions, `None`: no limit. `received` and
+    /// `sent`: bytes of all packets that have arrived over the link and left for it so far.
+    pub fn tick(&mut self, now: Time, received: Bytes, sent: Bytes) -> [Option<BitRate>; 2] {
+        self.flows.retain(|_, flow| now.since(flow.seen) < GONE);
+        if self.down.tick(now, received) {
+            self.flows.values_mut().for_each(|flow| flow.down = Baseline::default());
+        }
+        if self.up.tick(now, sent) {
+            self.flows.values_mut().for_each(|flow| flow.up = Baseline::default());
+        }
+        [self.down.law.rate(), self.up.law.rate()]
+    }
+
+    /// Returns the number of connections that are known.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Returns the state of a direction.
+    pub fn status(&self, way: Way) -> Status {
+        match way {
+            Way::Down => self.down.status(),
+            Way::Up => self.up.status(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
