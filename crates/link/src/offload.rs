@@ -64,7 +64,7 @@ impl Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Positions in a TCP segment without IP options or extension headers.
+/// Positions in a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     is_six: bool,
@@ -77,6 +77,21 @@ struct Layout {
 }
 
 impl Layout {
+    /// Returns the layout of a packet of several segments, whose header says where that of TCP begins; `None` if the two
+    /// contradict each other.
+    fn described(header: &Header, bytes: &[u8]) -> Option<Layout> {
+        let tcp = usize::from(header.csum_start);
+        let is_six = match (header.gso_type & !GSO_ECN, bytes.first()? >> 4) {
+            (GSO_TCP4, 4) if usize::from(bytes[0] & 15) * 4 == tcp && tcp >= 20 => false,
+            (GSO_TCP6, 6) if tcp >= 40 => true,
+            _ => return None,
+        };
+        let is_tcp = header.flags & NEEDS_CHECKSUM != 0 && usize::from(header.csum_offset) == TCP_CHECKSUM;
+        let payload = tcp + usize::from(*bytes.get(tcp + 12)? >> 4) * 4;
+        let fits = payload >= tcp + 20 && payload < bytes.len() && header.gso_size > 0;
+        (is_tcp && fits).then_some(Layout { is_six, tcp, payload, end: bytes.len() })
+    }
+
     /// Returns the layout of a TCP segment; `None` for any other packet, fragments and IP options included.
     fn find(bytes: &[u8]) -> Option<Layout> {
         let word = |at: usize| usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
@@ -121,7 +136,7 @@ impl Layout {
         } else {
             bytes[2..4].copy_from_slice(&(self.end as u16).to_be_bytes());
             bytes[10..12].fill(0);
-            let checksum = !(folded(sum(&bytes[..20])) as u16);
+            let checksum = !(folded(sum(&bytes[..self.tcp])) as u16);
             bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
         let partial = self.pseudo_header(bytes) as u16;
@@ -179,16 +194,12 @@ pub fn split(read: &mut [u8], scratch: &mut Vec<u8>, mut each: impl FnMut(&[u8])
         each(packet);
         return Ok(());
     }
-    let layout = Layout::find(packet).ok_or(Malformed)?;
+    let layout = Layout::described(&header, packet).ok_or(Malformed)?;
     let size = usize::from(header.gso_size);
-    let is_right_kind = header.gso_type & !GSO_ECN == if layout.is_six { GSO_TCP6 } else { GSO_TCP4 };
-    if !is_right_kind || size == 0 {
-        return Err(Malformed);
-    }
     let (seq, flags) = (layout.seq(packet), layout.flags(packet));
     let id = u16::from_be_bytes([packet[4], packet[5]]);
     let payload = &packet[layout.payload..layout.end];
-    let last = payload.len().div_ceil(size).saturating_sub(1);
+    let last = payload.len().div_ceil(size) - 1;
     for (place, piece) in payload.chunks(size).enumerate() {
         scratch.clear();
         scratch.extend_from_slice(&packet[..layout.payload]);
@@ -375,6 +386,16 @@ mod tests {
         bytes
     }
 
+    /// The header of a packet of several segments over IPv4, but for their size.
+    const DESCRIBED: Header = Header {
+        flags: NEEDS_CHECKSUM,
+        gso_type: GSO_TCP4,
+        hdr_len: 52,
+        gso_size: 0,
+        csum_start: 20,
+        csum_offset: TCP_CHECKSUM as u16,
+    };
+
     fn pieces(written: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
         let mut all = Vec::new();
         split(&mut written.to_vec(), &mut Vec::new(), |packet| all.push(packet.to_vec()))?;
@@ -502,7 +523,7 @@ mod tests {
         let packet = bytes(&whole);
         let layout = Layout::find(&packet).unwrap();
         let mut read = vec![0; HEADER];
-        let header = Header { gso_type: GSO_TCP4 | GSO_ECN, gso_size: 1000, ..Header::default() };
+        let header = Header { gso_type: GSO_TCP4 | GSO_ECN, gso_size: 1000, ..DESCRIBED };
         header.write(&mut read);
         read.extend(&packet);
         let pieces = pieces(&read).unwrap();
@@ -522,18 +543,43 @@ mod tests {
             read.extend(packet);
             pieces(&read)
         };
-        let cut = Header { gso_type: GSO_TCP4, gso_size: 50, ..Header::default() };
+        let cut = Header { gso_size: 50, ..DESCRIBED };
         assert_eq!(read(cut, &packet).unwrap().len(), 2);
         for wrong in [
             Header { gso_size: 0, ..cut },
             Header { gso_type: GSO_TCP6, ..cut },
             Header { gso_type: 3, ..cut },
+            Header { flags: 0, ..cut },
+            Header { csum_start: 24, ..cut },
+            Header { csum_offset: 6, ..cut },
             Header { flags: NEEDS_CHECKSUM, csum_start: 20, csum_offset: 2000, ..Header::default() },
         ] {
             assert_eq!(read(wrong, &packet), Err(Malformed), "{wrong:?}");
         }
-        assert_eq!(read(cut, &packet[..30]), Err(Malformed));
+        for length in 0..=52 {
+            assert_eq!(read(cut, &packet[..length]), Err(Malformed), "{length}");
+        }
         assert_eq!(pieces(&[0; HEADER - 1]), Err(Malformed));
+    }
+
+    /// IP options and extension headers are those of each segment.
+    #[test]
+    fn a_packet_with_ip_options_is_cut() {
+        let plain = bytes(&segment(5, 300));
+        let mut packet = plain[..20].to_vec();
+        packet[0] = 0x46;
+        packet.extend([1, 1, 1, 0]);
+        packet.extend(&plain[20..]);
+        let mut read = vec![0; HEADER];
+        Header { csum_start: 24, gso_size: 200, ..DESCRIBED }.write(&mut read);
+        read.extend(&packet);
+        let pieces = pieces(&read).unwrap();
+        assert_eq!(pieces.iter().map(Vec::len).collect::<Vec<_>>(), [24 + 32 + 200, 24 + 32 + 100]);
+        for piece in pieces {
+            assert_eq!((&piece[20..24], folded(sum(&piece[..24]))), (&packet[20..24], 0xffff));
+            let layout = Layout { is_six: false, tcp: 24, payload: 56, end: piece.len() };
+            assert!(layout.is_intact(&piece));
+        }
     }
 
     fn any_segment() -> impl Strategy<Value = Vec<u8>> {
