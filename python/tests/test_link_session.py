@@ -205,6 +205,35 @@ def test_ping_iperf_and_curl_on_a_simulated_phone(emulator: Emulator) -> None:
     assert summary["link"]["exit_codes"] == [0]
 
 
+ECHO = """
+import os, pathlib, socket, threading
+sent = os.urandom(3_000_000)
+for family in (socket.AF_INET, socket.AF_INET6):
+    with socket.socket(family) as echo:
+        echo.connect(("server", 7))
+        writer = threading.Thread(target=lambda: (echo.sendall(sent), echo.shutdown(socket.SHUT_WR)))
+        writer.start()
+        received = b"".join(iter(lambda: echo.recv(1 << 16), b""))
+        writer.join()
+    print(received == sent)
+lines = pathlib.Path("/proc/net/dev").read_text().splitlines()
+print(next(line.split()[2] for line in lines if "link:" in line))
+"""
+
+
+@pytest.mark.parametrize("coalesce", [False, True])
+def test_what_devices_hand_over_at_once_arrives_unchanged(emulator: Emulator, coalesce: bool) -> None:
+    """Data echoed over both versions of IP: with `--coalesce` the device gets fewer packets than the network has."""
+    (emulator.folder / "echo.py").write_text(ECHO, encoding="utf-8")
+    options = ("--rate", "300Mbit", "--delay", "2ms", "--queue", "1000", *(["--coalesce"] if coalesce else []))
+    output, summary = emulator.session(*options, "--", sys.executable, "echo.py")
+    *equal, received = output.split()
+    assert equal == ["True", "True"]
+    assert summary["link"]["unaccounted"] == 0
+    segments = 2 * 3_000_000 // 1448
+    assert (int(received) < segments / 2) == coalesce
+
+
 def test_several_real_ues_and_packets_between_them(emulator: Emulator) -> None:
     commands = ["--ue", "others-1", "--", "sleep", "4", "--ue", "phone", "--", "sh", "-c"]
     script = "sleep 1; ping -c 1 server; ping -c 1 ue-2"

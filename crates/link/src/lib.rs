@@ -9,6 +9,7 @@
 //!   returns the results.
 //! * `relay.rs` is the place to start reading: it reads packets from the TUN devices, sends them into the simulation
 //!   ([`airwnd_lab::Live`]) at the present time, and writes them to the device at the other end when they leave it.
+//! * `offload.rs` cuts what a device hands over at once into packets, and joins consecutive segments for one write.
 //! * `log.rs` writes logs of links in mahimahi's format.
 //! * `packet.rs` reads headers, `flows.rs` recognises flows, `watch.rs` measures them passively, `clock.rs` measures how
 //!   late packets leave.
@@ -19,6 +20,7 @@ mod error;
 mod flows;
 mod frames;
 mod log;
+mod offload;
 mod packet;
 mod realtime;
 mod relay;

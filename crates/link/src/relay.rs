@@ -4,6 +4,7 @@
 use crate::clock::{Clock, Lateness};
 use crate::flows::{Flows, Key};
 use crate::frames::Frames;
+use crate::offload::{self, Train};
 use crate::packet::{Content, Packet};
 use crate::report::{FlowView, Packets, Snapshot, UeSnapshot};
 use airwnd_capture::headers;
@@ -26,8 +27,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Packets read from a device before the other devices and the network have their turn.
 const BATCH: usize = 64;
-/// Largest packet that a device can pass: the length field of IPv6 and its header.
-const LARGEST: usize = 65_575;
+/// Largest packet that a device can pass, with the header in front of it: the length field of IPv6 and its header.
+const LARGEST: usize = offload::HEADER + 65_575;
 /// Longest sleep, so that a request to stop is noticed.
 const LONGEST_SLEEP: Span = Span::from_millis(20);
 /// Pause after packets have moved. Each sleep and wake-up costs as much CPU time as several packets, so that at high
@@ -47,7 +48,7 @@ const MOST_LEARNED: usize = 4096;
 /// Flows in a snapshot.
 const MOST_SHOWN: usize = 12;
 
-/// A TUN device at an end of the network; non-blocking.
+/// A TUN device at an end of the network; non-blocking, with a header in front of each packet (`offload.rs`).
 pub struct Port {
     /// The device.
     pub device: OwnedFd,
@@ -89,6 +90,11 @@ struct End {
     file: File,
     /// Index in [`Relay::ues`]; `None`: the server's end.
     ue: Option<usize>,
+    /// Packets that are about to be written.
+    train: Train,
+    /// Times at which they left the network, and how many of them it has marked.
+    left: Vec<Time>,
+    marked: u64,
 }
 
 /// A real UE.
@@ -150,6 +156,9 @@ pub struct Relay<'s> {
     /// End of the last sleep, with `busy_wait`.
     rested: Span,
     buffer: Vec<u8>,
+    segment: Vec<u8>,
+    /// Whether consecutive segments that leave in the same turn are written as one packet.
+    coalesces: bool,
     exits: Vec<Exit>,
     next_snapshot: Span,
     last_snapshot: (Span, Span),
@@ -160,7 +169,12 @@ impl<'s> Relay<'s> {
     ///
     /// # Errors
     /// As [`Live::advance`].
-    pub fn new(mut live: Live<'s>, frames: Frames, ports: Vec<Port>) -> Result<Relay<'s>, Error> {
+    pub fn new(
+        mut live: Live<'s>,
+        frames: Frames,
+        ports: Vec<Port>,
+        coalesces: bool,
+    ) -> Result<Relay<'s>, Error> {
         let begin = live.begin();
         live.advance(begin)?;
         let mut ends = Vec::new();
@@ -181,7 +195,8 @@ impl<'s> Relay<'s> {
             if ue.is_some() {
                 routes.extend(port.addresses.into_iter().map(|address| (address, place)));
             }
-            ends.push(End { file: port.device.into(), ue });
+            let (train, left) = (Train::default(), Vec::new());
+            ends.push(End { file: port.device.into(), ue, train, left, marked: 0 });
         }
         Ok(Relay {
             live,
@@ -198,6 +213,8 @@ impl<'s> Relay<'s> {
             moved: 0,
             rested: Span::ZERO,
             buffer: vec![0; LARGEST],
+            segment: Vec::new(),
+            coalesces,
             exits: Vec::new(),
             next_snapshot: SNAPSHOT_PERIOD,
             last_snapshot: (Span::ZERO, cpu_time()),
@@ -266,6 +283,9 @@ impl<'s> Relay<'s> {
             self.leave(&exit);
         }
         self.exits = exits;
+        for place in 0..self.ends.len() {
+            self.write(place);
+        }
         let behind = Span(self.clock.now().0.saturating_sub(now.0));
         self.behind = self.behind.max(behind);
         Ok(())
@@ -292,19 +312,17 @@ impl<'s> Relay<'s> {
             Direction::Down => self.ues[ue].end,
             Direction::Up => 0,
         };
-        let file = &mut self.ends[place].file;
-        let (is_changed, written, size) = self.frames.remove(exit.number, |bytes| {
+        let frames = self.frames.clone();
+        let (is_changed, size) = frames.remove(exit.number, |bytes| {
             let is_changed = headers::set_ecn(bytes, exit.ecn);
-            (is_changed, file.write(bytes), bytes.len() as u64)
-        });
-        match written {
-            Ok(_) => {
-                self.totals.packets.out += 1;
-                self.totals.packets.marked += u64::from(is_changed && exit.ecn == Codepoint::Ce);
+            if !self.ends[place].train.append(bytes, self.coalesces) {
+                self.write(place);
+                self.ends[place].train.append(bytes, self.coalesces);
             }
-            Err(_) => self.totals.packets.refused += 1,
-        }
-        self.totals.lateness.record(Span(self.clock.now().0.saturating_sub(exit.at.0)));
+            (is_changed, bytes.len() as u64)
+        });
+        self.ends[place].left.push(exit.at);
+        self.ends[place].marked += u64::from(is_changed && exit.ecn == Codepoint::Ce);
         let recent = &mut self.ues[ue].recent[direction];
         recent.bytes += size;
         recent.delay += exit.at.since(exit.sent_at);
@@ -313,22 +331,53 @@ impl<'s> Relay<'s> {
         self.flows.arrive(&mut self.live, exit.at, exit.flow, (exit.direction, size), &content);
     }
 
-    /// Reads packets from a device. Returns whether more may be waiting.
-    fn read(&mut self, now: Time, place: usize) -> bool {
-        for _ in 0..BATCH {
-            match self.ends[place].file.read(&mut self.buffer) {
-                Ok(length) if length > 0 => self.enter(now, place, length),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The device is empty, or gone with its namespace.
-                Ok(_) | Err(_) => return false,
+    /// Writes the packets that have left the network for a device.
+    fn write(&mut self, place: usize) {
+        let End { file, train, left, marked, .. } = &mut self.ends[place];
+        let number = train.len() as u64;
+        let Some(written) = train.flush(|bytes| file.write(bytes)) else { return };
+        let marked = std::mem::take(marked);
+        match written {
+            Ok(_) => {
+                self.totals.packets.out += number;
+                self.totals.packets.marked += marked;
             }
+            Err(_) => self.totals.packets.refused += number,
         }
-        true
+        let now = self.clock.now();
+        for at in left.drain(..) {
+            self.totals.lateness.record(Span(now.0.saturating_sub(at.0)));
+        }
     }
 
-    /// Sends a packet from the buffer into the network.
-    fn enter(&mut self, now: Time, place: usize, length: usize) {
-        let Ok(packet) = Packet::parse(&self.buffer[..length]) else {
+    /// Reads packets from a device. Returns whether more may be waiting.
+    fn read(&mut self, now: Time, place: usize) -> bool {
+        let (mut buffer, mut segment) = (std::mem::take(&mut self.buffer), std::mem::take(&mut self.segment));
+        let mut may_have_more = true;
+        let mut entered = 0;
+        while may_have_more && entered < BATCH {
+            match self.ends[place].file.read(&mut buffer) {
+                Ok(length) if length > 0 => {
+                    let each = |packet: &[u8]| {
+                        entered += 1;
+                        self.enter(now, place, packet);
+                    };
+                    if offload::split(&mut buffer[..length], &mut segment, each).is_err() {
+                        self.totals.packets.malformed += 1;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The device is empty, or gone with its namespace.
+                Ok(_) | Err(_) => may_have_more = false,
+            }
+        }
+        (self.buffer, self.segment) = (buffer, segment);
+        may_have_more
+    }
+
+    /// Sends a packet into the network.
+    fn enter(&mut self, now: Time, place: usize, bytes: &[u8]) {
+        let Ok(packet) = Packet::parse(bytes) else {
             self.totals.packets.malformed += 1;
             return;
         };
@@ -345,7 +394,7 @@ impl<'s> Relay<'s> {
                 }
             },
         };
-        let number = self.frames.insert(&self.buffer[..packet.size.0 as usize]);
+        let number = self.frames.insert(&bytes[..packet.size.0 as usize]);
         if self.contents.len() <= number as usize {
             self.contents.resize(number as usize + 1, Content::Reply(0, packet.size));
         }
@@ -512,6 +561,10 @@ mod tests {
 
     /// A relay whose devices are sockets, and the far ends of these; time is an argument, no clock is read for it.
     fn relay(scenario: &Scenario) -> (Relay<'_>, [UnixDatagram; 2]) {
+        relay_that(scenario, false)
+    }
+
+    fn relay_that(scenario: &Scenario, coalesces: bool) -> (Relay<'_>, [UnixDatagram; 2]) {
         let real = [RealUe { ue: 0, keeps_flows: false }];
         let live = Live::new(scenario, 1, &Records::default(), &real, None).unwrap();
         let pair = || {
@@ -525,12 +578,7 @@ mod tests {
             Port { device: server, ue: None, addresses: vec![SERVER.into()] },
             Port { device: ue, ue: Some((0, "phone".into())), addresses: vec![UE.into()] },
         ];
-        (Relay::new(live, Frames::default(), ports).unwrap(), [far_server, far_ue])
-    }
-
-    fn enter(relay: &mut Relay<'_>, now: Time, place: usize, packet: &[u8]) {
-        relay.buffer[..packet.len()].copy_from_slice(packet);
-        relay.enter(now, place, packet.len());
+        (Relay::new(live, Frames::default(), ports, coalesces).unwrap(), [far_server, far_ue])
     }
 
     fn datagram(from: [u8; 4], to: [u8; 4], ports: (u16, u16), payload: usize) -> Vec<u8> {
@@ -544,7 +592,7 @@ mod tests {
         let mut buffer = vec![0; LARGEST];
         let length = socket.recv(&mut buffer).ok()?;
         buffer.truncate(length);
-        Some(buffer)
+        Some(buffer.split_off(offload::HEADER))
     }
 
     /// Checks the accounting with the packets that are inside now.
@@ -560,7 +608,7 @@ mod tests {
         let mut request = Vec::new();
         let builder = PacketBuilder::ipv4(UE, SERVER, 64).icmpv4_echo_request(9, 1);
         builder.write(&mut request, &[1; 56]).unwrap();
-        enter(&mut relay, begin, 1, &request);
+        relay.enter(begin, 1, &request);
         relay.advance(begin + Span::from_millis(9)).unwrap();
         assert_eq!(received(&server), None);
         let there = begin + Span::from_millis(11);
@@ -569,7 +617,7 @@ mod tests {
         let mut reply = Vec::new();
         let builder = PacketBuilder::ipv4(SERVER, UE, 64).icmpv4_echo_reply(9, 1);
         builder.write(&mut reply, &[1; 56]).unwrap();
-        enter(&mut relay, there, 0, &reply);
+        relay.enter(there, 0, &reply);
         relay.advance(begin + Span::from_millis(30)).unwrap();
         assert_eq!(received(&ue).as_ref(), Some(&reply));
         assert_eq!(unaccounted(&relay), 0);
@@ -590,12 +638,42 @@ mod tests {
             let mut packet = datagram(SERVER, UE, (4433, 5000), 1200);
             // Every second packet is ECN-capable.
             headers::set_ecn(&mut packet, if number % 2 == 0 { Codepoint::Ect0 } else { Codepoint::NotEct });
-            enter(&mut relay, begin, 0, &packet);
+            relay.enter(begin, 0, &packet);
         }
         relay.advance(begin + Span::from_secs(1)).unwrap();
         let marked = std::iter::from_fn(|| received(&ue)).filter(|packet| packet[1] & 3 == 3).count();
         assert!(marked > 0, "no marks");
         assert_eq!((relay.totals.packets.marked, relay.totals.packets.out), (marked as u64, 20));
+    }
+
+    /// Segments that a device hands over at once cross the network one by one, and those that leave in the same turn
+    /// are written at once if they are to be.
+    #[test]
+    fn segments_are_separated_and_joined() {
+        let scenario = scenario(&WIRE.replace("10Mbps", "1Gbps"));
+        let (from, to) = (SERVER, UE);
+        let mut whole = Vec::new();
+        PacketBuilder::ipv4(from, to, 64)
+            .tcp(80, 5000, 1, 1000)
+            .ack(1)
+            .write(&mut whole, &[7; 3000])
+            .unwrap();
+        // Header of a packet of TCP over IPv4 that stands for segments of 1000 bytes.
+        let mut read = vec![1, 1, 40, 0, 232, 3, 20, 0, 16, 0];
+        read.extend(&whole);
+        for (coalesces, writes) in [(false, [1040, 1040, 1040].as_slice()), (true, &[3040])] {
+            let (mut relay, [server, ue]) = relay_that(&scenario, coalesces);
+            let begin = relay.live.begin();
+            server.send(&read).unwrap();
+            assert!(!relay.read(begin, 0));
+            relay.advance(begin + Span::from_millis(20)).unwrap();
+            let written: Vec<usize> =
+                std::iter::from_fn(|| received(&ue)).map(|packet| packet.len()).collect();
+            assert_eq!(written, writes);
+            let packets = relay.totals.packets;
+            assert_eq!((packets.entered, packets.out, unaccounted(&relay)), (3, 3, 0));
+            assert_eq!(relay.totals.lateness.figures().count, 3);
+        }
     }
 
     /// The client of a download sends first, and the server sends the data.
@@ -615,7 +693,7 @@ mod tests {
         for (place, (from, to, ports), sequence, ack, payload) in
             [(1, up, 1, 1, 100), (0, down, 1, 101, 1000), (1, up, 101, 1001, 0)]
         {
-            enter(&mut relay, later, place, &segment(from, to, ports, sequence, ack, payload));
+            relay.enter(later, place, &segment(from, to, ports, sequence, ack, payload));
             later += Span::from_millis(30);
             relay.advance(later).unwrap();
         }
@@ -648,9 +726,9 @@ mod tests {
             let (mut relay, [_, ue]) = relay(&scenario);
             let begin = relay.live.begin();
             for _ in 0..50 {
-                enter(&mut relay, begin, 0, &datagram(SERVER, UE, (4433, 5000), 1200));
+                relay.enter(begin, 0, &datagram(SERVER, UE, (4433, 5000), 1200));
             }
-            enter(&mut relay, begin, 0, &datagram(SERVER, UE, (port, 5000), 99));
+            relay.enter(begin, 0, &datagram(SERVER, UE, (port, 5000), 99));
             relay.advance(begin + Span::from_secs(1)).unwrap();
             let arrived: Vec<usize> =
                 std::iter::from_fn(|| received(&ue)).map(|packet| packet.len()).collect();
@@ -666,11 +744,11 @@ mod tests {
         let (mut relay, [server, ue]) = relay(&scenario);
         let begin = relay.live.begin();
         let nested = [100, 64, 1, 2];
-        enter(&mut relay, begin, 0, &datagram(SERVER, nested, (1, 2), 10));
-        enter(&mut relay, begin, 0, &[0x45; 12]);
+        relay.enter(begin, 0, &datagram(SERVER, nested, (1, 2), 10));
+        relay.enter(begin, 0, &[0x45; 12]);
         assert_eq!((relay.totals.packets.unroutable, relay.totals.packets.malformed), (1, 1));
-        enter(&mut relay, begin, 1, &datagram(nested, SERVER, (2, 1), 10));
-        enter(&mut relay, begin, 0, &datagram(SERVER, nested, (1, 2), 10));
+        relay.enter(begin, 1, &datagram(nested, SERVER, (2, 1), 10));
+        relay.enter(begin, 0, &datagram(SERVER, nested, (1, 2), 10));
         relay.advance(begin + Span::from_millis(20)).unwrap();
         assert!(received(&server).is_some() && received(&ue).is_some());
         assert_eq!((relay.totals.packets.entered, relay.totals.packets.out), (2, 2));
@@ -687,7 +765,7 @@ mod tests {
             let packet = datagram([10, high, middle, low], SERVER, (5, 6), 0);
             let now = begin + Span::from_micros(100) * number.into();
             relay.advance(now).unwrap();
-            enter(&mut relay, now, 1, &packet);
+            relay.enter(now, 1, &packet);
         }
         relay.advance(begin + Span::from_secs(60)).unwrap();
         assert_eq!(unaccounted(&relay), 0);
@@ -713,7 +791,7 @@ mod tests {
         {
             now += Span::from_millis(20);
             relay.advance(now).unwrap();
-            enter(&mut relay, now, 1, &packet);
+            relay.enter(now, 1, &packet);
         }
         relay.advance(now + Span::from_millis(20)).unwrap();
         let sent: Vec<u64> = relay.live.finish().flows().iter().map(|flow| flow.packets_sent).collect();
@@ -725,11 +803,11 @@ mod tests {
         let scenario = scenario(WIRE);
         let (mut relay, _) = relay(&scenario);
         let begin = relay.live.begin();
-        enter(&mut relay, begin, 1, &datagram(UE, SERVER, (5, 6), 100));
+        relay.enter(begin, 1, &datagram(UE, SERVER, (5, 6), 100));
         let later = begin + Span::from_secs(400);
         relay.advance(later).unwrap();
         relay.flows.check_ends(&mut relay.live, later);
-        enter(&mut relay, later, 1, &datagram(UE, SERVER, (5, 6), 100));
+        relay.enter(later, 1, &datagram(UE, SERVER, (5, 6), 100));
         relay.advance(later + Span::from_millis(20)).unwrap();
         let outcome = relay.live.finish();
         let sent: Vec<u64> = outcome.flows().iter().map(|flow| flow.packets_sent).collect();
@@ -773,15 +851,15 @@ mod tests {
     }
 
     /// Sends packets that arrive at either device at random times, and checks the accounting.
-    fn relay_any(packets: &[(Vec<u8>, bool, u64)], duplicates: bool) {
+    fn relay_any(packets: &[(Vec<u8>, bool, u64)], duplicates: bool, coalesces: bool) {
         let duplicate = "[[link]]\nduplicate = {probability = 0.3}\njitter = {time = \"5ms\"}";
         let scenario = scenario(&if duplicates { WIRE.replace("[[link]]", duplicate) } else { WIRE.into() });
-        let (mut relay, far) = relay(&scenario);
+        let (mut relay, far) = relay_that(&scenario, coalesces);
         let mut now = relay.live.begin();
         for (packet, is_up, wait) in packets {
             now += Span(*wait);
             relay.advance(now).unwrap();
-            enter(&mut relay, now, usize::from(*is_up), packet);
+            relay.enter(now, usize::from(*is_up), packet);
             relay.flows.check_ends(&mut relay.live, now);
             assert_eq!(unaccounted(&relay), 0);
             far.iter().for_each(|end| while received(end).is_some() {});
@@ -800,8 +878,9 @@ mod tests {
         fn packets_in_every_state_are_accounted_for(
             packets in proptest::collection::vec((packet(), any::<bool>(), 0_u64..2_000_000), 1..200),
             duplicates in any::<bool>(),
+            coalesces in any::<bool>(),
         ) {
-            relay_any(&packets, duplicates);
+            relay_any(&packets, duplicates, coalesces);
         }
     }
 
@@ -812,8 +891,9 @@ mod tests {
         fn a_million_packets_in_every_state_are_accounted_for(
             packets in proptest::collection::vec((packet(), any::<bool>(), 0_u64..2_000_000), 1000..1001),
             duplicates in any::<bool>(),
+            coalesces in any::<bool>(),
         ) {
-            relay_any(&packets, duplicates);
+            relay_any(&packets, duplicates, coalesces);
         }
     }
 }

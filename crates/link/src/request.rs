@@ -38,6 +38,8 @@ pub struct Request {
     pub sysctls: Vec<(String, String)>,
     /// Packets that a device queues until the relay reads them.
     pub device_queue: u32,
+    /// Deliver consecutive TCP segments that leave the network in the same turn at once.
+    pub coalesces: bool,
     /// Pass the output of the commands to `update`; otherwise they use the output of this process.
     pub captures_output: bool,
     /// Clock.

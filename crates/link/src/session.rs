@@ -12,7 +12,7 @@ use airwnd_capture::{Capture, Format, Settings};
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{Live, Outcome, RealUe, Records, Scenario, Socket};
 use airwnd_netns::{
-    Device, DeviceSetup, Gateway, Host, Outer, Outside, Process, Setup, Side, Stdio, TcpSocket,
+    Device, DeviceSetup, Framing, Gateway, Host, Outer, Outside, Process, Setup, Side, Stdio, TcpSocket,
 };
 use airwnd_units::{BitRate, Bytes, Span};
 use serde::Serialize;
@@ -152,7 +152,7 @@ fn relay(
     let is_tapped = request.pcap.is_some() || !request.logs.is_empty();
     let tap = is_tapped.then_some(&mut taps as &mut dyn Tap);
     let live = Live::new(scenario, request.seed, &records, &real, tap)?;
-    let relay = Relay::new(live, frames, ports)?;
+    let relay = Relay::new(live, frames, ports, request.coalesces)?;
     // The session waits for this message.
     let _ = ready.send(());
     let (live, totals) = relay.run(shared)?;
@@ -282,7 +282,8 @@ impl Sides {
         let device = |number: usize| {
             let (four, six) = addresses(depth, number as u8);
             let (mtu, queue_packets) = (request.mtu, request.device_queue);
-            DeviceSetup { v4: four, v6: Some(six), behind: Vec::new(), mtu, queue_packets }
+            let framing = Framing::Offload;
+            DeviceSetup { v4: four, v6: Some(six), behind: Vec::new(), mtu, queue_packets, framing }
         };
         // The device of an end whose other routes do not lead to it.
         let end_device = || DeviceSetup { behind: inner_networks(depth), ..device(0) };

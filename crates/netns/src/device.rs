@@ -22,7 +22,8 @@ const ATTEMPTS: u32 = 10_000;
 /// A TUN device. It disappears, with its routes, when `tun` is closed.
 #[derive(Debug)]
 pub struct Device {
-    /// A read returns one packet that the namespace has sent, a write delivers one; neither blocks.
+    /// A read returns what the namespace has sent, a write delivers; neither blocks. [`DeviceSetup::framing`] says what
+    /// each carries.
     pub tun: OwnedFd,
     /// Lists the TCP connections of the device's namespace.
     pub diag: Diag,
@@ -49,7 +50,7 @@ impl Device {
         let socket = |why| Error::failed("cannot open a netlink socket", why);
         let route = Route::open().map_err(socket)?;
         let diag = Diag::open().map_err(socket)?;
-        let (tun, name) = tun::create(name)?;
+        let (tun, name) = tun::create(name, setup.framing)?;
         let ipv6 = setup.v6.is_some() && has_ipv6();
         let mut device = Self { tun, diag, route, name, ipv6 };
         silence(&device.name, ipv6)?;

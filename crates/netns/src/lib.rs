@@ -46,7 +46,7 @@ pub use host::{Host, nameservers, sweep};
 pub use netlink::Netlink;
 pub use outer::Outer;
 pub use route::{LinkStats, Route};
-pub use setup::{DeviceSetup, Exit, Outside, Setup, Stdio};
+pub use setup::{DeviceSetup, Exit, Framing, Outside, Setup, Stdio};
 pub use side::{Process, Side};
 
 /// Name of a side's TUN device.

@@ -30,12 +30,24 @@ pub struct DeviceSetup {
     /// Packets that the device queues until the caller reads them. When the queue is full the device drops;
     /// [`LinkStats::tx_dropped`](crate::LinkStats) counts that.
     pub queue_packets: u32,
+    /// What a read and a write of the device carry.
+    pub framing: Framing,
+}
+
+/// What a read and a write of a TUN device carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Framing {
+    /// One IP packet.
+    Packet,
+    /// A `struct virtio_net_hdr` of 10 bytes (VIRTIO 1.2 §5.1.6) and one IP packet, which may stand for several TCP
+    /// segments and may have a checksum to be completed.
+    Offload,
 }
 
 impl DeviceSetup {
-    /// MTU 1500, queue of 1000 packets.
+    /// MTU 1500, queue of 1000 packets, each read and written alone.
     pub fn new(v4: Ipv4Addr, v6: Option<Ipv6Addr>) -> Self {
-        Self { v4, v6, behind: Vec::new(), mtu: 1500, queue_packets: 1000 }
+        Self { v4, v6, behind: Vec::new(), mtu: 1500, queue_packets: 1000, framing: Framing::Packet }
     }
 }
 

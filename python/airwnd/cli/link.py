@@ -121,6 +121,7 @@ class _Settings:
     real_only: bool
     summary: Path | None
     busy_wait: bool
+    coalesce: bool
     lateness_limit: str
     requirements: tuple[str, ...]
     live: bool
@@ -283,6 +284,12 @@ _OPTIONS = (
         "--busy-wait",
         is_flag=True,
         help="Poll instead of sleeping in the last 0.1 ms before each event: lower lateness, more CPU time.",
+    ),
+    click.option(
+        "--coalesce",
+        is_flag=True,
+        help="Deliver consecutive TCP segments that leave at the same time at once, as the driver of a modem does: "
+        "higher rates, and fewer ACKs.",
     ),
     click.option(
         "--lateness-limit",
@@ -576,6 +583,7 @@ def _run(
         logs=chain.logs if chain else (),
         once=chain.once if chain else (),
         busy_wait=settings.busy_wait,
+        coalesce=settings.coalesce,
         lateness_limit=settings.lateness_limit,
         captured=settings.live,
     )

@@ -76,6 +76,8 @@ class Session:
         MTU of the sides in bytes.
     busy_wait
         Wait for departures without sleeping.
+    coalesce
+        Deliver consecutive TCP segments that leave at the same time at once.
     lateness_limit
         p99 lateness above which the session is reported as late.
     captured
@@ -98,6 +100,7 @@ class Session:
     keep_flows: bool = False
     mtu: int = 1500
     busy_wait: bool = False
+    coalesce: bool = False
     lateness_limit: str = "1ms"
     captured: bool = False
     sysctls: Sequence[tuple[str, str]] = ()
@@ -127,6 +130,7 @@ class Session:
             "mtu": self.mtu,
             "sysctls": list(self.sysctls),
             "device_queue": _DEVICE_QUEUE,
+            "coalesces": self.coalesce,
             "captures_output": self.captured,
             "logs": [dict(log) for log in self.logs],
             "once": list(self.once),
