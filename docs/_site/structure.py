@@ -78,10 +78,8 @@ def python() -> Graph:
 
 
 def grouped(graph: Graph) -> Graph:
-    """Join the files of a folder, and folders whose files use each other in both directions."""
-    folders = _joined({name: used for name, used in graph.items() if name != "lib"}, _folder)
-    mutual = {part: " ".join(circle) for circle in circles(folders) for part in circle}
-    return _joined(folders, lambda part: mutual.get(part, part))
+    """Join the files of a folder."""
+    return _joined({name: used for name, used in graph.items() if name != "lib"}, _folder)
 
 
 def circles(graph: Graph) -> list[tuple[str, ...]]:

@@ -5,10 +5,12 @@
 
 pub mod access;
 mod agenda;
+pub mod amc;
 mod bearer;
 mod carrier;
 mod component;
 mod crew;
+mod enb;
 pub mod handover;
 mod identity;
 pub mod mac;
@@ -29,16 +31,14 @@ pub use bearer::Bearer;
 pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
 pub use component::ComponentCarrier;
 pub use crew::{Crew, ThreadsUnavailable};
+pub use enb::log::{Allocation, Reception};
 pub use identity::{BearerId, CellId, UeId};
 pub use mac::BlockFigures;
-pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{
-    BearerSetup, BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode,
-    UeSite,
-};
+pub use rlc::{DiscardTimer, Rlc, RlcMode};
+pub use settings::{BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, UeSite};
 pub use ue::{Arrival, Dropped};

@@ -7,12 +7,12 @@
 use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::component::ComponentCarrier;
+use crate::enb::channel_reports::{Measurements, Versions};
+use crate::enb::downlink::Downlink;
+use crate::enb::uplink::Uplink;
 use crate::identity::UeId;
 use crate::mac::Content;
-use crate::mac::channel_reports::{Measurements, Versions};
-use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
-use crate::mac::uplink::Uplink;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
 use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;

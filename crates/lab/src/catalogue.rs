@@ -14,7 +14,7 @@ use crate::{
 };
 use airwnd_catalog::{FamilyInfo, Node, Param, SectionInfo};
 use airwnd_cell::{
-    Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, access, handover, mac, mobility, phy, rlc, rrc,
+    Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, access, amc, handover, mac, mobility, phy, rlc, rrc,
 };
 use airwnd_links::link::{self, Duplicate, Jitter, Police, Reorder, Tbf};
 use airwnd_links::{aqm, loss};
@@ -33,7 +33,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         mac::uplink_sched::Spec::catalogue(),
         handover::Spec::catalogue(),
         access::Spec::catalogue(),
-        phy::amc::Spec::catalogue(),
+        amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),
         phy::propagation::Spec::catalogue(),
         phy::fading::Spec::catalogue(),

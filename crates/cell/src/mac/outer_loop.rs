@@ -110,8 +110,8 @@ fn needed_sinr(receiver: &dyn ErrorModel, access: &Access, mcs: Mcs, target: f64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::amc::{Amc, block_error_target::BlockErrorTarget};
     use crate::phy::Prbs;
-    use crate::phy::amc::{Amc, block_error_target::BlockErrorTarget};
     use crate::phy::error_model::mutual_information::MutualInformation;
     use crate::phy::error_model::none::{self, NoErrors};
     use crate::phy::tables::{mcs_of, scheme, transport_block};

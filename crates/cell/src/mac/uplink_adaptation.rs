@@ -1,8 +1,8 @@
 //! Link adaptation in the uplink: width and MCS of a grant.
 
 use crate::access::Access;
-use crate::phy::amc::steps::Steps;
-use crate::phy::amc::{self, Amc};
+use crate::amc::steps::Steps;
+use crate::amc::{self, Amc};
 use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Mcs, Prbs};
 use airwnd_catalog::Choice;

@@ -1,6 +1,5 @@
 //! Physical layer: path loss, antennas, link budget, link adaptation and block errors, all as pure functions.
 
-pub mod amc;
 pub mod antenna;
 pub mod bit_channel;
 pub mod blockage;

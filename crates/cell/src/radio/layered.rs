@@ -1,7 +1,7 @@
 //! Link adaptation of blocks on several layers.
 
 use crate::access::Access;
-use crate::phy::amc::{self, Amc};
+use crate::amc::{self, Amc};
 use crate::phy::error_model::ErrorModel;
 use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_units::Db;

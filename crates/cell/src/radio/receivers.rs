@@ -8,12 +8,11 @@ use super::reports::{Measured, Report, Reports};
 use super::uplink::{Powers, UplinkOnAir};
 use super::{Interference, Radio, UplinkSignal};
 use crate::access::Level;
+use crate::amc::known::KnownCqis;
 use crate::component::ComponentCarrier;
 use crate::mac::Block;
-use crate::mac::channel_reports;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
-use crate::phy::amc::known::KnownCqis;
 use crate::phy::capacity::{effective, exceeds, mean, nearly_decibels};
 use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
@@ -34,6 +33,10 @@ struct Flat {
     alike: Rbgs,
     sinr: Db,
 }
+
+/// Inputs of a cell's reports besides the gains: the place of the transmissions, and the number of times that it has been
+/// reused. Equal inputs give equal reports.
+pub(crate) type Repeatable = (usize, u64);
 
 /// The receivers in a range of cells: what they remember of the channel, which does not change results.
 pub(crate) struct Receivers {
@@ -260,7 +263,7 @@ impl Receivers {
     }
 
     /// What the reports of a cell depend on besides the gains, if they do not differ in each TTI.
-    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> channel_reports::Measured {
+    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Repeatable {
         let place = self.pattern(radio, cell, measured);
         (place, self.reports[cell - self.first].replaced(place))
     }

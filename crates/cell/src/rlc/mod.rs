@@ -13,11 +13,13 @@ pub mod am;
 pub mod nr;
 mod one_way;
 mod segmenter;
+mod settings;
 pub mod um;
 
 pub use crate::access::Protocol;
 pub use one_way::{Content, OneWay};
 pub use segmenter::Returned;
+pub use settings::{DiscardTimer, Rlc, RlcMode};
 
 use airwnd_kernel::Key;
 use airwnd_links::aqm;

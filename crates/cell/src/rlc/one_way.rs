@@ -1,8 +1,8 @@
 //! One direction of a bearer: RLC at both ends.
 
+use super::settings::{Rlc, RlcMode};
 use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, nr, um};
 use crate::access::Timing;
-use crate::settings;
 use airwnd_kernel::prefetch;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
@@ -46,7 +46,7 @@ pub struct Acknowledged {
 impl OneWay {
     /// Both entities in their initial state, for blocks of this many HARQ processes.
     pub(crate) fn new(
-        rlc: &settings::Rlc,
+        rlc: &Rlc,
         protocol: Protocol,
         timing: &Timing,
         processes: u8,
@@ -54,15 +54,15 @@ impl OneWay {
     ) -> OneWay {
         let timer = rlc.discard_timer.span();
         match (rlc.mode, protocol) {
-            (settings::RlcMode::Um, Protocol::Lte) => {
+            (RlcMode::Um, Protocol::Lte) => {
                 let (tx, rx) = (um::Tx::new(queue).discarding(timer), um::Rx::new(rlc.reordering));
                 OneWay::Um(tx.numbering(rlc.um.lte()), rx.numbering(rlc.um.lte()))
             }
-            (settings::RlcMode::Um, Protocol::Nr) => {
+            (RlcMode::Um, Protocol::Nr) => {
                 let (tx, rx) = (nr::um::Tx::new(queue, timer), nr::um::Rx::new(rlc.reordering));
                 OneWay::NrUm(tx.numbering(rlc.um.nr()), rx.numbering(rlc.um.nr()))
             }
-            (settings::RlcMode::Am, _) => OneWay::Am(Box::new(Acknowledged {
+            (RlcMode::Am, _) => OneWay::Am(Box::new(Acknowledged {
                 params: rlc.am.clone(),
                 protocol,
                 tx: am::Tx::new(rlc.am.clone(), protocol, queue).discarding(timer),

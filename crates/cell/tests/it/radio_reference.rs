@@ -1,7 +1,7 @@
 //! The radio model against values of ns-3 3.44 runs: path loss, antennas, link adaptation and block errors.
 
 use airwnd_cell::access::Access;
-use airwnd_cell::phy::amc::{self, Amc, block_error_target, piro_ew2010};
+use airwnd_cell::amc::{self, Amc, block_error_target, piro_ew2010};
 use airwnd_cell::phy::antenna::{Antenna, Bearing, parabolic};
 use airwnd_cell::phy::error_model::mutual_information::{self, CodeBlocks, MutualInformation};
 use airwnd_cell::phy::error_model::{self, ErrorModel, Transmission};

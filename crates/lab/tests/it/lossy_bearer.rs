@@ -4,8 +4,9 @@
 //! % or 47 % of its first transmissions fail.
 
 use airwnd_catalog::{Node, Param};
+use airwnd_cell::amc;
 use airwnd_cell::mac::power_control;
-use airwnd_cell::phy::{Position, amc, antenna, fading, propagation};
+use airwnd_cell::phy::{Position, antenna, fading, propagation};
 use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
     Bearer, BearerId, BearerSetup, BufferReports, CellSite, Crew, Qci, RadioSettings, Ran, RanSetup, Rlc,

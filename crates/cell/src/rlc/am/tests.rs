@@ -4,7 +4,7 @@ use super::{Conduct, Params, Pdu, Rx, Status, Tx};
 use crate::access::Timing;
 use crate::rlc::tests::{packet, queue};
 use crate::rlc::{BufferStatus, Content, DropCause, OneWay, Protocol, Sdu};
-use crate::settings::{Rlc, RlcMode};
+use crate::rlc::{Rlc, RlcMode};
 use airwnd_units::{Bytes, Tti};
 use proptest::prelude::*;
 use std::collections::VecDeque;

@@ -59,7 +59,7 @@ impl Steps {
 mod tests {
     use super::*;
     use crate::access::Access;
-    use crate::phy::amc::Spec;
+    use crate::amc::Spec;
     use crate::phy::error_model;
     use airwnd_kernel::Stream;
 

@@ -41,7 +41,7 @@ impl KnownCqis {
 mod tests {
     use super::*;
     use crate::access::Access;
-    use crate::phy::amc::Spec;
+    use crate::amc::Spec;
     use crate::phy::{Prbs, Sinr, error_model};
     use airwnd_kernel::Stream;
 

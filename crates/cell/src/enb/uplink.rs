@@ -4,18 +4,19 @@
 //! feedback are control messages; grants can be lost. Ideal buffer reports are control messages, too. Otherwise a UE
 //! sends a scheduling request (SR), and reports within its blocks.
 
-use super::configured_grant::{self, Configured, place};
 use super::confined::Confined;
-use super::control_elements::{Elements, Headroom};
-use super::drx::Drx;
 use super::known_channels::{KnownChannels, LOWEST};
-use super::power_control;
-use super::sched::settle;
-use super::slots::Slots;
-use super::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
-use super::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
-use super::{Block, Content, Pipeline, make_room};
+use super::pipeline::Pipeline;
 use crate::access::{Access, Level};
+use crate::mac::configured_grant::{self, Configured, place};
+use crate::mac::control_elements::{Elements, Headroom};
+use crate::mac::drx::Drx;
+use crate::mac::power_control;
+use crate::mac::sched::settle;
+use crate::mac::slots::Slots;
+use crate::mac::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
+use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
+use crate::mac::{Block, Content, make_room};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
@@ -696,7 +697,7 @@ impl Uplink {
         users: &[u32],
         mut air: Air<'_>,
         ues: &mut UeTable,
-        control: &super::power_control::Params,
+        control: &power_control::Params,
     ) {
         let mut grants = std::mem::take(&mut self.due_grants);
         self.grants.take(tti, &mut grants);

@@ -1,5 +1,6 @@
 //! Which channel report of a UE is the newest one that the MAC knows.
 
+use crate::radio::Repeatable;
 use airwnd_units::Tti;
 
 /// When the newest reports were measured.
@@ -48,11 +49,8 @@ struct Version {
     version: u64,
     /// Number of the pattern of transmissions.
     pattern: Option<u64>,
-    measured: Option<Measured>,
+    measured: Option<Repeatable>,
 }
-
-/// What is equal in two TTIs in which the other cells' transmissions are equal.
-pub(crate) type Measured = (usize, u64);
 
 impl Versions {
     pub fn new(period: u64) -> Versions {
@@ -66,7 +64,7 @@ impl Versions {
         &mut self,
         tti: Tti,
         measurements: Measurements,
-        (pattern, mut measured): (impl Fn(Tti) -> Option<u64>, impl FnMut(Tti) -> Measured),
+        (pattern, mut measured): (impl Fn(Tti) -> Option<u64>, impl FnMut(Tti) -> Repeatable),
         mut changed: impl FnMut(u16),
     ) {
         let since = self.until.map_or(u64::MAX, |until| tti.0 - until.0);

@@ -1,7 +1,7 @@
 //! UEs whose channel a cell knows from their blocks, as in 5G-LENA.
 
-use super::sched::settle;
 use crate::access::Access;
+use crate::mac::sched::settle;
 use crate::phy::Cqi;
 use airwnd_kernel::Direction;
 use airwnd_units::{Span, Tti};

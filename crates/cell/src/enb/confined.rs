@@ -1,7 +1,7 @@
 //! Assignments and grants in a PDCCH of limited capacity.
 
-use super::pdcch::Pdcch;
 use crate::access::Level;
+use crate::mac::pdcch::Pdcch;
 use crate::radio::Air;
 
 /// The PDCCHs of a cell with the channel that they are sent on.

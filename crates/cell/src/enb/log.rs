@@ -1,7 +1,7 @@
 //! Log of downlink transmissions in a range of TTIs.
 
-use super::sched::Rbgs;
 use crate::identity::{CellId, UeId};
+use crate::mac::sched::Rbgs;
 use crate::phy::Mcs;
 use airwnd_units::{Bytes, Tti};
 use std::ops::Range;

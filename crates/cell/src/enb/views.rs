@@ -1,7 +1,7 @@
 //! The UEs of a cell as its scheduler sees them.
 
-use super::sched::{Candidates, ChannelState, UeView};
-use super::slots::Slots;
+use crate::mac::sched::{Candidates, ChannelState, UeView};
+use crate::mac::slots::Slots;
 
 /// The views of the UEs that can be scheduled, in ascending order of slots.
 ///

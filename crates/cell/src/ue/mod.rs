@@ -15,9 +15,11 @@ use crate::mac::{BlockFigures, Content};
 use crate::phy::control_error;
 use crate::qci::Qci;
 use crate::radio::Air;
-use crate::rlc::{self, BearerEvents, BufferStatus, DropCause, OneWay, Protocol, Returned, Sdu};
+use crate::rlc::{
+    self, BearerEvents, BufferStatus, DropCause, OneWay, Protocol, Returned, Rlc, RlcMode, Sdu,
+};
 use crate::rrc::Connection;
-use crate::settings::{BearerSetup, BufferReports, Mac, RanSetup, Rlc, RlcMode};
+use crate::settings::{BearerSetup, BufferReports, Mac, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Bytes, Db, SlotClock, Span, Time, Tti};

@@ -3,9 +3,9 @@
 pub mod known;
 pub mod steps;
 
-use super::error_model::ErrorModel;
-use super::{Cqi, Prbs, Sinr};
 use crate::access::Access;
+use crate::phy::error_model::ErrorModel;
+use crate::phy::{Cqi, Prbs, Sinr};
 use airwnd_catalog::family;
 use std::sync::Arc;
 
