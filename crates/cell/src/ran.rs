@@ -171,8 +171,6 @@ impl Ran {
         let rules = Rules {
             power_control: setup.power_control(&access),
             soundings_apart: schemes.fits_widths(),
-            request_period: setup.mac.request_period.ttis(access.clock),
-            request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| access.clock.count(timer)),
             cqi_period,
             cqi_delay,
             remembered,
@@ -269,8 +267,9 @@ impl Ran {
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
         let timing = &self.access.timing;
-        let requested = self.regions[0].table.request_grants();
-        let until_request = if requested { self.rules.request_period / 2 } else { 0 };
+        let table = &self.regions[0].table;
+        let requested = table.request_grants();
+        let until_request = if requested { table.request_period() / 2 } else { 0 };
         let slots = until_request + timing.uplink_wait(requested);
         Span(slots * self.access.clock.slot().0) + timing.uplink_duration + timing.decoding
     }

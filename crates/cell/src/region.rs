@@ -16,7 +16,9 @@ use crate::mac::power_control;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
 use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
-use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
+use crate::ue::{
+    Arrival, Bearers, EventLog, LegId, MacSide, RadioBearer, Signal, SignalContent, Ue, UeTable,
+};
 use airwnd_kernel::{Direction, prefetch};
 use airwnd_units::{Bytes, Time, Tti};
 use std::ops::Range;
@@ -36,10 +38,6 @@ pub(crate) struct Rules {
     pub power_control: power_control::Params,
     /// Whether sounding signals do not interfere with each other.
     pub soundings_apart: bool,
-    /// Period in TTIs of the opportunities for scheduling requests.
-    pub request_period: u64,
-    /// TTIs after a scheduling request in which a UE does not repeat it.
-    pub request_prohibit: u64,
     pub cqi_period: u64,
     pub cqi_delay: u64,
     /// TTIs whose transmissions are remembered for channel reports.
@@ -87,7 +85,7 @@ impl Decision<'_> {
         (downlink, reports): (&mut Downlink, &mut Versions),
         users: &[u32],
         air: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
     ) {
         let Decision { tti, cell, measurements, rules, access, .. } = *self;
         let places = &mut *self.places;
@@ -101,7 +99,7 @@ impl Decision<'_> {
             });
         }
         places.decision += 1;
-        let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
+        let held = |receivers: &Receivers, ues: &MacSide<'_>, slot: u16| {
             let (phase, ue) = (rules.phase(slot), users[slot as usize]);
             let newest = measurements.newest(phase);
             receivers.held(cell, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
@@ -128,7 +126,7 @@ impl Decision<'_> {
         &mut self,
         cell: &mut Cell,
         airs: impl Iterator<Item = Air<'b>>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
     ) {
         cell.activate_carriers(self.tti + self.access.timing.decision_to_air, ues);
         cell.share_backlogs(0, ues);
@@ -176,8 +174,8 @@ pub(crate) struct Region {
     secondary_receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
-    /// UEs with a report from RLC to the MAC since the last TTI.
-    fresh: Vec<u32>,
+    /// Scratch: signals of UEs to the cells.
+    signals: Vec<Signal>,
     /// UEs that are being promoted to RRC connected.
     promoting: Vec<u32>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
@@ -231,7 +229,7 @@ impl Cell {
     }
 
     /// Reports what the last decision on a carrier has left in RLC.
-    fn share_backlogs(&mut self, carrier: usize, ues: &UeTable) {
+    fn share_backlogs(&mut self, carrier: usize, ues: &MacSide<'_>) {
         let decided = |cell: &Cell, place| match carrier {
             0 => cell.downlink.served(place),
             _ => cell.secondary[carrier - 1].served(place),
@@ -239,13 +237,13 @@ impl Cell {
         let mut place = 0;
         while let Some((slot, waiting)) = decided(self, place) {
             let ue = self.users[usize::from(slot)];
-            self.report(slot, ues.ues[ue as usize].carriers, waiting);
+            self.report(slot, ues.carriers(ue), waiting);
             place += 1;
         }
     }
 
     /// Activates the secondary carriers of UEs to which the primary one sends blocks in this TTI.
-    fn activate_carriers(&self, air: Tti, ues: &mut UeTable) {
+    fn activate_carriers(&self, air: Tti, ues: &mut MacSide<'_>) {
         let mut place = 0;
         while let Some((slot, left)) = self.downlink.served(place) {
             ues.on_primary(self.users[usize::from(slot)], air, left.total());
@@ -293,7 +291,7 @@ impl Region {
             secondary_receivers: carriers[1..].iter().zip(radio.secondary()).map(receivers).collect(),
             rules: rules.clone(),
             access: access.clone(),
-            fresh: Vec::with_capacity(ues),
+            signals: Vec::with_capacity(ues),
             promoting: Vec::with_capacity(if setup.rrc.is_some() { ues } else { 0 }),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
@@ -352,7 +350,6 @@ impl Region {
     /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
         self.table.is_idle()
-            && self.fresh.is_empty()
             && self.promoting.is_empty()
             && self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
@@ -390,16 +387,17 @@ impl Region {
         }
         self.receive_soundings(radio, tti);
         let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
+        let ues = &mut MacSide::new(table);
         for (number, cell) in (self.first..).zip(cells) {
             let air = Air { radio, receivers };
-            cell.downlink.receive(tti, number, &cell.users, air, table, decoded_down);
+            cell.downlink.receive(tti, number, &cell.users, air, ues, decoded_down);
             let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
             for (downlink, (radio, receivers)) in cell.secondary.iter_mut().zip(carriers) {
                 let air = Air { radio, receivers };
-                downlink.receive(tti, number, &cell.users, air, table, decoded_down);
+                downlink.receive(tti, number, &cell.users, air, ues, decoded_down);
             }
             let air = Air { radio, receivers };
-            cell.uplink.receive(tti, number, air, table, decoded_up);
+            cell.uplink.receive(tti, number, air, ues, decoded_up);
         }
         if tti.0.is_multiple_of(SAMPLE_PERIOD) {
             self.sample_sinr(radio, tti);
@@ -551,77 +549,22 @@ impl Region {
             }
             self.table.report_timers[mode].put_back(tti, due);
         }
-        self.repeat_reports(tti);
-        let requested = self.table.request_grants();
-        let mut fresh = std::mem::take(&mut self.fresh);
-        for &number in &fresh {
-            let ue = self.table.get(number);
-            ue.fresh = false;
-            if ue.joined {
-                if requested {
-                    self.table.update_request(number, false);
-                } else {
-                    let (cell, slot, unsent) = (ue.cell, ue.slot, ue.unsent.total());
-                    if let Some(drx) = ue.drx.as_mut().filter(|_| unsent > Bytes::ZERO) {
-                        let timing = &self.access.timing;
-                        drx.on_request(tti, tti + timing.report_to_decision + timing.decision_to_grant);
-                    }
-                    self.cell_mut(cell).uplink.send_report(tti, slot, unsent);
-                    self.table.await_grant(number, tti);
-                }
+        let mut signals = std::mem::take(&mut self.signals);
+        self.table.signal(tti, &mut signals);
+        for Signal { cell, slot, content } in signals.drain(..) {
+            let uplink = &mut self.cell_mut(cell).uplink;
+            match content {
+                SignalContent::Report(waiting) => uplink.send_report(tti, slot, waiting),
+                SignalContent::Request => uplink.on_request(tti, slot),
             }
         }
-        fresh.clear();
-        self.fresh = fresh;
-        let Rules { request_period: period, request_prohibit, .. } = self.rules;
-        let UeTable { ues, requesting, .. } = &mut self.table;
-        for number in requesting {
-            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number as usize];
-            //= TS 36.321 §5.4.4: sr-ProhibitTimer
-            if masks_requests || tti < reporting.may_request_from {
-                continue;
-            }
-            //= TS 36.213 Table 10.1.5-1
-            if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
-                reporting.may_request_from = tti + request_prohibit;
-                self.cells[cell - self.first].uplink.on_request(tti, slot);
-                if let Some(drx) = drx {
-                    let timing = &self.access.timing;
-                    drx.on_request(tti, tti + timing.slot(tti).request + timing.decision_to_grant);
-                }
-            }
-        }
-    }
-
-    /// Repeats the reports of UEs whose wait for a grant has exceeded retxBSR-Timer.
-    //= TS 36.321 §5.4.5
-    //= exception reports-are-not-repeated
-    fn repeat_reports(&mut self, tti: Tti) {
-        let now = self.access.clock.start(tti);
-        let Region { table, fresh, .. } = self;
-        let requested = table.request_grants();
-        let Some(timers) = &mut table.retx_bsr_timers else { return };
-        let due = timers.take(tti);
-        for number in &due {
-            let UeTable { ues, retx_bsr_timers: Some(timers), .. } = table else { break };
-            let Some(ue) = ues.find(*number) else { continue };
-            if ue.report_again_at == Some(tti) {
-                timers.disarm(&mut ue.report_again_at);
-                let waiting = ue.reported(now, Direction::Up);
-                ue.on_uplink_report(now, *number, waiting, fresh);
-                if requested {
-                    table.update_request(*number, true);
-                }
-            }
-        }
-        if let Some(timers) = &mut table.retx_bsr_timers {
-            timers.put_back(tti, due);
-        }
+        self.signals = signals;
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
         let Region { cells, table, receivers, secondary_receivers, rules, access, places, .. } = self;
         let measurements = rules.measurements(tti);
+        let ues = &mut MacSide::new(table);
         for (number, cell) in (self.first..).zip(cells) {
             let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
             let is_uplink_first = cell.downlink.begin(tti);
@@ -630,19 +573,19 @@ impl Region {
                 let is_uplink = is_uplink_first != is_second;
                 let Cell { users, reports, downlink, uplink, .. } = &mut *cell;
                 if is_uplink {
-                    uplink.schedule(tti, users, table, downlink.confined(Air { radio, receivers }));
+                    uplink.schedule(tti, users, ues, downlink.confined(Air { radio, receivers }));
                     continue;
                 }
                 let air = Air { radio, receivers };
-                decision.schedule((downlink, &mut reports[0]), users, air, table);
+                decision.schedule((downlink, &mut reports[0]), users, air, ues);
                 if !cell.secondary.is_empty() {
                     let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
                     let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
-                    decision.schedule_secondary(cell, airs, table);
+                    decision.schedule_secondary(cell, airs, ues);
                 }
             }
             let Cell { users, uplink, .. } = cell;
-            uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
+            uplink.deliver_grants(tti, users, Air { radio, receivers }, ues, &rules.power_control);
         }
     }
 
@@ -802,7 +745,7 @@ impl Region {
         let waiting = ue.reported(now, id.direction);
         match id.direction {
             Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
-            Direction::Up => ue.on_uplink_report(now, id.ue, waiting, &mut self.fresh),
+            Direction::Up => self.table.on_uplink_report(now, id.ue, waiting),
         }
     }
 
@@ -841,7 +784,7 @@ impl Region {
         let ue = &mut self.table.ues[number as usize];
         match direction {
             Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
-            Direction::Up => ue.on_uplink_report(now, number, waiting, &mut self.fresh),
+            Direction::Up => self.table.on_uplink_report(now, number, waiting),
         }
     }
 
@@ -991,9 +934,6 @@ impl Region {
 
     /// Adds a UE.
     pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
-        if ue.fresh {
-            self.fresh.push(number);
-        }
         if ue.connection.as_ref().is_some_and(|connection| connection.promotion().is_some()) {
             self.promoting.push(number);
         }
@@ -1002,7 +942,6 @@ impl Region {
 
     /// Removes a UE that is attached to none of the cells.
     pub fn release(&mut self, number: u32) -> Box<Ue> {
-        self.fresh.retain(|other| *other != number);
         self.promoting.retain(|other| *other != number);
         self.all_receivers().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)

@@ -2,7 +2,7 @@
 
 use super::confined::Confined;
 use super::known_channels::{KnownChannels, LOWEST};
-use super::log::{Allocation, Log, Reception};
+use super::log::{Allocation, Log};
 use super::pipeline::Pipeline;
 use super::views::Views;
 use crate::access::{Access, Level};
@@ -12,13 +12,13 @@ use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
 use crate::mac::sched::{ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::mac::slots::Slots;
-use crate::mac::{Block, Content};
+use crate::mac::{Block, Content, Reception};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, Receivers, Report};
 use crate::rlc::BufferStatus;
 use crate::settings::RanSetup;
-use crate::ue::UeTable;
+use crate::ue::{Assignment, MacSide};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
 use std::ops::Range;
@@ -322,11 +322,11 @@ impl Downlink {
         cell: usize,
         users: &[u32],
         Air { radio, receivers }: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         (version, mut report, held): (
             impl Fn(u16) -> u64,
             impl FnMut(&mut Receivers, u16) -> Report,
-            impl Fn(&Receivers, &UeTable, u16) -> Option<Report>,
+            impl Fn(&Receivers, &MacSide<'_>, u16) -> Option<Report>,
         ),
     ) {
         self.served.clear();
@@ -335,7 +335,7 @@ impl Downlink {
         if free.is_empty() {
             return;
         }
-        let (has_drx, air) = (ues.has_drx, tti + self.access.timing.decision_to_air);
+        let (has_drx, air) = (ues.has_drx(), tti + self.access.timing.decision_to_air);
         if self.moves != radio.moves() {
             self.moves = radio.moves();
             self.unsure.fill();
@@ -393,16 +393,16 @@ impl Downlink {
             let size = self.access.block_in((rank, kind), mcs, prbs);
             let process = self.users[slot as usize].next_free(self.all_busy);
             let content = ues.transmit_down(users[slot as usize], tti, size, self.first_process + process);
-            if let Some(drx) = ues.drx(users[slot as usize]).filter(|_| content.is_some()) {
-                drx.on_new(air, Direction::Down);
+            if content.is_some() {
+                ues.on_new(users[slot as usize], air, Direction::Down);
             }
             ues.on_assignment(users[slot as usize], self.carrier, air);
             let block = Block { mcs, rank, size, content, soft: SoftBits::default(), transmissions: 1 };
             let level = self.pdcch.as_ref().map_or(Level::OF_8, |pdcch| pdcch.held(slot));
             let sent = OnAir { slot, process, level, rbgs, prbs };
             self.send_new(tti, sent, Process { block, rbgs });
-            if ues.has_several(users[slot as usize]) {
-                self.on_report(slot, ues.waiting_down(users[slot as usize], tti));
+            if let Some(waiting) = ues.backlog_of_several(users[slot as usize], tti) {
+                self.on_report(slot, waiting);
             }
         }
         self.grants = grants;
@@ -426,7 +426,7 @@ impl Downlink {
     }
 
     /// Adds the head-of-line delays to the views of the UEs, and passes the classes that they belong to to the scheduler.
-    fn note_delays(&mut self, tti: Tti, users: &[u32], ues: &UeTable) {
+    fn note_delays(&mut self, tti: Tti, users: &[u32], ues: &MacSide<'_>) {
         for view in self.views.edit() {
             let (delay, class) = ues.head_of_line(users[view.slot as usize], tti);
             view.head_of_line = delay;
@@ -460,7 +460,7 @@ impl Downlink {
     }
 
     /// Handles received feedback and schedules retransmissions; returns the free RBGs.
-    fn retransmit(&mut self, tti: Tti, mut air: Air<'_>, users: &[u32], ues: &mut UeTable) -> Rbgs {
+    fn retransmit(&mut self, tti: Tti, mut air: Air<'_>, users: &[u32], ues: &mut MacSide<'_>) -> Rbgs {
         self.retransmitting.clear();
         let mut free = Rbgs::first(air.radio.rbgs());
         let postponed = self.postponed.len();
@@ -480,10 +480,9 @@ impl Downlink {
                 Feedback::Nack(slot, process) => {
                     let held = self.processes[self.place(slot, process)].as_ref();
                     let used = held.expect("a process is kept until its feedback").block.transmissions;
-                    if let Some(drx) = ues.drx(users[slot as usize]) {
-                        let air = tti + self.access.timing.decision_to_air;
-                        drx.await_retransmission(air, Direction::Down, self.first_process + process);
-                    }
+                    let earliest = tti + self.access.timing.decision_to_air;
+                    let (ue, process_of_ue) = (users[slot as usize], self.first_process + process);
+                    ues.await_retransmission(ue, earliest, Direction::Down, process_of_ue);
                     if used >= self.max_transmissions {
                         self.free(slot, process);
                     } else {
@@ -529,14 +528,14 @@ impl Downlink {
         tti: Tti,
         (slot, process): (u16, u8),
         (free, channel): (&mut Rbgs, &mut Air<'_>),
-        (ue, ues): (u32, &mut UeTable),
+        (ue, ues): (u32, &mut MacSide<'_>),
     ) {
         let air = tti + self.access.timing.decision_to_air;
         //= TS 36.321 §5.13: HARQ buffers of a deactivated SCell are flushed
         if !ues.is_activated(ue, self.carrier, air) {
             return self.free(slot, process);
         }
-        if ues.has_drx && !ues.is_active(ue, air) {
+        if ues.has_drx() && !ues.is_active(ue, air) {
             self.postponed.push((slot, process));
             return;
         }
@@ -561,9 +560,7 @@ impl Downlink {
         self.retransmitting.insert(slot);
         *free = free.without(rbgs);
         ues.on_assignment(ue, self.carrier, air);
-        if let Some(drx) = ues.drx(ue) {
-            drx.on_retransmission(air, Direction::Down, self.first_process + process);
-        }
+        ues.on_retransmission(ue, air, Direction::Down, self.first_process + process);
         let prbs = channel.radio.prbs_of(rbgs);
         self.air.push(air, OnAir { slot, process, level, rbgs, prbs });
     }
@@ -585,7 +582,7 @@ impl Downlink {
         cell: usize,
         users: &[u32],
         mut air: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
         let mut index = 0;
@@ -605,45 +602,39 @@ impl Downlink {
         sent: OnAir,
         (cell, users): (usize, &[u32]),
         mut air: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
         let consequences = self.access.timing.slot(tti);
         let number = users[sent.slot as usize];
-        let ue = ues.get(number);
         let place = self.place(sent.slot, sent.process);
-        let process = &mut self.processes[place];
-        let block = &mut process.as_mut().expect("a process on air holds its block").block;
-        let OnAir { rbgs, prbs, .. } = sent;
+        let held = &mut self.processes[place];
+        let block = &mut held.as_mut().expect("a process on air holds its block").block;
+        let OnAir { slot, process, level, rbgs, prbs } = sent;
         self.figures.prbs += u64::from(prbs.0);
-        let mut note = |block: &Block, reception| {
-            if let Some(log) = &mut self.log {
-                log.note(Allocation {
-                    tti,
-                    cell: CellId(cell as u16),
-                    carrier: self.carrier,
-                    ue: UeId(number),
-                    rbgs,
-                    transmission: block.transmissions,
-                    mcs: block.mcs,
-                    size: block.size,
-                    reception,
-                });
-            }
-        };
-        if ue.loses_control(tti, (number, self.carrier), sent.level, &mut air) {
-            note(block, Reception::AssignmentLost);
-            let due = tti + consequences.silence;
-            self.feedback.push(due, Feedback::Silence(sent.slot, sent.process));
-            return;
+        let carrier = self.carrier;
+        let assignment = Assignment { tti, cell, carrier, process, level, rbgs, prbs };
+        let reception = ues.receive_block(number, &assignment, block, &mut air);
+        if let Some(log) = &mut self.log {
+            log.note(Allocation {
+                tti,
+                cell: CellId(cell as u16),
+                carrier,
+                ue: UeId(number),
+                rbgs,
+                transmission: block.transmissions,
+                mcs: block.mcs,
+                size: block.size,
+                reception,
+            });
         }
-        let draw = ue.downlink.draw(tti, self.carrier, sent.process);
-        let failed = air.receivers.receive_downlink(air.radio, (number, cell), (rbgs, prbs), block, draw);
-        ue.downlink.blocks.count(block, prbs, failed);
-        note(block, if failed { Reception::Failed } else { Reception::Decoded });
-        let answer = if failed { Feedback::Nack } else { Feedback::Ack };
-        self.feedback.push(tti + consequences.feedback, answer(sent.slot, sent.process));
-        if !failed {
+        let (after, answer) = match reception {
+            Reception::AssignmentLost => (consequences.silence, Feedback::Silence(slot, process)),
+            Reception::Failed => (consequences.feedback, Feedback::Nack(slot, process)),
+            Reception::Decoded => (consequences.feedback, Feedback::Ack(slot, process)),
+        };
+        self.feedback.push(tti + after, answer);
+        if reception == Reception::Decoded {
             self.figures.bytes += block.size.0;
             if let Some(content) = block.content {
                 decoded.push((number, content));

@@ -1,6 +1,7 @@
 //! Log of downlink transmissions in a range of TTIs.
 
 use crate::identity::{CellId, UeId};
+use crate::mac::Reception;
 use crate::mac::sched::Rbgs;
 use crate::phy::Mcs;
 use airwnd_units::{Bytes, Tti};
@@ -27,17 +28,6 @@ pub struct Allocation {
     pub size: Bytes,
     /// Outcome at the UE.
     pub reception: Reception,
-}
-
-/// Outcome of a transmission at the UE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reception {
-    /// The block was decoded.
-    Decoded,
-    /// The block was not decoded; HARQ may retransmit it.
-    Failed,
-    /// The UE did not decode the assignment.
-    AssignmentLost,
 }
 
 /// The transmissions of a cell in a range of TTIs.

@@ -9,19 +9,17 @@ use super::known_channels::{KnownChannels, LOWEST};
 use super::pipeline::Pipeline;
 use crate::access::{Access, Level};
 use crate::mac::configured_grant::{self, Configured, place};
-use crate::mac::control_elements::{Elements, Headroom};
-use crate::mac::drx::Drx;
+use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
 use crate::mac::sched::settle;
 use crate::mac::slots::Slots;
 use crate::mac::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
 use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use crate::mac::{Block, Content, make_room};
-use crate::phy::error_model::SoftBits;
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
 use crate::settings::BufferReports;
-use crate::ue::{BlockGrant, UeTable};
+use crate::ue::{self, Answer, GrantedBlock, MacSide};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
 use std::ops::Range;
@@ -396,7 +394,7 @@ impl Uplink {
         &mut self,
         tti: Tti,
         users: &[u32],
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         mut confined: Option<Confined<'_>>,
     ) {
         // An SR in symbols of its own is newer than the report of a block beside it, which was prepared k2 slots before.
@@ -482,7 +480,7 @@ impl Uplink {
         tti: Tti,
         to_air: u64,
         (free, confined): (FreePrbs, &mut Option<Confined<'_>>),
-        (users, ues): (&[u32], &mut UeTable),
+        (users, ues): (&[u32], &mut MacSide<'_>),
     ) {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
@@ -493,7 +491,7 @@ impl Uplink {
                 self.views.push(UplinkView { slot, buffer, link });
             }
         }
-        if ues.has_drx {
+        if ues.has_drx() {
             self.views.retain(|view| ues.is_active(users[view.slot as usize], received));
         }
         if self.views.is_empty() {
@@ -520,9 +518,9 @@ impl Uplink {
             let process = self.occupy(slot);
             let context = self.context(slot, Prbs(prbs));
             let level = Some(confined.as_ref().map_or(Level::OF_8, |confined| confined.pdcch.held(slot)));
-            if let Some(drx) = ues.drx(users[slot as usize]) {
-                drx.on_new(received, Direction::Up);
-                self.await_retransmission(drx, received, to_air, process);
+            if ues.has_drx() {
+                ues.on_new(users[slot as usize], received, Direction::Up);
+                self.await_retransmission(ues, users[slot as usize], received, to_air, process);
             }
             self.grants.push(
                 received,
@@ -621,7 +619,7 @@ impl Uplink {
         tti: Tti,
         to_air: u64,
         (free, confined): (&mut FreePrbs, &mut Option<Confined<'_>>),
-        (users, ues): (&[u32], &mut UeTable),
+        (users, ues): (&[u32], &mut MacSide<'_>),
     ) {
         if self.undecoded.at(tti).is_empty() {
             return;
@@ -637,7 +635,7 @@ impl Uplink {
                 first = free.find(prbs).unwrap_or(first);
             }
             let spent = sending.block.transmissions >= self.max_transmissions;
-            let sleeps = || ues.has_drx && !ues.is_active(users[sending.slot as usize], received);
+            let sleeps = || ues.has_drx() && !ues.is_active(users[sending.slot as usize], received);
             if !spent && !self.is_synchronous() && (!free.contains(first, prbs) || sleeps()) {
                 self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
                 continue;
@@ -668,9 +666,10 @@ impl Uplink {
             let again = Some((sending.block, sending.elements));
             let Sending { slot, block, context, process, .. } = *sending;
             let (mcs, command) = (block.mcs, Db(0.0));
-            if let Some(drx) = ues.drx(users[slot as usize]) {
-                drx.on_retransmission(received, Direction::Up, self.process_at(received, process));
-                self.await_retransmission(drx, received, to_air, process);
+            if ues.has_drx() {
+                let (ue, repeated) = (users[slot as usize], self.process_at(received, process));
+                ues.on_retransmission(ue, received, Direction::Up, repeated);
+                self.await_retransmission(ues, ue, received, to_air, process);
             }
             let grant = Grant { slot, first, prbs, mcs, command, context, process, level, to_air, again };
             self.grants.push(received, grant);
@@ -679,10 +678,10 @@ impl Uplink {
     }
 
     /// A UE awaits the retransmission of the block for a grant: it does not know whether the block is decoded.
-    fn await_retransmission(&self, drx: &mut Drx, received: Tti, to_air: u64, process: u8) {
+    fn await_retransmission(&self, ues: &mut MacSide<'_>, ue: u32, received: Tti, to_air: u64, process: u8) {
         let (timing, air) = (&self.access.timing, received + to_air);
         let earliest = air + timing.slot(air).again + timing.decision_to_grant;
-        drx.await_retransmission(earliest, Direction::Up, self.process_at(received, process));
+        ues.await_retransmission(ue, earliest, Direction::Up, self.process_at(received, process));
     }
 
     /// The HARQ process of a grant: those of a synchronous uplink follow one another in time.
@@ -690,13 +689,13 @@ impl Uplink {
         self.access.timing.round_trip.map_or(process, |round_trip| (received.0 % round_trip) as u8)
     }
 
-    /// Handles the grants that reach the UEs in this TTI.
-    pub fn receive_grants(
+    /// Passes the grants of this TTI to the UEs, and puts their blocks on air.
+    pub fn deliver_grants(
         &mut self,
         tti: Tti,
         users: &[u32],
         mut air: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         control: &power_control::Params,
     ) {
         let mut grants = std::mem::take(&mut self.due_grants);
@@ -712,48 +711,32 @@ impl Uplink {
         }
         for grant in &grants {
             let number = users[grant.slot as usize];
-            let mut loses = |level| ues.get(number).loses_control(tti, (number, 0), level, &mut air);
-            if grant.level.is_some_and(&mut loses) {
-                if self.requested {
-                    self.miss(tti, number, grant);
+            let &Grant { slot, mcs, command, context, process, level, to_air, again, .. } = grant;
+            let prbs = Prbs(grant.prbs);
+            let block = match again {
+                Some((block, elements)) => GrantedBlock::Again { block, elements },
+                None => GrantedBlock::New {
+                    size: self.access.block(Direction::Up, mcs, prbs),
+                    process: self.process_at(tti, process),
+                },
+            };
+            let received = ue::Grant { tti, level, prbs, mcs, command, block, control };
+            let (power, block, elements) = match ues.receive_grant(number, &received, &mut air) {
+                Answer::Sent { power, block, elements } => (power, block, elements),
+                Answer::Unused => {
+                    self.vacate(slot, process);
+                    continue;
                 }
-                continue;
-            }
-            let (prbs, loss) = (Prbs(grant.prbs), air.radio.loss(number as usize));
-            let ue = ues.get(number);
-            if grant.command != Db(0.0) {
-                ue.commanded = control.accumulate(ue.commanded, grant.command, prbs, loss);
-            }
-            let (block, elements) = match grant.again {
-                Some((block, elements)) => {
-                    (Block { transmissions: block.transmissions + 1, ..block }, elements)
-                }
-                None => {
-                    let size = self.access.block(Direction::Up, grant.mcs, prbs);
-                    let process = self.process_at(tti, grant.process);
-                    let power = Headroom { control, prbs, loss };
-                    let filled = ues.transmit_up(number, &BlockGrant { tti, size, process, power });
-                    let Some((content, elements)) = filled else {
-                        self.vacate(grant.slot, grant.process);
-                        continue;
-                    };
-                    let block = Block {
-                        mcs: grant.mcs,
-                        rank: 1,
-                        size,
-                        content,
-                        soft: SoftBits::default(),
-                        transmissions: 1,
-                    };
-                    (block, elements)
+                Answer::Lost => {
+                    if self.requested {
+                        self.miss(tti, number, grant);
+                    }
+                    continue;
                 }
             };
-            let commanded = ues.get(number).commanded;
-            let power = air.receivers.uplink_power(air.radio, number as usize, prbs, control, commanded);
             let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
-            let &Grant { slot, context, process, to_air, .. } = grant;
             self.air.push(tti + to_air, Sending { slot, signal, block, elements, context, process });
-            if grant.level.is_none() {
+            if level.is_none() {
                 self.on_configured(tti, number, grant, ues);
             }
         }
@@ -801,17 +784,14 @@ impl Uplink {
 
     /// A UE uses a configured grant, which only now counts as granted.
     #[inline(never)]
-    fn on_configured(&mut self, tti: Tti, number: u32, grant: &Grant, ues: &mut UeTable) {
+    fn on_configured(&mut self, tti: Tti, number: u32, grant: &Grant, ues: &mut MacSide<'_>) {
         let carried = carried(self.access.block(Direction::Up, grant.mcs, Prbs(grant.prbs)));
         self.known[grant.slot as usize].granted += carried.0;
         let rest = self.buffers[grant.slot as usize].saturating_sub(carried);
         self.set_buffer(grant.slot, rest);
-        let has_reported = !ues.get(number).reporting.is_due;
-        if let Some(drx) = ues.drx(number) {
-            if has_reported {
-                drx.on_report(tti);
-            }
-            self.await_retransmission(drx, tti, grant.to_air, grant.process);
+        if ues.has_drx() {
+            ues.on_configured(number, tti);
+            self.await_retransmission(ues, number, tti, grant.to_air, grant.process);
         }
     }
 
@@ -846,7 +826,7 @@ impl Uplink {
         tti: Tti,
         cell: usize,
         Air { radio, receivers }: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
         let mut sendings = std::mem::take(&mut self.due_sendings);
@@ -866,12 +846,11 @@ impl Uplink {
         cell: usize,
         sending: &mut Sending,
         Air { radio, receivers }: Air<'_>,
-        ues: &mut UeTable,
+        ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
-        let ue = ues.get(sending.signal.ue);
         self.figures.prbs += u64::from(sending.signal.prbs);
-        let draw = ue.uplink.draw(tti, 0, 0);
+        let draw = ues.uplink_draw(sending.signal.ue, tti);
         let failed = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block, draw);
         if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
             let correction = &mut self.known[sending.slot as usize].correction;
@@ -881,7 +860,7 @@ impl Uplink {
         if let Some(known) = &mut self.known_channels {
             known.learn(sending.slot, tti);
         }
-        ue.uplink.blocks.count(&sending.block, Prbs(sending.signal.prbs), failed);
+        ues.count_uplink(sending.signal.ue, &sending.block, Prbs(sending.signal.prbs), failed);
         if self.schemes.fits_widths() && sending.block.transmissions == 1 {
             self.known[sending.slot as usize].update_margin(failed);
         }

@@ -28,6 +28,17 @@ pub(crate) struct Block {
     pub transmissions: u8,
 }
 
+/// Outcome of a transmission at the UE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// The block was decoded.
+    Decoded,
+    /// The block was not decoded; HARQ may retransmit it.
+    Failed,
+    /// The UE did not decode the assignment.
+    AssignmentLost,
+}
+
 /// Counters of a UE's transport blocks in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockFigures {

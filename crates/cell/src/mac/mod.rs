@@ -14,8 +14,8 @@ pub(crate) mod slots;
 pub mod uplink_adaptation;
 pub mod uplink_sched;
 
-pub use block::BlockFigures;
 pub(crate) use block::{Block, Content};
+pub use block::{BlockFigures, Reception};
 
 /// Reserves capacity for this many entries in total.
 pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {

@@ -1,14 +1,30 @@
 //! The MAC of a UE: grants, scheduling requests and buffer status reports.
 
-use super::UeTable;
 use super::reports::ELEMENT;
+use super::{Ue, UeTable};
 use crate::mac::Content;
 use crate::mac::control_elements::{Elements, Headroom};
+use crate::rlc::BufferStatus;
 use airwnd_kernel::Direction;
-use airwnd_units::{Bytes, Db, Tti};
+use airwnd_units::{Bytes, Db, Time, Tti};
+
+/// A UE's signal to its cell outside of blocks.
+pub(crate) struct Signal {
+    pub cell: usize,
+    pub slot: u16,
+    pub content: SignalContent,
+}
+
+/// Content of a signal.
+pub(crate) enum SignalContent {
+    /// Scheduling request.
+    Request,
+    /// Uplink backlog of all bearers, if reports are ideal.
+    Report(Bytes),
+}
 
 /// A grant for a new transport block in the uplink, which a UE fills.
-pub(crate) struct BlockGrant<'a> {
+pub(super) struct BlockGrant<'a> {
     /// TTI on air.
     pub tti: Tti,
     /// Size of the transport block.
@@ -25,8 +41,13 @@ impl UeTable {
         self.periodic_report.is_some()
     }
 
+    /// Period in TTIs of the opportunities for scheduling requests.
+    pub fn request_period(&self) -> u64 {
+        self.request_period
+    }
+
     /// Fills a grant of a UE; `None` if it has no data and leaves the grant unused.
-    pub fn transmit_up(
+    pub(super) fn transmit_up(
         &mut self,
         number: u32,
         grant: &BlockGrant<'_>,
@@ -108,7 +129,7 @@ impl UeTable {
     /// than all before, or retxBSR-Timer expired (`waited`).
     //= TS 36.321 §5.4.4
     //= TS 36.321 §5.4.5
-    pub fn update_request(&mut self, number: u32, waited: bool) {
+    fn update_request(&mut self, number: u32, waited: bool) {
         let ue = &mut self.ues[number as usize];
         let has_data = ue.unsent.total() > Bytes::ZERO;
         let had_data = std::mem::replace(&mut ue.reporting.has_data, has_data);
@@ -133,13 +154,93 @@ impl UeTable {
 
     /// Starts or restarts retxBSR-Timer if data is waiting.
     //= TS 36.321 §5.4.5
-    pub fn await_grant(&mut self, number: u32, tti: Tti) {
+    pub(super) fn await_grant(&mut self, number: u32, tti: Tti) {
         let Some(timers) = &mut self.retx_bsr_timers else { return };
         let ue = &mut self.ues[number as usize];
         if ue.reported(self.clock.start(tti), Direction::Up).total() > Bytes::ZERO {
             timers.arm(tti, number, &mut ue.report_again_at);
         } else {
             timers.disarm(&mut ue.report_again_at);
+        }
+    }
+
+    /// RLC reports its uplink backlog to a UE's MAC.
+    pub fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus) {
+        self.ues[number as usize].on_uplink_report(now, number, waiting, &mut self.fresh);
+    }
+
+    /// Reports uplink backlogs that RLC has reported since the last TTI, and sends scheduling requests. Adds what the
+    /// cells receive.
+    pub fn signal(&mut self, tti: Tti, signals: &mut Vec<Signal>) {
+        self.repeat_reports(tti);
+        let requested = self.request_grants();
+        let mut fresh = std::mem::take(&mut self.fresh);
+        for &number in &fresh {
+            let ue = &mut self.ues[number as usize];
+            ue.fresh = false;
+            if !ue.joined {
+                continue;
+            }
+            if requested {
+                self.update_request(number, false);
+                continue;
+            }
+            let (cell, slot, unsent) = (ue.cell, ue.slot, ue.unsent.total());
+            if let Some(drx) = ue.drx.as_mut().filter(|_| unsent > Bytes::ZERO) {
+                let timing = &self.access.timing;
+                drx.on_request(tti, tti + timing.report_to_decision + timing.decision_to_grant);
+            }
+            signals.push(Signal { cell, slot, content: SignalContent::Report(unsent) });
+            self.await_grant(number, tti);
+        }
+        fresh.clear();
+        self.fresh = fresh;
+        self.send_requests(tti, signals);
+    }
+
+    /// Sends the pending scheduling requests that have an opportunity in this TTI.
+    fn send_requests(&mut self, tti: Tti, signals: &mut Vec<Signal>) {
+        let UeTable { ues, requesting, access, request_period: period, request_prohibit, .. } = self;
+        let (period, timing) = (*period, &access.timing);
+        for number in requesting {
+            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number as usize];
+            //= TS 36.321 §5.4.4: sr-ProhibitTimer
+            if masks_requests || tti < reporting.may_request_from {
+                continue;
+            }
+            //= TS 36.213 Table 10.1.5-1
+            if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
+                reporting.may_request_from = tti + *request_prohibit;
+                signals.push(Signal { cell, slot, content: SignalContent::Request });
+                if let Some(drx) = drx {
+                    drx.on_request(tti, tti + timing.slot(tti).request + timing.decision_to_grant);
+                }
+            }
+        }
+    }
+
+    /// Repeats the reports of UEs whose wait for a grant has exceeded retxBSR-Timer.
+    //= TS 36.321 §5.4.5
+    //= exception reports-are-not-repeated
+    fn repeat_reports(&mut self, tti: Tti) {
+        let now = self.clock.start(tti);
+        let requested = self.request_grants();
+        let Some(timers) = &mut self.retx_bsr_timers else { return };
+        let due = timers.take(tti);
+        for number in &due {
+            let UeTable { ues, retx_bsr_timers: Some(timers), fresh, .. } = self else { break };
+            let Some(ue) = ues.find(*number) else { continue };
+            if ue.report_again_at == Some(tti) {
+                timers.disarm(&mut ue.report_again_at);
+                let waiting = ue.reported(now, Direction::Up);
+                ue.on_uplink_report(now, *number, waiting, fresh);
+                if requested {
+                    self.update_request(*number, true);
+                }
+            }
+        }
+        if let Some(timers) = &mut self.retx_bsr_timers {
+            timers.put_back(tti, due);
         }
     }
 }

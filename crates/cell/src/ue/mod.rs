@@ -6,6 +6,7 @@ mod events;
 mod harq;
 mod lena;
 mod mac;
+mod mac_side;
 mod multiplexing;
 mod reports;
 mod table;
@@ -14,7 +15,8 @@ mod timers;
 pub(crate) use bearers::{Bearers, LegId, RadioBearer, Waiting};
 pub(crate) use events::EventLog;
 pub use events::{Arrival, Dropped};
-pub(crate) use mac::BlockGrant;
+pub(crate) use mac::{Signal, SignalContent};
+pub(crate) use mac_side::{Answer, Assignment, Grant, GrantedBlock, MacSide};
 pub(crate) use table::UeTable;
 
 use crate::access::Level;

@@ -119,7 +119,13 @@ impl Ue {
     }
 
     /// RLC reports its uplink backlog to the UE's MAC.
-    pub fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus, fresh: &mut Vec<u32>) {
+    pub(super) fn on_uplink_report(
+        &mut self,
+        now: Time,
+        number: u32,
+        waiting: BufferStatus,
+        fresh: &mut Vec<u32>,
+    ) {
         self.unsent = waiting;
         if self.has_several() {
             self.note_urgency(now);

@@ -5,15 +5,14 @@ use super::bearers::{LegId, Timed};
 use super::events::EventLog;
 use super::timers::Timers;
 use crate::access::Access;
-use crate::mac::Content;
 use crate::mac::drx::Drx;
 use crate::mac::scell;
-use crate::qci::Qci;
-use crate::rlc::{BufferStatus, RlcMode};
+use crate::rlc::RlcMode;
 use crate::settings::{BufferReports, RanSetup};
 use airwnd_kernel::Direction;
-use airwnd_units::{Bytes, SlotClock, Span, Tti};
+use airwnd_units::{SlotClock, Tti};
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// Some of the UEs, by number.
 pub(crate) struct Ues(Vec<Option<Box<Ue>>>);
@@ -43,15 +42,22 @@ impl IndexMut<usize> for Ues {
 /// UEs with the timers of their buffer reports.
 pub(crate) struct UeTable {
     pub ues: Ues,
+    pub(super) access: Arc<Access>,
     pub(super) clock: SlotClock,
     /// Whether UEs have DRX.
     pub has_drx: bool,
     /// Activation of secondary carriers; `None`: they are always active.
-    activation: Option<scell::Timing>,
+    pub(super) activation: Option<scell::Timing>,
     /// Period in TTIs of buffer reports within blocks (periodicBSR-Timer); `None`: reports are ideal.
     pub(super) periodic_report: Option<u64>,
+    /// Period in TTIs of the opportunities for scheduling requests.
+    pub(super) request_period: u64,
+    /// TTIs after a scheduling request in which a UE does not repeat it.
+    pub(super) request_prohibit: u64,
+    /// UEs with a report from RLC to the MAC since the last TTI.
+    pub(super) fresh: Vec<u32>,
     /// UEs with a pending scheduling request.
-    pub requesting: Vec<u32>,
+    pub(super) requesting: Vec<u32>,
     /// Timers for repeated buffer reports of RLC to the MAC, in unacknowledged and in acknowledged mode.
     pub report_timers: [Timers<LegId>; 2],
     /// retxBSR-Timers of the UEs, if enabled.
@@ -64,7 +70,7 @@ pub(crate) struct UeTable {
 
 impl UeTable {
     /// A table for these of a setup's UEs, which is empty.
-    pub fn new(setup: &RanSetup, access: &Access, users: impl Iterator<Item = u32> + Clone) -> UeTable {
+    pub fn new(setup: &RanSetup, access: &Arc<Access>, users: impl Iterator<Item = u32> + Clone) -> UeTable {
         let clock = access.clock;
         let again = setup.mac.report_again_after();
         let modes = users.clone().flat_map(|user| &*setup.ues[user as usize].bearers);
@@ -76,12 +82,16 @@ impl UeTable {
         let (ues, bearers) = (users.count(), modes.count());
         UeTable {
             ues: Ues((0..setup.ues.len()).map(|_| None).collect()),
+            access: access.clone(),
             clock,
             report_timers,
             has_drx: setup.mac.drx.is_some(),
             activation: setup.mac.scell.as_ref().map(|params| scell::Timing::new(params, clock)),
             periodic_report: (setup.mac.buffer_reports != BufferReports::Ideal)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
+            request_period: setup.mac.request_period.ttis(clock),
+            request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| clock.count(timer)),
+            fresh: Vec::with_capacity(ues),
             requesting: Vec::with_capacity(ues),
             retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
             timed: Timed::new(bearers),
@@ -98,6 +108,9 @@ impl UeTable {
         if let Some(timers) = &mut self.retx_bsr_timers {
             timers.admit(number, ue.report_again_at);
         }
+        if ue.fresh {
+            self.fresh.push(number);
+        }
         self.ues.0[number as usize] = Some(ue);
     }
 
@@ -110,13 +123,15 @@ impl UeTable {
         if let Some(timers) = &mut self.retx_bsr_timers {
             timers.release(ue.report_again_at);
         }
+        self.fresh.retain(|other| *other != number);
         self.timed.retain(|id| id.ue != number);
         ue
     }
 
-    /// Whether no timer runs.
+    /// Whether no timer runs and no report is due.
     pub fn is_idle(&self) -> bool {
-        self.requesting.is_empty()
+        self.fresh.is_empty()
+            && self.requesting.is_empty()
             && self.timed.is_empty()
             && self.report_timers.iter().all(Timers::is_idle)
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
@@ -134,65 +149,10 @@ impl UeTable {
         ue.and_then(|ue| ue.drx.as_ref()).is_none_or(|drx| drx.is_active(tti))
     }
 
-    /// Whether a carrier that a UE aggregates can serve it in a TTI.
-    #[inline]
-    pub fn is_activated(&self, number: u32, carrier: u8, tti: Tti) -> bool {
-        carrier == 0
-            || self.activation.is_none()
-            || self.ues[number as usize].secondary[usize::from(carrier) - 1].activation.is_active(tti)
-    }
-
-    /// A block on the primary carrier leaves this backlog of a UE.
-    pub fn on_primary(&mut self, number: u32, tti: Tti, left: Bytes) {
-        let Some(timing) = &self.activation else { return };
-        let secondary = self.ues[number as usize].secondary.iter_mut();
-        secondary.for_each(|carrier| carrier.activation.on_backlog(tti, left, timing));
-    }
-
-    /// A carrier has an assignment for a UE.
-    #[inline]
-    pub fn on_assignment(&mut self, number: u32, carrier: u8, tti: Tti) {
-        if let Some(timing) = self.activation.as_ref().filter(|_| carrier > 0) {
-            let secondary = &mut self.ues[number as usize].secondary[usize::from(carrier) - 1];
-            secondary.activation.on_assignment(tti, timing);
-        }
-    }
-
     /// DRX of a UE, if it has it.
     #[inline]
     pub fn drx(&mut self, number: u32) -> Option<&mut Drx> {
         if self.has_drx { self.get(number).drx.as_deref_mut() } else { None }
-    }
-
-    /// Head-of-line delay of a UE at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes,
-    /// so that a grant can resolve it. Of several bearers that with data of the highest priority counts; its class is
-    /// returned, too.
-    pub fn head_of_line(&self, number: u32, tti: Tti) -> (Span, Option<Qci>) {
-        let bearers = &self.ues[number as usize].bearers;
-        let (oldest, class) = if bearers.has_several() {
-            let waiting =
-                bearers.iter().filter_map(|bearer| Some((bearer.downlink.rlc.oldest()?, bearer.qos.qci)));
-            waiting.min_by_key(|(_, qci)| qci.priority()).unzip()
-        } else {
-            (bearers.default.downlink.rlc.oldest(), None)
-        };
-        (oldest.map_or(self.clock.slot(), |arrived| self.clock.start(tti + 1) - arrived), class)
-    }
-
-    /// Fills a downlink block of a HARQ process for a UE.
-    pub fn transmit_down(&mut self, number: u32, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
-        self.fill(number, Direction::Down, tti, size, process, None)
-    }
-
-    /// Whether a UE has more than the default bearer.
-    pub fn has_several(&self, number: u32) -> bool {
-        self.ues[number as usize].has_several()
-    }
-
-    /// What waits at the eNB for a UE.
-    #[inline(never)]
-    pub fn waiting_down(&self, number: u32, tti: Tti) -> BufferStatus {
-        self.ues[number as usize].reported(self.clock.start(tti), Direction::Down)
     }
 
     /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.
