@@ -321,23 +321,23 @@ impl Ran {
     fn merge(&mut self, now: Time) {
         for region in &mut self.regions {
             if self.releases {
-                region.note_arrivals(now);
+                region.table.note_arrivals(now);
             }
-            self.arrivals.append(&mut region.arrivals);
+            self.arrivals.append(&mut region.table.arrivals);
             self.events.append(&mut region.table.events);
         }
         for index in 0..self.regions.len() {
-            if self.regions[index].failed.is_empty() {
+            if self.regions[index].table.failed.is_empty() {
                 continue;
             }
-            let mut failed = std::mem::take(&mut self.regions[index].failed);
+            let mut failed = std::mem::take(&mut self.regions[index].table.failed);
             for number in failed.drain(..) {
                 if !self.fail_link(now, number as usize) {
                     self.region(number).table.get(number).failures += 1;
                     self.re_establish_rlc(now, number);
                 }
             }
-            self.regions[index].failed = failed;
+            self.regions[index].table.failed = failed;
         }
     }
 

@@ -10,17 +10,14 @@ use crate::component::ComponentCarrier;
 use crate::enb::channel_reports::{Measurements, Versions};
 use crate::enb::downlink::Downlink;
 use crate::enb::uplink::Uplink;
-use crate::identity::UeId;
 use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
 use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
-use crate::ue::{
-    Arrival, Bearers, EventLog, LegId, MacSide, RadioBearer, Signal, SignalContent, Ue, UeTable,
-};
+use crate::ue::{EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
-use airwnd_units::{Bytes, Time, Tti};
+use airwnd_units::{Time, Tti};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -174,17 +171,13 @@ pub(crate) struct Region {
     secondary_receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
+    /// Scratch: reports of RLC to the MAC of the eNB, with their UEs.
+    reports_down: Vec<(u32, BufferStatus)>,
     /// Scratch: signals of UEs to the cells.
     signals: Vec<Signal>,
-    /// UEs that are being promoted to RRC connected.
-    promoting: Vec<u32>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
     decoded_down: Vec<(u32, Content)>,
     pub decoded_up: Vec<(u32, Content)>,
-    /// SDUs that RLC has delivered since the network looked.
-    pub arrivals: Vec<Arrival>,
-    /// UEs whose RLC has reached its maximum of retransmissions since the network looked.
-    pub failed: Vec<u32>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
     /// Scratch: places of a cell's newest reports.
@@ -291,12 +284,10 @@ impl Region {
             secondary_receivers: carriers[1..].iter().zip(radio.secondary()).map(receivers).collect(),
             rules: rules.clone(),
             access: access.clone(),
+            reports_down: Vec::with_capacity(ues),
             signals: Vec::with_capacity(ues),
-            promoting: Vec::with_capacity(if setup.rrc.is_some() { ues } else { 0 }),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
-            arrivals: Vec::with_capacity(64),
-            failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
             places: Places { decision: 0, by_phase: vec![(0, 0, Tti(0)); rules.cqi_period as usize] },
             unknown: Vec::with_capacity(MOST_SAMPLES),
@@ -350,7 +341,6 @@ impl Region {
     /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
         self.table.is_idle()
-            && self.promoting.is_empty()
             && self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
             && self.cells.iter().all(|cell| cell.downlinks().all(Downlink::is_idle) && cell.uplink.is_idle())
@@ -368,7 +358,7 @@ impl Region {
 
     /// Starts a TTI: buffer reports, scheduling decisions, and what the UEs make of their grants.
     pub fn decide(&mut self, radio: &Radio, tti: Tti) {
-        if !self.promoting.is_empty() {
+        if self.table.has_promotions() {
             self.promote(tti);
         }
         if self.table.has_drx {
@@ -431,33 +421,12 @@ impl Region {
             self.table.prefetch_rlc(*number, direction);
         }
         for &(number, content) in &decoded {
-            let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
-            let ue = &mut ues[number as usize];
-            {
-                let mut deliver = arrive(arrivals, number, direction);
-                match content {
-                    Content::One(content) => {
-                        let (leg, other) = ue.legs(0, direction);
-                        leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
-                    }
-                    Content::Several(process) => {
-                        ue.receive_several(now, direction, process, &mut deliver, events);
-                    }
-                }
+            if let Some(waiting) = self.table.receive(now, number, direction, content) {
+                self.report_down(number, waiting);
             }
-            self.follow(now, number);
         }
         decoded.clear();
         *self.decoded(direction) = decoded;
-    }
-
-    /// Notes that packets have crossed the air: their UEs have data.
-    pub fn note_arrivals(&mut self, now: Time) {
-        for arrival in &self.arrivals {
-            if let Some(connection) = &mut self.table.get(arrival.ue.0).connection {
-                connection.on_packet(now);
-            }
-        }
     }
 
     /// Number of decoded blocks of both directions.
@@ -474,81 +443,31 @@ impl Region {
 
     /// Handles expired timers of RLC.
     pub fn expire(&mut self, now: Time) {
-        for index in 0..self.table.timed.len() {
-            let LegId { ue, bearer, direction } = self.table.timed.get(index);
-            let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
-            let leg = ues[ue as usize].leg(bearer, direction);
-            if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
-                self.follow(now, ue);
-            }
-        }
-        let UeTable { ues, timed, .. } = &mut self.table;
-        timed.retain(|id| ues[id.ue as usize].leg(id.bearer, id.direction).update_timed());
+        let mut reports = std::mem::take(&mut self.reports_down);
+        self.table.expire(now, &mut reports);
+        self.report_all_down(reports);
     }
 
-    /// Handles the consequences of received PDUs or expired timers of a UE's bearers.
-    fn follow(&mut self, now: Time, number: u32) {
-        let UeTable { ues, timed, .. } = &mut self.table;
-        let ue = &mut ues[number as usize];
-        let Bearers { default, dedicated } = &mut ue.bearers;
-        if dedicated.is_empty() && !default.downlink.rlc.is_acknowledged() {
-            // In unacknowledged mode only the timer of reordering follows.
-            for direction in Direction::BOTH {
-                timed.watch(LegId { ue: number, bearer: 0, direction }, default.leg_mut(direction));
-            }
-            return ue.note_empty(now);
-        }
-        let mut pending = [false; 2];
-        let mut look = |bearer, of: &mut RadioBearer| {
-            for direction in Direction::BOTH {
-                let (leg, other) = of.legs(direction);
-                timed.watch(LegId { ue: number, bearer, direction }, leg);
-                pending[direction as usize] |= leg.rlc.take_pending_report(&mut other.rlc);
-            }
-        };
-        look(0, default);
-        (1..).zip(dedicated).for_each(|(bearer, of)| look(bearer, of));
-        for direction in Direction::BOTH {
-            if pending[direction as usize] {
-                self.report(now, number, direction);
-            }
-        }
-        let ue = self.table.get(number);
-        ue.note_empty(now);
-        if ue.has_failed() && !self.failed.contains(&number) {
-            self.failed.push(number);
+    /// Passes reports of RLC at the eNB to the MAC.
+    fn report_all_down(&mut self, mut reports: Vec<(u32, BufferStatus)>) {
+        reports.drain(..).for_each(|(number, waiting)| self.report_down(number, waiting));
+        self.reports_down = reports;
+    }
+
+    /// Passes a report of RLC at the eNB to the MAC.
+    #[inline(always)]
+    fn report_down(&mut self, number: u32, waiting: BufferStatus) {
+        let ue = &self.table.ues[number as usize];
+        if ue.joined {
+            self.cells[ue.cell - self.first].report(ue.slot, ue.carriers, waiting);
         }
     }
 
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
-        let now = self.access.clock.start(tti);
-        for mode in 0..self.table.report_timers.len() {
-            if !self.table.report_timers[mode].has_entries(tti) {
-                continue;
-            }
-            let due = self.table.report_timers[mode].take(tti);
-            for &id in &due {
-                // Entries of UEs that have left stay behind.
-                let Some(ue) = self.table.ues.find(id.ue) else { continue };
-                let bearer = &mut ue.bearers[id.bearer];
-                if bearer.leg(id.direction).report_at != Some(tti) {
-                    continue;
-                }
-                // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
-                let waiting = bearer.reported(now, id.direction);
-                let leg = bearer.leg_mut(id.direction);
-                if waiting.again + waiting.new > Bytes::ZERO {
-                    self.table.report_timers[mode].arm(tti, id, &mut leg.report_at);
-                } else {
-                    self.table.report_timers[mode].disarm(&mut leg.report_at);
-                }
-                let all = if ue.has_several() { ue.reported(now, id.direction) } else { waiting };
-                self.note_report(now, id.ue, id.direction, all);
-            }
-            self.table.report_timers[mode].put_back(tti, due);
-        }
+        let mut reports = std::mem::take(&mut self.reports_down);
+        self.table.repeat_rlc_reports(tti, &mut reports);
+        self.report_all_down(reports);
         let mut signals = std::mem::take(&mut self.signals);
         self.table.signal(tti, &mut signals);
         for Signal { cell, slot, content } in signals.drain(..) {
@@ -733,58 +652,15 @@ impl Region {
 
     /// Enqueues a packet in a bearer, and reports it to the MAC.
     pub fn send(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) {
-        let now = packet.arrived;
-        let ue = &mut self.table.ues[id.ue as usize];
-        let leg = ue.leg(id.bearer, id.direction);
-        leg.rlc.enqueue(packet, events);
-        if leg.rlc.is_acknowledged() {
-            self.time_report(now, id);
-            return self.report(now, id.ue, id.direction);
-        }
-        self.table.report_timers[leg.timers()].disarm(&mut leg.report_at);
-        let waiting = ue.reported(now, id.direction);
-        match id.direction {
-            Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
-            Direction::Up => self.table.on_uplink_report(now, id.ue, waiting),
-        }
-    }
-
-    /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
-    /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
-    pub fn time_report(&mut self, now: Time, id: LegId) {
-        let UeTable { ues, report_timers, .. } = &mut self.table;
-        let leg = ues[id.ue as usize].leg(id.bearer, id.direction);
-        let timers = &mut report_timers[leg.timers()];
-        if leg.rlc.is_acknowledged() {
-            let next = self.access.clock.from(now);
-            timers.arm(next, id, &mut leg.report_at);
-        } else {
-            timers.disarm(&mut leg.report_at);
+        if let Some(waiting) = self.table.enqueue(packet, id, events) {
+            self.report_down(id.ue, waiting);
         }
     }
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
     pub fn report_all(&mut self, now: Time, number: u32) {
-        for direction in Direction::BOTH {
-            for bearer in 0..self.table.get(number).bearers.count() {
-                self.time_report(now, LegId { ue: number, bearer, direction });
-            }
-            self.report(now, number, direction);
-        }
-    }
-
-    /// Reports RLC's buffer status to the MAC of a direction.
-    pub fn report(&mut self, now: Time, number: u32, direction: Direction) {
-        let waiting = self.table.ues[number as usize].reported(now, direction);
-        self.note_report(now, number, direction, waiting);
-    }
-
-    /// The MAC of a direction learns RLC's buffer status.
-    fn note_report(&mut self, now: Time, number: u32, direction: Direction, waiting: BufferStatus) {
-        let ue = &mut self.table.ues[number as usize];
-        match direction {
-            Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
-            Direction::Up => self.table.on_uplink_report(now, number, waiting),
+        if let Some(waiting) = self.table.report_all(now, number) {
+            self.report_down(number, waiting);
         }
     }
 
@@ -818,38 +694,15 @@ impl Region {
         sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
     }
 
-    /// A packet arrives for a UE: a released one is promoted.
+    /// A packet arrives for a UE. One that is released has no data: its MAC begins anew when it is promoted.
     pub fn on_packet(&mut self, now: Time, number: u32, direction: Direction) {
+        let is_released = self.table.on_packet(now, number, direction);
         let ue = self.table.get(number);
-        let Some(connection) = &mut ue.connection else { return };
-        let under_way = connection.promotion();
-        let Some(released) = under_way.map(|promotion| promotion.released).or(connection.released(now))
-        else {
-            return connection.on_packet(now);
-        };
-        if under_way.is_none() {
-            // Packets that are still inside are data, too.
-            if ue.bearers.iter().any(RadioBearer::has_packets) {
-                return connection.on_packet(now);
-            }
-            self.release_connection(number);
-        }
-        if let Some(connection) = &mut self.table.get(number).connection {
-            connection.promote(now, released, direction);
-        }
-    }
-
-    /// Releases a UE without data: its MAC begins anew when it is promoted.
-    fn release_connection(&mut self, number: u32) {
-        self.promoting.push(number);
-        let ue = self.table.get(number);
-        ue.joined = false;
-        let (attached, cell, slot, bearer) = (ue.attached, ue.cell, ue.slot, ue.qos());
-        self.table.reset_reports(number as usize);
-        if attached {
-            let of = self.cell_mut(cell);
-            of.release(slot);
-            of.admit(slot, bearer);
+        if is_released && ue.attached {
+            let (number, slot, bearer) = (ue.cell, ue.slot, ue.qos());
+            let cell = self.cell_mut(number);
+            cell.release(slot);
+            cell.admit(slot, bearer);
         }
     }
 
@@ -857,22 +710,8 @@ impl Region {
     #[cold]
     fn promote(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
-        let mut index = 0;
-        while let Some(&number) = self.promoting.get(index) {
-            let clock = self.access.clock;
-            let ue = self.table.get(number);
-            let connection = ue.connection.as_mut().expect("a UE with promotion has a connection");
-            let promotion = connection.promotion().expect("the UE is in the list while it is promoted");
-            if promotion.ends > now {
-                index += 1;
-                continue;
-            }
-            connection.connect();
-            if let Some(drx) = &mut ue.drx {
-                drx.skip(clock.from(promotion.released), clock.from(promotion.wakes));
-            }
-            self.promoting.remove(index);
-            if ue.attached {
+        while let Some(number) = self.table.promote_next(tti) {
+            if self.table.get(number).attached {
                 self.join(number, tti);
                 self.report_all(now, number);
             }
@@ -881,12 +720,9 @@ impl Region {
 
     /// Lets the cell schedule an attached UE, unless it is being promoted.
     fn join(&mut self, number: u32, tti: Tti) {
-        let ue = &mut self.table.ues[number as usize];
-        ue.joined = ue.connection.as_ref().is_none_or(|connection| connection.promotion().is_none());
-        ue.deactivate();
-        if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
-            drx.join(tti, ue.cell);
-            let (cell, slot) = (ue.cell, ue.slot);
+        let can_be_scheduled = self.table.join(number, tti);
+        if self.table.has_drx && can_be_scheduled {
+            let Ue { cell, slot, .. } = *self.table.get(number);
             self.all_receivers().for_each(|receivers| receivers.drop_held(cell, slot));
         }
         self.configure(number);
@@ -902,23 +738,11 @@ impl Region {
 
     /// Detaches a UE from its cell; transmissions on air are lost.
     pub fn detach(&mut self, now: Time, number: u32) {
-        let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
-        let ue = &mut ues[number as usize];
-        if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
-            drx.leave(self.access.clock.from(now));
-        }
-        (ue.attached, ue.joined) = (false, false);
-        for leg in ue.bearers.legs_mut() {
-            report_timers[leg.timers()].disarm(&mut leg.report_at);
-        }
-        if let Some(timers) = retx_bsr_timers {
-            timers.disarm(&mut ue.report_again_at);
-        }
-        let (cell, slot) = (ue.cell, ue.slot);
-        self.table.reset_reports(number as usize);
+        self.table.leave(now, number);
         let stays = |(other, _): &(u32, Content)| *other != number;
         self.decoded_down.retain(stays);
         self.decoded_up.retain(stays);
+        let Ue { cell, slot, .. } = *self.table.get(number);
         self.vacate(cell, slot);
     }
 
@@ -934,30 +758,14 @@ impl Region {
 
     /// Adds a UE.
     pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
-        if ue.connection.as_ref().is_some_and(|connection| connection.promotion().is_some()) {
-            self.promoting.push(number);
-        }
         self.table.admit(number, ue);
     }
 
     /// Removes a UE that is attached to none of the cells.
     pub fn release(&mut self, number: u32) -> Box<Ue> {
-        self.promoting.retain(|other| *other != number);
         self.all_receivers().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)
     }
-}
-
-/// Reports RLC's downlink backlog of a UE to the MAC of its cell, one of these; `first` is the number of the first one.
-#[inline(always)]
-fn report_down(cells: &mut [Cell], first: usize, ue: &Ue, waiting: BufferStatus) {
-    if ue.joined {
-        cells[ue.cell - first].report(ue.slot, ue.carriers, waiting);
-    }
-}
-
-fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
-    move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
 /// TTIs from the one before the oldest measurement in use to the current one.

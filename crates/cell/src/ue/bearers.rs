@@ -1,10 +1,13 @@
 //! The bearers of a UE: RLC at both ends, in both directions.
 
 use super::events::EventLog;
+use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::mac::prioritization::Bucket;
 use crate::rlc::{BearerEvents, BufferStatus, DropCause, OneWay, Returned};
-use airwnd_kernel::{Direction, Key};
+use crate::settings::{BearerSetup, RanSetup};
+use airwnd_kernel::{Direction, Key, Stream};
+use airwnd_links::aqm::QueueContext;
 use airwnd_units::{Time, Tti};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -88,6 +91,41 @@ pub(crate) struct Bearers {
 }
 
 impl Bearers {
+    /// The bearers of the UE with this number, whose blocks have this many HARQ processes in the downlink, on all
+    /// carriers, and in the uplink.
+    pub fn new(setup: &RanSetup, access: &Access, number: usize, processes: [u8; 2]) -> Bearers {
+        let leg = |bearer: usize, own: &BearerSetup, direction: Direction| {
+            let rlc = setup.rlc_of(own);
+            let (name, queue) = match direction {
+                Direction::Down => ("downlink queue", &rlc.queue),
+                Direction::Up => ("uplink queue", rlc.uplink_queue.as_ref().unwrap_or(&rlc.queue)),
+            };
+            let stream = match bearer {
+                0 => Stream::new(setup.seed, name).child(number as u64),
+                _ => {
+                    let name = format!("{name} of a bearer");
+                    Stream::new(setup.seed, &name).child(number as u64).child(bearer as u64)
+                }
+            };
+            let queue = queue.build(&QueueContext { stream, rate: None });
+            let protocol = rlc.protocol.unwrap_or(setup.radio.access.protocol());
+            Leg {
+                rlc: OneWay::new(rlc, protocol, &access.timing, processes[direction as usize], queue),
+                report_at: None,
+                timed: false,
+                bucket: Bucket::new(own.pbr),
+                first_at: None,
+            }
+        };
+        let mut bearers = setup.ues[number].bearers.iter().enumerate().map(|(bearer, own)| RadioBearer {
+            qos: own.qos,
+            downlink: leg(bearer, own, Direction::Down),
+            uplink: leg(bearer, own, Direction::Up),
+        });
+        let default = bearers.next().expect("a UE has a default bearer");
+        Bearers { default, dedicated: bearers.collect() }
+    }
+
     /// Number of bearers.
     pub fn count(&self) -> u8 {
         self.dedicated.len() as u8 + 1

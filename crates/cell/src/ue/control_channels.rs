@@ -7,16 +7,15 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Db, Tti};
 
 /// Reception of a carrier's control channels.
-#[derive(Clone)]
 pub(super) struct Control {
     /// `None`: they are never lost.
-    pub error: Option<ControlError>,
-    pub draws: Stream,
+    error: Option<ControlError>,
+    draws: Stream,
 }
 
 /// Probability of losing a PDCCH of 8 CCEs over a flat channel, and the SINR.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ControlError {
+struct ControlError {
     probability: f64,
     sinr: Db,
     /// Version of the UE's gains, and its cell, to which it applies.
@@ -35,6 +34,11 @@ pub(super) struct Pdcch {
 }
 
 impl Control {
+    /// Control channels that can be lost if `errors`, by draws from this stream.
+    pub fn new(errors: bool, draws: Stream) -> Control {
+        Control { error: errors.then(ControlError::default), draws }
+    }
+
     /// Whether the UE misses a PDCCH.
     #[inline]
     pub fn loses(&mut self, pdcch: Pdcch, air: &mut Air<'_>) -> bool {

@@ -7,15 +7,27 @@ use airwnd_units::Tti;
 
 /// HARQ of a UE in one direction.
 pub(crate) struct Harq {
-    pub(super) errors: Stream,
+    errors: Stream,
     /// Bits of the number of a HARQ process of a carrier.
-    pub(super) process_bits: u32,
+    process_bits: u32,
     pub blocks: BlockFigures,
     /// Bearers and PDUs in the block of each process; empty for a UE with one bearer.
     pub(super) parts: Vec<Vec<(u8, rlc::Content)>>,
 }
 
 impl Harq {
+    /// HARQ with block errors drawn from a stream. The carriers have `per_carrier` processes each; the blocks of all
+    /// `processes` keep the PDUs of several bearers apart.
+    pub fn new(errors: Stream, per_carrier: u8, processes: u8, bearers: usize) -> Harq {
+        let apart = if bearers > 1 { processes } else { 0 };
+        Harq {
+            errors,
+            process_bits: per_carrier.next_power_of_two().ilog2(),
+            blocks: BlockFigures::default(),
+            parts: (0..apart).map(|_| Vec::with_capacity(bearers)).collect(),
+        }
+    }
+
     /// A number uniform in [0, 1) for the block of a carrier's process in this TTI.
     pub fn draw(&self, tti: Tti, carrier: u8, process: u8) -> f64 {
         let errors = if carrier == 0 { self.errors } else { self.errors.child(carrier.into()) };

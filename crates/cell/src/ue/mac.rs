@@ -145,7 +145,7 @@ impl UeTable {
     }
 
     /// Resets reports and TPC commands of a UE that has left its cell.
-    pub fn reset_reports(&mut self, number: usize) {
+    pub(super) fn reset_reports(&mut self, number: usize) {
         let ue = &mut self.ues[number];
         ue.reporting.reset();
         ue.commanded = Db(0.0);
@@ -165,7 +165,7 @@ impl UeTable {
     }
 
     /// RLC reports its uplink backlog to a UE's MAC.
-    pub fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus) {
+    pub(super) fn on_uplink_report(&mut self, now: Time, number: u32, waiting: BufferStatus) {
         self.ues[number as usize].on_uplink_report(now, number, waiting, &mut self.fresh);
     }
 

@@ -1,6 +1,7 @@
 //! UEs: their bearers, and their MAC.
 
 mod bearers;
+mod connection;
 mod control_channels;
 mod events;
 mod harq;
@@ -9,10 +10,11 @@ mod mac;
 mod mac_side;
 mod multiplexing;
 mod reports;
+mod rlc;
 mod table;
 mod timers;
 
-pub(crate) use bearers::{Bearers, LegId, RadioBearer, Waiting};
+pub(crate) use bearers::{LegId, Waiting};
 pub(crate) use events::EventLog;
 pub use events::{Arrival, Dropped};
 pub(crate) use mac::{Signal, SignalContent};
@@ -22,20 +24,17 @@ pub(crate) use table::UeTable;
 use crate::access::Level;
 use crate::bearer::Bearer;
 use crate::component::ComponentCarrier;
-use crate::mac::BlockFigures;
 use crate::mac::configured_grant;
 use crate::mac::drx::Drx;
-use crate::mac::prioritization::Bucket;
 use crate::mac::scell::Activation;
 use crate::radio::Air;
-use crate::rlc::{BufferStatus, OneWay, Rlc};
+use crate::rlc::BufferStatus;
 use crate::rrc::Connection;
-use crate::settings::{BearerSetup, RanSetup};
+use crate::settings::RanSetup;
 use airwnd_kernel::{Direction, Stream};
-use airwnd_links::aqm::{self, QueueContext};
 use airwnd_units::{Db, SlotClock, Span, Time, Tti};
-use bearers::Leg;
-use control_channels::{Control, ControlError, Pdcch};
+use bearers::{Bearers, Leg, RadioBearer};
+use control_channels::{Control, Pdcch};
 use harq::Harq;
 use reports::Reporting;
 
@@ -101,64 +100,15 @@ impl Ue {
         let [processes, uplink_processes] =
             [carriers.len() as u8, 1].map(|carriers| carriers * access.timing.processes);
         let (site, seed) = (&setup.ues[number], setup.seed);
-        let own_protocol = setup.radio.access.protocol();
-        let leg = |bearer: usize,
-                   setup: &BearerSetup,
-                   rlc: &Rlc,
-                   processes: u8,
-                   queue: &aqm::Spec,
-                   streams: [&str; 2]| {
-            let stream = match bearer {
-                0 => Stream::new(seed, streams[0]).child(number as u64),
-                _ => Stream::new(seed, streams[1]).child(number as u64).child(bearer as u64),
-            };
-            let queue = queue.build(&QueueContext { stream, rate: None });
-            Leg {
-                rlc: OneWay::new(rlc, rlc.protocol.unwrap_or(own_protocol), &access.timing, processes, queue),
-                report_at: None,
-                timed: false,
-                bucket: Bucket::new(setup.pbr),
-                first_at: None,
-            }
-        };
-        let bearer = |(bearer, of): (usize, &BearerSetup)| {
-            let rlc = setup.rlc_of(of);
-            let up = rlc.uplink_queue.as_ref().unwrap_or(&rlc.queue);
-            RadioBearer {
-                qos: of.qos,
-                downlink: leg(
-                    bearer,
-                    of,
-                    rlc,
-                    processes,
-                    &rlc.queue,
-                    ["downlink queue", "downlink queue of a bearer"],
-                ),
-                uplink: leg(
-                    bearer,
-                    of,
-                    rlc,
-                    uplink_processes,
-                    up,
-                    ["uplink queue", "uplink queue of a bearer"],
-                ),
-            }
-        };
-        let count = site.bearers.len();
-        let mut bearers = site.bearers.iter().enumerate().map(bearer);
-        let default = bearers.next().expect("a UE has a default bearer");
-        let harq = |name, processes: u8| Harq {
-            errors: Stream::new(seed, name).child(number as u64),
-            process_bits: access.timing.processes.next_power_of_two().ilog2(),
-            blocks: BlockFigures::default(),
-            parts: (0..if count > 1 { processes } else { 0 }).map(|_| Vec::with_capacity(count)).collect(),
-        };
-        let control = Control {
-            error: setup.radio.control_errors.then(ControlError::default),
-            draws: Stream::new(seed, "control channel errors").child(number as u64),
+        let own = |name: &str| Stream::new(seed, name).child(number as u64);
+        let harq =
+            |name, processes| Harq::new(own(name), access.timing.processes, processes, site.bearers.len());
+        let control = |carrier: &ComponentCarrier| {
+            let draws = carrier.stream(own("control channel errors"));
+            Control::new(setup.radio.control_errors, draws)
         };
         let secondary = |carrier: &ComponentCarrier| Secondary {
-            control: Control { draws: carrier.stream(control.draws), ..control.clone() },
+            control: control(carrier),
             activation: Activation::default(),
         };
         Ue {
@@ -166,18 +116,18 @@ impl Ue {
             slot,
             downlink: harq("downlink block errors", processes),
             uplink: harq("uplink block errors", uplink_processes),
-            bearers: Bearers { default, dedicated: bearers.collect() },
+            bearers: Bearers::new(setup, access, number, [processes, uplink_processes]),
             unsent: BufferStatus::default(),
             attached: true,
             joined: true,
             drx: setup.mac.drx.as_ref().map(|params| {
-                let offsets = Stream::new(seed, "DRX offset").child(number as u64);
+                let offsets = own("DRX offset");
                 Box::new(Drx::new(params, access.clock, (&access.timing, carriers.len()), offsets, cell))
             }),
-            connection: setup.rrc.as_ref().map(|params| {
-                let stream = Stream::new(seed, "paging occasion").child(number as u64);
-                Box::new(Connection::new(params, stream))
-            }),
+            connection: setup
+                .rrc
+                .as_ref()
+                .map(|params| Box::new(Connection::new(params, own("paging occasion")))),
             fresh: false,
             report_again_at: None,
             reporting: Reporting::new(&setup.mac, access.clock),
@@ -188,7 +138,7 @@ impl Ue {
             configured_grant: site.configured_grant.clone().map(Box::new),
             masks_requests: false,
             secondary: carriers[1..].iter().map(secondary).collect(),
-            control,
+            control: control(&carriers[0]),
             sinr: None,
             sinr_sum: 0.0,
             sinr_samples: 0,

@@ -2,7 +2,7 @@
 
 use super::Ue;
 use super::bearers::{LegId, Timed};
-use super::events::EventLog;
+use super::events::{Arrival, EventLog};
 use super::timers::Timers;
 use crate::access::Access;
 use crate::mac::drx::Drx;
@@ -59,13 +59,19 @@ pub(crate) struct UeTable {
     /// UEs with a pending scheduling request.
     pub(super) requesting: Vec<u32>,
     /// Timers for repeated buffer reports of RLC to the MAC, in unacknowledged and in acknowledged mode.
-    pub report_timers: [Timers<LegId>; 2],
+    pub(super) report_timers: [Timers<LegId>; 2],
     /// retxBSR-Timers of the UEs, if enabled.
-    pub retx_bsr_timers: Option<Timers<u32>>,
+    pub(super) retx_bsr_timers: Option<Timers<u32>>,
     /// Bearers with a running RLC timer.
-    pub timed: Timed,
+    pub(super) timed: Timed,
+    /// UEs that are being promoted to RRC connected.
+    pub(super) promoting: Vec<u32>,
     /// Drops and marks since the network looked.
     pub events: EventLog,
+    /// SDUs that RLC has delivered since the network looked.
+    pub arrivals: Vec<Arrival>,
+    /// UEs whose RLC has reached its maximum of retransmissions since the network looked.
+    pub failed: Vec<u32>,
 }
 
 impl UeTable {
@@ -95,7 +101,10 @@ impl UeTable {
             requesting: Vec::with_capacity(ues),
             retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
             timed: Timed::new(bearers),
+            promoting: Vec::with_capacity(if setup.rrc.is_some() { ues } else { 0 }),
             events: EventLog::new(),
+            arrivals: Vec::with_capacity(64),
+            failed: Vec::new(),
         }
     }
 
@@ -111,6 +120,9 @@ impl UeTable {
         if ue.fresh {
             self.fresh.push(number);
         }
+        if ue.connection.as_ref().is_some_and(|connection| connection.promotion().is_some()) {
+            self.promoting.push(number);
+        }
         self.ues.0[number as usize] = Some(ue);
     }
 
@@ -124,14 +136,16 @@ impl UeTable {
             timers.release(ue.report_again_at);
         }
         self.fresh.retain(|other| *other != number);
+        self.promoting.retain(|other| *other != number);
         self.timed.retain(|id| id.ue != number);
         ue
     }
 
-    /// Whether no timer runs and no report is due.
+    /// Whether no timer runs, and no report or promotion is due.
     pub fn is_idle(&self) -> bool {
         self.fresh.is_empty()
             && self.requesting.is_empty()
+            && self.promoting.is_empty()
             && self.timed.is_empty()
             && self.report_timers.iter().all(Timers::is_idle)
             && self.retx_bsr_timers.as_ref().is_none_or(Timers::is_idle)
