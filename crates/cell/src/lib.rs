@@ -31,7 +31,7 @@ pub use bearer::Bearer;
 pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
 pub use component::ComponentCarrier;
 pub use crew::{Crew, ThreadsUnavailable};
-pub use enb::log::Allocation;
+pub use enb::Allocation;
 pub use identity::{BearerId, CellId, UeId};
 pub use mac::uplink_adaptation::UplinkAdaptation;
 pub use mac::{BlockFigures, Reception};

@@ -7,9 +7,7 @@
 use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::component::ComponentCarrier;
-use crate::enb::channel_reports::{Measurements, Versions};
-use crate::enb::downlink::Downlink;
-use crate::enb::uplink::Uplink;
+use crate::enb::{Cell, FREE_SLOT, ReportTiming};
 use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Radio, Receivers, UplinkSignal};
@@ -26,138 +24,16 @@ use std::sync::Arc;
 const SAMPLE_PERIOD: u64 = 10;
 /// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
 const MOST_SAMPLES: usize = 200;
-/// Entry of a free slot.
-pub(crate) const FREE_SLOT: u32 = u32::MAX;
-
 /// Settings that apply in all cells.
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub power_control: power_control::Params,
     /// Whether sounding signals do not interfere with each other.
     pub soundings_apart: bool,
-    pub cqi_period: u64,
-    pub cqi_delay: u64,
+    pub reports: ReportTiming,
     /// TTIs whose transmissions are remembered for channel reports.
     pub remembered: u64,
     pub srs_period: u64,
-}
-
-/// The downlink decisions of a cell in a TTI.
-struct Decision<'a> {
-    tti: Tti,
-    /// Number of the cell.
-    cell: usize,
-    measurements: Measurements,
-    rules: &'a Rules,
-    access: &'a Access,
-    places: &'a mut Places,
-}
-
-/// Place and measurement of the newest reports in a decision, by phase within the reporting period.
-struct Places {
-    /// Number of the decision.
-    decision: u64,
-    /// The last decision that has looked for a place, and what it has found.
-    by_phase: Vec<(u64, usize, Tti)>,
-}
-
-impl Places {
-    /// Those of a phase, which are looked for once per decision.
-    #[inline]
-    fn of(&mut self, phase: u16, find: impl FnOnce() -> (usize, Tti)) -> (usize, Tti) {
-        let (decision, place, measured) = &mut self.by_phase[usize::from(phase)];
-        if *decision != self.decision {
-            *decision = self.decision;
-            (*place, *measured) = find();
-        }
-        (*place, *measured)
-    }
-}
-
-impl Decision<'_> {
-    /// Makes the decision on one carrier for the UEs of these slots.
-    #[inline]
-    fn schedule(
-        &mut self,
-        (downlink, reports): (&mut Downlink, &mut Versions),
-        users: &[u32],
-        air: Air<'_>,
-        ues: &mut MacSide<'_>,
-    ) {
-        let Decision { tti, cell, measurements, rules, access, .. } = *self;
-        let places = &mut *self.places;
-        let Air { radio, receivers } = air;
-        if downlink.has_backlog() {
-            let repeats = !receivers.differs_by_tti(radio);
-            let pattern = |at| repeats.then(|| radio.pattern_before(access.timing.measurable(at)));
-            let measured = |at| receivers.repeatable(radio, cell, access.timing.measurable(at));
-            reports.update(tti, measurements, (pattern, measured), |phase| {
-                rules.slots_at(phase, users.len()).for_each(|slot| downlink.doubt(slot));
-            });
-        }
-        places.decision += 1;
-        let held = |receivers: &Receivers, ues: &MacSide<'_>, slot: u16| {
-            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            let newest = measurements.newest(phase);
-            receivers.held(cell, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
-        };
-        // Both parts grow, so that equal sums are equal numbers.
-        let version = |slot: u16| {
-            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            reports.of(phase) + radio.version(ue as usize)
-        };
-        let report = |receivers: &mut Receivers, slot: u16| {
-            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            let (place, measured) = places.of(phase, || {
-                let measured = access.timing.measurable(measurements.newest(phase));
-                (receivers.pattern(radio, cell, measured), measured)
-            });
-            receivers.newest_report(radio, (cell, place), (slot, ue as usize), measured)
-        };
-        downlink.schedule(tti, cell, users, Air { radio, receivers }, ues, (version, report, held));
-    }
-
-    /// Makes the decisions on the secondary carriers, each for what the carriers before it have left in RLC.
-    #[cold]
-    fn schedule_secondary<'b>(
-        &mut self,
-        cell: &mut Cell,
-        airs: impl Iterator<Item = Air<'b>>,
-        ues: &mut MacSide<'_>,
-    ) {
-        cell.activate_carriers(self.tti + self.access.timing.decision_to_air, ues);
-        cell.share_backlogs(0, ues);
-        for (index, air) in airs.enumerate() {
-            let Cell { users, reports, secondary, .. } = cell;
-            secondary[index].begin(self.tti);
-            self.schedule((&mut secondary[index], &mut reports[index + 1]), users, air, ues);
-            cell.share_backlogs(index + 1, ues);
-        }
-    }
-}
-
-impl Rules {
-    /// The measurements of channel reports that decisions in this TTI can use.
-    fn measurements(&self, tti: Tti) -> Measurements {
-        Measurements::before(tti, self.cqi_period, self.cqi_delay)
-    }
-
-    /// The phase within the period at which the UE of a slot measures the channel.
-    // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
-    fn phase(&self, slot: u16) -> u16 {
-        (u64::from(slot) % self.cqi_period) as u16
-    }
-
-    /// The slots of a cell whose UEs measure at a phase.
-    fn slots_at(&self, phase: u16, slots: usize) -> impl Iterator<Item = u16> + use<> {
-        (phase..slots as u16).step_by(self.cqi_period as usize)
-    }
-
-    /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
-    /// can use it.
-    fn report_of(&self, measured: Tti) -> Tti {
-        measured + (self.cqi_delay - 1)
-    }
 }
 
 /// Cells that are neighbours by number, their UEs, and the receivers of both.
@@ -166,9 +42,8 @@ pub(crate) struct Region {
     first: usize,
     pub cells: Vec<Cell>,
     pub table: UeTable,
-    /// The receivers of the primary carrier, and those of the secondary ones.
-    pub receivers: Receivers,
-    secondary_receivers: Vec<Receivers>,
+    /// The receivers of each carrier.
+    receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
     /// Scratch: reports of RLC to the MAC of the eNB, with their UEs.
@@ -180,81 +55,8 @@ pub(crate) struct Region {
     pub decoded_up: Vec<(u32, Content)>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
-    /// Scratch: places of a cell's newest reports.
-    places: Places,
     /// Scratch: UEs of a cell whose SINR is not known, with their slots.
     unknown: Vec<(u16, u32)>,
-}
-
-/// A cell: its slots, and its MAC.
-pub(crate) struct Cell {
-    /// By slot; [`FREE_SLOT`] in free slots.
-    pub users: Vec<u32>,
-    /// Versions of the channel reports, by carrier.
-    pub reports: Vec<Versions>,
-    /// The downlink of the primary carrier, and those of the secondary ones.
-    pub downlink: Downlink,
-    pub secondary: Vec<Downlink>,
-    pub uplink: Uplink,
-    /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
-    pub sounding: Vec<Option<u16>>,
-}
-
-impl Cell {
-    /// The downlinks of all carriers, the primary one first.
-    pub fn downlinks(&self) -> impl Iterator<Item = &Downlink> {
-        std::iter::once(&self.downlink).chain(&self.secondary)
-    }
-
-    pub fn downlinks_mut(&mut self) -> impl Iterator<Item = &mut Downlink> {
-        std::iter::once(&mut self.downlink).chain(&mut self.secondary)
-    }
-
-    /// Reports the backlog of the UE in a slot to the carriers that serve it.
-    #[inline(always)]
-    fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
-        self.downlink.on_report(slot, waiting);
-        if self.secondary.is_empty() {
-            return;
-        }
-        let secondary = self.secondary.iter_mut().take(usize::from(carriers) - 1);
-        secondary.for_each(|downlink| downlink.on_report(slot, waiting));
-    }
-
-    /// Reports what the last decision on a carrier has left in RLC.
-    fn share_backlogs(&mut self, carrier: usize, ues: &MacSide<'_>) {
-        let decided = |cell: &Cell, place| match carrier {
-            0 => cell.downlink.served(place),
-            _ => cell.secondary[carrier - 1].served(place),
-        };
-        let mut place = 0;
-        while let Some((slot, waiting)) = decided(self, place) {
-            let ue = self.users[usize::from(slot)];
-            self.report(slot, ues.carriers(ue), waiting);
-            place += 1;
-        }
-    }
-
-    /// Activates the secondary carriers of UEs to which the primary one sends blocks in this TTI.
-    fn activate_carriers(&self, air: Tti, ues: &mut MacSide<'_>) {
-        let mut place = 0;
-        while let Some((slot, left)) = self.downlink.served(place) {
-            ues.on_primary(self.users[usize::from(slot)], air, left.total());
-            place += 1;
-        }
-    }
-
-    /// Admits a UE to a slot.
-    pub fn admit(&mut self, slot: u16, bearer: Bearer) {
-        self.downlinks_mut().for_each(|downlink| downlink.admit(slot, bearer));
-        self.uplink.admit(slot);
-    }
-
-    /// Removes the UE of a slot.
-    fn release(&mut self, slot: u16) {
-        self.downlinks_mut().for_each(|downlink| downlink.release(slot));
-        self.uplink.release(slot);
-    }
 }
 
 impl Region {
@@ -269,7 +71,7 @@ impl Region {
         let access = &carriers[0].access;
         let users = cells.iter().flat_map(|cell| &cell.users).copied();
         let (table, ues) = (UeTable::new(setup, access, users.clone()), users.count());
-        let wideband = cells.iter().any(|cell| cell.downlink.uses_wideband());
+        let wideband = cells.iter().any(|cell| cell.downlinks[0].uses_wideband());
         let receivers = |(carrier, radio)| {
             let mut receivers = Receivers::new(setup, carrier, radio, first..first + cells.len(), wideband);
             for (number, cell) in (first..).zip(&cells) {
@@ -280,8 +82,7 @@ impl Region {
         Region {
             first,
             table,
-            receivers: receivers((&carriers[0], radio)),
-            secondary_receivers: carriers[1..].iter().zip(radio.secondary()).map(receivers).collect(),
+            receivers: carriers.iter().zip(radio.all()).map(receivers).collect(),
             rules: rules.clone(),
             access: access.clone(),
             reports_down: Vec::with_capacity(ues),
@@ -289,7 +90,6 @@ impl Region {
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
             soundings: Vec::with_capacity(cells.len()),
-            places: Places { decision: 0, by_phase: vec![(0, 0, Tti(0)); rules.cqi_period as usize] },
             unknown: Vec::with_capacity(MOST_SAMPLES),
             cells,
         }
@@ -311,9 +111,8 @@ impl Region {
         let place = cell - self.first;
         let (_, newest) = self.newest_report(place, slot.into(), tti)?;
         let measured = self.access.timing.measurable(newest);
-        let Region { cells, receivers, secondary_receivers, .. } = self;
-        let receivers = std::iter::once(receivers).chain(secondary_receivers);
-        let used = radio.all().zip(receivers).zip(cells[place].downlinks()).take(carriers);
+        let Region { cells, receivers, .. } = self;
+        let used = radio.all().zip(receivers).zip(&cells[place].downlinks).take(carriers);
         let whole = used.map(|((radio, receivers), downlink)| {
             let pattern = receivers.pattern(radio, cell, measured);
             let report = receivers.report(radio, (cell, pattern), (slot, number as usize), measured);
@@ -322,14 +121,9 @@ impl Region {
         Some(whole.sum())
     }
 
-    /// The receivers of all carriers.
-    fn all_receivers(&mut self) -> impl Iterator<Item = &mut Receivers> {
-        std::iter::once(&mut self.receivers).chain(&mut self.secondary_receivers)
-    }
-
     /// Frees the memory of a UE's links to other cells than its neighbours, which have been selected anew.
     pub fn keep(&mut self, radio: &Radio, ue: usize) {
-        for (radio, receivers) in radio.all().zip(self.all_receivers()) {
+        for (radio, receivers) in radio.all().zip(&mut self.receivers) {
             receivers.keep(radio, ue);
         }
     }
@@ -343,14 +137,13 @@ impl Region {
         self.table.is_idle()
             && self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
-            && self.cells.iter().all(|cell| cell.downlinks().all(Downlink::is_idle) && cell.uplink.is_idle())
+            && self.cells.iter().all(Cell::is_idle)
     }
 
     /// Accounts for TTIs without transmissions: averages decay.
     pub fn on_idle(&mut self, ttis: Range<Tti>) {
         for cell in &mut self.cells {
-            cell.downlinks_mut().for_each(|downlink| downlink.on_idle(ttis.clone()));
-            cell.uplink.on_idle(ttis.clone());
+            cell.on_idle(ttis.clone());
         }
     }
 
@@ -376,18 +169,14 @@ impl Region {
             self.prefetch_receiving(radio, tti);
         }
         self.receive_soundings(radio, tti);
-        let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
-        let ues = &mut MacSide::new(table);
-        for (number, cell) in (self.first..).zip(cells) {
-            let air = Air { radio, receivers };
-            cell.downlink.receive(tti, number, &cell.users, air, ues, decoded_down);
-            let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
-            for (downlink, (radio, receivers)) in cell.secondary.iter_mut().zip(carriers) {
-                let air = Air { radio, receivers };
-                downlink.receive(tti, number, &cell.users, air, ues, decoded_down);
+        let Region { cells, table, receivers, decoded_down, decoded_up, .. } = self;
+        for cell in cells {
+            let Cell { users, downlinks, uplink, .. } = cell;
+            let ues = &mut MacSide::new(table, users);
+            for ((downlink, radio), receivers) in downlinks.iter_mut().zip(radio.all()).zip(&mut *receivers) {
+                downlink.receive(tti, Air { radio, receivers }, ues, decoded_down);
             }
-            let air = Air { radio, receivers };
-            cell.uplink.receive(tti, number, air, ues, decoded_up);
+            uplink.receive(tti, Air { radio, receivers: &mut receivers[0] }, ues, decoded_up);
         }
         if tti.0.is_multiple_of(SAMPLE_PERIOD) {
             self.sample_sinr(radio, tti);
@@ -397,11 +186,12 @@ impl Region {
     /// Requests the memory that the reception of a TTI needs first of the UEs that send and receive.
     fn prefetch_receiving(&self, radio: &Radio, tti: Tti) {
         let Region { cells, table, receivers, soundings, .. } = self;
+        let receivers = &receivers[0];
         for (_, signal) in soundings {
             receivers.prefetch_uplink(radio, signal.ue as usize);
         }
         for cell in cells {
-            for slot in cell.downlink.receiving(tti) {
+            for slot in cell.downlinks[0].receiving(tti) {
                 let ue = cell.users[usize::from(slot)];
                 receivers.prefetch(radio, ue as usize);
                 prefetch(&table.ues[ue as usize].downlink);
@@ -481,30 +271,9 @@ impl Region {
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, secondary_receivers, rules, access, places, .. } = self;
-        let measurements = rules.measurements(tti);
-        let ues = &mut MacSide::new(table);
-        for (number, cell) in (self.first..).zip(cells) {
-            let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
-            let is_uplink_first = cell.downlink.begin(tti);
-            // The order of the directions matters only if the PDCCH is limited.
-            for is_second in [false, true] {
-                let is_uplink = is_uplink_first != is_second;
-                let Cell { users, reports, downlink, uplink, .. } = &mut *cell;
-                if is_uplink {
-                    uplink.schedule(tti, users, ues, downlink.confined(Air { radio, receivers }));
-                    continue;
-                }
-                let air = Air { radio, receivers };
-                decision.schedule((downlink, &mut reports[0]), users, air, ues);
-                if !cell.secondary.is_empty() {
-                    let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
-                    let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
-                    decision.schedule_secondary(cell, airs, ues);
-                }
-            }
-            let Cell { users, uplink, .. } = cell;
-            uplink.deliver_grants(tti, users, Air { radio, receivers }, ues, &rules.power_control);
+        let Region { cells, table, receivers, rules, .. } = self;
+        for cell in cells {
+            cell.schedule(tti, radio, receivers, table, &rules.power_control);
         }
     }
 
@@ -514,6 +283,7 @@ impl Region {
         let offset = (tti.0 % self.rules.srs_period) as usize;
         let prbs = radio.prbs();
         let Region { first, cells, table, receivers, rules, soundings, .. } = self;
+        let receivers = &mut receivers[0];
         soundings.clear();
         for (number, cell) in (*first..).zip(cells) {
             if let Some(slot) = cell.sounding[offset] {
@@ -558,7 +328,7 @@ impl Region {
     /// Measures the sounding signals on air.
     pub fn receive_soundings(&mut self, radio: &Radio, tti: Tti) {
         for (number, signal) in &self.soundings {
-            let sinr = self.receivers.sounding_sinr(radio, *number, signal);
+            let sinr = self.receivers[0].sounding_sinr(radio, *number, signal);
             let slot = self.table.ues[signal.ue as usize].slot;
             self.cells[*number - self.first].uplink.on_sounding(tti, slot, sinr);
         }
@@ -567,7 +337,7 @@ impl Region {
     /// Holds the last channel report of each UE that sends none any more because it has gone to sleep.
     //= TS 36.321 §5.7: without cqi-Mask
     fn hold_reports(&mut self, radio: &Radio, tti: Tti) {
-        let Rules { cqi_period: period, cqi_delay: delay, .. } = self.rules;
+        let ReportTiming { period, delay } = self.rules.reports;
         for cell in 0..self.cells.len() {
             for slot in 0..self.cells[cell].users.len() {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
@@ -576,7 +346,7 @@ impl Region {
                 }
                 let before = Tti(newest.0 - period);
                 let [sends, sent] =
-                    [newest, before].map(|at| self.table.is_active(ue, self.rules.report_of(at)));
+                    [newest, before].map(|at| self.table.is_active(ue, self.rules.reports.report_of(at)));
                 if sent && !sends {
                     self.hold_report(radio, (cell, slot, ue), before);
                 }
@@ -591,8 +361,9 @@ impl Region {
             for slot in 0..self.cells[cell].users.len() {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
                 let oldest = tti.0.saturating_sub(known) + 1;
-                let mut measured = (oldest..=newest.0).rev().step_by(self.rules.cqi_period as usize).map(Tti);
-                let sent = measured.find(|at| self.table.is_active(ue, self.rules.report_of(*at)));
+                let mut measured =
+                    (oldest..=newest.0).rev().step_by(self.rules.reports.period as usize).map(Tti);
+                let sent = measured.find(|at| self.table.is_active(ue, self.rules.reports.report_of(*at)));
                 if let Some(sent) = sent.filter(|sent| *sent != newest) {
                     self.hold_report(radio, (cell, slot, ue), sent);
                 }
@@ -603,13 +374,13 @@ impl Region {
     /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
     fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
         let ue = Some(self.cells[cell].users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, self.rules.measurements(tti).newest(self.rules.phase(slot as u16))))
+        Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot as u16))))
     }
 
     fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
         let measured = self.access.timing.measurable(measured);
         let (cell, slot) = (self.first + cell, slot as u16);
-        for (radio, receivers) in radio.all().zip(self.all_receivers()) {
+        for (radio, receivers) in radio.all().zip(&mut self.receivers) {
             let place = receivers.pattern(radio, cell, measured);
             let report = receivers.report(radio, (cell, place), (slot, ue as usize), measured);
             receivers.hold(cell, slot, report);
@@ -619,6 +390,7 @@ impl Region {
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
         let measured = self.access.timing.measurable(tti);
         let Region { first, cells, table, receivers, unknown, .. } = self;
+        let receivers = &mut receivers[0];
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
         for (cell, Cell { users, .. }) in (*first..).zip(cells) {
@@ -666,32 +438,17 @@ impl Region {
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
     pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
-        let of = self.cell_mut(cell);
-        let Cell { users, sounding, .. } = of;
-        let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
-        let is_new = slot == users.len();
+        let (slot, is_new) = self.cell_mut(cell).reserve(number, bearer)?;
         if is_new {
-            if slot == sounding.len() {
-                return None;
-            }
-            users.push(FREE_SLOT);
+            let slots = usize::from(slot + 1).next_power_of_two();
+            self.receivers.iter_mut().for_each(|receivers| receivers.reserve(cell, slots));
         }
-        users[slot] = number;
-        of.admit(slot as u16, bearer);
-        if is_new {
-            let slots = (slot + 1).next_power_of_two();
-            self.all_receivers().for_each(|receivers| receivers.reserve(cell, slots));
-        }
-        Some(slot as u16)
+        Some(slot)
     }
 
     /// Frees a slot.
     pub fn vacate(&mut self, cell: usize, slot: u16) {
-        let of = self.cell_mut(cell);
-        of.release(slot);
-        let Cell { users, sounding, .. } = of;
-        users[usize::from(slot)] = FREE_SLOT;
-        sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
+        self.cell_mut(cell).vacate(slot);
     }
 
     /// A packet arrives for a UE. One that is released has no data: its MAC begins anew when it is promoted.
@@ -700,9 +457,7 @@ impl Region {
         let ue = self.table.get(number);
         if is_released && ue.attached {
             let (number, slot, bearer) = (ue.cell, ue.slot, ue.qos());
-            let cell = self.cell_mut(number);
-            cell.release(slot);
-            cell.admit(slot, bearer);
+            self.cell_mut(number).restart(slot, bearer);
         }
     }
 
@@ -723,7 +478,7 @@ impl Region {
         let can_be_scheduled = self.table.join(number, tti);
         if self.table.has_drx && can_be_scheduled {
             let Ue { cell, slot, .. } = *self.table.get(number);
-            self.all_receivers().for_each(|receivers| receivers.drop_held(cell, slot));
+            self.receivers.iter_mut().for_each(|receivers| receivers.drop_held(cell, slot));
         }
         self.configure(number);
     }
@@ -752,8 +507,7 @@ impl Region {
         ue.attached = true;
         let (cell, slot) = (ue.cell, ue.slot);
         self.join(number, self.access.clock.from(now));
-        let resource = self.cell_mut(cell).sounding.iter_mut().find(|user| user.is_none());
-        *resource.expect("each slot has a sounding resource") = Some(slot);
+        self.cell_mut(cell).attach(slot);
     }
 
     /// Adds a UE.
@@ -763,31 +517,7 @@ impl Region {
 
     /// Removes a UE that is attached to none of the cells.
     pub fn release(&mut self, number: u32) -> Box<Ue> {
-        self.all_receivers().for_each(|receivers| receivers.leave(number as usize));
+        self.receivers.iter_mut().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)
-    }
-}
-
-/// TTIs from the one before the oldest measurement in use to the current one.
-pub(crate) fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
-    cqi_period + cqi_delay + 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_transmissions_that_a_report_measures_are_remembered() {
-        for period in 1..=160 {
-            for delay in 1..=12 {
-                let kept = remembered(period, delay);
-                let oldest = (400..400 + period).flat_map(|tti| {
-                    let measurements = Measurements::before(Tti(tti), period, delay);
-                    (0..period).map(move |phase| tti + 1 - measurements.newest(phase as u16).0)
-                });
-                assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
-            }
-        }
     }
 }

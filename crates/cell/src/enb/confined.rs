@@ -3,6 +3,7 @@
 use crate::access::Level;
 use crate::mac::pdcch::Pdcch;
 use crate::radio::Air;
+use crate::ue::MacSide;
 
 /// The PDCCHs of a cell with the channel that they are sent on.
 pub(crate) struct Confined<'a> {
@@ -12,17 +13,17 @@ pub(crate) struct Confined<'a> {
 
 impl Confined<'_> {
     /// Takes CCEs for the UE in a slot of the cell; `None`: all of its candidates are taken.
-    pub fn assign(&mut self, slot: u16, ue: u32) -> Option<Level> {
-        let level = self.level(ue);
+    pub fn assign(&mut self, slot: u16, ues: &MacSide<'_>) -> Option<Level> {
+        let level = self.level(ues.number(slot));
         self.pdcch.take(slot, level).map(|_| level)
     }
 
     /// Takes CCEs for the new data of a direction, in this order. Returns whether all UEs have got some.
-    pub fn hold(&mut self, users: &[u32], slots: impl Iterator<Item = u16>) -> bool {
+    pub fn hold(&mut self, ues: &MacSide<'_>, slots: impl Iterator<Item = u16>) -> bool {
         self.pdcch.start_direction();
         let mut all = true;
         for slot in slots {
-            let level = self.level(users[usize::from(slot)]);
+            let level = self.level(ues.number(slot));
             all &= self.pdcch.hold(slot, level);
         }
         all

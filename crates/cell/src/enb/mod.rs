@@ -1,10 +1,17 @@
-//! The eNB (gNB in NR): the MAC of a cell.
+//! The eNB (gNB in NR): cells with their MAC. It sees a UE through [`MacSide`](crate::ue::MacSide) alone.
 
-pub(crate) mod channel_reports;
-pub(crate) mod confined;
-pub(crate) mod downlink;
+mod cell;
+mod confined;
+mod csi;
+mod downlink;
 mod known_channels;
-pub(crate) mod log;
+mod log;
 mod pipeline;
-pub(crate) mod uplink;
+mod uplink;
+mod versions;
 mod views;
+
+pub(crate) use cell::{Cell, CellPlan, FREE_SLOT};
+pub use log::Allocation;
+pub(crate) use log::Log;
+pub(crate) use versions::ReportTiming;

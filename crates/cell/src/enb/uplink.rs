@@ -18,7 +18,7 @@ use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use crate::mac::{Block, Content, make_room};
 use crate::phy::{Cqi, Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
-use crate::settings::BufferReports;
+use crate::settings::{BufferReports, RanSetup};
 use crate::ue::{self, Answer, GrantedBlock, MacSide};
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
@@ -56,6 +56,8 @@ fn carried(size: Bytes) -> Bytes {
 /// The uplink side of a cell.
 pub(crate) struct Uplink {
     access: Arc<Access>,
+    /// Number of the cell.
+    cell: usize,
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
@@ -208,12 +210,7 @@ pub(crate) struct Sending {
 
 impl Uplink {
     /// The uplink of a cell with space for this many UEs.
-    pub fn new(
-        setup: &crate::settings::RanSetup,
-        access: &Arc<Access>,
-        schemes: Schemes,
-        users: usize,
-    ) -> Self {
+    pub fn new(setup: &RanSetup, cell: usize, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
         let control = setup.power_control(access);
         let depth = access.timing.depth;
         // A UE may have several bearers, and a cell receives more UEs by handover.
@@ -221,6 +218,7 @@ impl Uplink {
         let granted = users.min(usize::from(access.prbs.0)).max(16);
         Uplink {
             access: access.in_uplink(),
+            cell,
             scheduler: setup.mac.uplink_scheduler.build(&setup.mac.scheduler),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
@@ -390,13 +388,7 @@ impl Uplink {
 
     /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
     /// `confined`: the PDCCH, if it is limited.
-    pub fn schedule(
-        &mut self,
-        tti: Tti,
-        users: &[u32],
-        ues: &mut MacSide<'_>,
-        mut confined: Option<Confined<'_>>,
-    ) {
+    pub fn schedule(&mut self, tti: Tti, ues: &mut MacSide<'_>, mut confined: Option<Confined<'_>>) {
         // An SR in symbols of its own is newer than the report of a block beside it, which was prepared k2 slots before.
         // LTE's UEs send none while they have a block to send.
         //= TS 36.321 §5.4.4
@@ -424,11 +416,11 @@ impl Uplink {
             }
             self.repeated.clear();
             if place == 0 {
-                self.repeat(tti, to_air, (&mut free, &mut confined), (users, ues));
+                self.repeat(tti, to_air, &mut free, &mut confined, ues);
             }
             self.served.clear();
             if !self.backlogged.is_empty() {
-                self.share(tti, to_air, (free, &mut confined), (users, ues));
+                self.share(tti, to_air, free, &mut confined, ues);
             }
             self.scheduler.on_served(&self.served);
         }
@@ -479,8 +471,9 @@ impl Uplink {
         &mut self,
         tti: Tti,
         to_air: u64,
-        (free, confined): (FreePrbs, &mut Option<Confined<'_>>),
-        (users, ues): (&[u32], &mut MacSide<'_>),
+        free: FreePrbs,
+        confined: &mut Option<Confined<'_>>,
+        ues: &mut MacSide<'_>,
     ) {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
@@ -492,7 +485,7 @@ impl Uplink {
             }
         }
         if ues.has_drx() {
-            self.views.retain(|view| ues.is_active(users[view.slot as usize], received));
+            self.views.retain(|view| ues.is_active(view.slot, received));
         }
         if self.views.is_empty() {
             return;
@@ -502,7 +495,7 @@ impl Uplink {
         let repeating = self.repeated.len() as u16;
         self.scheduler.allocate(free, repeating, &self.views, &self.schemes, &mut shares);
         if let Some(confined) = confined {
-            self.confine(free, users, confined, &mut shares);
+            self.confine(free, ues, confined, &mut shares);
         }
         for Share { slot, first, prbs } in shares.iter().copied() {
             let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
@@ -519,8 +512,8 @@ impl Uplink {
             let context = self.context(slot, Prbs(prbs));
             let level = Some(confined.as_ref().map_or(Level::OF_8, |confined| confined.pdcch.held(slot)));
             if ues.has_drx() {
-                ues.on_new(users[slot as usize], received, Direction::Up);
-                self.await_retransmission(ues, users[slot as usize], received, to_air, process);
+                ues.on_new(slot, received, Direction::Up);
+                self.await_retransmission(ues, slot, received, to_air, process);
             }
             self.grants.push(
                 received,
@@ -537,11 +530,11 @@ impl Uplink {
     fn confine(
         &mut self,
         free: FreePrbs,
-        users: &[u32],
+        ues: &MacSide<'_>,
         confined: &mut Confined<'_>,
         shares: &mut Vec<Share>,
     ) {
-        if confined.hold(users, shares.iter().map(|share| share.slot)) {
+        if confined.hold(ues, shares.iter().map(|share| share.slot)) {
             return;
         }
         self.views.retain(|view| confined.pdcch.holds(view.slot));
@@ -618,8 +611,9 @@ impl Uplink {
         &mut self,
         tti: Tti,
         to_air: u64,
-        (free, confined): (&mut FreePrbs, &mut Option<Confined<'_>>),
-        (users, ues): (&[u32], &mut MacSide<'_>),
+        free: &mut FreePrbs,
+        confined: &mut Option<Confined<'_>>,
+        ues: &mut MacSide<'_>,
     ) {
         if self.undecoded.at(tti).is_empty() {
             return;
@@ -635,7 +629,7 @@ impl Uplink {
                 first = free.find(prbs).unwrap_or(first);
             }
             let spent = sending.block.transmissions >= self.max_transmissions;
-            let sleeps = || ues.has_drx() && !ues.is_active(users[sending.slot as usize], received);
+            let sleeps = || ues.has_drx() && !ues.is_active(sending.slot, received);
             if !spent && !self.is_synchronous() && (!free.contains(first, prbs) || sleeps()) {
                 self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
                 continue;
@@ -655,7 +649,7 @@ impl Uplink {
             let limited = confined.as_mut().filter(|_| !self.is_synchronous() || is_moved);
             let level = match limited {
                 None => Some(Level::OF_8),
-                Some(confined) => confined.assign(sending.slot, users[sending.slot as usize]),
+                Some(confined) => confined.assign(sending.slot, ues),
             };
             if level.is_none() {
                 self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
@@ -667,9 +661,9 @@ impl Uplink {
             let Sending { slot, block, context, process, .. } = *sending;
             let (mcs, command) = (block.mcs, Db(0.0));
             if ues.has_drx() {
-                let (ue, repeated) = (users[slot as usize], self.process_at(received, process));
-                ues.on_retransmission(ue, received, Direction::Up, repeated);
-                self.await_retransmission(ues, ue, received, to_air, process);
+                let repeated = self.process_at(received, process);
+                ues.on_retransmission(slot, received, Direction::Up, repeated);
+                self.await_retransmission(ues, slot, received, to_air, process);
             }
             let grant = Grant { slot, first, prbs, mcs, command, context, process, level, to_air, again };
             self.grants.push(received, grant);
@@ -678,10 +672,17 @@ impl Uplink {
     }
 
     /// A UE awaits the retransmission of the block for a grant: it does not know whether the block is decoded.
-    fn await_retransmission(&self, ues: &mut MacSide<'_>, ue: u32, received: Tti, to_air: u64, process: u8) {
+    fn await_retransmission(
+        &self,
+        ues: &mut MacSide<'_>,
+        slot: u16,
+        received: Tti,
+        to_air: u64,
+        process: u8,
+    ) {
         let (timing, air) = (&self.access.timing, received + to_air);
         let earliest = air + timing.slot(air).again + timing.decision_to_grant;
-        ues.await_retransmission(ue, earliest, Direction::Up, self.process_at(received, process));
+        ues.await_retransmission(slot, earliest, Direction::Up, self.process_at(received, process));
     }
 
     /// The HARQ process of a grant: those of a synchronous uplink follow one another in time.
@@ -693,7 +694,6 @@ impl Uplink {
     pub fn deliver_grants(
         &mut self,
         tti: Tti,
-        users: &[u32],
         mut air: Air<'_>,
         ues: &mut MacSide<'_>,
         control: &power_control::Params,
@@ -704,13 +704,12 @@ impl Uplink {
             self.add_configured(tti, &mut grants);
         }
         if air.radio.is_large() {
-            for number in grants.iter().map(|grant| users[usize::from(grant.slot)]) {
-                air.receivers.prefetch(air.radio, number as usize);
-                ues.prefetch_rlc(number, Direction::Up);
+            for grant in &grants {
+                air.receivers.prefetch(air.radio, ues.number(grant.slot) as usize);
+                ues.prefetch_rlc(grant.slot, Direction::Up);
             }
         }
         for grant in &grants {
-            let number = users[grant.slot as usize];
             let &Grant { slot, mcs, command, context, process, level, to_air, again, .. } = grant;
             let prbs = Prbs(grant.prbs);
             let block = match again {
@@ -721,7 +720,7 @@ impl Uplink {
                 },
             };
             let received = ue::Grant { tti, level, prbs, mcs, command, block, control };
-            let (power, block, elements) = match ues.receive_grant(number, &received, &mut air) {
+            let (power, block, elements) = match ues.receive_grant(slot, &received, &mut air) {
                 Answer::Sent { power, block, elements } => (power, block, elements),
                 Answer::Unused => {
                     self.vacate(slot, process);
@@ -729,15 +728,16 @@ impl Uplink {
                 }
                 Answer::Lost => {
                     if self.requested {
-                        self.miss(tti, number, grant);
+                        self.miss(tti, ues.number(slot), grant);
                     }
                     continue;
                 }
             };
-            let signal = UplinkSignal { ue: number, first: grant.first, prbs: grant.prbs, power };
+            let ue = ues.number(slot);
+            let signal = UplinkSignal { ue, first: grant.first, prbs: grant.prbs, power };
             self.air.push(tti + to_air, Sending { slot, signal, block, elements, context, process });
             if level.is_none() {
-                self.on_configured(tti, number, grant, ues);
+                self.on_configured(tti, grant, ues);
             }
         }
         self.due_grants = grants;
@@ -784,14 +784,14 @@ impl Uplink {
 
     /// A UE uses a configured grant, which only now counts as granted.
     #[inline(never)]
-    fn on_configured(&mut self, tti: Tti, number: u32, grant: &Grant, ues: &mut MacSide<'_>) {
+    fn on_configured(&mut self, tti: Tti, grant: &Grant, ues: &mut MacSide<'_>) {
         let carried = carried(self.access.block(Direction::Up, grant.mcs, Prbs(grant.prbs)));
         self.known[grant.slot as usize].granted += carried.0;
         let rest = self.buffers[grant.slot as usize].saturating_sub(carried);
         self.set_buffer(grant.slot, rest);
         if ues.has_drx() {
-            ues.on_configured(number, tti);
-            self.await_retransmission(ues, number, tti, grant.to_air, grant.process);
+            ues.on_configured(grant.slot, tti);
+            self.await_retransmission(ues, grant.slot, tti, grant.to_air, grant.process);
         }
     }
 
@@ -824,15 +824,14 @@ impl Uplink {
     pub fn receive(
         &mut self,
         tti: Tti,
-        cell: usize,
-        Air { radio, receivers }: Air<'_>,
+        mut air: Air<'_>,
         ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
         let mut sendings = std::mem::take(&mut self.due_sendings);
         self.air.take(tti, &mut sendings);
         for sending in &mut sendings {
-            self.receive_block(tti, cell, sending, Air { radio, receivers }, ues, decoded);
+            self.receive_block(tti, sending, &mut air, ues, decoded);
         }
         self.due_sendings = sendings;
     }
@@ -843,15 +842,15 @@ impl Uplink {
     fn receive_block(
         &mut self,
         tti: Tti,
-        cell: usize,
         sending: &mut Sending,
-        Air { radio, receivers }: Air<'_>,
+        air: &mut Air<'_>,
         ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
         self.figures.prbs += u64::from(sending.signal.prbs);
-        let draw = ues.uplink_draw(sending.signal.ue, tti);
-        let failed = receivers.receive_uplink(radio, cell, &sending.signal, &mut sending.block, draw);
+        let draw = ues.uplink_draw(sending.slot, tti);
+        let Air { radio, receivers } = air.reborrow();
+        let failed = receivers.receive_uplink(radio, self.cell, &sending.signal, &mut sending.block, draw);
         if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
             let correction = &mut self.known[sending.slot as usize].correction;
             let off = receivers.received_sinr() - expected - *correction;
@@ -860,7 +859,7 @@ impl Uplink {
         if let Some(known) = &mut self.known_channels {
             known.learn(sending.slot, tti);
         }
-        ues.count_uplink(sending.signal.ue, &sending.block, Prbs(sending.signal.prbs), failed);
+        ues.count_uplink(sending.slot, &sending.block, Prbs(sending.signal.prbs), failed);
         if self.schemes.fits_widths() && sending.block.transmissions == 1 {
             self.known[sending.slot as usize].update_margin(failed);
         }

@@ -164,11 +164,6 @@ impl Radio {
         }
     }
 
-    /// The secondary carriers.
-    pub fn secondary(&self) -> &[Radio] {
-        &self.secondary
-    }
-
     /// All carriers, the primary one first.
     pub fn all(&self) -> impl Iterator<Item = &Radio> {
         std::iter::once(self).chain(&self.secondary)

@@ -14,12 +14,14 @@ use crate::rlc::BufferStatus;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Span, Tti};
 
-/// The UEs of a region for the MAC of a cell.
+/// The UEs of a cell for its MAC, by slot.
 ///
 /// A cell and its UEs agree on DRX and on activated carriers, so the cell reads that state from the UE. RLC of both ends of
 /// a bearer stands with the UE: the cell's blocks are filled here as well.
 pub(crate) struct MacSide<'a> {
     table: &'a mut UeTable,
+    /// Numbers of the UEs, by slot.
+    users: &'a [u32],
 }
 
 /// A downlink block on air and its assignment.
@@ -74,9 +76,15 @@ pub(crate) enum Answer {
 }
 
 impl<'a> MacSide<'a> {
-    /// These UEs.
-    pub fn new(table: &'a mut UeTable) -> MacSide<'a> {
-        MacSide { table }
+    /// The UEs of these slots.
+    pub fn new(table: &'a mut UeTable, users: &'a [u32]) -> MacSide<'a> {
+        MacSide { table, users }
+    }
+
+    /// Number of the UE in a slot.
+    #[inline]
+    pub fn number(&self, slot: u16) -> u32 {
+        self.users[usize::from(slot)]
     }
 
     // State on which cell and UE agree.
@@ -88,59 +96,62 @@ impl<'a> MacSide<'a> {
 
     /// Whether a UE monitors the PDCCH in a TTI. One that has only reserved a slot may still be elsewhere.
     #[inline]
-    pub fn is_active(&self, number: u32, tti: Tti) -> bool {
-        self.table.is_active(number, tti)
+    pub fn is_active(&self, slot: u16, tti: Tti) -> bool {
+        self.table.is_active(self.number(slot), tti)
     }
 
     /// Number of carriers that a UE aggregates, with the primary one.
-    pub fn carriers(&self, number: u32) -> u8 {
-        self.table.ues[number as usize].carriers
+    pub fn carriers(&self, slot: u16) -> u8 {
+        self.table.ues[self.users[usize::from(slot)] as usize].carriers
     }
 
     /// Whether a carrier that a UE aggregates can serve it in a TTI.
     #[inline]
-    pub fn is_activated(&self, number: u32, carrier: u8, tti: Tti) -> bool {
+    pub fn is_activated(&self, slot: u16, carrier: u8, tti: Tti) -> bool {
         carrier == 0
             || self.table.activation.is_none()
-            || self.table.ues[number as usize].secondary[usize::from(carrier) - 1].activation.is_active(tti)
+            || self.table.ues[self.users[usize::from(slot)] as usize].secondary[usize::from(carrier) - 1]
+                .activation
+                .is_active(tti)
     }
 
     /// A block on the primary carrier leaves this backlog of a UE.
-    pub fn on_primary(&mut self, number: u32, tti: Tti, left: Bytes) {
+    pub fn on_primary(&mut self, slot: u16, tti: Tti, left: Bytes) {
         let Some(timing) = &self.table.activation else { return };
-        let secondary = self.table.ues[number as usize].secondary.iter_mut();
+        let secondary = self.table.ues[self.users[usize::from(slot)] as usize].secondary.iter_mut();
         secondary.for_each(|carrier| carrier.activation.on_backlog(tti, left, timing));
     }
 
     /// A carrier has an assignment for a UE.
     #[inline]
-    pub fn on_assignment(&mut self, number: u32, carrier: u8, tti: Tti) {
+    pub fn on_assignment(&mut self, slot: u16, carrier: u8, tti: Tti) {
         if let Some(timing) = self.table.activation.as_ref().filter(|_| carrier > 0) {
-            let secondary = &mut self.table.ues[number as usize].secondary[usize::from(carrier) - 1];
+            let secondary = &mut self.table.ues[self.users[usize::from(slot)] as usize].secondary
+                [usize::from(carrier) - 1];
             secondary.activation.on_assignment(tti, timing);
         }
     }
 
     /// An assignment or a grant of a new block reaches a UE in this TTI.
     #[inline]
-    pub fn on_new(&mut self, number: u32, tti: Tti, direction: Direction) {
-        if let Some(drx) = self.table.drx(number) {
+    pub fn on_new(&mut self, slot: u16, tti: Tti, direction: Direction) {
+        if let Some(drx) = self.table.drx(self.users[usize::from(slot)]) {
             drx.on_new(tti, direction);
         }
     }
 
     /// The retransmission of a HARQ process reaches a UE, or a grant for one.
     #[inline]
-    pub fn on_retransmission(&mut self, number: u32, tti: Tti, direction: Direction, process: u8) {
-        if let Some(drx) = self.table.drx(number) {
+    pub fn on_retransmission(&mut self, slot: u16, tti: Tti, direction: Direction, process: u8) {
+        if let Some(drx) = self.table.drx(self.users[usize::from(slot)]) {
             drx.on_retransmission(tti, direction, process);
         }
     }
 
     /// A HARQ process of a UE awaits a retransmission from this TTI on.
     #[inline]
-    pub fn await_retransmission(&mut self, number: u32, tti: Tti, direction: Direction, process: u8) {
-        if let Some(drx) = self.table.drx(number) {
+    pub fn await_retransmission(&mut self, slot: u16, tti: Tti, direction: Direction, process: u8) {
+        if let Some(drx) = self.table.drx(self.users[usize::from(slot)]) {
             drx.await_retransmission(tti, direction, process);
         }
     }
@@ -150,8 +161,8 @@ impl<'a> MacSide<'a> {
     /// Head-of-line delay of a UE at the eNB at the end of this TTI; one TTI if RLC has less data than the MAC assumes,
     /// so that a grant can resolve it. Of several bearers that with data of the highest priority counts; its class is
     /// returned, too.
-    pub fn head_of_line(&self, number: u32, tti: Tti) -> (Span, Option<Qci>) {
-        let bearers = &self.table.ues[number as usize].bearers;
+    pub fn head_of_line(&self, slot: u16, tti: Tti) -> (Span, Option<Qci>) {
+        let bearers = &self.table.ues[self.users[usize::from(slot)] as usize].bearers;
         let (oldest, class) = if bearers.has_several() {
             let waiting =
                 bearers.iter().filter_map(|bearer| Some((bearer.downlink.rlc.oldest()?, bearer.qos.qci)));
@@ -164,32 +175,36 @@ impl<'a> MacSide<'a> {
     }
 
     /// Fills a downlink block of a HARQ process, which is numbered among those of all carriers.
-    pub fn transmit_down(&mut self, number: u32, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
-        self.table.fill(number, Direction::Down, tti, size, process, None)
+    pub fn transmit_down(&mut self, slot: u16, tti: Tti, size: Bytes, process: u8) -> Option<Content> {
+        self.table.fill(self.users[usize::from(slot)], Direction::Down, tti, size, process, None)
     }
 
     /// Backlog at the eNB for a UE with several bearers, whose MAC cannot derive it from the sizes of blocks; `None`: the
     /// UE has one bearer.
     #[inline]
-    pub fn backlog_of_several(&self, number: u32, tti: Tti) -> Option<BufferStatus> {
-        self.table.ues[number as usize].has_several().then(|| self.waiting_down(number, tti))
+    pub fn backlog_of_several(&self, slot: u16, tti: Tti) -> Option<BufferStatus> {
+        self.table.ues[self.users[usize::from(slot)] as usize]
+            .has_several()
+            .then(|| self.waiting_down(slot, tti))
     }
 
     #[inline(never)]
-    fn waiting_down(&self, number: u32, tti: Tti) -> BufferStatus {
-        self.table.ues[number as usize].reported(self.table.clock.start(tti), Direction::Down)
+    fn waiting_down(&self, slot: u16, tti: Tti) -> BufferStatus {
+        self.table.ues[self.users[usize::from(slot)] as usize]
+            .reported(self.table.clock.start(tti), Direction::Down)
     }
 
     /// Receives a block at a UE, and adds to its soft bits if it is not decoded.
     #[inline]
     pub fn receive_block(
         &mut self,
-        number: u32,
+        slot: u16,
         assignment: &Assignment,
         block: &mut Block,
         air: &mut Air<'_>,
     ) -> Reception {
         let &Assignment { tti, cell, carrier, process, level, rbgs, prbs } = assignment;
+        let number = self.number(slot);
         let ue = self.table.get(number);
         if ue.loses_control(tti, (number, carrier), level, air) {
             return Reception::AssignmentLost;
@@ -202,16 +217,17 @@ impl<'a> MacSide<'a> {
 
     /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.
     #[inline]
-    pub fn prefetch_rlc(&self, number: u32, direction: Direction) {
-        self.table.prefetch_rlc(number, direction);
+    pub fn prefetch_rlc(&self, slot: u16, direction: Direction) {
+        self.table.prefetch_rlc(self.users[usize::from(slot)], direction);
     }
 
     // Uplink.
 
     /// Passes a grant to a UE.
     #[inline]
-    pub fn receive_grant(&mut self, number: u32, grant: &Grant<'_>, air: &mut Air<'_>) -> Answer {
+    pub fn receive_grant(&mut self, slot: u16, grant: &Grant<'_>, air: &mut Air<'_>) -> Answer {
         let &Grant { tti, level, prbs, mcs, command, ref block, control } = grant;
+        let number = self.number(slot);
         let ue = self.table.get(number);
         if level.is_some_and(|level| ue.loses_control(tti, (number, 0), level, air)) {
             return Answer::Lost;
@@ -238,22 +254,22 @@ impl<'a> MacSide<'a> {
     }
 
     /// A UE has used a configured grant in this TTI.
-    pub fn on_configured(&mut self, number: u32, tti: Tti) {
-        let has_reported = !self.table.get(number).reporting.is_due;
-        if let Some(drx) = self.table.drx(number).filter(|_| has_reported) {
+    pub fn on_configured(&mut self, slot: u16, tti: Tti) {
+        let has_reported = !self.table.get(self.users[usize::from(slot)]).reporting.is_due;
+        if let Some(drx) = self.table.drx(self.users[usize::from(slot)]).filter(|_| has_reported) {
             drx.on_report(tti);
         }
     }
 
     /// A number uniform in [0, 1) for the uplink block of a UE in this TTI.
     #[inline]
-    pub fn uplink_draw(&mut self, number: u32, tti: Tti) -> f64 {
-        self.table.get(number).uplink.draw(tti, 0, 0)
+    pub fn uplink_draw(&mut self, slot: u16, tti: Tti) -> f64 {
+        self.table.get(self.users[usize::from(slot)]).uplink.draw(tti, 0, 0)
     }
 
     /// Counts a received uplink block of a UE.
     #[inline]
-    pub fn count_uplink(&mut self, number: u32, block: &Block, prbs: Prbs, failed: bool) {
-        self.table.get(number).uplink.blocks.count(block, prbs, failed);
+    pub fn count_uplink(&mut self, slot: u16, block: &Block, prbs: Prbs, failed: bool) {
+        self.table.get(self.users[usize::from(slot)]).uplink.blocks.count(block, prbs, failed);
     }
 }
