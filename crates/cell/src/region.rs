@@ -173,8 +173,9 @@ impl Region {
         for cell in cells {
             let Cell { users, downlinks, uplink, .. } = cell;
             let ues = &mut MacSide::new(table, users);
-            for ((downlink, radio), receivers) in downlinks.iter_mut().zip(radio.all()).zip(&mut *receivers) {
-                downlink.receive(tti, Air { radio, receivers }, ues, decoded_down);
+            for (number, downlink) in downlinks.iter_mut().enumerate() {
+                let air = Air { radio: radio.carrier(number), receivers: &mut receivers[number] };
+                downlink.receive(tti, air, ues, decoded_down);
             }
             uplink.receive(tti, Air { radio, receivers: &mut receivers[0] }, ues, decoded_up);
         }

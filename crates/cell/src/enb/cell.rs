@@ -77,10 +77,9 @@ impl Cell {
     /// Reports the backlog of the UE in a slot to the carriers that serve it.
     #[inline(always)]
     pub fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
-        self.downlinks
-            .iter_mut()
-            .take(carriers.into())
-            .for_each(|downlink| downlink.on_report(slot, waiting));
+        for downlink in &mut self.downlinks[..usize::from(carriers)] {
+            downlink.on_report(slot, waiting);
+        }
     }
 
     /// Makes the decisions of a TTI on all carriers, and passes the grants that reach the UEs.
@@ -126,11 +125,11 @@ impl Cell {
             MacSide::new(table, &self.users).on_primary(slot, air, left.total());
             index += 1;
         }
-        for (carrier, radio) in radio.all().enumerate() {
+        for carrier in 0..self.downlinks.len() {
             if carrier > 0 {
                 let downlink = &mut self.downlinks[carrier];
                 downlink.begin(tti);
-                let air = Air { radio, receivers: &mut receivers[carrier] };
+                let air = Air { radio: radio.carrier(carrier), receivers: &mut receivers[carrier] };
                 downlink.schedule(tti, air, &mut MacSide::new(table, &self.users));
             }
             self.share_backlogs(carrier, table);

@@ -1,5 +1,6 @@
 //! The eNB (gNB in NR): cells with their MAC. It sees a UE through [`MacSide`](crate::ue::MacSide) alone.
 
+mod backlog;
 mod cell;
 mod confined;
 mod csi;
@@ -8,6 +9,7 @@ mod known_channels;
 mod log;
 mod pipeline;
 mod uplink;
+mod uplink_channel;
 mod versions;
 mod views;
 

@@ -4,19 +4,19 @@
 //! feedback are control messages; grants can be lost. Ideal buffer reports are control messages, too. Otherwise a UE
 //! sends a scheduling request (SR), and reports within its blocks.
 
+use super::backlog::{Backlogs, BufferNews, carried, quantised};
 use super::confined::Confined;
-use super::known_channels::{KnownChannels, LOWEST};
 use super::pipeline::Pipeline;
+use super::uplink_channel::{Received, UplinkChannels};
 use crate::access::{Access, Level};
 use crate::mac::configured_grant::{self, Configured, place};
 use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
 use crate::mac::sched::settle;
-use crate::mac::slots::Slots;
-use crate::mac::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
+use crate::mac::uplink_adaptation::Schemes;
 use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use crate::mac::{Block, Content, make_room};
-use crate::phy::{Cqi, Mcs, Prbs};
+use crate::phy::{Mcs, Prbs};
 use crate::radio::{Air, UplinkSignal};
 use crate::settings::{BufferReports, RanSetup};
 use crate::ue::{self, Answer, GrantedBlock, MacSide};
@@ -24,34 +24,6 @@ use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Tti};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Weight of a received block in the correction of a UE's expected SINR.
-// A choice: a few blocks show the interference, and a single one does not hide it.
-const CORRECTION_WEIGHT: f64 = 0.125;
-/// Factor by which the correction decays at each sounding.
-const CORRECTION_KEPT: f64 = 0.9;
-/// Maximum correction of the expected SINR, in decibels.
-const MAX_CORRECTION: f64 = 20.0;
-/// Fraction of first transmissions that fail at the chosen margin (TS 36.213 §7.2.3 for the downlink), increase of the
-/// margin per failure, and its maximum, in decibels.
-// Step and maximum are choices: those of the downlink's outer loop.
-const FAILURES: f64 = 0.1;
-const MARGIN_STEP: f64 = 0.5;
-const MAX_MARGIN: f64 = 10.0;
-
-/// The buffer size in a status report: rounded up to the end of its level, of which these are the ends.
-fn quantised(buffer: Bytes, ends: &[u64]) -> Bytes {
-    if buffer == Bytes::ZERO {
-        return Bytes::ZERO;
-    }
-    let level = ends.partition_point(|end| *end < buffer.0);
-    Bytes(ends[level.min(ends.len() - 1)])
-}
-
-/// Data in a block of this size: RLC's header takes two bytes.
-fn carried(size: Bytes) -> Bytes {
-    size.saturating_sub(Bytes(2))
-}
 
 /// The uplink side of a cell.
 pub(crate) struct Uplink {
@@ -61,33 +33,16 @@ pub(crate) struct Uplink {
     scheduler: Box<dyn UplinkScheduler>,
     prbs: Prbs,
     max_transmissions: u8,
-    schemes: Schemes,
-    /// Closed-loop power control; `None`: open loop.
-    closed_loop: Option<power_control::Params>,
     /// Whether UEs request grants and report within blocks.
     requested: bool,
-    request_grant: Bytes,
-    /// Whether the newest request or report replaces what is known of a UE's backlog, as in 5G-LENA.
-    replaces_reports: bool,
-    /// Backlog known to the eNB, by slot.
-    buffers: Vec<Bytes>,
-    /// UEs with a backlog.
-    backlogged: Slots,
-    /// CQI of each UE's last sounding.
-    sounded: Vec<Option<Cqi>>,
-    /// SINR of each UE's last sounding.
-    sounding_sinr: Vec<Option<Db>>,
-    /// Other knowledge of each UE.
-    known: Vec<Known>,
-    /// UEs whose channel is known; `None`: all are.
-    known_channels: Option<KnownChannels>,
+    backlogs: Backlogs,
+    channels: UplinkChannels,
     /// HARQ processes in use in an asynchronous uplink, by slot, one bit each.
     busy: Vec<u16>,
     /// Bits of all HARQ processes.
     all_busy: u16,
     /// Configured grants.
     configured: Vec<Configured>,
-    reports: Pipeline<Report>,
     grants: Pipeline<Grant>,
     air: Pipeline<Sending>,
     undecoded: Pipeline<Sending>,
@@ -106,66 +61,6 @@ pub(crate) struct Uplink {
 pub(crate) struct UplinkFigures {
     pub prbs: u64,
     pub bytes: u64,
-}
-
-/// Buffer information that the eNB receives from a UE.
-#[derive(Clone, Copy, Debug)]
-enum BufferNews {
-    /// Current backlog.
-    Waits(Bytes),
-    /// A scheduling request: the backlog is not zero.
-    Request,
-    /// Backlog when the UE built the block for a grant; `granted`: bytes granted up to that grant.
-    Waited { waiting: Bytes, granted: u64 },
-    /// The block for this grant was full, with neither padding nor a report. The backlog may not be zero.
-    Full { granted: u64 },
-    /// Nothing was received on this grant for new data, because the UE lost it: its bytes still wait.
-    Missed { granted: u64, carried: Bytes },
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Report {
-    slot: u16,
-    news: BufferNews,
-}
-
-/// The eNB's knowledge of a UE's power and grants, other than its soundings.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    /// Power headroom of a grant of one PRB, after all TPC commands so far; `None` before the first report.
-    headroom: Option<Db>,
-    /// Sum of the TPC commands so far.
-    commanded: Db,
-    /// Part of `commanded` that the last sounding applied.
-    sounded_at: Db,
-    /// Last TPC command, and the first TTI that applies it.
-    command: (Db, Tti),
-    /// Smoothed difference between the SINR of received blocks and the SINR expected from soundings.
-    correction: Db,
-    /// Margin subtracted from the corrected SINR, since interference fluctuates.
-    margin: Db,
-    /// Bytes granted for new data so far, and up to the grant answered by the newest report in a block.
-    granted: u64,
-    answered: u64,
-}
-
-impl Known {
-    /// The SINR expected for the UE's grants, from a sounding over the carrier, without interference.
-    fn density(&self, sounding: Db, carrier: Prbs) -> Density {
-        let since = self.commanded - self.sounded_at;
-        let ceiling = match self.headroom {
-            // The sounding was limited by the power headroom at that time.
-            Some(headroom) => sounding + Db((width(carrier) - headroom - since).0.max(0.0)) + since,
-            None => sounding,
-        };
-        Density { ceiling, headroom: self.headroom }
-    }
-
-    /// Adapts the margin to a first transmission, so that a fraction [`FAILURES`] of them fails.
-    fn update_margin(&mut self, failed: bool) {
-        let step = if failed { MARGIN_STEP } else { -MARGIN_STEP * FAILURES / (1.0 - FAILURES) };
-        self.margin.0 = (self.margin.0 + step).clamp(0.0, MAX_MARGIN);
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +106,9 @@ pub(crate) struct Sending {
 impl Uplink {
     /// The uplink of a cell with space for this many UEs.
     pub fn new(setup: &RanSetup, cell: usize, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
-        let control = setup.power_control(access);
+        let requested = setup.mac.buffer_reports != BufferReports::Ideal;
+        let replaces = setup.mac.buffer_reports == BufferReports::Lena;
+        let has_beside = access.timing.round_trip.is_none();
         let depth = access.timing.depth;
         // A UE may have several bearers, and a cell receives more UEs by handover.
         let reported = (2 * users).max(16);
@@ -222,21 +119,12 @@ impl Uplink {
             scheduler: setup.mac.uplink_scheduler.build(&setup.mac.scheduler),
             prbs: access.prbs,
             max_transmissions: setup.mac.harq_transmissions,
-            schemes,
-            closed_loop: (control.mode == power_control::Mode::ClosedLoop).then_some(control),
-            requested: setup.mac.buffer_reports != BufferReports::Ideal,
-            replaces_reports: setup.mac.buffer_reports == BufferReports::Lena,
-            request_grant: setup.mac.request_grant,
-            buffers: Vec::new(),
-            backlogged: Slots::default(),
-            sounded: Vec::new(),
-            sounding_sinr: Vec::new(),
-            known: Vec::new(),
-            known_channels: KnownChannels::new(access, Direction::Up),
+            requested,
+            backlogs: Backlogs::new(setup.mac.request_grant, replaces, has_beside, depth, reported),
+            channels: UplinkChannels::new(setup, access, schemes),
             busy: Vec::new(),
             all_busy: ((1u32 << access.timing.processes) - 1) as u16,
             configured: Vec::new(),
-            reports: Pipeline::new(depth, reported),
             grants: Pipeline::new(depth, granted),
             air: Pipeline::new(depth, granted),
             undecoded: Pipeline::new(depth, granted),
@@ -252,25 +140,18 @@ impl Uplink {
 
     /// Adds a UE at the first free slot.
     pub fn admit(&mut self, slot: u16) {
-        settle(&mut self.buffers, slot, Bytes::ZERO);
-        settle(&mut self.sounded, slot, None);
-        settle(&mut self.sounding_sinr, slot, None);
-        settle(&mut self.known, slot, Known::default());
+        self.backlogs.admit(slot);
+        self.channels.admit(slot);
         settle(&mut self.busy, slot, 0);
         self.scheduler.admit(slot);
-        if let Some(known) = &mut self.known_channels {
-            known.admit(slot);
-        }
         self.make_room();
     }
 
-    /// Reserves capacity: per TTI at most one grant for each UE, and one request in addition to the report in a block.
+    /// Reserves capacity: per TTI at most one grant for each UE.
     fn make_room(&mut self) {
-        let users = self.buffers.len();
-        self.backlogged.reserve(users);
+        let users = self.busy.len();
         make_room(&mut self.views, users);
         make_room(&mut self.configured, users);
-        self.reports.reserve(2 * users);
         let granted = users.min(usize::from(self.prbs.0));
         self.grants.reserve(granted);
         make_room(&mut self.due_grants, granted);
@@ -290,12 +171,10 @@ impl Uplink {
     /// Removes the UE of a slot with its reports, grants and blocks.
     //= TS 36.321 §5.9
     pub fn release(&mut self, slot: u16) {
-        self.set_buffer(slot, Bytes::ZERO);
-        self.sounded[slot as usize] = None;
-        self.sounding_sinr[slot as usize] = None;
+        self.backlogs.release(slot);
+        self.channels.release(slot);
         self.busy[slot as usize] = 0;
         self.configured.retain(|configured| configured.slot != slot);
-        self.reports.retain(|report| report.slot != slot);
         self.grants.retain(|grant| grant.slot != slot);
         self.air.retain(|sending| sending.slot != slot);
         self.undecoded.retain(|sending| sending.slot != slot);
@@ -313,63 +192,34 @@ impl Uplink {
     //= exception ideal-buffer-reports
     pub fn send_report(&mut self, tti: Tti, slot: u16, waiting: Bytes) {
         let news = BufferNews::Waits(quantised(waiting, self.access.buffer_levels));
-        self.reports.push(tti + self.access.timing.report_to_decision, Report { slot, news });
+        self.backlogs.push(tti + self.access.timing.report_to_decision, slot, news);
     }
 
     /// Sends a scheduling request of a UE.
     //= exception requests-arrive
     pub fn on_request(&mut self, tti: Tti, slot: u16) {
         let due = tti + self.access.timing.slot(tti).request;
-        self.reports.push(due, Report { slot, news: BufferNews::Request });
+        self.backlogs.push(due, slot, BufferNews::Request);
     }
 
     /// Handles a UE's sounding signal, measured by the eNB.
     pub fn on_sounding(&mut self, tti: Tti, slot: u16, sinr: Db) {
-        let place = slot as usize;
-        let before = self.sounding_sinr[place].replace(sinr);
-        let known = &mut self.known[place];
-        let (command, obeyed_from) = known.command;
-        let ahead = if obeyed_from > tti { command } else { Db(0.0) };
-        known.sounded_at = known.commanded - ahead;
-        // Retry of a UE whose interference prevented further grants.
-        known.correction.0 *= CORRECTION_KEPT;
-        if self.known[place].margin > Db(0.0) && !self.reaches(slot) {
-            self.known[place].margin.0 *= CORRECTION_KEPT;
-        }
-        if !self.schemes.fits_widths() && before != Some(sinr) {
-            self.sounded[place] = Some(sounded_cqi(&self.access, sinr));
-        }
-    }
-
-    /// The link state of a UE's uplink, corrected by the reception of its blocks.
-    fn link(&self, slot: u16) -> Link {
-        let place = slot as usize;
-        if self.known_channels.as_ref().is_some_and(|known| !known.contains(slot)) {
-            return Link::Carrier(Some(LOWEST));
-        }
-        if !self.schemes.fits_widths() {
-            return Link::Carrier(self.sounded[place]);
-        }
-        let known = &self.known[place];
-        Link::Headroom(self.sounding_sinr[place].map(|sounding| {
-            let density = known.density(sounding, self.prbs);
-            Density { ceiling: density.ceiling + known.correction - known.margin, ..density }
-        }))
+        self.channels.on_sounding(tti, slot, sinr);
     }
 
     /// SINR of a UE's last sounding.
     pub fn sounding_sinr(&self, slot: u16) -> Option<Db> {
-        self.sounding_sinr[slot as usize]
+        self.channels.sounding(slot)
     }
 
     /// Whether a UE can be granted anything.
     pub fn reaches(&self, slot: u16) -> bool {
-        self.schemes.fit(self.link(slot), Bytes::ZERO, self.prbs.0).is_some()
+        self.channels.reaches(slot)
     }
 
     /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
-        self.reports.is_empty()
+        !self.backlogs.has_reports()
             && self.grants.is_empty()
             && self.air.is_empty()
             && self.undecoded.is_empty()
@@ -378,48 +228,26 @@ impl Uplink {
 
     /// Whether a reachable UE has data: a UE out of reach must not keep the cell active.
     fn can_grant(&self) -> bool {
-        self.backlogged.iter().any(|slot| self.reaches(slot))
-    }
-
-    fn set_buffer(&mut self, slot: u16, bytes: Bytes) {
-        self.buffers[slot as usize] = bytes;
-        self.backlogged.set(slot, bytes > Bytes::ZERO);
+        self.backlogs.slots().any(|slot| self.reaches(slot))
     }
 
     /// Makes the scheduling decisions of a TTI. Retransmissions keep their PRBs; the scheduler assigns the others.
     /// `confined`: the PDCCH, if it is limited.
     pub fn schedule(&mut self, tti: Tti, ues: &mut MacSide<'_>, mut confined: Option<Confined<'_>>) {
-        // An SR in symbols of its own is newer than the report of a block beside it, which was prepared k2 slots before.
-        // LTE's UEs send none while they have a block to send.
-        //= TS 36.321 §5.4.4
-        //= TS 38.321 §5.4.4
-        let has_beside = !self.is_synchronous();
-        for newer in 0..=u8::from(has_beside) {
-            let mut index = 0;
-            while let Some(report) = self.reports.get(tti, index) {
-                index += 1;
-                let is_newer = has_beside && matches!(report.news, BufferNews::Request);
-                if is_newer == (newer == 1) {
-                    self.on_report(report);
-                }
-            }
-        }
-        self.reports.clear(tti);
-        if let Some(known) = &mut self.known_channels {
-            known.forget(tti);
-        }
-        for place in 0..self.access.timing.slot(tti).grants.len() {
-            let to_air = self.access.timing.slot(tti).grants[place];
+        self.backlogs.update(tti);
+        self.channels.forget(tti);
+        for index in 0..self.access.timing.slot(tti).grants.len() {
+            let to_air = self.access.timing.slot(tti).grants[index];
             let mut free = FreePrbs::all(self.prbs);
             if !self.configured.is_empty() {
                 self.reserve_configured(tti + (self.access.timing.decision_to_grant + to_air), &mut free);
             }
             self.repeated.clear();
-            if place == 0 {
+            if index == 0 {
                 self.repeat(tti, to_air, &mut free, &mut confined, ues);
             }
             self.served.clear();
-            if !self.backlogged.is_empty() {
+            if !self.backlogs.is_empty() {
                 self.share(tti, to_air, free, &mut confined, ues);
             }
             self.scheduler.on_served(&self.served);
@@ -433,39 +261,6 @@ impl Uplink {
         occasions.for_each(|Configured { first, prbs, .. }| free.take(*first, *prbs));
     }
 
-    fn on_report(&mut self, Report { slot, news }: Report) {
-        let known = &mut self.known[slot as usize];
-        match news {
-            BufferNews::Request if self.replaces_reports => self.set_buffer(slot, self.request_grant),
-            BufferNews::Waited { waiting, .. } if self.replaces_reports => self.set_buffer(slot, waiting),
-            BufferNews::Waits(waiting) => self.set_buffer(slot, waiting),
-            BufferNews::Request => {
-                let waiting = self.buffers[slot as usize].max(self.request_grant);
-                self.set_buffer(slot, waiting);
-            }
-            // HARQ can deliver an older report after a newer one.
-            BufferNews::Waited { waiting, granted } if granted >= known.answered => {
-                known.answered = granted;
-                let since = Bytes(known.granted - granted);
-                self.set_buffer(slot, waiting.saturating_sub(since));
-            }
-            BufferNews::Waited { .. } => {}
-            // Otherwise only retxBSR-Timer would resolve a mismatch between the backlogs known to the eNB and the UE.
-            BufferNews::Full { granted } => {
-                if granted == known.granted && self.buffers[slot as usize] == Bytes::ZERO {
-                    self.set_buffer(slot, self.request_grant);
-                }
-            }
-            BufferNews::Missed { granted, carried } => {
-                // A report in the block of a later grant includes these bytes.
-                if granted > known.answered {
-                    let waiting = self.buffers[slot as usize] + carried;
-                    self.set_buffer(slot, waiting);
-                }
-            }
-        }
-    }
-
     /// Assigns the PRBs that retransmissions leave free.
     fn share(
         &mut self,
@@ -477,10 +272,10 @@ impl Uplink {
     ) {
         let received = tti + self.access.timing.decision_to_grant;
         self.views.clear();
-        for slot in self.backlogged.iter() {
+        for slot in self.backlogs.slots() {
             let repeats = !self.repeated.is_empty() && self.repeated.contains(&slot);
             if self.busy[slot as usize] != self.all_busy && !repeats {
-                let (buffer, link) = (self.buffers[slot as usize], self.link(slot));
+                let (buffer, link) = (self.backlogs.waiting(slot), self.channels.link(slot));
                 self.views.push(UplinkView { slot, buffer, link });
             }
         }
@@ -493,21 +288,15 @@ impl Uplink {
         let mut shares = std::mem::take(&mut self.shares);
         shares.clear();
         let repeating = self.repeated.len() as u16;
-        self.scheduler.allocate(free, repeating, &self.views, &self.schemes, &mut shares);
+        self.scheduler.allocate(free, repeating, &self.views, self.channels.schemes(), &mut shares);
         if let Some(confined) = confined {
             self.confine(free, ues, confined, &mut shares);
         }
         for Share { slot, first, prbs } in shares.iter().copied() {
-            let Some(mcs) = self.mcs(slot, Prbs(prbs)) else { continue };
+            let Some(mcs) = self.channels.mcs(slot, Prbs(prbs)) else { continue };
             let size = self.access.block(Direction::Up, mcs, Prbs(prbs));
-            let carried = carried(size);
-            let mut rest = self.buffers[slot as usize].saturating_sub(carried);
-            if self.replaces_reports && rest > Bytes::ZERO {
-                rest = rest.max(self.request_grant);
-            }
-            self.set_buffer(slot, rest);
-            self.known[slot as usize].granted += carried.0;
-            let command = self.command(tti, to_air, slot, Prbs(prbs));
+            self.backlogs.on_grant(slot, carried(size));
+            let command = self.channels.command(tti, received + to_air, slot, Prbs(prbs));
             let process = self.occupy(slot);
             let context = self.context(slot, Prbs(prbs));
             let level = Some(confined.as_ref().map_or(Level::OF_8, |confined| confined.pdcch.held(slot)));
@@ -541,7 +330,7 @@ impl Uplink {
         shares.clear();
         if !self.views.is_empty() {
             let repeating = self.repeated.len() as u16;
-            self.scheduler.allocate_again(free, repeating, &self.views, &self.schemes, shares);
+            self.scheduler.allocate_again(free, repeating, &self.views, self.channels.schemes(), shares);
         }
         confined.pdcch.keep(|slot| shares.iter().any(|share| share.slot == slot));
     }
@@ -567,43 +356,12 @@ impl Uplink {
         self.busy[slot as usize] &= !(1 << process);
     }
 
-    /// A UE's MCS over these PRBs: the lowest before the first sounding; `None` if out of reach.
-    fn mcs(&self, slot: u16, prbs: Prbs) -> Option<Mcs> {
-        let link = self.link(slot);
-        // With fitted widths, the scheduler has granted a width that fits, or a blind first grant.
-        self.schemes
-            .mcs(link, prbs)
-            .or(matches!(link, Link::Headroom(Some(Density { headroom: None, .. }))).then_some(Mcs(0)))
-    }
-
-    /// The TPC command sent with a grant.
-    //= TS 36.213 §5.1.1.1
-    fn command(&mut self, tti: Tti, to_air: u64, slot: u16, prbs: Prbs) -> Db {
-        let place = slot as usize;
-        let (Some(control), Some(sounding)) = (&self.closed_loop, self.sounding_sinr[place]) else {
-            return Db(0.0);
-        };
-        let known = &mut self.known[place];
-        let Some(headroom) = known.headroom else { return Db(0.0) };
-        let command = control.command(known.density(sounding, self.prbs).ceiling);
-        let at_most = command.0 > 0.0 && width(prbs) >= headroom;
-        if command.0 == 0.0 || at_most || tti < known.command.1 {
-            return Db(0.0);
-        }
-        known.commanded += command;
-        known.headroom = Some(headroom - command);
-        known.command = (command, tti + (self.access.timing.decision_to_grant + to_air));
-        command
-    }
-
     /// The context of a grant over these PRBs.
     fn context(&self, slot: u16, prbs: Prbs) -> Context {
-        let known = &self.known[slot as usize];
-        let sounding = self.sounding_sinr[slot as usize].filter(|_| known.headroom.is_some());
         Context {
-            granted: known.granted,
-            commanded: known.commanded,
-            expected: sounding.map(|sounding| known.density(sounding, self.prbs).sinr(width(prbs))),
+            granted: self.backlogs.granted(slot),
+            commanded: self.channels.commanded(slot),
+            expected: self.channels.expected(slot, prbs),
         }
     }
 
@@ -639,9 +397,8 @@ impl Uplink {
                 // The eNB does not know whether the block had a report. Without a grant, the UE would wait for
                 // retxBSR-Timer, 320 ms or more.
                 if self.requested {
-                    let report = Report { slot: sending.slot, news: BufferNews::Request };
                     // Its content is known as late as that of a decoded block.
-                    self.reports.push(tti + 1, report);
+                    self.backlogs.push(tti + 1, sending.slot, BufferNews::Request);
                 }
                 continue;
             }
@@ -760,7 +517,9 @@ impl Uplink {
                 if !configured.is_at(tti + to_air) || !is_free {
                     continue;
                 }
-                let Some(mcs) = configured.mcs.or_else(|| self.mcs(slot, Prbs(prbs))) else { continue };
+                let Some(mcs) = configured.mcs.or_else(|| self.channels.mcs(slot, Prbs(prbs))) else {
+                    continue;
+                };
                 let carried = carried(access.block(Direction::Up, mcs, Prbs(prbs)));
                 let mut context = self.context(slot, Prbs(prbs));
                 context.granted += carried.0;
@@ -785,10 +544,8 @@ impl Uplink {
     /// A UE uses a configured grant, which only now counts as granted.
     #[inline(never)]
     fn on_configured(&mut self, tti: Tti, grant: &Grant, ues: &mut MacSide<'_>) {
-        let carried = carried(self.access.block(Direction::Up, grant.mcs, Prbs(grant.prbs)));
-        self.known[grant.slot as usize].granted += carried.0;
-        let rest = self.buffers[grant.slot as usize].saturating_sub(carried);
-        self.set_buffer(grant.slot, rest);
+        let size = self.access.block(Direction::Up, grant.mcs, Prbs(grant.prbs));
+        self.backlogs.on_configured(grant.slot, carried(size));
         if ues.has_drx() {
             ues.on_configured(grant.slot, tti);
             self.await_retransmission(ues, grant.slot, tti, grant.to_air, grant.process);
@@ -810,7 +567,7 @@ impl Uplink {
                 self.vacate(slot, process);
                 let carried = carried(self.access.block(Direction::Up, grant.mcs, Prbs(prbs)));
                 let news = BufferNews::Missed { granted: context.granted, carried };
-                self.reports.push(air + self.access.timing.block_to_decision, Report { slot, news });
+                self.backlogs.push(air + self.access.timing.block_to_decision, slot, news);
             }
         }
     }
@@ -851,18 +608,15 @@ impl Uplink {
         let draw = ues.uplink_draw(sending.slot, tti);
         let Air { radio, receivers } = air.reborrow();
         let failed = receivers.receive_uplink(radio, self.cell, &sending.signal, &mut sending.block, draw);
-        if let Some(expected) = sending.context.expected.filter(|_| self.schemes.fits_widths()) {
-            let correction = &mut self.known[sending.slot as usize].correction;
-            let off = receivers.received_sinr() - expected - *correction;
-            correction.0 = (correction.0 + CORRECTION_WEIGHT * off.0).clamp(-MAX_CORRECTION, MAX_CORRECTION);
-        }
-        if let Some(known) = &mut self.known_channels {
-            known.learn(sending.slot, tti);
-        }
+        let received = Received {
+            tti,
+            expected: sending.context.expected,
+            sinr: receivers.received_sinr(),
+            is_first: sending.block.transmissions == 1,
+            failed,
+        };
+        self.channels.on_received(sending.slot, &received);
         ues.count_uplink(sending.slot, &sending.block, Prbs(sending.signal.prbs), failed);
-        if self.schemes.fits_widths() && sending.block.transmissions == 1 {
-            self.known[sending.slot as usize].update_margin(failed);
-        }
         if failed {
             self.undecoded.push(tti + self.access.timing.slot(tti).again, *sending);
         } else {
@@ -878,38 +632,14 @@ impl Uplink {
                     }
                     None => BufferNews::Full { granted },
                 };
-                self.reports.push(tti + self.access.timing.block_to_decision, Report { slot, news });
+                self.backlogs.push(tti + self.access.timing.block_to_decision, slot, news);
             }
             if let Some(headroom) = elements.headroom {
-                let known = &mut self.known[slot as usize];
-                let since = known.commanded - context.commanded;
-                known.headroom = Some(headroom + width(Prbs(signal.prbs)) - since);
+                self.channels.on_headroom(slot, headroom, Prbs(signal.prbs), context.commanded);
             }
             if let Some(content) = sending.block.content {
                 decoded.push((sending.signal.ue, content));
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reports_round_up_to_the_level() {
-        for (buffer, lte, nr) in [
-            (0, 0, 0),
-            (1, 10, 10),
-            (10, 10, 10),
-            (11, 12, 14),
-            (56, 57, 74),
-            (1039, 1132, 1446),
-            (150_000, 150_000, 150_000),
-            (1 << 30, 150_000, 150_000),
-        ] {
-            assert_eq!(quantised(Bytes(buffer), &crate::access::BUFFER_LEVELS), Bytes(lte));
-            assert_eq!(quantised(Bytes(buffer), &crate::access::nr::BUFFER_LEVELS), Bytes(nr));
         }
     }
 }

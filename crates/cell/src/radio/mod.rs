@@ -169,6 +169,12 @@ impl Radio {
         std::iter::once(self).chain(&self.secondary)
     }
 
+    /// The carrier with this number.
+    #[inline]
+    pub fn carrier(&self, number: usize) -> &Radio {
+        if number == 0 { self } else { &self.secondary[number - 1] }
+    }
+
     /// Starts a TTI.
     pub fn begin(&mut self, tti: Tti) {
         self.now = tti;
