@@ -7,6 +7,7 @@ pub mod averages;
 pub(crate) mod best;
 mod delay;
 pub mod metric;
+mod top_k;
 
 use crate::access::Access;
 use crate::bearer::Bearer;
