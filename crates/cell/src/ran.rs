@@ -183,10 +183,10 @@ impl Ran {
             let cell = |(number, users)| Cell::new(&plan, number, users).map_err(Unbuildable);
             let cells =
                 range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
-            let mut region = Region::new(setup, &carriers, &radio, &rules, (range.start, cells));
+            let mut region = Region::new(setup, &carriers, &radio, &rules, range.start, cells);
             for (cell, users) in range.zip(users) {
                 for (slot, ue) in (0..).zip(users) {
-                    region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, (cell, slot))));
+                    region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, cell, slot)));
                     region.configure(*ue);
                 }
             }

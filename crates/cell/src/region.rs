@@ -10,7 +10,7 @@ use crate::component::ComponentCarrier;
 use crate::enb::{Cell, FREE_SLOT, ReportTiming};
 use crate::mac::Content;
 use crate::mac::power_control;
-use crate::radio::{Air, Radio, Receivers, UplinkSignal};
+use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
 use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
@@ -66,7 +66,8 @@ impl Region {
         carriers: &[ComponentCarrier],
         radio: &Radio,
         rules: &Rules,
-        (first, cells): (usize, Vec<Cell>),
+        first: usize,
+        cells: Vec<Cell>,
     ) -> Region {
         let access = &carriers[0].access;
         let users = cells.iter().flat_map(|cell| &cell.users).copied();
@@ -115,7 +116,8 @@ impl Region {
         let used = radio.all().zip(receivers).zip(&cells[place].downlinks).take(carriers);
         let whole = used.map(|((radio, receivers), downlink)| {
             let pattern = receivers.pattern(radio, cell, measured);
-            let report = receivers.report(radio, (cell, pattern), (slot, number as usize), measured);
+            let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+            let report = receivers.report(radio, measurement);
             downlink.whole(slot, &receivers.reports(cell)[report.index as usize])
         });
         Some(whole.sum())
@@ -349,7 +351,7 @@ impl Region {
                 let [sends, sent] =
                     [newest, before].map(|at| self.table.is_active(ue, self.rules.reports.report_of(at)));
                 if sent && !sends {
-                    self.hold_report(radio, (cell, slot, ue), before);
+                    self.hold_report(radio, ue, before);
                 }
             }
         }
@@ -366,7 +368,7 @@ impl Region {
                     (oldest..=newest.0).rev().step_by(self.rules.reports.period as usize).map(Tti);
                 let sent = measured.find(|at| self.table.is_active(ue, self.rules.reports.report_of(*at)));
                 if let Some(sent) = sent.filter(|sent| *sent != newest) {
-                    self.hold_report(radio, (cell, slot, ue), sent);
+                    self.hold_report(radio, ue, sent);
                 }
             }
         }
@@ -378,12 +380,13 @@ impl Region {
         Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot as u16))))
     }
 
-    fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
+    fn hold_report(&mut self, radio: &Radio, number: u32, measured: Tti) {
         let measured = self.access.timing.measurable(measured);
-        let (cell, slot) = (self.first + cell, slot as u16);
+        let Ue { cell, slot, .. } = self.table.ues[number as usize];
         for (radio, receivers) in radio.all().zip(&mut self.receivers) {
-            let place = receivers.pattern(radio, cell, measured);
-            let report = receivers.report(radio, (cell, place), (slot, ue as usize), measured);
+            let pattern = receivers.pattern(radio, cell, measured);
+            let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+            let report = receivers.report(radio, measurement);
             receivers.hold(cell, slot, report);
         }
     }
@@ -398,8 +401,8 @@ impl Region {
             if users.is_empty() {
                 continue;
             }
-            let place = receivers.pattern(radio, cell, measured);
-            let known = receivers.known_at(radio, (cell, place));
+            let pattern = receivers.pattern(radio, cell, measured);
+            let known = receivers.known_at(radio, cell, pattern);
             unknown.clear();
             let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
             for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
@@ -415,7 +418,8 @@ impl Region {
                 }
             }
             for &(slot, number) in &*unknown {
-                let sinr = receivers.mean_sinr(radio, (cell, place), (slot, number as usize), measured);
+                let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+                let sinr = receivers.mean_sinr(radio, measurement);
                 table.get(number).sample(sinr);
             }
         }

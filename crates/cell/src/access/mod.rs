@@ -221,13 +221,13 @@ impl Access {
     /// the carrier.
     pub fn block(&self, direction: Direction, mcs: Mcs, prbs: Prbs) -> Bytes {
         match direction {
-            Direction::Down => self.block_in((1, 0), mcs, prbs),
+            Direction::Down => self.block_in(1, 0, mcs, prbs),
             Direction::Up => self.size(&self.uplink, mcs, prbs),
         }
     }
 
     /// The same in the downlink on this many layers, in a kind of slot: 0 for whole slots, 1 for special ones.
-    pub fn block_in(&self, (rank, kind): (u8, u8), mcs: Mcs, prbs: Prbs) -> Bytes {
+    pub fn block_in(&self, rank: u8, kind: u8, mcs: Mcs, prbs: Prbs) -> Bytes {
         self.size(&self.downlink[usize::from(rank) - 1][usize::from(kind)], mcs, prbs)
     }
 

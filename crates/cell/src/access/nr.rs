@@ -582,7 +582,7 @@ mod tests {
         let access = Params { control_symbols: 2, ..params(Some("DDDSU"), 1) }.on(Prbs(273));
         let block = |prbs| access.block(Direction::Down, Mcs(27), Prbs(prbs));
         assert_eq!(block(273), Bytes((264 * 1025 - 24) / 8));
-        let special = access.block_in((1, 1), Mcs(27), Prbs(273));
+        let special = access.block_in(1, 1, Mcs(27), Prbs(273));
         let table = Table::Qam256.mcs(Mcs(27)).unwrap();
         let overhead = Overhead { symbols: 8, dmrs: 12, other: 0 };
         assert_eq!(special, Bytes((size(table, overhead, Prbs(273), 1) / 8).into()));
@@ -783,7 +783,7 @@ mod tests {
             let overhead = Overhead { symbols: slot.downlink - 1, dmrs: 12, other: 0 };
             let scheme = Table::Qam256.mcs(Mcs(20)).unwrap();
             let expected = size(scheme, overhead, Prbs(106), 1) / 8;
-            assert_eq!(access.block_in((1, kind), Mcs(20), Prbs(106)), Bytes(expected.into()), "slot {air}");
+            assert_eq!(access.block_in(1, kind, Mcs(20), Prbs(106)), Bytes(expected.into()), "slot {air}");
         }
         assert!((access.timing.kinds().sum::<f64>() - 0.7).abs() < 1e-12);
     }

@@ -17,7 +17,7 @@ use crate::access::Access;
 use crate::mac::sched::{Candidates, UeView, settle};
 use crate::mac::slots::Slots;
 use crate::phy::Cqi;
-use crate::radio::{Air, Receivers, Report};
+use crate::radio::{Air, Measurement, Receivers, Report};
 use crate::ue::MacSide;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Span, Tti};
@@ -176,7 +176,8 @@ impl Csi {
                     *newest = Newest { decision: *decisions, pattern, measured };
                 }
                 let Newest { pattern, measured, .. } = *newest;
-                let report = receivers.newest_report(radio, (*cell, pattern), (slot, ue), measured);
+                let measurement = Measurement { cell: *cell, slot, ue, pattern, measured };
+                let report = receivers.newest_report(radio, measurement);
                 set_report(&mut state.view, report);
                 views.note_report(slot);
             }
@@ -195,7 +196,7 @@ impl Csi {
     fn use_held_reports(&mut self, measurements: Measurements, receivers: &Receivers, ues: &MacSide<'_>) {
         for view in self.views.edit() {
             let newest = measurements.newest(self.timing.phase(view.slot));
-            let held = receivers.held(self.cell, (view.slot, ues.number(view.slot)));
+            let held = receivers.held(self.cell, view.slot, ues.number(view.slot));
             if let Some(report) = held.filter(|_| !ues.is_active(view.slot, self.timing.report_of(newest))) {
                 set_report(view, report);
             }

@@ -257,7 +257,7 @@ impl Downlink {
             let mcs = self.mcs(slot, cqi);
             match cqi {
                 Cqi::OUT_OF_RANGE => Bytes::ZERO,
-                _ => self.access.block_in((state.rank, kind), mcs, self.access.prbs_of(groups)),
+                _ => self.access.block_in(state.rank, kind, mcs, self.access.prbs_of(groups)),
             }
         };
         let all = u32::from(self.grid.rbgs);
@@ -358,7 +358,7 @@ impl Downlink {
             let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
             //= exception no-mac-headers
             let prbs = air.radio.prbs_of(rbgs);
-            let size = self.access.block_in((rank, kind), mcs, prbs);
+            let size = self.access.block_in(rank, kind, mcs, prbs);
             let process = self.users[slot as usize].next_free(self.all_busy);
             let content = ues.transmit_down(slot, tti, size, self.first_process + process);
             let on_air = tti + self.access.timing.decision_to_air;

@@ -9,7 +9,7 @@ use super::confined::Confined;
 use super::pipeline::Pipeline;
 use super::uplink_channel::{Received, UplinkChannels};
 use crate::access::{Access, Level};
-use crate::mac::configured_grant::{self, Configured, place};
+use crate::mac::configured_grant::{self, Configured, find_place};
 use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
 use crate::mac::sched::settle;
@@ -182,8 +182,7 @@ impl Uplink {
 
     /// Configures a grant of the UE in a slot of the cell; returns whether there is a place for it.
     pub fn configure(&mut self, slot: u16, params: &configured_grant::Params) -> bool {
-        let access = (self.access.clock, &self.access.timing, self.prbs.0);
-        let found = place(params, access, slot, &self.configured);
+        let found = find_place(params, &self.access, slot, &self.configured);
         self.configured.extend(found);
         found.is_some()
     }
@@ -610,8 +609,7 @@ impl Uplink {
         let failed = receivers.receive_uplink(radio, self.cell, &sending.signal, &mut sending.block, draw);
         let received = Received {
             tti,
-            expected: sending.context.expected,
-            sinr: receivers.received_sinr(),
+            excess: sending.context.expected.map(|expected| receivers.received_sinr() - expected),
             is_first: sending.block.transmissions == 1,
             failed,
         };

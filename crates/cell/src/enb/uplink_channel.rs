@@ -81,9 +81,8 @@ impl Channel {
 /// A received transmission of a block, for link adaptation.
 pub(super) struct Received {
     pub tti: Tti,
-    /// SINR expected from soundings; `None` if too little was known.
-    pub expected: Option<Db>,
-    pub sinr: Db,
+    /// SINR above the one expected from soundings; `None` if too little was known.
+    pub excess: Option<Db>,
     pub is_first: bool,
     pub failed: bool,
 }
@@ -207,8 +206,8 @@ impl UplinkChannels {
     pub fn on_received(&mut self, slot: u16, received: &Received) {
         let channel = &mut self.channels[usize::from(slot)];
         if self.schemes.fits_widths() {
-            if let Some(expected) = received.expected {
-                let off = received.sinr - expected - channel.correction;
+            if let Some(excess) = received.excess {
+                let off = excess - channel.correction;
                 let corrected = channel.correction.0 + CORRECTION_WEIGHT * off.0;
                 channel.correction.0 = corrected.clamp(-MAX_CORRECTION, MAX_CORRECTION);
             }

@@ -31,6 +31,15 @@ const OUTDATED: f32 = -1.0;
 /// In place of an uplink's factor that has not been computed: most UEs move more often than they send.
 const UNKNOWN: f64 = -1.0;
 
+/// A UE and a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LinkId {
+    /// Number of the UE.
+    pub ue: usize,
+    /// Number of the cell.
+    pub cell: usize,
+}
+
 /// The link between a UE and a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {

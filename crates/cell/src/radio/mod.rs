@@ -29,11 +29,11 @@ use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
 use airwnd_units::{Db, Dbm, Time, Tti};
 use fading::{MotionsShare, Scattering};
-pub(crate) use gains::Link;
 use gains::{Gains, strongest};
+pub(crate) use gains::{Link, LinkId};
 pub use map::{Listener, RadioMap};
 use on_air::{Activity, Floor, OnAir, add};
-pub(crate) use receivers::{Receivers, Repeatable};
+pub(crate) use receivers::{Measurement, Receivers, Repeatable};
 pub(crate) use reports::Report;
 use std::iter::repeat;
 use std::sync::Arc;
@@ -443,9 +443,10 @@ impl Radio {
     fn disturbance(
         &self,
         floor: Floor<'_>,
-        (ue, serving): (usize, usize),
+        LinkId { ue, cell: serving }: LinkId,
         on_air: &[Rbgs],
-        (group, rbgs): (u8, Rbgs),
+        group: u8,
+        rbgs: Rbgs,
     ) -> (f64, Rbgs) {
         let (mut interference, mut alike) = (0.0, rbgs);
         let add = |cell: u32, received: f64, interference: &mut f64, alike: &mut Rbgs| {
@@ -570,8 +571,10 @@ mod tests {
             if tti >= LAST / 4 && tti.is_multiple_of(APART) {
                 for ue in 0..UES {
                     let cell = radio.serving[ue].0;
-                    let place = receivers.pattern(radio, cell, Tti(tti + 1));
-                    let report = receivers.report(radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
+                    let measured = Tti(tti + 1);
+                    let pattern = receivers.pattern(radio, cell, measured);
+                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let report = receivers.report(radio, measurement);
                     let state = &receivers.reports(cell)[report.index as usize];
                     let cqis =
                         (0..rbgs).map(|rbg| McsTable::Qam64.cqi_efficiency(state.subband[usize::from(rbg)]));
@@ -644,7 +647,7 @@ mod tests {
                         let cell = near.serving[ue].0;
                         let rbgs = near.on_air.at(near.on_air.row(Tti(tti)))[cell];
                         let sinr = |radio: &Radio, receivers: &mut Receivers| {
-                            receivers.measure_block(radio, (ue, cell), (rbgs, radio.prbs_of(rbgs)));
+                            receivers.measure_block(radio, LinkId { ue, cell }, rbgs, radio.prbs_of(rbgs));
                             // No MCS needs more than 23 dB.
                             receivers.received_sinr().0.min(23.0)
                         };
@@ -694,10 +697,12 @@ mod tests {
                 let cell = radio.serving[ue].0;
                 let rbgs = if tti % 3 == 0 { part } else { sent[cell] };
                 let [known, measured] = [&mut receivers, &mut anew].map(|receivers| {
-                    receivers.measure_block(&radio, (ue, cell), (rbgs, radio.prbs_of(rbgs)));
+                    receivers.measure_block(&radio, LinkId { ue, cell }, rbgs, radio.prbs_of(rbgs));
                     let sinr = receivers.received_sinr();
-                    let place = receivers.pattern(&radio, cell, Tti(tti + 1));
-                    let report = receivers.report(&radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
+                    let measured = Tti(tti + 1);
+                    let pattern = receivers.pattern(&radio, cell, measured);
+                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let report = receivers.report(&radio, measurement);
                     (sinr, format!("{:?}", receivers.reports(cell)[report.index as usize]))
                 });
                 assert_eq!(known, measured);
@@ -725,8 +730,8 @@ mod tests {
                     whole: Rbgs::first(17),
                     is_constant: false,
                 };
-                let of = (ue, serving);
-                let measured = disturbance.measure(&radio.gains, of, floor, &sent, Some(&way)).to_vec();
+                let link = LinkId { ue, cell: serving };
+                let measured = disturbance.measure(&radio.gains, link, floor, &sent, Some(&way)).to_vec();
 
                 let senders = radio.gains.near(ue).iter().map(|near| (near.cell, near.received));
                 let senders = senders.filter(|(cell, _)| *cell as usize != serving);

@@ -9,7 +9,7 @@ use crate::mac::{Block, Content, Reception, power_control};
 use crate::phy::error_model::SoftBits;
 use crate::phy::{Mcs, Prbs};
 use crate::qci::Qci;
-use crate::radio::Air;
+use crate::radio::{Air, LinkId};
 use crate::rlc::BufferStatus;
 use airwnd_kernel::Direction;
 use airwnd_units::{Bytes, Db, Span, Tti};
@@ -206,11 +206,12 @@ impl<'a> MacSide<'a> {
         let &Assignment { tti, cell, carrier, process, level, rbgs, prbs } = assignment;
         let number = self.number(slot);
         let ue = self.table.get(number);
-        if ue.loses_control(tti, (number, carrier), level, air) {
+        if ue.loses_control(tti, number, carrier, level, air) {
             return Reception::AssignmentLost;
         }
         let draw = ue.downlink.draw(tti, carrier, process);
-        let failed = air.receivers.receive_downlink(air.radio, (number, cell), (rbgs, prbs), block, draw);
+        let link = LinkId { ue: number as usize, cell };
+        let failed = air.receivers.receive_downlink(air.radio, link, rbgs, prbs, block, draw);
         ue.downlink.blocks.count(block, prbs, failed);
         if failed { Reception::Failed } else { Reception::Decoded }
     }
@@ -229,7 +230,7 @@ impl<'a> MacSide<'a> {
         let &Grant { tti, level, prbs, mcs, command, ref block, control } = grant;
         let number = self.number(slot);
         let ue = self.table.get(number);
-        if level.is_some_and(|level| ue.loses_control(tti, (number, 0), level, air)) {
+        if level.is_some_and(|level| ue.loses_control(tti, number, 0, level, air)) {
             return Answer::Lost;
         }
         let loss = air.radio.loss(number as usize);

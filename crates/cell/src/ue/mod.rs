@@ -89,12 +89,7 @@ struct Secondary {
 }
 
 impl Ue {
-    pub fn new(
-        setup: &RanSetup,
-        carriers: &[ComponentCarrier],
-        number: usize,
-        (cell, slot): (usize, u16),
-    ) -> Ue {
+    pub fn new(setup: &RanSetup, carriers: &[ComponentCarrier], number: usize, cell: usize, slot: u16) -> Ue {
         let access = &carriers[0].access;
         // The HARQ processes of the downlink on all carriers, and those of the uplink.
         let [processes, uplink_processes] =
@@ -122,7 +117,7 @@ impl Ue {
             joined: true,
             drx: setup.mac.drx.as_ref().map(|params| {
                 let offsets = own("DRX offset");
-                Box::new(Drx::new(params, access.clock, (&access.timing, carriers.len()), offsets, cell))
+                Box::new(Drx::new(params, access.clock, &access.timing, carriers.len(), offsets, cell))
             }),
             connection: setup
                 .rrc
@@ -224,7 +219,8 @@ impl Ue {
     pub fn loses_control(
         &mut self,
         tti: Tti,
-        (number, carrier): (u32, u8),
+        number: u32,
+        carrier: u8,
         level: Level,
         air: &mut Air<'_>,
     ) -> bool {

@@ -133,7 +133,7 @@ impl Grid {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
         }
-        self.access.block_in((rank, 0), self.access.mcs_of(cqi), self.access.prbs_of(groups))
+        self.access.block_in(rank, 0, self.access.mcs_of(cqi), self.access.prbs_of(groups))
     }
 }
 

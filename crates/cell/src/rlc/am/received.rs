@@ -20,8 +20,8 @@ pub(super) struct Received {
     /// VR(R): the first PDU that is not complete.
     first: u64,
     slots: VecDeque<Slot>,
-    /// Received parts of incomplete PDUs: SN, begin and end in the stream, in order, disjoint.
-    parts: Vec<(u64, u64, u64)>,
+    /// Received portions of incomplete PDUs, in order, disjoint.
+    parts: Vec<Portion>,
     /// End of the contiguous part of the stream.
     whole_to: u64,
 }
@@ -96,11 +96,11 @@ impl Received {
         }
         slot.whole = pdu.last && pdu.begin == pdu.whole_from;
         if !slot.whole {
-            let merged = merge(&mut self.parts, (pdu.sn, pdu.begin, pdu.end));
-            slot.whole = slot.begin == Some(merged.1) && slot.end == Some(merged.2);
+            let merged = merge(&mut self.parts, Portion { sn: pdu.sn, begin: pdu.begin, end: pdu.end });
+            slot.whole = slot.begin == Some(merged.begin) && slot.end == Some(merged.end);
         }
         if slot.whole {
-            self.parts.retain(|part| part.0 != pdu.sn);
+            self.parts.retain(|part| part.sn != pdu.sn);
         }
         self.advance();
     }
@@ -112,20 +112,20 @@ impl Received {
             self.first += 1;
             self.slots.pop_front();
         }
-        if let Some((_, begin, end)) = self.parts.first().filter(|part| part.0 == self.first)
-            && *begin == self.whole_to
+        if let Some(part) = self.parts.first().filter(|part| part.sn == self.first)
+            && part.begin == self.whole_to
         {
-            self.whole_to = *end;
+            self.whole_to = part.end;
         }
     }
 
     /// Gaps of an incomplete PDU, in bytes from its start; empty for a PDU of which no part has been received.
     pub fn gaps(&self, sn: u64) -> impl Iterator<Item = (u64, Option<u64>)> + '_ {
         let slot = self.slots.get((sn - self.first) as usize).copied().unwrap_or_default();
-        let from = self.parts.partition_point(|part| part.0 < sn);
-        let parts = self.parts[from..].iter().take_while(move |part| part.0 == sn);
-        let ends = parts.clone().map(|part| Some(part.1)).chain([slot.end]);
-        let begins = slot.begin.into_iter().chain(parts.map(|part| part.2));
+        let from = self.parts.partition_point(|part| part.sn < sn);
+        let parts = self.parts[from..].iter().take_while(move |part| part.sn == sn);
+        let ends = parts.clone().map(|part| Some(part.begin)).chain([slot.end]);
+        let begins = slot.begin.into_iter().chain(parts.map(|part| part.end));
         begins.zip(ends).filter(|(begin, end)| Some(*begin) != *end).map(move |(begin, end)| {
             let base = slot.begin.expect("its first part has come");
             (begin - base, end.map(|end| end - base))
@@ -133,16 +133,24 @@ impl Received {
     }
 }
 
-/// Adds an interval of a PDU to a sorted list of disjoint intervals, and returns the merged interval.
-pub(super) fn merge(parts: &mut Vec<(u64, u64, u64)>, (sn, begin, end): (u64, u64, u64)) -> (u64, u64, u64) {
-    let from = parts.partition_point(|part| (part.0, part.2) < (sn, begin));
-    let touching = parts[from..].iter().take_while(|part| part.0 == sn && part.1 <= end).count();
+/// A portion of a PDU: an interval of the bearer's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Portion {
+    pub sn: u64,
+    pub begin: u64,
+    pub end: u64,
+}
+
+/// Adds a portion to a sorted list of disjoint ones, and returns the merged portion.
+pub(super) fn merge(parts: &mut Vec<Portion>, Portion { sn, begin, end }: Portion) -> Portion {
+    let from = parts.partition_point(|part| (part.sn, part.end) < (sn, begin));
+    let touching = parts[from..].iter().take_while(|part| part.sn == sn && part.begin <= end).count();
     let met = &parts[from..from + touching];
-    let all = (
+    let all = Portion {
         sn,
-        met.first().map_or(begin, |part| part.1.min(begin)),
-        met.last().map_or(end, |part| part.2.max(end)),
-    );
+        begin: met.first().map_or(begin, |part| part.begin.min(begin)),
+        end: met.last().map_or(end, |part| part.end.max(end)),
+    };
     parts.splice(from..from + touching, [all]);
     all
 }
@@ -174,11 +182,12 @@ mod tests {
 
     #[test]
     fn intervals_merge_when_they_touch_within_one_pdu() {
-        let mut parts = vec![(0, 10, 20), (0, 30, 40), (1, 40, 50)];
-        assert_eq!(merge(&mut parts, (0, 20, 30)), (0, 10, 40));
-        assert_eq!(parts, [(0, 10, 40), (1, 40, 50)]);
-        merge(&mut parts, (1, 60, 70));
-        merge(&mut parts, (0, 5, 6));
-        assert_eq!(parts, [(0, 5, 6), (0, 10, 40), (1, 40, 50), (1, 60, 70)]);
+        let portion = |(sn, begin, end)| Portion { sn, begin, end };
+        let mut parts = [(0, 10, 20), (0, 30, 40), (1, 40, 50)].map(portion).to_vec();
+        assert_eq!(merge(&mut parts, portion((0, 20, 30))), portion((0, 10, 40)));
+        assert_eq!(parts, [(0, 10, 40), (1, 40, 50)].map(portion));
+        merge(&mut parts, portion((1, 60, 70)));
+        merge(&mut parts, portion((0, 5, 6)));
+        assert_eq!(parts, [(0, 5, 6), (0, 10, 40), (1, 40, 50), (1, 60, 70)].map(portion));
     }
 }

@@ -1,6 +1,6 @@
 //! Transmitting entity: windows, polls, retransmission.
 
-use super::received::merge;
+use super::received::{Portion, merge};
 use super::{Format, Params, Pdu, Status};
 use crate::rlc::nr::LONGEST_HEADERS;
 use crate::rlc::segmenter::{DataField, Piece, Returned, Segmenter};
@@ -33,7 +33,7 @@ pub struct Tx {
     /// SDUs whose transmission has started but which are not fully acknowledged, with the end of each in the stream.
     open: VecDeque<(u64, Returned)>,
     /// Portions to retransmit: SN, begin and end in the stream, in order, disjoint.
-    again: Vec<(u64, u64, u64)>,
+    again: Vec<Portion>,
     /// Bytes of unacknowledged PDUs, including headers.
     unacknowledged: Bytes,
     /// PDU_WITHOUT_POLL and BYTE_WITHOUT_POLL.
@@ -153,7 +153,8 @@ impl Tx {
 
     /// Retransmits as much of a portion as fits.
     //= TS 36.322 §5.2.1
-    fn retransmit(&mut self, sent_at: Time, room: Bytes, (sn, begin, to): (u64, u64, u64)) -> Option<Pdu> {
+    fn retransmit(&mut self, sent_at: Time, room: Bytes, portion: Portion) -> Option<Pdu> {
+        let Portion { sn, begin, end: to } = portion;
         let of = self.sent[(sn - self.first) as usize];
         let whole = begin == of.begin && to == of.end && of.size <= room;
         let (end, size) = if self.format.protocol == Protocol::Nr {
@@ -169,7 +170,7 @@ impl Tx {
         if end == to {
             self.again.remove(0);
         } else {
-            self.again[0].1 = end;
+            self.again[0].begin = end;
         }
         let poll = self.polls(sent_at, false);
         Some(Pdu { sn, whole_from: of.begin, begin, end, last: end == of.end, poll, size })
@@ -242,7 +243,7 @@ impl Tx {
         let sent = &mut self.sent[(sn - self.first) as usize];
         if !std::mem::replace(&mut sent.acknowledged, true) {
             self.unacknowledged -= sent.size;
-            self.again.retain(|portion| portion.0 != sn);
+            self.again.retain(|portion| portion.sn != sn);
         }
     }
 
@@ -252,7 +253,7 @@ impl Tx {
         if sent.acknowledged {
             return;
         }
-        if !self.again.iter().any(|portion| portion.0 == sn) {
+        if !self.again.iter().any(|portion| portion.sn == sn) {
             let count = sent.retransmissions.map_or(0, |count| count.saturating_add(1));
             sent.retransmissions = Some(count);
             self.failed |= self.params.max_retx == Some(count);
@@ -264,7 +265,7 @@ impl Tx {
         let sent_to = sent.end.min(self.source.sent());
         let end = to.map_or(sent_to, |to| sent.begin + to).min(sent_to);
         if begin < end {
-            merge(&mut self.again, (sn, begin, end));
+            merge(&mut self.again, Portion { sn, begin, end });
         }
     }
 
@@ -320,7 +321,7 @@ impl Tx {
                 Protocol::Lte => (self.fixed_header(true), Bytes(2)),
                 Protocol::Nr => (LONGEST_HEADERS, LONGEST_HEADERS),
             };
-            let portion = |(_, begin, end): &(u64, u64, u64)| Bytes(end - begin) + header;
+            let portion = |portion: &Portion| Bytes(portion.end - portion.begin) + header;
             let again = self.again.iter().map(portion).fold(Bytes::ZERO, |sum, size| sum + size);
             let new = if self.is_stalled() { Bytes::ZERO } else { new.bytes + of_sdu * new.packets };
             (again, new)
