@@ -155,12 +155,7 @@ impl Ran {
             .map(|(ue, [x, y])| (ue as u32, Position { x, y, ..setup.ues[ue].position }))
             .collect();
         radio.place_all(Time::ZERO, &starts, &crew);
-        let mut users = vec![Vec::new(); setup.cells.len()];
-        for (ue, site) in setup.ues.iter().enumerate() {
-            let cell = site.cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0));
-            radio.serve(ue, cell);
-            users[cell].push(ue as u32);
-        }
+        let users = serve(setup, &mut radio);
         let schemes = setup.uplink_schemes(&access);
         let rules = Rules {
             power_control: setup.power_control(&access),
@@ -178,22 +173,10 @@ impl Ran {
             reports,
             srs_period: rules.srs_period,
         };
-        let build = |range: Range<usize>| -> Result<Region, Unbuildable> {
-            let users = &users[range.clone()];
-            let cell = |(number, users)| Cell::new(&plan, number, users).map_err(Unbuildable);
-            let cells =
-                range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
-            let mut region = Region::new(setup, &carriers, &radio, &rules, range.start, cells);
-            for (cell, users) in range.zip(users) {
-                for (slot, ue) in (0..).zip(users) {
-                    region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, cell, slot)));
-                    region.configure(*ue);
-                }
-            }
-            Ok(region)
-        };
         let mut parts: Vec<_> = partition(setup.cells.len()).map(|range| (range, None)).collect();
-        crew.each(&mut parts, |_, (range, region)| *region = Some(build(range.clone())));
+        crew.each(&mut parts, |_, (range, region)| {
+            *region = Some(region_of_cells(&plan, &radio, &rules, range.clone(), &users));
+        });
         let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
         let mut home = vec![0; setup.ues.len()];
         for (index, (range, region)) in (0..).zip(parts) {
@@ -742,6 +725,39 @@ impl Ran {
             uplink_bytes: cell.uplink.figures.bytes,
         })
     }
+}
+
+/// Attaches each UE to its cell. Returns the UEs by cell and slot.
+fn serve(setup: &RanSetup, radio: &mut Radio) -> Vec<Vec<u32>> {
+    let mut users = vec![Vec::new(); setup.cells.len()];
+    for (ue, site) in setup.ues.iter().enumerate() {
+        let cell = site.cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0));
+        radio.serve(ue, cell);
+        users[cell].push(ue as u32);
+    }
+    users
+}
+
+/// The region of a range of cells with their UEs; `users`: those of all cells.
+fn region_of_cells(
+    plan: &CellPlan<'_>,
+    radio: &Radio,
+    rules: &Rules,
+    range: Range<usize>,
+    users: &[Vec<u32>],
+) -> Result<Region, Unbuildable> {
+    let &CellPlan { setup, carriers, .. } = plan;
+    let users = &users[range.clone()];
+    let cell = |(number, users)| Cell::new(plan, number, users).map_err(Unbuildable);
+    let cells = range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
+    let mut region = Region::new(setup, carriers, radio, rules, range.start, cells);
+    for (cell, users) in range.zip(users) {
+        for (slot, ue) in (0..).zip(users) {
+            region.admit(*ue, Box::new(Ue::new(setup, carriers, *ue as usize, cell, slot)));
+            region.configure(*ue);
+        }
+    }
+    Ok(region)
 }
 
 /// The configured period, or the shortest usual one with an offset for each UE.

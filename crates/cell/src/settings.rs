@@ -344,6 +344,23 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
+    /// A network of these cells and UEs; all other settings have their default values, and there is no delay between cells.
+    pub fn new(cells: Vec<CellSite>, ues: Vec<UeSite>) -> RanSetup {
+        RanSetup {
+            carrier: Carrier::default(),
+            radio: Radio::default(),
+            mac: Mac::default(),
+            rlc: Rlc::default(),
+            rrc: None,
+            handover: handover::Settings::default(),
+            x2_delay: Span::ZERO,
+            cells,
+            copies: Vec::new(),
+            ues,
+            seed: 1,
+        }
+    }
+
     /// RLC of a bearer.
     pub(crate) fn rlc_of<'a>(&'a self, bearer: &'a BearerSetup) -> &'a Rlc {
         bearer.rlc.as_deref().unwrap_or(&self.rlc)
@@ -395,6 +412,20 @@ pub struct CellSite {
     pub noise_figure: Db,
 }
 
+impl CellSite {
+    /// A cell of site 0 with an isotropic antenna at this position, 43 dBm and a noise figure of 5 dB.
+    pub fn at(position: Position) -> CellSite {
+        CellSite {
+            site: 0,
+            position,
+            boresight: Degrees(0.0),
+            antenna: antenna::Spec::Isotropic(Default::default()),
+            power: Dbm(43.0),
+            noise_figure: Db(5.0),
+        }
+    }
+}
+
 /// A UE.
 #[derive(Clone, Debug)]
 pub struct UeSite {
@@ -416,4 +447,21 @@ pub struct UeSite {
     pub configured_grant: Option<configured_grant::Params>,
     /// Its bearers, the default bearer first.
     pub bearers: Arc<[BearerSetup]>,
+}
+
+impl UeSite {
+    /// A UE that stays at this position, with the default bearer, one carrier and a noise figure of 9 dB.
+    pub fn at(position: Position) -> UeSite {
+        UeSite {
+            position,
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
+            noise_figure: Db(9.0),
+            cell: None,
+            srs_offset: None,
+            carriers: 1,
+            configured_grant: None,
+            bearers: [BearerSetup::default()].into(),
+        }
+    }
 }

@@ -125,13 +125,12 @@ impl Cell {
             MacSide::new(table, &self.users).on_primary(slot, air, left.total());
             index += 1;
         }
-        for carrier in 0..self.downlinks.len() {
-            if carrier > 0 {
-                let downlink = &mut self.downlinks[carrier];
-                downlink.begin(tti);
-                let air = Air { radio: radio.carrier(carrier), receivers: &mut receivers[carrier] };
-                downlink.schedule(tti, air, &mut MacSide::new(table, &self.users));
-            }
+        self.share_backlogs(0, table);
+        for (carrier, receivers) in receivers.iter_mut().enumerate().skip(1) {
+            let downlink = &mut self.downlinks[carrier];
+            downlink.begin(tti);
+            let air = Air { radio: radio.carrier(carrier), receivers };
+            downlink.schedule(tti, air, &mut MacSide::new(table, &self.users));
             self.share_backlogs(carrier, table);
         }
     }

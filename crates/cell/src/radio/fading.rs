@@ -616,49 +616,19 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 mod tests {
     use super::*;
     use crate::crew::Crew;
-    use crate::mobility;
-    use crate::phy::{antenna, fading, propagation};
+    use crate::phy::{fading, propagation};
     use crate::radio::on_air::Activity;
-    use crate::settings::{BearerSetup, CellSite};
-    use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
+    use crate::settings::CellSite;
+    use airwnd_units::{Db, Speed};
 
     /// A UE 400 m from its cell, and another cell at this distance from it.
     fn setup(other: f64, fading: fading::Spec) -> RanSetup {
-        let cell = |x| CellSite {
-            site: 0,
-            position: Position::new(x, 0.0, 30.0),
-            boresight: Degrees(0.0),
-            antenna: antenna::Spec::Isotropic(Default::default()),
-            power: Dbm(43.0),
-            noise_figure: Db(5.0),
-        };
-        let ue = UeSite {
-            position: Position::new(400.0, 0.0, 1.5),
-            mobility: mobility::Spec::Static(Default::default()),
-            way: Stream::new(1, "mobility"),
-            noise_figure: Db(9.0),
-            cell: None,
-            srs_offset: None,
-            configured_grant: None,
-            carriers: 1,
-            bearers: [BearerSetup::default()].into(),
-        };
+        let cell = |x| CellSite::at(Position::new(x, 0.0, 30.0));
+        let ue = UeSite::at(Position::new(400.0, 0.0, 1.5));
         let free_space = propagation::Spec::Friis(Default::default());
         let radio =
             crate::RadioSettings { propagation: free_space, shadowing: None, fading, ..Default::default() };
-        RanSetup {
-            carrier: Default::default(),
-            radio,
-            mac: Default::default(),
-            rlc: Default::default(),
-            rrc: None,
-            handover: Default::default(),
-            x2_delay: Span::ZERO,
-            cells: vec![cell(0.0), cell(400.0 + other)],
-            copies: Vec::new(),
-            ues: vec![ue],
-            seed: 1,
-        }
+        RanSetup { radio, ..RanSetup::new(vec![cell(0.0), cell(400.0 + other)], vec![ue]) }
     }
 
     fn eva(speed: Option<Speed>, interference: bool) -> fading::Spec {

@@ -473,14 +473,14 @@ impl Radio {
 mod tests {
     use super::disturbance::{Disturbance, Transmissions, WEAK};
     use super::*;
+    use crate::RadioSettings;
     use crate::phy::fading::trace::Trace;
     use crate::phy::link_budget::PRB_BANDWIDTH;
     use crate::phy::tables::McsTable;
     use crate::phy::{antenna, fading};
-    use crate::settings::{BearerSetup, CellSite, UeSite};
-    use crate::{RadioSettings, mobility};
+    use crate::settings::{CellSite, UeSite};
     use airwnd_kernel::Stream;
-    use airwnd_units::{Degrees, Span, Speed};
+    use airwnd_units::{Degrees, Speed};
 
     const UES: usize = 300;
     const LAST: u64 = 4000;
@@ -504,39 +504,20 @@ mod tests {
         let sector = |(site, [x, y]): (u32, &[f64; 2])| {
             [30.0, 150.0, 270.0].map(|boresight| CellSite {
                 site,
-                position: Position::new(*x, *y, 30.0),
                 boresight: Degrees(boresight),
                 antenna: antenna::Spec::Parabolic(Default::default()),
                 power: Dbm(46.0),
-                noise_figure: Db(5.0),
+                ..CellSite::at(Position::new(*x, *y, 30.0))
             })
         };
         let mut places = Stream::new(7, "places");
         let width = 2000.0 * libm::sqrt(cells as f64 / 57.0);
         let mut between = || ((places.next_u64() >> 11) as f64 / (1u64 << 53) as f64 - 0.5) * width;
-        let ue = |_| UeSite {
-            position: Position::new(between(), between(), 1.5),
-            mobility: mobility::Spec::Static(Default::default()),
-            way: Stream::new(1, "mobility"),
-            noise_figure: Db(9.0),
-            cell: None,
-            srs_offset: None,
-            configured_grant: None,
-            carriers: 1,
-            bearers: [BearerSetup::default()].into(),
-        };
+        let ue = |_| UeSite::at(Position::new(between(), between(), 1.5));
+        let sites = (0..).zip(&sites).flat_map(sector).take(cells).collect();
         let setup = RanSetup {
-            carrier: Default::default(),
             radio: RadioSettings { fading, neighbour_threshold: Some(threshold), ..Default::default() },
-            mac: Default::default(),
-            rlc: Default::default(),
-            rrc: None,
-            handover: Default::default(),
-            x2_delay: Span::ZERO,
-            cells: (0..).zip(&sites).flat_map(sector).take(cells).collect(),
-            copies: Vec::new(),
-            ues: (0..UES).map(ue).collect(),
-            seed: 1,
+            ..RanSetup::new(sites, (0..UES).map(ue).collect())
         };
         let carriers = setup.carriers().unwrap();
         let mut radio = Radio::new(&setup, &carriers, 8, &Crew::default());

@@ -34,3 +34,30 @@ impl Harq {
         errors.at(tti.0 << self.process_bits | u64::from(process))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_differ_by_tti_carrier_and_process() {
+        let harq = Harq::new(Stream::new(1, "block errors"), 8, 16, 1);
+        let mut draws = Vec::new();
+        for tti in 0..20 {
+            for carrier in 0..3 {
+                draws.extend((0..8).map(|process| harq.draw(Tti(tti), carrier, process).to_bits()));
+            }
+        }
+        let count = draws.len();
+        draws.sort_unstable();
+        draws.dedup();
+        assert_eq!(draws.len(), count);
+        assert_eq!(harq.draw(Tti(7), 0, 3), harq.draw(Tti(7), 0, 3));
+    }
+
+    #[test]
+    fn blocks_of_one_bearer_are_not_stored_apart() {
+        let parts = |bearers| Harq::new(Stream::new(1, "block errors"), 8, 16, bearers).parts.len();
+        assert_eq!((parts(1), parts(2)), (0, 16));
+    }
+}

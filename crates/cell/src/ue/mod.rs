@@ -236,3 +236,6 @@ impl Ue {
         self.bearers.default.has_failed() || self.bearers.dedicated.iter().any(RadioBearer::has_failed)
     }
 }
+
+#[cfg(test)]
+mod tests;

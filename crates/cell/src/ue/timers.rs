@@ -73,3 +73,51 @@ impl<T> Timers<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The owners whose timers expire in a TTI, by their expiries.
+    fn expired(timers: &mut Timers<usize>, tti: u64, expiries: &mut [Option<Tti>]) -> Vec<usize> {
+        let due = timers.take(Tti(tti));
+        let valid: Vec<_> = due.iter().copied().filter(|owner| expiries[*owner] == Some(Tti(tti))).collect();
+        valid.iter().for_each(|owner| timers.disarm(&mut expiries[*owner]));
+        timers.put_back(Tti(tti), due);
+        valid
+    }
+
+    #[test]
+    fn a_restarted_timer_expires_once_and_late() {
+        let (mut timers, mut expiries) = (Timers::new(5, 2), [None; 2]);
+        timers.arm(Tti(10), 0, &mut expiries[0]);
+        timers.arm(Tti(10), 1, &mut expiries[1]);
+        timers.arm(Tti(12), 0, &mut expiries[0]);
+        // Twice in one TTI: one entry.
+        timers.arm(Tti(12), 0, &mut expiries[0]);
+        assert_eq!(expired(&mut timers, 15, &mut expiries), [1]);
+        assert!(!timers.is_idle());
+        assert_eq!(expired(&mut timers, 17, &mut expiries), [0]);
+        assert!(timers.is_idle() && !timers.has_entries(Tti(17)));
+    }
+
+    #[test]
+    fn a_stopped_timer_leaves_its_entry_behind() {
+        let (mut timers, mut expiries) = (Timers::new(5, 1), [None]);
+        timers.arm(Tti(10), 0, &mut expiries[0]);
+        timers.disarm(&mut expiries[0]);
+        assert!(timers.is_idle() && timers.has_entries(Tti(15)));
+        assert_eq!(expired(&mut timers, 15, &mut expiries), [0; 0]);
+    }
+
+    #[test]
+    fn a_timer_goes_on_in_another_set() {
+        let (mut one, mut other, mut expiries) = (Timers::new(5, 1), Timers::new(5, 1), [None]);
+        one.arm(Tti(10), 0, &mut expiries[0]);
+        one.release(expiries[0]);
+        other.admit(0, expiries[0]);
+        assert!(one.is_idle() && !other.is_idle());
+        assert_eq!(expired(&mut other, 15, &mut expiries), [0]);
+        assert!(other.is_idle());
+    }
+}

@@ -32,7 +32,7 @@ pub struct Tx {
     sent: VecDeque<Sent>,
     /// SDUs whose transmission has started but which are not fully acknowledged, with the end of each in the stream.
     open: VecDeque<(u64, Returned)>,
-    /// Portions to retransmit: SN, begin and end in the stream, in order, disjoint.
+    /// Portions to retransmit, in order, disjoint.
     again: Vec<Portion>,
     /// Bytes of unacknowledged PDUs, including headers.
     unacknowledged: Bytes,
