@@ -1,21 +1,16 @@
 //! The LTE radio access network: everything between the core network and the UE's IP stack.
 //!
-//! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] determines what is
-//! decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
+//! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`airwnd_phy`] determines what
+//! is decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
 
-pub mod access;
 mod agenda;
-pub mod amc;
 mod bearer;
-mod carrier;
-mod component;
 mod crew;
 mod enb;
 pub mod handover;
 mod identity;
 pub mod mac;
 pub mod mobility;
-pub mod phy;
 mod qci;
 mod radio;
 mod ran;
@@ -27,9 +22,8 @@ mod settings;
 mod ue;
 
 pub use agenda::Notice;
+pub use airwnd_phy::{Bandwidth, Carrier, ComponentCarrier, MOST_CARRIERS, SecondaryCarrier};
 pub use bearer::Bearer;
-pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
-pub use component::ComponentCarrier;
 pub use crew::{Crew, ThreadsUnavailable};
 pub use enb::Allocation;
 pub use identity::{BearerId, CellId, UeId};

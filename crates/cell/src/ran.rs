@@ -3,7 +3,6 @@
 //! In a TTI [`Region`]s work in parallel; what crosses their borders, and what happens between TTIs, is processed here
 //! in a fixed order.
 
-use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
 use crate::crew::{Crew, partition};
 use crate::enb::{Allocation, Cell, CellPlan, FREE_SLOT, Log, ReportTiming};
@@ -11,7 +10,6 @@ use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
 use crate::mac::uplink_adaptation::{Density, Schemes};
-use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::region::{Region, Rules};
@@ -20,6 +18,8 @@ use crate::settings::RanSetup;
 use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
+use airwnd_phy::access::Access;
+use airwnd_phy::{Cqi, Mcs, Position, Prbs};
 use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -4,9 +4,7 @@
 //! it [receives](Region::receive) it. Meanwhile it reads the common channel and changes nothing but its own state, so
 //! that the result does not depend on the order of regions, nor on the number of threads.
 
-use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::component::ComponentCarrier;
 use crate::enb::{Cell, FREE_SLOT, ReportTiming};
 use crate::mac::Content;
 use crate::mac::power_control;
@@ -15,6 +13,8 @@ use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::Access;
 use airwnd_units::{Time, Tti};
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,23 +1,23 @@
 //! Settings of the radio access network.
 
-use crate::access::{self, Access};
-use crate::amc;
 use crate::bearer::Bearer;
-use crate::carrier::Carrier;
-use crate::component::ComponentCarrier;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
-use crate::phy::error_model::ErrorModel;
-use crate::phy::nr::block_errors::NrBlockErrors;
-use crate::phy::{Position, antenna, blockage, error_model, fading, propagation, shadowing};
 use crate::rlc::Rlc;
 use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
+use airwnd_phy::Carrier;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::{self, Access};
+use airwnd_phy::amc;
+use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::nr::block_errors::NrBlockErrors;
+use airwnd_phy::{Position, antenna, blockage, error_model, fading, propagation, shadowing};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, SlotClock, Span};
 use std::sync::Arc;
 

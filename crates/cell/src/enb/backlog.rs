@@ -225,8 +225,8 @@ mod tests {
             (150_000, 150_000, 150_000),
             (1 << 30, 150_000, 150_000),
         ] {
-            assert_eq!(quantised(Bytes(buffer), &crate::access::BUFFER_LEVELS), Bytes(lte));
-            assert_eq!(quantised(Bytes(buffer), &crate::access::nr::BUFFER_LEVELS), Bytes(nr));
+            assert_eq!(quantised(Bytes(buffer), &airwnd_phy::access::BUFFER_LEVELS), Bytes(lte));
+            assert_eq!(quantised(Bytes(buffer), &airwnd_phy::access::nr::BUFFER_LEVELS), Bytes(nr));
         }
     }
 

@@ -4,7 +4,6 @@ use super::downlink::Downlink;
 use super::uplink::Uplink;
 use super::versions::ReportTiming;
 use crate::bearer::Bearer;
-use crate::component::ComponentCarrier;
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::Schemes;
@@ -12,6 +11,7 @@ use crate::radio::{Air, Radio, Receivers};
 use crate::rlc::BufferStatus;
 use crate::settings::RanSetup;
 use crate::ue::{MacSide, UeTable};
+use airwnd_phy::ComponentCarrier;
 use airwnd_units::Tti;
 use std::ops::Range;
 

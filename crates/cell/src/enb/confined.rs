@@ -1,9 +1,9 @@
 //! Assignments and grants in a PDCCH of limited capacity.
 
-use crate::access::Level;
 use crate::mac::pdcch::Pdcch;
 use crate::radio::Air;
 use crate::ue::MacSide;
+use airwnd_phy::access::Level;
 
 /// The PDCCHs of a cell with the channel that they are sent on.
 pub(crate) struct Confined<'a> {

@@ -13,13 +13,13 @@
 use super::known_channels::{KnownChannels, LOWEST};
 use super::versions::{Measurements, ReportTiming, Versions};
 use super::views::Views;
-use crate::access::Access;
 use crate::mac::sched::{Candidates, UeView, settle};
 use crate::mac::slots::Slots;
-use crate::phy::Cqi;
 use crate::radio::{Air, Measurement, Receivers, Report};
 use crate::ue::MacSide;
 use airwnd_kernel::Direction;
+use airwnd_phy::Cqi;
+use airwnd_phy::access::Access;
 use airwnd_units::{Bytes, Span, Tti};
 use std::sync::Arc;
 

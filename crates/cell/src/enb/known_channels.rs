@@ -1,9 +1,9 @@
 //! UEs whose channel a cell knows from their blocks, as in 5G-LENA.
 
-use crate::access::Access;
 use crate::mac::sched::settle;
-use crate::phy::Cqi;
 use airwnd_kernel::Direction;
+use airwnd_phy::Cqi;
+use airwnd_phy::access::Access;
 use airwnd_units::{Span, Tti};
 
 /// CQI of the lowest MCS, assumed of the other UEs.
@@ -53,9 +53,9 @@ impl KnownChannels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::nr;
-    use crate::phy::{Mcs, Prbs};
     use airwnd_catalog::{Node, Param};
+    use airwnd_phy::access::nr;
+    use airwnd_phy::{Mcs, Prbs};
 
     fn access(further: &str) -> Access {
         let node = Node::from_toml(&format!("numerology = 1\n{further}"), "test").unwrap();

@@ -3,7 +3,7 @@
 use crate::identity::{CellId, UeId};
 use crate::mac::Reception;
 use crate::mac::sched::Rbgs;
-use crate::phy::Mcs;
+use airwnd_phy::Mcs;
 use airwnd_units::{Bytes, Tti};
 use std::ops::Range;
 

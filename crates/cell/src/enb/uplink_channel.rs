@@ -1,13 +1,13 @@
 //! Uplink channels of a cell's UEs: what soundings, power headroom and received blocks tell of them, and power control.
 
 use super::known_channels::{KnownChannels, LOWEST};
-use crate::access::Access;
 use crate::mac::power_control;
 use crate::mac::sched::settle;
 use crate::mac::uplink_adaptation::{Density, Link, Schemes, sounded_cqi, width};
-use crate::phy::{Cqi, Mcs, Prbs};
 use crate::settings::RanSetup;
 use airwnd_kernel::Direction;
+use airwnd_phy::access::Access;
+use airwnd_phy::{Cqi, Mcs, Prbs};
 use airwnd_units::{Bytes, Db, Tti};
 use std::sync::Arc;
 

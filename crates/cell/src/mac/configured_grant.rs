@@ -1,10 +1,10 @@
 //! Configured grants of the uplink: semi-persistent scheduling in LTE, configured grants of type 1 and 2 in NR.
 
 use super::uplink_adaptation::is_transformable;
-use crate::access::Access;
-use crate::component::ComponentCarrier;
-use crate::phy::Mcs;
 use airwnd_catalog::Params;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::Mcs;
+use airwnd_phy::access::Access;
 use airwnd_units::{Span, Tti};
 
 /// Configured grant: PRBs in which a UE may send at periodic occasions without a scheduling request and a grant.
@@ -133,7 +133,7 @@ pub(crate) fn find_place(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::Prbs;
+    use airwnd_phy::Prbs;
 
     /// No PRB belongs to two UEs in any slot, and places are found as long as there are any.
     #[test]

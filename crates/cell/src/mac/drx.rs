@@ -1,8 +1,8 @@
 //! Connected-mode discontinuous reception (C-DRX): the TTIs in which a UE monitors the PDCCH.
 
-use crate::access::Timing;
 use airwnd_catalog::Params;
 use airwnd_kernel::{Direction, Stream};
+use airwnd_phy::access::Timing;
 use airwnd_units::{SlotClock, Span, Tti};
 use std::ops::Range;
 

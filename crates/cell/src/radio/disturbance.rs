@@ -3,7 +3,7 @@
 use super::gains::{Gains, LinkId};
 use super::on_air::Floor;
 use crate::mac::sched::Rbgs;
-use crate::phy::fading::trace::Way;
+use airwnd_phy::fading::trace::Way;
 
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
 pub(super) const WEAK: f64 = 0.01;

@@ -4,16 +4,16 @@ use super::disturbance::{Disturbance, Transmissions, WEAK};
 use super::gains::{Gains, Link, LinkId};
 use super::on_air::Floor;
 use super::uplink::{Interference, UplinkSignal};
-use crate::access::Access;
-use crate::component::ComponentCarrier;
 use crate::mac::sched::Rbgs;
-use crate::phy::fading::delay_line::{DelayLine, Node, POINTS_PER_WAVELENGTH, Sinusoid, Wavelengths};
-use crate::phy::fading::trace::{Trace, Way};
-use crate::phy::fading::{LEAST_SPEED, Pace};
-use crate::phy::propagation::wavelength;
-use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::Access;
+use airwnd_phy::fading::delay_line::{DelayLine, Node, POINTS_PER_WAVELENGTH, Sinusoid, Wavelengths};
+use airwnd_phy::fading::trace::{Trace, Way};
+use airwnd_phy::fading::{LEAST_SPEED, Pace};
+use airwnd_phy::propagation::wavelength;
+use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
 /// Cached gains of the downlink per cell, for some TTIs: a report uses those of the control channels and the block in the
@@ -616,9 +616,9 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 mod tests {
     use super::*;
     use crate::crew::Crew;
-    use crate::phy::{fading, propagation};
     use crate::radio::on_air::Activity;
     use crate::settings::CellSite;
+    use airwnd_phy::{fading, propagation};
     use airwnd_units::{Db, Speed};
 
     /// A UE 400 m from its cell, and another cell at this distance from it.

@@ -18,15 +18,15 @@ mod receivers;
 mod reports;
 mod uplink;
 
-use crate::amc::Amc;
-use crate::amc::steps::Steps;
-use crate::component::ComponentCarrier;
 use crate::crew::{Crew, SHARES};
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
-use crate::phy::error_model::ErrorModel;
-use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::amc::Amc;
+use airwnd_phy::amc::steps::Steps;
+use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::{Cqi, Position, Prbs, Sinr};
 use airwnd_units::{Db, Dbm, Time, Tti};
 use fading::{MotionsShare, Scattering};
 use gains::{Gains, strongest};
@@ -320,7 +320,7 @@ impl Radio {
     /// The received power of one reference-signal resource element, averaged over fading.
     //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
-        crate::phy::link_budget::rsrp(self.gains.link(ue, cell).power)
+        airwnd_phy::link_budget::rsrp(self.gains.link(ue, cell).power)
     }
 
     /// The cells that a UE measures, and the received power per PRB in mW of noise and all other cells.
@@ -474,12 +474,12 @@ mod tests {
     use super::disturbance::{Disturbance, Transmissions, WEAK};
     use super::*;
     use crate::RadioSettings;
-    use crate::phy::fading::trace::Trace;
-    use crate::phy::link_budget::PRB_BANDWIDTH;
-    use crate::phy::tables::McsTable;
-    use crate::phy::{antenna, fading};
     use crate::settings::{CellSite, UeSite};
     use airwnd_kernel::Stream;
+    use airwnd_phy::fading::trace::Trace;
+    use airwnd_phy::link_budget::PRB_BANDWIDTH;
+    use airwnd_phy::tables::McsTable;
+    use airwnd_phy::{antenna, fading};
     use airwnd_units::{Degrees, Speed};
 
     const UES: usize = 300;

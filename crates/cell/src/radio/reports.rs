@@ -1,7 +1,7 @@
 //! Cache of channel reports, keyed by the transmissions of the other cells during the measurement.
 
 use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
-use crate::phy::Cqi;
+use airwnd_phy::Cqi;
 use airwnd_units::Db;
 
 /// Patterns cached per cell.

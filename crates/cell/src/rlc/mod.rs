@@ -16,7 +16,7 @@ mod segmenter;
 mod settings;
 pub mod um;
 
-pub use crate::access::Protocol;
+pub use airwnd_phy::access::Protocol;
 pub use one_way::{Content, OneWay};
 pub use segmenter::Returned;
 pub use settings::{DiscardTimer, Rlc, RlcMode};
@@ -32,21 +32,19 @@ pub use airwnd_links::aqm::Waiting as Sdu;
 //= exception pdcp-plain
 pub const PDCP_HEADER: Bytes = Bytes(2);
 
-impl Protocol {
-    /// Headers of a PDU in unacknowledged mode, at most.
-    fn longest_headers(self) -> Bytes {
-        match self {
-            Protocol::Lte => Bytes(4),
-            Protocol::Nr => nr::LONGEST_HEADERS,
-        }
+/// Headers of a PDU in unacknowledged mode, at most.
+fn longest_headers(protocol: Protocol) -> Bytes {
+    match protocol {
+        Protocol::Lte => Bytes(4),
+        Protocol::Nr => nr::LONGEST_HEADERS,
     }
+}
 
-    /// Header of a PDCP data PDU.
-    fn pdcp_header(self) -> Bytes {
-        match self {
-            Protocol::Lte => PDCP_HEADER,
-            Protocol::Nr => nr::PDCP_HEADER,
-        }
+/// Header of a PDCP data PDU.
+fn pdcp_header(protocol: Protocol) -> Bytes {
+    match protocol {
+        Protocol::Lte => PDCP_HEADER,
+        Protocol::Nr => nr::PDCP_HEADER,
     }
 }
 

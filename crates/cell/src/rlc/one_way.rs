@@ -1,10 +1,10 @@
 //! One direction of a bearer: RLC at both ends.
 
 use super::settings::{Rlc, RlcMode};
-use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, nr, um};
-use crate::access::Timing;
+use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr, um};
 use airwnd_kernel::prefetch;
 use airwnd_links::aqm::{Backlog, QueueDisc};
+use airwnd_phy::access::Timing;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
@@ -86,7 +86,7 @@ impl OneWay {
     pub fn longest_headers(&self) -> Bytes {
         match self {
             OneWay::Am(way) => way.params.format(way.protocol).longest_headers(),
-            _ => self.protocol().longest_headers(),
+            _ => longest_headers(self.protocol()),
         }
     }
 

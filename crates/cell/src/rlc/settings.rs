@@ -1,9 +1,9 @@
 //! Settings of RLC and PDCP.
 
 use super::{am, um};
-use crate::access::Protocol;
 use airwnd_catalog::{Choice, Params};
 use airwnd_links::aqm;
+use airwnd_phy::access::Protocol;
 use airwnd_units::Span;
 
 /// Modes of radio link control.

@@ -1,13 +1,13 @@
 //! The bearers of a UE: RLC at both ends, in both directions.
 
 use super::events::EventLog;
-use crate::access::Access;
 use crate::bearer::Bearer;
 use crate::mac::prioritization::Bucket;
 use crate::rlc::{BearerEvents, BufferStatus, DropCause, OneWay, Returned};
 use crate::settings::{BearerSetup, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::QueueContext;
+use airwnd_phy::access::Access;
 use airwnd_units::{Time, Tti};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};

@@ -1,9 +1,9 @@
 //! Reception of control channels by a UE.
 
-use crate::access::Level;
-use crate::phy::control_error;
 use crate::radio::Air;
 use airwnd_kernel::Stream;
+use airwnd_phy::access::Level;
+use airwnd_phy::control_error;
 use airwnd_units::{Db, Tti};
 
 /// Reception of a carrier's control channels.

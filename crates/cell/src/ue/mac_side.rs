@@ -2,16 +2,16 @@
 
 use super::UeTable;
 use super::mac::BlockGrant;
-use crate::access::Level;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::sched::Rbgs;
 use crate::mac::{Block, Content, Reception, power_control};
-use crate::phy::error_model::SoftBits;
-use crate::phy::{Mcs, Prbs};
 use crate::qci::Qci;
 use crate::radio::{Air, LinkId};
 use crate::rlc::BufferStatus;
 use airwnd_kernel::Direction;
+use airwnd_phy::access::Level;
+use airwnd_phy::error_model::SoftBits;
+use airwnd_phy::{Mcs, Prbs};
 use airwnd_units::{Bytes, Db, Span, Tti};
 
 /// The UEs of a cell for its MAC, by slot.

@@ -21,9 +21,7 @@ pub(crate) use mac::{Signal, SignalContent};
 pub(crate) use mac_side::{Answer, Assignment, Grant, GrantedBlock, MacSide};
 pub(crate) use table::UeTable;
 
-use crate::access::Level;
 use crate::bearer::Bearer;
-use crate::component::ComponentCarrier;
 use crate::mac::configured_grant;
 use crate::mac::drx::Drx;
 use crate::mac::scell::Activation;
@@ -32,6 +30,8 @@ use crate::rlc::BufferStatus;
 use crate::rrc::Connection;
 use crate::settings::RanSetup;
 use airwnd_kernel::{Direction, Stream};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::Level;
 use airwnd_units::{Db, SlotClock, Span, Time, Tti};
 use bearers::{Bearers, Leg, RadioBearer};
 use control_channels::{Control, Pdcch};

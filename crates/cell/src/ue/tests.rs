@@ -4,11 +4,11 @@ use super::mac::BlockGrant;
 use super::*;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::{Content, power_control};
-use crate::phy::{Position, Prbs};
 use crate::qci::Qci;
 use crate::rlc::{RlcMode, Sdu};
 use crate::settings::{BearerSetup, BufferReports, CellSite, RanSetup, UeSite};
 use airwnd_kernel::{Codepoint, Key};
+use airwnd_phy::{Position, Prbs};
 use airwnd_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 

@@ -1,9 +1,9 @@
 //! A UE that has moved has the same channel as one that has always been at its position.
 
-use airwnd_cell::phy::{Position, fading, propagation};
 use airwnd_cell::{BearerId, CellSite, Crew, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
 use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;
+use airwnd_phy::{Position, fading, propagation};
 use airwnd_units::{Bytes, Db, Span, Speed, Tti};
 
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);

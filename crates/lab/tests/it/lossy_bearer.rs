@@ -4,9 +4,7 @@
 //! % or 47 % of its first transmissions fail.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_cell::amc;
 use airwnd_cell::mac::power_control;
-use airwnd_cell::phy::{Position, fading, propagation};
 use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
     Bearer, BearerId, BearerSetup, BufferReports, CellSite, Crew, Qci, RadioSettings, Ran, RanSetup, Rlc,
@@ -15,6 +13,8 @@ use airwnd_cell::{
 use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_links::aqm::Waiting;
+use airwnd_phy::amc;
+use airwnd_phy::{Position, fading, propagation};
 use airwnd_units::{BitRate, Bytes, Dbm, Metres, Span, Tti};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -9,11 +9,11 @@ mod delay;
 pub mod metric;
 mod top_k;
 
-use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::phy::{Cqi, Prbs};
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, family};
+use airwnd_phy::access::Access;
+use airwnd_phy::{Cqi, Prbs};
 use airwnd_units::{Bytes, Span, Tti};
 use std::sync::Arc;
 
@@ -370,7 +370,7 @@ pub(crate) mod tests {
         let pattern = if pattern.is_empty() { String::new() } else { format!("pattern = \"{pattern}\"") };
         let toml = format!("numerology = {numerology}\n{pattern}");
         let node = airwnd_catalog::Node::from_toml(&toml, "test").unwrap();
-        Arc::new(crate::access::nr::Params::read(&node).unwrap().on(Prbs(24)))
+        Arc::new(airwnd_phy::access::nr::Params::read(&node).unwrap().on(Prbs(24)))
     }
 
     /// A scheduler as in a scenario: a word, or a table without its braces.

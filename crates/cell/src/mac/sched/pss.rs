@@ -7,8 +7,8 @@ use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, s
 use crate::bearer::Bearer;
 use crate::mac::make_room;
 use crate::mac::slots::Slots;
-use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
+use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
 
 /// Metric of the frequency-domain step.

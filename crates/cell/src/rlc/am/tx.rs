@@ -4,7 +4,7 @@ use super::received::{Portion, merge};
 use super::{Format, Params, Pdu, Status};
 use crate::rlc::nr::LONGEST_HEADERS;
 use crate::rlc::segmenter::{DataField, Piece, Returned, Segmenter};
-use crate::rlc::{BearerEvents, Protocol, Sdu};
+use crate::rlc::{BearerEvents, Protocol, Sdu, pdcp_header};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ impl Tx {
         Tx {
             format: params.format(protocol),
             params,
-            source: Segmenter::new(queue, protocol.pdcp_header()),
+            source: Segmenter::new(queue, pdcp_header(protocol)),
             first: 0,
             sent: VecDeque::with_capacity(32),
             open: VecDeque::with_capacity(64),
