@@ -1,7 +1,7 @@
 //! The LTE radio access network: everything between the core network and the UE's IP stack.
 //!
-//! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`airwnd_phy`] determines what
-//! is decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
+//! In path order, downlink: [`airwnd_rlc`] queues and segments, [`mac`] schedules and retransmits, [`airwnd_phy`] determines what
+//! is decoded, [`airwnd_rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
 
 mod agenda;
 mod bearer;
@@ -16,13 +16,13 @@ mod radio;
 mod ran;
 mod reach;
 mod region;
-pub mod rlc;
 pub mod rrc;
 mod settings;
 mod ue;
 
 pub use agenda::Notice;
 pub use airwnd_phy::{Bandwidth, Carrier, ComponentCarrier, MOST_CARRIERS, SecondaryCarrier};
+pub use airwnd_rlc::{DiscardTimer, Rlc, RlcMode};
 pub use bearer::Bearer;
 pub use crew::{Crew, ThreadsUnavailable};
 pub use enb::Allocation;
@@ -33,6 +33,5 @@ pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use rlc::{DiscardTimer, Rlc, RlcMode};
 pub use settings::{BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, UeSite};
 pub use ue::{Arrival, Dropped};

@@ -9,12 +9,12 @@ use crate::enb::{Cell, FREE_SLOT, ReportTiming};
 use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
-use crate::rlc::{BufferStatus, Sdu};
 use crate::settings::RanSetup;
 use crate::ue::{EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::access::Access;
+use airwnd_rlc::{BufferStatus, Sdu};
 use airwnd_units::{Time, Tti};
 use std::ops::Range;
 use std::sync::Arc;
@@ -243,7 +243,10 @@ impl Region {
 
     /// Passes reports of RLC at the eNB to the MAC.
     fn report_all_down(&mut self, mut reports: Vec<(u32, BufferStatus)>) {
-        reports.drain(..).for_each(|(number, waiting)| self.report_down(number, waiting));
+        for &(number, waiting) in &reports {
+            self.report_down(number, waiting);
+        }
+        reports.clear();
         self.reports_down = reports;
     }
 

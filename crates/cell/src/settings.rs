@@ -7,7 +7,6 @@ use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
-use crate::rlc::Rlc;
 use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
@@ -18,6 +17,7 @@ use airwnd_phy::amc;
 use airwnd_phy::error_model::ErrorModel;
 use airwnd_phy::nr::block_errors::NrBlockErrors;
 use airwnd_phy::{Position, antenna, blockage, error_model, fading, propagation, shadowing};
+use airwnd_rlc::Rlc;
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, SlotClock, Span};
 use std::sync::Arc;
 

@@ -8,10 +8,10 @@ use crate::mac::outer_loop::OuterLoop;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::Schemes;
 use crate::radio::{Air, Radio, Receivers};
-use crate::rlc::BufferStatus;
 use crate::settings::RanSetup;
 use crate::ue::{MacSide, UeTable};
 use airwnd_phy::ComponentCarrier;
+use airwnd_rlc::BufferStatus;
 use airwnd_units::Tti;
 use std::ops::Range;
 

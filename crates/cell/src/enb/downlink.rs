@@ -12,7 +12,6 @@ use crate::mac::sched::{ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Schedu
 use crate::mac::slots::Slots;
 use crate::mac::{Block, Content, Reception};
 use crate::radio::Air;
-use crate::rlc::BufferStatus;
 use crate::settings::RanSetup;
 use crate::ue::{Assignment, MacSide};
 use airwnd_kernel::Direction;
@@ -20,6 +19,7 @@ use airwnd_phy::ComponentCarrier;
 use airwnd_phy::access::{Access, Level};
 use airwnd_phy::error_model::SoftBits;
 use airwnd_phy::{Cqi, Mcs, Prbs};
+use airwnd_rlc::BufferStatus;
 use airwnd_units::{Bytes, Tti};
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Transport blocks.
 
-use crate::rlc;
 use airwnd_phy::error_model::SoftBits;
 use airwnd_phy::{Mcs, Prbs};
+use airwnd_rlc as rlc;
 use airwnd_units::Bytes;
 
 /// Content of a transport block.

@@ -3,11 +3,11 @@
 use super::events::EventLog;
 use crate::bearer::Bearer;
 use crate::mac::prioritization::Bucket;
-use crate::rlc::{BearerEvents, BufferStatus, DropCause, OneWay, Returned};
 use crate::settings::{BearerSetup, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
 use airwnd_links::aqm::QueueContext;
 use airwnd_phy::access::Access;
+use airwnd_rlc::{BearerEvents, BufferStatus, DropCause, OneWay, Returned};
 use airwnd_units::{Time, Tti};
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};

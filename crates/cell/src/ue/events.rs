@@ -1,8 +1,8 @@
 //! Packets that leave the radio link, and marks on the way.
 
 use crate::identity::UeId;
-use crate::rlc::{BearerEvents, DropCause, Sdu};
 use airwnd_kernel::{Direction, Key};
+use airwnd_rlc::{BearerEvents, DropCause, Sdu};
 
 /// A packet that has crossed the radio link.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! HARQ of a UE.
 
 use crate::mac::BlockFigures;
-use crate::rlc;
 use airwnd_kernel::Stream;
+use airwnd_rlc as rlc;
 use airwnd_units::Tti;
 
 /// HARQ of a UE in one direction.

@@ -4,8 +4,8 @@ use super::reports::ELEMENT;
 use super::{Ue, UeTable};
 use crate::mac::Content;
 use crate::mac::control_elements::{Elements, Headroom};
-use crate::rlc::BufferStatus;
 use airwnd_kernel::Direction;
+use airwnd_rlc::BufferStatus;
 use airwnd_units::{Bytes, Db, Time, Tti};
 
 /// A UE's signal to its cell outside of blocks.

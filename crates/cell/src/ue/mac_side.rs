@@ -7,11 +7,11 @@ use crate::mac::sched::Rbgs;
 use crate::mac::{Block, Content, Reception, power_control};
 use crate::qci::Qci;
 use crate::radio::{Air, LinkId};
-use crate::rlc::BufferStatus;
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Level;
 use airwnd_phy::error_model::SoftBits;
 use airwnd_phy::{Mcs, Prbs};
+use airwnd_rlc::BufferStatus;
 use airwnd_units::{Bytes, Db, Span, Tti};
 
 /// The UEs of a cell for its MAC, by slot.

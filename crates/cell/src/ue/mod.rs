@@ -26,12 +26,12 @@ use crate::mac::configured_grant;
 use crate::mac::drx::Drx;
 use crate::mac::scell::Activation;
 use crate::radio::Air;
-use crate::rlc::BufferStatus;
 use crate::rrc::Connection;
 use crate::settings::RanSetup;
 use airwnd_kernel::{Direction, Stream};
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::access::Level;
+use airwnd_rlc::BufferStatus;
 use airwnd_units::{Db, SlotClock, Span, Time, Tti};
 use bearers::{Bearers, Leg, RadioBearer};
 use control_channels::{Control, Pdcch};
@@ -215,7 +215,7 @@ impl Ue {
     }
 
     /// Whether the UE with this number misses a PDCCH of this level on a carrier in the TTI on air.
-    #[inline]
+    #[inline(always)]
     pub fn loses_control(
         &mut self,
         tti: Tti,

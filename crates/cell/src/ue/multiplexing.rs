@@ -5,9 +5,9 @@ use super::events::EventLog;
 use super::{Ue, UeTable};
 use crate::mac::Content;
 use crate::mac::prioritization::{Channel, data_in, divide};
-use crate::rlc::{BufferStatus, Protocol, Sdu};
 use crate::settings::BearerSetup;
 use airwnd_kernel::Direction;
+use airwnd_rlc::{BufferStatus, Protocol, Sdu};
 use airwnd_units::{Bytes, Time, Tti};
 
 impl Ue {

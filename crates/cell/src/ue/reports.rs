@@ -5,9 +5,9 @@ use super::bearers::RadioBearer;
 use crate::mac::control_elements::Headroom;
 use crate::mac::power_control;
 use crate::mac::uplink_adaptation::UplinkAdaptation;
-use crate::rlc::BufferStatus;
 use crate::settings::{BufferReports, Mac};
 use airwnd_kernel::Direction;
+use airwnd_rlc::BufferStatus;
 use airwnd_units::{Bytes, Db, SlotClock, Time, Tti};
 
 /// State of a UE's reports within blocks.

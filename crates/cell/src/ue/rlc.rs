@@ -1,37 +1,50 @@
 //! RLC of the UEs' bearers at both ends: packets in and out, and reports to the MAC.
 
 use super::UeTable;
-use super::bearers::{Bearers, LegId, RadioBearer};
+use super::bearers::{Bearers, Leg, LegId, RadioBearer};
 use super::events::{Arrival, EventLog};
+use super::timers::Timers;
 use crate::identity::UeId;
 use crate::mac::Content;
-use crate::rlc::{BufferStatus, Sdu};
 use airwnd_kernel::Direction;
-use airwnd_units::{Bytes, Time, Tti};
+use airwnd_rlc::{BufferStatus, Sdu};
+use airwnd_units::{Bytes, SlotClock, Time, Tti};
 
 fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
     move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
 }
 
-impl UeTable {
-    /// Enqueues a packet in a bearer, and reports it to the MAC. Returns the report to that of the eNB.
-    pub fn enqueue(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) -> Option<BufferStatus> {
-        let now = packet.arrived;
-        self.ues[id.ue as usize].leg(id.bearer, id.direction).rlc.enqueue(packet, events);
-        self.time_report(now, id);
-        self.report(now, id.ue, id.direction)
-    }
-
+impl Leg {
     /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
     /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
-    fn time_report(&mut self, now: Time, id: LegId) {
-        let UeTable { ues, report_timers, clock, .. } = self;
-        let leg = ues[id.ue as usize].leg(id.bearer, id.direction);
-        let timers = &mut report_timers[leg.timers()];
-        if leg.rlc.is_acknowledged() {
-            timers.arm(clock.from(now), id, &mut leg.report_at);
+    #[inline]
+    fn time_report(&mut self, now: Time, id: LegId, timers: &mut [Timers<LegId>; 2], clock: SlotClock) {
+        let timers = &mut timers[self.timers()];
+        if self.rlc.is_acknowledged() {
+            timers.arm(clock.from(now), id, &mut self.report_at);
         } else {
-            timers.disarm(&mut leg.report_at);
+            timers.disarm(&mut self.report_at);
+        }
+    }
+}
+
+impl UeTable {
+    /// Enqueues a packet in a bearer, and reports it to the MAC. Returns the report to that of the eNB.
+    #[inline]
+    pub fn enqueue(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) -> Option<BufferStatus> {
+        let now = packet.arrived;
+        let UeTable { ues, report_timers, clock, fresh, .. } = self;
+        let ue = &mut ues[id.ue as usize];
+        let leg = ue.leg(id.bearer, id.direction);
+        leg.rlc.enqueue(packet, events);
+        leg.time_report(now, id, report_timers, *clock);
+        let waiting = ue.reported(now, id.direction);
+        match id.direction {
+            Direction::Down => Some(waiting),
+            Direction::Up => {
+                ue.on_uplink_report(now, id.ue, waiting, fresh);
+                None
+            }
         }
     }
 
@@ -53,7 +66,9 @@ impl UeTable {
         let mut down = None;
         for direction in Direction::BOTH {
             for bearer in 0..self.get(number).bearers.count() {
-                self.time_report(now, LegId { ue: number, bearer, direction });
+                let id = LegId { ue: number, bearer, direction };
+                let UeTable { ues, report_timers, clock, .. } = self;
+                ues[number as usize].leg(bearer, direction).time_report(now, id, report_timers, *clock);
             }
             down = down.or(self.report(now, number, direction));
         }

@@ -5,10 +5,10 @@ use super::*;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::{Content, power_control};
 use crate::qci::Qci;
-use crate::rlc::{RlcMode, Sdu};
 use crate::settings::{BearerSetup, BufferReports, CellSite, RanSetup, UeSite};
 use airwnd_kernel::{Codepoint, Key};
 use airwnd_phy::{Position, Prbs};
+use airwnd_rlc::{RlcMode, Sdu};
 use airwnd_units::{BitRate, Bytes, Span};
 use proptest::prelude::*;
 

@@ -5,7 +5,6 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::mac::power_control;
-use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
     Bearer, BearerId, BearerSetup, BufferReports, CellSite, Crew, Qci, RadioSettings, Ran, RanSetup, Rlc,
     RlcMode, UeId, UeSite, UplinkAdaptation,
@@ -15,6 +14,7 @@ use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_links::aqm::Waiting;
 use airwnd_phy::amc;
 use airwnd_phy::{Position, fading, propagation};
+use airwnd_rlc::{DropCause, am};
 use airwnd_units::{BitRate, Bytes, Dbm, Metres, Span, Tti};
 use std::collections::BTreeSet;
 use std::sync::Arc;

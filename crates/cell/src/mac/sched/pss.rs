@@ -212,12 +212,10 @@ impl Pss {
         }
         // Since the last decision all metrics have risen alike.
         let limit = self.limit / self.averages.kept();
-        let Some((threshold, selection)) = Threshold::search(limit, wanted, |limit| self.select(limit))
-        else {
+        let Some((threshold, highest)) = Threshold::search(limit, wanted, |limit| self.select(limit)) else {
             return false;
         };
         self.threshold = Some(threshold);
-        let highest = selection.highest();
         if highest > 0.0 {
             grants.give(self.sheet.first_with(highest), free);
         }

@@ -92,24 +92,27 @@ pub(super) struct Threshold {
 }
 
 impl Threshold {
-    /// The threshold above which there are `wanted` metrics, with the selection; `None`: it is not found, or sorting decides
-    /// between equal metrics. `limit` is a first guess, and `select` makes the selection above a limit.
+    /// The threshold above which there are `wanted` metrics, and the highest one by which the selected UEs are compared;
+    /// `None`: it is not found, or sorting decides between equal metrics. `limit` is a first guess, and `select` makes the
+    /// selection above a limit.
     #[inline(always)]
     pub fn search(
         mut limit: f64,
         wanted: usize,
         mut select: impl FnMut(f64) -> Selection,
-    ) -> Option<(Threshold, Selection)> {
-        let mut selection = Selection::default();
+    ) -> Option<(Threshold, f64)> {
         for _ in 0..ATTEMPTS {
-            selection = select(limit);
-            if selection.count() + 1 != wanted {
+            let selection = select(limit);
+            let (count, highest_below) = (selection.count(), selection.highest_below());
+            if count == wanted {
+                return Some((Threshold { limit, highest_below }, selection.highest()));
+            }
+            if count + 1 != wanted {
                 break;
             }
-            limit = limit_below(selection.highest_below());
+            limit = limit_below(highest_below);
         }
-        let threshold = Threshold { limit, highest_below: selection.highest_below() };
-        (selection.count() == wanted).then_some((threshold, selection))
+        None
     }
 
     /// The limit of the next TTI, in which the metric of the UE served alone is `served`.
@@ -189,7 +192,7 @@ impl Selection {
     }
 
     /// The highest metric by which the selected UEs are compared.
-    pub fn highest(&self) -> f64 {
+    fn highest(&self) -> f64 {
         self.highest.into_iter().fold(0.0, f64::max)
     }
 }
@@ -243,10 +246,10 @@ mod tests {
             sorted.sort_by(|one, other| other.total_cmp(one));
             // A guess in the wanted gap, and one below which one more is selected.
             for guess in [guess, (sorted[wanted - 1] + sorted[wanted]) / 2.0, sorted[wanted - 1]] {
-                if let Some((threshold, selection)) = Threshold::search(guess, wanted, select) {
+                if let Some((threshold, highest)) = Threshold::search(guess, wanted, select) {
                     prop_assert_eq!(rates.iter().filter(|rate| **rate > threshold.limit).count(), wanted);
                     prop_assert_eq!(threshold.highest_below, sorted[wanted]);
-                    prop_assert_eq!(selection.highest(), sorted[0]);
+                    prop_assert_eq!(highest, sorted[0]);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Receiving entity: reordering and reassembly.
 
 use super::{LTE_SIZES, Pdu, window};
-use crate::rlc::{BearerEvents, DropCause, Sdu};
+use crate::{BearerEvents, DropCause, Sdu};
 use airwnd_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -165,7 +165,7 @@ impl Rx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::tests::{packet, transmitter};
+    use crate::tests::{packet, transmitter};
     use airwnd_units::Bytes;
     use proptest::prelude::*;
 

@@ -3,8 +3,6 @@
 //! NR does not concatenate: each PDU has one SDU or a segment of one, and its own MAC subheader. Sizes of PDUs include
 //! these subheaders.
 
-pub mod um;
-
 use airwnd_units::Bytes;
 
 /// PDCP data PDU header with an 18-bit sequence number (TS 38.323 §6.2.2.3).

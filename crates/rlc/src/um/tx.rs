@@ -1,8 +1,8 @@
 //! Transmitting entity: PDUs of the size that the MAC grants.
 
 use super::{FIXED_HEADER, Pdu, fixed_header};
-use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::{BearerEvents, BufferStatus, PDCP_HEADER, Sdu};
+use crate::segmenter::{Returned, Segmenter};
+use crate::{BearerEvents, BufferStatus, PDCP_HEADER, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -93,8 +93,8 @@ impl Tx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::DropCause;
-    use crate::rlc::tests::{packet, transmitter};
+    use crate::DropCause;
+    use crate::tests::{packet, transmitter};
     use airwnd_links::aqm::Cause;
 
     /// Number of SDUs of `sdu` bytes of IP that a backlogged bearer sends in `blocks` grants of `grant` bytes.

@@ -2,9 +2,9 @@
 
 use super::received::{Portion, merge};
 use super::{Format, Params, Pdu, Status};
-use crate::rlc::nr::LONGEST_HEADERS;
-use crate::rlc::segmenter::{DataField, Piece, Returned, Segmenter};
-use crate::rlc::{BearerEvents, Protocol, Sdu, pdcp_header};
+use crate::nr::LONGEST_HEADERS;
+use crate::segmenter::{DataField, Piece, Returned, Segmenter};
+use crate::{BearerEvents, Protocol, Sdu, pdcp_header};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -400,8 +400,8 @@ fn indicators(pieces: u64) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::am::{Conduct, Nack};
-    use crate::rlc::tests::{packet, queue};
+    use crate::am::{Conduct, Nack};
+    use crate::tests::{packet, queue};
     use airwnd_units::Span;
 
     /// Parameters with polls only where the standard requires them.
@@ -416,7 +416,7 @@ mod tests {
         tx
     }
 
-    fn no_drops() -> impl FnMut(Sdu, crate::rlc::DropCause) {
+    fn no_drops() -> impl FnMut(Sdu, crate::DropCause) {
         |_, _| unreachable!("the buffer is large")
     }
 

@@ -18,8 +18,8 @@ pub use rx::Rx;
 pub use status::{Nack, Status};
 pub use tx::Tx;
 
-use crate::rlc::Protocol;
-use crate::rlc::nr::{Headers, LONGEST_HEADERS};
+use crate::Protocol;
+use crate::nr::{Headers, LONGEST_HEADERS};
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Bytes, Span};
 

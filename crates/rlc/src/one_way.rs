@@ -1,7 +1,7 @@
 //! One direction of a bearer: RLC at both ends.
 
 use super::settings::{Rlc, RlcMode};
-use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr, um};
+use super::{BearerEvents, BufferStatus, DropCause, Protocol, Returned, Sdu, am, longest_headers, nr_um, um};
 use airwnd_kernel::prefetch;
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_phy::access::Timing;
@@ -26,7 +26,7 @@ pub enum OneWay {
     /// Unacknowledged mode of LTE.
     Um(um::Tx, um::Rx),
     /// Unacknowledged mode of NR.
-    NrUm(nr::um::Tx, nr::um::Rx),
+    NrUm(nr_um::Tx, nr_um::Rx),
     /// Acknowledged mode.
     Am(Box<Acknowledged>),
 }
@@ -45,7 +45,7 @@ pub struct Acknowledged {
 
 impl OneWay {
     /// Both entities in their initial state, for blocks of this many HARQ processes.
-    pub(crate) fn new(
+    pub fn new(
         rlc: &Rlc,
         protocol: Protocol,
         timing: &Timing,
@@ -59,7 +59,7 @@ impl OneWay {
                 OneWay::Um(tx.numbering(rlc.um.lte()), rx.numbering(rlc.um.lte()))
             }
             (RlcMode::Um, Protocol::Nr) => {
-                let (tx, rx) = (nr::um::Tx::new(queue, timer), nr::um::Rx::new(rlc.reordering));
+                let (tx, rx) = (nr_um::Tx::new(queue, timer), nr_um::Rx::new(rlc.reordering));
                 OneWay::NrUm(tx.numbering(rlc.um.nr()), rx.numbering(rlc.um.nr()))
             }
             (RlcMode::Am, _) => OneWay::Am(Box::new(Acknowledged {

@@ -1,9 +1,9 @@
 //! Unacknowledged mode of NR (TS 38.322 §5.2.2), with the reordering of PDCP (TS 38.323 §5.2.2).
 
-use super::{Headers, LONGEST_HEADERS, PDCP_HEADER};
-use crate::rlc::segmenter::{Returned, Segmenter};
-use crate::rlc::um::{NR_SIZES, Pdu, window};
-use crate::rlc::{BearerEvents, BufferStatus, DropCause, Sdu};
+use crate::nr::{Headers, LONGEST_HEADERS, PDCP_HEADER};
+use crate::segmenter::{Returned, Segmenter};
+use crate::um::{NR_SIZES, Pdu, window};
+use crate::{BearerEvents, BufferStatus, DropCause, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -32,7 +32,7 @@ impl Tx {
     }
 
     /// The queue.
-    pub(in crate::rlc) fn source(&self) -> &Segmenter {
+    pub(crate) fn source(&self) -> &Segmenter {
         &self.source
     }
 
@@ -254,7 +254,7 @@ impl Rx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::tests::{packet, queue};
+    use crate::tests::{packet, queue};
     use proptest::prelude::*;
 
     const REORDERING: Span = Span::from_millis(100);

@@ -1,7 +1,7 @@
 //! Reception buffer: PDUs that have been received, whole or in part.
 
 use super::{Format, Pdu};
-use crate::rlc::Protocol;
+use crate::Protocol;
 use std::collections::VecDeque;
 
 /// Reception state of one PDU.
@@ -158,7 +158,7 @@ pub(super) fn merge(parts: &mut Vec<Portion>, Portion { sn, begin, end }: Portio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::am::Params;
+    use crate::am::Params;
     use airwnd_units::Bytes;
 
     fn pdu(sn: u64, whole_from: u64, begin: u64, end: u64, last: bool) -> Pdu {

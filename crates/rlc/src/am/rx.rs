@@ -3,8 +3,8 @@
 use super::received::Received;
 use super::status::{self, Status, Writer};
 use super::{Format, Params, Pdu};
-use crate::rlc::segmenter::Returned;
-use crate::rlc::{Protocol, Sdu};
+use crate::segmenter::Returned;
+use crate::{Protocol, Sdu};
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
 
@@ -216,8 +216,8 @@ impl Rx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::am::{Conduct, Nack};
-    use crate::rlc::tests::packet;
+    use crate::am::{Conduct, Nack};
+    use crate::tests::packet;
     use airwnd_units::Span;
 
     fn standard() -> Params {

@@ -1,7 +1,7 @@
 //! STATUS PDUs (TS 36.322 §6.2.1.6; TS 38.322 §6.2.2.5).
 
 use super::{Format, LTE_SIZES};
-use crate::rlc::Protocol;
+use crate::Protocol;
 use airwnd_units::Bytes;
 
 /// Sizes of the fields of a STATUS PDU in bits.
@@ -130,7 +130,7 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rlc::am::Params;
+    use crate::am::Params;
 
     /// A missing PDU and its missing parts; an empty slice: the whole PDU.
     type Missing<'a> = (u64, &'a [(u64, Option<u64>)]);

@@ -2,7 +2,7 @@
 //!
 //! Downlink and uplink use the same two entities. A transmitter queues SDUs and segments them into PDUs of the size that
 //! the MAC grants. A receiver reassembles SDUs and delivers them in order. LTE concatenates SDUs in a PDU; in NR each SDU
-//! or segment has a PDU of its own ([`nr`]). In unacknowledged mode ([`um`], [`nr::um`]) lost PDUs stay lost; in
+//! or segment has a PDU of its own ([`nr`]). In unacknowledged mode ([`um`], [`nr_um`]) lost PDUs stay lost; in
 //! acknowledged mode ([`am`], for both) they are retransmitted.
 //!
 //! The simulator has no payload bytes, only their positions: the SDUs of a bearer, one after the other, form a stream
@@ -11,6 +11,7 @@
 
 pub mod am;
 pub mod nr;
+pub mod nr_um;
 mod one_way;
 mod segmenter;
 mod settings;

@@ -1,9 +1,9 @@
 //! Tests of both entities together, with losses and delays between them.
 
 use super::{Conduct, Params, Pdu, Rx, Status, Tx};
-use crate::rlc::tests::{packet, queue};
-use crate::rlc::{BufferStatus, Content, DropCause, OneWay, Protocol, Sdu};
-use crate::rlc::{Rlc, RlcMode};
+use crate::tests::{packet, queue};
+use crate::{BufferStatus, Content, DropCause, OneWay, Protocol, Sdu};
+use crate::{Rlc, RlcMode};
 use airwnd_phy::access::Timing;
 use airwnd_units::{Bytes, Tti};
 use proptest::prelude::*;
