@@ -1,7 +1,8 @@
 //! The LTE radio access network: everything between the core network and the UE's IP stack.
 //!
-//! In path order, downlink: [`airwnd_rlc`] queues and segments, [`mac`] schedules and retransmits, [`airwnd_phy`] determines what
-//! is decoded, [`airwnd_rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
+//! In path order, downlink: [`airwnd_rlc`] queues and segments, [`mac`] schedules and retransmits, [`airwnd_phy`] determines
+//! what is decoded, [`airwnd_rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a
+//! time.
 
 mod agenda;
 mod bearer;

@@ -10,11 +10,11 @@ use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
 use crate::settings::RanSetup;
-use crate::ue::{EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
+use crate::ue::{DownlinkReport, EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::access::Access;
-use airwnd_rlc::{BufferStatus, Sdu};
+use airwnd_rlc::Sdu;
 use airwnd_units::{Time, Tti};
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,8 +46,8 @@ pub(crate) struct Region {
     receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
-    /// Scratch: reports of RLC to the MAC of the eNB, with their UEs.
-    reports_down: Vec<(u32, BufferStatus)>,
+    /// Scratch: reports of RLC to the MAC of the cells.
+    reports_down: Vec<DownlinkReport>,
     /// Scratch: signals of UEs to the cells.
     signals: Vec<Signal>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
@@ -214,8 +214,8 @@ impl Region {
             self.table.prefetch_rlc(*number, direction);
         }
         for &(number, content) in &decoded {
-            if let Some(waiting) = self.table.receive(now, number, direction, content) {
-                self.report_down(number, waiting);
+            if let Some(report) = self.table.receive(now, number, direction, content) {
+                self.report_down(report);
             }
         }
         decoded.clear();
@@ -242,21 +242,17 @@ impl Region {
     }
 
     /// Passes reports of RLC at the eNB to the MAC.
-    fn report_all_down(&mut self, mut reports: Vec<(u32, BufferStatus)>) {
-        for &(number, waiting) in &reports {
-            self.report_down(number, waiting);
-        }
+    fn report_all_down(&mut self, mut reports: Vec<DownlinkReport>) {
+        reports.iter().for_each(|report| self.report_down(*report));
         reports.clear();
         self.reports_down = reports;
     }
 
     /// Passes a report of RLC at the eNB to the MAC.
     #[inline(always)]
-    fn report_down(&mut self, number: u32, waiting: BufferStatus) {
-        let ue = &self.table.ues[number as usize];
-        if ue.joined {
-            self.cells[ue.cell - self.first].report(ue.slot, ue.carriers, waiting);
-        }
+    fn report_down(&mut self, report: DownlinkReport) {
+        let DownlinkReport { cell, slot, carriers, waiting } = report;
+        self.cells[cell - self.first].report(slot, carriers, waiting);
     }
 
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
@@ -432,15 +428,15 @@ impl Region {
 
     /// Enqueues a packet in a bearer, and reports it to the MAC.
     pub fn send(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) {
-        if let Some(waiting) = self.table.enqueue(packet, id, events) {
-            self.report_down(id.ue, waiting);
+        if let Some(report) = self.table.enqueue(packet, id, events) {
+            self.report_down(report);
         }
     }
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
     pub fn report_all(&mut self, now: Time, number: u32) {
-        if let Some(waiting) = self.table.report_all(now, number) {
-            self.report_down(number, waiting);
+        if let Some(report) = self.table.report_all(now, number) {
+            self.report_down(report);
         }
     }
 

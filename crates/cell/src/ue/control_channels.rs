@@ -40,7 +40,7 @@ impl Control {
     }
 
     /// Whether the UE misses a PDCCH.
-    #[inline]
+    #[inline(always)]
     pub fn loses(&mut self, pdcch: Pdcch, air: &mut Air<'_>) -> bool {
         let Some(error) = &mut self.error else { return false };
         let Pdcch { tti, level, ue, cell } = pdcch;

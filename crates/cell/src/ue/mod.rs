@@ -19,6 +19,7 @@ pub(crate) use events::EventLog;
 pub use events::{Arrival, Dropped};
 pub(crate) use mac::{Signal, SignalContent};
 pub(crate) use mac_side::{Answer, Assignment, Grant, GrantedBlock, MacSide};
+pub(crate) use rlc::DownlinkReport;
 pub(crate) use table::UeTable;
 
 use crate::bearer::Bearer;

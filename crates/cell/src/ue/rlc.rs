@@ -1,9 +1,9 @@
 //! RLC of the UEs' bearers at both ends: packets in and out, and reports to the MAC.
 
-use super::UeTable;
 use super::bearers::{Bearers, Leg, LegId, RadioBearer};
 use super::events::{Arrival, EventLog};
 use super::timers::Timers;
+use super::{Ue, UeTable};
 use crate::identity::UeId;
 use crate::mac::Content;
 use airwnd_kernel::Direction;
@@ -12,6 +12,25 @@ use airwnd_units::{Bytes, SlotClock, Time, Tti};
 
 fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
     move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
+}
+
+/// A report of RLC at the eNB to the MAC of the cell that serves the UE.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DownlinkReport {
+    pub cell: usize,
+    pub slot: u16,
+    /// Number of carriers that the UE aggregates.
+    pub carriers: u8,
+    pub waiting: BufferStatus,
+}
+
+impl Ue {
+    /// A report to the MAC of the UE's cell; `None`: the cell cannot schedule the UE.
+    #[inline]
+    fn downlink_report(&self, waiting: BufferStatus) -> Option<DownlinkReport> {
+        let Ue { cell, slot, carriers, .. } = *self;
+        self.joined.then_some(DownlinkReport { cell, slot, carriers, waiting })
+    }
 }
 
 impl Leg {
@@ -31,7 +50,7 @@ impl Leg {
 impl UeTable {
     /// Enqueues a packet in a bearer, and reports it to the MAC. Returns the report to that of the eNB.
     #[inline]
-    pub fn enqueue(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) -> Option<BufferStatus> {
+    pub fn enqueue(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) -> Option<DownlinkReport> {
         let now = packet.arrived;
         let UeTable { ues, report_timers, clock, fresh, .. } = self;
         let ue = &mut ues[id.ue as usize];
@@ -40,7 +59,7 @@ impl UeTable {
         leg.time_report(now, id, report_timers, *clock);
         let waiting = ue.reported(now, id.direction);
         match id.direction {
-            Direction::Down => Some(waiting),
+            Direction::Down => ue.downlink_report(waiting),
             Direction::Up => {
                 ue.on_uplink_report(now, id.ue, waiting, fresh);
                 None
@@ -49,10 +68,11 @@ impl UeTable {
     }
 
     /// Reports the buffer status of a direction to the UE's MAC, or returns the report to that of the eNB.
-    fn report(&mut self, now: Time, number: u32, direction: Direction) -> Option<BufferStatus> {
-        let waiting = self.ues[number as usize].reported(now, direction);
+    fn report(&mut self, now: Time, number: u32, direction: Direction) -> Option<DownlinkReport> {
+        let ue = &self.ues[number as usize];
+        let waiting = ue.reported(now, direction);
         match direction {
-            Direction::Down => Some(waiting),
+            Direction::Down => ue.downlink_report(waiting),
             Direction::Up => {
                 self.on_uplink_report(now, number, waiting);
                 None
@@ -62,7 +82,7 @@ impl UeTable {
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC. Returns the report to the
     /// MAC of the eNB.
-    pub fn report_all(&mut self, now: Time, number: u32) -> Option<BufferStatus> {
+    pub fn report_all(&mut self, now: Time, number: u32) -> Option<DownlinkReport> {
         let mut down = None;
         for direction in Direction::BOTH {
             for bearer in 0..self.get(number).bearers.count() {
@@ -75,8 +95,8 @@ impl UeTable {
         down
     }
 
-    /// Repeats the buffer reports that are due. Adds those to the MAC of an eNB with their UEs.
-    pub fn repeat_rlc_reports(&mut self, tti: Tti, down: &mut Vec<(u32, BufferStatus)>) {
+    /// Repeats the buffer reports that are due. Adds those to the MAC of an eNB.
+    pub fn repeat_rlc_reports(&mut self, tti: Tti, down: &mut Vec<DownlinkReport>) {
         let now = self.clock.start(tti);
         for mode in 0..self.report_timers.len() {
             if !self.report_timers[mode].has_entries(tti) {
@@ -100,7 +120,7 @@ impl UeTable {
                 }
                 let all = if ue.has_several() { ue.reported(now, id.direction) } else { waiting };
                 match id.direction {
-                    Direction::Down => down.push((id.ue, all)),
+                    Direction::Down => down.extend(ue.downlink_report(all)),
                     Direction::Up => self.on_uplink_report(now, id.ue, all),
                 }
             }
@@ -115,7 +135,7 @@ impl UeTable {
         number: u32,
         direction: Direction,
         content: Content,
-    ) -> Option<BufferStatus> {
+    ) -> Option<DownlinkReport> {
         let UeTable { ues, events, arrivals, .. } = self;
         let ue = &mut ues[number as usize];
         {
@@ -133,15 +153,15 @@ impl UeTable {
         self.follow(now, number)
     }
 
-    /// Handles expired timers. Adds the reports to the MAC of an eNB that follow, with their UEs.
-    pub fn expire(&mut self, now: Time, down: &mut Vec<(u32, BufferStatus)>) {
+    /// Handles expired timers. Adds the reports to the MAC of an eNB that follow.
+    pub fn expire(&mut self, now: Time, down: &mut Vec<DownlinkReport>) {
         for index in 0..self.timed.len() {
             let LegId { ue, bearer, direction } = self.timed.get(index);
             let UeTable { ues, events, arrivals, .. } = self;
             let leg = ues[ue as usize].leg(bearer, direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
                 leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
-                down.extend(self.follow(now, ue).map(|waiting| (ue, waiting)));
+                down.extend(self.follow(now, ue));
             }
         }
         let UeTable { ues, timed, .. } = self;
@@ -150,7 +170,7 @@ impl UeTable {
 
     /// Handles the consequences of received PDUs or expired timers of a UE's bearers. Returns the report to the MAC of the
     /// eNB, if there is one.
-    fn follow(&mut self, now: Time, number: u32) -> Option<BufferStatus> {
+    fn follow(&mut self, now: Time, number: u32) -> Option<DownlinkReport> {
         let UeTable { ues, timed, .. } = self;
         let ue = &mut ues[number as usize];
         let Bearers { default, dedicated } = &mut ue.bearers;

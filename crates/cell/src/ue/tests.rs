@@ -35,7 +35,7 @@ fn enqueue(
     bearer: u8,
     direction: Direction,
     size: u64,
-) -> Option<BufferStatus> {
+) -> Option<DownlinkReport> {
     let (packet, arrived) = (Key(tti as u32), Tti(tti).start());
     let sdu = Sdu { packet, size: Bytes(size), arrived, flow: 0, ecn: Codepoint::NotEct };
     table.enqueue(sdu, LegId { ue: 0, bearer, direction }, &mut EventLog::new())
@@ -150,17 +150,17 @@ fn blocks_of_5g_lena_always_report() {
 #[test]
 fn rlc_at_the_enb_reports_arrivals_and_repeats_what_is_left() {
     let mut ue = table(|_| (), &[9]);
-    assert_eq!(enqueue(&mut ue, 0, 0, Direction::Up, 100), None);
-    let waiting = enqueue(&mut ue, 0, 0, Direction::Down, 1000).unwrap();
+    assert!(enqueue(&mut ue, 0, 0, Direction::Up, 100).is_none());
+    let waiting = enqueue(&mut ue, 0, 0, Direction::Down, 1000).unwrap().waiting;
     assert!((1000..1010).contains(&waiting.total().0), "{waiting:?}");
     assert!(MacSide::new(&mut ue, &[0]).transmit_down(0, Tti(2), Bytes(400), 0).is_some());
     let mut repeated = |tti| {
         let mut reports = Vec::new();
         ue.repeat_rlc_reports(Tti(tti), &mut reports);
-        reports.iter().map(|(number, waiting)| (*number, waiting.total().0)).collect::<Vec<_>>()
+        reports.iter().map(|report| (report.slot, report.waiting.total().0)).collect::<Vec<_>>()
     };
     assert!((3..12).all(|tti| repeated(tti).is_empty()));
-    let [(0, left)] = repeated(12)[..] else { panic!("a report is due") };
+    let [(SLOT, left)] = repeated(12)[..] else { panic!("a report is due") };
     assert!((600..620).contains(&left), "{left}");
 }
 
