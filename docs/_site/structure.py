@@ -22,7 +22,7 @@ Graph = Mapping[str, frozenset[str]]
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "img"
 ONE_LINE = 13  # letters in a box
-DRAWN_CRATES = ("network", "lab", "cell", "tcp", "rwnd", "links")
+DRAWN_CRATES = ("network", "lab", "cell", "phy", "tcp", "rwnd", "links")
 _TESTS = re.compile(r"^#\[cfg\(test\)\]\s*(?:pub(?:\(crate\))? )?mod \w+ \{.*", re.DOTALL | re.MULTILINE)
 _REEXPORT = re.compile(r"^\s*pub(?:\([\w ]+\))? use [^;]*;", re.MULTILINE)
 _COMMENT = re.compile(r"//[^\n]*")
@@ -78,10 +78,8 @@ def python() -> Graph:
 
 
 def grouped(graph: Graph) -> Graph:
-    """Join the files of a folder, and folders whose files use each other in both directions."""
-    folders = _joined({name: used for name, used in graph.items() if name != "lib"}, _folder)
-    mutual = {part: " ".join(circle) for circle in circles(folders) for part in circle}
-    return _joined(folders, lambda part: mutual.get(part, part))
+    """Join the files of a folder."""
+    return _joined({name: used for name, used in graph.items() if name != "lib"}, _folder)
 
 
 def circles(graph: Graph) -> list[tuple[str, ...]]:

@@ -35,11 +35,24 @@ def test_no_files_of_a_crate_depend_on_each_other(structure: ModuleType, crate: 
     assert structure.circles(structure.modules(crate)) == []
 
 
+@pytest.mark.parametrize("crate", CRATES + TOOLS)
+def test_no_folders_of_a_crate_depend_on_each_other(structure: ModuleType, crate: str) -> None:
+    assert structure.circles(structure.grouped(structure.modules(crate))) == []
+
+
+def test_ues_and_the_parts_below_a_cell_know_no_enb(structure: ModuleType) -> None:
+    """The folders of the cell, each before those that may use it."""
+    order = ["mac", "settings", "radio", "ue", "enb", "region", "ran"]
+    graph = structure.grouped(structure.modules("cell"))
+    for place, folder in enumerate(order):
+        assert graph[folder].isdisjoint(order[place + 1 :]), folder
+
+
 def test_paths_resolve_to_files(structure: ModuleType) -> None:
     """The graph read from the code contains some known edges."""
     network = structure.modules("network")
     assert {"wires", "legs", "topology"} <= network["air"] | network["network"]
-    assert {"radio", "rlc", "settings"} <= structure.modules("cell")["ue"]
+    assert {"mac::drx", "radio", "settings"} <= structure.modules("cell")["ue"]
 
 
 def test_crates_use_those_above_them_in_the_table(structure: ModuleType) -> None:

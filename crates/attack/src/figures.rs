@@ -1,10 +1,10 @@
 //! Invariants of the results of every run.
 
-use airwnd_cell::access::Spec;
-use airwnd_cell::phy::tables::McsTable;
 use airwnd_kernel::Direction;
 use airwnd_lab::columns::{Cell, ColumnInfo, Row, columns};
 use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
+use airwnd_phy::access::Spec;
+use airwnd_phy::tables::McsTable;
 use serde_json::Value as Json;
 
 /// Relative tolerance for sums of rounded numbers.

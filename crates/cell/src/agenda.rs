@@ -10,10 +10,10 @@ use crate::handover::measurement::Measurements;
 use crate::handover::{Handover, Settings};
 use crate::identity::{CellId, UeId};
 use crate::mobility::Mobility;
-use crate::phy::Position;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
 use airwnd_kernel::{Event, EventQueue};
+use airwnd_phy::Position;
 use airwnd_units::{Db, Metres, Span, Time};
 
 /// A step of a UE's mobility.

@@ -1,44 +1,38 @@
 //! The LTE radio access network: everything between the core network and the UE's IP stack.
 //!
-//! In path order, downlink: [`rlc`] queues and segments, [`mac`] schedules and retransmits, [`phy`] determines what is
-//! decoded, [`rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a time.
+//! In path order, downlink: [`airwnd_rlc`] queues and segments, [`mac`] schedules and retransmits, [`airwnd_phy`] determines
+//! what is decoded, [`airwnd_rlc`] reassembles. [`Ran`] combines them into the radio access network, advanced one TTI at a
+//! time.
 
-pub mod access;
 mod agenda;
 mod bearer;
-mod carrier;
-mod component;
 mod crew;
+mod enb;
 pub mod handover;
 mod identity;
 pub mod mac;
 pub mod mobility;
-pub mod phy;
 mod qci;
 mod radio;
 mod ran;
 mod reach;
 mod region;
-pub mod rlc;
 pub mod rrc;
 mod settings;
 mod ue;
 
 pub use agenda::Notice;
+pub use airwnd_phy::{Bandwidth, Carrier, ComponentCarrier, MOST_CARRIERS, SecondaryCarrier};
+pub use airwnd_rlc::{DiscardTimer, Rlc, RlcMode};
 pub use bearer::Bearer;
-pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
-pub use component::ComponentCarrier;
 pub use crew::{Crew, ThreadsUnavailable};
+pub use enb::Allocation;
 pub use identity::{BearerId, CellId, UeId};
-pub use mac::BlockFigures;
-pub use mac::log::{Allocation, Reception};
 pub use mac::uplink_adaptation::UplinkAdaptation;
+pub use mac::{BlockFigures, Reception};
 pub use qci::Qci;
 pub use radio::{Listener, RadioMap};
 pub use ran::{CellFigures, Forward, Ran, UeFigures, Unbuildable};
 pub use reach::{LinkBudget, Reach, UplinkBudget};
-pub use settings::{
-    BearerSetup, BufferReports, CellSite, DiscardTimer, Mac, Radio as RadioSettings, RanSetup, Rlc, RlcMode,
-    UeSite,
-};
+pub use settings::{BearerSetup, BufferReports, CellSite, Mac, Radio as RadioSettings, RanSetup, UeSite};
 pub use ue::{Arrival, Dropped};

@@ -3,29 +3,23 @@
 //! In a TTI [`Region`]s work in parallel; what crosses their borders, and what happens between TTIs, is processed here
 //! in a fixed order.
 
-use crate::access::Access;
 use crate::agenda::{Agenda, Notice, Task};
-use crate::bearer::Bearer;
-use crate::component::ComponentCarrier;
 use crate::crew::{Crew, partition};
+use crate::enb::{Allocation, Cell, CellPlan, FREE_SLOT, Log, ReportTiming};
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
-use crate::mac::channel_reports::Versions;
-use crate::mac::downlink::Downlink;
-use crate::mac::log::{Allocation, Log};
-use crate::mac::outer_loop::OuterLoop;
-use crate::mac::uplink::Uplink;
 use crate::mac::uplink_adaptation::{Density, Schemes};
-use crate::phy::{Cqi, Mcs, Position, Prbs};
 use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
-use crate::region::{Cell, FREE_SLOT, Region, Rules, remembered};
-use crate::rlc::{DropCause, Returned, Sdu};
+use crate::region::{Region, Rules};
 use crate::settings::RanSetup;
 use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
+use airwnd_phy::access::Access;
+use airwnd_phy::{Cqi, Mcs, Position, Prbs};
+use airwnd_rlc::{DropCause, Returned, Sdu};
 use airwnd_units::{Db, Dbm, SlotClock, Span, Time, Tti};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -147,13 +141,13 @@ impl Ran {
     /// advance the network.
     //= exception no-attach
     pub fn new(setup: &RanSetup, crew: Crew) -> Result<Ran, Unbuildable> {
-        let (cqi_period, cqi_delay) = (u64::from(setup.radio.cqi_period), u64::from(setup.radio.cqi_delay));
+        let reports = ReportTiming::of(&setup.radio);
         let unbuildable = |(key, why)| Unbuildable(format!("carrier.{key}: {why}"));
         let carriers = setup.carriers().map_err(unbuildable)?;
         let access = carriers[0].access.clone();
         // With DRX the report before the newest one is held.
-        let held = if setup.mac.drx.is_some() { cqi_period } else { 0 };
-        let remembered = remembered(cqi_period, cqi_delay) + held + access.timing.most_unmeasured();
+        let held = if setup.mac.drx.is_some() { reports.period } else { 0 };
+        let remembered = reports.remembered() + held + access.timing.most_unmeasured();
         let mut radio = Radio::new(setup, &carriers, remembered, &crew);
         let mut agenda = Agenda::new(setup);
         let starts: Vec<(u32, Position)> = agenda
@@ -161,41 +155,28 @@ impl Ran {
             .map(|(ue, [x, y])| (ue as u32, Position { x, y, ..setup.ues[ue].position }))
             .collect();
         radio.place_all(Time::ZERO, &starts, &crew);
-        let mut users = vec![Vec::new(); setup.cells.len()];
-        for (ue, site) in setup.ues.iter().enumerate() {
-            let cell = site.cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0));
-            radio.serve(ue, cell);
-            users[cell].push(ue as u32);
-        }
+        let users = serve(setup, &mut radio);
         let schemes = setup.uplink_schemes(&access);
         let rules = Rules {
             power_control: setup.power_control(&access),
             soundings_apart: schemes.fits_widths(),
-            request_period: setup.mac.request_period.ttis(access.clock),
-            request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| access.clock.count(timer)),
-            cqi_period,
-            cqi_delay,
+            reports,
             remembered,
             srs_period: srs_period(setup, users.iter().map(Vec::len).max().unwrap_or(0))?.into(),
         };
         let outer_loops: Vec<_> = carriers.iter().map(|carrier| setup.outer_loop(&carrier.access)).collect();
-        let adaptation = (&schemes, &outer_loops[..]);
-        let build = |range: Range<usize>| -> Result<Region, Unbuildable> {
-            let users = &users[range.clone()];
-            let cell = |(number, users)| cell(setup, &carriers, adaptation, &rules, number, users);
-            let cells =
-                range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
-            let mut region = Region::new(setup, &carriers, &radio, &rules, (range.start, cells));
-            for (cell, users) in range.zip(users) {
-                for (slot, ue) in (0..).zip(users) {
-                    region.admit(*ue, Box::new(Ue::new(setup, &carriers, *ue as usize, (cell, slot))));
-                    region.configure(*ue);
-                }
-            }
-            Ok(region)
+        let plan = CellPlan {
+            setup,
+            carriers: &carriers,
+            schemes: &schemes,
+            outer_loops: &outer_loops,
+            reports,
+            srs_period: rules.srs_period,
         };
         let mut parts: Vec<_> = partition(setup.cells.len()).map(|range| (range, None)).collect();
-        crew.each(&mut parts, |_, (range, region)| *region = Some(build(range.clone())));
+        crew.each(&mut parts, |_, (range, region)| {
+            *region = Some(region_of_cells(&plan, &radio, &rules, range.clone(), &users));
+        });
         let (mut regions, mut region_of) = (Vec::new(), Vec::with_capacity(setup.cells.len()));
         let mut home = vec![0; setup.ues.len()];
         for (index, (range, region)) in (0..).zip(parts) {
@@ -269,8 +250,9 @@ impl Ran {
     /// phases of scheduling requests.
     pub fn uplink_crossing(&self) -> Span {
         let timing = &self.access.timing;
-        let requested = self.regions[0].table.request_grants();
-        let until_request = if requested { self.rules.request_period / 2 } else { 0 };
+        let table = &self.regions[0].table;
+        let requested = table.request_grants();
+        let until_request = if requested { table.request_period() / 2 } else { 0 };
         let slots = until_request + timing.uplink_wait(requested);
         Span(slots * self.access.clock.slot().0) + timing.uplink_duration + timing.decoding
     }
@@ -322,23 +304,23 @@ impl Ran {
     fn merge(&mut self, now: Time) {
         for region in &mut self.regions {
             if self.releases {
-                region.note_arrivals(now);
+                region.table.note_arrivals(now);
             }
-            self.arrivals.append(&mut region.arrivals);
+            self.arrivals.append(&mut region.table.arrivals);
             self.events.append(&mut region.table.events);
         }
         for index in 0..self.regions.len() {
-            if self.regions[index].failed.is_empty() {
+            if self.regions[index].table.failed.is_empty() {
                 continue;
             }
-            let mut failed = std::mem::take(&mut self.regions[index].failed);
+            let mut failed = std::mem::take(&mut self.regions[index].table.failed);
             for number in failed.drain(..) {
                 if !self.fail_link(now, number as usize) {
                     self.region(number).table.get(number).failures += 1;
                     self.re_establish_rlc(now, number);
                 }
             }
-            self.regions[index].failed = failed;
+            self.regions[index].table.failed = failed;
         }
     }
 
@@ -370,9 +352,9 @@ impl Ran {
         crew.each(regions, |_, region| region.decide(radio, tti));
         let cells = regions.iter().flat_map(|region| &region.cells);
         let sends = access.timing.slot(tti).sends;
-        radio.transmit(sends, cells.clone().map(|cell| cell.downlink.on_air(tti)));
+        radio.transmit(sends, cells.clone().map(|cell| cell.downlinks[0].on_air(tti)));
         radio.transmit_secondary(sends, |index| {
-            cells.clone().map(move |cell| cell.secondary[index].on_air(tti))
+            cells.clone().map(move |cell| cell.downlinks[index + 1].on_air(tti))
         });
         radio.begin_uplink();
         regions.iter().for_each(|region| region.put_on_air(radio, tti));
@@ -629,21 +611,21 @@ impl Ran {
     /// Logs the downlink transmissions on air in these TTIs.
     pub fn log_allocations(&mut self, ttis: Range<Tti>) {
         let cells = self.regions.iter_mut().flat_map(|region| &mut region.cells);
-        for downlink in cells.flat_map(Cell::downlinks_mut) {
+        for downlink in cells.flat_map(|cell| &mut cell.downlinks) {
             downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
         }
     }
 
     /// Memory for the logged downlink transmissions, in bytes.
     pub fn allocations_bytes(&self) -> usize {
-        let logs = self.cells().flat_map(Cell::downlinks).filter_map(|downlink| downlink.log.as_ref());
+        let logs = self.cells().flat_map(|cell| &cell.downlinks).filter_map(|downlink| downlink.log.as_ref());
         // They are copied and converted to a table.
         logs.map(|log| 3 * log.rows.len() * size_of::<Allocation>()).sum()
     }
 
     /// The logged downlink transmissions, by TTI, cell and carrier; `None` if logging is disabled.
     pub fn allocations(&self) -> Option<Vec<Allocation>> {
-        let downlinks = self.cells().flat_map(Cell::downlinks);
+        let downlinks = self.cells().flat_map(|cell| &cell.downlinks);
         let logs = downlinks.map(|downlink| downlink.log.as_ref().map(|log| &log.rows));
         let mut all: Vec<Allocation> =
             logs.collect::<Option<Vec<_>>>()?.into_iter().flatten().copied().collect();
@@ -737,53 +719,45 @@ impl Ran {
             users: cell.users.iter().filter(|user| **user != FREE_SLOT).count(),
             prbs: [downlink, self.radio.prbs()],
             shares: self.access.timing.shares(),
-            downlink_prbs: cell.downlinks().map(|downlink| downlink.figures.prbs).sum(),
-            downlink_bytes: cell.downlinks().map(|downlink| downlink.figures.bytes).sum(),
+            downlink_prbs: cell.downlinks.iter().map(|downlink| downlink.figures.prbs).sum(),
+            downlink_bytes: cell.downlinks.iter().map(|downlink| downlink.figures.bytes).sum(),
             uplink_prbs: cell.uplink.figures.prbs,
             uplink_bytes: cell.uplink.figures.bytes,
         })
     }
 }
 
-/// A cell with the UEs of its slots. Its link adaptation, by carrier in the downlink, is that of all cells.
-fn cell(
-    setup: &RanSetup,
-    carriers: &[ComponentCarrier],
-    (schemes, outer_loops): (&Schemes, &[Option<OuterLoop>]),
+/// Attaches each UE to its cell. Returns the UEs by cell and slot.
+fn serve(setup: &RanSetup, radio: &mut Radio) -> Vec<Vec<u32>> {
+    let mut users = vec![Vec::new(); setup.cells.len()];
+    for (ue, site) in setup.ues.iter().enumerate() {
+        let cell = site.cell.map_or_else(|| radio.strongest(ue), |cell| usize::from(cell.0));
+        radio.serve(ue, cell);
+        users[cell].push(ue as u32);
+    }
+    users
+}
+
+/// The region of a range of cells with their UEs; `users`: those of all cells.
+fn region_of_cells(
+    plan: &CellPlan<'_>,
+    radio: &Radio,
     rules: &Rules,
-    number: usize,
-    users: Vec<u32>,
-) -> Result<Cell, Unbuildable> {
-    let period = rules.srs_period;
-    let mut downlinks =
-        carriers.iter().zip(outer_loops).map(|(carrier, own)| Downlink::new(setup, carrier, own.clone()));
-    let mut cell = Cell {
-        reports: carriers.iter().map(|_| Versions::new(rules.cqi_period)).collect(),
-        downlink: downlinks.next().expect("there is a primary carrier"),
-        secondary: downlinks.collect(),
-        uplink: Uplink::new(setup, &carriers[0].access, schemes.clone(), users.len()),
-        sounding: vec![None; period as usize],
-        users: Vec::new(),
-    };
-    for (slot, ue) in (0..).zip(&users) {
-        let site = &setup.ues[*ue as usize];
-        cell.admit(slot, Bearer::together(site.bearers.iter().map(|bearer| bearer.qos)));
-        let offset = site.srs_offset.unwrap_or(slot);
-        match cell.sounding.get_mut(usize::from(offset)) {
-            Some(free @ None) => *free = Some(slot),
-            Some(_) => {
-                return Err(Unbuildable(format!(
-                    "two UEs of cell {number} have the sounding offset {offset}"
-                )));
-            }
-            None => {
-                return Err(Unbuildable(format!(
-                    "a sounding offset of {offset} does not fit a period of {period} TTI"
-                )));
-            }
+    range: Range<usize>,
+    users: &[Vec<u32>],
+) -> Result<Region, Unbuildable> {
+    let &CellPlan { setup, carriers, .. } = plan;
+    let users = &users[range.clone()];
+    let cell = |(number, users)| Cell::new(plan, number, users).map_err(Unbuildable);
+    let cells = range.clone().zip(users.iter().cloned()).map(cell).collect::<Result<Vec<Cell>, _>>()?;
+    let mut region = Region::new(setup, carriers, radio, rules, range.start, cells);
+    for (cell, users) in range.zip(users) {
+        for (slot, ue) in (0..).zip(users) {
+            region.admit(*ue, Box::new(Ue::new(setup, carriers, *ue as usize, cell, slot)));
+            region.configure(*ue);
         }
     }
-    Ok(Cell { users, ..cell })
+    Ok(region)
 }
 
 /// The configured period, or the shortest usual one with an offset for each UE.

@@ -1,7 +1,7 @@
 //! Coverage: whether data can be transmitted over a UE's link.
 
 use crate::mac::BlockFigures;
-use crate::phy::{Cqi, Prbs};
+use airwnd_phy::{Cqi, Prbs};
 use airwnd_units::Db;
 
 /// Whether data can be transmitted in one direction of a UE's link.

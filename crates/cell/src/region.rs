@@ -4,21 +4,18 @@
 //! it [receives](Region::receive) it. Meanwhile it reads the common channel and changes nothing but its own state, so
 //! that the result does not depend on the order of regions, nor on the number of threads.
 
-use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::component::ComponentCarrier;
-use crate::identity::UeId;
+use crate::enb::{Cell, FREE_SLOT, ReportTiming};
 use crate::mac::Content;
-use crate::mac::channel_reports::{Measurements, Versions};
-use crate::mac::downlink::Downlink;
 use crate::mac::power_control;
-use crate::mac::uplink::Uplink;
-use crate::radio::{Air, Radio, Receivers, UplinkSignal};
-use crate::rlc::{BufferStatus, Sdu};
+use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
 use crate::settings::RanSetup;
-use crate::ue::{Arrival, Bearers, EventLog, LegId, RadioBearer, Ue, UeTable};
+use crate::ue::{DownlinkReport, EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
-use airwnd_units::{Bytes, Time, Tti};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::Access;
+use airwnd_rlc::Sdu;
+use airwnd_units::{Time, Tti};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,142 +24,16 @@ use std::sync::Arc;
 const SAMPLE_PERIOD: u64 = 10;
 /// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
 const MOST_SAMPLES: usize = 200;
-/// Entry of a free slot.
-pub(crate) const FREE_SLOT: u32 = u32::MAX;
-
 /// Settings that apply in all cells.
 #[derive(Clone)]
 pub(crate) struct Rules {
     pub power_control: power_control::Params,
     /// Whether sounding signals do not interfere with each other.
     pub soundings_apart: bool,
-    /// Period in TTIs of the opportunities for scheduling requests.
-    pub request_period: u64,
-    /// TTIs after a scheduling request in which a UE does not repeat it.
-    pub request_prohibit: u64,
-    pub cqi_period: u64,
-    pub cqi_delay: u64,
+    pub reports: ReportTiming,
     /// TTIs whose transmissions are remembered for channel reports.
     pub remembered: u64,
     pub srs_period: u64,
-}
-
-/// The downlink decisions of a cell in a TTI.
-struct Decision<'a> {
-    tti: Tti,
-    /// Number of the cell.
-    cell: usize,
-    measurements: Measurements,
-    rules: &'a Rules,
-    access: &'a Access,
-    places: &'a mut Places,
-}
-
-/// Place and measurement of the newest reports in a decision, by phase within the reporting period.
-struct Places {
-    /// Number of the decision.
-    decision: u64,
-    /// The last decision that has looked for a place, and what it has found.
-    by_phase: Vec<(u64, usize, Tti)>,
-}
-
-impl Places {
-    /// Those of a phase, which are looked for once per decision.
-    #[inline]
-    fn of(&mut self, phase: u16, find: impl FnOnce() -> (usize, Tti)) -> (usize, Tti) {
-        let (decision, place, measured) = &mut self.by_phase[usize::from(phase)];
-        if *decision != self.decision {
-            *decision = self.decision;
-            (*place, *measured) = find();
-        }
-        (*place, *measured)
-    }
-}
-
-impl Decision<'_> {
-    /// Makes the decision on one carrier for the UEs of these slots.
-    #[inline]
-    fn schedule(
-        &mut self,
-        (downlink, reports): (&mut Downlink, &mut Versions),
-        users: &[u32],
-        air: Air<'_>,
-        ues: &mut UeTable,
-    ) {
-        let Decision { tti, cell, measurements, rules, access, .. } = *self;
-        let places = &mut *self.places;
-        let Air { radio, receivers } = air;
-        if downlink.has_backlog() {
-            let repeats = !receivers.differs_by_tti(radio);
-            let pattern = |at| repeats.then(|| radio.pattern_before(access.timing.measurable(at)));
-            let measured = |at| receivers.repeatable(radio, cell, access.timing.measurable(at));
-            reports.update(tti, measurements, (pattern, measured), |phase| {
-                rules.slots_at(phase, users.len()).for_each(|slot| downlink.doubt(slot));
-            });
-        }
-        places.decision += 1;
-        let held = |receivers: &Receivers, ues: &UeTable, slot: u16| {
-            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            let newest = measurements.newest(phase);
-            receivers.held(cell, (slot, ue)).filter(|_| !ues.is_active(ue, rules.report_of(newest)))
-        };
-        // Both parts grow, so that equal sums are equal numbers.
-        let version = |slot: u16| {
-            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            reports.of(phase) + radio.version(ue as usize)
-        };
-        let report = |receivers: &mut Receivers, slot: u16| {
-            let (phase, ue) = (rules.phase(slot), users[slot as usize]);
-            let (place, measured) = places.of(phase, || {
-                let measured = access.timing.measurable(measurements.newest(phase));
-                (receivers.pattern(radio, cell, measured), measured)
-            });
-            receivers.newest_report(radio, (cell, place), (slot, ue as usize), measured)
-        };
-        downlink.schedule(tti, cell, users, Air { radio, receivers }, ues, (version, report, held));
-    }
-
-    /// Makes the decisions on the secondary carriers, each for what the carriers before it have left in RLC.
-    #[cold]
-    fn schedule_secondary<'b>(
-        &mut self,
-        cell: &mut Cell,
-        airs: impl Iterator<Item = Air<'b>>,
-        ues: &mut UeTable,
-    ) {
-        cell.activate_carriers(self.tti + self.access.timing.decision_to_air, ues);
-        cell.share_backlogs(0, ues);
-        for (index, air) in airs.enumerate() {
-            let Cell { users, reports, secondary, .. } = cell;
-            secondary[index].begin(self.tti);
-            self.schedule((&mut secondary[index], &mut reports[index + 1]), users, air, ues);
-            cell.share_backlogs(index + 1, ues);
-        }
-    }
-}
-
-impl Rules {
-    /// The measurements of channel reports that decisions in this TTI can use.
-    fn measurements(&self, tti: Tti) -> Measurements {
-        Measurements::before(tti, self.cqi_period, self.cqi_delay)
-    }
-
-    /// The phase within the period at which the UE of a slot measures the channel.
-    // ns-3's phases depend on the time of a UE's connection; without attach they follow the slot in the cell.
-    fn phase(&self, slot: u16) -> u16 {
-        (u64::from(slot) % self.cqi_period) as u16
-    }
-
-    /// The slots of a cell whose UEs measure at a phase.
-    fn slots_at(&self, phase: u16, slots: usize) -> impl Iterator<Item = u16> + use<> {
-        (phase..slots as u16).step_by(self.cqi_period as usize)
-    }
-
-    /// The TTI in which a UE sends the report of a channel measured at the start of `measured`: the decision one TTI later
-    /// can use it.
-    fn report_of(&self, measured: Tti) -> Tti {
-        measured + (self.cqi_delay - 1)
-    }
 }
 
 /// Cells that are neighbours by number, their UEs, and the receivers of both.
@@ -171,99 +42,21 @@ pub(crate) struct Region {
     first: usize,
     pub cells: Vec<Cell>,
     pub table: UeTable,
-    /// The receivers of the primary carrier, and those of the secondary ones.
-    pub receivers: Receivers,
-    secondary_receivers: Vec<Receivers>,
+    /// The receivers of each carrier.
+    receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
-    /// UEs with a report from RLC to the MAC since the last TTI.
-    fresh: Vec<u32>,
-    /// UEs that are being promoted to RRC connected.
-    promoting: Vec<u32>,
+    /// Scratch: reports of RLC to the MAC of the cells.
+    reports_down: Vec<DownlinkReport>,
+    /// Scratch: signals of UEs to the cells.
+    signals: Vec<Signal>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
     decoded_down: Vec<(u32, Content)>,
     pub decoded_up: Vec<(u32, Content)>,
-    /// SDUs that RLC has delivered since the network looked.
-    pub arrivals: Vec<Arrival>,
-    /// UEs whose RLC has reached its maximum of retransmissions since the network looked.
-    pub failed: Vec<u32>,
     /// The sounding signals on air, with the cells that they are for.
     soundings: Vec<(usize, UplinkSignal)>,
-    /// Scratch: places of a cell's newest reports.
-    places: Places,
     /// Scratch: UEs of a cell whose SINR is not known, with their slots.
     unknown: Vec<(u16, u32)>,
-}
-
-/// A cell: its slots, and its MAC.
-pub(crate) struct Cell {
-    /// By slot; [`FREE_SLOT`] in free slots.
-    pub users: Vec<u32>,
-    /// Versions of the channel reports, by carrier.
-    pub reports: Vec<Versions>,
-    /// The downlink of the primary carrier, and those of the secondary ones.
-    pub downlink: Downlink,
-    pub secondary: Vec<Downlink>,
-    pub uplink: Uplink,
-    /// Slots by offset of the sounding signal; at most one per offset, since each offset is one resource.
-    pub sounding: Vec<Option<u16>>,
-}
-
-impl Cell {
-    /// The downlinks of all carriers, the primary one first.
-    pub fn downlinks(&self) -> impl Iterator<Item = &Downlink> {
-        std::iter::once(&self.downlink).chain(&self.secondary)
-    }
-
-    pub fn downlinks_mut(&mut self) -> impl Iterator<Item = &mut Downlink> {
-        std::iter::once(&mut self.downlink).chain(&mut self.secondary)
-    }
-
-    /// Reports the backlog of the UE in a slot to the carriers that serve it.
-    #[inline(always)]
-    fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
-        self.downlink.on_report(slot, waiting);
-        if self.secondary.is_empty() {
-            return;
-        }
-        let secondary = self.secondary.iter_mut().take(usize::from(carriers) - 1);
-        secondary.for_each(|downlink| downlink.on_report(slot, waiting));
-    }
-
-    /// Reports what the last decision on a carrier has left in RLC.
-    fn share_backlogs(&mut self, carrier: usize, ues: &UeTable) {
-        let decided = |cell: &Cell, place| match carrier {
-            0 => cell.downlink.served(place),
-            _ => cell.secondary[carrier - 1].served(place),
-        };
-        let mut place = 0;
-        while let Some((slot, waiting)) = decided(self, place) {
-            let ue = self.users[usize::from(slot)];
-            self.report(slot, ues.ues[ue as usize].carriers, waiting);
-            place += 1;
-        }
-    }
-
-    /// Activates the secondary carriers of UEs to which the primary one sends blocks in this TTI.
-    fn activate_carriers(&self, air: Tti, ues: &mut UeTable) {
-        let mut place = 0;
-        while let Some((slot, left)) = self.downlink.served(place) {
-            ues.on_primary(self.users[usize::from(slot)], air, left.total());
-            place += 1;
-        }
-    }
-
-    /// Admits a UE to a slot.
-    pub fn admit(&mut self, slot: u16, bearer: Bearer) {
-        self.downlinks_mut().for_each(|downlink| downlink.admit(slot, bearer));
-        self.uplink.admit(slot);
-    }
-
-    /// Removes the UE of a slot.
-    fn release(&mut self, slot: u16) {
-        self.downlinks_mut().for_each(|downlink| downlink.release(slot));
-        self.uplink.release(slot);
-    }
 }
 
 impl Region {
@@ -273,12 +66,13 @@ impl Region {
         carriers: &[ComponentCarrier],
         radio: &Radio,
         rules: &Rules,
-        (first, cells): (usize, Vec<Cell>),
+        first: usize,
+        cells: Vec<Cell>,
     ) -> Region {
         let access = &carriers[0].access;
         let users = cells.iter().flat_map(|cell| &cell.users).copied();
         let (table, ues) = (UeTable::new(setup, access, users.clone()), users.count());
-        let wideband = cells.iter().any(|cell| cell.downlink.uses_wideband());
+        let wideband = cells.iter().any(|cell| cell.downlinks[0].uses_wideband());
         let receivers = |(carrier, radio)| {
             let mut receivers = Receivers::new(setup, carrier, radio, first..first + cells.len(), wideband);
             for (number, cell) in (first..).zip(&cells) {
@@ -289,18 +83,14 @@ impl Region {
         Region {
             first,
             table,
-            receivers: receivers((&carriers[0], radio)),
-            secondary_receivers: carriers[1..].iter().zip(radio.secondary()).map(receivers).collect(),
+            receivers: carriers.iter().zip(radio.all()).map(receivers).collect(),
             rules: rules.clone(),
             access: access.clone(),
-            fresh: Vec::with_capacity(ues),
-            promoting: Vec::with_capacity(if setup.rrc.is_some() { ues } else { 0 }),
+            reports_down: Vec::with_capacity(ues),
+            signals: Vec::with_capacity(ues),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
-            arrivals: Vec::with_capacity(64),
-            failed: Vec::new(),
             soundings: Vec::with_capacity(cells.len()),
-            places: Places { decision: 0, by_phase: vec![(0, 0, Tti(0)); rules.cqi_period as usize] },
             unknown: Vec::with_capacity(MOST_SAMPLES),
             cells,
         }
@@ -322,25 +112,20 @@ impl Region {
         let place = cell - self.first;
         let (_, newest) = self.newest_report(place, slot.into(), tti)?;
         let measured = self.access.timing.measurable(newest);
-        let Region { cells, receivers, secondary_receivers, .. } = self;
-        let receivers = std::iter::once(receivers).chain(secondary_receivers);
-        let used = radio.all().zip(receivers).zip(cells[place].downlinks()).take(carriers);
+        let Region { cells, receivers, .. } = self;
+        let used = radio.all().zip(receivers).zip(&cells[place].downlinks).take(carriers);
         let whole = used.map(|((radio, receivers), downlink)| {
             let pattern = receivers.pattern(radio, cell, measured);
-            let report = receivers.report(radio, (cell, pattern), (slot, number as usize), measured);
+            let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+            let report = receivers.report(radio, measurement);
             downlink.whole(slot, &receivers.reports(cell)[report.index as usize])
         });
         Some(whole.sum())
     }
 
-    /// The receivers of all carriers.
-    fn all_receivers(&mut self) -> impl Iterator<Item = &mut Receivers> {
-        std::iter::once(&mut self.receivers).chain(&mut self.secondary_receivers)
-    }
-
     /// Frees the memory of a UE's links to other cells than its neighbours, which have been selected anew.
     pub fn keep(&mut self, radio: &Radio, ue: usize) {
-        for (radio, receivers) in radio.all().zip(self.all_receivers()) {
+        for (radio, receivers) in radio.all().zip(&mut self.receivers) {
             receivers.keep(radio, ue);
         }
     }
@@ -352,18 +137,15 @@ impl Region {
     /// Whether no TTI is needed.
     pub fn is_idle(&self) -> bool {
         self.table.is_idle()
-            && self.fresh.is_empty()
-            && self.promoting.is_empty()
             && self.decoded_down.is_empty()
             && self.decoded_up.is_empty()
-            && self.cells.iter().all(|cell| cell.downlinks().all(Downlink::is_idle) && cell.uplink.is_idle())
+            && self.cells.iter().all(Cell::is_idle)
     }
 
     /// Accounts for TTIs without transmissions: averages decay.
     pub fn on_idle(&mut self, ttis: Range<Tti>) {
         for cell in &mut self.cells {
-            cell.downlinks_mut().for_each(|downlink| downlink.on_idle(ttis.clone()));
-            cell.uplink.on_idle(ttis.clone());
+            cell.on_idle(ttis.clone());
         }
     }
 
@@ -371,7 +153,7 @@ impl Region {
 
     /// Starts a TTI: buffer reports, scheduling decisions, and what the UEs make of their grants.
     pub fn decide(&mut self, radio: &Radio, tti: Tti) {
-        if !self.promoting.is_empty() {
+        if self.table.has_promotions() {
             self.promote(tti);
         }
         if self.table.has_drx {
@@ -389,17 +171,15 @@ impl Region {
             self.prefetch_receiving(radio, tti);
         }
         self.receive_soundings(radio, tti);
-        let Region { cells, table, receivers, secondary_receivers, decoded_down, decoded_up, .. } = self;
-        for (number, cell) in (self.first..).zip(cells) {
-            let air = Air { radio, receivers };
-            cell.downlink.receive(tti, number, &cell.users, air, table, decoded_down);
-            let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
-            for (downlink, (radio, receivers)) in cell.secondary.iter_mut().zip(carriers) {
-                let air = Air { radio, receivers };
-                downlink.receive(tti, number, &cell.users, air, table, decoded_down);
+        let Region { cells, table, receivers, decoded_down, decoded_up, .. } = self;
+        for cell in cells {
+            let Cell { users, downlinks, uplink, .. } = cell;
+            let ues = &mut MacSide::new(table, users);
+            for (number, downlink) in downlinks.iter_mut().enumerate() {
+                let air = Air { radio: radio.carrier(number), receivers: &mut receivers[number] };
+                downlink.receive(tti, air, ues, decoded_down);
             }
-            let air = Air { radio, receivers };
-            cell.uplink.receive(tti, number, air, table, decoded_up);
+            uplink.receive(tti, Air { radio, receivers: &mut receivers[0] }, ues, decoded_up);
         }
         if tti.0.is_multiple_of(SAMPLE_PERIOD) {
             self.sample_sinr(radio, tti);
@@ -409,11 +189,12 @@ impl Region {
     /// Requests the memory that the reception of a TTI needs first of the UEs that send and receive.
     fn prefetch_receiving(&self, radio: &Radio, tti: Tti) {
         let Region { cells, table, receivers, soundings, .. } = self;
+        let receivers = &receivers[0];
         for (_, signal) in soundings {
             receivers.prefetch_uplink(radio, signal.ue as usize);
         }
         for cell in cells {
-            for slot in cell.downlink.receiving(tti) {
+            for slot in cell.downlinks[0].receiving(tti) {
                 let ue = cell.users[usize::from(slot)];
                 receivers.prefetch(radio, ue as usize);
                 prefetch(&table.ues[ue as usize].downlink);
@@ -433,33 +214,12 @@ impl Region {
             self.table.prefetch_rlc(*number, direction);
         }
         for &(number, content) in &decoded {
-            let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
-            let ue = &mut ues[number as usize];
-            {
-                let mut deliver = arrive(arrivals, number, direction);
-                match content {
-                    Content::One(content) => {
-                        let (leg, other) = ue.legs(0, direction);
-                        leg.rlc.receive(now, content, &mut other.rlc, &mut deliver, events);
-                    }
-                    Content::Several(process) => {
-                        ue.receive_several(now, direction, process, &mut deliver, events);
-                    }
-                }
+            if let Some(report) = self.table.receive(now, number, direction, content) {
+                self.report_down(report);
             }
-            self.follow(now, number);
         }
         decoded.clear();
         *self.decoded(direction) = decoded;
-    }
-
-    /// Notes that packets have crossed the air: their UEs have data.
-    pub fn note_arrivals(&mut self, now: Time) {
-        for arrival in &self.arrivals {
-            if let Some(connection) = &mut self.table.get(arrival.ue.0).connection {
-                connection.on_packet(now);
-            }
-        }
     }
 
     /// Number of decoded blocks of both directions.
@@ -476,173 +236,46 @@ impl Region {
 
     /// Handles expired timers of RLC.
     pub fn expire(&mut self, now: Time) {
-        for index in 0..self.table.timed.len() {
-            let LegId { ue, bearer, direction } = self.table.timed.get(index);
-            let Region { table: UeTable { ues, events, .. }, arrivals, .. } = self;
-            let leg = ues[ue as usize].leg(bearer, direction);
-            if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
-                leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
-                self.follow(now, ue);
-            }
-        }
-        let UeTable { ues, timed, .. } = &mut self.table;
-        timed.retain(|id| ues[id.ue as usize].leg(id.bearer, id.direction).update_timed());
+        let mut reports = std::mem::take(&mut self.reports_down);
+        self.table.expire(now, &mut reports);
+        self.report_all_down(reports);
     }
 
-    /// Handles the consequences of received PDUs or expired timers of a UE's bearers.
-    fn follow(&mut self, now: Time, number: u32) {
-        let UeTable { ues, timed, .. } = &mut self.table;
-        let ue = &mut ues[number as usize];
-        let Bearers { default, dedicated } = &mut ue.bearers;
-        if dedicated.is_empty() && !default.downlink.rlc.is_acknowledged() {
-            // In unacknowledged mode only the timer of reordering follows.
-            for direction in Direction::BOTH {
-                timed.watch(LegId { ue: number, bearer: 0, direction }, default.leg_mut(direction));
-            }
-            return ue.note_empty(now);
-        }
-        let mut pending = [false; 2];
-        let mut look = |bearer, of: &mut RadioBearer| {
-            for direction in Direction::BOTH {
-                let (leg, other) = of.legs(direction);
-                timed.watch(LegId { ue: number, bearer, direction }, leg);
-                pending[direction as usize] |= leg.rlc.take_pending_report(&mut other.rlc);
-            }
-        };
-        look(0, default);
-        (1..).zip(dedicated).for_each(|(bearer, of)| look(bearer, of));
-        for direction in Direction::BOTH {
-            if pending[direction as usize] {
-                self.report(now, number, direction);
-            }
-        }
-        let ue = self.table.get(number);
-        ue.note_empty(now);
-        if ue.has_failed() && !self.failed.contains(&number) {
-            self.failed.push(number);
-        }
+    /// Passes reports of RLC at the eNB to the MAC.
+    fn report_all_down(&mut self, mut reports: Vec<DownlinkReport>) {
+        reports.iter().for_each(|report| self.report_down(*report));
+        reports.clear();
+        self.reports_down = reports;
+    }
+
+    /// Passes a report of RLC at the eNB to the MAC.
+    #[inline(always)]
+    fn report_down(&mut self, report: DownlinkReport) {
+        let DownlinkReport { cell, slot, carriers, waiting } = report;
+        self.cells[cell - self.first].report(slot, carriers, waiting);
     }
 
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
-        let now = self.access.clock.start(tti);
-        for mode in 0..self.table.report_timers.len() {
-            if !self.table.report_timers[mode].has_entries(tti) {
-                continue;
-            }
-            let due = self.table.report_timers[mode].take(tti);
-            for &id in &due {
-                // Entries of UEs that have left stay behind.
-                let Some(ue) = self.table.ues.find(id.ue) else { continue };
-                let bearer = &mut ue.bearers[id.bearer];
-                if bearer.leg(id.direction).report_at != Some(tti) {
-                    continue;
-                }
-                // ns-3 reports nothing for an empty bearer, so its cell may count PDUs as unacknowledged indefinitely.
-                let waiting = bearer.reported(now, id.direction);
-                let leg = bearer.leg_mut(id.direction);
-                if waiting.again + waiting.new > Bytes::ZERO {
-                    self.table.report_timers[mode].arm(tti, id, &mut leg.report_at);
-                } else {
-                    self.table.report_timers[mode].disarm(&mut leg.report_at);
-                }
-                let all = if ue.has_several() { ue.reported(now, id.direction) } else { waiting };
-                self.note_report(now, id.ue, id.direction, all);
-            }
-            self.table.report_timers[mode].put_back(tti, due);
-        }
-        self.repeat_reports(tti);
-        let requested = self.table.request_grants();
-        let mut fresh = std::mem::take(&mut self.fresh);
-        for &number in &fresh {
-            let ue = self.table.get(number);
-            ue.fresh = false;
-            if ue.joined {
-                if requested {
-                    self.table.update_request(number, false);
-                } else {
-                    let (cell, slot, unsent) = (ue.cell, ue.slot, ue.unsent.total());
-                    if let Some(drx) = ue.drx.as_mut().filter(|_| unsent > Bytes::ZERO) {
-                        let timing = &self.access.timing;
-                        drx.on_request(tti, tti + timing.report_to_decision + timing.decision_to_grant);
-                    }
-                    self.cell_mut(cell).uplink.send_report(tti, slot, unsent);
-                    self.table.await_grant(number, tti);
-                }
+        let mut reports = std::mem::take(&mut self.reports_down);
+        self.table.repeat_rlc_reports(tti, &mut reports);
+        self.report_all_down(reports);
+        let mut signals = std::mem::take(&mut self.signals);
+        self.table.signal(tti, &mut signals);
+        for Signal { cell, slot, content } in signals.drain(..) {
+            let uplink = &mut self.cell_mut(cell).uplink;
+            match content {
+                SignalContent::Report(waiting) => uplink.send_report(tti, slot, waiting),
+                SignalContent::Request => uplink.on_request(tti, slot),
             }
         }
-        fresh.clear();
-        self.fresh = fresh;
-        let Rules { request_period: period, request_prohibit, .. } = self.rules;
-        let UeTable { ues, requesting, .. } = &mut self.table;
-        for number in requesting {
-            let Ue { cell, slot, masks_requests, ref mut drx, ref mut reporting, .. } = ues[*number as usize];
-            //= TS 36.321 §5.4.4: sr-ProhibitTimer
-            if masks_requests || tti < reporting.may_request_from {
-                continue;
-            }
-            //= TS 36.213 Table 10.1.5-1
-            if (tti.0 + period - u64::from(slot) % period).is_multiple_of(period) {
-                reporting.may_request_from = tti + request_prohibit;
-                self.cells[cell - self.first].uplink.on_request(tti, slot);
-                if let Some(drx) = drx {
-                    let timing = &self.access.timing;
-                    drx.on_request(tti, tti + timing.slot(tti).request + timing.decision_to_grant);
-                }
-            }
-        }
-    }
-
-    /// Repeats the reports of UEs whose wait for a grant has exceeded retxBSR-Timer.
-    //= TS 36.321 §5.4.5
-    //= exception reports-are-not-repeated
-    fn repeat_reports(&mut self, tti: Tti) {
-        let now = self.access.clock.start(tti);
-        let Region { table, fresh, .. } = self;
-        let requested = table.request_grants();
-        let Some(timers) = &mut table.retx_bsr_timers else { return };
-        let due = timers.take(tti);
-        for number in &due {
-            let UeTable { ues, retx_bsr_timers: Some(timers), .. } = table else { break };
-            let Some(ue) = ues.find(*number) else { continue };
-            if ue.report_again_at == Some(tti) {
-                timers.disarm(&mut ue.report_again_at);
-                let waiting = ue.reported(now, Direction::Up);
-                ue.on_uplink_report(now, *number, waiting, fresh);
-                if requested {
-                    table.update_request(*number, true);
-                }
-            }
-        }
-        if let Some(timers) = &mut table.retx_bsr_timers {
-            timers.put_back(tti, due);
-        }
+        self.signals = signals;
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {
-        let Region { cells, table, receivers, secondary_receivers, rules, access, places, .. } = self;
-        let measurements = rules.measurements(tti);
-        for (number, cell) in (self.first..).zip(cells) {
-            let mut decision = Decision { tti, cell: number, measurements, rules, access, places };
-            let is_uplink_first = cell.downlink.begin(tti);
-            // The order of the directions matters only if the PDCCH is limited.
-            for is_second in [false, true] {
-                let is_uplink = is_uplink_first != is_second;
-                let Cell { users, reports, downlink, uplink, .. } = &mut *cell;
-                if is_uplink {
-                    uplink.schedule(tti, users, table, downlink.confined(Air { radio, receivers }));
-                    continue;
-                }
-                let air = Air { radio, receivers };
-                decision.schedule((downlink, &mut reports[0]), users, air, table);
-                if !cell.secondary.is_empty() {
-                    let carriers = radio.secondary().iter().zip(&mut *secondary_receivers);
-                    let airs = carriers.map(|(radio, receivers)| Air { radio, receivers });
-                    decision.schedule_secondary(cell, airs, table);
-                }
-            }
-            let Cell { users, uplink, .. } = cell;
-            uplink.receive_grants(tti, users, Air { radio, receivers }, table, &rules.power_control);
+        let Region { cells, table, receivers, rules, .. } = self;
+        for cell in cells {
+            cell.schedule(tti, radio, receivers, table, &rules.power_control);
         }
     }
 
@@ -652,6 +285,7 @@ impl Region {
         let offset = (tti.0 % self.rules.srs_period) as usize;
         let prbs = radio.prbs();
         let Region { first, cells, table, receivers, rules, soundings, .. } = self;
+        let receivers = &mut receivers[0];
         soundings.clear();
         for (number, cell) in (*first..).zip(cells) {
             if let Some(slot) = cell.sounding[offset] {
@@ -696,7 +330,7 @@ impl Region {
     /// Measures the sounding signals on air.
     pub fn receive_soundings(&mut self, radio: &Radio, tti: Tti) {
         for (number, signal) in &self.soundings {
-            let sinr = self.receivers.sounding_sinr(radio, *number, signal);
+            let sinr = self.receivers[0].sounding_sinr(radio, *number, signal);
             let slot = self.table.ues[signal.ue as usize].slot;
             self.cells[*number - self.first].uplink.on_sounding(tti, slot, sinr);
         }
@@ -705,7 +339,7 @@ impl Region {
     /// Holds the last channel report of each UE that sends none any more because it has gone to sleep.
     //= TS 36.321 §5.7: without cqi-Mask
     fn hold_reports(&mut self, radio: &Radio, tti: Tti) {
-        let Rules { cqi_period: period, cqi_delay: delay, .. } = self.rules;
+        let ReportTiming { period, delay } = self.rules.reports;
         for cell in 0..self.cells.len() {
             for slot in 0..self.cells[cell].users.len() {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
@@ -714,9 +348,9 @@ impl Region {
                 }
                 let before = Tti(newest.0 - period);
                 let [sends, sent] =
-                    [newest, before].map(|at| self.table.is_active(ue, self.rules.report_of(at)));
+                    [newest, before].map(|at| self.table.is_active(ue, self.rules.reports.report_of(at)));
                 if sent && !sends {
-                    self.hold_report(radio, (cell, slot, ue), before);
+                    self.hold_report(radio, ue, before);
                 }
             }
         }
@@ -729,10 +363,11 @@ impl Region {
             for slot in 0..self.cells[cell].users.len() {
                 let Some((ue, newest)) = self.newest_report(cell, slot, tti) else { continue };
                 let oldest = tti.0.saturating_sub(known) + 1;
-                let mut measured = (oldest..=newest.0).rev().step_by(self.rules.cqi_period as usize).map(Tti);
-                let sent = measured.find(|at| self.table.is_active(ue, self.rules.report_of(*at)));
+                let mut measured =
+                    (oldest..=newest.0).rev().step_by(self.rules.reports.period as usize).map(Tti);
+                let sent = measured.find(|at| self.table.is_active(ue, self.rules.reports.report_of(*at)));
                 if let Some(sent) = sent.filter(|sent| *sent != newest) {
-                    self.hold_report(radio, (cell, slot, ue), sent);
+                    self.hold_report(radio, ue, sent);
                 }
             }
         }
@@ -741,15 +376,16 @@ impl Region {
     /// The UE in a slot of a cell of the region, and the time of measurement of its newest channel report.
     fn newest_report(&self, cell: usize, slot: usize, tti: Tti) -> Option<(u32, Tti)> {
         let ue = Some(self.cells[cell].users[slot]).filter(|user| *user != FREE_SLOT)?;
-        Some((ue, self.rules.measurements(tti).newest(self.rules.phase(slot as u16))))
+        Some((ue, self.rules.reports.measurements(tti).newest(self.rules.reports.phase(slot as u16))))
     }
 
-    fn hold_report(&mut self, radio: &Radio, (cell, slot, ue): (usize, usize, u32), measured: Tti) {
+    fn hold_report(&mut self, radio: &Radio, number: u32, measured: Tti) {
         let measured = self.access.timing.measurable(measured);
-        let (cell, slot) = (self.first + cell, slot as u16);
-        for (radio, receivers) in radio.all().zip(self.all_receivers()) {
-            let place = receivers.pattern(radio, cell, measured);
-            let report = receivers.report(radio, (cell, place), (slot, ue as usize), measured);
+        let Ue { cell, slot, .. } = self.table.ues[number as usize];
+        for (radio, receivers) in radio.all().zip(&mut self.receivers) {
+            let pattern = receivers.pattern(radio, cell, measured);
+            let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+            let report = receivers.report(radio, measurement);
             receivers.hold(cell, slot, report);
         }
     }
@@ -757,14 +393,15 @@ impl Region {
     fn sample_sinr(&mut self, radio: &Radio, tti: Tti) {
         let measured = self.access.timing.measurable(tti);
         let Region { first, cells, table, receivers, unknown, .. } = self;
+        let receivers = &mut receivers[0];
         let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
         for (cell, Cell { users, .. }) in (*first..).zip(cells) {
             if users.is_empty() {
                 continue;
             }
-            let place = receivers.pattern(radio, cell, measured);
-            let known = receivers.known_at(radio, (cell, place));
+            let pattern = receivers.pattern(radio, cell, measured);
+            let known = receivers.known_at(radio, cell, pattern);
             unknown.clear();
             let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
             for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
@@ -780,7 +417,8 @@ impl Region {
                 }
             }
             for &(slot, number) in &*unknown {
-                let sinr = receivers.mean_sinr(radio, (cell, place), (slot, number as usize), measured);
+                let measurement = Measurement { cell, slot, ue: number as usize, pattern, measured };
+                let sinr = receivers.mean_sinr(radio, measurement);
                 table.get(number).sample(sinr);
             }
         }
@@ -790,123 +428,40 @@ impl Region {
 
     /// Enqueues a packet in a bearer, and reports it to the MAC.
     pub fn send(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) {
-        let now = packet.arrived;
-        let ue = &mut self.table.ues[id.ue as usize];
-        let leg = ue.leg(id.bearer, id.direction);
-        leg.rlc.enqueue(packet, events);
-        if leg.rlc.is_acknowledged() {
-            self.time_report(now, id);
-            return self.report(now, id.ue, id.direction);
-        }
-        self.table.report_timers[leg.timers()].disarm(&mut leg.report_at);
-        let waiting = ue.reported(now, id.direction);
-        match id.direction {
-            Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
-            Direction::Up => ue.on_uplink_report(now, id.ue, waiting, &mut self.fresh),
-        }
-    }
-
-    /// Restarts the timer of buffer reports after an arrival, which is reported at once. In acknowledged mode it is
-    /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
-    pub fn time_report(&mut self, now: Time, id: LegId) {
-        let UeTable { ues, report_timers, .. } = &mut self.table;
-        let leg = ues[id.ue as usize].leg(id.bearer, id.direction);
-        let timers = &mut report_timers[leg.timers()];
-        if leg.rlc.is_acknowledged() {
-            let next = self.access.clock.from(now);
-            timers.arm(next, id, &mut leg.report_at);
-        } else {
-            timers.disarm(&mut leg.report_at);
+        if let Some(report) = self.table.enqueue(packet, id, events) {
+            self.report_down(report);
         }
     }
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
     pub fn report_all(&mut self, now: Time, number: u32) {
-        for direction in Direction::BOTH {
-            for bearer in 0..self.table.get(number).bearers.count() {
-                self.time_report(now, LegId { ue: number, bearer, direction });
-            }
-            self.report(now, number, direction);
-        }
-    }
-
-    /// Reports RLC's buffer status to the MAC of a direction.
-    pub fn report(&mut self, now: Time, number: u32, direction: Direction) {
-        let waiting = self.table.ues[number as usize].reported(now, direction);
-        self.note_report(now, number, direction, waiting);
-    }
-
-    /// The MAC of a direction learns RLC's buffer status.
-    fn note_report(&mut self, now: Time, number: u32, direction: Direction, waiting: BufferStatus) {
-        let ue = &mut self.table.ues[number as usize];
-        match direction {
-            Direction::Down => report_down(&mut self.cells, self.first, ue, waiting),
-            Direction::Up => ue.on_uplink_report(now, number, waiting, &mut self.fresh),
+        if let Some(report) = self.table.report_all(now, number) {
+            self.report_down(report);
         }
     }
 
     /// Reserves a slot of a cell for a UE, which may be in another region, if a slot and a sounding resource are free.
     pub fn reserve(&mut self, number: u32, bearer: Bearer, cell: usize) -> Option<u16> {
-        let of = self.cell_mut(cell);
-        let Cell { users, sounding, .. } = of;
-        let slot = users.iter().position(|user| *user == FREE_SLOT).unwrap_or(users.len());
-        let is_new = slot == users.len();
+        let (slot, is_new) = self.cell_mut(cell).reserve(number, bearer)?;
         if is_new {
-            if slot == sounding.len() {
-                return None;
-            }
-            users.push(FREE_SLOT);
+            let slots = usize::from(slot + 1).next_power_of_two();
+            self.receivers.iter_mut().for_each(|receivers| receivers.reserve(cell, slots));
         }
-        users[slot] = number;
-        of.admit(slot as u16, bearer);
-        if is_new {
-            let slots = (slot + 1).next_power_of_two();
-            self.all_receivers().for_each(|receivers| receivers.reserve(cell, slots));
-        }
-        Some(slot as u16)
+        Some(slot)
     }
 
     /// Frees a slot.
     pub fn vacate(&mut self, cell: usize, slot: u16) {
-        let of = self.cell_mut(cell);
-        of.release(slot);
-        let Cell { users, sounding, .. } = of;
-        users[usize::from(slot)] = FREE_SLOT;
-        sounding.iter_mut().filter(|user| **user == Some(slot)).for_each(|user| *user = None);
+        self.cell_mut(cell).vacate(slot);
     }
 
-    /// A packet arrives for a UE: a released one is promoted.
+    /// A packet arrives for a UE. One that is released has no data: its MAC begins anew when it is promoted.
     pub fn on_packet(&mut self, now: Time, number: u32, direction: Direction) {
+        let is_released = self.table.on_packet(now, number, direction);
         let ue = self.table.get(number);
-        let Some(connection) = &mut ue.connection else { return };
-        let under_way = connection.promotion();
-        let Some(released) = under_way.map(|promotion| promotion.released).or(connection.released(now))
-        else {
-            return connection.on_packet(now);
-        };
-        if under_way.is_none() {
-            // Packets that are still inside are data, too.
-            if ue.bearers.iter().any(RadioBearer::has_packets) {
-                return connection.on_packet(now);
-            }
-            self.release_connection(number);
-        }
-        if let Some(connection) = &mut self.table.get(number).connection {
-            connection.promote(now, released, direction);
-        }
-    }
-
-    /// Releases a UE without data: its MAC begins anew when it is promoted.
-    fn release_connection(&mut self, number: u32) {
-        self.promoting.push(number);
-        let ue = self.table.get(number);
-        ue.joined = false;
-        let (attached, cell, slot, bearer) = (ue.attached, ue.cell, ue.slot, ue.qos());
-        self.table.reset_reports(number as usize);
-        if attached {
-            let of = self.cell_mut(cell);
-            of.release(slot);
-            of.admit(slot, bearer);
+        if is_released && ue.attached {
+            let (number, slot, bearer) = (ue.cell, ue.slot, ue.qos());
+            self.cell_mut(number).restart(slot, bearer);
         }
     }
 
@@ -914,22 +469,8 @@ impl Region {
     #[cold]
     fn promote(&mut self, tti: Tti) {
         let now = self.access.clock.start(tti);
-        let mut index = 0;
-        while let Some(&number) = self.promoting.get(index) {
-            let clock = self.access.clock;
-            let ue = self.table.get(number);
-            let connection = ue.connection.as_mut().expect("a UE with promotion has a connection");
-            let promotion = connection.promotion().expect("the UE is in the list while it is promoted");
-            if promotion.ends > now {
-                index += 1;
-                continue;
-            }
-            connection.connect();
-            if let Some(drx) = &mut ue.drx {
-                drx.skip(clock.from(promotion.released), clock.from(promotion.wakes));
-            }
-            self.promoting.remove(index);
-            if ue.attached {
+        while let Some(number) = self.table.promote_next(tti) {
+            if self.table.get(number).attached {
                 self.join(number, tti);
                 self.report_all(now, number);
             }
@@ -938,13 +479,10 @@ impl Region {
 
     /// Lets the cell schedule an attached UE, unless it is being promoted.
     fn join(&mut self, number: u32, tti: Tti) {
-        let ue = &mut self.table.ues[number as usize];
-        ue.joined = ue.connection.as_ref().is_none_or(|connection| connection.promotion().is_none());
-        ue.deactivate();
-        if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
-            drx.join(tti, ue.cell);
-            let (cell, slot) = (ue.cell, ue.slot);
-            self.all_receivers().for_each(|receivers| receivers.drop_held(cell, slot));
+        let can_be_scheduled = self.table.join(number, tti);
+        if self.table.has_drx && can_be_scheduled {
+            let Ue { cell, slot, .. } = *self.table.get(number);
+            self.receivers.iter_mut().for_each(|receivers| receivers.drop_held(cell, slot));
         }
         self.configure(number);
     }
@@ -959,23 +497,11 @@ impl Region {
 
     /// Detaches a UE from its cell; transmissions on air are lost.
     pub fn detach(&mut self, now: Time, number: u32) {
-        let UeTable { ues, report_timers, retx_bsr_timers, .. } = &mut self.table;
-        let ue = &mut ues[number as usize];
-        if let Some(drx) = ue.drx.as_mut().filter(|_| ue.joined) {
-            drx.leave(self.access.clock.from(now));
-        }
-        (ue.attached, ue.joined) = (false, false);
-        for leg in ue.bearers.legs_mut() {
-            report_timers[leg.timers()].disarm(&mut leg.report_at);
-        }
-        if let Some(timers) = retx_bsr_timers {
-            timers.disarm(&mut ue.report_again_at);
-        }
-        let (cell, slot) = (ue.cell, ue.slot);
-        self.table.reset_reports(number as usize);
+        self.table.leave(now, number);
         let stays = |(other, _): &(u32, Content)| *other != number;
         self.decoded_down.retain(stays);
         self.decoded_up.retain(stays);
+        let Ue { cell, slot, .. } = *self.table.get(number);
         self.vacate(cell, slot);
     }
 
@@ -985,62 +511,17 @@ impl Region {
         ue.attached = true;
         let (cell, slot) = (ue.cell, ue.slot);
         self.join(number, self.access.clock.from(now));
-        let resource = self.cell_mut(cell).sounding.iter_mut().find(|user| user.is_none());
-        *resource.expect("each slot has a sounding resource") = Some(slot);
+        self.cell_mut(cell).attach(slot);
     }
 
     /// Adds a UE.
     pub fn admit(&mut self, number: u32, ue: Box<Ue>) {
-        if ue.fresh {
-            self.fresh.push(number);
-        }
-        if ue.connection.as_ref().is_some_and(|connection| connection.promotion().is_some()) {
-            self.promoting.push(number);
-        }
         self.table.admit(number, ue);
     }
 
     /// Removes a UE that is attached to none of the cells.
     pub fn release(&mut self, number: u32) -> Box<Ue> {
-        self.fresh.retain(|other| *other != number);
-        self.promoting.retain(|other| *other != number);
-        self.all_receivers().for_each(|receivers| receivers.leave(number as usize));
+        self.receivers.iter_mut().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)
-    }
-}
-
-/// Reports RLC's downlink backlog of a UE to the MAC of its cell, one of these; `first` is the number of the first one.
-#[inline(always)]
-fn report_down(cells: &mut [Cell], first: usize, ue: &Ue, waiting: BufferStatus) {
-    if ue.joined {
-        cells[ue.cell - first].report(ue.slot, ue.carriers, waiting);
-    }
-}
-
-fn arrive(arrivals: &mut Vec<Arrival>, ue: u32, direction: Direction) -> impl FnMut(Sdu) + '_ {
-    move |sdu| arrivals.push(Arrival { ue: UeId(ue), direction, packet: sdu.packet })
-}
-
-/// TTIs from the one before the oldest measurement in use to the current one.
-pub(crate) fn remembered(cqi_period: u64, cqi_delay: u64) -> u64 {
-    cqi_period + cqi_delay + 1
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_transmissions_that_a_report_measures_are_remembered() {
-        for period in 1..=160 {
-            for delay in 1..=12 {
-                let kept = remembered(period, delay);
-                let oldest = (400..400 + period).flat_map(|tti| {
-                    let measurements = Measurements::before(Tti(tti), period, delay);
-                    (0..period).map(move |phase| tti + 1 - measurements.newest(phase as u16).0)
-                });
-                assert_eq!(oldest.max(), Some(kept - 1), "period {period}, delay {delay}");
-            }
-        }
     }
 }

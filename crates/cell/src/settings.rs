@@ -1,23 +1,23 @@
 //! Settings of the radio access network.
 
-use crate::access::{self, Access};
 use crate::bearer::Bearer;
-use crate::carrier::Carrier;
-use crate::component::ComponentCarrier;
 use crate::handover;
 use crate::identity::CellId;
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
-use crate::phy::error_model::ErrorModel;
-use crate::phy::nr::block_errors::NrBlockErrors;
-use crate::phy::{Position, amc, antenna, blockage, error_model, fading, propagation, shadowing};
-use crate::rlc::{Protocol, am, um};
 use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
-use airwnd_links::aqm;
+use airwnd_phy::Carrier;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::{self, Access};
+use airwnd_phy::amc;
+use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::nr::block_errors::NrBlockErrors;
+use airwnd_phy::{Position, antenna, blockage, error_model, fading, propagation, shadowing};
+use airwnd_rlc::Rlc;
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, SlotClock, Span};
 use std::sync::Arc;
 
@@ -285,114 +285,6 @@ impl Mac {
 /// retxBSR-Timer sf320 (TS 36.331 §6.3.2, MAC-MainConfig).
 const DEFAULT_RETX_BSR: Span = Span::from_millis(320);
 
-/// Modes of radio link control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum RlcMode {
-    /// Unacknowledged mode: a block that HARQ does not deliver is lost.
-    #[word = "um"]
-    Um,
-    /// Acknowledged mode: lost PDUs are retransmitted.
-    #[word = "am"]
-    Am,
-}
-
-/// Maximum waiting time of an SDU in PDCP (TS 36.331 §6.3.2, PDCP-Config).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum DiscardTimer {
-    /// 50 ms.
-    #[word = "50ms"]
-    Ms50,
-    /// 100 ms.
-    #[word = "100ms"]
-    Ms100,
-    /// 150 ms.
-    #[word = "150ms"]
-    Ms150,
-    /// 300 ms.
-    #[word = "300ms"]
-    Ms300,
-    /// 500 ms.
-    #[word = "500ms"]
-    Ms500,
-    /// 750 ms.
-    #[word = "750ms"]
-    Ms750,
-    /// 1500 ms.
-    #[word = "1500ms"]
-    Ms1500,
-    /// No limit.
-    #[word = "infinity"]
-    Infinity,
-}
-
-impl DiscardTimer {
-    /// The time; `None`: no limit.
-    pub fn span(self) -> Option<Span> {
-        let ms = match self {
-            DiscardTimer::Ms50 => 50,
-            DiscardTimer::Ms100 => 100,
-            DiscardTimer::Ms150 => 150,
-            DiscardTimer::Ms300 => 300,
-            DiscardTimer::Ms500 => 500,
-            DiscardTimer::Ms750 => 750,
-            DiscardTimer::Ms1500 => 1500,
-            DiscardTimer::Infinity => return None,
-        };
-        Some(Span::from_millis(ms))
-    }
-}
-
-/// RLC: mode, queues and timers of radio link control.
-#[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "TS 36.322; TS 38.322; ns-3 LteRlcUm, LteRlcAm")]
-pub struct Rlc {
-    /// Generation of RLC and PDCP; `none`: that of the radio access.
-    #[param(default = None, unit = "word", source = "TS 36.322, TS 38.322; 5G-LENA: lte")]
-    pub protocol: Option<Protocol>,
-    /// RLC mode: with or without retransmissions.
-    #[param(default = RlcMode::Am)]
-    #[param(
-        unit = "word",
-        source = "a choice: usual for bearers of Internet traffic; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
-    )]
-    pub mode: RlcMode,
-    /// Queue discipline and buffer size of each UE's downlink queue at the eNB.
-    #[param(default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]
-    pub queue: aqm::Spec,
-    /// Queue discipline and buffer size of the UE's uplink queue; `none`: like `queue`.
-    #[param(default = None, unit = "1", source = "ns-3: one default for both ends")]
-    pub uplink_queue: Option<aqm::Spec>,
-    /// PDCP discard timer: maximum waiting time of an SDU of which no part has been sent.
-    //= exception pdcp-waits-by-default
-    #[param(default = DiscardTimer::Infinity)]
-    #[param(unit = "word", source = "TS 36.323 §5.4; TS 36.331 §6.3.2, discardTimer")]
-    pub discard_timer: DiscardTimer,
-    /// t-Reordering of unacknowledged mode, of RLC in LTE and of PDCP in NR: time to wait for a missing PDU or SDU.
-    #[param(default = Span::from_millis(100), range = Span::ZERO..=Span::from_secs(10))]
-    #[param(unit = "time", source = "ns-3 LteRlcUm::ReorderingTimer")]
-    pub reordering: Span,
-    /// Period of reports of a non-empty buffer to the MAC without arrivals, in unacknowledged mode.
-    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(1))]
-    #[param(unit = "time", source = "ns-3 lte-rlc-um.cc, m_rbsTimer")]
-    pub report_period: Span,
-    /// Unacknowledged mode.
-    #[param(default = um::Params::default(), unit = "1", source = "ns-3 LteRlcUm")]
-    pub um: um::Params,
-    /// Acknowledged mode.
-    #[param(default = am::Params::default(), unit = "1", source = "ns-3 LteRlcAm")]
-    pub am: am::Params,
-}
-
-impl Rlc {
-    /// Period of reports of a non-empty buffer to the MAC in a mode.
-    pub fn report_period(&self, mode: RlcMode) -> Span {
-        match mode {
-            RlcMode::Um => self.report_period,
-            RlcMode::Am => self.am.report_period,
-        }
-    }
-}
-
 /// A bearer of a UE, as set up.
 #[derive(Clone, Debug)]
 pub struct BearerSetup {
@@ -452,6 +344,23 @@ pub struct RanSetup {
 }
 
 impl RanSetup {
+    /// A network of these cells and UEs; all other settings have their default values, and there is no delay between cells.
+    pub fn new(cells: Vec<CellSite>, ues: Vec<UeSite>) -> RanSetup {
+        RanSetup {
+            carrier: Carrier::default(),
+            radio: Radio::default(),
+            mac: Mac::default(),
+            rlc: Rlc::default(),
+            rrc: None,
+            handover: handover::Settings::default(),
+            x2_delay: Span::ZERO,
+            cells,
+            copies: Vec::new(),
+            ues,
+            seed: 1,
+        }
+    }
+
     /// RLC of a bearer.
     pub(crate) fn rlc_of<'a>(&'a self, bearer: &'a BearerSetup) -> &'a Rlc {
         bearer.rlc.as_deref().unwrap_or(&self.rlc)
@@ -503,6 +412,20 @@ pub struct CellSite {
     pub noise_figure: Db,
 }
 
+impl CellSite {
+    /// A cell of site 0 with an isotropic antenna at this position, 43 dBm and a noise figure of 5 dB.
+    pub fn at(position: Position) -> CellSite {
+        CellSite {
+            site: 0,
+            position,
+            boresight: Degrees(0.0),
+            antenna: antenna::Spec::Isotropic(Default::default()),
+            power: Dbm(43.0),
+            noise_figure: Db(5.0),
+        }
+    }
+}
+
 /// A UE.
 #[derive(Clone, Debug)]
 pub struct UeSite {
@@ -524,4 +447,21 @@ pub struct UeSite {
     pub configured_grant: Option<configured_grant::Params>,
     /// Its bearers, the default bearer first.
     pub bearers: Arc<[BearerSetup]>,
+}
+
+impl UeSite {
+    /// A UE that stays at this position, with the default bearer, one carrier and a noise figure of 9 dB.
+    pub fn at(position: Position) -> UeSite {
+        UeSite {
+            position,
+            mobility: mobility::Spec::Static(Default::default()),
+            way: Stream::new(1, "mobility"),
+            noise_figure: Db(9.0),
+            cell: None,
+            srs_offset: None,
+            carriers: 1,
+            configured_grant: None,
+            bearers: [BearerSetup::default()].into(),
+        }
+    }
 }

@@ -2,11 +2,11 @@
 
 use crate::scenario::Scenario;
 use airwnd_catalog::Error;
-use airwnd_cell::phy::Position;
 use airwnd_cell::{
     BearerSetup, CellId, CellSite, Crew, Ran, RanSetup, ThreadsUnavailable, UeSite, Unbuildable,
 };
 use airwnd_kernel::Stream;
+use airwnd_phy::Position;
 use airwnd_units::{Degrees, Metres};
 use std::num::NonZeroUsize;
 use std::sync::Arc;

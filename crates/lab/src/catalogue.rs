@@ -13,11 +13,11 @@ use crate::{
     placement, size, traffic,
 };
 use airwnd_catalog::{FamilyInfo, Node, Param, SectionInfo};
-use airwnd_cell::{
-    Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, access, handover, mac, mobility, phy, rlc, rrc,
-};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, handover, mac, mobility, rrc};
 use airwnd_links::link::{self, Duplicate, Jitter, Police, Reorder, Tbf};
 use airwnd_links::{aqm, loss};
+use airwnd_phy::{self as phy, access, amc};
+use airwnd_rlc as rlc;
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::{Overrides, Settings, Stack, cc};
 use serde_json::json;
@@ -33,7 +33,7 @@ pub fn catalogue() -> Vec<FamilyInfo> {
         mac::uplink_sched::Spec::catalogue(),
         handover::Spec::catalogue(),
         access::Spec::catalogue(),
-        phy::amc::Spec::catalogue(),
+        amc::Spec::catalogue(),
         phy::error_model::Spec::catalogue(),
         phy::propagation::Spec::catalogue(),
         phy::fading::Spec::catalogue(),

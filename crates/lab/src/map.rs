@@ -4,9 +4,9 @@ use crate::build;
 use crate::scenario::Scenario;
 use crate::table::{Column, Table, table};
 use airwnd_catalog::{Error, Node, Param};
-use airwnd_cell::access::{self, Grid};
-use airwnd_cell::phy::{Cqi, antenna};
 use airwnd_cell::{Carrier, CellSite, LinkBudget, Listener, RadioMap, Ran, Reach, UeFigures, UeId};
+use airwnd_phy::access::{self, Grid};
+use airwnd_phy::{Cqi, antenna};
 use airwnd_units::{Metres, Span, Time};
 use std::num::NonZeroUsize;
 

@@ -9,11 +9,11 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
-use airwnd_cell::rlc::am::Conduct;
-use airwnd_cell::rlc::{Protocol, am, um};
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
+use airwnd_rlc::am::Conduct;
+use airwnd_rlc::{Protocol, am, um};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::cc::plugins::Plugins;
 use airwnd_tcp::{Config, Overrides, Settings, cc};
@@ -127,9 +127,9 @@ pub struct Site {
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
     pub azimuth: Degrees,
     /// Antenna pattern of each sector.
-    #[param(default = airwnd_cell::phy::antenna::Spec::Isotropic(Default::default()))]
+    #[param(default = airwnd_phy::antenna::Spec::Isotropic(Default::default()))]
     #[param(unit = "1", source = "ns-3 LteHelper default")]
-    pub antenna: airwnd_cell::phy::antenna::Spec,
+    pub antenna: airwnd_phy::antenna::Spec,
     /// Transmit power of each sector over the whole carrier.
     //= exception one-isotropic-cell
     #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]

@@ -1,7 +1,7 @@
 //! Packet accounting: offered, delivered and dropped packets.
 
-use airwnd_cell::rlc::DropCause;
 use airwnd_links::aqm;
+use airwnd_rlc::DropCause;
 use airwnd_units::Bytes;
 
 /// Cause of a packet's drop or loss.

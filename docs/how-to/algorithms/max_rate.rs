@@ -2,8 +2,8 @@
 
 use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
-use crate::phy::Cqi;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 
 /// Maximum rate: assigns each RBG to the UE with the highest rate in it, without regard to fairness.
 #[derive(Clone, Debug, PartialEq, Params)]

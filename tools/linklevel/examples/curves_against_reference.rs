@@ -1,12 +1,12 @@
 //! Plots the block-error curves against the reference: `cargo run --release -p airwnd-linklevel --example
 //! curves_against_reference -- docs/img/block-error-curves.svg`.
 
-use airwnd_cell::phy::Mcs;
-use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves, Curve};
-use airwnd_cell::phy::tables::{MAX_CODE_BLOCK, code_block_at_least, code_rate, modulation};
 use airwnd_kernel::Direction;
 use airwnd_linklevel::crc::CRC_BITS;
 use airwnd_linklevel::record;
+use airwnd_phy::Mcs;
+use airwnd_phy::error_model::block_error_curves::{self, BlockErrorCurves, Curve};
+use airwnd_phy::tables::{MAX_CODE_BLOCK, code_block_at_least, code_rate, modulation};
 use airwnd_units::Db;
 use std::fmt::Write;
 

@@ -5,11 +5,11 @@ use crate::curve::{self, Point};
 use crate::decoder::Settings;
 use crate::lanes::BATCH;
 use crate::link::{Format, Link};
-use airwnd_cell::phy::bit_channel;
-use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::tables::{McsTable, Modulation};
-use airwnd_cell::phy::{Mcs, Scheme};
 use airwnd_kernel::Stream;
+use airwnd_phy::bit_channel;
+use airwnd_phy::error_model::block_error_curves::Curve;
+use airwnd_phy::tables::{McsTable, Modulation};
+use airwnd_phy::{Mcs, Scheme};
 use airwnd_units::Db;
 
 /// Seed of all random numbers.

@@ -1,7 +1,7 @@
 //! Fit of a block-error curve to simulated points.
 
-use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::error_model::upper_tail;
+use airwnd_phy::error_model::block_error_curves::Curve;
+use airwnd_phy::error_model::upper_tail;
 use airwnd_units::Db;
 
 /// A simulated point: blocks sent and failed at a ratio of symbol energy to noise density.

@@ -1,11 +1,11 @@
 //! Link-level simulation of LTE's and NR's shared channels in white noise, from transport block to transport block.
 //!
-//! The tool that generates `crates/cell/data/block_error_curves.csv`: it encodes random blocks, sends them over the
+//! The tool that generates `crates/phy/data/block_error_curves.csv`: it encodes random blocks, sends them over the
 //! channel and decodes them. It is not linked into the engine.
 //!
 //! ```sh
 //! cargo run --release -p airwnd-linklevel -- simulate tools/linklevel/data/block_errors.csv 2026-11-24
-//! cargo run --release -p airwnd-linklevel -- fit tools/linklevel/data/block_errors.csv crates/cell/data/block_error_curves.csv
+//! cargo run --release -p airwnd-linklevel -- fit tools/linklevel/data/block_errors.csv crates/phy/data/block_error_curves.csv
 //! ```
 
 pub mod campaign;
@@ -23,7 +23,7 @@ pub mod rate_matching;
 pub mod record;
 pub mod segmentation;
 
-use airwnd_cell::phy::tables::{MAX_CODE_BLOCK, MIN_CODE_BLOCK, code_block_at_least};
+use airwnd_phy::tables::{MAX_CODE_BLOCK, MIN_CODE_BLOCK, code_block_at_least};
 
 /// All code block sizes, in bits.
 //= TS 36.212 Table 5.1.3-3

@@ -7,8 +7,8 @@ use crate::modulation::Amplitudes;
 use crate::noise::Normal;
 use crate::rate_matching::{CircularBuffer, VERSIONS, shares};
 use crate::segmentation::{cut, sizes};
-use airwnd_cell::phy::tables::Modulation;
 use airwnd_kernel::Stream;
+use airwnd_phy::tables::Modulation;
 use airwnd_units::Db;
 
 /// Format of a transmission.

@@ -1,6 +1,6 @@
 //! Modulation mapping and soft demapping.
 
-use airwnd_cell::phy::tables::Modulation;
+use airwnd_phy::tables::Modulation;
 
 /// The amplitudes of one dimension of a modulation: a symbol consists of two of them, in phase and in quadrature.
 ///

@@ -3,8 +3,8 @@
 use crate::crc::CRC_BITS;
 use crate::curve::{self, Point};
 use crate::link::Format;
-use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::tables::Modulation;
+use airwnd_phy::error_model::block_error_curves::Curve;
+use airwnd_phy::tables::Modulation;
 use airwnd_units::Db;
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Code block segmentation and CRC attachment.
 
 use crate::crc::Crc;
-use airwnd_cell::phy::error_model::segment::segment;
+use airwnd_phy::error_model::segment::segment;
 use airwnd_units::Bytes;
 
 /// A segmented transport block, ready for the encoder.

@@ -2,7 +2,7 @@
 
 use super::{Event, Measured, Report, Trigger};
 use crate::identity::CellId;
-use crate::phy::link_budget::elements;
+use airwnd_phy::link_budget::elements;
 use airwnd_units::{Db, Dbm, Time};
 
 /// Maximum number of neighbours in a report.

@@ -1,11 +1,11 @@
 //! Configured grants of the uplink: semi-persistent scheduling in LTE, configured grants of type 1 and 2 in NR.
 
 use super::uplink_adaptation::is_transformable;
-use crate::access::Timing;
-use crate::component::ComponentCarrier;
-use crate::phy::Mcs;
 use airwnd_catalog::Params;
-use airwnd_units::{SlotClock, Span, Tti};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::Mcs;
+use airwnd_phy::access::Access;
+use airwnd_units::{Span, Tti};
 
 /// Configured grant: PRBs in which a UE may send at periodic occasions without a scheduling request and a grant.
 ///
@@ -99,13 +99,14 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
 
 /// The first place for the grant of a UE beside the others of its cell: UEs admitted one after the other have different
 /// slots, and in one slot the PRBs beside the others.
-pub(crate) fn place(
+pub(crate) fn find_place(
     params: &Params,
-    (clock, timing, carrier): (SlotClock, &Timing, u16),
+    access: &Access,
     slot: u16,
     others: &[Configured],
 ) -> Option<Configured> {
-    let period = clock.count(params.period);
+    let (timing, carrier) = (&access.timing, access.prbs.0);
+    let period = access.clock.count(params.period);
     let uplink: Vec<u64> = (0..period).filter(|offset| timing.is_granted(Tti(*offset))).collect();
     let mut offsets = uplink.iter().cycle().skip(usize::from(slot) % uplink.len()).take(uplink.len());
     let at = |offset: u64| {
@@ -132,19 +133,17 @@ pub(crate) fn place(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Access;
-    use crate::phy::Prbs;
+    use airwnd_phy::Prbs;
 
     /// No PRB belongs to two UEs in any slot, and places are found as long as there are any.
     #[test]
     fn grants_of_a_cell_do_not_overlap() {
         let access = Access::lte(Prbs(25));
-        let of = (access.clock, &access.timing, access.prbs.0);
         let periods = [10, 20, 8, 5, 40].map(Span::from_millis);
         let mut all: Vec<Configured> = Vec::new();
         for slot in 0..60 {
             let params = Params { period: periods[usize::from(slot) % 5], ..Params::default() };
-            all.extend(place(&params, of, slot, &all));
+            all.extend(find_place(&params, &access, slot, &all));
         }
         assert!(all.len() > 20, "{}", all.len());
         for tti in 0..400 {
@@ -158,7 +157,7 @@ mod tests {
         // Each of 4 places of 3 PRBs in each of 10 slots.
         let mut all = Vec::new();
         for slot in 0..100 {
-            all.extend(place(&Params::default(), of, slot, &all));
+            all.extend(find_place(&Params::default(), &access, slot, &all));
         }
         assert_eq!(all.len(), 40);
     }

@@ -1,7 +1,7 @@
 //! MAC control elements of a UE (TS 36.321 §6.1.3).
 
 use super::power_control;
-use crate::phy::Prbs;
+use airwnd_phy::Prbs;
 use airwnd_units::{Bytes, Db};
 
 /// Inputs of a UE's power headroom.

@@ -1,8 +1,8 @@
 //! Connected-mode discontinuous reception (C-DRX): the TTIs in which a UE monitors the PDCCH.
 
-use crate::access::Timing;
 use airwnd_catalog::Params;
 use airwnd_kernel::{Direction, Stream};
+use airwnd_phy::access::Timing;
 use airwnd_units::{SlotClock, Span, Tti};
 use std::ops::Range;
 
@@ -111,7 +111,8 @@ impl Drx {
     pub fn new(
         params: &Params,
         clock: SlotClock,
-        (timing, carriers): (&Timing, usize),
+        timing: &Timing,
+        carriers: usize,
         offsets: Stream,
         cell: usize,
     ) -> Drx {
@@ -303,7 +304,7 @@ mod tests {
     /// A UE of LTE that has slept since its first TTI, with an offset of 7 TTIs.
     fn asleep(params: &Params) -> Drx {
         let offsets = Stream::new(1, "offsets");
-        let mut drx = Drx::new(params, SlotClock::of_numerology(0), (&Timing::lte(8), 1), offsets, 0);
+        let mut drx = Drx::new(params, SlotClock::of_numerology(0), &Timing::lte(8), 1, offsets, 0);
         (drx.offset, drx.inactivity) = (7, [0..0, 0..0]);
         drx
     }

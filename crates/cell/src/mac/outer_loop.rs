@@ -1,10 +1,10 @@
 //! Outer-loop link adaptation (OLLA): the eNB corrects CQI reports by HARQ feedback.
 
-use crate::access::Access;
-use crate::phy::error_model::{ErrorModel, Transmission};
-use crate::phy::{Cqi, Mcs, Sinr};
 use airwnd_catalog::Params;
 use airwnd_kernel::Direction;
+use airwnd_phy::access::Access;
+use airwnd_phy::error_model::{ErrorModel, Transmission};
+use airwnd_phy::{Cqi, Mcs, Sinr};
 use airwnd_units::Db;
 use std::sync::Arc;
 
@@ -110,12 +110,12 @@ fn needed_sinr(receiver: &dyn ErrorModel, access: &Access, mcs: Mcs, target: f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::Prbs;
-    use crate::phy::amc::{Amc, block_error_target::BlockErrorTarget};
-    use crate::phy::error_model::mutual_information::MutualInformation;
-    use crate::phy::error_model::none::{self, NoErrors};
-    use crate::phy::tables::{mcs_of, scheme, transport_block};
     use airwnd_kernel::Stream;
+    use airwnd_phy::Prbs;
+    use airwnd_phy::amc::{Amc, block_error_target::BlockErrorTarget};
+    use airwnd_phy::error_model::mutual_information::MutualInformation;
+    use airwnd_phy::error_model::none::{self, NoErrors};
+    use airwnd_phy::tables::{mcs_of, scheme, transport_block};
 
     fn receiver() -> MutualInformation {
         MutualInformation::new(Default::default())

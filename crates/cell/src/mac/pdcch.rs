@@ -1,9 +1,9 @@
 //! Capacity of the PDCCH: which assignments and grants of a slot find control channel elements (CCEs).
 
-use crate::access::{self, ControlRegion, Level};
-use crate::component::ComponentCarrier;
-use crate::phy::Prbs;
 use airwnd_catalog::Params;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::Prbs;
+use airwnd_phy::access::{self, ControlRegion, Level};
 use airwnd_units::{Db, Tti};
 
 /// Capacity of the PDCCH: each downlink assignment and uplink grant takes CCEs of its slot.
@@ -45,14 +45,6 @@ impl Params {
 /// SINR at which a UE misses 1 % of the PDCCHs of 8 CCEs: Q((SINR + 8 dB) / 2.42 dB) = 0.01.
 // The target is that of the receivers' requirements, TS 36.101 §8.4.1.
 const REQUIRED: Db = Db(-2.37);
-
-impl Level {
-    /// Gain over 8 CCEs.
-    // The same bits in half as many resource elements. The loss of the higher code rate at one CCE is left out.
-    pub(crate) fn gain(self) -> Db {
-        Db::from_linear(f64::from(self.cces()) / f64::from(Level::OF_8.cces()))
-    }
-}
 
 /// The PDCCHs of a cell on a carrier.
 pub(crate) struct Pdcch {
@@ -162,7 +154,7 @@ fn bits(first: u16, level: Level) -> (usize, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::control_error;
+    use airwnd_phy::control_error;
 
     /// LTE on 10 MHz with two symbols: 25 CCEs.
     fn pdcch() -> Pdcch {

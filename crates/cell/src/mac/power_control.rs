@@ -1,7 +1,7 @@
 //! Uplink power control.
 
-use crate::phy::Prbs;
 use airwnd_catalog::{Choice, Params};
+use airwnd_phy::Prbs;
 use airwnd_units::{Db, Dbm};
 
 /// Correction of the UEs' power by the eNB.

@@ -1,12 +1,12 @@
 //! Link adaptation in the uplink: width and MCS of a grant.
 
-use crate::access::Access;
-use crate::phy::amc::steps::Steps;
-use crate::phy::amc::{self, Amc};
-use crate::phy::error_model::ErrorModel;
-use crate::phy::{Cqi, Mcs, Prbs};
 use airwnd_catalog::Choice;
 use airwnd_kernel::Direction;
+use airwnd_phy::access::Access;
+use airwnd_phy::amc::steps::Steps;
+use airwnd_phy::amc::{self, Amc};
+use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::{Cqi, Mcs, Prbs};
 use airwnd_units::{Bytes, Db};
 use std::sync::Arc;
 
@@ -226,7 +226,7 @@ pub(crate) fn sounded_cqi(access: &Access, sinr: Db) -> Cqi {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::error_model;
+    use airwnd_phy::error_model;
 
     fn schemes() -> Schemes {
         let access = Arc::new(Access::lte(Prbs(50)));

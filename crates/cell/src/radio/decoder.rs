@@ -1,9 +1,9 @@
 //! Decoding of transport blocks.
 
-use crate::access::Access;
 use crate::mac::Block;
-use crate::phy::error_model::{ErrorModel, SoftBits, Transmission};
-use crate::phy::{Mcs, Prbs, Sinr};
+use airwnd_phy::access::Access;
+use airwnd_phy::error_model::{ErrorModel, SoftBits, Transmission};
+use airwnd_phy::{Mcs, Prbs, Sinr};
 use airwnd_units::{Bytes, Db};
 use std::ops::Range;
 use std::sync::Arc;
@@ -182,8 +182,8 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::error_model::{block_error_curves, mutual_information, none};
     use airwnd_kernel::Direction;
+    use airwnd_phy::error_model::{block_error_curves, mutual_information, none};
     use proptest::prelude::*;
 
     fn models() -> [Arc<dyn ErrorModel>; 4] {

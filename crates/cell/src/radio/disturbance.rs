@@ -1,9 +1,9 @@
 //! Noise and interference at the UEs of large networks, where distant cells count by their mean power.
 
-use super::gains::Gains;
+use super::gains::{Gains, LinkId};
 use super::on_air::Floor;
 use crate::mac::sched::Rbgs;
-use crate::phy::fading::trace::Way;
+use airwnd_phy::fading::trace::Way;
 
 /// Fraction of the noise and interference below which an interferer's fading is neglected.
 pub(super) const WEAK: f64 = 0.01;
@@ -66,7 +66,7 @@ impl Disturbance {
     pub fn measure(
         &mut self,
         gains: &Gains,
-        (ue, serving): (usize, usize),
+        LinkId { ue, cell: serving }: LinkId,
         floor: Floor<'_>,
         sent: &Transmissions<impl Fn(usize) -> Rbgs>,
         way: Option<&Way<'_>>,

@@ -1,19 +1,19 @@
 //! Fading of all links, TTI by TTI.
 
 use super::disturbance::{Disturbance, Transmissions, WEAK};
-use super::gains::{Gains, Link};
+use super::gains::{Gains, Link, LinkId};
 use super::on_air::Floor;
 use super::uplink::{Interference, UplinkSignal};
-use crate::access::Access;
-use crate::component::ComponentCarrier;
 use crate::mac::sched::Rbgs;
-use crate::phy::fading::delay_line::{DelayLine, Node, POINTS_PER_WAVELENGTH, Sinusoid, Wavelengths};
-use crate::phy::fading::trace::{Trace, Way};
-use crate::phy::fading::{LEAST_SPEED, Pace};
-use crate::phy::propagation::wavelength;
-use crate::phy::{Position, Prbs};
 use crate::settings::{RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::Access;
+use airwnd_phy::fading::delay_line::{DelayLine, Node, POINTS_PER_WAVELENGTH, Sinusoid, Wavelengths};
+use airwnd_phy::fading::trace::{Trace, Way};
+use airwnd_phy::fading::{LEAST_SPEED, Pace};
+use airwnd_phy::propagation::wavelength;
+use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
 
 /// Cached gains of the downlink per cell, for some TTIs: a report uses those of the control channels and the block in the
@@ -45,6 +45,13 @@ pub(super) struct Scattering {
     clock: SlotClock,
     /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
+}
+
+/// What gains of fading links follow from besides the links.
+#[derive(Clone, Copy)]
+pub(super) struct Channel<'a> {
+    pub gains: &'a Gains,
+    pub scattering: &'a Scattering,
 }
 
 /// Small-scale fading between cells and UEs.
@@ -314,17 +321,18 @@ impl LinkFading {
     /// The linear SINR of a UE's cell on each PRB in a TTI, while the other cells send this.
     pub fn downlink(
         &mut self,
-        (gains, scattering): (&Gains, &Scattering),
-        (ue, serving): (usize, usize),
+        channel: Channel<'_>,
+        link: LinkId,
         floor: Floor<'_>,
         sent: &Transmissions<impl Fn(usize) -> Rbgs>,
         tti: Tti,
     ) -> &[f64] {
+        let Channel { gains, scattering } = channel;
+        let LinkId { ue, cell: serving } = link;
         let place = scattering.at(ue, tti);
         if scattering.trace.is_some() || !gains.are_complete() {
             let travelled = scattering.travelled(ue, tti);
             let way = scattering.trace.as_ref().map(|trace| self.downlink.way(trace, ue, travelled));
-            let of = (ue, serving);
             let by_rbg = if sent.is_constant {
                 let position = way.as_ref().map_or(0, Way::position);
                 let key = Some((ue, serving, gains.version(ue), position));
@@ -332,15 +340,15 @@ impl LinkFading {
                 let known = &mut self.at_full_load[row * self.rbgs..][..self.rbgs];
                 if self.full_loads[row] != key {
                     self.full_loads[row] = key;
-                    known.copy_from_slice(self.by_rbg.measure(gains, of, floor, sent, way.as_ref()));
+                    known.copy_from_slice(self.by_rbg.measure(gains, link, floor, sent, way.as_ref()));
                 }
                 known
             } else {
-                self.by_rbg.measure(gains, of, floor, sent, way.as_ref())
+                self.by_rbg.measure(gains, link, floor, sent, way.as_ref())
             };
             let signal = gains.received(ue, serving);
             spread(by_rbg, |disturbance| signal / f64::from(disturbance), self.rbg_prbs, &mut self.sinrs);
-            let own = self.downlink.own_gains((ue, serving), place, || scattering.section(ue, tti));
+            let own = self.downlink.own_gains(link, place, || scattering.section(ue, tti));
             self.sinrs.iter_mut().zip(own).for_each(|(sinr, own)| *sinr *= f64::from(*own));
         } else {
             let others = gains.near(ue).iter().filter(|near| near.cell as usize != serving);
@@ -351,7 +359,7 @@ impl LinkFading {
             self.disturbance.fill(floor.noise);
             for (cell, received, sent) in senders {
                 let faded = match self.fades(received, total) {
-                    true => self.downlink.gains((ue, cell), place),
+                    true => self.downlink.gains(LinkId { ue, cell }, place),
                     false => &self.constant,
                 };
                 let groups = self.disturbance.chunks_mut(self.rbg_prbs).zip(faded.chunks(self.rbg_prbs));
@@ -362,7 +370,7 @@ impl LinkFading {
                 }
             }
             let signal = gains.received(ue, serving);
-            let own = self.downlink.gains((ue, serving), place);
+            let own = self.downlink.gains(link, place);
             for ((sinr, own), disturbance) in self.sinrs.iter_mut().zip(own).zip(&self.disturbance) {
                 *sinr = signal * f64::from(*own) / disturbance;
             }
@@ -374,12 +382,14 @@ impl LinkFading {
     /// the power per PRB in mW of noise and distant UEs.
     pub fn uplink(
         &mut self,
-        (gains, scattering): (&Gains, &Scattering),
-        (cell, floor): (usize, f64),
+        channel: Channel<'_>,
+        cell: usize,
+        floor: f64,
         signal: &UplinkSignal,
         others: &[Interference],
         tti: Tti,
     ) -> &[f64] {
+        let Channel { gains, scattering } = channel;
         let range =
             |signal: &UplinkSignal| usize::from(signal.first)..usize::from(signal.first + signal.prbs);
         let total = floor + others.iter().map(|other| other.received).sum::<f64>();
@@ -392,7 +402,7 @@ impl LinkFading {
                         let way = self.uplink.way(trace, ue, scattering.travelled(ue, tti));
                         (way.to(cell as u32), self.rbg_prbs)
                     }
-                    None => (self.uplink.gains((ue, cell), scattering.at(ue, tti)), 1),
+                    None => (self.uplink.gains(LinkId { ue, cell }, scattering.at(ue, tti)), 1),
                 };
                 for prb in range(other) {
                     self.disturbance[prb] += received * f64::from(faded[prb / width]);
@@ -405,7 +415,7 @@ impl LinkFading {
         }
         let ue = signal.ue as usize;
         let received = signal.power * gains.uplink(ue, cell);
-        let own = self.uplink.gains((ue, cell), scattering.at(ue, tti));
+        let own = self.uplink.gains(LinkId { ue, cell }, scattering.at(ue, tti));
         for prb in range(signal) {
             self.sinrs[prb] = received * f64::from(own[prb]) / self.disturbance[prb];
         }
@@ -456,7 +466,7 @@ struct Links {
     /// Starts of sinusoids that no link uses.
     free: Vec<usize>,
     /// The link in each row of `gains`, and the place of its UE: a direct-mapped cache.
-    known: Vec<Option<((usize, usize), Wavelengths)>>,
+    known: Vec<Option<(LinkId, Wavelengths)>>,
     /// `[row * prbs + prb]`
     gains: Vec<f32>,
 }
@@ -477,7 +487,7 @@ impl Links {
     }
 
     /// The gain of each PRB of a link whose UE is at `place`.
-    fn gains(&mut self, link: (usize, usize), place: Wavelengths) -> &[f32] {
+    fn gains(&mut self, link: LinkId, place: Wavelengths) -> &[f32] {
         self.own_gains(link, place, || None)
     }
 
@@ -486,13 +496,13 @@ impl Links {
     #[inline]
     fn own_gains(
         &mut self,
-        link: (usize, usize),
+        link: LinkId,
         place: Wavelengths,
         section: impl FnOnce() -> Option<Section>,
     ) -> &[f32] {
         let points = self.line.points();
         let way = place.east.to_bits() ^ place.north.to_bits().rotate_left(32);
-        let mixed = way ^ (link.0 * self.cells + link.1) as u64;
+        let mixed = way ^ (link.ue * self.cells + link.cell) as u64;
         let row = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % self.known.len();
         if self.known[row] != Some((link, place)) {
             self.known[row] = Some((link, place));
@@ -555,19 +565,20 @@ impl Links {
 
     /// Start of a link's sinusoids, which are drawn when it is used first.
     #[inline]
-    fn sinusoids_of(&mut self, (ue, cell): (usize, usize)) -> usize {
+    fn sinusoids_of(&mut self, link: LinkId) -> usize {
+        let LinkId { ue, cell } = link;
         let count = self.line.sinusoids();
-        let [last, link] = self.last[ue];
+        let [last, known] = self.last[ue];
         if last == cell as u32 + 1 {
-            return link as usize * count;
+            return known as usize * count;
         }
-        let first = self.find_sinusoids((ue, cell));
+        let first = self.find_sinusoids(link);
         self.last[ue] = [cell as u32 + 1, (first / count) as u32];
         first
     }
 
     #[inline(never)]
-    fn find_sinusoids(&mut self, (ue, cell): (usize, usize)) -> usize {
+    fn find_sinusoids(&mut self, LinkId { ue, cell }: LinkId) -> usize {
         let count = self.line.sinusoids();
         let place = &mut self.places[ue];
         if *place == UNUSED {
@@ -605,49 +616,19 @@ fn in_wavelengths(position: Position, frequency: Hertz) -> Wavelengths {
 mod tests {
     use super::*;
     use crate::crew::Crew;
-    use crate::mobility;
-    use crate::phy::{antenna, fading, propagation};
     use crate::radio::on_air::Activity;
-    use crate::settings::{BearerSetup, CellSite};
-    use airwnd_units::{Db, Dbm, Degrees, Span, Speed};
+    use crate::settings::CellSite;
+    use airwnd_phy::{fading, propagation};
+    use airwnd_units::{Db, Speed};
 
     /// A UE 400 m from its cell, and another cell at this distance from it.
     fn setup(other: f64, fading: fading::Spec) -> RanSetup {
-        let cell = |x| CellSite {
-            site: 0,
-            position: Position::new(x, 0.0, 30.0),
-            boresight: Degrees(0.0),
-            antenna: antenna::Spec::Isotropic(Default::default()),
-            power: Dbm(43.0),
-            noise_figure: Db(5.0),
-        };
-        let ue = UeSite {
-            position: Position::new(400.0, 0.0, 1.5),
-            mobility: mobility::Spec::Static(Default::default()),
-            way: Stream::new(1, "mobility"),
-            noise_figure: Db(9.0),
-            cell: None,
-            srs_offset: None,
-            configured_grant: None,
-            carriers: 1,
-            bearers: [BearerSetup::default()].into(),
-        };
+        let cell = |x| CellSite::at(Position::new(x, 0.0, 30.0));
+        let ue = UeSite::at(Position::new(400.0, 0.0, 1.5));
         let free_space = propagation::Spec::Friis(Default::default());
         let radio =
             crate::RadioSettings { propagation: free_space, shadowing: None, fading, ..Default::default() };
-        RanSetup {
-            carrier: Default::default(),
-            radio,
-            mac: Default::default(),
-            rlc: Default::default(),
-            rrc: None,
-            handover: Default::default(),
-            x2_delay: Span::ZERO,
-            cells: vec![cell(0.0), cell(400.0 + other)],
-            copies: Vec::new(),
-            ues: vec![ue],
-            seed: 1,
-        }
+        RanSetup { radio, ..RanSetup::new(vec![cell(0.0), cell(400.0 + other)], vec![ue]) }
     }
 
     fn eva(speed: Option<Speed>, interference: bool) -> fading::Spec {
@@ -671,9 +652,22 @@ mod tests {
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let noise = noise(&gains);
-        let alone =
-            links.downlink((&gains, &scattering), (0, 0), noise, &sent(Rbgs::default()), Tti(7)).to_vec();
-        let disturbed = links.downlink((&gains, &scattering), (0, 0), noise, &sent(Rbgs::first(17)), Tti(7));
+        let alone = links
+            .downlink(
+                Channel { gains: &gains, scattering: &scattering },
+                LinkId::default(),
+                noise,
+                &sent(Rbgs::default()),
+                Tti(7),
+            )
+            .to_vec();
+        let disturbed = links.downlink(
+            Channel { gains: &gains, scattering: &scattering },
+            LinkId::default(),
+            noise,
+            &sent(Rbgs::first(17)),
+            Tti(7),
+        );
         alone.iter().zip(disturbed).map(|(alone, disturbed)| alone / disturbed).collect()
     }
 
@@ -700,8 +694,8 @@ mod tests {
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let mut mean = |tti: u64| {
             let sinrs = links.downlink(
-                (&gains, &scattering),
-                (0, 0),
+                Channel { gains: &gains, scattering: &scattering },
+                LinkId::default(),
                 noise(&gains),
                 &sent(Rbgs::default()),
                 Tti(tti),
@@ -727,7 +721,17 @@ mod tests {
         assert_eq!(scattering.section(0, Tti(1)).is_some(), is_large);
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let (noise, silence) = (noise(&gains), sent(Rbgs::default()));
-        let mut at = |tti| links.downlink((&gains, &scattering), (0, 0), noise, &silence, Tti(tti)).to_vec();
+        let mut at = |tti| {
+            links
+                .downlink(
+                    Channel { gains: &gains, scattering: &scattering },
+                    LinkId::default(),
+                    noise,
+                    &silence,
+                    Tti(tti),
+                )
+                .to_vec()
+        };
         ttis.map(|tti| (tti, at(tti))).collect()
     }
 
@@ -793,10 +797,23 @@ mod tests {
         let scattering = Scattering::of(&setup, carrier).unwrap();
         let mut links = LinkFading::of(&setup, carrier, 1).unwrap();
         let down = links
-            .downlink((&gains, &scattering), (0, 0), noise(&gains), &sent(Rbgs::default()), Tti(1))
+            .downlink(
+                Channel { gains: &gains, scattering: &scattering },
+                LinkId::default(),
+                noise(&gains),
+                &sent(Rbgs::default()),
+                Tti(1),
+            )
             .to_vec();
         let signal = UplinkSignal { ue: 0, first: 10, prbs: 20, power: 1.0 };
-        let up = links.uplink((&gains, &scattering), (0, gains.cell_noise(0)), &signal, &[], Tti(1));
+        let up = links.uplink(
+            Channel { gains: &gains, scattering: &scattering },
+            0,
+            gains.cell_noise(0),
+            &signal,
+            &[],
+            Tti(1),
+        );
         assert_eq!(up.len(), 20);
         let ratios: Vec<f64> = up.iter().zip(&down[10..30]).map(|(up, down)| up / down).collect();
         assert!(varies(&ratios));

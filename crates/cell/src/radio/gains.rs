@@ -1,15 +1,15 @@
 //! Gains of links, as far as they depend on positions.
 
-use crate::component::ComponentCarrier;
 use crate::crew::{Crew, SHARES};
-use crate::phy::antenna::{Antenna, Bearing};
-use crate::phy::blockage::Blockage;
-use crate::phy::link_budget::{noise_per_prb, power_per_prb};
-use crate::phy::propagation::{Draws, LinkGeometry, Propagation};
-use crate::phy::shadowing::Shadowing;
-use crate::phy::{Position, Prbs};
 use crate::settings::{CellSite, RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::antenna::{Antenna, Bearing};
+use airwnd_phy::blockage::Blockage;
+use airwnd_phy::link_budget::{noise_per_prb, power_per_prb};
+use airwnd_phy::propagation::{Draws, LinkGeometry, Propagation};
+use airwnd_phy::shadowing::Shadowing;
+use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Db, Dbm, Hertz, Metres, Time};
 
 /// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
@@ -30,6 +30,15 @@ const MOST_DISTANT: usize = 96;
 const OUTDATED: f32 = -1.0;
 /// In place of an uplink's factor that has not been computed: most UEs move more often than they send.
 const UNKNOWN: f64 = -1.0;
+
+/// A UE and a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LinkId {
+    /// Number of the UE.
+    pub ue: usize,
+    /// Number of the cell.
+    pub cell: usize,
+}
 
 /// The link between a UE and a cell.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,9 @@
 //! Link adaptation of blocks on several layers.
 
-use crate::access::Access;
-use crate::phy::amc::{self, Amc};
-use crate::phy::error_model::ErrorModel;
-use crate::phy::{Cqi, Prbs, Sinr};
+use airwnd_phy::access::Access;
+use airwnd_phy::amc::{self, Amc};
+use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::{Cqi, Prbs, Sinr};
 use airwnd_units::Db;
 use std::sync::Arc;
 

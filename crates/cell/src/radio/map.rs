@@ -1,12 +1,12 @@
 //! Radio environment map: reception of a UE on the primary carrier at each point of a grid.
 
 use super::gains::{Mast, highest};
-use crate::component::ComponentCarrier;
 use crate::mac::uplink_adaptation::Density;
-use crate::phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
-use crate::phy::propagation::{Draws, LinkGeometry};
-use crate::phy::{Position, Prbs};
 use crate::settings::RanSetup;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::link_budget::{noise_per_prb, power_per_prb, rsrp};
+use airwnd_phy::propagation::{Draws, LinkGeometry};
+use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Db, Dbm, Metres};
 
 /// The receiver of a map.

@@ -18,22 +18,22 @@ mod receivers;
 mod reports;
 mod uplink;
 
-use crate::component::ComponentCarrier;
 use crate::crew::{Crew, SHARES};
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
-use crate::phy::amc::Amc;
-use crate::phy::amc::steps::Steps;
-use crate::phy::error_model::ErrorModel;
-use crate::phy::{Cqi, Position, Prbs, Sinr};
 use crate::settings::RanSetup;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::amc::Amc;
+use airwnd_phy::amc::steps::Steps;
+use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::{Cqi, Position, Prbs, Sinr};
 use airwnd_units::{Db, Dbm, Time, Tti};
 use fading::{MotionsShare, Scattering};
-pub(crate) use gains::Link;
 use gains::{Gains, strongest};
+pub(crate) use gains::{Link, LinkId};
 pub use map::{Listener, RadioMap};
 use on_air::{Activity, Floor, OnAir, add};
-pub(crate) use receivers::Receivers;
+pub(crate) use receivers::{Measurement, Receivers, Repeatable};
 pub(crate) use reports::Report;
 use std::iter::repeat;
 use std::sync::Arc;
@@ -164,14 +164,15 @@ impl Radio {
         }
     }
 
-    /// The secondary carriers.
-    pub fn secondary(&self) -> &[Radio] {
-        &self.secondary
-    }
-
     /// All carriers, the primary one first.
     pub fn all(&self) -> impl Iterator<Item = &Radio> {
         std::iter::once(self).chain(&self.secondary)
+    }
+
+    /// The carrier with this number.
+    #[inline]
+    pub fn carrier(&self, number: usize) -> &Radio {
+        if number == 0 { self } else { &self.secondary[number - 1] }
     }
 
     /// Starts a TTI.
@@ -319,7 +320,7 @@ impl Radio {
     /// The received power of one reference-signal resource element, averaged over fading.
     //= exception rsrp-averages-fading
     pub fn rsrp(&self, ue: usize, cell: usize) -> Dbm {
-        crate::phy::link_budget::rsrp(self.gains.link(ue, cell).power)
+        airwnd_phy::link_budget::rsrp(self.gains.link(ue, cell).power)
     }
 
     /// The cells that a UE measures, and the received power per PRB in mW of noise and all other cells.
@@ -442,9 +443,10 @@ impl Radio {
     fn disturbance(
         &self,
         floor: Floor<'_>,
-        (ue, serving): (usize, usize),
+        LinkId { ue, cell: serving }: LinkId,
         on_air: &[Rbgs],
-        (group, rbgs): (u8, Rbgs),
+        group: u8,
+        rbgs: Rbgs,
     ) -> (f64, Rbgs) {
         let (mut interference, mut alike) = (0.0, rbgs);
         let add = |cell: u32, received: f64, interference: &mut f64, alike: &mut Rbgs| {
@@ -471,14 +473,14 @@ impl Radio {
 mod tests {
     use super::disturbance::{Disturbance, Transmissions, WEAK};
     use super::*;
-    use crate::phy::fading::trace::Trace;
-    use crate::phy::link_budget::PRB_BANDWIDTH;
-    use crate::phy::tables::McsTable;
-    use crate::phy::{antenna, fading};
-    use crate::settings::{BearerSetup, CellSite, UeSite};
-    use crate::{RadioSettings, mobility};
+    use crate::RadioSettings;
+    use crate::settings::{CellSite, UeSite};
     use airwnd_kernel::Stream;
-    use airwnd_units::{Degrees, Span, Speed};
+    use airwnd_phy::fading::trace::Trace;
+    use airwnd_phy::link_budget::PRB_BANDWIDTH;
+    use airwnd_phy::tables::McsTable;
+    use airwnd_phy::{antenna, fading};
+    use airwnd_units::{Degrees, Speed};
 
     const UES: usize = 300;
     const LAST: u64 = 4000;
@@ -502,39 +504,20 @@ mod tests {
         let sector = |(site, [x, y]): (u32, &[f64; 2])| {
             [30.0, 150.0, 270.0].map(|boresight| CellSite {
                 site,
-                position: Position::new(*x, *y, 30.0),
                 boresight: Degrees(boresight),
                 antenna: antenna::Spec::Parabolic(Default::default()),
                 power: Dbm(46.0),
-                noise_figure: Db(5.0),
+                ..CellSite::at(Position::new(*x, *y, 30.0))
             })
         };
         let mut places = Stream::new(7, "places");
         let width = 2000.0 * libm::sqrt(cells as f64 / 57.0);
         let mut between = || ((places.next_u64() >> 11) as f64 / (1u64 << 53) as f64 - 0.5) * width;
-        let ue = |_| UeSite {
-            position: Position::new(between(), between(), 1.5),
-            mobility: mobility::Spec::Static(Default::default()),
-            way: Stream::new(1, "mobility"),
-            noise_figure: Db(9.0),
-            cell: None,
-            srs_offset: None,
-            configured_grant: None,
-            carriers: 1,
-            bearers: [BearerSetup::default()].into(),
-        };
+        let ue = |_| UeSite::at(Position::new(between(), between(), 1.5));
+        let sites = (0..).zip(&sites).flat_map(sector).take(cells).collect();
         let setup = RanSetup {
-            carrier: Default::default(),
             radio: RadioSettings { fading, neighbour_threshold: Some(threshold), ..Default::default() },
-            mac: Default::default(),
-            rlc: Default::default(),
-            rrc: None,
-            handover: Default::default(),
-            x2_delay: Span::ZERO,
-            cells: (0..).zip(&sites).flat_map(sector).take(cells).collect(),
-            copies: Vec::new(),
-            ues: (0..UES).map(ue).collect(),
-            seed: 1,
+            ..RanSetup::new(sites, (0..UES).map(ue).collect())
         };
         let carriers = setup.carriers().unwrap();
         let mut radio = Radio::new(&setup, &carriers, 8, &Crew::default());
@@ -569,8 +552,10 @@ mod tests {
             if tti >= LAST / 4 && tti.is_multiple_of(APART) {
                 for ue in 0..UES {
                     let cell = radio.serving[ue].0;
-                    let place = receivers.pattern(radio, cell, Tti(tti + 1));
-                    let report = receivers.report(radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
+                    let measured = Tti(tti + 1);
+                    let pattern = receivers.pattern(radio, cell, measured);
+                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let report = receivers.report(radio, measurement);
                     let state = &receivers.reports(cell)[report.index as usize];
                     let cqis =
                         (0..rbgs).map(|rbg| McsTable::Qam64.cqi_efficiency(state.subband[usize::from(rbg)]));
@@ -643,7 +628,7 @@ mod tests {
                         let cell = near.serving[ue].0;
                         let rbgs = near.on_air.at(near.on_air.row(Tti(tti)))[cell];
                         let sinr = |radio: &Radio, receivers: &mut Receivers| {
-                            receivers.measure_block(radio, (ue, cell), (rbgs, radio.prbs_of(rbgs)));
+                            receivers.measure_block(radio, LinkId { ue, cell }, rbgs, radio.prbs_of(rbgs));
                             // No MCS needs more than 23 dB.
                             receivers.received_sinr().0.min(23.0)
                         };
@@ -693,10 +678,12 @@ mod tests {
                 let cell = radio.serving[ue].0;
                 let rbgs = if tti % 3 == 0 { part } else { sent[cell] };
                 let [known, measured] = [&mut receivers, &mut anew].map(|receivers| {
-                    receivers.measure_block(&radio, (ue, cell), (rbgs, radio.prbs_of(rbgs)));
+                    receivers.measure_block(&radio, LinkId { ue, cell }, rbgs, radio.prbs_of(rbgs));
                     let sinr = receivers.received_sinr();
-                    let place = receivers.pattern(&radio, cell, Tti(tti + 1));
-                    let report = receivers.report(&radio, (cell, place), (ue as u16, ue), Tti(tti + 1));
+                    let measured = Tti(tti + 1);
+                    let pattern = receivers.pattern(&radio, cell, measured);
+                    let measurement = Measurement { cell, slot: ue as u16, ue, pattern, measured };
+                    let report = receivers.report(&radio, measurement);
                     (sinr, format!("{:?}", receivers.reports(cell)[report.index as usize]))
                 });
                 assert_eq!(known, measured);
@@ -724,8 +711,8 @@ mod tests {
                     whole: Rbgs::first(17),
                     is_constant: false,
                 };
-                let of = (ue, serving);
-                let measured = disturbance.measure(&radio.gains, of, floor, &sent, Some(&way)).to_vec();
+                let link = LinkId { ue, cell: serving };
+                let measured = disturbance.measure(&radio.gains, link, floor, &sent, Some(&way)).to_vec();
 
                 let senders = radio.gains.near(ue).iter().map(|near| (near.cell, near.received));
                 let senders = senders.filter(|(cell, _)| *cell as usize != serving);

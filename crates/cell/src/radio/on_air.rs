@@ -1,8 +1,8 @@
 //! Data transmissions of all cells in the last TTIs.
 
 use super::gains::Distant;
-use crate::access::Access;
 use crate::mac::sched::{MAX_RBGS, Rbgs};
+use airwnd_phy::access::Access;
 use airwnd_units::Tti;
 
 /// Weight of a millisecond in the cells' mean activity.
@@ -222,7 +222,7 @@ mod tests {
 
     /// A carrier of four RBGs.
     fn lte() -> Access {
-        let mut access = Access::lte(crate::phy::Prbs(6));
+        let mut access = Access::lte(airwnd_phy::Prbs(6));
         access.rbgs = 4;
         access
     }
@@ -235,8 +235,8 @@ mod tests {
         {
             let toml = format!("pattern = \"{pattern}\"\nnumerology = {numerology}");
             let node = airwnd_catalog::Node::from_toml(&toml, "test").unwrap();
-            let params = <crate::access::nr::Params as airwnd_catalog::Param>::read(&node).unwrap();
-            let access = params.on(crate::phy::Prbs(24));
+            let params = <airwnd_phy::access::nr::Params as airwnd_catalog::Param>::read(&node).unwrap();
+            let access = params.on(airwnd_phy::Prbs(24));
             let mut on_air = OnAir::new(1, &access, 3, true);
             let per_second = 1000 << numerology;
             let sends = |tti: u64| access.timing.slot(Tti(tti)).sends;

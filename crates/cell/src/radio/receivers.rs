@@ -2,21 +2,20 @@
 
 use super::decoder::Decoder;
 use super::disturbance::Transmissions;
-use super::fading::LinkFading;
+use super::fading::{Channel, LinkFading};
 use super::on_air::{Activity, Floor};
-use super::reports::{Measured, Report, Reports};
+use super::reports::{Measured, NewReport, Report, Reports};
 use super::uplink::{Powers, UplinkOnAir};
-use super::{Interference, Radio, UplinkSignal};
-use crate::access::Level;
-use crate::component::ComponentCarrier;
+use super::{Interference, LinkId, Radio, UplinkSignal};
 use crate::mac::Block;
-use crate::mac::channel_reports;
 use crate::mac::power_control;
 use crate::mac::sched::{ChannelState, Rbgs};
-use crate::phy::amc::known::KnownCqis;
-use crate::phy::capacity::{effective, exceeds, mean, nearly_decibels};
-use crate::phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use crate::settings::RanSetup;
+use airwnd_phy::ComponentCarrier;
+use airwnd_phy::access::Level;
+use airwnd_phy::amc::known::KnownCqis;
+use airwnd_phy::capacity::{effective, exceeds, mean, nearly_decibels};
+use airwnd_phy::{CONTROL_CURVE_END_LINEAR, Cqi, Prbs, Sinr, control_error};
 use airwnd_units::{Db, Tti};
 use std::ops::Range;
 
@@ -26,13 +25,30 @@ const FLATS: usize = 256;
 /// The SINR of a UE's blocks over a flat channel.
 #[derive(Clone, Copy, Default)]
 struct Flat {
-    ue: usize,
-    serving: usize,
+    link: LinkId,
     /// Sum of the version of the UE's gains and the number of the pattern of transmissions.
     version: u64,
     /// The RBGs to which it applies: the same cells interfere in all of them.
     alike: Rbgs,
     sinr: Db,
+}
+
+/// Inputs of a cell's reports besides the gains: the place of the transmissions, and the number of times that it has been
+/// reused. Equal inputs give equal reports.
+pub(crate) type Repeatable = (usize, u64);
+
+/// A report of a UE's channel.
+#[derive(Clone, Copy)]
+pub(crate) struct Measurement {
+    pub cell: usize,
+    /// Slot of the UE in the cell.
+    pub slot: u16,
+    /// Number of the UE.
+    pub ue: usize,
+    /// Transmissions that interfere: their index among those remembered, from [`Receivers::pattern`].
+    pub pattern: usize,
+    /// TTI at whose start it is, or was, measured.
+    pub measured: Tti,
 }
 
 /// The receivers in a range of cells: what they remember of the channel, which does not change results.
@@ -131,29 +147,25 @@ impl Receivers {
     pub fn receive_downlink(
         &mut self,
         radio: &Radio,
-        (ue, serving): (u32, usize),
-        (rbgs, prbs): (Rbgs, Prbs),
+        link: LinkId,
+        rbgs: Rbgs,
+        prbs: Prbs,
         block: &mut Block,
         draw: f64,
     ) -> bool {
-        self.measure_block(radio, (ue as usize, serving), (rbgs, prbs));
+        self.measure_block(radio, link, rbgs, prbs);
         self.downlink.fails(&self.runs, radio.layers(block.rank), block, draw)
     }
 
-    pub(super) fn measure_block(
-        &mut self,
-        radio: &Radio,
-        (ue, serving): (usize, usize),
-        (rbgs, prbs): (Rbgs, Prbs),
-    ) {
+    pub(super) fn measure_block(&mut self, radio: &Radio, link: LinkId, rbgs: Rbgs, prbs: Prbs) {
         if self.fading.is_some() {
-            return self.measure_faded_block(radio, ue, serving, rbgs);
+            return self.measure_faded_block(radio, link, rbgs);
         }
         self.runs.clear();
         let mut rest = rbgs;
         // All RBGs with the same interfering cells share one SINR.
         while let Some(first) = rest.iter().next() {
-            let Flat { sinr, alike, .. } = self.flat(radio, (ue, serving), first);
+            let Flat { sinr, alike, .. } = self.flat(radio, link, first);
             let is_whole = rbgs.without(alike).is_empty();
             self.runs.push((sinr, if is_whole { prbs } else { radio.prbs_of(rest.common(alike)) }));
             rest = rest.without(alike);
@@ -162,42 +174,42 @@ impl Receivers {
 
     /// The SINR of a UE's block over a flat channel in an RBG.
     #[inline]
-    fn flat(&mut self, radio: &Radio, (ue, serving): (usize, usize), rbg: u8) -> Flat {
+    fn flat(&mut self, radio: &Radio, link: LinkId, rbg: u8) -> Flat {
         // Both grow, so that equal sums are equal numbers.
-        let version = radio.gains.version(ue) + radio.on_air.pattern(radio.on_air.row(radio.now));
-        let known = self.flats[ue % FLATS];
-        let is_known = (known.ue, known.serving, known.version) == (ue, serving, version);
+        let version = radio.gains.version(link.ue) + radio.on_air.pattern(radio.on_air.row(radio.now));
+        let known = self.flats[link.ue % FLATS];
+        let is_known = (known.link, known.version) == (link, version);
         // Other cells than neighbours interfere by their mean activity, too.
         if is_known && known.alike.contains(rbg) && radio.gains.are_complete() {
             return known;
         }
-        self.measure_flat(radio, (ue, serving), rbg, version)
+        self.measure_flat(radio, link, rbg, version)
     }
 
     #[inline(never)]
-    fn measure_flat(&mut self, radio: &Radio, of: (usize, usize), rbg: u8, version: u64) -> Flat {
-        let (ue, serving) = of;
+    fn measure_flat(&mut self, radio: &Radio, link: LinkId, rbg: u8, version: u64) -> Flat {
+        let LinkId { ue, cell: serving } = link;
         let floor = radio.floor(ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        let (disturbance, alike) = radio.disturbance(floor, of, on_air, (rbg, Rbgs::first(radio.rbgs)));
+        let (disturbance, alike) = radio.disturbance(floor, link, on_air, rbg, Rbgs::first(radio.rbgs));
         let sinr = Db::from_linear(radio.gains.received(ue, serving) / disturbance);
-        self.flats[ue % FLATS] = Flat { ue, serving, version, alike, sinr };
+        self.flats[ue % FLATS] = Flat { link, version, alike, sinr };
         self.flats[ue % FLATS]
     }
 
     // Apart: inlined in the loop over the blocks, it would make those over flat channels slower.
     #[inline(never)]
-    fn measure_faded_block(&mut self, radio: &Radio, ue: usize, serving: usize, rbgs: Rbgs) {
+    fn measure_faded_block(&mut self, radio: &Radio, link: LinkId, rbgs: Rbgs) {
         let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) else { return };
-        let floor = radio.floor(ue, radio.on_air.activity());
+        let floor = radio.floor(link.ue, radio.on_air.activity());
         let on_air = radio.on_air.at(radio.on_air.row(radio.now));
-        let of = (&radio.gains, scattering);
+        let channel = Channel { gains: &radio.gains, scattering };
         let sent = Transmissions {
             of: |cell: usize| on_air[cell],
             whole: Rbgs::first(radio.rbgs),
             is_constant: false,
         };
-        let sinrs = links.downlink(of, (ue, serving), floor, &sent, radio.now);
+        let sinrs = links.downlink(channel, link, floor, &sent, radio.now);
         let width = usize::from(radio.rbg_prbs);
         let used = rbgs.iter().flat_map(|group| sinrs[usize::from(group) * width..].iter().take(width));
         self.runs.clear();
@@ -238,9 +250,10 @@ impl Receivers {
     fn faded_control(&mut self, radio: &Radio, ue: usize) -> Option<&[f64]> {
         let floor = radio.floor(ue, &Activity::FULL);
         let links = self.fading.as_mut()?;
-        let of = (&radio.gains, radio.scattering.as_ref()?);
+        let channel = Channel { gains: &radio.gains, scattering: radio.scattering.as_ref()? };
+        let link = LinkId { ue, cell: radio.serving[ue].0 };
         let everywhere = Transmissions { of: |_| Rbgs(u32::MAX), whole: Rbgs(u32::MAX), is_constant: true };
-        Some(links.downlink(of, (ue, radio.serving[ue].0), floor, &everywhere, radio.now))
+        Some(links.downlink(channel, link, floor, &everywhere, radio.now))
     }
 
     /// The place of a cell's reports that are measured at the start of a TTI, after the transmissions of the one before.
@@ -260,7 +273,7 @@ impl Receivers {
     }
 
     /// What the reports of a cell depend on besides the gains, if they do not differ in each TTI.
-    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> channel_reports::Measured {
+    pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Repeatable {
         let place = self.pattern(radio, cell, measured);
         (place, self.reports[cell - self.first].replaced(place))
     }
@@ -286,61 +299,44 @@ impl Receivers {
         }
     }
 
-    /// The report of the UE in `slot` at a place; it is computed if it is not cached. `measured` is the TTI at whose
-    /// start it is, or was, measured.
+    /// A report; it is computed if it is not cached.
     #[inline]
-    pub fn report(
-        &mut self,
-        radio: &Radio,
-        (cell, place): (usize, usize),
-        (slot, ue): (u16, usize),
-        measured: Tti,
-    ) -> Report {
+    pub fn report(&mut self, radio: &Radio, measurement: Measurement) -> Report {
+        let Measurement { cell, slot, ue, pattern, measured } = measurement;
         let by_tti = self.differs_by_tti(radio);
         let version = if by_tti { measured.0 } else { radio.gains.version(ue) };
-        match self.reports_of(cell).find(place, slot, ue as u32, version) {
+        match self.reports_of(cell).find(pattern, slot, ue as u32, version) {
             Some(report) => report,
             None => {
                 let report = match &self.fading {
-                    Some(_) => self.measure_faded(radio, ue, (cell, place), measured),
-                    None if by_tti => self.measure_or_repeat(radio, ue, (cell, place), slot),
-                    None => self.measure(radio, ue, cell, place),
+                    Some(_) => self.measure_faded(radio, measurement),
+                    None if by_tti => self.measure_or_repeat(radio, measurement),
+                    None => self.measure(radio, measurement),
                 };
-                self.reports_of(cell).keep(place, slot, (ue as u32, version), report)
+                self.reports_of(cell).keep(pattern, slot, ue as u32, version, report)
             }
         }
     }
 
     /// The same for the newest report of the UE, which remains at its index until the next one.
-    pub fn newest_report(
-        &mut self,
-        radio: &Radio,
-        (cell, place): (usize, usize),
-        (slot, ue): (u16, usize),
-        measured: Tti,
-    ) -> Report {
-        let report = self.report(radio, (cell, place), (slot, ue), measured);
-        self.reports_of(cell).keep_newest(slot, report)
+    pub fn newest_report(&mut self, radio: &Radio, measurement: Measurement) -> Report {
+        let report = self.report(radio, measurement);
+        self.reports_of(measurement.cell).keep_newest(measurement.slot, report)
     }
 
     /// A report of a flat channel; it is computed if any transmission of the UE's neighbours has changed since the last.
-    fn measure_or_repeat(
-        &mut self,
-        radio: &Radio,
-        ue: usize,
-        (cell, place): (usize, usize),
-        slot: u16,
-    ) -> (ChannelState, Db) {
+    fn measure_or_repeat(&mut self, radio: &Radio, measurement: Measurement) -> NewReport {
+        let Measurement { cell, slot, ue, pattern, .. } = measurement;
         // Both grow, so that equal sums are equal numbers.
         let version = radio.gains.version(ue) + radio.on_air.updates();
-        let quiet = place == radio.on_air.rows();
-        let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(place) };
+        let quiet = pattern == radio.on_air.rows();
+        let on_air = if quiet { radio.on_air.silence() } else { radio.on_air.at(pattern) };
         let near = if quiet { &[] } else { radio.gains.near(ue) };
         let sent = near.iter().map(|near| on_air[near.cell as usize]);
-        match self.reports_of(cell).repeated(slot, (ue as u32, version), sent) {
+        match self.reports_of(cell).repeated(slot, ue as u32, version, sent) {
             Some(report) => report,
             None => {
-                let report = self.measure(radio, ue, cell, place);
+                let report = self.measure(radio, measurement);
                 self.reports_of(cell).note_last(slot, report);
                 report
             }
@@ -353,7 +349,7 @@ impl Receivers {
     }
 
     /// The held report of the UE in a slot, if there is one.
-    pub fn held(&self, cell: usize, (slot, ue): (u16, u32)) -> Option<Report> {
+    pub fn held(&self, cell: usize, slot: u16, ue: u32) -> Option<Report> {
         self.reports[cell - self.first].held(slot, ue)
     }
 
@@ -371,56 +367,45 @@ impl Receivers {
         &mut self.reports[cell - self.first]
     }
 
-    /// The reports of a cell at a place that are known, by slot; none if they differ in each TTI.
-    pub fn known_at(&self, radio: &Radio, (cell, place): (usize, usize)) -> &[Measured] {
-        if self.differs_by_tti(radio) { &[] } else { self.reports[cell - self.first].known_at(place) }
+    /// The known reports of a cell with this pattern, by slot; none if they differ in each TTI.
+    pub fn known_at(&self, radio: &Radio, cell: usize, pattern: usize) -> &[Measured] {
+        if self.differs_by_tti(radio) { &[] } else { self.reports[cell - self.first].known_at(pattern) }
     }
 
     /// The mean SINR over the PRBs of a UE's report.
     #[inline(never)]
-    pub fn mean_sinr(
-        &mut self,
-        radio: &Radio,
-        (cell, place): (usize, usize),
-        (slot, ue): (u16, usize),
-        measured: Tti,
-    ) -> Db {
+    pub fn mean_sinr(&mut self, radio: &Radio, measurement: Measurement) -> Db {
         if self.fading.is_some() {
-            return mean(self.faded(radio, ue, cell, place, measured));
+            return mean(self.faded(radio, measurement));
         }
-        let report = self.report(radio, (cell, place), (slot, ue), measured);
-        self.reports_of(cell).sinr(report.index as usize)
+        let report = self.report(radio, measurement);
+        self.reports_of(measurement.cell).sinr(report.index as usize)
     }
 
     /// The linear SINR of a report of a fading channel on each PRB that can be scheduled.
-    fn faded(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize, measured: Tti) -> &[f64] {
+    fn faded(&mut self, radio: &Radio, measurement: Measurement) -> &[f64] {
+        let Measurement { cell, ue, pattern, measured, .. } = measurement;
         let Receivers { first, reports, fading, .. } = self;
         let links = fading.as_mut().expect("called for fading channels only");
         let scattering = radio.scattering.as_ref().expect("called for fading channels only");
-        let (on_air, floor) = Receivers::place_of(&reports[cell - *first], radio, place, ue);
+        let (on_air, floor) = Receivers::place_of(&reports[cell - *first], radio, pattern, ue);
         let scheduled = usize::from((u16::from(radio.rbgs) * radio.rbg_prbs).min(radio.prbs.0));
-        let of = (&radio.gains, scattering);
+        let channel = Channel { gains: &radio.gains, scattering };
         let sent = Transmissions {
             of: |cell: usize| on_air[cell],
             whole: Rbgs::first(radio.rbgs),
             is_constant: false,
         };
-        let sinrs = links.downlink(of, (ue, cell), floor, &sent, measured);
+        let sinrs = links.downlink(channel, LinkId { ue, cell }, floor, &sent, measured);
         &sinrs[..scheduled]
     }
 
     /// A report of a fading channel.
-    fn measure_faded(
-        &mut self,
-        radio: &Radio,
-        ue: usize,
-        (cell, place): (usize, usize),
-        measured: Tti,
-    ) -> (ChannelState, Db) {
+    fn measure_faded(&mut self, radio: &Radio, measurement: Measurement) -> NewReport {
         let mut runs = std::mem::take(&mut self.runs);
         runs.clear();
         let has_wideband = self.wideband;
-        let scheduled = self.faded(radio, ue, cell, place, measured);
+        let scheduled = self.faded(radio, measurement);
         let mean = mean(scheduled);
         let (rank, wideband) = if has_wideband {
             runs.extend(scheduled.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
@@ -433,15 +418,16 @@ impl Receivers {
         let groups = scheduled.chunks(radio.rbg_prbs.into()).map(|prbs| steps.cqi_over(prbs));
         let state = ChannelState { rank, ..ChannelState::new(wideband, groups) };
         self.runs = runs;
-        (state, mean)
+        NewReport { state, sinr: mean }
     }
 
     /// A report of a flat channel. PRBs beyond the last whole RBG are never scheduled; their SINR is taken as the mean of
     /// the others.
-    fn measure(&mut self, radio: &Radio, ue: usize, cell: usize, place: usize) -> (ChannelState, Db) {
+    fn measure(&mut self, radio: &Radio, measurement: Measurement) -> NewReport {
+        let Measurement { cell, ue, pattern, .. } = measurement;
         let signal = radio.gains.received(ue, cell);
         let (mut runs, mut sinrs) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.sinrs));
-        let (on_air, floor) = Receivers::place_of(&self.reports[cell - self.first], radio, place, ue);
+        let (on_air, floor) = Receivers::place_of(&self.reports[cell - self.first], radio, pattern, ue);
         radio.disturbances(floor, ue, cell, on_air, &mut sinrs);
         sinrs.iter_mut().for_each(|sinr| *sinr = signal / *sinr);
         // ns-3 divides by one PRB less than there are (LteUePhy::GenerateMixedCqiReport), an off-by-one.
@@ -492,7 +478,7 @@ impl Receivers {
         };
         let state = ChannelState { rank, ..state };
         (self.runs, self.sinrs) = (runs, sinrs);
-        (state, mean)
+        NewReport { state, sinr: mean }
     }
 
     /// The transmit power per PRB in mW of a UE on `prbs` after these TPC commands.
@@ -537,8 +523,9 @@ impl Receivers {
             let floor = radio.gains.cell_noise(cell) + radio.soundings.floor;
             //= exception sounding-over-carrier
             return effective(links.uplink(
-                (&radio.gains, scattering),
-                (cell, floor),
+                Channel { gains: &radio.gains, scattering },
+                cell,
+                floor,
                 signal,
                 radio.soundings.at(cell),
                 radio.now,
@@ -552,7 +539,8 @@ impl Receivers {
         let floor = radio.gains.cell_noise(cell) + air.floor;
         let others = air.at(cell);
         if let Some((links, scattering)) = self.fading.as_mut().zip(radio.scattering.as_ref()) {
-            let sinrs = links.uplink((&radio.gains, scattering), (cell, floor), signal, others, radio.now);
+            let channel = Channel { gains: &radio.gains, scattering };
+            let sinrs = links.uplink(channel, cell, floor, signal, others, radio.now);
             self.runs.clear();
             self.runs.extend(sinrs.iter().map(|sinr| (Db::from_linear(*sinr), Prbs(1))));
             return;

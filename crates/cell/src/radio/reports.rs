@@ -1,7 +1,7 @@
 //! Cache of channel reports, keyed by the transmissions of the other cells during the measurement.
 
 use crate::mac::sched::{ChannelState, MAX_RBGS, Rbgs};
-use crate::phy::Cqi;
+use airwnd_phy::Cqi;
 use airwnd_units::Db;
 
 /// Patterns cached per cell.
@@ -44,7 +44,7 @@ struct Last {
     version: u64,
     /// Transmissions of the UE's neighbours; empty if its own cell was silent.
     sent: Vec<Rbgs>,
-    report: (ChannelState, Db),
+    report: NewReport,
 }
 
 /// UE and channel state of a cached report, its mean SINR, and a copy of what is read in every TTI.
@@ -67,6 +67,14 @@ const NO_REPORT: ChannelState = ChannelState {
 
 const EMPTY: Measured =
     Measured { ue: u32::MAX, rank: 1, wideband: Cqi::OUT_OF_RANGE, flat: None, version: 0, sinr: Db(0.0) };
+
+/// A report that has just been measured.
+#[derive(Clone, Copy)]
+pub(super) struct NewReport {
+    pub state: ChannelState,
+    /// Mean SINR over the PRBs.
+    pub sinr: Db,
+}
 
 /// A cached report.
 #[derive(Clone, Copy)]
@@ -111,11 +119,11 @@ impl Reports {
     pub fn reserve(&mut self, slots: usize) {
         if slots > self.slots {
             let rows = [self.places, self.most].map(|places| OTHER_ROWS + places);
-            grow(&mut self.states, (self.slots, slots), rows, NO_REPORT);
-            grow(&mut self.measured, (self.slots, slots), rows, EMPTY);
+            grow(&mut self.states, self.slots, slots, rows, NO_REPORT);
+            grow(&mut self.measured, self.slots, slots, rows, EMPTY);
             self.slots = slots;
             if self.by_hash.is_empty() {
-                let report = (NO_REPORT, Db(0.0));
+                let report = NewReport { state: NO_REPORT, sinr: Db(0.0) };
                 self.last.resize(slots, Last { ue: u32::MAX, version: 0, sent: Vec::new(), report });
             }
         }
@@ -126,9 +134,10 @@ impl Reports {
     pub fn repeated(
         &mut self,
         slot: u16,
-        (ue, version): (u32, u64),
+        ue: u32,
+        version: u64,
         sent: impl Iterator<Item = Rbgs> + Clone,
-    ) -> Option<(ChannelState, Db)> {
+    ) -> Option<NewReport> {
         let last = &mut self.last[usize::from(slot)];
         if last.ue == ue && last.version == version && last.sent.iter().copied().eq(sent.clone()) {
             return Some(last.report);
@@ -140,7 +149,7 @@ impl Reports {
     }
 
     /// Stores the last report of a UE's flat channel.
-    pub fn note_last(&mut self, slot: u16, report: (ChannelState, Db)) {
+    pub fn note_last(&mut self, slot: u16, report: NewReport) {
         self.last[usize::from(slot)].report = report;
     }
 
@@ -222,8 +231,9 @@ impl Reports {
         &mut self,
         place: usize,
         slot: u16,
-        (ue, version): (u32, u64),
-        (state, sinr): (ChannelState, Db),
+        ue: u32,
+        version: u64,
+        NewReport { state, sinr }: NewReport,
     ) -> Report {
         let index = self.index(place, slot);
         let ChannelState { rank, wideband, flat, .. } = state;
@@ -273,7 +283,7 @@ impl Reports {
 }
 
 /// Makes rows longer, keeps those that are not of places, and reserves memory for the largest number of rows.
-fn grow<T: Clone>(rows: &mut Vec<T>, (before, slots): (usize, usize), [count, most]: [usize; 2], empty: T) {
+fn grow<T: Clone>(rows: &mut Vec<T>, before: usize, slots: usize, [count, most]: [usize; 2], empty: T) {
     let others = rows[..OTHER_ROWS * before].to_vec();
     *rows = Vec::with_capacity(most * slots);
     for row in 0..OTHER_ROWS {

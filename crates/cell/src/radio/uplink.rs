@@ -2,8 +2,8 @@
 
 use super::gains::Gains;
 use crate::mac::power_control;
-use crate::phy::Prbs;
 use crate::settings::RanSetup;
+use airwnd_phy::Prbs;
 use airwnd_units::Db;
 
 /// Interfering transmissions per cell and TTI with preallocated memory.

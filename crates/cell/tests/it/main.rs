@@ -1,4 +1,3 @@
 //! The integration tests as one program, which links faster than one per file and keeps all cores busy.
 
 mod moving;
-mod radio_reference;

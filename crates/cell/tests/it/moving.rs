@@ -1,55 +1,24 @@
 //! A UE that has moved has the same channel as one that has always been at its position.
 
-use airwnd_cell::phy::{Position, antenna, fading, propagation};
-use airwnd_cell::{
-    BearerId, BearerSetup, CellSite, Crew, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility,
-};
-use airwnd_kernel::{Codepoint, Direction, Key, Stream};
+use airwnd_cell::{BearerId, CellSite, Crew, RadioSettings, Ran, RanSetup, UeId, UeSite, mobility};
+use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_links::aqm::Waiting;
-use airwnd_units::{Bytes, Db, Dbm, Degrees, Span, Speed, Tti};
+use airwnd_phy::{Position, fading, propagation};
+use airwnd_units::{Bytes, Db, Span, Speed, Tti};
 
 const NEAR: Position = Position::new(100.0, 50.0, 1.5);
 const FAR: Position = Position::new(380.0, 50.0, 1.5);
 
 /// One cell, one UE.
 fn setup(position: Position) -> RanSetup {
-    let cell = CellSite {
-        site: 0,
-        position: Position::new(0.0, 0.0, 30.0),
-        boresight: Degrees(0.0),
-        antenna: antenna::Spec::Isotropic(Default::default()),
-        power: Dbm(43.0),
-        noise_figure: Db(5.0),
+    let radio = RadioSettings {
+        propagation: propagation::Spec::Friis(Default::default()),
+        shadowing: None,
+        fading: fading::Spec::NoFading(Default::default()),
+        ..Default::default()
     };
-    let ue = UeSite {
-        position,
-        mobility: mobility::Spec::Static(Default::default()),
-        way: Stream::new(1, "mobility"),
-        noise_figure: Db(9.0),
-        cell: None,
-        srs_offset: None,
-        configured_grant: None,
-        carriers: 1,
-        bearers: [BearerSetup::default()].into(),
-    };
-    RanSetup {
-        carrier: Default::default(),
-        radio: RadioSettings {
-            propagation: propagation::Spec::Friis(Default::default()),
-            shadowing: None,
-            fading: fading::Spec::NoFading(Default::default()),
-            ..Default::default()
-        },
-        mac: Default::default(),
-        rlc: Default::default(),
-        rrc: None,
-        handover: Default::default(),
-        x2_delay: Span::ZERO,
-        cells: vec![cell],
-        copies: Vec::new(),
-        ues: vec![ue],
-        seed: 1,
-    }
+    let cell = CellSite::at(Position::new(0.0, 0.0, 30.0));
+    RanSetup { radio, ..RanSetup::new(vec![cell], vec![UeSite::at(position)]) }
 }
 
 fn network(position: Position) -> Ran {

@@ -5,24 +5,26 @@
 
 use airwnd_catalog::{Node, Param};
 use airwnd_cell::mac::power_control;
-use airwnd_cell::phy::{Position, amc, antenna, fading, propagation};
-use airwnd_cell::rlc::{DropCause, am};
 use airwnd_cell::{
     Bearer, BearerId, BearerSetup, BufferReports, CellSite, Crew, Qci, RadioSettings, Ran, RanSetup, Rlc,
-    RlcMode, UeId, UeSite, UplinkAdaptation, mobility,
+    RlcMode, UeId, UeSite, UplinkAdaptation,
 };
-use airwnd_kernel::{Codepoint, Direction, Key, Stream};
+use airwnd_kernel::{Codepoint, Direction, Key};
 use airwnd_lab::{Outcome, Scenario, run};
 use airwnd_links::aqm::Waiting;
-use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span, Tti};
+use airwnd_phy::amc;
+use airwnd_phy::{Position, fading, propagation};
+use airwnd_rlc::{DropCause, am};
+use airwnd_units::{BitRate, Bytes, Dbm, Metres, Span, Tti};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
     let amc = Node::from_toml("kind = \"piro-ew2010\"\nber = 0.03", "test").unwrap();
     let queue = Node::from_toml("kind = \"drop-tail\"\nbuffer = \"60kB\"", "test").unwrap();
+    let position = Position { x: Metres(distance), y: Metres(0.0), z: Metres(1.5) };
+    let cell = CellSite { power: Dbm(13.0), ..CellSite::at(Position::new(0.0, 0.0, 30.0)) };
     RanSetup {
-        carrier: Default::default(),
         radio: RadioSettings {
             propagation: propagation::Spec::Friis(Default::default()),
             shadowing: None,
@@ -37,30 +39,7 @@ fn setup(distance: f64, transmissions: u8, am: Option<am::Params>) -> RanSetup {
             am: am.unwrap_or_default(),
             ..Default::default()
         },
-        rrc: None,
-        handover: Default::default(),
-        x2_delay: Span::ZERO,
-        copies: Vec::new(),
-        cells: vec![CellSite {
-            site: 0,
-            position: Position::new(0.0, 0.0, 30.0),
-            boresight: Degrees(0.0),
-            antenna: antenna::Spec::Isotropic(Default::default()),
-            power: Dbm(13.0),
-            noise_figure: Db(5.0),
-        }],
-        ues: vec![UeSite {
-            position: Position { x: Metres(distance), y: Metres(0.0), z: Metres(1.5) },
-            mobility: mobility::Spec::Static(Default::default()),
-            way: Stream::new(1, "mobility"),
-            noise_figure: Db(9.0),
-            cell: None,
-            srs_offset: None,
-            configured_grant: None,
-            carriers: 1,
-            bearers: [BearerSetup::default()].into(),
-        }],
-        seed: 1,
+        ..RanSetup::new(vec![cell], vec![UeSite::at(position)])
     }
 }
 

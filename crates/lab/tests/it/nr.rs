@@ -5,10 +5,10 @@
 use crate::support::csv::rows;
 use crate::support::saturated;
 use airwnd_catalog::Node;
-use airwnd_cell::phy::Mcs;
-use airwnd_cell::phy::nr::tables::Table;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_lab::{Frame, Live, Outcome, Protocol, RealUe, Records, Scenario, Signature, run};
+use airwnd_phy::Mcs;
+use airwnd_phy::nr::tables::Table;
 use airwnd_units::{Bytes, Span};
 
 fn simulate(toml: &str) -> Outcome {

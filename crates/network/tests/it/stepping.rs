@@ -1,7 +1,6 @@
 //! Stepping a network from outside: packets enter at any time, and the step size does not change results.
 
 use airwnd_catalog::{Node, Param};
-use airwnd_cell::phy::{Position, antenna};
 use airwnd_cell::{BearerId, BearerSetup, CellSite, Crew, Ran, RanSetup, UeSite, handover, mobility};
 use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_links::aqm::{self, QueueContext};
@@ -9,6 +8,7 @@ use airwnd_links::link::wifi::Medium;
 use airwnd_links::link::{Impairments, Link, Managed, Police, Queue, Server, wire::Wire};
 use airwnd_links::loss;
 use airwnd_network::{Access, Cause, Duplex, Hop, Network, OneWay, Outcome, Packet, Topology};
+use airwnd_phy::{Position, antenna};
 use airwnd_units::{BitRate, Bytes, Db, Dbm, Degrees, Metres, Span, Time};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

@@ -5,11 +5,11 @@ use super::link::{Format, Link};
 use crate::campaign::{ENOUGH, SEED, at_most};
 use crate::curve::{self, Point};
 use crate::lanes::BATCH;
-use airwnd_cell::phy::bit_channel;
-use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::nr::tables::Modulation;
-use airwnd_cell::phy::nr::transport_block::BaseGraph;
 use airwnd_kernel::Stream;
+use airwnd_phy::bit_channel;
+use airwnd_phy::error_model::block_error_curves::Curve;
+use airwnd_phy::nr::tables::Modulation;
+use airwnd_phy::nr::transport_block::BaseGraph;
 use airwnd_units::Db;
 
 /// Positions of the points, in standard deviations from the middle of the curve: error rates of 84 % to 0.8 %.

@@ -1,6 +1,6 @@
 //! NR's LDPC code: parity-check matrices and encoder.
 
-use airwnd_cell::phy::nr::transport_block::{BaseGraph, lifting_size};
+use airwnd_phy::nr::transport_block::{BaseGraph, lifting_size};
 
 /// Graph, row, column and the shifts of the eight sets of lifting sizes.
 //= TS 38.212 Table 5.3.2-2, Table 5.3.2-3

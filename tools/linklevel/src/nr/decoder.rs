@@ -148,8 +148,8 @@ fn correction(x: f32) -> f32 {
 mod tests {
     use super::super::rate_matching::select;
     use super::*;
-    use airwnd_cell::phy::nr::transport_block::BaseGraph;
     use airwnd_kernel::Stream;
+    use airwnd_phy::nr::transport_block::BaseGraph;
 
     #[test]
     fn a_sum_of_bits_has_the_ratio_of_the_definition() {

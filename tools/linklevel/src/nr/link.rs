@@ -7,9 +7,9 @@ use crate::crc::{CRC_BITS, Crc};
 use crate::lanes::{BATCH, Lanes};
 use crate::modulation::Amplitudes;
 use crate::noise::Normal;
-use airwnd_cell::phy::nr::tables::Modulation;
-use airwnd_cell::phy::nr::transport_block::BaseGraph;
 use airwnd_kernel::Stream;
+use airwnd_phy::nr::tables::Modulation;
+use airwnd_phy::nr::transport_block::BaseGraph;
 use airwnd_units::Db;
 
 /// Format of the transmissions of a code block.

@@ -1,10 +1,10 @@
 //! The chain of NR's shared channels: LDPC code, rate matching and modulation.
 //!
-//! It generates `crates/cell/data/nr_block_error_curves.csv`:
+//! It generates `crates/phy/data/nr_block_error_curves.csv`:
 //!
 //! ```sh
 //! cargo run --release -p airwnd-linklevel -- simulate-nr tools/linklevel/data/nr_block_errors.csv 2026-11-23
-//! cargo run --release -p airwnd-linklevel -- fit-nr tools/linklevel/data/nr_block_errors.csv crates/cell/data/nr_block_error_curves.csv
+//! cargo run --release -p airwnd-linklevel -- fit-nr tools/linklevel/data/nr_block_errors.csv crates/phy/data/nr_block_error_curves.csv
 //! ```
 
 pub mod campaign;

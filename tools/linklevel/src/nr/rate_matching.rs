@@ -34,8 +34,8 @@ pub fn select(code: &Code, version: usize, count: usize, order: usize) -> Vec<u3
 mod tests {
     use super::*;
     use crate::crc::Crc;
-    use airwnd_cell::phy::nr::tables::CodeRate;
-    use airwnd_cell::phy::nr::transport_block::{BaseGraph, base_graph};
+    use airwnd_phy::nr::tables::CodeRate;
+    use airwnd_phy::nr::transport_block::{BaseGraph, base_graph};
 
     #[test]
     fn coded_bits_are_those_of_generator_matrices() {

@@ -3,8 +3,8 @@
 use super::link::Format;
 use crate::curve::Point;
 use crate::record::fit;
-use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::nr::transport_block::BaseGraph;
+use airwnd_phy::error_model::block_error_curves::Curve;
+use airwnd_phy::nr::transport_block::BaseGraph;
 use airwnd_units::Db;
 use std::fmt::Write;
 

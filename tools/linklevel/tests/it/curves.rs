@@ -1,12 +1,5 @@
 //! The simulated curves against the simulator, curves of other programs, and their use in the error model.
 
-use airwnd_cell::phy::bit_channel::information;
-use airwnd_cell::phy::error_model::block_error_curves::{self, BlockErrorCurves};
-use airwnd_cell::phy::error_model::{self, ErrorModel, SoftBits, Transmission};
-use airwnd_cell::phy::tables::{
-    self, MAX_CODE_BLOCK, McsTable, Modulation, code_block_at_least, code_rate, modulation,
-};
-use airwnd_cell::phy::{Mcs, Scheme, Sinr};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_linklevel::campaign::{self, format};
 use airwnd_linklevel::crc::CRC_BITS;
@@ -15,10 +8,17 @@ use airwnd_linklevel::decoder::Settings;
 use airwnd_linklevel::lanes::BATCH;
 use airwnd_linklevel::link::{Format, Link};
 use airwnd_linklevel::record;
+use airwnd_phy::bit_channel::information;
+use airwnd_phy::error_model::block_error_curves::{self, BlockErrorCurves};
+use airwnd_phy::error_model::{self, ErrorModel, SoftBits, Transmission};
+use airwnd_phy::tables::{
+    self, MAX_CODE_BLOCK, McsTable, Modulation, code_block_at_least, code_rate, modulation,
+};
+use airwnd_phy::{Mcs, Scheme, Sinr};
 use airwnd_units::{Bytes, Db};
 
 const POINTS: &str = include_str!("../../data/block_errors.csv");
-const CURVES: &str = include_str!("../../../../crates/cell/data/block_error_curves.csv");
+const CURVES: &str = include_str!("../../../../crates/phy/data/block_error_curves.csv");
 const REFERENCE: &str = include_str!("../data/reference.csv");
 
 fn model() -> BlockErrorCurves {

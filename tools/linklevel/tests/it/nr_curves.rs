@@ -1,10 +1,5 @@
 //! NR's simulated curves against the simulator, Sionna's curves, and their use in the error model.
 
-use airwnd_cell::phy::error_model::block_error_curves::Curve;
-use airwnd_cell::phy::nr::ldpc::{BlockErrors, Combining, SoftBits};
-use airwnd_cell::phy::nr::tables::{Modulation, Table};
-use airwnd_cell::phy::nr::transport_block::{BaseGraph, Segmentation, base_graph};
-use airwnd_cell::phy::{Mcs, Sinr};
 use airwnd_kernel::Stream;
 use airwnd_linklevel::curve::Point;
 use airwnd_linklevel::nr::campaign::{self, format, point};
@@ -12,10 +7,15 @@ use airwnd_linklevel::nr::decoder::Settings;
 use airwnd_linklevel::nr::link::{Format, Link};
 use airwnd_linklevel::nr::record;
 use airwnd_linklevel::record::fit;
+use airwnd_phy::error_model::block_error_curves::Curve;
+use airwnd_phy::nr::ldpc::{BlockErrors, Combining, SoftBits};
+use airwnd_phy::nr::tables::{Modulation, Table};
+use airwnd_phy::nr::transport_block::{BaseGraph, Segmentation, base_graph};
+use airwnd_phy::{Mcs, Sinr};
 use airwnd_units::Db;
 
 const POINTS: &str = include_str!("../../data/nr_block_errors.csv");
-const CURVES: &str = include_str!("../../../../crates/cell/data/nr_block_error_curves.csv");
+const CURVES: &str = include_str!("../../../../crates/phy/data/nr_block_error_curves.csv");
 const SIONNA: &str = include_str!("../data/nr_sionna.csv");
 
 /// Formats with their points, of one transmission or of several.

@@ -1,7 +1,7 @@
 //! Selection of the UE with the highest metric.
 
 use super::{Candidates, ChannelState, Grants, MAX_RBGS, Rbgs, Ties, UeView};
-use crate::phy::Cqi;
+use airwnd_phy::Cqi;
 
 /// Number of CQI values.
 const CQIS: usize = Cqi::MAX.0 as usize + 1;

@@ -4,8 +4,8 @@ use super::averages::RateAverages;
 use super::best::best_of_tti;
 use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
 
 /// Blind equal throughput: serves the UE with the lowest average throughput, regardless of channel quality.

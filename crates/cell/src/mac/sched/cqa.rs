@@ -3,9 +3,9 @@
 use super::averages::RateAverages;
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
+use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Span, Tti};
 
 /// Channel term of the frequency-domain metric.

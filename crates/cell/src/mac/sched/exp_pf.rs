@@ -6,9 +6,9 @@ use super::metric::{Metric, MetricScheduler};
 use super::pf::RelativeRate;
 use super::{Grid, UeView, settle};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, Params};
+use airwnd_phy::Cqi;
 
 /// Treatment of best-effort UEs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]

@@ -4,9 +4,9 @@ use super::delay::Urgency;
 use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use crate::qci::Qci;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 
 /// Largest weighted delay first: serves the UE with the highest ratio of head-of-line delay to delay budget.
 ///

@@ -6,9 +6,9 @@ use super::metric::{Metric, MetricScheduler};
 use super::pf::RelativeRate;
 use super::{Grid, UeView};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use crate::qci::Qci;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 
 /// M-LWDF: PF metric, multiplied for real-time UEs by the weighted head-of-line delay.
 ///

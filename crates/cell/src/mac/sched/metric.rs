@@ -4,8 +4,8 @@ use super::averages::RateAverages;
 use super::best::{Turn, best_of_tti, best_per_group};
 use super::{Candidates, Domain, Grants, LinkAdaptation, Rbgs, Scheduler, Ties, UeView};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use crate::qci::Qci;
+use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
 
 /// Scheduling metric of a UE.

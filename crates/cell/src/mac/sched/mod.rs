@@ -7,12 +7,13 @@ pub mod averages;
 pub(crate) mod best;
 mod delay;
 pub mod metric;
+mod top_k;
 
-use crate::access::Access;
 use crate::bearer::Bearer;
-use crate::phy::{Cqi, Prbs};
 use crate::qci::Qci;
 use airwnd_catalog::{Choice, family};
+use airwnd_phy::access::Access;
+use airwnd_phy::{Cqi, Prbs};
 use airwnd_units::{Bytes, Span, Tti};
 use std::sync::Arc;
 
@@ -132,7 +133,7 @@ impl Grid {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
         }
-        self.access.block_in((rank, 0), self.access.mcs_of(cqi), self.access.prbs_of(groups))
+        self.access.block_in(rank, 0, self.access.mcs_of(cqi), self.access.prbs_of(groups))
     }
 }
 
@@ -369,7 +370,7 @@ pub(crate) mod tests {
         let pattern = if pattern.is_empty() { String::new() } else { format!("pattern = \"{pattern}\"") };
         let toml = format!("numerology = {numerology}\n{pattern}");
         let node = airwnd_catalog::Node::from_toml(&toml, "test").unwrap();
-        Arc::new(crate::access::nr::Params::read(&node).unwrap().on(Prbs(24)))
+        Arc::new(airwnd_phy::access::nr::Params::read(&node).unwrap().on(Prbs(24)))
     }
 
     /// A scheduler as in a scenario: a word, or a table without its braces.

@@ -2,8 +2,8 @@
 
 use super::metric::{Metric, MetricScheduler};
 use super::{Domain, Grid, Ties, UeView};
-use crate::phy::Cqi;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 
 /// Maximum throughput: each RBG goes to the UE with the highest achievable rate, regardless of fairness.
 ///

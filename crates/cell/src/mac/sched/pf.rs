@@ -3,8 +3,8 @@
 use super::averages::RateAverages;
 use super::metric::{Metric, MetricScheduler};
 use super::{Grid, UeView};
-use crate::phy::Cqi;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 
 /// Proportional fair: each RBG goes to the UE with the highest ratio of achievable rate to average throughput.
 ///

@@ -2,23 +2,14 @@
 
 use super::averages::{LANES, RateAverages, settle_in_lanes};
 use super::best::best_per_group_of;
+use super::top_k::{Lanes, NextLanes, Ranking, Selection, Threshold, limit_below, ranked};
 use super::{Candidates, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
 use crate::mac::make_room;
 use crate::mac::slots::Slots;
-use crate::phy::Cqi;
 use airwnd_catalog::{Choice, Params};
+use airwnd_phy::Cqi;
 use airwnd_units::{Bytes, Tti};
-use std::cmp::Reverse;
-
-/// Moves per slot after which slots are sorted anew, because many ranks have changed.
-const MOST_MOVES: usize = 4;
-
-/// Factor from a metric to a number below it that is above nearly all lower metrics.
-const BELOW: f64 = 1.0 - 1e-9;
-
-/// Passes over the metrics to find the limit of a selection, the first one with that expected.
-const ATTEMPTS: usize = 2;
 
 /// Metric of the frequency-domain step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -103,16 +94,13 @@ pub struct Pss {
     /// RBGs of the carrier.
     groups: u8,
     contest: Contest,
-    /// Ranks of the UEs of this TTI, by slot; zero: it does not compete.
-    ranks: Vec<Rank>,
+    /// Ranks of the UEs of this TTI; zero: it does not compete. UEs of set 1 have priority.
+    ranking: Ranking,
     /// Scratch: what follows from the metrics of a TTI with a threshold.
     sheet: Sheet,
-    /// All slots in descending order of rank when they were last sorted.
-    order: Vec<u16>,
-    /// What the time-domain metrics of the UEs selected in this TTI exceed, and no others; `None`: they are listed.
+    /// Metric threshold of this TTI; `None`: `selected` lists the UEs.
     threshold: Option<Threshold>,
-    /// A number that will be between the metrics selected next and the others, if they rise as those of UEs that are not
-    /// served.
+    /// Predicted selection threshold of the next TTI.
     limit: f64,
     /// The UEs selected for the frequency domain, in any order, if there is no threshold.
     selected: Vec<u16>,
@@ -136,15 +124,6 @@ struct Contest {
     places: Vec<u16>,
 }
 
-/// A UE's rank in the time domain; the higher one precedes, and of equal ones that of the higher slot. The highest bit
-/// is set for UEs in set 1; the others are those of the metric. The bits of floating-point numbers that are not
-/// negative are in the order of the numbers.
-type Rank = u64;
-
-fn ranked(below_target: bool, metric: f64) -> Rank {
-    u64::from(below_target) << 63 | metric.to_bits()
-}
-
 impl Pss {
     /// A scheduler without UEs.
     pub fn new(params: Params, grid: &Grid) -> Self {
@@ -156,11 +135,10 @@ impl Pss {
             scheduled_averages: RateAverages::new(params.window, grid.decisions_per_second),
             groups: grid.rbgs,
             contest: Contest::default(),
-            ranks: Vec::new(),
+            ranking: Ranking::default(),
             sheet: Sheet::default(),
             threshold: None,
             limit: 0.0,
-            order: Vec::new(),
             selected: Vec::new(),
             ascending: Slots::default(),
             params,
@@ -202,22 +180,23 @@ impl Pss {
         // Without a rate the quotient may be no number: in a short window averages reach zero.
         let metric = |rate: &f64, average: &f64| if *rate > 0.0 { rate / average } else { 0.0 };
         if self.has_targets {
-            for ((rank, (rate, average)), target) in self.ranks.iter_mut().zip(users).zip(&self.targets) {
+            for ((rank, (rate, average)), target) in
+                self.ranking.ranks.iter_mut().zip(users).zip(&self.targets)
+            {
                 let below_target = *rate > 0.0 && average < target;
                 *rank =
                     ranked(below_target, if below_target { 1.0 / average } else { metric(rate, average) });
             }
         } else {
-            let ranks = self.ranks.iter_mut().zip(users);
+            let ranks = self.ranking.ranks.iter_mut().zip(users);
             ranks.for_each(|(rank, (rate, average))| *rank = ranked(false, metric(rate, average)));
         }
         let wanted = self.params.multiplexed.map_or((count / 2).max(1), usize::from).min(*count);
-        self.sort();
         self.selected.clear();
-        self.selected.extend_from_slice(&self.order[..wanted]);
+        self.selected.extend_from_slice(self.ranking.highest(wanted));
         self.threshold = None;
-        self.limit =
-            self.selected.last().map_or(0.0, |slot| f64::from_bits(self.ranks[usize::from(*slot)])) * BELOW;
+        let lowest = self.selected.last().map(|slot| self.ranking.ranks[usize::from(*slot)]);
+        self.limit = limit_below(lowest.map_or(0.0, f64::from_bits));
     }
 
     /// Gives the RBGs to the best of the selected UEs without sorting, if channels are flat; returns whether it did.
@@ -232,21 +211,11 @@ impl Pss {
             return false;
         }
         // Since the last decision all metrics have risen alike.
-        let mut limit = self.limit / self.averages.kept();
-        let mut selection = Selection::default();
-        for _ in 0..ATTEMPTS {
-            selection = self.select(limit);
-            if selection.count() + 1 != wanted {
-                break;
-            }
-            limit = selection.highest_below() * BELOW;
-        }
-        // Sorting decides between equal metrics.
-        if selection.count() != wanted {
+        let limit = self.limit / self.averages.kept();
+        let Some((threshold, highest)) = Threshold::search(limit, wanted, |limit| self.select(limit)) else {
             return false;
-        }
-        self.threshold = Some(Threshold { limit, highest_below: selection.highest_below() });
-        let highest = selection.highest.into_iter().fold(0.0, f64::max);
+        };
+        self.threshold = Some(threshold);
         if highest > 0.0 {
             grants.give(self.sheet.first_with(highest), free);
         }
@@ -268,57 +237,31 @@ impl Pss {
             (&mut next.as_chunks_mut().0[..count], &mut next_scheduled.as_chunks_mut().0[..count]);
         let mut selection = Selection::default();
         for index in 0..count {
-            metrics[index] = selection.add(
-                (&rates[index], &averages[index]),
-                (&flat_rates[index], &scheduled[index]),
-                (limit, kept),
-                (&mut next[index], &mut next_scheduled[index]),
-            );
+            let lanes = Lanes {
+                rates: &rates[index],
+                averages: &averages[index],
+                compared_rates: &flat_rates[index],
+                compared_averages: &scheduled[index],
+            };
+            let next =
+                NextLanes { averages: &mut next[index], compared_averages: &mut next_scheduled[index] };
+            metrics[index] = selection.add(&lanes, limit, kept, next);
         }
         selection
     }
 
     /// Adopts the averages of a TTI with a threshold, and expects the next one.
-    fn advance(&mut self, Threshold { limit, highest_below }: Threshold, served: &[(u16, Bytes)]) {
+    fn advance(&mut self, threshold: Threshold, served: &[(u16, Bytes)]) {
         let [averages, scheduled] = &mut self.sheet.averages;
         self.averages.adopt(averages, served);
         self.scheduled_averages.adopt(scheduled, served);
-        self.limit = limit;
-        if let [(slot, _)] = served {
+        self.limit = match served {
             // As of this TTI, like the other metrics.
-            let metric =
-                self.contest.rates[usize::from(*slot)] / self.averages.of(*slot) * self.averages.kept();
-            if metric <= limit {
-                self.limit = highest_below.max(metric) * BELOW;
-            }
-        }
-    }
-
-    /// Sorts the slots by rank.
-    // From TTI to TTI the averages decay alike, so that few UEs change their places, mostly the one served last, which
-    // moves down: insertion from below takes one comparison for each of the others.
-    fn sort(&mut self) {
-        let Pss { order, ranks, .. } = self;
-        let ranks = &ranks[..];
-        let ranked = |slot: u16| (ranks[usize::from(slot)], slot);
-        let mut moves = MOST_MOVES * order.len();
-        let (mut unsorted, mut below) = (order.len(), (0, 0));
-        let falls = |slot: &u16, below: &mut (Rank, u16)| {
-            let own = ranked(*slot);
-            // Mostly the rank alone decides.
-            let falls = own.0 <= below.0 && own < *below;
-            *below = own;
-            falls
+            [(slot, _)] => threshold.next_limit(
+                self.contest.rates[usize::from(*slot)] / self.averages.of(*slot) * self.averages.kept(),
+            ),
+            _ => threshold.limit,
         };
-        while let Some(start) = order[..unsorted].iter().rposition(|slot| falls(slot, &mut below)) {
-            let passed = order[start + 1..].partition_point(|other| ranked(*other) > below);
-            order[start..=start + passed].rotate_left(1);
-            match moves.checked_sub(passed) {
-                Some(left) => moves = left,
-                None => return order.sort_unstable_by_key(|slot| Reverse(ranked(*slot))),
-            }
-            (unsorted, below) = (start, ranked(order[start]));
-        }
     }
 
     /// Assigns RBGs to the selected UEs.
@@ -374,88 +317,21 @@ impl Sheet {
     }
 }
 
-/// Borders of the metrics of the time domain in a TTI.
-#[derive(Clone, Copy)]
-struct Threshold {
-    /// Those selected are above it, the others are not.
-    limit: f64,
-    /// The highest one that is not selected.
-    highest_below: f64,
-}
-
-/// The number, or zero if it is not selected: by a mask, as a branch around the division would keep lanes apart.
-#[inline(always)]
-fn masked(number: f64, is_selected: bool) -> f64 {
-    f64::from_bits(number.to_bits() & u64::from(is_selected).wrapping_neg())
-}
-
-/// The UEs selected by their metrics of the time domain, and their comparison in the frequency domain.
-#[derive(Default)]
-struct Selection {
-    count: [u64; LANES],
-    highest_below: [f64; LANES],
-    highest: [f64; LANES],
-}
-
-impl Selection {
-    /// Compares the metrics of the time domain, which are rates divided by averages, with a limit. Returns the metrics of
-    /// the frequency domain, zero for UEs that are not selected, and stores the averages after the TTI, of which a part
-    /// is `kept`.
-    #[inline(always)]
-    fn add(
-        &mut self,
-        (rates, averages): (&[f64; LANES], &[f64; LANES]),
-        (flat_rates, scheduled): (&[f64; LANES], &[f64; LANES]),
-        (limit, kept): (f64, f64),
-        (next, next_scheduled): (&mut [f64; LANES], &mut [f64; LANES]),
-    ) -> [f64; LANES] {
-        let mut metrics = [0.0; LANES];
-        for lane in 0..LANES {
-            let of_time = rates[lane] / averages[lane];
-            let is_selected = of_time > limit;
-            self.count[lane] += u64::from(is_selected);
-            let below = if is_selected { 0.0 } else { of_time };
-            let highest_below = &mut self.highest_below[lane];
-            *highest_below = if below > *highest_below { below } else { *highest_below };
-            let metric = masked(flat_rates[lane] / scheduled[lane], is_selected);
-            let highest = &mut self.highest[lane];
-            *highest = if metric > *highest { metric } else { *highest };
-            metrics[lane] = metric;
-            next[lane] = averages[lane] * kept;
-            next_scheduled[lane] = scheduled[lane] * if is_selected { kept } else { 1.0 };
-        }
-        metrics
-    }
-
-    /// Number of UEs selected.
-    fn count(&self) -> usize {
-        self.count.iter().sum::<u64>() as usize
-    }
-
-    /// The highest metric of the time domain that is not selected.
-    fn highest_below(&self) -> f64 {
-        self.highest_below.into_iter().fold(0.0, f64::max)
-    }
-}
-
 impl Scheduler for Pss {
     fn admit(&mut self, slot: u16, bearer: &Bearer) {
         settle(&mut self.targets, slot, (bearer.gbr.0 / 8) as f64);
         self.has_targets = self.targets.iter().any(|target| *target > 0.0);
         self.averages.admit(slot);
         self.scheduled_averages.admit(slot);
-        settle(&mut self.ranks, slot, 0);
+        self.ranking.admit(slot);
         let Contest { version, rates, flat_rates, places, .. } = &mut self.contest;
         *version = None;
         settle_in_lanes(rates, slot, 0.0, 0.0);
         settle_in_lanes(flat_rates, slot, 0.0, 0.0);
         settle(places, slot, 0);
         self.sheet.admit(slot);
-        if usize::from(slot) == self.order.len() {
-            self.order.push(slot);
-        }
-        make_room(&mut self.selected, self.order.len());
-        self.ascending.reserve(self.order.len());
+        make_room(&mut self.selected, self.ranking.len());
+        self.ascending.reserve(self.ranking.len());
     }
 
     fn allocate(&mut self, _tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
@@ -498,6 +374,7 @@ mod tests {
     use super::*;
     use crate::mac::sched::tests::{bearer, grid, scheduler_on, user};
     use proptest::prelude::*;
+    use std::cmp::Reverse;
 
     proptest! {
         /// While the UEs and their reports remain, a scheduler that knows it decides as one that does not; those selected
@@ -537,12 +414,12 @@ mod tests {
                     let served: Vec<_> = grants.iter().map(|(slot, rbgs)| (slot, Bytes(rbgs.0.into()))).collect();
                     if pss.threshold.is_some() {
                         let users = pss.contest.rates.iter().zip(pss.averages.all().as_flattened());
-                        pss.ranks = users.take(40).map(|(rate, average)| ranked(false, rate / average)).collect();
+                        pss.ranking.ranks = users.take(40).map(|(rate, average)| ranked(false, rate / average)).collect();
                     }
                     let mut selected: Vec<u16> = match pss.threshold {
                         None => pss.selected.clone(),
                         Some(threshold) => {
-                            (0..40).filter(|slot| f64::from_bits(pss.ranks[usize::from(*slot)]) > threshold.limit).collect()
+                            (0..40).filter(|slot| f64::from_bits(pss.ranking.ranks[usize::from(*slot)]) > threshold.limit).collect()
                         }
                     };
                     selected.sort_unstable();
@@ -556,7 +433,7 @@ mod tests {
                 });
                 prop_assert_eq!(&kept, &anew);
                 let mut slots: Vec<u16> = (0..40).collect();
-                slots.sort_by_key(|slot| Reverse((both[0].ranks[usize::from(*slot)], *slot)));
+                slots.sort_by_key(|slot| Reverse((both[0].ranking.ranks[usize::from(*slot)], *slot)));
                 let mut highest = slots[..kept.1.len()].to_vec();
                 highest.sort_unstable();
                 prop_assert_eq!(kept.1, highest);

@@ -2,8 +2,8 @@
 
 use super::{Candidates, Domain, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, UeView, settle};
 use crate::bearer::Bearer;
-use crate::phy::Cqi;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 use airwnd_units::{BitRate, Bytes, Tti};
 
 /// Token bank fair queueing: priority by tokens given to minus taken from a shared bank, relative to the token rate.

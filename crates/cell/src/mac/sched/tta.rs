@@ -2,8 +2,8 @@
 
 use super::metric::{Metric, MetricScheduler};
 use super::{Domain, Grid, Ties, UeView};
-use crate::phy::Cqi;
 use airwnd_catalog::Params;
+use airwnd_phy::Cqi;
 
 /// Throughput to average: each RBG goes to the UE with the highest ratio of its rate there to its wideband rate.
 ///
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn an_rbg_can_be_usable_without_a_wideband_cqi() {
         let (mut users, reports) = selective(&[[0, 3, 0]]);
-        users[0].wideband = crate::phy::Cqi::OUT_OF_RANGE;
+        users[0].wideband = airwnd_phy::Cqi::OUT_OF_RANGE;
         assert_eq!(grants_of(&mut *scheduler("tta"), &users, &reports), [(0, 0b010)]);
     }
 }

@@ -5,8 +5,8 @@
 
 use super::sched;
 use super::uplink_adaptation::{Link, Schemes};
-use crate::phy::Prbs;
 use airwnd_catalog::family;
+use airwnd_phy::Prbs;
 use airwnd_units::Bytes;
 
 /// Uplink MAC scheduler.

@@ -3,8 +3,8 @@
 use super::{FreePrbs, SMALLEST_SHARE, Share, UplinkScheduler, UplinkView};
 use crate::mac::sched::{self, averages::RateAverages};
 use crate::mac::uplink_adaptation::Schemes;
-use crate::phy::Prbs;
 use airwnd_catalog::Params;
+use airwnd_phy::Prbs;
 use airwnd_units::Bytes;
 
 /// Proportional fair: UEs in order of the ratio of achievable rate to average throughput get the PRBs their data needs.
@@ -100,7 +100,7 @@ impl UplinkScheduler for Pf {
 mod tests {
     use super::*;
     use crate::mac::uplink_adaptation::Link;
-    use crate::phy::Cqi;
+    use airwnd_phy::Cqi;
 
     fn carried(ue: &UplinkView, prbs: u16) -> Bytes {
         let mcs = schemes().mcs(ue.link, Prbs(prbs)).unwrap();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn schemes() -> Schemes {
-        Schemes::for_carrier(&std::sync::Arc::new(crate::access::Access::lte(Prbs(50))))
+        Schemes::for_carrier(&std::sync::Arc::new(airwnd_phy::access::Access::lte(Prbs(50))))
     }
 
     #[test]

@@ -134,11 +134,11 @@ impl UplinkScheduler for Rr {
 mod tests {
     use super::*;
     use crate::mac::uplink_adaptation::Link;
-    use crate::phy::{Cqi, Prbs};
+    use airwnd_phy::{Cqi, Prbs};
     use airwnd_units::Bytes;
 
     fn schemes() -> Schemes {
-        Schemes::for_carrier(&std::sync::Arc::new(crate::access::Access::lte(Prbs(15))))
+        Schemes::for_carrier(&std::sync::Arc::new(airwnd_phy::access::Access::lte(Prbs(15))))
     }
 
     #[test]
