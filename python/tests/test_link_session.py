@@ -223,10 +223,11 @@ print(next(line.split()[2] for line in lines if "link:" in line))
 
 @pytest.mark.parametrize("coalesce", [False, True])
 def test_what_devices_hand_over_at_once_arrives_unchanged(emulator: Emulator, coalesce: bool) -> None:
-    """Data echoed over both versions of IP: with `--coalesce` the device gets fewer packets than the network has."""
+    """Data echoed over both versions of IP: with `--coalesce` the device gets fewer packets."""
     (emulator.folder / "echo.py").write_text(ECHO, encoding="utf-8")
-    options = ("--rate", "300Mbit", "--delay", "2ms", "--queue", "1000", *(["--coalesce"] if coalesce else []))
-    output, summary = emulator.session(*options, "--", sys.executable, "echo.py")
+    options = ("--rate", "300Mbit", "--delay", "2ms", "--queue", "1000")
+    together = ("--coalesce",) if coalesce else ()
+    output, summary = emulator.session(*options, *together, "--", sys.executable, "echo.py")
     *equal, received = output.split()
     assert equal == ["True", "True"]
     assert summary["link"]["unaccounted"] == 0

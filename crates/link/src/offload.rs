@@ -461,7 +461,8 @@ mod tests {
     fn segments_that_differ_in_more_than_their_data_are_written_alone() {
         let first = segment(0, 1000);
         let next = segment(1000, 1000);
-        let changes: [(&str, fn(&mut Segment)); 9] = [
+        type Change = fn(&mut Segment);
+        let changes: [(&str, Change); 9] = [
             ("a gap", |other| other.seq += 1),
             ("the acknowledgment", |other| other.ack += 1),
             ("the window", |other| other.window += 1),

@@ -288,8 +288,8 @@ _OPTIONS = (
     click.option(
         "--coalesce",
         is_flag=True,
-        help="Deliver consecutive TCP segments that leave at the same time at once, as the driver of a modem does: "
-        "higher rates, and fewer ACKs.",
+        help="Deliver consecutive TCP segments that leave at the same time at once, as the driver of a "
+        "modem does: less CPU time, and fewer ACKs.",
     ),
     click.option(
         "--lateness-limit",
