@@ -263,7 +263,7 @@ def received(path: Path) -> float | None:
     if told["start"]["test_start"]["reverse"] == 0:
         # The sender's intervals are those of its buffer; the receiver has the whole only.
         whole = told["end"].get("sum_received") or told["end"]["sum"]
-        return round(whole["bits_per_second"] / 1e6, 3)
+        return round(float(whole["bits_per_second"]) / 1e6, 3)
     counted = [each for each in sums if each["start"] >= SKIPPED_S]
     seconds = sum(each["seconds"] for each in counted)
     return round(sum(each["bytes"] for each in counted) * 8e-6 / seconds, 3) if seconds else 0.0
