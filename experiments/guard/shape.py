@@ -222,7 +222,7 @@ def control_lines(
         for way, interface in interfaces.items():
             least, base, most = (round(share * mean_kbps[way]) for share in (LEAST, BASE, MOST))
             yield (
-                f"{sys.executable} {HERE}/programs/autorate.py {interface} server {tbf} "
+                f"{sys.executable} -I {HERE}/programs/autorate.py {interface} server {tbf} "
                 f"--min {least} --base {base} --max {most} > /dev/null & "
             )
 
