@@ -2,13 +2,11 @@
 //
 // Attached to an interface towards receivers: `airwnd_data` sees what is sent to them, `airwnd_acks` what they send.
 // The window field of an ACK is only ever lowered, and never so far that the right edge of the window moves back.
+#include "packet.h"
 #include "shared.h"
 
 #include <linux/pkt_cls.h>
 
-#define ETH_IPV4 0x0800
-#define ETH_IPV6 0x86dd
-#define PROTOCOL_TCP 6
 #define SHIFT_MAX 14
 #define OPTIONS_MAX 40
 // Handshakes that are under way at the same time.
@@ -18,7 +16,6 @@
 // A connection that is silent for this time may be followed by another with the same addresses and ports.
 #define REUSE_NS 10000000000ULL
 
-static long (*load_bytes)(const void *skb, __u32 offset, void *to, __u32 size) = (void *)BPF_FUNC_skb_load_bytes;
 static long (*store_bytes)(void *skb, __u32 offset, const void *from, __u32 size, __u64 flags) =
 	(void *)BPF_FUNC_skb_store_bytes;
 static long (*replace_checksum)(void *skb, __u32 offset, __u64 from, __u64 to, __u64 flags) =
@@ -166,39 +163,17 @@ struct segment {
 	bool has_timestamps;
 };
 
-// Finds a TCP header. Fragments and IPv6 extension headers are left alone.
+// Reads the TCP header of a packet.
 ALWAYS_INLINE bool parse(struct __sk_buff *skb, __u32 start, bool is_to_receiver, struct key *key,
 			 struct packet *packet)
 {
 	__u32 *source = is_to_receiver ? key->sender : key->receiver;
 	__u32 *destination = is_to_receiver ? key->receiver : key->sender;
-	__u32 offset = start, end = 0;
-	if (skb->protocol == __builtin_bswap16(ETH_IPV4)) {
-		__u8 ip[20];
-		if (load_bytes(skb, offset, ip, sizeof(ip)) || ip[0] >> 4 != 4 || ip[9] != PROTOCOL_TCP)
-			return false;
-		// More fragments, or an offset.
-		if ((ip[6] & 0x3f) | ip[7])
-			return false;
-		source[2] = destination[2] = __builtin_bswap32(0xffff);
-		__builtin_memcpy(&source[3], ip + 12, 4);
-		__builtin_memcpy(&destination[3], ip + 16, 4);
-		__u32 total = ip[2] << 8 | ip[3];
-		// Short frames are padded, so the length of the packet does not count; jumbograms have length 0.
-		end = total ? start + total : skb->len;
-		offset += (ip[0] & 15) * 4;
-	} else if (skb->protocol == __builtin_bswap16(ETH_IPV6)) {
-		__u8 ip[40];
-		if (load_bytes(skb, offset, ip, sizeof(ip)) || ip[0] >> 4 != 6 || ip[6] != PROTOCOL_TCP)
-			return false;
-		__builtin_memcpy(source, ip + 8, 16);
-		__builtin_memcpy(destination, ip + 24, 16);
-		offset += sizeof(ip);
-		__u32 total = ip[4] << 8 | ip[5];
-		end = total ? offset + total : skb->len;
-	} else {
+	__u32 end = 0, offset = find_tcp(skb, start, source, destination, &end);
+	if (!offset)
 		return false;
-	}
+	if (skb->protocol == __builtin_bswap16(ETH_IPV4))
+		source[2] = destination[2] = __builtin_bswap32(0xffff);
 	if (load_bytes(skb, offset, &packet->tcp, sizeof(packet->tcp)))
 		return false;
 	packet->tcp_offset = offset;

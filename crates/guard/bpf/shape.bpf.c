@@ -2,13 +2,10 @@
 //
 // The filter of a packet socket sees packets of an interface where their times are those of the link: incoming ones
 // before a shaper behind the interface, outgoing ones after the shaper in front of it. It passes none of them on.
-#include "kernel.h"
+#include "packet.h"
 
 #include <linux/if_packet.h>
 
-#define ETH_IPV4 0x0800
-#define ETH_IPV6 0x86dd
-#define PROTOCOL_TCP 6
 #define FLOWS_MAX 4096
 // Departures whose echo is awaited: 250 per second of each of 32 flows for a second.
 #define ECHOES_MAX 8192
@@ -18,7 +15,6 @@
 // Bytes of the headers of IPv4 and TCP with timestamps, which merged segments have once.
 #define HEADERS 52
 
-static long (*load_bytes)(const void *skb, __u32 offset, void *to, __u32 size) = (void *)BPF_FUNC_skb_load_bytes;
 static __u32 (*random_number)(void) = (void *)BPF_FUNC_get_prandom_u32;
 
 // Bytes of IP packets so far, of both directions.
@@ -105,36 +101,15 @@ struct segment {
 	bool has_syn;
 };
 
-// Reads a TCP segment with timestamps where all common systems place them: first, after two NOPs. Fragments and IPv6
-// extension headers are left out.
+// Reads a TCP segment with timestamps where all common systems place them: first, after two NOPs.
 ALWAYS_INLINE bool parse(struct __sk_buff *skb, bool is_incoming, struct segment *segment)
 {
 	__u32 *source = is_incoming ? segment->key.remote : segment->key.local;
 	__u32 *destination = is_incoming ? segment->key.local : segment->key.remote;
-	__u32 offset;
-	if (skb->protocol == __builtin_bswap16(ETH_IPV4)) {
-		__u8 ip[20];
-		if (load_bytes(skb, 0, ip, sizeof(ip)) || ip[0] >> 4 != 4 || ip[9] != PROTOCOL_TCP)
-			return false;
-		// More fragments, or an offset.
-		if ((ip[6] & 0x3f) | ip[7])
-			return false;
-		__builtin_memcpy(&source[3], ip + 12, 4);
-		__builtin_memcpy(&destination[3], ip + 16, 4);
-		offset = (ip[0] & 15) * 4;
-	} else if (skb->protocol == __builtin_bswap16(ETH_IPV6)) {
-		__u8 ip[40];
-		if (load_bytes(skb, 0, ip, sizeof(ip)) || ip[0] >> 4 != 6 || ip[6] != PROTOCOL_TCP)
-			return false;
-		__builtin_memcpy(source, ip + 8, 16);
-		__builtin_memcpy(destination, ip + 24, 16);
-		offset = sizeof(ip);
-	} else {
-		return false;
-	}
+	__u32 end = 0, offset = find_tcp(skb, 0, source, destination, &end);
 	// Ports, and the words of the header up to the end of the timestamps.
 	__u32 tcp[8];
-	if (load_bytes(skb, offset, tcp, sizeof(tcp)) || tcp[5] != __builtin_bswap32(0x0101080a))
+	if (!offset || load_bytes(skb, offset, tcp, sizeof(tcp)) || tcp[5] != __builtin_bswap32(0x0101080a))
 		return false;
 	__u8 *bytes = (__u8 *)tcp;
 	if (bytes[12] >> 4 < sizeof(tcp) / 4)
