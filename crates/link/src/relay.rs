@@ -283,8 +283,8 @@ impl<'s> Relay<'s> {
             self.leave(&exit);
         }
         self.exits = exits;
-        for place in 0..self.ends.len() {
-            self.write(place);
+        for end in &mut self.ends {
+            end.write(&self.clock, &mut self.totals);
         }
         let behind = Span(self.clock.now().0.saturating_sub(now.0));
         self.behind = self.behind.max(behind);
@@ -312,42 +312,24 @@ impl<'s> Relay<'s> {
             Direction::Down => self.ues[ue].end,
             Direction::Up => 0,
         };
-        let frames = self.frames.clone();
-        let (is_changed, size) = frames.remove(exit.number, |bytes| {
+        let Relay { frames, ends, clock, totals, coalesces, .. } = self;
+        let end = &mut ends[place];
+        let size = frames.remove(exit.number, |bytes| {
             let is_changed = headers::set_ecn(bytes, exit.ecn);
-            if !self.ends[place].train.append(bytes, self.coalesces) {
-                self.write(place);
-                self.ends[place].train.append(bytes, self.coalesces);
+            if !end.train.append(bytes, *coalesces) {
+                end.write(clock, totals);
+                end.train.append(bytes, *coalesces);
             }
-            (is_changed, bytes.len() as u64)
+            end.left.push(exit.at);
+            end.marked += u64::from(is_changed && exit.ecn == Codepoint::Ce);
+            bytes.len() as u64
         });
-        self.ends[place].left.push(exit.at);
-        self.ends[place].marked += u64::from(is_changed && exit.ecn == Codepoint::Ce);
         let recent = &mut self.ues[ue].recent[direction];
         recent.bytes += size;
         recent.delay += exit.at.since(exit.sent_at);
         recent.packets += 1;
         let content = self.contents[exit.number as usize];
         self.flows.arrive(&mut self.live, exit.at, exit.flow, (exit.direction, size), &content);
-    }
-
-    /// Writes the packets that have left the network for a device.
-    fn write(&mut self, place: usize) {
-        let End { file, train, left, marked, .. } = &mut self.ends[place];
-        let number = train.len() as u64;
-        let Some(written) = train.flush(|bytes| file.write(bytes)) else { return };
-        let marked = std::mem::take(marked);
-        match written {
-            Ok(_) => {
-                self.totals.packets.out += number;
-                self.totals.packets.marked += marked;
-            }
-            Err(_) => self.totals.packets.refused += number,
-        }
-        let now = self.clock.now();
-        for at in left.drain(..) {
-            self.totals.lateness.record(Span(now.0.saturating_sub(at.0)));
-        }
     }
 
     /// Reads packets from a device. Returns whether more may be waiting.
@@ -515,6 +497,26 @@ impl<'s> Relay<'s> {
             cpu_percent: 100.0 * (cpu.0 - cpu_then.0) as f64 / span.0.max(1) as f64,
             behind_ms: behind.as_millis(),
             packets,
+        }
+    }
+}
+
+impl End {
+    /// Writes the packets that have left the network for the device.
+    fn write(&mut self, clock: &Clock, totals: &mut Totals) {
+        let number = self.train.len() as u64;
+        let Some(written) = self.train.flush(|bytes| self.file.write(bytes)) else { return };
+        let marked = std::mem::take(&mut self.marked);
+        match written {
+            Ok(_) => {
+                totals.packets.out += number;
+                totals.packets.marked += marked;
+            }
+            Err(_) => totals.packets.refused += number,
+        }
+        let now = clock.now();
+        for at in self.left.drain(..) {
+            totals.lateness.record(Span(now.0.saturating_sub(at.0)));
         }
     }
 }

@@ -30,11 +30,11 @@ pub struct DeviceSetup {
     /// Packets that the device queues until the caller reads them. When the queue is full the device drops;
     /// [`LinkStats::tx_dropped`](crate::LinkStats) counts that.
     pub queue_packets: u32,
-    /// What a read and a write of the device carry.
+    /// Content of a read and of a write of the device.
     pub framing: Framing,
 }
 
-/// What a read and a write of a TUN device carry.
+/// Content of a read and of a write of a TUN device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Framing {
     /// One IP packet.
