@@ -50,7 +50,7 @@ const STALE_REDUCTION: u64 = 80;
 /// Smallest rate: a packet takes 120 ms.
 const LEAST: u64 = 100_000;
 
-/// What has passed in a [`TICK`].
+/// Traffic of a [`TICK`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// Its length, which is that of a tick where nothing holds it up.
@@ -63,7 +63,7 @@ pub struct Passed {
     pub queue: Option<Span>,
 }
 
-/// What the law does.
+/// State of the law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
     /// There has been no queue yet: no limit.

@@ -59,7 +59,7 @@ pub struct Status {
     pub capacity: Option<BitRate>,
     /// Delay of the standing queue of the link; `None`: not known.
     pub queue: Option<Span>,
-    /// What the law does.
+    /// State of the law.
     pub phase: Phase,
 }
 

@@ -27,7 +27,7 @@ pub(crate) use watch::Watch;
 /// Interval between heartbeats and lines of the log.
 const BEAT: Span = Span::from_secs(1);
 
-/// What to shape, and how.
+/// Interface, directions and kind of the shapers.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub interface: String,

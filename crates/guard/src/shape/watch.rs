@@ -17,7 +17,7 @@ const SAMPLE: usize = 48;
 const INTERVAL: Span = Span::from_millis(2);
 const INTERVAL_COST: Span = Span::from_micros(50);
 
-/// What an interface has received and sent.
+/// Bytes that an interface has received and sent.
 pub(crate) struct Watch {
     totals: Array<MapData, [u64; 2]>,
     interval: Array<MapData, u64>,
