@@ -102,6 +102,7 @@ pub fn recording(bytes: &[u8]) -> Result<(), String> {
         match record.what {
             Recorded::Seen(seen, _) => drop(policy.on_observation(&seen)),
             Recorded::RoutesChanged(interface) => policy.forget_paths(interface),
+            Recorded::Counted(interface, carried) => policy.note_carried(interface, carried),
             Recorded::RulesRead => policy.set_rules(controller(*first)),
         }
     }

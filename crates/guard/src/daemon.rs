@@ -1,7 +1,9 @@
 //! The loop between programs and policy.
 
+use crate::carried::Carried;
 use crate::control::Server;
 use crate::forward::Forward;
+use crate::links::Links;
 use crate::log::{self, Log};
 use crate::machine::Machine;
 use crate::maps::Maps;
@@ -31,6 +33,8 @@ const ALLOWANCE: Span = Span::from_millis(500);
 const HEARTBEAT: Span = Span::from_millis(100);
 /// After an observation others may follow for which the programs do not wake the guard.
 const MORE: Span = Span::from_millis(2);
+/// Interval in which the counters of interfaces are read while there are observations.
+const COUNTING: Span = Span::from_millis(20);
 /// Interval between lines of the log.
 const LOG: Span = Span::from_secs(1);
 /// Interval in which the windows of flows that were forgotten are removed.
@@ -118,6 +122,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let mut read_at = options.source.changed();
     let mut stations = open(options, &options.source.read()?)?;
     let routes = Routes::open()?;
+    let mut links = Links::open()?;
     let control = Server::open()?;
     let exporter = options.prometheus.map(Exporter::open).transpose()?;
     beat(&mut stations, system::now())?;
@@ -131,6 +136,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     eprintln!("guarding");
     let mut expired = system::now();
     let mut beaten = expired;
+    let mut counted = expired;
     let mut logged = expired;
     let mut is_busy = false;
     let mut is_hangup = false;
@@ -168,6 +174,15 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             });
         }
         let now = system::now();
+        if now.since(counted) >= COUNTING {
+            counted = now;
+            for (number, station) in stations.iter_mut().enumerate() {
+                for (interface, carried) in station.count(&mut links) {
+                    station.policy.note_carried(interface, carried);
+                    recorder.counted(number, now, interface, carried);
+                }
+            }
+        }
         if now.since(beaten) < HEARTBEAT && !is_hangup {
             continue;
         }
@@ -239,6 +254,20 @@ struct Station {
 }
 
 impl Station {
+    /// Returns what the interfaces of its flows have carried.
+    fn count(&self, links: &mut Links) -> Vec<(u32, Carried)> {
+        let carried = |index| {
+            let (received, sent) = links.counters(index)?;
+            let (down, up) = match self.place {
+                Place::Receiver(_) => (received, sent),
+                // The interface leads to the receivers.
+                Place::Forward(_) => (sent, received),
+            };
+            Some((index, Carried { down, up }))
+        };
+        self.policy.interfaces().filter_map(carried).collect()
+    }
+
     /// Returns the interface by which the paths are known that a change concerns; `None`: it concerns none.
     fn concerned(&self, change: Change) -> Option<u32> {
         match &self.place {

@@ -10,6 +10,7 @@
 //! reason, they give each connection its own window back with its next ACK.
 #![cfg(target_os = "linux")]
 
+mod carried;
 mod cgroup;
 mod check;
 mod cli;
@@ -19,6 +20,7 @@ mod error;
 mod forward;
 mod install;
 mod kernel;
+mod links;
 mod live;
 mod log;
 mod machine;
@@ -40,6 +42,7 @@ mod signals;
 mod system;
 mod table;
 
+pub use carried::Carried;
 pub use cli::{commands, main};
 pub use error::Error;
 pub use maps::Counters;

@@ -1,5 +1,6 @@
 //! Turns observations of flows into windows.
 
+use crate::carried::{Carried, Interfaces};
 use crate::observation::{Event, Observation, TimestampUnit};
 use crate::paths::{FLOWS_MAX, PathKey, Paths};
 use crate::rules::Rules;
@@ -9,7 +10,7 @@ use airwnd_rwnd::{
 };
 use airwnd_shape::PeerClock;
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
 /// A path with a shorter RTT is local: its queue is not the one to be kept short, and a window of a few segments would
@@ -128,7 +129,9 @@ pub struct Policy {
     paths: Paths,
     device: Device,
     device_at: Time,
-    /// Bytes that have arrived in all flows.
+    /// What the interfaces of the flows have carried.
+    interfaces: Interfaces,
+    /// Bytes that have arrived in all flows to which a rule applies.
     received: Bytes,
     /// Those that arrived in the presence of a queue.
     queued: QueuedMeter,
@@ -145,6 +148,7 @@ impl Policy {
             paths,
             device: Device::default(),
             device_at: Time::ZERO,
+            interfaces: Interfaces::default(),
             received: Bytes::ZERO,
             queued: QueuedMeter::default(),
         }
@@ -179,16 +183,35 @@ impl Policy {
         };
         let has_timestamps = flow.note_timestamps(seen);
         let before = flow.observer.arrived();
-        let device = Device { received: self.received, queued: Some(self.queued.total()), ..self.device };
+        let interface = self.interfaces.of_flow(seen.interface);
+        let device = Device {
+            received: self.received,
+            others: interface.others,
+            sent: interface.sent,
+            queued: Some(self.queued.total()),
+            ..self.device
+        };
         let target =
             flow.on_observation(seen, self.rules.choose(seen, has_timestamps), &mut self.paths, device);
-        let new = Bytes(flow.observer.arrived() - before);
+        let is_of_device = flow.is_of_device();
+        let new = Bytes(if is_of_device { flow.observer.arrived() - before } else { 0 });
         self.received += new;
+        interface.receive(new);
         let queueing_delay = flow.controller.as_ref().and_then(|controller| controller.queueing_delay());
         if let Some(delay) = queueing_delay.filter(|_| new > Bytes::ZERO) {
             self.queued.add(seen.time, self.received, delay);
         }
         Some(target)
+    }
+
+    /// Returns the indices of the interfaces of the flows.
+    pub fn interfaces(&self) -> impl Iterator<Item = u32> {
+        self.interfaces.indices()
+    }
+
+    /// Notes what an interface has carried up to now, flows of any kind, so that controllers know what else uses the link.
+    pub fn note_carried(&mut self, interface: u32, carried: Carried) {
+        self.interfaces.note(interface, carried);
     }
 
     /// Removes the flows that have not been observed for longest. They have their own windows again.
@@ -214,6 +237,8 @@ impl Policy {
             }
             stays
         });
+        let used: HashSet<u32> = self.flows.values().map(|flow| flow.path.0).collect();
+        self.interfaces.keep(&used);
         if self.flows.len() < self.flows.capacity() / 4 {
             self.flows.shrink_to_fit();
         }
@@ -246,7 +271,7 @@ impl Policy {
         }
         self.device_at = now;
         let (mut connections, mut least, mut most) = (0, None::<u64>, 0);
-        for flow in self.flows.values().filter(|flow| flow.is_receiving(now)) {
+        for flow in self.flows.values().filter(|flow| flow.is_of_device() && flow.is_receiving(now)) {
             let received = flow.observer.received();
             connections += 1;
             least = Some(least.map_or(received, |least| least.min(received)));
@@ -482,6 +507,11 @@ impl Flow {
             return Treatment::Window(window.max(self.mss * FLOOR_SEGMENTS));
         };
         Treatment::Untouched(reason)
+    }
+
+    /// Whether the guard controls it or will.
+    fn is_of_device(&self) -> bool {
+        !matches!(self.treatment, Treatment::Untouched(Reason::Rule | Reason::Local))
     }
 
     fn is_receiving(&self, now: Time) -> bool {
@@ -791,6 +821,53 @@ pub(crate) mod tests {
         connection.rtt = Span::from_millis(20);
         let (_, treatment) = arrive(&mut connection, 80);
         assert!(matches!(treatment, Treatment::Window(_)), "{treatment:?}");
+    }
+
+    #[test]
+    fn a_competitor_at_the_same_interface_releases_the_window_soon() {
+        let rounds_to_release = |is_counted: bool| {
+            let mut policy =
+                policy(r#"{"kind": "drwa", "lambda": 1.5, "alpha": 0.0, "queue": "round-trip"}"#);
+            let mut connection = Connection::controlled(&mut policy);
+            let mut carried = Carried::default();
+            for round in 0..40 {
+                // As much for another program from the tenth round trip on, and a queue of 80 ms.
+                let has_begun = round >= 10;
+                connection.rtt = Span::from_millis(if has_begun { 100 } else { 20 });
+                carried.down += Bytes(u64::from(MSS) * if has_begun { 20 } else { 10 });
+                if is_counted {
+                    policy.note_carried(connection.seen.interface, carried);
+                }
+                let window = connection.receive(&mut policy, 10);
+                connection.offered = window.map_or(1 << 20, |window| window.0 as u32);
+                if connection.treatment(&policy) == Treatment::Untouched(Reason::Competitor) {
+                    return Some(round - 10);
+                }
+            }
+            None
+        };
+        let (unknown, known) = (rounds_to_release(false), rounds_to_release(true));
+        assert!(known.is_some_and(|rounds| rounds <= 5), "{known:?}");
+        assert!(unknown.is_none_or(|rounds| rounds > 10), "{unknown:?}");
+    }
+
+    #[test]
+    fn a_flow_without_a_rule_does_not_take_a_share() {
+        let rules = r#"
+            [[rule]]
+            peer = "203.0.113.0/24"
+            rwnd = "standing"
+        "#;
+        let mut policy = Policy::new(Rules::read(rules, "rules.toml", &Machine).unwrap());
+        let mut other = Connection::controlled(&mut policy);
+        let mut own = Connection::open(2, other.seen.time, Span::from_millis(20));
+        own.seen.remote.set_ip("203.0.113.7".parse().unwrap());
+        policy.on_observation(&own.seen);
+        for _ in 0..8 {
+            other.receive(&mut policy, 10);
+            own.receive(&mut policy, 10);
+        }
+        assert_eq!((policy.device.connections, policy.received), (1, Bytes(80_000)));
     }
 
     #[test]

@@ -3,8 +3,10 @@
 //! A file begins with [`HEADER`]. Each record has 144 bytes, little-endian: the report of the eBPF program (`struct
 //! observation` of `bpf/shared.h`) with the number of the place in its last byte, then two 64-bit numbers, the window in
 //! bytes (0: the receiver's own) and the time until which it is valid (0: the flow has ended). Besides the events of flows
-//! there are two others: the routes over an interface have changed (3), and the rules were read again (4).
+//! there are three others: the routes over an interface have changed (3), the rules were read again (4), and the counters
+//! of an interface (5), whose bytes towards and from the receivers take the place of window and time.
 
+use crate::carried::Carried;
 use crate::error::Error;
 use crate::observation::Observation;
 use crate::policy::Target;
@@ -23,6 +25,7 @@ const PLACE: usize = Observation::SIZE - 1;
 const INTERFACE: usize = 80;
 const ROUTES: u8 = 3;
 const RULES: u8 = 4;
+const COUNTED: u8 = 5;
 
 /// A file that records, or none.
 #[derive(Default)]
@@ -43,28 +46,31 @@ impl Recorder {
     /// An observation at a place, and the answer of its policy.
     pub fn seen(&mut self, place: usize, seen: &Observation, target: Option<Target>) {
         if self.0.is_some() {
-            self.write(place, seen.write(), target);
+            let window = target.and_then(|target| target.window).unwrap_or_default().0;
+            self.write(place, seen.write(), [window, target.map_or(0, |target| target.valid_until.0)]);
         }
     }
 
     /// The paths over an interface are learned anew.
     pub fn routes_changed(&mut self, place: usize, now: Time, interface: u32) {
-        let mut report = event(ROUTES, now);
-        report[INTERFACE..][..4].copy_from_slice(&interface.to_ne_bytes());
-        self.write(place, report, None);
+        self.write(place, of_interface(ROUTES, now, interface), [0; 2]);
+    }
+
+    /// An interface has carried this.
+    pub fn counted(&mut self, place: usize, now: Time, interface: u32, carried: Carried) {
+        self.write(place, of_interface(COUNTED, now, interface), [carried.down.0, carried.up.0]);
     }
 
     /// Every flow starts anew.
     pub fn rules_read(&mut self, place: usize, now: Time) {
-        self.write(place, event(RULES, now), None);
+        self.write(place, event(RULES, now), [0; 2]);
     }
 
-    fn write(&mut self, place: usize, mut report: [u8; Observation::SIZE], target: Option<Target>) {
+    fn write(&mut self, place: usize, mut report: [u8; Observation::SIZE], numbers: [u64; 2]) {
         let Some(file) = &mut self.0 else { return };
         report[PLACE] = u8::try_from(place).unwrap_or(u8::MAX);
-        let window = target.and_then(|target| target.window).unwrap_or_default().0;
-        let valid_until = target.map_or(0, |target| target.valid_until.0);
-        let parts = [&report[..], &window.to_ne_bytes(), &valid_until.to_ne_bytes()];
+        let numbers = numbers.map(u64::to_ne_bytes);
+        let parts = [&report[..], &numbers[0], &numbers[1]];
         let result = parts.into_iter().try_for_each(|part| file.write_all(part));
         self.check(result);
     }
@@ -94,6 +100,12 @@ fn event(event: u8, now: Time) -> [u8; Observation::SIZE] {
     report
 }
 
+fn of_interface(kind: u8, now: Time, interface: u32) -> [u8; Observation::SIZE] {
+    let mut report = event(kind, now);
+    report[INTERFACE..][..4].copy_from_slice(&interface.to_ne_bytes());
+    report
+}
+
 /// Something that a guard has processed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -112,6 +124,8 @@ pub enum Recorded {
     Seen(Observation, Option<Target>),
     /// The paths over this interface are learned anew ([`crate::Policy::forget_paths`]).
     RoutesChanged(u32),
+    /// This interface has carried this ([`crate::Policy::note_carried`]).
+    Counted(u32, Carried),
     /// The rules were read again ([`crate::Policy::set_rules`]).
     RulesRead,
 }
@@ -130,11 +144,10 @@ pub fn read_recording(bytes: &[u8]) -> Result<Vec<Record>, Error> {
 fn read(number: usize, record: &[u8; SIZE]) -> Result<Record, Error> {
     let (report, answer) = record.split_at(Observation::SIZE);
     let word = |place: usize| u64::from_ne_bytes(*answer[place..].first_chunk().expect("two words"));
+    let interface = u32::from_ne_bytes(*report[INTERFACE..].first_chunk().expect("within a report"));
     let what = match report[Observation::EVENT] {
-        ROUTES => {
-            let interface = *report[INTERFACE..].first_chunk().expect("within a report");
-            Recorded::RoutesChanged(u32::from_ne_bytes(interface))
-        }
+        ROUTES => Recorded::RoutesChanged(interface),
+        COUNTED => Recorded::Counted(interface, Carried { down: Bytes(word(0)), up: Bytes(word(8)) }),
         RULES => Recorded::RulesRead,
         event => {
             let seen = Observation::read(report)
@@ -165,6 +178,8 @@ mod tests {
         recorder.seen(1, &seen, None);
         recorder.routes_changed(2, Time(8), 70_000);
         recorder.rules_read(0, Time(9));
+        let carried = Carried { down: Bytes(1 << 40), up: Bytes(3) };
+        recorder.counted(1, Time(10), 5, carried);
         recorder.flush();
         let bytes = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -174,12 +189,13 @@ mod tests {
             (1, Recorded::Seen(seen, None)),
             (2, Recorded::RoutesChanged(70_000)),
             (0, Recorded::RulesRead),
+            (1, Recorded::Counted(5, carried)),
         ];
         let expected: Vec<Record> =
             expected.into_iter().map(|(place, what)| Record { place, what }).collect();
         assert_eq!(read_recording(&bytes).unwrap(), expected);
         // A record that was not written completely.
-        assert_eq!(read_recording(&bytes[..bytes.len() - 1]).unwrap(), expected[..4]);
+        assert_eq!(read_recording(&bytes[..bytes.len() - 1]).unwrap(), expected[..5]);
     }
 
     #[test]

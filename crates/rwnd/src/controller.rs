@@ -72,7 +72,8 @@ pub struct RecvView {
 /// [needs](Capabilities::needs) it; other fields are as in [`Device::default`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Device {
-    /// Connections that receive data, from handshake to FIN, including this one.
+    /// Connections that receive data, from handshake to FIN, including this one. Those whose controller does not need the
+    /// device state do not count.
     pub connections: u32,
     /// Minimum over these connections of the bytes received in order.
     pub least_received: Bytes,
@@ -81,6 +82,11 @@ pub struct Device {
     /// Payload bytes that have arrived in all connections of the device, in order or not, including those that have
     /// ended.
     pub received: Bytes,
+    /// Bytes that have arrived at the device in any other traffic, with headers: datagrams, and connections that no such
+    /// controller limits; zero: unknown.
+    pub others: Bytes,
+    /// Bytes that the device has sent, with headers: ACKs, and its uploads; zero: unknown.
+    pub sent: Bytes,
     /// Minimum RTT sample of all connections of the device, including those that have ended; `None`: unknown, or their
     /// paths differ. The guard has minima by peer, see [`RwndController::on_path_rtt`].
     pub least_rtt: Option<Span>,

@@ -4,7 +4,7 @@ use super::parts::competition::{Competition, Segment};
 use super::parts::downlink::{Downlink, Queue};
 use super::parts::round::Rounds;
 use super::parts::small_windows::MAX_SHIFT;
-use super::{Advertisement, Arrival, Capabilities, ReceiverContext, RecvView, RwndController};
+use super::{Advertisement, Arrival, Capabilities, DeviceNeeds, ReceiverContext, RecvView, RwndController};
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
@@ -127,6 +127,8 @@ impl Drwa {
             aim: Span::from_secs_f64(aim_s) + TICK,
             extra: Bytes::ZERO,
             mss: view.mss,
+            way_back: back,
+            device: view.device,
             window: Bytes(self.window.unwrap_or(self.params.initial.0)),
             offered: view.offered,
         });
@@ -169,7 +171,8 @@ impl RwndController for Drwa {
 
     fn capabilities(&self) -> Capabilities {
         let uses_one_way_delay = self.params.queue == Some(Queue::Downlink);
-        Capabilities { uses_one_way_delay, max_window_scale: MAX_SHIFT, ..Capabilities::default() }
+        let needs = DeviceNeeds { connections: self.competition.is_some(), link: false };
+        Capabilities { uses_one_way_delay, max_window_scale: MAX_SHIFT, needs, ..Capabilities::default() }
     }
 
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {

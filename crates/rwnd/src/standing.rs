@@ -514,8 +514,9 @@ impl Standing {
         }
     }
 
-    /// Looks whether the queue is that of others. `base_s`: RTT without the queue.
-    fn compete(&mut self, arrival: &Arrival, base_s: f64, queue_s: f64, view: &RecvView) {
+    /// Looks whether the queue is that of others. `base_s`: RTT without a queue, and `back_s`: what the uplink's adds.
+    fn compete(&mut self, arrival: &Arrival, base_s: f64, back_s: f64, queue_s: f64, view: &RecvView) {
+        let base_s = base_s + back_s;
         let connections = view.device.connections.max(1);
         let aim_s = (self.growth - 1.0) * base_s + self.growth * self.params.target.as_secs();
         let extra = self.params.extra * view.mss.0 as f64 / f64::from(connections);
@@ -528,6 +529,8 @@ impl Standing {
             aim: Span::from_secs_f64(aim_s) + self.params.tick,
             extra: Bytes(extra as u64),
             mss: view.mss,
+            way_back: Span::from_secs_f64(back_s),
+            device: view.device,
             window: Bytes((self.whole(view) / f64::from(connections)) as u64),
             offered: view.offered,
         };
@@ -604,7 +607,7 @@ impl RwndController for Standing {
         }
         let back_s = (self.downlink.way_back().as_secs() - late_s).max(0.0);
         self.window = self.next(base_s + back_s, view).or(self.window);
-        self.compete(arrival, base_s + back_s, queue_s, view);
+        self.compete(arrival, base_s, back_s, queue_s, view);
     }
 
     fn on_path_rtt(&mut self, _: Time, rtt: Span) {

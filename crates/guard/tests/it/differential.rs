@@ -385,6 +385,7 @@ fn a_recording_replayed_gives_the_windows_that_the_guard_wrote() {
                     windows += usize::from(target.is_some_and(|target| target.window.is_some()));
                 }
                 Recorded::RoutesChanged(interface) => policy.forget_paths(interface),
+                Recorded::Counted(interface, carried) => policy.note_carried(interface, carried),
                 Recorded::RulesRead => policy.set_rules(Rules::all(read(text))),
             }
         }

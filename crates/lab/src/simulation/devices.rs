@@ -16,6 +16,10 @@ pub(crate) struct Devices {
     open: Vec<[Vec<u32>; 2]>,
     /// Bytes received by connections that have ended, and their minimum RTT sample, by UE and direction.
     ended: Vec<[(Bytes, Option<Span>); 2]>,
+    /// Bytes of other traffic that have arrived, by UE and direction.
+    others: Vec<[Bytes; 2]>,
+    /// Bytes sent towards each end, by UE and direction.
+    sent: Vec<[Bytes; 2]>,
     /// Arrivals in the presence of a queue, and bytes received at the last view, by UE and direction.
     queued: Vec<[(QueuedMeter, Bytes); 2]>,
     /// State of the links to the UEs; `None` if no controller requires it.
@@ -136,6 +140,8 @@ impl Devices {
         Devices {
             open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(),
             ended: vec![[(Bytes::ZERO, None); 2]; ues],
+            others: vec![[Bytes::ZERO; 2]; ues],
+            sent: vec![[Bytes::ZERO; 2]; ues],
             queued: vec![[(QueuedMeter::default(), Bytes::ZERO); 2]; ues],
             links: None,
         }
@@ -176,11 +182,24 @@ impl Devices {
             true
         });
         device.received = ended.0 + live.0;
+        device.others = self.others[ue as usize][direction as usize];
+        device.sent = self.sent[ue as usize][direction.reverse() as usize];
         device.least_rtt = least(ended.1, live.1);
         let (meter, received) = &mut self.queued[ue as usize][direction as usize];
         *received = device.received;
         device.queued = Some(meter.total());
         device
+    }
+
+    /// Notes a packet of this size that is sent in this direction.
+    #[inline]
+    pub fn send(&mut self, ue: u32, direction: Direction, size: Bytes) {
+        self.sent[ue as usize][direction as usize] += size;
+    }
+
+    /// Notes the arrival of a packet of this size that belongs to no open connection.
+    pub fn arrive_beside(&mut self, ue: u32, direction: Direction, size: Bytes) {
+        self.others[ue as usize][direction as usize] += size;
     }
 
     /// Notes the arrival of `new` bytes, after the view before it, with this queueing delay.

@@ -54,6 +54,8 @@ pub(crate) struct Flow {
     pub(super) stopped: bool,
     /// Set if the congestion control is a plug-in, which may fail.
     pub(super) can_fail: bool,
+    /// Set if its receive-window control counts the connections of the device, which include it.
+    pub(super) is_of_device: bool,
     /// Packets of the flow in the network.
     pub(super) on_way: u32,
     pub(super) meter: Meter,
@@ -195,6 +197,7 @@ impl Simulation<'_> {
             start,
             connection: None,
             stopped: false,
+            is_of_device: false,
             can_fail: source.transport() == Transport::Tcp && group.cc.is_outside(),
             on_way: 0,
             meter: if group.is_once() {
@@ -305,7 +308,10 @@ impl Simulation<'_> {
             connection.receiver(request).endpoint.listen();
             connection.sender(request).endpoint.connect();
             let data = flow.direction;
-            self.devices.open(flow.ue, data, number);
+            if connection.needs.connections {
+                flow.is_of_device = true;
+                self.devices.open(flow.ue, data, number);
+            }
             self.report_device(now, number, data);
         }
     }

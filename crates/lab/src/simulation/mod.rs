@@ -414,6 +414,7 @@ impl<'t> Simulation<'t> {
                 Carried::Datagram(_) | Carried::Frame { .. } => true,
             };
         }
+        self.devices.send(ue, direction, size);
         let content = Content { sent_at: now, identification, carried };
         let packet = Packet { device: ue, direction, bearer, size, ecn, flow: number, content };
         self.network.send(now, packet);
@@ -444,6 +445,9 @@ impl<'t> Simulation<'t> {
         }
         let flow = &mut self.flows[number as usize];
         flow.on_way -= 1;
+        if !flow.is_of_device && direction == flow.direction {
+            self.devices.arrive_beside(flow.ue, direction, packet.size);
+        }
         let delay = now.since(packet.content.sent_at);
         if let Some(meter) = flow.meter_of(direction) {
             meter.received += 1;

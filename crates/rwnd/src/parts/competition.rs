@@ -1,5 +1,7 @@
 //! Recognition of a queue that others keep.
 
+use super::beside::{Beside, Traffic};
+use crate::Device;
 use airwnd_units::{Bytes, Span, Time};
 
 /// Consecutive round trips with a queue after which it may be that of others. In the first, data arrives that earlier
@@ -9,6 +11,8 @@ const LEAST_ROUNDS: usize = 4;
 const ROUNDS: usize = 8;
 /// Share to which the rate must have fallen within them.
 const FALL: f64 = 0.5;
+/// Consecutive round trips with a queue after which it is that of the device's other traffic, if that has grown.
+const BESIDE_ROUNDS: u32 = 2;
 /// Consecutive round trips with a queue after which it is that of others, whatever the rate.
 const MOST_ROUNDS: u32 = 16;
 /// A queue up to this multiple of the RTT without it may be that of other controls, each of which keeps the data of one
@@ -61,6 +65,9 @@ pub(crate) struct Segment {
     /// Queueing delay that the control aims at, and bytes of this connection that it keeps queued in addition.
     pub aim: Span,
     pub extra: Bytes,
+    /// Delay that an uplink queue adds to the RTT, which `base_rtt` contains.
+    pub way_back: Span,
+    pub device: Device,
     pub mss: Bytes,
     /// Window of the control for this connection, and bytes offered and not yet received.
     pub window: Bytes,
@@ -89,7 +96,7 @@ enum Phase {
     Probing { rounds: u32, in_force: u32, wait: u32 },
 }
 
-/// Releases a control where the queue is that of others.
+/// Releases a control where the queue is that of others, and where an upload of the device delays the ACKs.
 ///
 /// A window that follows a delay yields to a sender that does not: it shrinks as long as there is a queue. With the
 /// connections of one control alone a smaller window shortens the queue by as much within a round trip. So the queue is
@@ -100,6 +107,13 @@ enum Phase {
 /// Several controls that do not know of each other keep a queue as well, of one RTT for each but the first. So a queue of
 /// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
 /// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
+///
+/// Traffic of the same device is known. If it has no control, makes up a fifth of the arrivals and has grown by a quarter
+/// since its minimum, two round trips with a queue suffice that does not shrink. A constant rate leaves the queue to the control.
+///
+/// While the device sends more than ACKs and the uplink's queue is longer than the RTT without it, the control is released
+/// too: the ACKs between the upload's segments arrive in groups, as do therefore the segments of the download, and only a
+/// window that has room for both queues keeps the link busy between the groups (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
 /// A released window does not restrict the sender, whose own congestion control competes. 64 round trips later the control
 /// is in force again, and remains so if the queue is short in a round trip. If it has not been after two round trips in
@@ -120,6 +134,13 @@ pub(crate) struct Competition {
     count: usize,
     /// Number of round trips with a queue since the last without.
     total: u32,
+    /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside traffic that has grown.
+    beside: Beside,
+    beside_rounds: u32,
+    /// Minimum queue of the last round trip.
+    last_queue: Span,
+    /// Whether the control is released because of the uplink's queue.
+    is_behind_upload: bool,
     /// Round trips since the last dip, and those to the next.
     since_dip: u32,
     dip_wait: u32,
@@ -141,6 +162,10 @@ impl Competition {
             queued: [Round::default(); ROUNDS],
             count: 0,
             total: 0,
+            beside: Beside::new(),
+            beside_rounds: 0,
+            last_queue: Span::ZERO,
+            is_behind_upload: false,
             since_dip: DIP_WAIT,
             dip_wait: DIP_WAIT,
             mean_queue_s: 0.0,
@@ -151,15 +176,15 @@ impl Competition {
 
     /// Returns whether the sender is not to be restricted.
     pub fn is_released(&self) -> bool {
-        matches!(self.phase, Phase::Released { .. })
+        self.is_behind_upload || matches!(self.phase, Phase::Released { .. })
     }
 
     /// Returns the window in place of the control's, if any: one that does not restrict the sender, or a dip.
     pub fn window(&self, mss: Bytes) -> Option<Bytes> {
         match self.phase {
-            Phase::Controlled | Phase::Probing { .. } => None,
+            _ if self.is_released() => Some(Bytes((HEADROOM * self.data) as u64)),
             Phase::Dipping { .. } => Some(mss * DIP_SEGMENTS),
-            Phase::Released { .. } => Some(Bytes((HEADROOM * self.data) as u64)),
+            _ => None,
         }
     }
 
@@ -178,10 +203,20 @@ impl Competition {
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
         let least_queue = std::mem::replace(&mut self.least_queue, Span::MAX);
-        self.on_round(&round, least_queue, segment);
+        let traffic = self.beside.on_round(duration, &segment.device);
+        let least_rtt = segment.base_rtt - segment.way_back;
+        let most = if self.is_behind_upload { Span::ZERO } else { least_rtt };
+        self.is_behind_upload = traffic.uploads && segment.way_back > most;
+        if self.is_behind_upload {
+            self.phase = Phase::Controlled;
+            self.forget_queue();
+        } else {
+            self.on_round(&round, least_queue, traffic, segment);
+        }
+        self.last_queue = least_queue;
     }
 
-    fn on_round(&mut self, round: &Round, least_queue: Span, segment: &Segment) {
+    fn on_round(&mut self, round: &Round, least_queue: Span, traffic: Traffic, segment: &Segment) {
         let recent = &self.queued[self.count.saturating_sub(LEAST_ROUNDS - 1)..self.count];
         // A rate that has just fallen would explain any queue by the extra bytes.
         let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
@@ -193,14 +228,18 @@ impl Competition {
             Phase::Controlled => {
                 self.since_dip = self.since_dip.saturating_add(1);
                 if is_short {
-                    (self.count, self.total) = (0, 0);
+                    self.forget_queue();
                 } else {
                     self.total += 1;
                     self.remember(*round);
+                    let is_shrinking = least_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
+                    self.beside_rounds =
+                        if traffic.competes { self.beside_rounds + u32::from(!is_shrinking) } else { 0 };
                 }
+                let is_of_device = self.beside_rounds >= BESIDE_ROUNDS;
                 let may_be_of_controls = least_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
                 let is_old = self.total >= MOST_ROUNDS;
-                if !may_be_of_controls && (is_old || self.has_fallen()) {
+                if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
                     self.release(least_queue, round, FIRST_WAIT)
                 } else if is_old && self.since_dip >= self.dip_wait {
                     Phase::Dipping { in_force: 0 }
@@ -209,7 +248,8 @@ impl Competition {
                 }
             }
             Phase::Dipping { .. } if least_queue <= segment.aim + segment.base_rtt / AFTER_DIP => {
-                (self.count, self.total, self.since_dip) = (0, 0, 0);
+                self.forget_queue();
+                self.since_dip = 0;
                 self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
                 Phase::Controlled
             }
@@ -237,7 +277,8 @@ impl Competition {
                 }
             }
             Phase::Probing { .. } if is_short => {
-                self.count = 0;
+                self.forget_queue();
+                self.beside.accept();
                 Phase::Controlled
             }
             Phase::Probing { rounds, in_force, wait } => {
@@ -257,8 +298,13 @@ impl Competition {
 
     fn release(&mut self, queue: Span, round: &Round, wait: u32) -> Phase {
         (self.mean_queue_s, self.mean_rate) = (queue.as_secs(), round.rate);
-        (self.count, self.total) = (0, 0);
+        self.forget_queue();
         Phase::Released { rounds: 0, wait, has_changed: false }
+    }
+
+    /// Counts round trips with a queue from here on.
+    fn forget_queue(&mut self) {
+        (self.count, self.total, self.beside_rounds) = (0, 0, 0);
     }
 
     fn remember(&mut self, round: Round) {
@@ -300,6 +346,8 @@ mod tests {
         released: u32,
         rate: f64,
         rtt_s: f64,
+        way_back: Span,
+        device: Device,
     }
 
     impl Bench {
@@ -307,7 +355,18 @@ mod tests {
             let competition = Competition::new();
             let window = LINK * (BASE + TARGET).as_secs();
             let now = Time(1_000_000_000);
-            Bench { competition, now, window, offered: window, released: 0, rate: LINK, rtt_s: 0.044 }
+            let (way_back, device) = (Span::ZERO, Device::default());
+            Bench {
+                competition,
+                now,
+                window,
+                offered: window,
+                released: 0,
+                rate: LINK,
+                rtt_s: 0.044,
+                way_back,
+                device,
+            }
         }
 
         /// One round trip over a link of this rate, beside this data of others, with a sender that has at most `cwnd`.
@@ -319,15 +378,18 @@ mod tests {
             self.rtt_s = ((data + others) / link).max(BASE.as_secs());
             self.rate = data / self.rtt_s;
             let queue = Span::from_secs_f64(self.rtt_s - BASE.as_secs());
+            self.device.received += Bytes(data as u64);
             for part in 0..2 {
                 self.competition.on_segment(&Segment {
                     now: self.now,
                     new: Bytes(if part == 0 { 0 } else { data as u64 }),
                     rtt: Some(Span::from_secs_f64(self.rtt_s)),
-                    base_rtt: BASE,
+                    base_rtt: BASE + self.way_back,
                     queue,
                     aim: TARGET + Span::from_millis(1),
                     extra: Bytes::ZERO,
+                    way_back: self.way_back,
+                    device: self.device,
                     mss: MSS,
                     window: Bytes(self.window as u64),
                     offered: Bytes(self.offered.min(own) as u64),
@@ -376,5 +438,40 @@ mod tests {
         }
         assert!(!bench.competition.is_released());
         assert!(bench.rtt_s < 0.046, "{}", bench.rtt_s);
+    }
+    #[test]
+    fn other_traffic_of_the_device_releases_it_soon() {
+        for grows in [true, false] {
+            let mut bench = Bench::new();
+            // Half of the rate, which has been there or begins after 20 round trips, and then a queue of 60 ms.
+            for round in 0..34 {
+                let has_begun = round >= 20;
+                let rate = if has_begun || !grows { LINK / 2.0 } else { 0.0 };
+                bench.device.others += Bytes((rate * bench.rtt_s) as u64);
+                bench.round(LINK, if has_begun { 60_000.0 } else { 0.0 }, 60_000.0);
+            }
+            assert_eq!(bench.competition.is_released(), grows);
+            assert_eq!(bench.released >= 10, grows, "{}", bench.released);
+        }
+    }
+
+    #[test]
+    fn an_upload_with_a_long_queue_releases_it_until_its_end() {
+        for (kb, back_ms, is_expected) in [(20, 100, true), (20, 30, false), (1, 100, false)] {
+            let mut bench = Bench::new();
+            for round in 0..60 {
+                let is_uploading = (20..40).contains(&round);
+                if is_uploading {
+                    bench.device.sent += Bytes(kb * 1000);
+                }
+                bench.way_back = if is_uploading { Span::from_millis(back_ms) } else { Span::ZERO };
+                bench.round(LINK, 0.0, 60_000.0);
+                assert_eq!(
+                    bench.competition.is_released(),
+                    is_uploading && is_expected,
+                    "{kb} {back_ms}: {round}"
+                );
+            }
+        }
     }
 }

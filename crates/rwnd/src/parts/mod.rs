@@ -1,6 +1,7 @@
 //! Building blocks shared by controllers.
 
 pub mod base_rtt;
+pub mod beside;
 pub mod competition;
 pub mod downlink;
 pub mod round;

@@ -1,0 +1,53 @@
+//! Counters of interfaces.
+
+use crate::Error;
+use airwnd_netns::Netlink;
+use airwnd_units::Bytes;
+use netlink_packet_route::RouteNetlinkMessage as Request;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_sys::protocols::NETLINK_ROUTE;
+
+/// Reads the counters of interfaces in the network namespace of the process.
+pub(crate) struct Links(Netlink);
+
+impl Links {
+    pub fn open() -> Result<Links, Error> {
+        let open = Netlink::open(NETLINK_ROUTE);
+        Ok(Links(open.map_err(|why| Error::failed("cannot read the counters of interfaces", &why))?))
+    }
+
+    /// Returns what an interface has received and sent; `None`: there is no such interface any more.
+    pub fn counters(&mut self, index: u32) -> Option<(Bytes, Bytes)> {
+        let mut query = LinkMessage::default();
+        query.header.index = index;
+        let mut found = None;
+        let answer = self.0.request(Request::GetLink(query), 0, |reply| {
+            if let Request::NewLink(link) = reply {
+                found = link.attributes.iter().find_map(|attribute| match attribute {
+                    LinkAttribute::Stats64(stats) => Some((Bytes(stats.rx_bytes), Bytes(stats.tx_bytes))),
+                    _ => None,
+                });
+            }
+        });
+        answer.ok().and(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::net::if_::if_nametoindex;
+    use std::net::UdpSocket;
+
+    #[test]
+    fn counters_are_those_of_the_interface() {
+        let index = if_nametoindex("lo").unwrap();
+        let mut links = Links::open().unwrap();
+        let (received, sent) = links.counters(index).unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.send_to(&[0; 5000], socket.local_addr().unwrap()).unwrap();
+        let (received_after, sent_after) = links.counters(index).unwrap();
+        assert!(received_after - received >= Bytes(5028) && sent_after - sent >= Bytes(5028));
+        assert_eq!(links.counters(u32::MAX / 2), None);
+    }
+}

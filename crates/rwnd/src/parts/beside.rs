@@ -1,0 +1,150 @@
+//! Traffic of the device that its controlled connections share the link with.
+
+use crate::Device;
+use airwnd_units::{Bytes, Span};
+
+/// Share of other traffic in the device's arrivals that may keep a queue.
+const SHARE: f64 = 0.2;
+/// Other traffic takes what the control yields if its rate has grown to this multiple of its minimum. A constant rate does
+/// not, and its queue is as short as the windows beside it.
+const GROWN: f64 = 1.25;
+/// Weight of a round trip in this rate, and round trips before its minimum counts: the start of a connection delays other
+/// packets.
+const GAIN: f64 = 0.25;
+const SETTLED: u32 = 5;
+/// Bytes sent for each byte that has arrived with which the device uploads: ACKs are at most half as many.
+const UPLOADS: f64 = 0.1;
+
+/// Traffic of a device in a round trip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    /// Whether there is enough traffic without a control, and it has grown.
+    pub competes: bool,
+    /// Whether the device sends more than ACKs.
+    pub uploads: bool,
+}
+
+/// Follows the traffic of a device.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside {
+    /// Bytes up to the last round trip: of controlled connections, of other traffic, and sent.
+    controlled: Bytes,
+    others: Bytes,
+    sent: Bytes,
+    rounds: u32,
+    /// Mean rate of other traffic in bytes per second, and its minimum; `None`: no round trip yet.
+    rate: Option<f64>,
+    least_rate: f64,
+}
+
+impl Beside {
+    /// Creates the state before the first round trip.
+    pub fn new() -> Beside {
+        let none = Bytes::ZERO;
+        Beside {
+            controlled: none,
+            others: none,
+            sent: none,
+            rate: None,
+            least_rate: f64::INFINITY,
+            rounds: 0,
+        }
+    }
+
+    /// Returns the traffic of a round trip of this duration, at whose end the device is in this state.
+    pub fn on_round(&mut self, duration: Span, device: &Device) -> Traffic {
+        let since = |before: &mut Bytes, now: Bytes| now - std::mem::replace(before, now).min(now);
+        let controlled = since(&mut self.controlled, device.received);
+        let others = since(&mut self.others, device.others);
+        let sent = since(&mut self.sent, device.sent);
+        self.rounds = self.rounds.saturating_add(1);
+        if self.rounds == 1 {
+            return Traffic::default();
+        }
+        let arrived = (controlled + others).0 as f64;
+        let now = others.0 as f64 / duration.as_secs();
+        let rate = self.rate.map_or(now, |mean| mean + GAIN * (now - mean));
+        self.rate = Some(rate);
+        if self.rounds > SETTLED {
+            self.least_rate = self.least_rate.min(rate);
+        }
+        let has_grown = rate > GROWN * self.least_rate;
+        Traffic {
+            competes: has_grown && others.0 as f64 > SHARE * arrived,
+            uploads: sent.0 as f64 > UPLOADS * arrived,
+        }
+    }
+
+    /// The present rate of other traffic is not at the cost of the control.
+    pub fn accept(&mut self) {
+        self.least_rate = self.rate.unwrap_or(f64::INFINITY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Traffic of the last of these round trips of 20 ms, in which as many kB arrive, of other traffic too, and are sent.
+    fn last(rounds: impl IntoIterator<Item = (u64, u64, u64)>) -> Traffic {
+        let (mut beside, mut device) = (Beside::new(), Device::default());
+        let mut traffic = Traffic::default();
+        for (controlled, others, sent) in rounds {
+            device.received += Bytes(controlled * 1000);
+            device.others += Bytes(others * 1000);
+            device.sent += Bytes(sent * 1000);
+            traffic = beside.on_round(Span::from_millis(20), &device);
+        }
+        traffic
+    }
+
+    #[test]
+    fn traffic_that_grows_competes_and_a_constant_rate_does_not() {
+        assert!(!last((0..100).map(|_| (8, 17, 0))).competes);
+        // Single packets make a round trip's rate uneven.
+        assert!(!last((0..100).map(|at| (8, 17 + at % 2 * 2, 0))).competes);
+        assert!(last((0..100).map(|at| (100 - at, at, 0))).competes);
+        // One that begins.
+        assert!(last((0..60).map(|at| (25, if at < 50 { 0 } else { 25 }, 0))).competes);
+    }
+
+    #[test]
+    fn little_traffic_does_not_compete() {
+        assert!(!last((0..60).map(|at| (25, if at < 50 { 0 } else { 5 }, 0))).competes);
+    }
+
+    #[test]
+    fn what_has_been_accepted_competes_once_it_has_grown_again() {
+        let (mut beside, mut device) = (Beside::new(), Device::default());
+        let mut rounds = |beside: &mut Beside, others: u64| {
+            (0..40).fold(Traffic::default(), |_, _| {
+                device.others += Bytes(others);
+                beside.on_round(Span::from_millis(20), &device)
+            })
+        };
+        rounds(&mut beside, 1000);
+        assert!(rounds(&mut beside, 2000).competes);
+        beside.accept();
+        assert!(!rounds(&mut beside, 2000).competes);
+        assert!(rounds(&mut beside, 3000).competes);
+    }
+
+    #[test]
+    fn acks_are_no_upload() {
+        // An ACK of 66 bytes for each segment, or for every other of 1500 bytes.
+        assert!(!last([(0, 0, 0), (1500, 0, 66)]).uploads);
+        assert!(!last([(0, 0, 0), (3000, 0, 66)]).uploads);
+        assert!(last([(0, 0, 0), (600, 0, 100)]).uploads);
+    }
+
+    #[test]
+    fn what_was_before_the_first_round_trip_does_not_count() {
+        let traffic = [(0, 9000, 9000), (25, 20, 1), (25, 20, 1)];
+        assert_eq!(last(traffic), Traffic::default());
+    }
+
+    #[test]
+    fn an_unknown_device_has_no_traffic() {
+        assert_eq!(last((0..10).map(|_| (25, 0, 0))), Traffic::default());
+    }
+}
