@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from airwnd import _native
+from airwnd.quirks import Quirk, quirks
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +21,20 @@ class Stack:
         The word that selects it.
     values
         Value of each key of ``[tcp]``; ``None``: no value.
+    quirks
+        What it does only because this implementation does.
     """
 
     name: str
     values: Mapping[str, Any]
+    quirks: tuple[Quirk, ...]
 
 
 @cache
 def stacks() -> Mapping[str, Stack]:
     """All stacks by name, in the engine's order."""
     found = {
-        raw["name"]: Stack(raw["name"], MappingProxyType(raw["values"]))
+        raw["name"]: Stack(raw["name"], MappingProxyType(raw["values"]), quirks(raw["quirks"]))
         for raw in json.loads(_native.stacks())
     }
     return MappingProxyType(found)

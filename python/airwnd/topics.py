@@ -12,10 +12,13 @@ from airwnd.columns import Column, Table, tables
 from airwnd.errors import InputError
 from airwnd.glossary import Term, terms
 from airwnd.preset import Preset, presets
+from airwnd.quirks import Compat, compats
 from airwnd.sections import Section, sections
 from airwnd.stacks import Stack, stacks
 
-Explained: TypeAlias = Algorithm | Family | Parameter | Column | Table | Preset | Section | Stack | Term
+Explained: TypeAlias = (
+    Algorithm | Family | Parameter | Column | Table | Preset | Compat | Section | Stack | Term
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def _things() -> tuple[Topic, ...]:
     members = [member for family in catalogue() for member in family.members]
     return (
         *(Topic(preset.name, preset, ("preset", f"preset/{preset.name}")) for preset in presets()),
+        *(Topic(compat.name, compat, (f"compat/{compat.name}",)) for compat in compats()),
         *(Topic(stack.name, stack, ("stack", f"stack/{stack.name}")) for stack in stacks().values()),
         *(Topic(family.name, family) for family in catalogue()),
         *(Topic(f"{member.family}/{member.name}", member, (member.name,)) for member in members),

@@ -113,7 +113,7 @@ def _phone(metres: int, **more: object) -> Settings:
 _OTHERS = {"name": "others", "count": 10, "placement": {"kind": "disc", "radius": "500m"}}
 _MOVING = {"kind": "constant-velocity", "speed": "20m/s", "direction": "0deg"}
 
-_DEEP = {"mode": "am", "queue": {"kind": "drop-tail", "buffer": "2MB"}, "am": {"conduct": "standard"}}
+_DEEP = {"mode": "am", "queue": {"kind": "drop-tail", "buffer": "2MB"}}
 _TDD = {"kind": "nr", "numerology": 1, "pattern": "DDDSU"}
 _FAST = {"downlink_frequency": "3.5GHz"}
 

@@ -181,7 +181,7 @@ def test_the_list_is_wrapped_with_a_hanging_indent(columns: int) -> None:
         ("flow.cc.beta", None),
         ("rlc.queue.buffer", None),
         ("mac.olla.target", ["mac.olla.target"]),
-        ("ns3.44", ["ns3.44", "ns3.44"]),
+        ("ns3.44", ["ns3.44", "ns3.44", "ns3.44"]),
         ("stack/linux", ["linux"]),
         ("tcp", ["tcp"]),
     ],

@@ -54,3 +54,15 @@ def test_the_default_congestion_control_is_that_of_the_preset(tmp_path: Path) ->
         ("ns3.44", "cubic"),
     ):
         assert scenario.with_(preset=name).resolved["flow"][0]["cc"]["kind"] == expected
+
+
+def test_a_quirk_is_no_key_but_compat_is() -> None:
+    scenario = airwnd.Scenario.from_dict(SETTINGS)
+    assert scenario.resolved["compat"] == "ns3.44"
+    with pytest.raises(airwnd.ScenarioError, match=r"`conduct` is a quirk of another simulator .* `compat`"):
+        scenario.with_({"rlc.am.conduct": "standard"})
+    fewer = scenario.with_(compat_without=["conduct", "protocol"])
+    assert fewer.resolved["compat_without"] == ["conduct", "protocol"]
+    assert airwnd.Scenario.from_dict(fewer.resolved).resolved == fewer.resolved
+    with pytest.raises(airwnd.ScenarioError, match=r"unknown quirk `conducts`; did you mean `conduct`"):
+        scenario.with_(compat_without=["conducts"])

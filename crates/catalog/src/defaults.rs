@@ -40,7 +40,13 @@ impl Defaults {
         &self.families
     }
 
-    pub(crate) fn member(&self, family: &str, kind: &str) -> Option<&Node> {
+    /// Returns the values whose keys are not in `keys`.
+    pub fn without(&self, keys: &[String]) -> Defaults {
+        Defaults { sections: self.sections.without(keys), families: self.families.without(keys) }
+    }
+
+    /// The values of a family's member.
+    pub fn member(&self, family: &str, kind: &str) -> Option<&Node> {
         self.families.entry(family)?.entry(kind)
     }
 }
@@ -51,6 +57,18 @@ impl Node {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, node)| node),
             _ => None,
+        }
+    }
+
+    fn without(&self, keys: &[String]) -> Node {
+        match &self.value {
+            Value::Table(entries) => {
+                let kept = entries.iter().filter(|(key, _)| !keys.contains(key));
+                self.replaced(Value::Table(
+                    kept.map(|(key, node)| (key.clone(), node.without(keys))).collect(),
+                ))
+            }
+            _ => self.clone(),
         }
     }
 

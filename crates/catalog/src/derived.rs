@@ -3,10 +3,13 @@
 use crate::{AlgorithmInfo, Defaults, Error, Node, Param, ParamInfo, ParamSet, Value, split_doc};
 use serde_json::{Map, Value as Json, json};
 
-/// Allowed keys of a struct's table, in the order of its fields.
+/// Keys of a struct's table, in the order of its fields.
 #[derive(Default)]
 pub struct Keys {
+    /// Those that a scenario may set.
     pub known: Vec<&'static str>,
+    /// Names of quirks, each with its source.
+    pub quirks: Vec<(&'static str, &'static str)>,
 }
 
 impl Keys {
@@ -19,6 +22,12 @@ impl Keys {
     /// Adds the parameters of a block.
     pub fn block<P: ParamSet>(mut self) -> Keys {
         self.known.extend(P::infos().iter().map(|info| info.name));
+        self.quirks(&P::quirks())
+    }
+
+    /// Adds quirks.
+    pub fn quirks(mut self, infos: &[ParamInfo]) -> Keys {
+        self.quirks.extend(infos.iter().map(|info| (info.name, info.source)));
         self
     }
 }
@@ -50,6 +59,18 @@ impl Infos {
 pub fn read_block<P: Param + ParamSet>(node: &Node) -> Result<P, Error> {
     let infos = P::infos();
     P::read(&node.entries(|key| infos.iter().any(|info| info.name == key)))
+}
+
+/// Sets the quirks of which the table `own` has values.
+///
+/// # Errors
+/// As [`Param::read`].
+pub fn adopt_quirks<P: Param + ParamSet>(quirks: &mut P, own: &Node) -> Result<(), Error> {
+    let infos = P::infos();
+    let mut table = own.entries(|key| infos.iter().any(|info| info.name == key));
+    table.underlay(&Node::from_json_value(quirks.to_json(), "")?);
+    *quirks = P::read(&table)?;
+    Ok(())
 }
 
 /// Completes the value of a parameter; if the value is missing, completes the declared default.
@@ -217,6 +238,7 @@ pub fn member<P: ParamSet>(kind: &str) -> AlgorithmInfo {
         details: P::details(),
         source: P::SOURCE,
         params: P::infos(),
+        quirks: P::quirks(),
     }
 }
 

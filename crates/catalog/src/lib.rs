@@ -52,6 +52,40 @@
 //! Parameters shared by several structs are declared once, in a separate struct (a block). Other structs include the
 //! block with `#[param(flatten)]`: its keys take the place of the field, at the same level as their own keys.
 //!
+//! Behaviour that exists only because another simulator has it is a *quirk*: a parameter of a further struct, in a field
+//! with `#[param(quirks)]`. A scenario cannot set it, and neither the resolved scenario nor the schema contains it;
+//! [`Param::adopt`] sets the quirks of a whole tree of parameters from one table:
+//!
+//! ```
+//! use airwnd_catalog::{Defaults, Node, Param, Params};
+//!
+//! /// Quirks of a toy queue.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "RFC 0000 §3")]
+//! pub struct Quirks {
+//!     /// Whether the last packet stays.
+//!     #[param(default = true, unit = "1", source = "toysim Queue::Drop: false")]
+//!     pub keep_last: bool,
+//! }
+//!
+//! /// A toy queue.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "RFC 0000 §3")]
+//! pub struct Queue {
+//!     /// Quirks.
+//!     #[param(quirks)]
+//!     pub quirks: Quirks,
+//! }
+//!
+//! let node = Node::from_toml("keep_last = false", "toy.toml").unwrap();
+//! let error = Queue::read(&node).unwrap_err().to_string();
+//! assert!(error.starts_with("toy.toml:1: `keep_last` is a quirk of another simulator (toysim Queue::Drop: false)"));
+//! let mut queue = Queue::default();
+//! let table = Defaults::from_toml("keep_last = false", "toysim").unwrap();
+//! queue.adopt(Some(table.sections()), &table).unwrap();
+//! assert!(!queue.quirks.keep_last);
+//! ```
+//!
 //! Two hooks cover conditions that a single value cannot express. With `#[params(check)]` the struct's method `check`
 //! compares values with each other: it returns the parameter at fault and a message, or a [`Fault`]. With
 //! `#[params(files)]` its method `files` reads the files named by values. [`Param::check_values`] and
@@ -200,6 +234,8 @@ pub struct AlgorithmInfo {
     pub source: &'static str,
     /// Its parameters.
     pub params: Vec<ParamInfo>,
+    /// Its quirks, which no scenario sets one by one.
+    pub quirks: Vec<ParamInfo>,
 }
 
 /// A family of interchangeable algorithms.
@@ -228,6 +264,8 @@ pub struct SectionInfo {
     pub source: &'static str,
     /// Its keys.
     pub params: Vec<ParamInfo>,
+    /// Its quirks, which no scenario sets one by one.
+    pub quirks: Vec<ParamInfo>,
 }
 
 impl SectionInfo {
@@ -239,6 +277,7 @@ impl SectionInfo {
             details: P::details(),
             source: P::SOURCE,
             params: P::infos(),
+            quirks: P::quirks(),
         }
     }
 }
@@ -261,6 +300,10 @@ pub trait ParamSet: Param {
     const SOURCE: &'static str;
     /// The parameters, in order of declaration.
     fn infos() -> Vec<ParamInfo>;
+    /// The quirks, in order of declaration.
+    fn quirks() -> Vec<ParamInfo> {
+        Vec::new()
+    }
 }
 
 /// Splits a doc comment into its first paragraph, joined to one line, and the rest.

@@ -26,6 +26,13 @@ pub trait Param: Sized {
         Self::complete(&mut node, defaults);
         node
     }
+    /// Sets quirks, at all depths. `own` is the part of the table `quirks` about this value, if it has one.
+    ///
+    /// # Errors
+    /// An invalid value of a quirk.
+    fn adopt(&mut self, _own: Option<&Node>, _quirks: &Defaults) -> Result<(), Error> {
+        Ok(())
+    }
     /// Checks values against each other, at all depths.
     ///
     /// # Errors
@@ -69,16 +76,22 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Opens the table at `node`.
+    /// Opens the table at `node`. `quirks` are names of quirks, each with its source.
     ///
     /// # Errors
-    /// A value that is not a table, or a key that is not in `known`.
-    pub fn of(node: &'a Node, known: &[&str]) -> Result<Fields<'a>, Error> {
+    /// A value that is not a table, a key that is not in `known`, or a quirk.
+    pub fn of(node: &'a Node, known: &[&str], quirks: &[(&str, &str)]) -> Result<Fields<'a>, Error> {
         let Value::Table(entries) = &node.value else {
             return Err(node.error(format!("expected a table of settings, found {}", node.value.what())));
         };
         match entries.iter().find(|(key, _)| !known.contains(&key.as_str())) {
-            Some((key, at)) => Err(at.error(unknown("key", key, known))),
+            Some((key, at)) => Err(at.error(match quirks.iter().find(|(name, _)| name == key) {
+                Some((_, source)) => format!(
+                    "`{key}` is a quirk of another simulator ({source}) and no key; `compat` at the top of the \
+                     scenario selects the quirks of one"
+                ),
+                None => unknown("key", key, known),
+            })),
             None => Ok(Fields { node, entries }),
         }
     }
@@ -317,6 +330,9 @@ impl<T: Param> Param for Option<T> {
     fn complete(node: &mut Node, defaults: &Defaults) {
         T::complete(node, defaults);
     }
+    fn adopt(&mut self, own: Option<&Node>, quirks: &Defaults) -> Result<(), Error> {
+        self.as_mut().map_or(Ok(()), |value| value.adopt(own, quirks))
+    }
     fn check_values(&self) -> Result<(), Fault> {
         self.as_ref().map_or(Ok(()), Param::check_values)
     }
@@ -375,6 +391,9 @@ impl<T: Param> Param for Vec<T> {
             items.iter_mut().for_each(|item| T::complete(item, defaults));
         }
     }
+    fn adopt(&mut self, own: Option<&Node>, quirks: &Defaults) -> Result<(), Error> {
+        self.iter_mut().try_for_each(|item| item.adopt(own, quirks))
+    }
     fn check_values(&self) -> Result<(), Fault> {
         each(self, |item| item.check_values())
     }
@@ -401,6 +420,9 @@ impl<T: Param + Debug, const N: usize> Param for [T; N] {
     }
     fn complete(node: &mut Node, defaults: &Defaults) {
         Vec::<T>::complete(node, defaults);
+    }
+    fn adopt(&mut self, own: Option<&Node>, quirks: &Defaults) -> Result<(), Error> {
+        self.iter_mut().try_for_each(|item| item.adopt(own, quirks))
     }
     fn check_values(&self) -> Result<(), Fault> {
         each(self, |item| item.check_values())

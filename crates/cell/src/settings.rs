@@ -194,6 +194,16 @@ impl RequestPeriod {
     }
 }
 
+/// Quirks of buffer reports in other simulators.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 LteUeMac; 5G-LENA NrUeMac")]
+pub struct Quirks {
+    /// Reports of UEs' buffers to the eNB.
+    #[param(default = BufferReports::Requested, unit = "word")]
+    #[param(source = "ns-3 LteUeMac::SendReportBufferStatus: ideal; 5G-LENA NrUeMac: 5g-lena")]
+    pub buffer_reports: BufferReports,
+}
+
 /// MAC: scheduling, HARQ, buffer reports and uplink power control.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.321; ns-3 LENA")]
@@ -220,14 +230,7 @@ pub struct Mac {
     #[param(default = UplinkAdaptation::Headroom)]
     #[param(unit = "word", source = "TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6; `carrier` is ns-3 LENA's")]
     pub uplink_adaptation: UplinkAdaptation,
-    /// Reports of UEs' buffers to the eNB.
-    #[param(default = BufferReports::Requested)]
-    #[param(
-        unit = "word",
-        source = "TS 36.321 §5.4.4 and §5.4.5; `ideal` is ns-3 LENA's, `5g-lena` NrUeMac's"
-    )]
-    pub buffer_reports: BufferReports,
-    /// Period of scheduling request opportunities of a UE, if buffer reports are `requested`.
+    /// Period of scheduling request opportunities of a UE; without effect with ns-3's ideal buffer reports.
     #[param(default = RequestPeriod::Ms10)]
     #[param(unit = "word", source = "TS 36.213 Table 10.1.5-1; 10 ms in TR 36.881 Table 5.2.1-1")]
     pub request_period: RequestPeriod,
@@ -247,16 +250,16 @@ pub struct Mac {
         source = "a choice: one voice frame or two ACKs, and both control elements of the MAC"
     )]
     pub request_grant: Bytes,
-    /// periodicBSR-Timer: time after which a UE with data reports its buffer within a block, if buffer reports are
-    /// `requested`.
+    /// periodicBSR-Timer: time after which a UE with data reports its buffer within a block; without effect
+    /// with ns-3's ideal buffer reports.
     #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_millis(2560))]
     #[param(
         unit = "time",
         source = "TS 36.331 §6.3.2, MAC-MainConfig, sf5: a choice, each round of grants carries a report"
     )]
     pub periodic_bsr_timer: Span,
-    /// retxBSR-Timer: time after which a UE that waits for a grant reports its buffer again; `none`: never if buffer
-    /// reports are `ideal`, 320 ms if they are `requested`.
+    /// retxBSR-Timer: time after which a UE that waits for a grant reports its buffer again; `none`: 320 ms, with ns-3's
+    /// ideal buffer reports never.
     #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
     #[param(unit = "time", source = "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s")]
     pub retx_bsr_timer: Option<Span>,
@@ -272,12 +275,15 @@ pub struct Mac {
     /// Activation and deactivation of secondary carriers; `none`: they are always active.
     #[param(default = Some(scell::Params::default()), unit = "1", source = "TS 36.321 §5.13")]
     pub scell: Option<scell::Params>,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Mac {
     /// Time after which a UE that waits for a grant reports again; `None`: never.
     pub fn report_again_after(&self) -> Option<Span> {
-        let requested = self.buffer_reports != BufferReports::Ideal;
+        let requested = self.quirks.buffer_reports != BufferReports::Ideal;
         self.retx_bsr_timer.or(requested.then_some(DEFAULT_RETX_BSR))
     }
 }

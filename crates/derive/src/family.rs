@@ -104,6 +104,17 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
                     _ => {}
                 });
             }
+            fn adopt(
+                &mut self,
+                _own: Option<&::airwnd_catalog::Node>,
+                quirks: &::airwnd_catalog::Defaults,
+            ) -> Result<(), ::airwnd_catalog::Error> {
+                match self {
+                    #(#conditions #name::#variants(params) => {
+                        ::airwnd_catalog::Param::adopt(params, quirks.member(#family, #kinds), quirks)
+                    })*
+                }
+            }
             fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
                 match self {
                     #(#conditions #name::#variants(params) => ::airwnd_catalog::Param::check_values(params),)*
@@ -249,8 +260,8 @@ mod tests {
         // Each condition removed, there remains what a variant without one has.
         let without = code.replace("# [path = \"a/pie.rs\"] ", "").replace("# [cfg (test)] ", "");
         assert_eq!(without, plain);
-        // Module, variant, kinds, kind, catalogue, build, and six of `Param`.
-        assert_eq!(code.matches("# [cfg (test)]").count(), 12, "{code}");
+        // Module, variant, kinds, kind, catalogue, build, and seven of `Param`.
+        assert_eq!(code.matches("# [cfg (test)]").count(), 13, "{code}");
     }
 
     #[test]

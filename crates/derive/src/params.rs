@@ -34,6 +34,11 @@ enum Declared<'a> {
         ident: &'a Ident,
         ty: &'a Type,
     },
+    /// Holds quirks, which no scenario sets.
+    Quirks {
+        ident: &'a Ident,
+        ty: &'a Type,
+    },
 }
 
 pub fn expand(item: Tokens) -> Result<Tokens> {
@@ -59,6 +64,8 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let entries = declared.iter().map(entry);
     let properties = declared.iter().map(property);
     let infos = declared.iter().map(info);
+    let quirks = declared.iter().filter_map(quirks);
+    let adoptions = declared.iter().map(adopt);
     let completions = declared.iter().map(complete);
     let checks = declared.iter().map(check_values);
     let reads = declared.iter().map(read_files);
@@ -71,7 +78,7 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
             fn read(node: &::airwnd_catalog::Node) -> Result<Self, ::airwnd_catalog::Error> {
                 let keys = ::airwnd_catalog::derived::Keys::default() #(#keys)*;
                 #[allow(unused_variables, reason = "a struct without parameters takes none")]
-                let fields = ::airwnd_catalog::Fields::of(node, &keys.known)?;
+                let fields = ::airwnd_catalog::Fields::of(node, &keys.known, &keys.quirks)?;
                 Ok(#name { #(#takes)* })
             }
             fn to_json(&self) -> ::airwnd_catalog::serde_json::Value {
@@ -84,6 +91,15 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
             #[allow(unused_variables, reason = "a struct without parameters completes none")]
             fn complete(node: &mut ::airwnd_catalog::Node, defaults: &::airwnd_catalog::Defaults) {
                 #(#completions)*
+            }
+            #[allow(unused_variables, reason = "a struct without parameters has no quirks")]
+            fn adopt(
+                &mut self,
+                own: Option<&::airwnd_catalog::Node>,
+                quirks: &::airwnd_catalog::Defaults,
+            ) -> Result<(), ::airwnd_catalog::Error> {
+                #(#adoptions)*
+                Ok(())
             }
             fn check_values(&self) -> Result<(), ::airwnd_catalog::Fault> {
                 #(#checks)*
@@ -107,6 +123,9 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
             fn infos() -> Vec<::airwnd_catalog::ParamInfo> {
                 ::airwnd_catalog::derived::Infos::default() #(#infos)* .all
             }
+            fn quirks() -> Vec<::airwnd_catalog::ParamInfo> {
+                <[Vec<::airwnd_catalog::ParamInfo>]>::concat(&[#(#quirks),*])
+            }
         }
 
         #default
@@ -129,7 +148,8 @@ fn whole(input: &DeriveInput) -> Result<Whole> {
 
 fn declared(field: &Field) -> Result<Declared<'_>> {
     let ident = field.ident.as_ref().expect("the fields have names");
-    let (mut default, mut range, mut unit, mut source, mut flatten) = (None, None, None, None, false);
+    let (mut default, mut range, mut unit, mut source) = (None, None, None, None);
+    let (mut flatten, mut quirks) = (false, false);
     keys(&field.attrs, "param", |key, input| {
         match key.to_string().as_str() {
             "default" => default = Some(value(input)?),
@@ -137,18 +157,20 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
             "unit" => unit = Some(value(input)?),
             "source" => source = Some(value(input)?),
             "flatten" => flatten = true,
-            _ => return Err(unknown_key(key, "default, range, unit, source, flatten")),
+            "quirks" => quirks = true,
+            _ => return Err(unknown_key(key, "default, range, unit, source, flatten, quirks")),
         }
         Ok(())
     })?;
-    if flatten {
+    if flatten || quirks {
         if default.is_some() || range.is_some() || unit.is_some() || source.is_some() {
             return Err(Error::new(
                 ident.span(),
-                "`flatten` excludes other options: the block declares its own parameters",
+                "`flatten` and `quirks` exclude other options: the struct declares its own parameters",
             ));
         }
-        return Ok(Declared::Block { ident, ty: &field.ty });
+        let ty = &field.ty;
+        return Ok(if flatten { Declared::Block { ident, ty } } else { Declared::Quirks { ident, ty } });
     }
     Ok(Declared::Parameter(Box::new(Parameter {
         ident,
@@ -183,6 +205,37 @@ fn key(declared: &Declared<'_>) -> Tokens {
             quote!(.own(#name))
         }
         Declared::Block { ty, .. } => quote!(.block::<#ty>()),
+        Declared::Quirks { ty, .. } => quote!(.quirks(&<#ty as ::airwnd_catalog::ParamSet>::infos())),
+    }
+}
+
+/// Code of the descriptions of the field's quirks; `None`: it has none.
+fn quirks(declared: &Declared<'_>) -> Option<Tokens> {
+    match declared {
+        Declared::Parameter(_) => None,
+        Declared::Block { ty, .. } => Some(quote!(<#ty as ::airwnd_catalog::ParamSet>::quirks())),
+        Declared::Quirks { ty, .. } => Some(quote!(<#ty as ::airwnd_catalog::ParamSet>::infos())),
+    }
+}
+
+/// Code that sets the field's quirks from the struct's part of a table.
+fn adopt(declared: &Declared<'_>) -> Tokens {
+    match declared {
+        Declared::Parameter(parameter) => {
+            let Parameter { ident, name, .. } = &**parameter;
+            quote! {
+                ::airwnd_catalog::Param::adopt(&mut self.#ident, own.and_then(|own| own.entry(#name)), quirks)
+                    .map_err(|error| error.within(#name))?;
+            }
+        }
+        Declared::Block { ident, .. } => {
+            quote!(::airwnd_catalog::Param::adopt(&mut self.#ident, own, quirks)?;)
+        }
+        Declared::Quirks { ident, .. } => quote! {
+            if let Some(own) = own {
+                ::airwnd_catalog::derived::adopt_quirks(&mut self.#ident, own)?;
+            }
+        },
     }
 }
 
@@ -200,6 +253,7 @@ fn take(declared: &Declared<'_>) -> Tokens {
         Declared::Block { ident, ty } => {
             quote!(#ident: ::airwnd_catalog::derived::read_block::<#ty>(node)?,)
         }
+        Declared::Quirks { ident, ty } => quote!(#ident: <#ty>::default(),),
     }
 }
 
@@ -214,6 +268,7 @@ fn entry(declared: &Declared<'_>) -> Tokens {
             }))
         }
         Declared::Block { ident, .. } => quote!(.block(::airwnd_catalog::Param::to_json(&self.#ident))),
+        Declared::Quirks { .. } => quote!(),
     }
 }
 
@@ -225,6 +280,7 @@ fn property(declared: &Declared<'_>) -> Tokens {
             quote!(.own(#name, <#ty as ::airwnd_catalog::Param>::schema()))
         }
         Declared::Block { ty, .. } => quote!(.block(<#ty as ::airwnd_catalog::Param>::schema())),
+        Declared::Quirks { .. } => quote!(),
     }
 }
 
@@ -237,6 +293,7 @@ fn complete(declared: &Declared<'_>) -> Tokens {
             quote!(::airwnd_catalog::derived::complete_entry::<#ty>(node, #name, #default, defaults);)
         }
         Declared::Block { ty, .. } => quote!(<#ty as ::airwnd_catalog::Param>::complete(node, defaults);),
+        Declared::Quirks { .. } => quote!(),
     }
 }
 
@@ -249,6 +306,7 @@ fn check_values(declared: &Declared<'_>) -> Tokens {
             }
         }
         Declared::Block { ident, .. } => quote!(::airwnd_catalog::Param::check_values(&self.#ident)?;),
+        Declared::Quirks { .. } => quote!(),
     }
 }
 
@@ -264,6 +322,7 @@ fn read_files(declared: &Declared<'_>) -> Tokens {
         Declared::Block { ident, .. } => {
             quote!(::airwnd_catalog::Param::read_files(&mut self.#ident, files)?;)
         }
+        Declared::Quirks { .. } => quote!(),
     }
 }
 
@@ -272,6 +331,7 @@ fn info(declared: &Declared<'_>) -> Tokens {
     let parameter = match declared {
         Declared::Parameter(parameter) => parameter,
         Declared::Block { ty, .. } => return quote!(.block::<#ty>()),
+        Declared::Quirks { .. } => return quote!(),
     };
     let Parameter { name, ty, doc, unit, source, .. } = &**parameter;
     let default = default_of(parameter);
@@ -300,7 +360,9 @@ fn default(name: &Ident, declared: &[Declared<'_>]) -> Option<Tokens> {
             let (ident, default) = (parameter.ident, parameter.default.as_ref()?);
             Some(quote!(#ident: #default,))
         }
-        Declared::Block { ident, ty } => Some(quote!(#ident: <#ty>::default(),)),
+        Declared::Block { ident, ty } | Declared::Quirks { ident, ty } => {
+            Some(quote!(#ident: <#ty>::default(),))
+        }
     };
     let values = declared.iter().map(value).collect::<Option<Vec<_>>>()?;
     Some(quote! {
@@ -368,7 +430,7 @@ mod tests {
         };
         assert_eq!(
             field(quote!(#[param(units = "1", source = "none")])),
-            "unknown key `units`; allowed: default, range, unit, source, flatten"
+            "unknown key `units`; allowed: default, range, unit, source, flatten, quirks"
         );
         assert_eq!(
             field(quote!(#[param(unit = "1", source = "none")] #[param(unit = "B")])),
@@ -376,7 +438,7 @@ mod tests {
         );
         assert_eq!(
             field(quote!(#[param(flatten, unit = "1")])),
-            "`flatten` excludes other options: the block declares its own parameters"
+            "`flatten` and `quirks` exclude other options: the struct declares its own parameters"
         );
         let hook = quote! {
             /// A controller.

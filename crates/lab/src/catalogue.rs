@@ -1,6 +1,7 @@
 //! Catalogue of algorithms, scenario sections, TCP stacks and result tables.
 
 use crate::columns::{ColumnInfo, Row, columns};
+use crate::compat::QuirkInfo;
 use crate::incidents::Event;
 use crate::outcome::{
     CellRow, CompletionRow, ConnectionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
@@ -12,14 +13,14 @@ use crate::{
     Core, DedicatedBearer, Flow, LinkSettings, PacketFilter, Reroute, Scenario, Site, UeGroup, arrivals,
     placement, size, traffic,
 };
-use airwnd_catalog::{FamilyInfo, Node, Param, SectionInfo};
+use airwnd_catalog::{FamilyInfo, Node, Param, ParamSet, SectionInfo};
 use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, handover, mac, mobility, rrc};
 use airwnd_links::link::{self, Duplicate, Jitter, Police, Reorder, Tbf};
 use airwnd_links::{aqm, loss};
 use airwnd_phy::{self as phy, access, amc};
 use airwnd_rlc as rlc;
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::{Overrides, Settings, Stack, cc};
+use airwnd_tcp::{OtherQuirks, Overrides, Settings, Stack, cc};
 use serde_json::json;
 
 /// All families with their algorithms and parameters.
@@ -108,11 +109,37 @@ pub struct StackInfo {
     pub name: &'static str,
     /// Values of all other keys of `[tcp]` for this stack.
     pub values: Vec<(&'static str, serde_json::Value)>,
+    /// Its quirks.
+    pub quirks: Vec<QuirkInfo>,
 }
 
 /// All TCP stacks.
 pub fn stacks() -> Vec<StackInfo> {
-    let info = |stack: &Stack| StackInfo { name: stack.word(), values: stack.config().entries() };
+    let without = Stack::Linux.config().quirks.entries();
+    let quirks = |stack: &Stack| {
+        let mut quirks = Vec::new();
+        let values = stack.config().quirks.entries();
+        for (((name, value), (_, default)), info) in
+            values.into_iter().zip(&without).zip(OtherQuirks::infos())
+        {
+            if value != *default {
+                quirks.push(QuirkInfo {
+                    section: "tcp".into(),
+                    name: name.into(),
+                    meaning: info.meaning,
+                    value,
+                    default: default.clone(),
+                    source: info.source.into(),
+                });
+            }
+        }
+        quirks
+    };
+    let info = |stack: &Stack| StackInfo {
+        name: stack.word(),
+        values: stack.config().entries(),
+        quirks: quirks(stack),
+    };
     Stack::ALL.iter().map(info).collect()
 }
 

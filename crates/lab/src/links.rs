@@ -384,7 +384,7 @@ impl Param for Link {
         let params = members.iter().filter(|member| member.name == kind).flat_map(|member| &member.params);
         let known: Vec<&str> =
             ["kind"].into_iter().chain(shared.iter().copied()).chain(params.map(|info| info.name)).collect();
-        Fields::of(node, &known)?;
+        Fields::of(node, &known, &[])?;
         let mut settings = LinkSettings::read(&node.entries(|key| shared.contains(&key)))?;
         let limits = [settings.queue.is_some(), settings.queue_bytes.is_some(), settings.aqm.is_some()];
         if !limits.contains(&true) && !settings.is_limited_by_tbf() {
@@ -429,6 +429,11 @@ impl Param for Link {
             LinkSettings::complete(node, defaults);
             link::Spec::complete(node, defaults);
         }
+    }
+
+    fn adopt(&mut self, own: Option<&Node>, quirks: &Defaults) -> Result<(), Error> {
+        self.settings.adopt(own, quirks)?;
+        self.kind.adopt(own, quirks)
     }
 
     fn check_values(&self) -> Result<(), Fault> {

@@ -3,7 +3,7 @@
 //! A preset is a file in `presets/`. Each line sets a value and names its source in a comment; another value needs only
 //! another line. Keys that a scenario sets take precedence.
 
-use airwnd_catalog::{Choice, Defaults, Error, Node, Param};
+use airwnd_catalog::{Choice, Defaults, Error, Node, Param, Value};
 use serde_json::Value as Json;
 
 /// Set of defaults for keys that a scenario omits.
@@ -67,6 +67,14 @@ impl Preset {
     }
 }
 
+/// Entries of a table; none of another value.
+pub(crate) fn entries(node: &Node) -> &[(String, Node)] {
+    match &node.value {
+        Value::Table(entries) => entries,
+        _ => &[],
+    }
+}
+
 /// Adds `none` for each missing key of `completed`.
 fn add_none(written: &mut Json, completed: &Json) {
     match (written, completed) {
@@ -95,9 +103,9 @@ mod tests {
     fn a_resolved_scenario_contains_the_values_of_its_preset() {
         let read = |node: Result<Node, _>| Scenario::from_node(&node.unwrap()).unwrap();
         let text =
-            "duration = '1s'\npreset = 'ns3.44'\ntcp.recount_at_exit = 'none'\n[[site]]\n[[ue]]\n[[flow]]";
+            "duration = '1s'\npreset = 'ns3.44'\nhandover.link_failure = 'none'\n[[site]]\n[[ue]]\n[[flow]]";
         let scenario = read(Node::from_toml(text, "x"));
-        assert_eq!(scenario.to_json()["tcp"]["recount_at_exit"], "none");
+        assert_eq!(scenario.to_json()["handover"]["link_failure"], "none");
         assert_eq!(read(Node::from_json(&scenario.to_json().to_string(), "x")), scenario);
         // Keys that the preset does not set either are omitted.
         assert!(scenario.to_json()["flow"][0].get("stop").is_none());

@@ -1,6 +1,6 @@
 //! Values of presets, for the reference, `airwnd list` and `airwnd explain`.
 
-use crate::preset::Preset;
+use crate::preset::{Preset, entries};
 use crate::{Scenario, catalogue};
 use airwnd_catalog::{Node, Value};
 use airwnd_tcp::Settings;
@@ -97,13 +97,6 @@ impl Listing {
     }
 }
 
-fn entries(node: &Node) -> &[(String, Node)] {
-    match &node.value {
-        Value::Table(entries) => entries,
-        _ => &[],
-    }
-}
-
 /// Resolves a scenario without a preset; each repeated section is replaced by its first entry.
 fn own_defaults() -> Json {
     let text = "duration = \"1s\"\n[[link]]\nrate = \"1Mbps\"\n[[site]]\n[[ue]]\n[[flow]]\n";
@@ -120,17 +113,10 @@ fn own_defaults() -> Json {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn scenario(toml: &str) -> Result<Scenario, String> {
-        let node = Node::from_toml(toml, "s.toml").map_err(|error| error.to_string())?;
-        Scenario::from_node(&node).map_err(|error| error.to_string())
-    }
-
+pub(crate) mod tests_support {
     /// Returns a scenario that selects a family member, and the JSON pointer to its parameters in the resolved
     /// scenario.
-    fn choosing(preset: &str, family: &str, kind: &str) -> (String, String) {
+    pub(crate) fn choosing(preset: &str, family: &str, kind: &str) -> (String, String) {
         let (place, path) = match family {
             "cc" => (format!("flow.cc = \"{kind}\""), "/flow/0/cc".to_string()),
             "slow-start" => (
@@ -162,6 +148,17 @@ mod tests {
             "preset = \"{preset}\"\nduration = \"1s\"\n{top}\n[[site]]\n{site}\n[[ue]]\n[[flow]]\n{flow}\n"
         );
         (text, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tests_support::choosing;
+    use super::*;
+
+    fn scenario(toml: &str) -> Result<Scenario, String> {
+        let node = Node::from_toml(toml, "s.toml").map_err(|error| error.to_string())?;
+        Scenario::from_node(&node).map_err(|error| error.to_string())
     }
 
     /// Returns whether a resolved value equals a preset's: a member by its `kind`, `none` as a missing value.
@@ -195,7 +192,10 @@ mod tests {
                         } else {
                             format!("/{}", rest.replace('.', "/"))
                         };
-                        (text, format!("/{first}{index}{rest}"))
+                        (
+                            text,
+                            if first.is_empty() { String::new() } else { format!("/{first}{index}{rest}") },
+                        )
                     }
                 };
                 let resolved = scenario(&text).unwrap_or_else(|error| panic!("{error}")).to_json();
@@ -236,7 +236,7 @@ mod tests {
             (&"hystart".into(), &"1s".into())
         );
         assert_eq!(second["slow_start"]["kind"], "standard");
-        assert_eq!(resolved["tcp"]["recount_at_exit"], true);
+        assert_eq!(resolved["compat"], "ns3.44");
     }
 
     /// The values of ns-3's TCP do not apply to another stack.

@@ -90,7 +90,7 @@ pub(crate) fn table_of(rows: &[Allocation], clock: SlotClock, begin: Time) -> Ta
     let row = |row: &Allocation| AllocationRow {
         time_s: clock.start(row.tti).since(begin).as_secs(),
         cell: row.cell.0,
-        carrier: row.carrier,
+        carrier: row.carrier.0,
         ue: row.ue.0,
         rbgs: row.rbgs.0,
         transmission: row.transmission,

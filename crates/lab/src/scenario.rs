@@ -1,13 +1,14 @@
 //! Scenarios: the sections and keys of the input, and their checks.
 
 use crate::bearers::{DedicatedBearer, Quality};
+use crate::compat::{self, Compat};
 use crate::files::{Folder, ReadPipe, no_pipe};
 use crate::links::Link;
 use crate::packet_filter::Signature;
 use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
-use airwnd_catalog::{Error, Fault, Node, Param, Params, unknown_word};
+use airwnd_catalog::{Defaults, Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
@@ -280,6 +281,13 @@ pub struct Scenario {
     /// ([presets](presets.md)).
     #[param(default = Preset::None, unit = "word", source = "airwnd")]
     pub preset: Preset,
+    /// Simulator whose behaviour applies where it differs from that of a real network ([quirks](presets.md#quirks)). A
+    /// preset selects its own.
+    #[param(default = Compat::None, unit = "word", source = "a real network")]
+    pub compat: Compat,
+    /// Names of quirks that do not apply, of `compat` and of TCP stacks.
+    #[param(default = Vec::new(), unit = "1", source = "all of them apply")]
+    pub compat_without: Vec<String>,
     /// Duration of the measurement, which begins after the warm-up.
     #[param(range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
@@ -353,10 +361,22 @@ impl Scenario {
     pub fn with_pipes(node: &Node, plugins: &Plugins, read_pipe: ReadPipe<'_>) -> Result<Scenario, Error> {
         let node = &Preset::complete::<Scenario>(node)?;
         let mut scenario = Scenario::read(node)?;
+        let (compat, without) = (scenario.compat, scenario.compat_without.clone());
+        compat::adopt(&mut scenario, compat, &without, node)?;
         scenario.read_files(&Folder { path: folder(node), read_pipe }).map_err(|fault| fault.at(node))?;
         scenario.link(node, plugins)?;
         scenario.check_values().map_err(|fault| fault.at(node))?;
         Ok(scenario)
+    }
+
+    /// Sets single quirks, from a table in TOML with the structure of the files in `compat/`.
+    ///
+    /// # Errors
+    /// An invalid table or value, or quirks that contradict the scenario.
+    pub fn set_quirks(&mut self, table: &str) -> Result<(), Error> {
+        let table = Defaults::from_toml(table, "quirks")?;
+        compat::set(self, &table)?;
+        self.check_values().map_err(|fault| fault.at(table.sections()))
     }
 
     /// Returns the resolved scenario: every value, defaults included.
@@ -475,10 +495,10 @@ impl Scenario {
 
     /// Checks that the model of acknowledged mode exists for the generation of RLC.
     fn check_rlc(&self) -> Result<(), (&'static str, String)> {
-        let protocol = self.rlc.protocol.unwrap_or(self.radio.access.protocol());
-        if protocol == Protocol::Nr && self.rlc.am.conduct == Conduct::Ns3 {
-            let message = "ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"";
-            return Err(("rlc.am.conduct", message.into()));
+        let protocol = self.rlc.quirks.protocol.unwrap_or(self.radio.access.protocol());
+        if protocol == Protocol::Nr && self.rlc.am.quirks.conduct == Conduct::Ns3 {
+            let message = "ns-3 has no RLC of NR: `protocol` can be left out together with `conduct` only";
+            return Err(("compat_without", message.into()));
         }
         let (name, sizes) = match protocol {
             Protocol::Lte => ("LTE", [am::LTE_SIZES, um::LTE_SIZES]),

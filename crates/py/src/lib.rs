@@ -10,7 +10,9 @@ mod watch;
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
-use airwnd_lab::{Column, Plugins, PresetInfo, PresetValue, Records, StackInfo, Table, TableInfo};
+use airwnd_lab::{
+    Column, CompatInfo, Plugins, PresetInfo, PresetValue, QuirkInfo, Records, StackInfo, Table, TableInfo,
+};
 use airwnd_units::{BitRate, Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::create_exception;
@@ -338,9 +340,33 @@ fn stacks() -> String {
     let stack = |stack: &StackInfo| {
         let values: Map<String, Value> =
             stack.values.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
-        json!({"name": stack.name, "values": values})
+        json!({"name": stack.name, "values": values, "quirks": stack.quirks.iter().map(quirk).collect::<Value>()})
     };
     airwnd_lab::stacks().iter().map(stack).collect::<Value>().to_string()
+}
+
+fn quirk(quirk: &QuirkInfo) -> Value {
+    json!({
+        "section": quirk.section,
+        "name": quirk.name,
+        "meaning": quirk.meaning,
+        "value": quirk.value,
+        "default": quirk.default,
+        "source": quirk.source,
+    })
+}
+
+/// Returns the values of `compat` with their quirks, as JSON.
+#[pyfunction]
+fn compats() -> String {
+    let compat = |compat: &CompatInfo| {
+        json!({
+            "name": compat.name,
+            "summary": compat.summary,
+            "quirks": compat.quirks.iter().map(quirk).collect::<Value>(),
+        })
+    };
+    airwnd_lab::compats().iter().map(compat).collect::<Value>().to_string()
 }
 
 /// Returns the names of the congestion controls that need a queue that marks.
@@ -459,7 +485,7 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, controls_of_marks, parse_bytes, parse_rate,
+        Interrupted, Scenario, ScenarioError, catalogue, compats, controls_of_marks, parse_bytes, parse_rate,
         parse_span, presets, resource_grid, schema, sections, stacks, tables,
     };
 

@@ -334,7 +334,7 @@ impl Acknowledged {
             block.has_status |= size.is_some();
             size
         };
-        let standard = params.conduct == am::Conduct::Standard;
+        let standard = params.quirks.conduct == am::Conduct::Standard;
         //= exception rlc-am-as-in-ns3: a block holds one STATUS PDU or one data PDU
         if let Some(reported) =
             reported.filter(|reported| !standard && reported.status > Bytes::ZERO && size > reported.status)

@@ -63,13 +63,19 @@ impl DiscardTimer {
     }
 }
 
+/// Quirks of 5G-LENA's RLC.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "5G-LENA")]
+pub struct Quirks {
+    /// Generation of RLC and PDCP; `none`: that of the radio access.
+    #[param(default = None, unit = "word", source = "5G-LENA uses ns-3's LteRlcUm and LteRlcAm: lte")]
+    pub protocol: Option<Protocol>,
+}
+
 /// RLC: mode, queues and timers of radio link control.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.322; TS 38.322; ns-3 LteRlcUm, LteRlcAm")]
 pub struct Rlc {
-    /// Generation of RLC and PDCP; `none`: that of the radio access.
-    #[param(default = None, unit = "word", source = "TS 36.322, TS 38.322; 5G-LENA: lte")]
-    pub protocol: Option<Protocol>,
     /// RLC mode: with or without retransmissions.
     #[param(default = RlcMode::Am)]
     #[param(
@@ -102,6 +108,9 @@ pub struct Rlc {
     /// Acknowledged mode.
     #[param(default = am::Params::default(), unit = "1", source = "ns-3 LteRlcAm")]
     pub am: am::Params,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Rlc {

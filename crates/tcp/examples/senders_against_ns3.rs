@@ -45,7 +45,6 @@ fn ours(settings: &str) -> Vec<f64> {
     let cc = cc::Spec::read(&node).expect("it is a congestion control");
     let buffer = Bytes(4_194_304);
     let config = airwnd_tcp::Config {
-        recount_at_exit: true,
         mss: 1000,
         send_buffer: buffer,
         receive_buffer: buffer,

@@ -46,4 +46,4 @@ pub use airwnd_rwnd::Seq;
 pub use endpoint::{Endpoint, EndpointSetup, Failure, State, Stats};
 pub use segment::Segment;
 pub use sender::limit::Limited;
-pub use stack::{Config, Overrides, Settings, Stack};
+pub use stack::{Config, OtherQuirks, Overrides, Quirks, Settings, Stack};

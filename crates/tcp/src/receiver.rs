@@ -90,7 +90,7 @@ impl Receiver {
         Receiver {
             observer: Observer::new(Bytes(u64::from(config.mss)), capabilities.may_shrink),
             blocks: [SackBlock::default(); LISTED],
-            grows_from_list: config.sack_from_list,
+            grows_from_list: config.quirks.sack_from_list,
             reports_duplicates: config.dsack,
             duplicate: None,
             unread: 0,

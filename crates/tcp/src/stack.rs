@@ -128,12 +128,37 @@ macro_rules! stacks {
             $field:ident: $type:ty, unit $unit:literal $(, range $range:expr)?, source $source:literal
                 => [$($value:expr),+];
         )+
+        quirks
+        $(
+            $(#[doc = $quirk_doc:literal])+
+            $quirk:ident: $quirk_type:ty, unit $quirk_unit:literal, source $quirk_source:literal
+                => [$($quirk_value:expr),+];
+        )+
     ) => {
         /// Complete TCP parameters of an endpoint.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Config {$(
             $(#[doc = $doc])+
             pub $field: $type,
+        )+
+            /// Behaviour that exists only because this TCP implementation has it.
+            pub quirks: Quirks,
+        }
+
+        /// Quirks of a TCP implementation. A stack sets them, not a scenario.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Quirks {$(
+            $(#[doc = $quirk_doc])+
+            pub $quirk: $quirk_type,
+        )+}
+
+        /// Quirks that differ from the stack's; `none`: as the stack's.
+        #[derive(Clone, Debug, PartialEq, Params)]
+        #[params(source = "ns-3 TcpSocketBase")]
+        pub struct OtherQuirks {$(
+            $(#[doc = $quirk_doc])+
+            #[param(default = None, unit = $quirk_unit, source = $quirk_source)]
+            pub $quirk: Option<$quirk_type>,
         )+}
 
         /// TCP parameters: a stack, and parameters that differ from its defaults.
@@ -148,6 +173,9 @@ macro_rules! stacks {
                 #[param(default = None, unit = $unit $(, range = $range)?, source = $source)]
                 pub $field: Option<$type>,
             )+
+            /// Quirks that differ from the stack's.
+            #[param(quirks)]
+            pub quirks: OtherQuirks,
         }
 
         /// TCP parameters of a group of flows, where they differ from those of the scenario (`[tcp]`). A `stack` replaces
@@ -163,12 +191,22 @@ macro_rules! stacks {
                 #[param(default = None, unit = $unit $(, range = $range)?, source = $source)]
                 pub $field: Option<$type>,
             )+
+            /// Quirks that differ from the stack's.
+            #[param(quirks)]
+            pub quirks: OtherQuirks,
         }
 
         impl Config {
             /// Returns every parameter with its value, in declaration order.
             pub fn entries(&self) -> Vec<(&'static str, serde_json::Value)> {
                 vec![$((stringify!($field), airwnd_catalog::Param::to_json(&self.$field))),+]
+            }
+        }
+
+        impl Quirks {
+            /// Returns every quirk with its value, in declaration order.
+            pub fn entries(&self) -> Vec<(&'static str, serde_json::Value)> {
+                vec![$((stringify!($quirk), airwnd_catalog::Param::to_json(&self.$quirk))),+]
             }
         }
 
@@ -180,7 +218,8 @@ macro_rules! stacks {
             pub fn config(self) -> Config {
                 let column = Stack::ALL.iter().position(|stack| *stack == self);
                 let column = column.expect("every stack has a column");
-                Config {$($field: [$($value),+][column],)+}
+                let quirks = Quirks {$($quirk: [$($quirk_value),+][column],)+};
+                Config {$($field: [$($value),+][column],)+ quirks}
             }
         }
 
@@ -190,6 +229,7 @@ macro_rules! stacks {
                 Settings {
                     stack: own.stack.unwrap_or(self.stack),
                     $($field: own.$field.or(self.$field),)+
+                    quirks: self.quirks.clone(),
                 }
             }
 
@@ -198,6 +238,9 @@ macro_rules! stacks {
                 let mut config = self.stack.config();
                 $(if let Some(value) = self.$field {
                     config.$field = value;
+                })+
+                $(if let Some(value) = self.quirks.$quirk {
+                    config.quirks.$quirk = value;
                 })+
                 config
             }
@@ -273,11 +316,6 @@ stacks! {
     sack: bool, unit "1",
         source "RFC 2018; ns-3 TcpSocketBase::Sack"
         => [false, false, true, true];
-    /// The first SACK block joins the segment with those of the last four reported blocks that it touches, instead of
-    /// with all data that it touches; it may then be shorter, and older parts of the same data are reported again.
-    sack_from_list: bool, unit "1",
-        source "not in RFC 2018 §4; ns-3 TcpRxBuffer::UpdateSackList: true"
-        => [false, false, true, false];
     /// Duplicate SACK: the receiver reports duplicates in the first block, and the sender evaluates such reports.
     dsack: bool, unit "1",
         source "RFC 2883; not in ns-2 and ns-3; Linux tcp_dsack"
@@ -313,45 +351,17 @@ stacks! {
     recovery: Recovery, unit "word",
         source "ns-2 Agent/TCP/Reno; ns-3.26 TcpSocketBase; ns-3 TcpPrrRecovery; Linux tcp_cwnd_reduction"
         => [Recovery::Reno, Recovery::NewReno, Recovery::Prr, Recovery::PrrSafe];
-    /// With `recovery = "prr"`, one more segment of credit for each duplicate ACK, as in ns-3.44: twice what was
-    /// delivered. Bytes in flight then decrease late and in one step.
-    prr_duplicate_credit: bool, unit "1",
-        source "ns-3.44 TcpPrrRecovery::DoRecovery"
-        => [false, false, true, false];
-    /// With `recovery = "prr"`, 32-bit product of delivered bytes and ssthresh, as in ns-3.44: once it exceeds 2^32,
-    /// nothing is sent until bytes in flight have fallen to ssthresh.
-    //= exception prr-thirty-two-bits
-    prr_wraps: bool, unit "1",
-        source "not in RFC 6937; ns-3.44 TcpPrrRecovery::DoRecovery: true"
-        => [false, false, false, false];
-    /// Window growth on the ACK that ends fast recovery.
-    grow_at_exit: bool, unit "1",
-        source "not in RFC 6582 §3.2 step 3; ns-3.44 TcpSocketBase::ProcessAck: true"
-        => [false, false, true, false];
     /// Window growth on every ACK that reports new arrivals, once a segment has arrived after one that was sent at least
     /// `duplicate_threshold` segments later. Otherwise the window grows on ACKs in order only, so that on a path that
     /// reorders all the time it hardly grows.
     grow_when_reordered: bool, unit "1",
         source "not in RFC 5681; Linux tcp_may_raise_cwnd, tcp_check_sack_reordering"
         => [false, false, false, true];
-    /// At the end of fast recovery, report all data covered by the last ACK to the congestion control, although SACKs
-    /// and duplicate ACKs have reported most of it. Congestion controls that count segments then grow too fast and
-    /// overestimate rates; the presets leave this off. After a timeout, report only what the last ACK covers beyond the
-    /// data sent before it, which is usually nothing.
-    //= exception recount-at-recovery-end
-    recount_at_exit: bool, unit "1",
-        source "not in RFC 5681 or RFC 6675; ns-3.44 TcpSocketBase::ProcessAck: true"
-        => [false, false, false, false];
     /// Quantity from which a loss computes ssthresh.
     //= exception threshold-from-pipe
     loss_flight: Flight, unit "word",
         source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery; Linux tcp_reno_ssthresh"
         => [Flight::Outstanding, Flight::Pipe, Flight::Pipe, Flight::Window];
-    /// SACKed retransmissions count as bytes in flight until they are cumulatively acknowledged; while another
-    /// retransmission is missing, the sender sends less.
-    count_sacked_retransmissions: bool, unit "1",
-        source "not in RFC 6675 §4; ns-3.44 TcpTxBuffer::Update"
-        => [false, false, true, false];
     /// Duplicate ACKs that indicate a loss.
     duplicate_threshold: u32, unit "ACKs", range 1..=1000,
         source "RFC 5681 §3.2; Linux tcp_reordering"
@@ -430,14 +440,6 @@ stacks! {
     probe_after_timeout: bool, unit "1",
         source "RFC 9293 §3.8.6.1; ns-3 TcpSocketBase::m_persistTimeout: false; Linux tcp_probe0_base"
         => [false, false, false, true];
-    /// Probes also of a window that is open but too small to use. Without them a sender with nothing in flight waits
-    /// until the receiver advertises more by itself. ns-3 probes closed windows only, so a receive-window control that
-    /// goes below one segment stalls the connection permanently; its presets probe nevertheless, to avoid such stalls
-    /// by accident.
-    probe_small_windows: bool, unit "1",
-        source "RFC 9293 §3.8.6.2.1 (the override timeout); \
-            ns-3 TcpSocketBase::SendPendingData, ReceivedAck: false"
-        => [true, true, true, true];
     /// Nagle's algorithm: small segments wait while data is unacknowledged.
     nagle: bool, unit "1",
         source "RFC 9293 §3.7.4; ns-3 TcpSocket::TcpNoDelay is true; \
@@ -496,6 +498,48 @@ stacks! {
     max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime; Linux TCP_TIMEWAIT_LEN"
         => [Span::from_secs(120), Span::from_secs(120), Span::from_secs(120), Span::from_secs(30)];
+
+quirks
+    /// The first SACK block joins the segment with those of the last four reported blocks that it touches, instead of
+    /// with all data that it touches; it may then be shorter, and older parts of the same data are reported again.
+    sack_from_list: bool, unit "1",
+        source "ns-3.44 TcpRxBuffer::UpdateSackList"
+        => [false, false, true, false];
+    /// With `recovery = "prr"`, one more segment of credit for each duplicate ACK: twice what was
+    /// delivered. Bytes in flight then decrease late and in one step.
+    prr_duplicate_credit: bool, unit "1",
+        source "ns-3.44 TcpPrrRecovery::DoRecovery"
+        => [false, false, true, false];
+    /// With `recovery = "prr"`, 32-bit product of delivered bytes and ssthresh: once it exceeds 2^32,
+    /// nothing is sent until bytes in flight have fallen to ssthresh.
+    //= exception prr-thirty-two-bits
+    prr_wraps: bool, unit "1",
+        source "ns-3.44 TcpPrrRecovery::DoRecovery"
+        => [false, false, true, false];
+    /// Window growth on the ACK that ends fast recovery (not in RFC 6582 §3.2 step 3).
+    grow_at_exit: bool, unit "1",
+        source "ns-3.44 TcpSocketBase::ProcessAck"
+        => [false, false, true, false];
+    /// At the end of fast recovery, report all data covered by the last ACK to the congestion control, although SACKs
+    /// and duplicate ACKs have reported most of it. Congestion controls that count segments then grow too fast and
+    /// overestimate rates. After a timeout, report only what the last ACK covers beyond the
+    /// data sent before it, which is usually nothing.
+    //= exception recount-at-recovery-end
+    recount_at_exit: bool, unit "1",
+        source "ns-3.44 TcpSocketBase::ProcessAck"
+        => [false, false, true, false];
+    /// SACKed retransmissions count as bytes in flight until they are cumulatively acknowledged; while another
+    /// retransmission is missing, the sender sends less.
+    count_sacked_retransmissions: bool, unit "1",
+        source "ns-3.44 TcpTxBuffer::Update"
+        => [false, false, true, false];
+    /// Probes also of a window that is open but too small to use (RFC 9293 §3.8.6.2.1, the override timeout). Without
+    /// them a sender with nothing in flight waits until the receiver advertises more by itself: a receive-window control
+    /// that goes below one segment stalls the connection permanently. So it would in ns-3.44, too, whose stack probes
+    /// here to avoid such stalls by accident.
+    probe_small_windows: bool, unit "1",
+        source "ns-3.26 TcpSocketBase::SendPendingData, ReceivedAck: false"
+        => [true, false, true, true];
 }
 
 impl Settings {

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from airwnd.columns import Column, Table
     from airwnd.glossary import Term
     from airwnd.preset import Preset
+    from airwnd.quirks import Compat, Quirk
     from airwnd.sections import Section
     from airwnd.stacks import Stack
     from airwnd.topics import Topic
 
 # Listed next to the families of algorithms.
+COMPAT = "compat"
 PRESET = "preset"
 STACK = "stack"
 
@@ -28,13 +30,13 @@ STACK = "stack"
 @click.argument("family", required=False, shell_complete=completion.families)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per family.")
 def list_(family: str | None, as_json: bool) -> None:
-    """List available algorithms, TCP stacks and presets.
+    """List available algorithms, TCP stacks, presets and simulators with quirks.
 
     With FAMILY, list the members of that family with their sources.
     """
     from airwnd import algorithms
 
-    others = {STACK: _stacks, PRESET: _presets}
+    others = {STACK: _stacks, PRESET: _presets, COMPAT: _compats}
     if family in others:
         families = [others[family]()]
     elif family:
@@ -85,6 +87,15 @@ def _presets() -> "Family":
     return Family(PRESET, "Another simulator's values for keys that a scenario does not set.", tuple(members))
 
 
+def _compats() -> "Family":
+    """Present the simulators with quirks as a family."""
+    from airwnd.algorithms import Algorithm, Family
+    from airwnd.quirks import compats
+
+    members = [Algorithm(each.name, COMPAT, each.summary, "", "", ()) for each in compats()]
+    return Family(COMPAT, "Behaviour that exists only because another simulator has it.", tuple(members))
+
+
 @click.command()
 @click.argument("name", nargs=-1, required=True, metavar="NAME", shell_complete=completion.topics)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per match.")
@@ -95,6 +106,7 @@ def explain(name: tuple[str, ...], as_json: bool) -> None:
     NAME
     drwa, rwnd/drwa         algorithm: equations, parameters, sources
     linux, ns3.44, preset   TCP stack or preset: the values that it sets
+    compat/ns3.44           quirks of another simulator
     cc                      family of algorithms
     rlc, flow.cc            section or key of a scenario
     rlc.queue.buffer        parameter of the algorithms that a key selects
@@ -144,6 +156,7 @@ def _explain(topic: "Topic") -> None:
     from airwnd.columns import Column, Table
     from airwnd.glossary import Term
     from airwnd.preset import Preset
+    from airwnd.quirks import Compat
     from airwnd.sections import Section
 
     match topic.what:
@@ -153,6 +166,8 @@ def _explain(topic: "Topic") -> None:
             _list_family(family, with_sources=True)
         case Preset() as preset:
             _explain_preset(preset)
+        case Compat() as compat:
+            _explain_compat(compat)
         case Section() as section:
             _explain_section(section)
         case Table() as table:
@@ -176,14 +191,15 @@ def _toml(topic: "Topic") -> str:
     from airwnd import fragments
     from airwnd.algorithms import Algorithm, Parameter
     from airwnd.preset import Preset
+    from airwnd.quirks import Compat
     from airwnd.sections import sections
     from airwnd.stacks import Stack
 
     match topic.what:
         case Algorithm() as algorithm:
             return fragments.of_algorithm(algorithm)
-        case Preset(name=name):
-            return f'preset = "{name}"'
+        case (Preset() | Compat()) as chosen:
+            return f'{PRESET if isinstance(chosen, Preset) else COMPAT} = "{chosen.name}"'
         case Stack(name=name):
             return f'[tcp]\nstack = "{name}"'
         case Parameter() as parameter if topic.holder:
@@ -238,7 +254,7 @@ def _explain_preset(preset: "Preset") -> None:
     for value in preset.values:
         if value.section != section:
             section = value.section
-            click.echo(f"\n{section}")
+            click.echo(f"\n{section}" if section else "")
         default = value.default
         if isinstance(default, dict):
             # A member of a family is shown by its name, a section by its values.
@@ -246,6 +262,22 @@ def _explain_preset(preset: "Preset") -> None:
         same = "same as airwnd" if default == value.value else f"airwnd's default {_value(default)}"
         _heading(value.key, f" = {json.dumps(value.value)}", 2, 6)
         _paragraph(f"{same}; {value.source}", 6, 8)
+
+
+def _explain_compat(compat: "Compat") -> None:
+    _heading(compat.name, f"  ({COMPAT})")
+    _paragraph(compat.summary)
+    _explain_quirks(compat.quirks)
+
+
+def _explain_quirks(quirks: "tuple[Quirk, ...]") -> None:
+    section = None
+    for quirk in quirks:
+        if quirk.section != section:
+            section = quirk.section
+            click.echo(f"\nQuirks of {section}")
+        _heading(quirk.name, f" = {_value(quirk.value)}  {quirk.meaning}", 2, 6)
+        _paragraph(f"otherwise {_value(quirk.default)}; {quirk.source}", 6, 8)
 
 
 def _explain_stack(stack: "Stack") -> None:
@@ -258,6 +290,7 @@ def _explain_stack(stack: "Stack") -> None:
     for name, value in stack.values.items():
         _heading(name, f" = {_value(value)}", 2, 6)
         _paragraph(keys[name].meaning, 6)
+    _explain_quirks(stack.quirks)
 
 
 def _explain_table(table: "Table") -> None:

@@ -42,7 +42,7 @@ def families(_context: click.Context, _param: click.Parameter, begun: str) -> li
     """Complete the arguments of `airwnd list`."""
     from airwnd.algorithms import catalogue
 
-    return _items([*(family.name for family in catalogue()), "preset", "stack"], begun)
+    return _items([*(family.name for family in catalogue()), "preset", "stack", "compat"], begun)
 
 
 def topics(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:

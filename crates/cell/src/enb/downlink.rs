@@ -5,7 +5,7 @@ use super::csi::Csi;
 use super::log::{Allocation, Log};
 use super::pipeline::Pipeline;
 use super::versions::ReportTiming;
-use crate::identity::{CellId, UeId};
+use crate::identity::{CarrierId, CellId, UeId};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
 use crate::mac::sched::{ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, settle};
@@ -30,7 +30,7 @@ pub(crate) struct Downlink {
     /// Number of the cell.
     cell: usize,
     /// Number of the carrier.
-    carrier: u8,
+    carrier: CarrierId,
     /// Number of its first HARQ process among those of all carriers.
     first_process: u8,
     scheduler: Box<dyn Scheduler>,
@@ -135,7 +135,7 @@ impl Downlink {
         Downlink {
             access: access.clone(),
             cell,
-            carrier: carrier.number,
+            carrier: CarrierId(carrier.number),
             first_process: carrier.number * access.timing.processes,
             outer_loop,
             csi: Csi::new(cell, access, reports),
@@ -323,7 +323,7 @@ impl Downlink {
         }
         let on_air = tti + self.access.timing.decision_to_air;
         self.candidates.set_difference(&self.ready, &self.retransmitting);
-        if ues.has_drx() || self.carrier > 0 {
+        if ues.has_drx() || self.carrier != CarrierId::PRIMARY {
             let carrier = self.carrier;
             self.candidates
                 .retain(|slot| ues.is_active(slot, on_air) && ues.is_activated(slot, carrier, on_air));

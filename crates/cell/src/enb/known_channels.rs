@@ -57,9 +57,12 @@ mod tests {
     use airwnd_phy::access::nr;
     use airwnd_phy::{Mcs, Prbs};
 
+    fn params(further: &str) -> nr::Params {
+        nr::Params::read(&Node::from_toml(&format!("numerology = 1\n{further}"), "test").unwrap()).unwrap()
+    }
+
     fn access(further: &str) -> Access {
-        let node = Node::from_toml(&format!("numerology = 1\n{further}"), "test").unwrap();
-        nr::Params::read(&node).unwrap().on(Prbs(51))
+        params(further).on(Prbs(51))
     }
 
     #[test]
@@ -73,7 +76,8 @@ mod tests {
     #[test]
     fn a_channel_is_known_for_a_second_of_slots_of_its_direction() {
         assert!(KnownChannels::new(&access(""), Direction::Down).is_none());
-        let tdd = access("first_blocks = \"5g-lena\"\npattern = \"DDDSU\"");
+        let quirks = nr::Quirks { first_blocks: nr::FirstBlocks::Lena, ..nr::Quirks::default() };
+        let tdd = nr::Params { quirks, ..params("pattern = \"DDDSU\"") }.on(Prbs(51));
         for (direction, slots) in [(Direction::Down, 2500), (Direction::Up, 10_000)] {
             let mut known = KnownChannels::new(&tdd, direction).unwrap();
             known.admit(0);

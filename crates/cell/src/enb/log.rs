@@ -1,6 +1,6 @@
 //! Log of downlink transmissions in a range of TTIs.
 
-use crate::identity::{CellId, UeId};
+use crate::identity::{CarrierId, CellId, UeId};
 use crate::mac::Reception;
 use crate::mac::sched::Rbgs;
 use airwnd_phy::Mcs;
@@ -14,8 +14,8 @@ pub struct Allocation {
     pub tti: Tti,
     /// Cell that sent it.
     pub cell: CellId,
-    /// Number of its carrier; that of the primary one is zero.
-    pub carrier: u8,
+    /// Carrier of the cell.
+    pub carrier: CarrierId,
     /// UE that it was sent to.
     pub ue: UeId,
     /// Its RBGs.

@@ -106,8 +106,8 @@ pub(crate) struct Sending {
 impl Uplink {
     /// The uplink of a cell with space for this many UEs.
     pub fn new(setup: &RanSetup, cell: usize, access: &Arc<Access>, schemes: Schemes, users: usize) -> Self {
-        let requested = setup.mac.buffer_reports != BufferReports::Ideal;
-        let replaces = setup.mac.buffer_reports == BufferReports::Lena;
+        let requested = setup.mac.quirks.buffer_reports != BufferReports::Ideal;
+        let replaces = setup.mac.quirks.buffer_reports == BufferReports::Lena;
         let has_beside = access.timing.round_trip.is_none();
         let depth = access.timing.depth;
         // A UE may have several bearers, and a cell receives more UEs by handover.

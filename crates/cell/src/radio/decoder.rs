@@ -187,11 +187,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn models() -> [Arc<dyn ErrorModel>; 4] {
-        let as_in_ns3 = mutual_information::Params {
+        let quirks = mutual_information::Quirks {
             code_blocks: mutual_information::CodeBlocks::Ns3,
             sixteen_bits: true,
-            ..Default::default()
         };
+        let as_in_ns3 = mutual_information::Params { quirks, ..Default::default() };
         [
             Arc::new(mutual_information::MutualInformation::new(Default::default())),
             Arc::new(mutual_information::MutualInformation::new(as_in_ns3)),

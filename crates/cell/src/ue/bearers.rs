@@ -108,7 +108,7 @@ impl Bearers {
                 }
             };
             let queue = queue.build(&QueueContext { stream, rate: None });
-            let protocol = rlc.protocol.unwrap_or(setup.radio.access.protocol());
+            let protocol = rlc.quirks.protocol.unwrap_or(setup.radio.access.protocol());
             Leg {
                 rlc: OneWay::new(rlc, protocol, &access.timing, processes[direction as usize], queue),
                 report_at: None,

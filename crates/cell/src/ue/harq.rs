@@ -1,5 +1,6 @@
 //! HARQ of a UE.
 
+use crate::identity::CarrierId;
 use crate::mac::BlockFigures;
 use airwnd_kernel::Stream;
 use airwnd_rlc as rlc;
@@ -29,8 +30,11 @@ impl Harq {
     }
 
     /// A number uniform in [0, 1) for the block of a carrier's process in this TTI.
-    pub fn draw(&self, tti: Tti, carrier: u8, process: u8) -> f64 {
-        let errors = if carrier == 0 { self.errors } else { self.errors.child(carrier.into()) };
+    pub fn draw(&self, tti: Tti, carrier: CarrierId, process: u8) -> f64 {
+        let errors = match carrier {
+            CarrierId::PRIMARY => self.errors,
+            CarrierId(number) => self.errors.child(number.into()),
+        };
         errors.at(tti.0 << self.process_bits | u64::from(process))
     }
 }
@@ -44,7 +48,7 @@ mod tests {
         let harq = Harq::new(Stream::new(1, "block errors"), 8, 16, 1);
         let mut draws = Vec::new();
         for tti in 0..20 {
-            for carrier in 0..3 {
+            for carrier in (0..3).map(CarrierId) {
                 draws.extend((0..8).map(|process| harq.draw(Tti(tti), carrier, process).to_bits()));
             }
         }
@@ -52,7 +56,8 @@ mod tests {
         draws.sort_unstable();
         draws.dedup();
         assert_eq!(draws.len(), count);
-        assert_eq!(harq.draw(Tti(7), 0, 3), harq.draw(Tti(7), 0, 3));
+        let primary = CarrierId::PRIMARY;
+        assert_eq!(harq.draw(Tti(7), primary, 3), harq.draw(Tti(7), primary, 3));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::UeTable;
 use super::mac::BlockGrant;
+use crate::identity::CarrierId;
 use crate::mac::control_elements::{Elements, Headroom};
 use crate::mac::sched::Rbgs;
 use crate::mac::{Block, Content, Reception, power_control};
@@ -29,7 +30,7 @@ pub(crate) struct Assignment {
     pub tti: Tti,
     /// Number of the cell that sends it.
     pub cell: usize,
-    pub carrier: u8,
+    pub carrier: CarrierId,
     /// HARQ process on the carrier.
     pub process: u8,
     /// Aggregation level of its PDCCH.
@@ -107,10 +108,10 @@ impl<'a> MacSide<'a> {
 
     /// Whether a carrier that a UE aggregates can serve it in a TTI.
     #[inline]
-    pub fn is_activated(&self, slot: u16, carrier: u8, tti: Tti) -> bool {
-        carrier == 0
-            || self.table.activation.is_none()
-            || self.table.ues[self.users[usize::from(slot)] as usize].secondary[usize::from(carrier) - 1]
+    pub fn is_activated(&self, slot: u16, carrier: CarrierId, tti: Tti) -> bool {
+        let Some(secondary) = carrier.secondary() else { return true };
+        self.table.activation.is_none()
+            || self.table.ues[self.users[usize::from(slot)] as usize].secondary[secondary]
                 .activation
                 .is_active(tti)
     }
@@ -124,11 +125,10 @@ impl<'a> MacSide<'a> {
 
     /// A carrier has an assignment for a UE.
     #[inline]
-    pub fn on_assignment(&mut self, slot: u16, carrier: u8, tti: Tti) {
-        if let Some(timing) = self.table.activation.as_ref().filter(|_| carrier > 0) {
-            let secondary = &mut self.table.ues[self.users[usize::from(slot)] as usize].secondary
-                [usize::from(carrier) - 1];
-            secondary.activation.on_assignment(tti, timing);
+    pub fn on_assignment(&mut self, slot: u16, carrier: CarrierId, tti: Tti) {
+        if let (Some(secondary), Some(timing)) = (carrier.secondary(), &self.table.activation) {
+            let ue = &mut self.table.ues[self.users[usize::from(slot)] as usize];
+            ue.secondary[secondary].activation.on_assignment(tti, timing);
         }
     }
 
@@ -230,7 +230,7 @@ impl<'a> MacSide<'a> {
         let &Grant { tti, level, prbs, mcs, command, ref block, control } = grant;
         let number = self.number(slot);
         let ue = self.table.get(number);
-        if level.is_some_and(|level| ue.loses_control(tti, number, 0, level, air)) {
+        if level.is_some_and(|level| ue.loses_control(tti, number, CarrierId::PRIMARY, level, air)) {
             return Answer::Lost;
         }
         let loss = air.radio.loss(number as usize);
@@ -265,7 +265,7 @@ impl<'a> MacSide<'a> {
     /// A number uniform in [0, 1) for the uplink block of a UE in this TTI.
     #[inline]
     pub fn uplink_draw(&mut self, slot: u16, tti: Tti) -> f64 {
-        self.table.get(self.users[usize::from(slot)]).uplink.draw(tti, 0, 0)
+        self.table.get(self.users[usize::from(slot)]).uplink.draw(tti, CarrierId::PRIMARY, 0)
     }
 
     /// Counts a received uplink block of a UE.

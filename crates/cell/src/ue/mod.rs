@@ -23,6 +23,7 @@ pub(crate) use rlc::DownlinkReport;
 pub(crate) use table::UeTable;
 
 use crate::bearer::Bearer;
+use crate::identity::CarrierId;
 use crate::mac::configured_grant;
 use crate::mac::drx::Drx;
 use crate::mac::scell::Activation;
@@ -221,13 +222,13 @@ impl Ue {
         &mut self,
         tti: Tti,
         number: u32,
-        carrier: u8,
+        carrier: CarrierId,
         level: Level,
         air: &mut Air<'_>,
     ) -> bool {
-        let control = match carrier {
-            0 => &mut self.control,
-            _ => &mut self.secondary[usize::from(carrier) - 1].control,
+        let control = match carrier.secondary() {
+            None => &mut self.control,
+            Some(secondary) => &mut self.secondary[secondary].control,
         };
         control.loses(Pdcch { tti, level, ue: number as usize, cell: self.cell }, air)
     }

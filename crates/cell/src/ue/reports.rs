@@ -55,7 +55,7 @@ impl Reporting {
     pub(super) fn new(mac: &Mac, clock: SlotClock) -> Reporting {
         let headrooms = mac.uplink_adaptation == UplinkAdaptation::Headroom
             || mac.power_control.mode == power_control::Mode::ClosedLoop;
-        let as_lena = mac.buffer_reports == BufferReports::Lena;
+        let as_lena = mac.quirks.buffer_reports == BufferReports::Lena;
         Reporting { headrooms, per_millisecond: clock.per_millisecond(), as_lena, ..Reporting::default() }
     }
 

@@ -93,7 +93,7 @@ impl UeTable {
             report_timers,
             has_drx: setup.mac.drx.is_some(),
             activation: setup.mac.scell.as_ref().map(|params| scell::Timing::new(params, clock)),
-            periodic_report: (setup.mac.buffer_reports != BufferReports::Ideal)
+            periodic_report: (setup.mac.quirks.buffer_reports != BufferReports::Ideal)
                 .then(|| clock.count(setup.mac.periodic_bsr_timer)),
             request_period: setup.mac.request_period.ttis(clock),
             request_prohibit: setup.mac.sr_prohibit_timer.map_or(0, |timer| clock.count(timer)),

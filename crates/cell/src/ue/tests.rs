@@ -126,7 +126,7 @@ fn a_request_is_repeated_when_retx_bsr_timer_expires() {
 
 #[test]
 fn ideal_reports_are_sent_at_once() {
-    let mut ue = table(|setup| setup.mac.buffer_reports = BufferReports::Ideal, &[9]);
+    let mut ue = table(|setup| setup.mac.quirks.buffer_reports = BufferReports::Ideal, &[9]);
     enqueue(&mut ue, 0, 0, Direction::Up, 300);
     let mut signals = Vec::new();
     ue.signal(Tti(1), &mut signals);
@@ -137,7 +137,7 @@ fn ideal_reports_are_sent_at_once() {
 /// 100 B wait. 5G-LENA's report has 5 B and the data's subheader 3 B; a report of data counts both.
 #[test]
 fn blocks_of_5g_lena_always_report() {
-    let mut ue = table(|setup| setup.mac.buffer_reports = BufferReports::Lena, &[9]);
+    let mut ue = table(|setup| setup.mac.quirks.buffer_reports = BufferReports::Lena, &[9]);
     enqueue(&mut ue, 0, 0, Direction::Up, 98);
     let waiting = ue.get(0).reported(Tti(0).start(), Direction::Up).total().0;
     requests(&mut ue, 0..5);

@@ -195,13 +195,15 @@ mod tests {
     use crate::{Records, Scenario, run};
     use airwnd_catalog::Node;
 
-    fn scenario(toml: &str) -> Scenario {
-        Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap()
+    fn scenario(toml: &str, quirks: &str) -> Scenario {
+        let mut scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+        scenario.set_quirks(quirks).unwrap();
+        scenario
     }
 
     /// Path state of the first UE before any transmission.
-    fn known(toml: &str) -> DeviceLink {
-        let scenario = scenario(toml);
+    fn known(toml: &str, quirks: &str) -> DeviceLink {
+        let scenario = scenario(toml, quirks);
         let sizes = Sizes::of(&scenario.tcp.config());
         let mut simulation = Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap();
         simulation.link_to(Time::ZERO, 0, &sizes)
@@ -222,16 +224,17 @@ mod tests {
             "carrier.bandwidth = \"1.4MHz\"\nmac.request_period = \"1ms\"\n[[site]]\npower = \"0dBm\"\n";
         // With a period of one TTI the mean over phases equals the delay of a single UE.
         let often = "mac.request_period = \"1ms\"\n[[site]]\n";
-        let ideal = "mac.buffer_reports = \"ideal\"\n[[site]]\n";
-        for route in [wire, often, ideal, &format!("{far}{wire}"), &format!("{far}{often}{wire}"), narrow] {
+        let (through, from_afar) = (format!("{far}{wire}"), format!("{far}{often}{wire}"));
+        let routes = [wire, often, &through, &from_afar, narrow].map(|route| (route, ""));
+        for (route, quirks) in routes.into_iter().chain([("[[site]]\n", "mac.buffer_reports = \"ideal\"")]) {
             let toml = format!("{top}{route}{flow}");
-            let outcome = run(&scenario(&toml), 1, None, &mut |_| true).unwrap();
+            let outcome = run(&scenario(&toml, quirks), 1, None, &mut |_| true).unwrap();
             let seen = outcome.flows()[0].rtt_ms.p50.unwrap();
-            let known = known(&toml).base_rtt.as_millis();
+            let known = known(&toml, quirks).base_rtt.as_millis();
             assert!((seen - known).abs() <= 1.0, "{seen} ms seen, {known} ms known over\n{route}");
         }
         // On a link trace the wait for the next delivery opportunity is included.
-        let waits = known(&format!("{top}{rates}{flow}")).base_rtt;
+        let waits = known(&format!("{top}{rates}{flow}"), "").base_rtt;
         assert!(waits > Span::from_millis(20), "{waits}");
     }
 
@@ -240,7 +243,7 @@ mod tests {
     fn the_rate_is_the_minimum_over_the_path() {
         let rest = "[[ue]]\nplacement = {kind = \"ring\", radius = \"400m\"}\n[[flow]]\nrwnd = \"oracle\"\n";
         let rate = |links: &str| {
-            known(&format!("preset = \"airwnd-0.1\"\nduration = \"1s\"\ntcp.mss = 1000\n{links}{rest}"))
+            known(&format!("preset = \"airwnd-0.1\"\nduration = \"1s\"\ntcp.mss = 1000\n{links}{rest}"), "")
                 .rate
                 .0 as f64
                 / 1e6
@@ -284,9 +287,9 @@ mod tests {
             };
             let oracle = "rwnd = \"oracle\"";
             let goodput = |flow: &str| {
-                run(&scenario(&toml(flow)), 1, None, &mut |_| true).unwrap().flows()[0].goodput_kbps * 1e3
+                run(&scenario(&toml(flow), ""), 1, None, &mut |_| true).unwrap().flows()[0].goodput_kbps * 1e3
             };
-            let known = known(&toml(oracle)).rate.0 as f64;
+            let known = known(&toml(oracle), "").rate.0 as f64;
             let full = goodput("traffic = {kind = \"cbr\", rate = \"300Mbps\", packet = \"1400B\"}");
             let own = goodput(oracle);
             assert!((known / full - 1.0).abs() < 0.02, "{numerology}{pattern}: {known} {full}");
@@ -309,7 +312,7 @@ mod tests {
     fn links_are_not_tracked_without_an_oracle() {
         let toml =
             "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
-        let scenario = scenario(toml);
+        let scenario = scenario(toml, "");
         let simulation = Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap();
         assert!(simulation.devices.links.is_none());
     }

@@ -96,6 +96,10 @@ impl Param for Size {
         Spec::complete(node, defaults);
     }
 
+    fn adopt(&mut self, own: Option<&Node>, quirks: &Defaults) -> Result<(), Error> {
+        self.0.adopt(own, quirks)
+    }
+
     fn check_values(&self) -> Result<(), Fault> {
         self.0.check_values()
     }

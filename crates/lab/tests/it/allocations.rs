@@ -135,7 +135,7 @@ fn retransmissions_follow_failures() {
 #[test]
 fn a_retransmission_follows_after_the_round_trip_of_harq() {
     let failing = SECTORS.replace("preset = \"airwnd-0.1\"", "");
-    let shorter = format!("radio.access = {{kind = \"lte\", harq_round_trip = 7}}\n{failing}");
+    let shorter = format!("compat = \"ns3.44\"\n{failing}");
     let mut cases = vec![(failing, 8), (shorter, 7)];
     let presets = ["airwnd-0.1", "ns3.26", "ns3.44"];
     cases.extend(presets.map(|preset| (SECTORS.replace("airwnd-0.1", preset), 7)));

@@ -70,7 +70,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         "multiplexed = 2",
         "nmux = 2",
-        ":8: mac.scheduler: unknown key `nmux`; allowed: `window`, `multiplexed`, `frequency_metric`, `contenders`",
+        ":8: mac.scheduler: unknown key `nmux`; allowed: `window`, `multiplexed`, `frequency_metric`",
     ),
     (
         r#"mac.scheduler = {kind = "pss", multiplexed = 2}"#,
@@ -84,8 +84,26 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (
         "[[site]]\nposition",
-        "radio.access = \"nr\"\nrlc.am.conduct = \"ns-3\"\n[[site]]\nposition",
-        ":11: rlc.am.conduct: ns-3 has no RLC of NR: set rlc.protocol = \"lte\" or conduct = \"standard\"",
+        "radio.access = \"nr\"\ncompat = \"ns3.44\"\ncompat_without = [\"protocol\"]\n[[site]]\nposition",
+        ":12: compat_without: ns-3 has no RLC of NR: `protocol` can be left out together with `conduct` only",
+    ),
+    (
+        "[[site]]\nposition",
+        "rlc.am.conduct = \"ns-3\"\n[[site]]\nposition",
+        ":10: rlc.am: `conduct` is a quirk of another simulator (ns-3 LteRlcAm: ns-3) and no key; `compat` at the \
+         top of the scenario selects the quirks of one",
+    ),
+    (
+        "seed = 1",
+        "seed = 1\ncompat = \"ns3.45\"",
+        ":5: compat: unknown word `ns3.45`; did you mean `ns3.44`?; allowed: `none`, `airwnd-0.1`, `ns2`, `ns3.26`, \
+         `ns3.44`, `5g-lena`",
+    ),
+    (
+        "seed = 1",
+        "seed = 1\ncompat_without = [\"sixteen_bits\"]",
+        ":5: compat_without[0]: unknown quirk `sixteen_bits`; allowed: `count_sacked_retransmissions`, `grow_at_exit`, \
+         `probe_small_windows`, `prr_duplicate_credit`, `prr_wraps`, `recount_at_exit`, `sack_from_list`",
     ),
     (
         "[[site]]\nposition",
@@ -104,7 +122,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
     (
         "[[site]]\nposition",
-        "rlc.am = {conduct = \"standard\", status_prohibit = \"2s\"}\n[[site]]\nposition",
+        "rlc.am = {status_prohibit = \"2s\"}\n[[site]]\nposition",
         ":10: rlc.am.status_prohibit: 2s is outside 0ns..1s",
     ),
     (
@@ -915,18 +933,14 @@ mac.scheduler"#,
     ),
     (
         "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", block_sizes = \"lena\"}\ncarrier.bandwidth",
-        ":6: radio.access.block_sizes: unknown word `lena`; allowed: `standard`, `5g-lena`",
-    ),
-    (
-        "carrier.bandwidth",
-        "radio.access = {kind = \"nr\", first_blocks = \"0\"}\ncarrier.bandwidth",
-        ":6: radio.access.first_blocks: unknown word `0`; allowed: `adapted`, `5g-lena`",
+        "radio.access = {kind = \"nr\", block_sizes = \"5g-lena\"}\ncarrier.bandwidth",
+        ":6: radio.access: `block_sizes` is a quirk of another simulator (5G-LENA NrAmc::CalculateTbSize, \
+         NrEesmErrorModel::GetPayloadSize) and no key; `compat` at the top of the scenario selects the quirks of one",
     ),
     (
         "carrier.bandwidth",
         "radio.access = {kind = \"lte\", first_blocks = \"5g-lena\"}\ncarrier.bandwidth",
-        ":6: radio.access: unknown key `first_blocks`; allowed: `mcs_table`, `harq_round_trip`, `mimo`",
+        ":6: radio.access: unknown key `first_blocks`; allowed: `mcs_table`, `mimo`",
     ),
     (
         "[[site]]",

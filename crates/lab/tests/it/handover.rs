@@ -290,8 +290,8 @@ struct Case {
 const LTE: [&str; 2] = [r#"carrier.bandwidth = "3MHz""#, ""];
 const NR: [&str; 2] = [
     "carrier = {bandwidth = \"10MHz\", downlink_frequency = \"2.12GHz\"}\n\
-     radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}",
-    r#", protocol = "nr", am = {conduct = "standard"}"#,
+     radio.access = {kind = \"nr\", numerology = 1, pattern = \"DDDSU\"}\ncompat_without = [\"protocol\"]",
+    "",
 ];
 
 impl Case {

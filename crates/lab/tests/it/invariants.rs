@@ -136,17 +136,25 @@ fn radio() -> impl Strategy<Value = String> {
     })
 }
 
-/// Both RLC modes of both generations; acknowledged mode with both conducts.
+/// Both RLC modes of both generations; acknowledged mode with both conducts; all quirks of each simulator, or fewer.
 fn rlc() -> impl Strategy<Value = String> {
-    let generations = vec![("ns-3", "lte"), ("standard", "lte"), ("standard", "nr"), ("standard", "none")];
-    let conduct = select(generations);
+    let compat = select(vec![
+        ("none", ""),
+        ("airwnd-0.1", ""),
+        ("ns3.26", ""),
+        ("ns3.44", ""),
+        ("ns3.44", "\"conduct\""),
+        ("ns3.44", "\"protocol\", \"conduct\""),
+        ("5g-lena", ""),
+        ("5g-lena", "\"conduct\", \"first_blocks\""),
+    ]);
     let timers = (1u32..60, 0u32..60, 0u32..60, 1u32..60);
     let counts = (1u32..20, 1u32..20_000);
-    (any::<bool>(), conduct, timers, counts).prop_map(|(am, (conduct, protocol), timers, counts)| {
+    (any::<bool>(), compat, timers, counts).prop_map(|(am, (compat, without), timers, counts)| {
         let (poll, reordering, prohibit, report) = timers;
         let (pdus, bytes) = counts;
         format!(
-            "rlc.mode = \"{}\"\nrlc.protocol = \"{protocol}\"\nrlc.am = {{conduct = \"{conduct}\", poll_retransmit = \"{poll}ms\", \
+            "compat = \"{compat}\"\ncompat_without = [{without}]\nrlc.mode = \"{}\"\nrlc.am = {{poll_retransmit = \"{poll}ms\", \
              reordering = \"{reordering}ms\", status_prohibit = \"{prohibit}ms\", \
              report_period = \"{report}ms\", poll_pdu = {pdus}, poll_byte = \"{bytes}B\"}}\n",
             if am { "am" } else { "um" }

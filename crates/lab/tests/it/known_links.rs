@@ -8,7 +8,13 @@ fn scenario(toml: &str) -> Result<Scenario, String> {
 }
 
 fn outcome(toml: &str) -> Outcome {
-    run(&scenario(toml).unwrap(), 1, None, &mut |_| true).unwrap()
+    outcome_with("", toml)
+}
+
+fn outcome_with(quirks: &str, toml: &str) -> Outcome {
+    let mut scenario = scenario(toml).unwrap();
+    scenario.set_quirks(quirks).unwrap();
+    run(&scenario, 1, None, &mut |_| true).unwrap()
 }
 
 const TCP: &str = "tcp = {mss = 1400, send_buffer = \"4MiB\", receive_buffer = \"4MiB\"}\n";
@@ -57,7 +63,7 @@ fn connections_and_ues_share() {
 fn capacity_used_by_udp_is_left_to_it() {
     let cell = |rate: &str| {
         format!(
-            "core.server_delay = \"20ms\"\nmac.buffer_reports = \"ideal\"\n\
+            "core.server_delay = \"20ms\"\n\
              rlc.queue = {{kind = \"drop-tail\", buffer = \"500KiB\"}}\n[[site]]\n\
              [[ue]]\nname = \"far\"\n[[ue]]\nname = \"near\"\n\
              [[flow]]\nid = \"video\"\nue = \"far\"\ntraffic = {{kind = \"cbr\", rate = \"{rate}\"}}\n"
@@ -68,7 +74,7 @@ fn capacity_used_by_udp_is_left_to_it() {
             "preset = \"airwnd-0.1\"\nduration = \"4s\"\n{TCP}{}[[flow]]\nid = \"bulk\"\nue = \"near\"\nrwnd = \"oracle\"\n",
             cell(rate)
         );
-        let outcome = outcome(&toml);
+        let outcome = outcome_with("mac.buffer_reports = \"ideal\"", &toml);
         let delay = outcome.flows()[1].delay_ms.p95.unwrap();
         (outcome.flows()[0].pdf_percent, outcome.flows()[1].goodput_kbps / 1e3, delay)
     };

@@ -4,16 +4,22 @@ use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 
 fn simulate(toml: &str) -> Outcome {
-    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    simulate_with("", toml)
+}
+
+fn simulate_with(quirks: &str, toml: &str) -> Outcome {
+    let mut scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    scenario.set_quirks(quirks).unwrap();
     run(&scenario, 1, None, &mut |_| true).unwrap()
 }
 
 /// A Prague and a CUBIC flow: goodputs in kbit/s and mean one-way delays in milliseconds.
-fn side_by_side(network: &str) -> [(f64, f64); 2] {
-    let outcome = simulate(&format!(
+fn side_by_side([network, quirks]: [&str; 2]) -> [(f64, f64); 2] {
+    let toml = format!(
         "preset = \"airwnd-0.1\"\nduration = \"60s\"\nwarmup = \"20s\"\ntcp.ecn = \"accurate\"\n{network}\n[[ue]]\n\
          [[flow]]\nid = \"l4s\"\ncc = \"prague\"\n[[flow]]\nid = \"classic\"\ncc = \"cubic\"\n"
-    ));
+    );
+    let outcome = simulate_with(quirks, &toml);
     let flows: Vec<_> =
         outcome.flows().iter().map(|flow| (flow.goodput_kbps, flow.delay_ms.mean.unwrap())).collect();
     [flows[0], flows[1]]
@@ -28,13 +34,13 @@ fn link(aqm: &str) -> String {
 /// queueing delay. In a single queue with equal marking for both, the L4S sender takes most of the rate.
 #[test]
 fn a_coupled_queue_shares_between_l4s_and_classic() {
-    let [(l4s, l4s_delay), (classic, classic_delay)] = side_by_side(&link("dualpi2"));
+    let [(l4s, l4s_delay), (classic, classic_delay)] = side_by_side([&link("dualpi2"), ""]);
     println!("{l4s:.0} and {classic:.0} kbit/s, {l4s_delay:.2} and {classic_delay:.2} ms");
     assert!((0.5..2.0).contains(&(l4s / classic)), "{l4s} {classic} kbit/s");
     assert!(l4s + classic > 0.9 * 40_000.0, "{l4s} {classic} kbit/s");
     // 12 ms of propagation, 0.3 ms for a packet, and half of the threshold.
     assert!(l4s_delay < 13.0 && (24.0..30.0).contains(&classic_delay), "{l4s_delay} {classic_delay} ms");
-    let [(l4s, _), (classic, _)] = side_by_side(&link("codel"));
+    let [(l4s, _), (classic, _)] = side_by_side([&link("codel"), ""]);
     println!("one queue: {l4s:.0} and {classic:.0} kbit/s");
     assert!(l4s > 5.0 * classic, "{l4s} {classic} kbit/s");
 }
@@ -43,9 +49,8 @@ fn a_coupled_queue_shares_between_l4s_and_classic() {
 /// begin above the waiting time between two transport blocks.
 #[test]
 fn a_bearer_has_two_coupled_queues() {
-    let cell = "rlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\nradio.propagation = \"friis\"\n\
-                mac.buffer_reports = \"ideal\"\n[[site]]\n";
-    let [(l4s, l4s_delay), (classic, classic_delay)] = side_by_side(cell);
+    let cell = "rlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\nradio.propagation = \"friis\"\n[[site]]\n";
+    let [(l4s, l4s_delay), (classic, classic_delay)] = side_by_side([cell, "mac.buffer_reports = \"ideal\""]);
     println!("{l4s:.0} and {classic:.0} kbit/s, {l4s_delay:.2} and {classic_delay:.2} ms");
     assert!((0.4..2.5).contains(&(l4s / classic)), "{l4s} {classic} kbit/s");
     assert!(l4s_delay + 8.0 < classic_delay, "{l4s_delay} {classic_delay} ms");

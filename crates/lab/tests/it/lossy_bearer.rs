@@ -106,6 +106,10 @@ fn standard() -> am::Params {
     am::Params::default()
 }
 
+fn as_in_ns3() -> am::Params {
+    am::Params { quirks: am::Quirks { conduct: am::Conduct::Ns3 }, ..standard() }
+}
+
 #[test]
 fn packets_arrive_once_and_in_order_or_are_dropped() {
     let modes = [
@@ -149,7 +153,7 @@ fn assert_one_outcome(outcomes: &Outcomes, bearers: u32) {
 /// Bearers of both modes share blocks, also over failures of the link by maxRetxThreshold, which re-establish all.
 #[test]
 fn packets_of_several_bearers_arrive_once_and_in_order_or_are_dropped() {
-    for am in [None, Some(standard()), Some(am::Params { conduct: am::Conduct::Ns3, ..standard() })] {
+    for am in [None, Some(standard()), Some(as_in_ns3())] {
         for (distance, transmissions) in [(2000.0, 1), (2800.0, 1), (2800.0, 4)] {
             for bearers in [2, 3] {
                 assert_one_outcome(&exchange(distance, transmissions, am.clone(), bearers), bearers);
@@ -162,10 +166,10 @@ fn packets_of_several_bearers_arrive_once_and_in_order_or_are_dropped() {
 }
 
 fn simulate(distance: u32, transmissions: u8, flow: &str) -> Outcome {
-    simulate_with(distance, transmissions, "", flow)
+    simulate_with(distance, transmissions, ["", ""], flow)
 }
 
-fn simulate_with(distance: u32, transmissions: u8, rlc: &str, flow: &str) -> Outcome {
+fn simulate_with(distance: u32, transmissions: u8, [rlc, quirks]: [&str; 2], flow: &str) -> Outcome {
     let toml = format!(
         r#"
         preset = "airwnd-0.1"
@@ -183,8 +187,9 @@ fn simulate_with(distance: u32, transmissions: u8, rlc: &str, flow: &str) -> Out
         {flow}
         "#
     );
-    run(&Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap(), 1, None, &mut |_| true)
-        .unwrap()
+    let mut scenario = Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap();
+    scenario.set_quirks(quirks).unwrap();
+    run(&scenario, 1, None, &mut |_| true).unwrap()
 }
 
 /// An SDU of 1030 B (with UDP, IP and PDCP headers) is in 1 + 1030 / B blocks of B bytes on average and is lost with
@@ -208,8 +213,9 @@ fn without_harq_a_lost_block_loses_its_packets() {
 #[test]
 fn acknowledged_mode_trades_losses_for_delay() {
     for (mode, conduct) in [("um", "ns-3"), ("am", "ns-3"), ("am", "standard")] {
-        let rlc = format!("rlc.mode = \"{mode}\"\nrlc.am.conduct = \"{conduct}\"");
-        let outcome = simulate_with(2000, 1, &rlc, "traffic = {kind = \"cbr\", rate = \"1Mbps\"}");
+        let rlc = format!("rlc.mode = \"{mode}\"");
+        let quirks = format!("rlc.am.conduct = \"{conduct}\"");
+        let outcome = simulate_with(2000, 1, [&rlc, &quirks], "traffic = {kind = \"cbr\", rate = \"1Mbps\"}");
         let (flow, failed) = (&outcome.flows()[0], outcome.ues()[0].bler.unwrap());
         assert!(failed > 0.04, "{failed} of the blocks fail");
         let (goodput, latest) = (flow.goodput_kbps, flow.delay_ms.p99.unwrap());
@@ -224,7 +230,7 @@ fn acknowledged_mode_trades_losses_for_delay() {
 #[test]
 fn acknowledged_mode_delivers_the_capacity_of_the_channel() {
     for distance in [2000, 2800] {
-        let rlc = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"";
+        let rlc = ["rlc.mode = \"am\"", ""];
         let outcome = simulate_with(distance, 1, rlc, "traffic = {kind = \"cbr\", rate = \"20Mbps\"}");
         let (ue, goodput) = (outcome.ues()[0], outcome.flows()[0].goodput_kbps);
         let (failed, block) = (ue.bler.unwrap(), ue.block_bytes.unwrap());
@@ -245,7 +251,7 @@ fn tcp_gets_every_byte_once_with_and_without_harq() {
                     "traffic = {{kind = \"transfer\", size = \"200kB\"}}\nrwnd = \"{rwnd}\"\ndirection = \"{direction}\""
                 );
                 let rlc = format!("rlc.mode = \"{mode}\"");
-                let outcome = simulate_with(2000, transmissions, &rlc, &flow);
+                let outcome = simulate_with(2000, transmissions, [&rlc, ""], &flow);
                 let flow = &outcome.flows()[0];
                 let what = format!("{direction}, {mode}, {transmissions} transmissions, {rwnd}: {flow:?}");
                 assert_eq!(flow.goodput_kbps, 80.0, "200 kB in 20 s; {what}");
@@ -260,7 +266,7 @@ fn tcp_gets_every_byte_once_with_and_without_harq() {
 /// channels have -4.8 dB, and it loses some of its grants.
 fn lone_packets(retx_bsr_timer: Option<Span>) -> Vec<u64> {
     let mut setup = setup(500.0, 4, None);
-    setup.mac.buffer_reports = BufferReports::Ideal;
+    setup.mac.quirks.buffer_reports = BufferReports::Ideal;
     setup.mac.uplink_adaptation = UplinkAdaptation::Carrier;
     setup.mac.power_control.mode = power_control::Mode::OpenLoop;
     setup.mac.retx_bsr_timer = retx_bsr_timer;

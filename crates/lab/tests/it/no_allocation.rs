@@ -46,7 +46,7 @@ fn steady_state_allocates_nothing() {
             "#
         )
     };
-    let lossy = "rlc.mode = \"am\"\nrlc.am.conduct = \"standard\"\nrlc.am.status_prohibit = \"5ms\"\n";
+    let lossy = "rlc.mode = \"am\"\nrlc.am.status_prohibit = \"5ms\"\n";
     let wire =
         "preset = \"airwnd-0.1\"\nduration = \"12s\"\n[[link]]\nrate = \"10Mbps\"\ndelay = \"25ms\"\n[[ue]]\n[[flow]]\n".to_string();
     let wifi = "preset = \"airwnd-0.1\"\nduration = \"12s\"\n[[link]]\nkind = \"wifi\"\n[[ue]]\ncount = 10\n[[flow]]\n".to_string();

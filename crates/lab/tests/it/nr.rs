@@ -21,11 +21,14 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
+/// Quirks of the oracle beyond RLC and the sizes of blocks.
+const PLAIN: &str = "\"first_blocks\", \"buffer_reports\"";
+
 /// The oracle's carrier and channel: one cell of 10 m height at the origin, 3.5 GHz, Friis, no fading.
 ///
 /// Its receivers need about 3 dB more than ours and Sionna's, hence `receiver_loss`. Its flexible slots have 12 data
-/// symbols, its TDD slots 13, and its blocks are not those of TS 38.214, hence `block_sizes`.
-fn oracle(run: &str, power_dbm: &str) -> String {
+/// symbols, its TDD slots 13. Of its quirks these apply: RLC of LTE, the sizes of blocks, and with `without` further ones.
+fn oracle(run: &str, power_dbm: &str, without: &str) -> String {
     let numerology = if run.starts_with("mu0") { 0 } else { 1 };
     let bandwidth = if run.contains("-100-") { 100 } else { 20 };
     let table = if run.ends_with("T1") { "64qam" } else { "256qam" };
@@ -38,7 +41,9 @@ fn oracle(run: &str, power_dbm: &str) -> String {
         r#"
         carrier = {{bandwidth = "{bandwidth}MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
         mac = {{scheduler = {{kind = "rr", remainder = "in-turn"}}, olla = "none"}}
-        rlc = {{protocol = "lte", mode = "um", queue = {{kind = "drop-tail", buffer = "200000B"}}}}
+        rlc = {{mode = "um", queue = {{kind = "drop-tail", buffer = "200000B"}}}}
+        compat = "5g-lena"
+        compat_without = [{without}]
         [radio]
         propagation = "friis"
         shadowing = "none"
@@ -47,7 +52,6 @@ fn oracle(run: &str, power_dbm: &str) -> String {
         kind = "nr"
         numerology = {numerology}
         mcs_table = "{table}"
-        block_sizes = "5g-lena"
         receiver_loss = "3dB"
         {duplex}
         [[site]]
@@ -76,7 +80,7 @@ fn one_user_at_every_distance() {
             [[flow]]
             traffic = {{kind = "cbr", rate = "{}Mbps", packet = "1400B"}}
             "#,
-            oracle(row("run"), row("power_dbm")),
+            oracle(row("run"), row("power_dbm"), PLAIN),
             row("x_m"),
             row("offered_mbps"),
         ));
@@ -136,7 +140,9 @@ fn crossing(numerology: u32, tdd: bool, crossing: Crossing) -> f64 {
         carrier = {{bandwidth = "20MHz", downlink_frequency = "3.5GHz", uplink_frequency = "{uplink}"}}
         core = {{s1u_rate = "10Gbps", s1u_delay = "0ms", server_rate = "10Gbps", server_delay = "0ms"}}
         mac.request_period = "slot"
-        rlc = {{protocol = "lte", mode = "um"}}
+        rlc.mode = "um"
+        compat = "5g-lena"
+        compat_without = ["block_sizes", {PLAIN}]
         [radio]
         access = {{kind = "nr", numerology = {numerology}, k2 = 2, decoding_time = "100us", {duplex}}}
         propagation = "friis"
@@ -249,7 +255,7 @@ fn round_robin_divides_the_carrier_equally() {
                 [[flow]]
                 traffic = {{kind = "cbr", rate = "{offered}Mbps", packet = "1400B"}}
                 "#,
-                oracle(&format!("{}-20-T2", &run[3..]), "10").replace("200000B", "50000B"),
+                oracle(&format!("{}-20-T2", &run[3..]), "10", PLAIN).replace("200000B", "50000B"),
                 points.join(", "),
             ));
             // A block in every slot, or a group in as many slots as there are groups for.
@@ -308,7 +314,7 @@ struct Downloads {
 /// 12 B of each of two logical channels; with the second channel's RLC header 26 B. The preset's uplink is that of ns-3's
 /// LTE: ideal reports, and the whole carrier for a single UE.
 const UPLINK: &str = concat!(
-    r#"mac = {buffer_reports = "5g-lena", request_period = "slot", request_grant = "26B", "#,
+    r#"mac = {request_period = "slot", request_grant = "26B", "#,
     r#"sr_prohibit_timer = "128ms", "#,
     r#"uplink_scheduler = "pf", uplink_adaptation = "headroom", "#,
 );
@@ -339,6 +345,7 @@ fn downloads(
             )
         })
         .collect();
+    let without = if first_blocks == "adapted" { "\"first_blocks\"" } else { "" };
     let outcome = simulate(&format!(
         r#"
         preset = "ns3.44"
@@ -353,14 +360,11 @@ fn downloads(
         cc = "{cc}"
         start = "{start_ms}ms"
         "#,
-        oracle(&format!("{run}-20-T2-DDDSU"), if fixed { "20" } else { "10" })
+        oracle(&format!("{run}-20-T2-DDDSU"), if fixed { "20" } else { "10" }, without)
             .replace("200000B", "100000B")
             .replace("mac = {", UPLINK)
             .replace("[radio]", if fixed { "[radio]\namc = {kind = \"fixed\", cqi = 13}" } else { "[radio]" })
-            .replace(
-                "pattern =",
-                &format!("k2 = 2\ndecoding_time = \"100us\"\nfirst_blocks = \"{first_blocks}\"\npattern =")
-            ),
+            .replace("pattern =", "k2 = 2\ndecoding_time = \"100us\"\npattern ="),
     ));
     let flows = outcome.flows();
     let sum = |of: &dyn Fn(&airwnd_lab::FlowRow) -> f64| flows.iter().map(of).sum::<f64>();
@@ -887,27 +891,28 @@ fn small_packets_up(access: &str, mac: &str, interval_ms: u32) -> Outcome {
 #[test]
 fn first_blocks_have_the_lowest_mcs() {
     for direction in ["down", "up"] {
-        let mcs = |first_blocks: &str, interval_ms: u32| {
-            let further = "duration = \"14s\"\nmac = {olla = \"none\", buffer_reports = \"ideal\"}";
+        let mcs = |without: &str, interval_ms: u32| {
+            let further = format!(
+                "duration = \"14s\"\nmac.olla = \"none\"\ncompat = \"5g-lena\"\ncompat_without = [{without}]"
+            );
             let rate = 40 * 8 * 1000 / interval_ms;
             let flow = format!(
                 "direction = \"{direction}\"\ntraffic = {{kind = \"cbr\", rate = \"{rate}bps\", packet = \"40B\"}}"
             );
-            let access =
-                format!(r#"kind = "nr", numerology = 1, pattern = "DDDSU", first_blocks = "{first_blocks}""#);
-            let outcome = near_ue(&access, further, &flow);
+            let access = r#"kind = "nr", numerology = 1, pattern = "DDDSU""#;
+            let outcome = near_ue(access, &further, &flow);
             let ue = &outcome.ues()[0];
             match direction {
                 "down" => (ue.mcs.unwrap(), ue.blocks),
                 _ => (ue.uplink_mcs.unwrap(), ue.uplink_blocks),
             }
         };
-        let [(adapted, blocks), (learned, of)] = ["adapted", "5g-lena"].map(|word| mcs(word, 500));
+        let [(adapted, blocks), (learned, of)] = ["\"first_blocks\"", ""].map(|without| mcs(without, 500));
         println!("{direction}: {adapted} in {blocks} blocks, {learned} in {of}");
         assert_eq!((blocks, of), (28, 28));
         // MCS 0 instead of the highest, once.
         assert!((adapted - learned - 27.0 / 28.0).abs() < 1e-9, "{direction}: {adapted} {learned}");
-        assert_eq!([mcs("adapted", 6000), mcs("5g-lena", 6000)], [(27.0, 3), (0.0, 3)], "{direction}");
+        assert_eq!([mcs("\"first_blocks\"", 6000), mcs("", 6000)], [(27.0, 3), (0.0, 3)], "{direction}");
     }
 }
 
@@ -965,13 +970,14 @@ fn decoding_takes_its_time() {
 }
 
 /// Packets of a saturating flow that reach a near UE per second, with RLC of a generation in a mode.
-fn packets_per_second(protocol: &str, mode: &str, payload: u64) -> f64 {
+fn packets_per_second(compat: &str, mode: &str, payload: u64) -> f64 {
     let further = format!(
         r#"
         duration = "2s"
         warmup = "1s"
         mac.olla = "none"
-        rlc = {{protocol = "{protocol}", mode = "{mode}", am = {{poll_pdu = 32, poll_byte = "25kB"}}}}
+        compat = "{compat}"
+        rlc = {{mode = "{mode}", am = {{poll_pdu = 32, poll_byte = "25kB"}}}}
         "#
     );
     let traffic = format!(r#"traffic = {{kind = "cbr", rate = "200Mbps", packet = "{payload}B"}}"#);
@@ -985,7 +991,7 @@ fn packets_per_second(protocol: &str, mode: &str, payload: u64) -> f64 {
 #[test]
 fn headers_of_rlc_cost_what_they_take() {
     for (payload, mode, ours) in [(40, "um", 3 + 1 + 2), (1472, "um", 3 + 1 + 3), (1472, "am", 3 + 3 + 3)] {
-        let [lte, nr] = ["lte", "nr"].map(|protocol| packets_per_second(protocol, mode, payload));
+        let [lte, nr] = ["airwnd-0.1", "none"].map(|compat| packets_per_second(compat, mode, payload));
         let packet = payload as f64 + 28.0;
         let expected = (packet + 3.5) / (packet + f64::from(ours));
         assert!((nr / lte / expected - 1.0).abs() < 0.005, "{mode}, {payload} B: {lte} {nr} {expected}");

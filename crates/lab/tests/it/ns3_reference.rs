@@ -310,10 +310,9 @@ fn cell_edge_ues_in_acknowledged_mode() {
         println!("user {ue}: {:.0} / {:.0} kbit/s", ours[*ue], rates[*ue]);
         assert!(deviation(ours[*ue], rates[*ue]) < 0.10, "user {ue}: {:.0} / {:.0}", ours[*ue], rates[*ue]);
     }
-    let (without_wrap, _) =
-        site("radio.error_model.kind=mutual-information radio.error_model.sixteen_bits=false");
+    let (without_wrap, _) = site("compat_without=['sixteen_bits']");
     assert!(edge.iter().any(|ue| without_wrap[*ue] < 0.2 * rates[*ue]), "{without_wrap:.0?}");
-    for by_standard in ["rlc.am.conduct=standard", "rlc.am.conduct=standard mac.olla.target=0.1"] {
+    for by_standard in ["compat_without=['conduct']", "compat_without=['conduct'] mac.olla.target=0.1"] {
         let (ours, _) = site(by_standard);
         assert!(ours.iter().zip(&rates).all(|(ours, theirs)| ours > theirs), "{by_standard}: {ours:.0?}");
     }
@@ -326,12 +325,12 @@ fn small_blocks_under_round_robin() {
     let rows = rows(include_str!("../data/rr_small_blocks.csv"));
     let points: Vec<String> =
         rows.iter().map(|row| format!("[\"{}m\", \"0m\"]", row("distance_m"))).collect();
-    for (code_blocks, of_another_scheme, percent) in [("ns-3", 1, 2.0), ("own", 3, 32.0)] {
+    for (without, of_another_scheme, percent) in [("", 1, 2.0), ("\"code_blocks\"", 3, 32.0)] {
         let outcome = simulate(&format!(
             r#"
             preset = "ns3.44"
             duration = "4s"
-            radio.error_model = {{kind = "mutual-information", code_blocks = "{code_blocks}"}}
+            compat_without = [{without}]
             mac.scheduler = "rr"
             [[site]]
             power = "13dBm"
@@ -348,7 +347,7 @@ fn small_blocks_under_round_robin() {
         for ((ue, flow), row) in outcome.ues().iter().zip(outcome.flows()).zip(&rows) {
             let (mcs, errors) = (ue.mcs.unwrap(), ue.bler.unwrap());
             let name = format!(
-                "{code_blocks}, {} dB: MCS {mcs:.1} / {}, {errors:.4} / {} failed, {:.0} / {} kbit/s",
+                "{without}, {} dB: MCS {mcs:.1} / {}, {errors:.4} / {} failed, {:.0} / {} kbit/s",
                 row("sinr_db"),
                 row("mcs"),
                 row("errors"),
@@ -363,7 +362,7 @@ fn small_blocks_under_round_robin() {
             assert!((errors - number(row("errors"))).abs() < 0.10, "{name}");
             assert!(deviation(flow.goodput_kbps, number(row("goodput_kbps"))) < percent / 100.0, "{name}");
         }
-        assert_eq!(others, of_another_scheme, "{code_blocks}");
+        assert_eq!(others, of_another_scheme, "{without}");
     }
 }
 
@@ -515,11 +514,12 @@ fn tcp_under_schedulers() {
 }
 
 /// Goodput and delay of one flow over ns-3's chain topology, by seed; the server link replaces its first two hops.
-fn chain(cc: &str, per: f64, tcp: &str, seeds: u64) -> [Vec<f64>; 2] {
+fn chain(cc: &str, per: f64, [tcp, without]: [&str; 2], seeds: u64) -> [Vec<f64>; 2] {
     let runs = (1..=seeds).map(|seed| {
         let toml = format!(
             r#"
             preset = "ns3.44"
+            compat_without = [{without}]
             duration = "100s"
             warmup = "0s"
             tcp = {{mss = 1448, send_buffer = "4MiB", receive_buffer = "4MiB"{tcp}}}
@@ -568,7 +568,7 @@ fn compare_senders(losses: &[(f64, u64)]) {
     ];
     for (name, cc, tcp) in senders {
         for &(per, seeds) in losses {
-            let [goodputs, delays] = chain(cc, per, tcp, seeds);
+            let [goodputs, delays] = chain(cc, per, [tcp, ""], seeds);
             let chosen = rows.iter().filter(|row| row("cc") == name && number(row("per")) == per);
             let (theirs, their_delays): (Vec<f64>, Vec<f64>) =
                 chosen.map(|row| (number(row("goodput_kbps")), number(row("delay_ms")))).unzip();
@@ -605,8 +605,9 @@ fn senders_over_packet_errors_of_the_whole_range() {
 /// Effect of the exception `recount-at-recovery-end`: a bandwidth estimate that counts bytes twice.
 #[test]
 fn westwood_counts_each_byte_once() {
-    let [once, twice] = [", recount_at_exit = false", ""]
-        .map(|tcp| mean(&chain(r#"{kind = "westwood", variant = "westwood-plus"}"#, 0.01, tcp, 8)[0]));
+    let [once, twice] = ["\"recount_at_exit\"", ""].map(|without| {
+        mean(&chain(r#"{kind = "westwood", variant = "westwood-plus"}"#, 0.01, ["", without], 8)[0])
+    });
     println!("westwood 0.01: {once:.0} kbit/s, with bytes counted twice {twice:.0}");
     assert!(twice > 1.4 * once, "{once} {twice}");
 }

@@ -4,7 +4,12 @@ use airwnd_catalog::Node;
 use airwnd_lab::{Outcome, Scenario, run};
 
 fn simulate(toml: &str) -> Outcome {
-    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    simulate_with("", toml)
+}
+
+fn simulate_with(quirks: &str, toml: &str) -> Outcome {
+    let mut scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    scenario.set_quirks(quirks).unwrap();
     run(&scenario, 1, None, &mut |_| true).unwrap()
 }
 
@@ -186,11 +191,13 @@ fn a_cell_that_ns3s_pss_blocks_goes_on_after_link_failures() {
 #[test]
 fn the_uplink_is_shared_by_round_robin_and_proportional_fair() {
     let uploads = |scheduler: &str| {
-        let outcome = simulate(&format!(
-            r#"
+        let outcome = simulate_with(
+            "mac.buffer_reports = \"ideal\"",
+            &format!(
+                r#"
             preset = "airwnd-0.1"
             duration = "10s"
-            mac = {{uplink_scheduler = "{scheduler}", uplink_adaptation = "carrier", buffer_reports = "ideal", power_control.mode = "open-loop"}}
+            mac = {{uplink_scheduler = "{scheduler}", uplink_adaptation = "carrier", power_control.mode = "open-loop"}}
             rlc.queue = {{kind = "drop-tail", buffer = "100kB"}}
             [[site]]
             [[ue]]
@@ -209,7 +216,8 @@ fn the_uplink_is_shared_by_round_robin_and_proportional_fair() {
             id = "download"
             ue = "download"
             "#
-        ));
+            ),
+        );
         outcome.flows().iter().map(|flow| flow.goodput_kbps).collect::<Vec<_>>()
     };
     let (equal, proportional) = (uploads("rr"), uploads("pf"));

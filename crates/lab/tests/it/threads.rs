@@ -11,7 +11,6 @@ duration = "1s"
 radio.fading = {kind = "eva"}
 radio.position_period = "20ms"
 handover.algorithm = "a3-rsrp"
-mac.buffer_reports = "requested"
 rlc.queue = {kind = "codel"}
 
 [[site]]

@@ -9,6 +9,15 @@ use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span, Time};
 
+/// Quirks of COBALT in ns-3.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 CobaltQueueDisc")]
+pub struct Quirks {
+    /// Never drop the last packet of the queue at its head, as in Linux sch_cake.c, cake_dequeue.
+    #[param(default = true, unit = "true or false", source = "ns-3 CobaltQueueDisc::DoDequeue: false")]
+    pub keep_last: bool,
+}
+
 /// COBALT: CoDel for responsive flows, combined with BLUE for unresponsive ones.
 ///
 /// The CoDel part signals like `codel`, except that a packet below `target` does not end the dropping state at once:
@@ -38,9 +47,6 @@ pub struct Params {
     /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
-    /// Never drop the last packet of the queue at its head.
-    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cake_dequeue")]
-    pub keep_last: bool,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
     #[param(default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT")]
@@ -49,6 +55,9 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 CobaltQueueDisc: the same in bytes")]
     pub buffer: Option<Bytes>,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// A FIFO with COBALT at its head.
@@ -173,7 +182,8 @@ impl QueueDisc for Cobalt {
 
     fn dequeue(&mut self, now: Time, events: &mut dyn QueueEvents) -> Option<Waiting> {
         while let Some(mut packet) = self.queue.pop() {
-            if !self.should_drop(&mut packet, now, events) || (self.params.keep_last && self.queue.is_empty())
+            if !self.should_drop(&mut packet, now, events)
+                || (self.params.quirks.keep_last && self.queue.is_empty())
             {
                 return Some(packet);
             }
@@ -211,7 +221,8 @@ mod tests {
     #[test]
     fn the_last_packet_is_dropped_on_request_only() {
         for (keep_last, expected) in [(true, (Some(2), 2)), (false, (None, 3))] {
-            let mut cobalt = Cobalt::new(Params { keep_last, ..Params::default() }, &ctx());
+            let quirks = Quirks { keep_last };
+            let mut cobalt = Cobalt::new(Params { quirks, ..Params::default() }, &ctx());
             cobalt.probability = 1.0;
             let mut seen = Seen::default();
             for key in 0..3 {

@@ -2,7 +2,7 @@
 
 use super::QueueContext;
 use super::cobalt::{self, Cobalt};
-use super::parts::flows::{Flows, Settings};
+use super::parts::flows::{Flows, Quirks, Settings};
 use super::parts::limit::Limit;
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
@@ -44,9 +44,6 @@ pub struct Params {
     /// Mark ECN-capable packets instead of dropping them.
     #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
-    /// Never drop the last packet of a queue at its head.
-    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cake_dequeue")]
-    pub keep_last: bool,
     /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
     #[param(default = Some(10_240), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 FqCobaltQueueDisc::MaxSize; Linux sch_cake.c, cake_init")]
@@ -55,13 +52,15 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FqCobaltQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
-    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
-    #[param(default = false, unit = "true or false")]
-    #[param(source = "not in Linux sch_cake.c; ns-3 FqCobaltQueueDisc::InitializeParams: true")]
-    pub limits_each: bool,
     /// Maximum number of packets dropped at once on overflow.
     #[param(default = 1, range = 1..=1_000_000, unit = "packets", source = "Linux sch_cake.c, cake_drop")]
     pub drop_batch: u32,
+    /// Behaviour of ns-3.
+    #[param(quirks)]
+    pub quirks: Quirks,
+    /// Behaviour of ns-3's COBALT.
+    #[param(quirks)]
+    pub cobalt_quirks: cobalt::Quirks,
 }
 
 /// Per-flow queues with COBALT.
@@ -76,12 +75,12 @@ impl FqCobalt {
             ways: params.ways,
             quantum: params.quantum,
             limit,
-            each: if params.limits_each { limit } else { Limit::default() },
+            each: if params.quirks.limits_each { limit } else { Limit::default() },
             drop_batch: params.drop_batch,
         };
-        let Params { target, interval, increment, decrement, ecn, keep_last, .. } = params;
+        let Params { target, interval, increment, decrement, ecn, cobalt_quirks: quirks, .. } = params;
         let (packets, buffer) = (None, None);
-        let each = cobalt::Params { target, interval, increment, decrement, ecn, keep_last, packets, buffer };
+        let each = cobalt::Params { target, interval, increment, decrement, ecn, packets, buffer, quirks };
         Flows::over(settings, each, ctx)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::QueueContext;
 use super::codel::{self, Codel, Root};
-use super::parts::flows::{Flows, Settings};
+use super::parts::flows::{Flows, Quirks, Settings};
 use super::parts::limit::Limit;
 use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span};
@@ -52,13 +52,12 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "RFC 8290 §5.2.3: packets only")]
     pub buffer: Option<Bytes>,
-    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
-    #[param(default = false, unit = "true or false")]
-    #[param(source = "not in RFC 8290; ns-3 FqCoDelQueueDisc::InitializeParams: true")]
-    pub limits_each: bool,
     /// Maximum number of packets dropped at once on overflow.
     #[param(default = 64, range = 1..=1_000_000, unit = "packets", source = "RFC 8290 §4.1")]
     pub drop_batch: u32,
+    /// Behaviour of ns-3.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// Per-flow queues with CoDel.
@@ -73,7 +72,7 @@ impl FqCodel {
             ways: 1,
             quantum: params.quantum,
             limit,
-            each: if params.limits_each { limit } else { Limit::default() },
+            each: if params.quirks.limits_each { limit } else { Limit::default() },
             drop_batch: params.drop_batch,
         };
         let Params { target, interval, mtu, ecn, root, .. } = params;

@@ -1,7 +1,7 @@
 //! FQ-PIE.
 
 use super::QueueContext;
-use super::parts::flows::{Flows, Settings};
+use super::parts::flows::{Flows, Quirks, Settings};
 use super::parts::limit::Limit;
 use super::pie::{Control, Pie};
 use airwnd_catalog::Params;
@@ -31,14 +31,13 @@ pub struct Params {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 FqPieQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
-    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
-    #[param(default = false, unit = "true or false")]
-    #[param(source = "not in Linux sch_fq_pie.c; ns-3 FqPieQueueDisc::InitializeParams: true")]
-    pub limits_each: bool,
     /// Maximum number of packets dropped at once on overflow.
     #[param(default = 64, range = 1..=1_000_000)]
     #[param(unit = "packets", source = "ns-3 FqPieQueueDisc::DropBatchSize")]
     pub drop_batch: u32,
+    /// Behaviour of ns-3.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// Per-flow queues with PIE.
@@ -53,7 +52,7 @@ impl FqPie {
             ways: 1,
             quantum: params.quantum,
             limit,
-            each: if params.limits_each { limit } else { Limit::default() },
+            each: if params.quirks.limits_each { limit } else { Limit::default() },
             drop_batch: params.drop_batch,
         };
         Flows::over(settings, params.control, ctx)

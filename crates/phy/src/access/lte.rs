@@ -10,6 +10,15 @@ use airwnd_kernel::Direction;
 use airwnd_units::SlotClock;
 use std::sync::Arc;
 
+/// Quirks of ns-3's LTE.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 LteEnbPhy, LteUePhy")]
+pub struct Quirks {
+    /// TTIs from a transmission to its retransmission, in both directions; 8 in TS 36.213 §8 and §10.1.
+    #[param(default = 8, range = 7..=8, unit = "TTI", source = "ns-3 LteEnbPhy, LteUePhy: 7")]
+    pub harq_round_trip: u8,
+}
+
 /// LTE in FDD: TTIs of 1 ms, PRBs of 180 kHz, 8 HARQ processes, turbo codes.
 ///
 /// `radio.error_model` selects the block errors.
@@ -25,12 +34,12 @@ pub struct Params {
     #[param(default = McsTable::Qam64)]
     #[param(unit = "word", source = "TS 36.213 Tables 7.1.7.1-1, 7.1.7.1-1A, 7.2.3-1 and 7.2.3-2")]
     pub mcs_table: McsTable,
-    /// TTIs from a transmission to its retransmission, in both directions.
-    #[param(default = 8, range = 7..=8, unit = "TTI", source = "TS 36.213 §8 and §10.1; ns-3 LENA: 7")]
-    pub harq_round_trip: u8,
     /// Single-user MIMO in the downlink; `none`: one antenna at each end.
     #[param(default = None, unit = "1", source = "a choice: one layer, as in ns-3 LENA")]
     pub mimo: Option<mimo::Params>,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Params {
@@ -69,9 +78,9 @@ impl Params {
         };
         let row = move |mcs| widths().map(move |prbs| transport_block(Direction::Up, mcs, prbs).0 as u32);
         let highest = table.mcss().last();
-        let other_uplink = Params { mcs_table: McsTable::Qam64, mimo: None, ..*self };
+        let other_uplink = Params { mcs_table: McsTable::Qam64, mimo: None, ..self.clone() };
         Access {
-            timing: Timing::lte(self.harq_round_trip.into()),
+            timing: Timing::lte(self.quirks.harq_round_trip.into()),
             clock: SlotClock::LTE,
             prbs,
             rbg_prbs,

@@ -118,6 +118,20 @@ pub enum FirstBlocks {
     Lena,
 }
 
+/// Quirks of 5G-LENA.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "5G-LENA")]
+pub struct Quirks {
+    /// Sizes of transport blocks.
+    #[param(default = BlockSizes::Standard, unit = "word")]
+    #[param(source = "5G-LENA NrAmc::CalculateTbSize, NrEesmErrorModel::GetPayloadSize")]
+    pub block_sizes: BlockSizes,
+    /// MCS of a UE's first blocks.
+    #[param(default = FirstBlocks::Adapted, unit = "word")]
+    #[param(source = "5G-LENA NrMacSchedulerNs3::StartingMcsDl, StartingMcsUl: 0")]
+    pub first_blocks: FirstBlocks,
+}
+
 /// NR on one carrier: slots of 1 ms / 2^μ, TDD or FDD, LDPC codes, asynchronous HARQ.
 ///
 /// A setting or a result in TTIs elsewhere counts slots. Block errors are those of NR's LDPC code, simulated by airwnd:
@@ -166,14 +180,6 @@ pub struct Params {
     /// Other resource elements of a PRB and slot that are not counted, for CSI-RS and the like: 0, 6, 12 or 18.
     #[param(default = 0, range = 0..=18, unit = "1", source = "TS 38.331 §6.3.2, xOverhead")]
     pub overhead: u8,
-    /// Sizes of transport blocks.
-    #[param(default = BlockSizes::Standard, unit = "word")]
-    #[param(source = "TS 38.214 §5.1.3.2; 5G-LENA NrAmc::CalculateTbSize, NrEesmErrorModel::GetPayloadSize")]
-    pub block_sizes: BlockSizes,
-    /// MCS of a UE's first blocks.
-    #[param(default = FirstBlocks::Adapted, unit = "word")]
-    #[param(source = "as in ns-3 LENA; 5G-LENA NrMacSchedulerNs3::StartingMcsDl, StartingMcsUl: 0")]
-    pub first_blocks: FirstBlocks,
     /// Minimum slots from a PDSCH to its HARQ-ACK; `none`: the least that the UE can do.
     #[param(default = None, range = 0..=15, unit = "1", source = "TS 38.213 §9.2.3")]
     pub k1: Option<u8>,
@@ -207,6 +213,9 @@ pub struct Params {
     #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]
     #[param(unit = "dB", source = "perfect channel estimation; 5G-LENA's thresholds are about 3 dB higher")]
     pub receiver_loss: Db,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Params {
@@ -431,7 +440,7 @@ impl Params {
         let rows: Vec<_> = mcss.iter().map(|mcs| table.mcs(*mcs).expect("up to the highest")).collect();
         let sizes = |symbols: u8, rank: u8| -> Vec<u32> {
             let overhead = Overhead { symbols, dmrs: self.dmrs, other: self.overhead };
-            let bits = |scheme, prbs| match self.block_sizes {
+            let bits = |scheme, prbs| match self.quirks.block_sizes {
                 BlockSizes::Standard => size(scheme, overhead, prbs, rank),
                 BlockSizes::Lena => size_in_lena(scheme, symbols, prbs, rank),
             };
@@ -443,7 +452,7 @@ impl Params {
         let kinds = |rank: u8| {
             let symbols = std::iter::once(SYMBOLS).chain(special.iter().copied());
             let mut kinds: Vec<_> = symbols.map(|symbols| sizes(self.data_symbols(symbols), rank)).collect();
-            if self.block_sizes == BlockSizes::Lena {
+            if self.quirks.block_sizes == BlockSizes::Lena {
                 kinds.iter_mut().flatten().for_each(|size| *size = size.saturating_sub(LENA_SUBHEADER));
             }
             kinds
@@ -461,7 +470,7 @@ impl Params {
             rbgs: prbs.0.div_ceil(rbg_prbs) as u8,
             prb_bandwidth: Hertz(SUBCARRIERS * 1e3 * f64::from(numerology.kilohertz())),
             precodes_uplink: false,
-            learns_by_blocks: self.first_blocks == FirstBlocks::Lena,
+            learns_by_blocks: self.quirks.first_blocks == FirstBlocks::Lena,
             buffer_levels: &BUFFER_LEVELS,
             schemes: rows
                 .iter()

@@ -21,6 +21,20 @@ pub enum CodeBlocks {
     Ns3,
 }
 
+/// Quirks of ns-3's error model.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 LteMiErrorModel, LteHarqPhy")]
+pub struct Quirks {
+    /// Code block size used for the error probability.
+    #[param(default = CodeBlocks::Own, unit = "word", source = "ns-3 LteMiErrorModel::MappingMiBler: ns-3")]
+    pub code_blocks: CodeBlocks,
+    /// Whether transmissions are combined as in ns-3: bits are counted modulo 65536, and the combined code rate is at
+    /// most 0.3 (0.5 with 64QAM), so that retransmissions of large blocks nearly always succeed.
+    #[param(default = false)]
+    #[param(unit = "1", source = "ns-3 lte-harq-phy.h and lte-mi-error-model.cc: uint16_t sums")]
+    pub sixteen_bits: bool,
+}
+
 /// Mutual information: block errors from finite-blocklength theory with three losses fitted to LTE's turbo code.
 ///
 /// Each transmission contributes C = B / R coded bits (B: block and CRC; R: nominal code rate). Each bit receives the
@@ -61,16 +75,9 @@ pub struct Params {
     #[param(default = 1.4, range = 0.0..=10.0)]
     #[param(unit = "1", source = "fit to ns-3's SINR at 10 % block errors")]
     pub code_loss: f64,
-    /// Code block size used for the error probability; `"ns-3"` is for comparisons with ns-3 only.
-    #[param(default = CodeBlocks::Own)]
-    #[param(unit = "word", source = "TS 36.212 §5.1.2; ns-3 lte-mi-error-model.cc, MappingMiBler")]
-    pub code_blocks: CodeBlocks,
-    /// Whether transmissions are combined as in ns-3: bits are counted modulo 65536, and the combined code rate is at
-    /// most 0.3 (0.5 with 64QAM), so that retransmissions of large blocks nearly always succeed. For comparisons with
-    /// ns-3 only.
-    #[param(default = false)]
-    #[param(unit = "1", source = "ns-3 lte-harq-phy.h and lte-mi-error-model.cc: uint16_t sums")]
-    pub sixteen_bits: bool,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// Link-to-system mapping by mutual information.
@@ -114,7 +121,7 @@ impl ErrorModel for MutualInformation {
         let coded = f64::from(with_crc(block)) / scheme.rate;
         let loss = self.receiver_loss(scheme);
         let information = sinr.mean(|sinr| information(scheme.modulation, sinr - loss));
-        if self.params.sixteen_bits {
+        if self.params.quirks.sixteen_bits {
             return as_in_ns3::receive(before, scheme, block, information);
         }
         SoftBits {
@@ -129,7 +136,7 @@ impl ErrorModel for MutualInformation {
         if soft.information <= 0.0 {
             return 1.0;
         }
-        let (per_bit, mean) = if self.params.sixteen_bits {
+        let (per_bit, mean) = if self.params.quirks.sixteen_bits {
             as_in_ns3::combined(block, soft)
         } else {
             (soft.coded / f64::from(with_crc(block)), soft.information / soft.coded)
@@ -139,7 +146,7 @@ impl ErrorModel for MutualInformation {
         }
         let error = |size: u32| self.code_block_error(size, per_bit * f64::from(size), mean);
         //= exception own-error-model: sizes at which code blocks are judged
-        1.0 - match self.params.code_blocks {
+        1.0 - match self.params.quirks.code_blocks {
             CodeBlocks::Own => decodes_all(segment(block), error),
             CodeBlocks::Ns3 => decodes_all(as_in_ns3::segment(block, soft.scheme), error),
         }
@@ -285,7 +292,8 @@ mod tests {
         // decoded, the first retransmission therefore succeeds.
         let sent = Transmission { scheme: scheme(Mcs(28)), block: Bytes(4587), sinr: Sinr::Flat(Db(5.0)) };
         for (sixteen_bits, expected) in [(false, 1.0), (true, 0.0)] {
-            let model = MutualInformation::new(Params { sixteen_bits, ..Params::default() });
+            let quirks = Quirks { sixteen_bits, ..Quirks::default() };
+            let model = MutualInformation::new(Params { quirks, ..Params::default() });
             let first = model.receive(SoftBits::default(), &sent);
             assert!(model.block_error(sent.block, first) > 0.999);
             let error = model.block_error(sent.block, model.receive(first, &sent));

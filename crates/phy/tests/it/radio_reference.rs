@@ -214,7 +214,8 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
 #[test]
 fn small_blocks_are_decoded_as_in_the_reference_with_its_sizes() {
     for (code_blocks, most, most_rms) in [(CodeBlocks::Ns3, 0.9, 0.23), (CodeBlocks::Own, 1.8, 0.5)] {
-        let model = MutualInformation::new(mutual_information::Params { code_blocks, ..Default::default() });
+        let quirks = mutual_information::Quirks { code_blocks, ..Default::default() };
+        let model = MutualInformation::new(mutual_information::Params { quirks, ..Default::default() });
         let offsets = offsets(&model, include_str!("../data/sinr_at_10_percent_small.csv"));
         let rms = (offsets.iter().map(|off| off * off).sum::<f64>() / offsets.len() as f64).sqrt();
         println!("{code_blocks:?}: {} points, root mean square {rms:.3} dB, {offsets:+.2?}", offsets.len());

@@ -78,13 +78,19 @@ pub enum Conduct {
     Standard,
 }
 
+/// Quirks of ns-3's acknowledged mode.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 LteRlcAm")]
+pub struct Quirks {
+    /// Model, where its behaviour is not a parameter.
+    #[param(default = Conduct::Standard, unit = "word", source = "ns-3 LteRlcAm: ns-3")]
+    pub conduct: Conduct,
+}
+
 /// Acknowledged mode.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "TS 36.322 §5.1.3, §7.3; ns-3 LteRlcAm")]
 pub struct Params {
-    /// Model, where its behaviour is not a parameter.
-    #[param(default = Conduct::Standard, unit = "word", source = "TS 36.322 §5.2; ns-3 lte-rlc-am.cc: ns-3")]
-    pub conduct: Conduct,
     /// t-PollRetransmit: time to wait for the answer to a poll.
     #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::PollRetransmitTimer; TS 36.331 §9.2.1: 45 ms")]
@@ -122,6 +128,9 @@ pub struct Params {
     #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::ReportBufferStatusTimer")]
     pub report_period: Span,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Params {
@@ -135,7 +144,7 @@ impl Params {
     }
 
     fn is_standard(&self) -> bool {
-        self.conduct == Conduct::Standard
+        self.quirks.conduct == Conduct::Standard
     }
 }
 

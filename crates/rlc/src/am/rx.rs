@@ -216,7 +216,7 @@ impl Rx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::am::{Conduct, Nack};
+    use crate::am::{Conduct, Nack, Quirks};
     use crate::tests::packet;
     use airwnd_units::Span;
 
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn ns3_answers_a_poll_at_once_without_gaps() {
-        let mut rx = receiver(Params { conduct: Conduct::Ns3, ..Params::default() });
+        let mut rx = receiver(Params { quirks: Quirks { conduct: Conduct::Ns3 }, ..Params::default() });
         rx.receive(ms(0), pdu(0, false), &mut |_| {});
         rx.receive(ms(0), pdu(3, true), &mut |_| {});
         assert_eq!(rx.reported(ms(0)), Bytes(4));

@@ -1,6 +1,6 @@
 //! Tests of both entities together, with losses and delays between them.
 
-use super::{Conduct, Params, Pdu, Rx, Status, Tx};
+use super::{Conduct, Params, Pdu, Quirks, Rx, Status, Tx};
 use crate::tests::{packet, queue};
 use crate::{BufferStatus, Content, DropCause, OneWay, Protocol, Sdu};
 use crate::{Rlc, RlcMode};
@@ -131,7 +131,7 @@ proptest! {
     /// The same in ns-3's model, in which blocks must not become smaller than the PDUs sent.
     #[test]
     fn ns3_delivers_every_sdu_too(slots in slots(4000 - 1)) {
-        let mut bearer = Bearer::new(Params { conduct: Conduct::Ns3, ..Params::default() }, Protocol::Lte);
+        let mut bearer = Bearer::new(Params { quirks: Quirks { conduct: Conduct::Ns3 }, ..Params::default() }, Protocol::Lte);
         for (tti, slot) in (0..).zip(&slots) {
             bearer.tti(tti, *slot);
         }

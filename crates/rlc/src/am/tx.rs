@@ -400,7 +400,7 @@ fn indicators(pieces: u64) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::am::{Conduct, Nack};
+    use crate::am::{Conduct, Nack, Quirks};
     use crate::tests::{packet, queue};
     use airwnd_units::Span;
 
@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn ns3_waits_until_the_whole_pdu_fits() {
-        let mut tx = transmitter(Params { conduct: Conduct::Ns3, ..Params::default() }, 1);
+        let mut tx = transmitter(Params { quirks: Quirks { conduct: Conduct::Ns3 }, ..Params::default() }, 1);
         assert_eq!(send(&mut tx, 0, 500).map(|pdu| pdu.size), Some(Bytes(104)));
         tx.on_status(&status(1, &[0]));
         assert_eq!(send(&mut tx, 1, 103), None);

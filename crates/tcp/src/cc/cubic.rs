@@ -31,6 +31,19 @@ pub enum LeastRtt {
     Smoothed,
 }
 
+/// Quirks of ns-3's CUBIC.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 TcpCubic")]
+pub struct Quirks {
+    /// Whether Wmax is kept after a timeout. If so, the window grows towards Wmax again, otherwise from its value at
+    /// the end of slow start (RFC 9438 §4.8, Linux).
+    #[param(default = false, unit = "1", source = "ns-3 TcpCubic::CongestionStateSet from 3.42 on: true")]
+    pub max_outlives_timeout: bool,
+    /// RTTmin of the variant "linux".
+    #[param(default = LeastRtt::Connection, unit = "word", source = "ns-3.44 TcpCubic::PktsAcked: smoothed")]
+    pub least_rtt: LeastRtt,
+}
+
 /// CUBIC: after a loss cwnd grows as a cubic function of time, with its plateau at the window of the last loss.
 ///
 /// The cubic function, with windows in segments and t in seconds since congestion avoidance began, is
@@ -82,14 +95,6 @@ pub struct Params {
     /// Reno-friendly region: the window is at least that of Reno (W_est).
     #[param(default = true, unit = "1", source = "RFC 9438 §4.3")]
     pub reno_friendly: bool,
-    /// Whether Wmax is kept after a timeout. If so, the window grows towards Wmax again, otherwise from its value at
-    /// the end of slow start.
-    #[param(default = false, unit = "1", source = "RFC 9438 §4.8, Linux: no; ns-3 from 3.42 on: yes")]
-    pub max_outlives_timeout: bool,
-    /// RTTmin of the variant "linux".
-    #[param(default = LeastRtt::Connection, unit = "word")]
-    #[param(source = "Linux tcp_cubic: since the last timeout; ns-3.44 TcpCubic::PktsAcked (smoothed)")]
-    pub least_rtt: LeastRtt,
     /// Maximum growth per ACK in slow start with the variant "rfc9438"; "linux" has none.
     #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
@@ -97,6 +102,9 @@ pub struct Params {
     #[param(default = slow_start::Spec::Hystart(Default::default()))]
     #[param(unit = "1", source = "RFC 9438 §4.10; Linux tcp_cubic, hystart = 1")]
     pub slow_start: slow_start::Spec,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Params {
@@ -216,7 +224,7 @@ impl Cubic {
     }
 
     fn avoid_in_whole_segments(&mut self, ack: &Ack) {
-        let Params { c, beta, reno_friendly, least_rtt, .. } = self.params;
+        let Params { c, beta, reno_friendly, quirks: Quirks { least_rtt, .. }, .. } = self.params;
         let cwnd = libm::floor(self.window.segments());
         let acked = self.window.count(ack.acked);
         let last_loss = self.last_loss;
@@ -266,7 +274,7 @@ impl Epoch {
 
 impl CongestionControl for Cubic {
     fn on_delivery(&mut self, ack: &Ack) {
-        let counts = self.params.least_rtt == LeastRtt::Smoothed;
+        let counts = self.params.quirks.least_rtt == LeastRtt::Smoothed;
         if counts && self.epoch.is_none_or(|epoch| ack.now - epoch.began >= UNSETTLED) {
             self.least_smoothed = self.least_smoothed.into_iter().chain(ack.srtt).min();
         }
@@ -299,7 +307,7 @@ impl CongestionControl for Cubic {
             self.former = (self.last_loss, self.epoch);
         }
         //= RFC 9438 §4.8
-        let forgotten = event.signal.is_timeout() && !self.params.max_outlives_timeout;
+        let forgotten = event.signal.is_timeout() && !self.params.quirks.max_outlives_timeout;
         self.last_loss = (!forgotten).then_some(Loss { max, before: cwnd });
         self.epoch = None;
         if event.signal.is_timeout() {
@@ -390,8 +398,10 @@ mod tests {
     #[test]
     fn the_target_lies_ahead_by_the_least_smoothed_rtt_since_a_timeout() {
         let growth = |signal: Signal| {
-            let params =
-                Params { least_rtt: LeastRtt::Smoothed, max_outlives_timeout: true, ..Params::default() };
+            let params = Params {
+                quirks: Quirks { least_rtt: LeastRtt::Smoothed, max_outlives_timeout: true },
+                ..Params::default()
+            };
             let mut cubic = Cubic::new(params, &ctx(1000, 100));
             let ack = |ms, srtt| Ack { srtt: Some(Span::from_millis(srtt)), ..at(ms, 1000) };
             cubic.on_delivery(&ack(0, 20));
@@ -426,7 +436,8 @@ mod tests {
     #[test]
     fn a_timeout_discards_wmax_unless_configured_otherwise() {
         for (max_outlives_timeout, known) in [(false, None), (true, Some(100.0))] {
-            let mut cubic = Cubic::new(Params { max_outlives_timeout, ..Params::rfc9438() }, &ctx(1000, 100));
+            let quirks = Quirks { max_outlives_timeout, ..Quirks::default() };
+            let mut cubic = Cubic::new(Params { quirks, ..Params::rfc9438() }, &ctx(1000, 100));
             cubic.on_congestion(&congestion(Signal::Timeout, 100_000));
             assert_eq!(cubic.last_loss.map(|loss| loss.max), known);
         }

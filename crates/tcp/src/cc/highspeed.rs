@@ -16,6 +16,17 @@ pub enum Response {
     Formula,
 }
 
+/// Quirks of ns-3's HighSpeed.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 TcpHighSpeed")]
+pub struct Quirks {
+    /// Whether the window grows in whole segments, and acknowledged segments that have not enlarged it are counted on
+    /// after a loss, at the smaller window.
+    //= exception credit-ends-with-a-loss
+    #[param(default = false, unit = "1", source = "ns-3.44 TcpHighSpeed::CongestionAvoidance: m_ackCnt")]
+    pub credit_outlives_loss: bool,
+}
+
 /// HighSpeed TCP: AIMD whose increase a(w) grows and whose decrease b(w) shrinks with the window w.
 ///
 /// With windows in segments, each acknowledged segment (or each ACK, by `growth`) adds a(w) / w. A congestion event
@@ -49,12 +60,9 @@ pub struct Params {
         source = "ns-3.26 and ns-3.44 TcpHighSpeed (per-byte); RFC 3649 §5, Linux tcp_highspeed (per-ack)"
     )]
     pub growth: Growth,
-    /// Whether the window grows in whole segments, and acknowledged segments that have not enlarged it are counted on
-    /// after a loss, at the smaller window.
-    //= exception credit-ends-with-a-loss
-    #[param(default = false, unit = "1")]
-    #[param(source = "RFC 5681 §3.1: no; Linux tcp_init_cwnd_reduction: no; ns-3.44 TcpHighSpeed: yes")]
-    pub credit_outlives_loss: bool,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// Window up to which the response is that of standard TCP, in segments (RFC 3649 §5: Low_Window).
@@ -201,7 +209,7 @@ impl CongestionControl for Highspeed {
             let w = self.window.segments();
             let (a, _) = (self.response)(w);
             let counted = self.window.counted(ack.acked, self.params.growth) * a;
-            if self.params.credit_outlives_loss {
+            if self.params.quirks.credit_outlives_loss {
                 self.grow_in_whole_segments(counted);
             } else {
                 self.window.add(counted / w);
@@ -213,7 +221,8 @@ impl CongestionControl for Highspeed {
         let w = self.window.count(event.in_flight);
         let (_, b) = (self.response)(w);
         let kept = (1.0 - b) * w;
-        self.window.reduce(event, if self.params.credit_outlives_loss { libm::floor(kept) } else { kept });
+        self.window
+            .reduce(event, if self.params.quirks.credit_outlives_loss { libm::floor(kept) } else { kept });
     }
 
     keeps_window!(window);

@@ -6,6 +6,16 @@ use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
 use airwnd_units::Span;
 
+/// Quirks of ns-3's Hybla.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 TcpHybla")]
+pub struct Quirks {
+    /// Whether growth that has not filled a segment yet outlives a loss.
+    //= exception credit-ends-with-a-loss
+    #[param(default = false, unit = "1", source = "ns-3.44 TcpHybla::CongestionAvoidance: m_cWndCnt")]
+    pub credit_outlives_loss: bool,
+}
+
 /// Hybla: grows at the rate of NewReno on a path with a short reference RTT.
 ///
 /// ```math
@@ -42,11 +52,9 @@ pub struct Params {
                   tcp_hybla (per-ack)"
     )]
     pub growth: Growth,
-    /// Whether growth that has not filled a segment yet outlives a loss.
-    //= exception credit-ends-with-a-loss
-    #[param(default = false, unit = "1")]
-    #[param(source = "RFC 5681 §3.1: no; Linux tcp_init_cwnd_reduction: no; ns-3.44 TcpHybla: yes")]
-    pub credit_outlives_loss: bool,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// State of Hybla.
@@ -82,7 +90,7 @@ impl CongestionControl for Hybla {
 
     fn on_congestion(&mut self, event: &Congestion) {
         let kept = self.window.count(event.in_flight) / 2.0;
-        if self.params.credit_outlives_loss {
+        if self.params.quirks.credit_outlives_loss {
             self.window.reduce_keeping_part(event, kept);
         } else {
             self.window.reduce(event, kept);

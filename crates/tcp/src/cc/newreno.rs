@@ -18,6 +18,17 @@ pub enum Growth {
     PerByte,
 }
 
+/// Quirks of ns-3's Reno.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 TcpLinuxReno")]
+pub struct Quirks {
+    /// With `growth = "per-byte"`, whether growth that has not filled a segment yet outlives a loss: acknowledged
+    /// segments that have not enlarged the window are counted on after it, at the smaller window.
+    //= exception credit-ends-with-a-loss
+    #[param(default = false, unit = "1", source = "ns-3.44 TcpLinuxReno::CongestionAvoidance: m_cWndCnt")]
+    pub credit_outlives_loss: bool,
+}
+
 /// NewReno: loss-based AIMD; cwnd + 1 segment per RTT in congestion avoidance, halved at a congestion event.
 ///
 /// In slow start each ACK adds one segment. In congestion avoidance each ACK adds
@@ -48,15 +59,12 @@ pub struct Params {
     /// Detection of the end of slow start before a loss.
     #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9406 §4")]
     pub slow_start: slow_start::Spec,
-    /// With `growth = "per-byte"`, whether growth that has not filled a segment yet outlives a loss. In ns-3 acknowledged
-    /// segments that have not enlarged the window are counted on after it, at the smaller window.
-    //= exception credit-ends-with-a-loss
-    #[param(default = false, unit = "1")]
-    #[param(source = "RFC 5681 §3.1: no; Linux tcp_init_cwnd_reduction: no; ns-3.44 TcpLinuxReno: yes")]
-    pub credit_outlives_loss: bool,
     /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "RFC 5681 §3.1 eq. 4")]
     pub beta: f64,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// State of NewReno.
@@ -146,7 +154,7 @@ impl CongestionControl for Newreno {
             self.ssthresh = kept.max(2 * self.mss);
         }
         self.cwnd = if !event.signal.is_timeout() { self.ssthresh } else { self.mss };
-        if !self.params.credit_outlives_loss {
+        if !self.params.quirks.credit_outlives_loss {
             self.credit = 0;
         }
         self.slow_start.on_congestion();

@@ -63,7 +63,7 @@ impl Sender {
         if is_duplicate {
             self.counts.duplicate_acks += 1;
         }
-        let recounts = self.config.recount_at_exit && advanced;
+        let recounts = self.config.quirks.recount_at_exit && advanced;
         let counted = match self.recover {
             _ if recounts && self.ends_recovery() => self.una.since(una_before),
             Some(recover) if recounts && self.ends_loss() => self.una.since(recover),
@@ -284,7 +284,7 @@ impl Sender {
                 self.duplicates = 0;
                 self.phase = Phase::Open;
                 self.note_repaired();
-                if self.config.grow_at_exit {
+                if self.config.quirks.grow_at_exit {
                     self.grow(ack, progress, event);
                 }
             }

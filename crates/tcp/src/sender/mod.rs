@@ -250,7 +250,7 @@ impl Sender {
         };
         let mss = u32::from(config.mss);
         let cc = cc_spec.build(&sender_context(config, mss, seed));
-        let mut board = Scoreboard::new(config.count_sacked_retransmissions);
+        let mut board = Scoreboard::new(config.quirks.count_sacked_retransmissions);
         let notifies_all = cc.needs_rate_samples();
         if notifies_all {
             board.measure_rates();

@@ -240,7 +240,7 @@ impl Sender {
             // Duplicate ACKs have reported all data but the retransmitted segment.
             delivered = if is_duplicate { mss } else { delivered.min(mss) };
         } else if is_duplicate
-            && self.config.prr_duplicate_credit
+            && self.config.quirks.prr_duplicate_credit
             && repair.delivered < u64::from(repair.flight)
         {
             delivered += mss;
@@ -252,7 +252,7 @@ impl Sender {
         let pipe = u64::from(self.board.pipe());
         let mut room = if pipe > target {
             let mut share = repair.delivered * target;
-            if self.config.prr_wraps {
+            if self.config.quirks.prr_wraps {
                 //= exception prr-thirty-two-bits
                 share &= u64::from(u32::MAX);
             }
@@ -304,7 +304,7 @@ impl Sender {
             self.board.give_up_head();
             self.report_losses(now);
         }
-        if !progress.is_duplicate || self.config.prr_duplicate_credit {
+        if !progress.is_duplicate || self.config.quirks.prr_duplicate_credit {
             self.reduce(progress, false);
         }
         if let Phase::Recovery(repair) = &mut self.phase {

@@ -85,7 +85,7 @@ pub(crate) struct Scoreboard {
     repaired_below: Option<Seq>,
     /// SACK blocks of the last ACK, whose segments are marked already.
     last_blocks: SackBlocks,
-    /// See [`Config::count_sacked_retransmissions`](crate::Config::count_sacked_retransmissions).
+    /// See [`Quirks::count_sacked_retransmissions`](crate::Quirks::count_sacked_retransmissions).
     counts_sacked_retransmissions: bool,
     /// Bytes delivered and lost so far.
     totals: Totals,

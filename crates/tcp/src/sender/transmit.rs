@@ -200,7 +200,7 @@ impl Sender {
             || (u64::from(len) == available && (idle || !self.config.nagle))
             || (len > 0 && 2 * len >= self.offer.max);
         if !is_worth_sending {
-            if idle && (usable == 0 || self.config.probe_small_windows) {
+            if idle && (usable == 0 || self.config.quirks.probe_small_windows) {
                 self.start_probing(now);
             }
             return Err(if u64::from(len) < available {

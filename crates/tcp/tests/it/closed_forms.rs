@@ -24,6 +24,7 @@ fn mean_window(cc: &str, period: u64, rtt: Span, seconds: u64, start: f64) -> f6
         initial_ssthresh: Some(Bytes((1000.0 * start) as u64)),
         recovery: Recovery::NewReno,
         loss_flight: Flight::Outstanding,
+        quirks: Stack::Linux.config().quirks,
         ..Stack::Ns3v44.config()
     };
     let link = || Link::new(BitRate(10_000_000_000), Span(rtt.0 / 2), 1_000_000);

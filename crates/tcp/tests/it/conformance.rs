@@ -40,6 +40,7 @@ fn config() -> Config {
         send_buffer: buffer,
         receive_buffer: buffer,
         validate_window: true,
+        quirks: Stack::Linux.config().quirks,
         ..Stack::Ns3v44.config()
     }
 }

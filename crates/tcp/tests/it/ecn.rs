@@ -13,7 +13,7 @@ fn config(ecn: Ecn) -> Config {
     Config {
         mss: 1000,
         recovery: Recovery::NewReno,
-        grow_at_exit: false,
+        quirks: Stack::Linux.config().quirks,
         quick_acks: 0,
         initial_rto: Span::from_secs(1),
         ecn,

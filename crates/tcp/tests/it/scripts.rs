@@ -4,7 +4,7 @@ use crate::support;
 use crate::support::script::{IRS, Script, segments};
 use airwnd_tcp::segment::{Flags, SackBlock, Timestamps};
 use airwnd_tcp::stack::Recovery;
-use airwnd_tcp::{Config, Failure, Segment, Seq, Stack, State};
+use airwnd_tcp::{Config, Failure, Quirks, Segment, Seq, Stack, State};
 use airwnd_units::{Bytes, Span, Time};
 use std::num::NonZeroU16;
 
@@ -13,9 +13,7 @@ fn config() -> Config {
     Config {
         mss: 1000,
         recovery: Recovery::NewReno,
-        prr_duplicate_credit: false,
-        grow_at_exit: false,
-        count_sacked_retransmissions: false,
+        quirks: Stack::Linux.config().quirks,
         impatient: false,
         quick_acks: 0,
         initial_rto: Span::from_secs(1),
@@ -277,7 +275,8 @@ mod timeout {
     #[test]
     fn the_ack_of_the_recovery_point_enlarges_no_window_as_in_ns3() {
         for (recount_at_exit, cwnd) in [(true, 1000), (false, 2000)] {
-            let mut script = ten_sent(&Config { recount_at_exit, ..config() });
+            let quirks = Quirks { recount_at_exit, ..config().quirks };
+            let mut script = ten_sent(&Config { quirks, ..config() });
             script.at(1050).expect_data(&[(0, 1000)]);
             script.at(1100).ack(10_000).expect_cwnd(cwnd);
         }
@@ -422,7 +421,8 @@ mod window {
         script.end.write(Bytes(5000));
         script.expect_data(&[]);
         script.at(5050).expect_data(&[(0, 300)]);
-        let mut script = established(&Config { probe_small_windows: false, ..config() });
+        let quirks = Quirks { probe_small_windows: false, ..config().quirks };
+        let mut script = established(&Config { quirks, ..config() });
         script.ack_window(0, 300);
         script.end.write(Bytes(5000));
         script.expect_data(&[]);
@@ -506,7 +506,8 @@ mod receiver {
     fn blocks_grow_from_the_list_as_in_ns3() {
         let block = |start: u32, end: u32| SackBlock { start: IRS + 1 + start, end: IRS + 1 + end };
         for (sack_from_list, first) in [(true, block(2000, 4000)), (false, block(1000, 4000))] {
-            let mut script = established(&Config { sack_from_list, ..config() });
+            let quirks = Quirks { sack_from_list, ..config().quirks };
+            let mut script = established(&Config { quirks, ..config() });
             script.sent();
             script.at(100);
             for start in [1000, 3000, 5000, 7000, 9000] {

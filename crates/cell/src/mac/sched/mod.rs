@@ -614,7 +614,8 @@ pub(crate) mod tests {
     fn ues_out_of_reach_block_the_priority_set_of_ns3() {
         // Two of four UEs are selected. All averages start at 1 B/s. Once a UE has been served, its average is 13 kB/s,
         // and R / T of the UEs out of reach stays higher from then on, since all averages decay alike.
-        let as_in_ns3 = scheduler(r#""kind": "pss", "contenders": "wideband""#);
+        let quirks = pss::Quirks { contenders: pss::Contenders::Wideband };
+        let as_in_ns3 = Spec::Pss(pss::Params { quirks, ..pss::Params::default() }).build(&grid());
         let blocks = saturate(as_in_ns3, &[(15, 15), (1, 0), (1, 0), (15, 15)], 1000);
         assert_eq!((blocks[1], blocks[2]), (0, 0), "{blocks:?}");
         assert!(blocks[0] + blocks[3] < 20, "{blocks:?}");

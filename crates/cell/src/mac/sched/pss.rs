@@ -34,6 +34,16 @@ pub enum Contenders {
     Wideband,
 }
 
+/// Quirks of ns-3's PSS.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 PssFfMacScheduler")]
+pub struct Quirks {
+    /// UEs that compete for selection in the time domain.
+    #[param(default = Contenders::Reachable)]
+    #[param(unit = "word", source = "ns-3 PssFfMacScheduler::DoSchedDlTriggerReq: wideband")]
+    pub contenders: Contenders,
+}
+
 /// Priority set: selects UEs below their guaranteed rate first, the others by PF; assigns RBGs by a weighted metric.
 ///
 /// Time domain: UEs whose average throughput T is below their target rate form set 1, all others set 2. Set 1 precedes
@@ -74,10 +84,9 @@ pub struct Params {
     #[param(default = FrequencyMetric::PfSch)]
     #[param(unit = "word", source = "ns-3 PssFfMacScheduler::PssFdSchedulerType")]
     pub frequency_metric: FrequencyMetric,
-    /// UEs that compete for selection in the time domain.
-    #[param(default = Contenders::Reachable)]
-    #[param(unit = "word", source = "airwnd; ns-3 pss-ff-mac-scheduler.cc: wideband")]
-    pub contenders: Contenders,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// The priority-set scheduler.
@@ -158,7 +167,7 @@ impl Pss {
     fn enter_anew(&mut self, ues: Candidates<'_>) {
         let Contest { version, count, rates, flat_rates, all_flat, places } = &mut self.contest;
         //= exception pss-out-of-reach
-        let wideband_only = self.params.contenders == Contenders::Wideband;
+        let wideband_only = self.params.quirks.contenders == Contenders::Wideband;
         (*version, *count, *all_flat) = (ues.version, 0, true);
         rates.fill(0.0);
         for (place, ue) in (0..).zip(ues.users) {
@@ -390,7 +399,7 @@ mod tests {
                 window,
                 multiplexed: None,
                 frequency_metric: FrequencyMetric::PfSch,
-                contenders: Contenders::Reachable,
+                quirks: Quirks::default(),
             };
             let mut both = [Pss::new(params(), &grid()), Pss::new(params(), &grid())];
             for pss in &mut both {

@@ -21,19 +21,28 @@ pub enum Turn {
     Ns3,
 }
 
+/// Quirks of ns-3's uplink schedulers.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 RrFfMacScheduler, PssFfMacScheduler")]
+pub struct Quirks {
+    /// Where the next round starts, with `mac.uplink_adaptation = "carrier"`.
+    #[param(default = Turn::Unserved)]
+    #[param(unit = "word", source = "ns-3 DoSchedUlTriggerReq of each FfMacScheduler: ns-3")]
+    pub turn: Turn,
+}
+
 /// Round robin: equal runs of PRBs for all UEs with data, at least three PRBs each.
 ///
 /// Runs are assigned from PRB 0 on in the order of the slots. With `mac.uplink_adaptation = "carrier"`, as in ns-3, a UE
-/// whose sounding is out of reach still occupies its share, and `turn` decides where the next round starts. With
+/// whose sounding is out of reach still occupies its share, and the next round starts at the first UE that got no PRBs. With
 /// `"headroom"`, a run is no longer than the UE's data and power require; the other UEs share the remainder, and the next
 /// round starts at the first UE that got no PRBs.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "ns-3 rr-ff-mac-scheduler.cc and pss-ff-mac-scheduler.cc, DoSchedUlTriggerReq")]
 pub struct Params {
-    /// Where the next round starts, with `mac.uplink_adaptation = "carrier"`.
-    #[param(default = Turn::Unserved)]
-    #[param(unit = "word", source = "ns-3 rr-ff-mac-scheduler.cc; pss-ff-mac-scheduler.cc: full-carrier")]
-    pub turn: Turn,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 /// The round-robin scheduler.
@@ -47,7 +56,7 @@ pub struct Rr {
 impl Rr {
     /// A scheduler without UEs.
     pub fn new(params: Params, downlink: &sched::Spec) -> Self {
-        let serves_all = match params.turn {
+        let serves_all = match params.quirks.turn {
             Turn::Unserved => true,
             Turn::FullCarrier => false,
             // As measured with ten uploads on 25 PRBs in ns-3 3.44.
@@ -146,7 +155,10 @@ mod tests {
         let users: Vec<UplinkView> = (0..7)
             .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
             .collect();
-        let mut rr = Rr::new(Params { turn: Turn::FullCarrier }, &sched::Spec::Rr(Default::default()));
+        let mut rr = Rr::new(
+            Params { quirks: Quirks { turn: Turn::FullCarrier } },
+            &sched::Spec::Rr(Default::default()),
+        );
         let mut serve = |users: &[UplinkView]| {
             let mut shares = Vec::new();
             rr.allocate(FreePrbs::all(Prbs(15)), 0, users, &schemes(), &mut shares);
@@ -165,7 +177,7 @@ mod tests {
             .map(|slot| UplinkView { slot, buffer: Bytes(1000), link: Link::Carrier(Some(Cqi(7))) })
             .collect();
         let runs = |turn, downlink: sched::Spec| {
-            let mut rr = Rr::new(Params { turn }, &downlink);
+            let mut rr = Rr::new(Params { quirks: Quirks { turn } }, &downlink);
             let mut runs = [0; 10];
             for _ in 0..100 {
                 let mut shares = Vec::new();

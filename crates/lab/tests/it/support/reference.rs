@@ -2,8 +2,11 @@
 
 use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
-use airwnd_lab::{PresetInfo, PresetValue, TableInfo, catalogue, presets, schema, sections, tables};
-use airwnd_tcp::{Settings, Stack};
+use airwnd_lab::{
+    CompatInfo, PresetInfo, PresetValue, QuirkInfo, TableInfo, catalogue, compats, presets, schema, sections,
+    tables,
+};
+use airwnd_tcp::{OtherQuirks, Settings, Stack};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -119,7 +122,8 @@ fn index(families: &[FamilyInfo]) -> String {
          source.\n\n\
          - [Scenario files](scenario.md): every section and key\n\
          - [TCP stacks](tcp.md): the stacks and their parameters\n\
-         - [Presets](presets.md): values of ns-3 or of an earlier version for keys that a scenario does not write\n\
+         - [Presets](presets.md): values of ns-3 or of an earlier version for keys that a scenario does not write, and \
+         quirks of other simulators\n\
          - [Results](results.md): every table of a run and its columns\n\
          - [Models and their limits](limits.md): differences of the results from standards, papers and ns-3, and their \
          size\n\
@@ -146,7 +150,7 @@ fn family_page(family: &FamilyInfo) -> String {
     }
     page += FAMILY;
     for member in &family.members {
-        let AlgorithmInfo { name, summary, details, source, params } = member;
+        let AlgorithmInfo { name, summary, details, source, params, .. } = member;
         write!(page, "## {name}\n\n{summary}\n\n").unwrap();
         if !details.is_empty() {
             write!(page, "{details}\n\n").unwrap();
@@ -194,6 +198,20 @@ fn tcp() -> String {
         writeln!(page, "| `{name}` | {} | {range} | {unit} | {meaning} | {source} |", values.join(" | "))
             .unwrap();
     }
+    page += "\n## Quirks\n\nWhat a stack does only because this TCP implementation does is no parameter. \
+             [`compat_without`](presets.md#quirks) leaves single quirks out.\n\n| Quirk |";
+    for stack in Stack::ALL {
+        write!(page, " `{}` |", stack.word()).unwrap();
+    }
+    page += " Meaning | Source |\n|";
+    page += &"---|".repeat(Stack::ALL.len() + 3);
+    page.push('\n');
+    let columns: Vec<_> = Stack::ALL.iter().map(|stack| stack.config().quirks.entries()).collect();
+    for (row, info) in OtherQuirks::infos().iter().enumerate() {
+        let values: Vec<String> = columns.iter().map(|entries| value(&entries[row].1)).collect();
+        let (meaning, source) = (cell(&info.meaning), cell(info.source));
+        writeln!(page, "| `{}` | {} | {meaning} | {source} |", info.name, values.join(" | ")).unwrap();
+    }
     page + "\n" + ORIGIN
 }
 
@@ -214,10 +232,30 @@ fn presets_page() -> String {
         for PresetValue { section, key, value: set, default, source } in values {
             let place = match section.split_once('/') {
                 Some((family, kind)) => format!("[`{kind}`]({family}.md#{kind}): `{key}`"),
+                None if section.is_empty() => format!("`{key}`"),
                 None => format!("`{section}.{key}`"),
             };
             let default = value(default.get("kind").unwrap_or(&default));
             writeln!(page, "| {place} | {} | {default} | {} |", value(&set), cell(&source)).unwrap();
+        }
+        page.push('\n');
+    }
+    page += "## Quirks\n\n\
+             A quirk is behaviour that exists only because another simulator has it. No key sets a single quirk: \
+             `compat = \"ns3.44\"` at the top of a scenario sets those of ns-3 3.44, as its preset does, and \
+             `compat_without = [\"sixteen_bits\"]` leaves some out. The quirks of TCP come with \
+             [`tcp.stack`](tcp.md#quirks).\n\n";
+    for CompatInfo { name, summary, quirks } in compats() {
+        write!(page, "### compat = \"{name}\"\n\n{summary}\n\n").unwrap();
+        page += "| Quirk | Value | Otherwise | Meaning | Source |\n|---|---|---|---|---|\n";
+        for QuirkInfo { section, name, meaning, value: set, default, source } in quirks {
+            let place = match section.split_once('/') {
+                Some((family, kind)) => format!("[`{kind}`]({family}.md#{kind}): `{name}`"),
+                None => format!("`{section}`: `{name}`"),
+            };
+            let (meaning, source) = (cell(&meaning), cell(&source));
+            writeln!(page, "| {place} | {} | {} | {meaning} | {source} |", value(&set), value(&default))
+                .unwrap();
         }
         page.push('\n');
     }
@@ -234,7 +272,7 @@ fn scenario(families: &[FamilyInfo]) -> String {
          - A key of a family accepts the name of an algorithm, `\"drwa\"`, or a table with its parameters, `{kind = \
          \"drwa\", lambda = 2.0}`. Other parameters have their defaults.\n\
          - An optional key accepts `\"none\"`.\n\
-         - `preset` [replaces the defaults](presets.md).\n\n\
+         - `preset` [replaces the defaults](presets.md); `compat` selects [quirks](presets.md#quirks) of another simulator.\n\n\
          `airwnd check FILE --json` prints a scenario with every default; `airwnd schema` prints the JSON Schema.\n\n",
     );
     section(&mut page, families, "", &schema());

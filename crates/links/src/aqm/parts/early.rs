@@ -33,15 +33,21 @@ pub enum Spacing {
     Wait,
 }
 
+/// Quirks of RED in other simulators.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-2 and ns-3")]
+pub struct Quirks {
+    /// Minimum number of queued packets for a drop; below it nothing is dropped and spacing restarts.
+    #[param(default = 0, range = 0..=1_000_000_000)]
+    #[param(unit = "packets", source = "ns-2 REDQueue::enque, ns-3 RedQueueDisc::DoEnqueue: 2")]
+    pub least_queue: u64,
+}
+
 /// Parameters common to the RED family, besides the average and the curve.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "Floyd, Jacobson: Random Early Detection Gateways for Congestion Avoidance, IEEE/ACM ToN \
               1(4), 1993")]
 pub struct Common {
-    /// Minimum number of queued packets for a drop; below it nothing is dropped and spacing restarts.
-    #[param(default = 0, range = 0..=1_000_000_000)]
-    #[param(unit = "packets", source = "Floyd and Jacobson 1993: no such rule; ns-2 and ns-3: 2")]
-    pub least_queue: u64,
     /// Unit of queue lengths and thresholds.
     #[param(default = Unit::Packets, unit = "word", source = "Floyd and Jacobson 1993 §8; SmRED 2017 §5.1")]
     pub unit: Unit,
@@ -67,6 +73,9 @@ pub struct Common {
     #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 reference run S5; SmRED 2017 §5.1: packets")]
     pub buffer: Option<Bytes>,
+    /// Behaviour of other simulators.
+    #[param(quirks)]
+    pub quirks: Quirks,
 }
 
 impl Common {
@@ -192,7 +201,7 @@ impl<C: Curve> QueueDisc for Early<C> {
     fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let average = self.observe(now);
         let verdict = self.curve.verdict(now, average);
-        let is_short = self.queue.packets() < self.settings.common.least_queue;
+        let is_short = self.queue.packets() < self.settings.common.quirks.least_queue;
         let (is_hit, may_be_marked) = match verdict {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.common.ecn)

@@ -2,6 +2,7 @@
 
 use super::limit::Limit;
 use crate::aqm::{Backlog, Cause, QueueContext, QueueDisc, QueueEvents, Waiting};
+use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Time};
 use std::collections::VecDeque;
@@ -14,6 +15,18 @@ pub trait FlowQueue: QueueDisc {
     fn make(params: &Self::Params, limit: Limit, ctx: &QueueContext) -> Self;
     /// Removes and returns the oldest packet when all queues together exceed the limit.
     fn overflow(&mut self, now: Time) -> Option<Waiting>;
+}
+
+/// Quirks of ns-3's queues of flows.
+#[derive(Clone, Debug, PartialEq, Params)]
+#[params(source = "ns-3 FqCoDelQueueDisc, FqPieQueueDisc, FqCobaltQueueDisc")]
+pub struct Quirks {
+    /// Apply `packets` and `buffer` to each queue, too, which then drops packets that arrive.
+    #[param(default = false, unit = "true or false")]
+    #[param(
+        source = "ns-3 InitializeParams of FqCoDelQueueDisc, FqPieQueueDisc and FqCobaltQueueDisc: true"
+    )]
+    pub limits_each: bool,
 }
 
 /// Classification and service of flows.

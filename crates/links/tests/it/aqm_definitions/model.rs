@@ -1,6 +1,6 @@
 //! Runs a discipline and its definition side by side.
 
-use airwnd_catalog::{Node, Param};
+use airwnd_catalog::{Defaults, Node, Param};
 use airwnd_kernel::{Codepoint, Key, Stream};
 use airwnd_links::aqm::{Cause, QueueContext, QueueDisc, QueueEvents, Spec, Waiting};
 use airwnd_units::{Bytes, Time};
@@ -88,8 +88,13 @@ impl Draws {
 const STEPS: usize = 4000;
 const RUNS: u64 = 60;
 
+/// The discipline with these parameters; quirks are before `# parameters`.
 fn discipline(toml: &str, ctx: &QueueContext) -> Box<dyn QueueDisc> {
-    Spec::read(&Node::from_toml(toml, "test").unwrap()).unwrap().build(ctx)
+    let (quirks, parameters) = toml.split_once("# parameters\n").unwrap_or(("", toml));
+    let mut spec = Spec::read(&Node::from_toml(parameters, "test").unwrap()).unwrap();
+    let table = format!("[family.aqm.{}]\n{quirks}", spec.kind());
+    spec.adopt(None, &Defaults::from_toml(&table, "quirks").unwrap()).unwrap();
+    spec.build(ctx)
 }
 
 /// Totals of a run: a comparison without signals would prove nothing.
