@@ -1,7 +1,7 @@
 """The UE's end of a battery: ``python -m airwnd.link.battery.client NAME SECONDS FOLDER``.
 
 Each workload is a process of its own, so that pings do not wait for a transfer's turn. ``FOLDER/client.json``
-receives what was measured; times in it are seconds since the begin of the load, so that pings before it have
+receives what was measured; times in it are seconds since the start of the load, so that pings before it have
 negative ones.
 """
 
@@ -38,8 +38,8 @@ _LEAD_S = 0.5
 # Pause between pages.
 _PAUSE_S = 0.5
 _SAMPLE_S = 0.1
-# A connection or a file that takes longer has failed.
-_HANG_S = 30.0
+# A file that takes longer has failed, and so has a connection, to each address of the server.
+_HANG_S, _CONNECT_S = 30.0, 5.0
 # The server begins with the session: it may be later than this process.
 _TRIES, _TRY_S = 100, 0.1
 _ZEROS = bytes(256 * 1024)
@@ -64,7 +64,7 @@ class Begin:
         return cls(time.monotonic() + seconds, time.time_ns() + round(seconds * 1e9))
 
     def now_s(self) -> float:
-        """Return the time since the begin."""
+        """Return the time since the start."""
         return time.monotonic() - self.monotonic_s
 
     def since_s(self, real_ns: int) -> float:
@@ -175,7 +175,7 @@ def connected() -> socket.socket:
     """Connect to the server, which may begin to listen later than this process begins."""
     for _ in range(_TRIES):
         with suppress(ConnectionRefusedError):
-            sock = socket.create_connection((SERVER, HTTP_PORT), _HANG_S)
+            sock = socket.create_connection((SERVER, HTTP_PORT), _CONNECT_S)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT)
             return sock
         time.sleep(_TRY_S)

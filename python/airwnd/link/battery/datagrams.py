@@ -1,9 +1,9 @@
 """Datagrams of pings and calls, with the kernel's time of arrival.
 
-Both ends of a session have the same clock, so that one-way delays are differences of its readings. A datagram's
-time of arrival is the kernel's: the time until its program runs, which grows with the load of the machine, is
-not part of it. The kernel states it by ``CLOCK_REALTIME``, which the sender reads as well; a step of this clock
-while a datagram is on its way falsifies its delay.
+Both ends of a session have the same clock, so that one-way delays are differences of its readings. A
+datagram's time of arrival is the kernel's: the time until its program runs, which grows with the load of the
+machine, is not part of it. The kernel states it by ``CLOCK_REALTIME``, which the sender reads as well; a step
+of this clock while a datagram is on its way falsifies its delay.
 """
 
 import selectors

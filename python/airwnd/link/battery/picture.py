@@ -61,7 +61,7 @@ def plot_battery(results: "Results", title: str = "") -> "Figure":
             axes.set_ylim(bottom=0)
             axes.axvline(0, color=_GREY, linewidth=0.7, zorder=0)
         load.tick_params(labelbottom=False)
-        delay.set_xlabel("Time since the begin of the load (s)")
+        delay.set_xlabel("Time since the start of the load (s)")
         figure.align_ylabels([load, delay])
         if title:
             figure.suptitle(style.literal(title), x=0.01, horizontalalignment="left", fontsize=9.5)
@@ -170,7 +170,7 @@ def _draw_cdf(axes: "Axes", values: "Mapping[str, Sequence[float | None]]", labe
     axes.set_xlim(left=0)
     axes.set_xlabel(label.replace("\n", " "))
     axes.set_ylabel("CDF")
-    if several:
+    if several and axes.lines:
         _legend(axes, 2)
 
 

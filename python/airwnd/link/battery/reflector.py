@@ -1,7 +1,7 @@
 """The other end of a battery: the default server's HTTP, and a reflector of pings that also holds calls.
 
-``python -m airwnd.link.battery.reflector FILE`` runs both and appends a line to FILE for each datagram of a call
-that arrives: number, time of sending and time of arrival in nanoseconds.
+``python -m airwnd.link.battery.reflector FILE`` runs both and appends a line to FILE for each datagram of a
+call that arrives: number, time of sending and time of arrival in nanoseconds.
 """
 
 import os
@@ -21,7 +21,7 @@ from airwnd.link.battery.plans import CALL_S
 
 @dataclass(slots=True)
 class Call:
-    """A direction of a call: time of its next datagram by ``time.monotonic``, its number, and the number of all."""
+    """A direction of a call: time of its next datagram by ``time.monotonic``, its number, and the count."""
 
     due_s: float
     count: int

@@ -38,7 +38,7 @@ class Transfer:
     kind
         ``"download"`` or ``"upload"``.
     points
-        Times since the begin of the load in seconds, and payload until then in bytes.
+        Times since the start of the load in seconds, and payload until then in bytes.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Delays:
     sent
         Number of datagrams sent.
     samples
-        Of those that arrived: times of sending since the begin of the load in seconds, and delays in milliseconds.
+        Those that arrived: times of sending since the start of the load in seconds, delays in milliseconds.
     """
 
     name: str
