@@ -3,12 +3,18 @@
 import io
 import json
 import math
+import os
+import re
+import shlex
+import shutil
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from rich.console import Console
 
 from airwnd.errors import InputError
@@ -22,9 +28,13 @@ from airwnd.link.battery.results import QUANTITIES, RANKS, Results, percentile, 
 from airwnd.link.requirements import Requirement
 from airwnd.plots import save
 
+from .command_line import command_words
+from .conftest import ROOT
 from .test_link import Call, Engine, call, engine
 from .test_link_session import USERS, Emulator, emulator, refusal
 from .waiting import wait_until
+
+WORKFLOW = ROOT / "examples" / "ci"
 
 __all__ = ["call", "emulator", "engine", "refusal"]
 
@@ -390,3 +400,61 @@ def test_a_server_that_cannot_be_reached_is_one_line(emulator: Emulator) -> None
     assert failed.returncode == 1
     assert failed.stdout == ""
     assert failed.stderr.count("airwnd: --battery web: server: timed out\n") == 1
+
+
+def steps_of_the_workflow() -> list[tuple[str, str]]:
+    """Return name and script of the example workflow's steps that need neither the network nor root."""
+    workflow = yaml.safe_load((WORKFLOW / "cell.yml").read_text(encoding="utf-8"))
+    steps = [(step["name"], step["run"]) for step in workflow["jobs"]["cell"]["steps"] if "run" in step]
+    return [(name, script) for name, script in steps if not re.search(r"\bsudo\b|\bpip\b", script)]
+
+
+@pytest.mark.parametrize("emulator", USERS[:1], indirect=True)
+def test_the_steps_of_the_example_workflow_pass(emulator: Emulator) -> None:
+    for path in WORKFLOW.iterdir():
+        shutil.copy(path, emulator.folder)
+    program = emulator.folder / "bin" / "airwnd"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command_words())} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    steps = steps_of_the_workflow()
+    assert [name for name, _ in steps] == [
+        "A download ends in time",
+        "The machine was fast enough",
+        "Calls remain usable beside transfers",
+        "The threshold finds a long queue",
+    ]
+    for name, script in steps:
+        done = subprocess.run(
+            emulator.prepared(["bash", "-ec", script]),
+            cwd=emulator.folder,
+            env={
+                **os.environ,
+                "HOME": str(emulator.folder),
+                "PATH": f"{program.parent}:{os.environ['PATH']}",
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if name == "The machine was fast enough":
+            # The verdict is the machine's; what it is based on is the session's.
+            late = json.loads((emulator.folder / "link.json").read_text(encoding="utf-8"))["link"]
+            expected = bool(late["late"] or any(late["tun_dropped"].values()))
+            assert (done.returncode, late["unaccounted"]) == (expected, 0), done.stderr
+        else:
+            assert done.returncode == 0, (name, done.stdout, done.stderr)
+    assert "airwnd: required call.p95 < 400ms: call " in done.stderr
+    assert {path.name for path in emulator.folder.glob("*.svg")} == {"codel.svg", "drop-tail.svg"}
+
+
+def test_the_page_has_the_files_of_the_example_workflow() -> None:
+    page = (ROOT / "docs" / "how-to" / "test-in-ci.md").read_text(encoding="utf-8")
+    for name in ("edge.toml", "test_client.py", "check.py"):
+        assert f"\n{(WORKFLOW / name).read_text(encoding='utf-8')}```\n" in page, name
+    version = re.search(
+        r'^version = "([\d.]+)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert version
+    assert f"airwnd-{version[1]}-cp311-abi3" in (WORKFLOW / "cell.yml").read_text(encoding="utf-8")

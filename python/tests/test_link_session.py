@@ -102,14 +102,17 @@ class Emulator:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the whole command of a session."""
-        session = command_words("link", *arguments)
+        return self.prepared(command_words("link", *arguments))
+
+    def prepared(self, command: list[str]) -> list[str]:
+        """Return a command that runs where sessions may, as the user."""
         if os.geteuid() != 0:
-            return session
+            return command
         prepared = PREPARED
         if self.user == "ordinary":
             prepared = readable_interpreter() + PREPARED.lstrip()
-            session = [*ORDINARY, *session]
-        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *session]
+            command = [*ORDINARY, *command]
+        return ["unshare", "-m", "-n", "sh", "-c", prepared, "sh", str(self.folder), *command]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a session until its end."""
