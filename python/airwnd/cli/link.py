@@ -611,6 +611,7 @@ def _run_session(
 ) -> int:
     """Check what a session needs, run it, save and print its results, and return the exit code."""
     from airwnd.link.commands import place
+    from airwnd.link.refusals import refusals
     from airwnd.link.requirements import Requirement
     from airwnd.link.session import SERIES, Session, Stop
     from airwnd.link.summary import Tallies
@@ -628,6 +629,7 @@ def _run_session(
         seed=seed,
         placed=placed,
         end=end,
+        has_battery=battery is not None,
         series=settings.series or (SERIES if settings.out else None),
         pcap=Capture(settings.pcap, settings.nodes or ("server",), settings.snaplen, settings.real_only)
         if settings.pcap
@@ -663,7 +665,7 @@ def _run_session(
         raise failure
     flows, rows = finished.run.outcome["flows"], results.rows() if results else []
     unmet = [line for requirement in requirements for line in requirement.failures(flows, rows)]
-    for line in unmet:
+    for line in [*refusals(part.command for part in parts), *unmet]:
         click.echo(f"airwnd: {line}", err=True)
     code = stop.code or finished.summary.exit_code
     return code or (_UNMET if unmet else 0)

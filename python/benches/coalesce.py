@@ -1,0 +1,219 @@
+"""Measures the effect of ``airwnd link --coalesce`` on ACKs, RTT and cwnd of the kernel's congestion controls.
+
+Run with ``python python/benches/coalesce.py [--csv FILE]``, as root; needs iperf3 and the kernel's Reno, CUBIC and
+BBR. A row is a session with one TCP download of `--seconds`; sessions with and without the option alternate, so that
+both see the same load of the machine. ``--table FILE`` prints the table of docs/accuracy-of-link.md from such a file.
+
+ACKs are those that arrive at the server. RTT (smoothed) and cwnd are means of the sender's from the second second on.
+"""
+
+import argparse
+import csv
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import mean, median
+
+import polars as pl
+
+LINK = [sys.executable, "-I", "-m", "airwnd", "link", "--quiet", "--lateness-limit", "10s"]
+CONTROLS = ("reno", "cubic", "bbr")
+CELL = """
+name = "cell"
+duration = "60s"
+{radio}
+rlc.queue = {queue}
+[[site]]
+[[ue]]
+name = "phone"
+placement = {{kind = "ring", radius = "{radius}"}}
+{others}
+"""
+OTHERS = """
+[[ue]]
+name = "others"
+count = 3
+placement = {kind = "disc", radius = "500m"}
+[[flow]]
+ue = "others"
+"""
+
+
+def _lte(mhz: int) -> str:
+    return f'carrier.bandwidth = "{mhz}MHz"'
+
+
+def _nr(mhz: int, more: str) -> str:
+    carrier = f'{{ bandwidth = "{mhz}MHz", downlink_frequency = "3.5GHz" }}'
+    return f'carrier = {carrier}\nradio.access = {{ kind = "nr", {more} }}'
+
+
+_TDD = 'numerology = 1, pattern = "DDDSU"'
+
+
+def _tail(size: str) -> str:
+    return f'{{ kind = "drop-tail", buffer = "{size}" }}'
+
+
+#: Name, radio, queue, distance from the site, other UEs.
+CELLS = {
+    "LTE 10 MHz, 100 m": (_lte(10), _tail("500kB"), "100m", ""),
+    "LTE 20 MHz, 100 m": (_lte(20), _tail("1MB"), "100m", ""),
+    "LTE 20 MHz, 100 m, CoDel": (_lte(20), '"codel"', "100m", ""),
+    "LTE 20 MHz, 600 m": (_lte(20), _tail("1MB"), "600m", ""),
+    "LTE 20 MHz, three others": (_lte(20), _tail("1MB"), "300m", OTHERS),
+    "NR FDD 20 MHz": (_nr(20, "numerology = 0"), _tail("1MB"), "100m", ""),
+    "NR TDD 40 MHz": (_nr(40, _TDD), _tail("2MB"), "100m", ""),
+    "NR TDD 40 MHz, CoDel": (_nr(40, _TDD), '"codel"', "100m", ""),
+    "NR TDD 100 MHz": (_nr(100, _TDD), _tail("4MB"), "100m", ""),
+    "NR TDD 100 MHz, 400 m": (_nr(100, _TDD), _tail("4MB"), "400m", ""),
+}
+#: Quantities with their names in the table.
+QUANTITIES = {
+    "goodput_mbps": "goodput",
+    "rtt_ms": "RTT",
+    "cwnd_kb": "cwnd",
+    "acks_per_100_segments": "ACKs per segment",
+    "ack_gap_ms_p50": "gap between ACKs, p50",
+    "ack_gap_ms_p95": "the same, p95",
+}
+COLUMNS = (
+    "cell", "control", "coalesce", "seed", *QUANTITIES, "retransmitted", "lateness_us_p99", "load_average",
+)  # fmt: skip
+# Slow start is left out of the means, in seconds.
+_START_S = 2.0
+_NANOSECONDS = 0xA1B23C4D
+_LEAST_SEGMENT = 500
+
+
+def main() -> None:
+    """Measure all cells, or print the table of a file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--seconds", type=int, default=5, help="length of a download")
+    parser.add_argument("--repetitions", type=int, default=3, help="seeds 1 to N")
+    parser.add_argument("--csv", type=Path, help="also write the rows to this file")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="print the table of a file, measure nothing"
+    )
+    options = parser.parse_args()
+    if options.table:
+        print("\n".join(table(pl.read_csv(options.table))))
+        return
+    rows = [COLUMNS]
+    print("  ".join(COLUMNS))
+    with tempfile.TemporaryDirectory() as name:
+        for row in measured(Path(name), options.seconds, options.repetitions):
+            rows.append(row)
+            print("  ".join(map(str, row)), flush=True)
+            if options.csv:
+                with options.csv.open("w", encoding="utf-8", newline="") as file:
+                    csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def measured(folder: Path, seconds: int, repetitions: int) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of all sessions."""
+    for seed in range(1, repetitions + 1):
+        for cell, (radio, queue, radius, others) in CELLS.items():
+            text = CELL.format(radio=radio, queue=queue, radius=radius, others=others)
+            (folder / "cell.toml").write_text(text, encoding="utf-8")
+            for control in CONTROLS:
+                for coalesce in ((False, True), (True, False))[seed % 2]:
+                    figures = session(folder, control, seconds, seed, coalesce=coalesce)
+                    yield cell, control, "yes" if coalesce else "no", str(seed), *figures
+
+
+def session(folder: Path, control: str, seconds: int, seed: int, *, coalesce: bool) -> list[str]:
+    """Run a session and return its figures."""
+    words = [*LINK, str(folder / "cell.toml"), "--seed", str(seed), "--out", str(folder / "run"), "--force"]
+    words += ["--pcap", str(folder / "server.pcap"), "--pcap-real-only", "--summary", str(folder / "s.json")]
+    words += ["--coalesce"] if coalesce else []
+    words += ["--", "iperf3", "-4", "-J", "-R", "-C", control, "-c", "server", "-t", str(seconds)]
+    load = os.getloadavg()[0]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    report = json.loads(done.stdout)["end"]
+    late = json.loads((folder / "s.json").read_text(encoding="utf-8"))["link"]["lateness_us"]["p99"]
+    sockets = pl.read_parquet(folder / "run" / "sockets.parquet")
+    sockets = sockets.filter(pl.col("direction") == "down", pl.col("time_s") >= _START_S)
+    # The other connection is iperf3's control.
+    flow = sockets.group_by("flow").agg(pl.col("cwnd_bytes").max()).sort("cwnd_bytes")["flow"][-1]
+    sender = sockets.filter(pl.col("flow") == flow)
+    segments, acks_ns = acks((folder / "server.pcap").read_bytes())
+    gaps_ms = sorted((after - before) / 1e6 for before, after in pairwise(acks_ns))
+    return [
+        f"{report['sum_received']['bits_per_second'] / 1e6:.1f}",
+        f"{sender['srtt_ms'].mean():.1f}",
+        f"{sender['cwnd_bytes'].mean() / 1e3:.0f}",  # type: ignore[operator]
+        f"{100 * len(acks_ns) / segments:.1f}",
+        f"{gaps_ms[len(gaps_ms) // 2]:.3f}",
+        f"{gaps_ms[len(gaps_ms) * 95 // 100]:.3f}",
+        str(report["sum_sent"].get("retransmits", "")),
+        f"{late:.0f}",
+        f"{load:.1f}",
+    ]
+
+
+def acks(capture: bytes) -> tuple[int, list[int]]:
+    """Return the number of data segments of a download, and the times of their ACKs in nanoseconds.
+
+    The capture is a pcap of IPv4 packets at the server, in the byte order of this machine.
+    """
+    assert struct.unpack_from("=I", capture)[0] == _NANOSECONDS
+    segments: dict[int, int] = {}
+    times: dict[int, list[int]] = {}
+    place = 24
+    while place < len(capture):
+        seconds, rest_ns, kept, size = struct.unpack_from("=IIII", capture, place)
+        ip = place + 16
+        place = ip + kept
+        tcp = ip + 4 * (capture[ip] & 15)
+        if capture[ip + 9] != 6:  # noqa: PLR2004 (TCP)
+            continue
+        source, destination = struct.unpack_from("!HH", capture, tcp)
+        payload = size - (tcp - ip) - 4 * (capture[tcp + 12] >> 4)
+        # The server has iperf3's port; large segments are data of the download.
+        if source == 5201 and payload >= _LEAST_SEGMENT:  # noqa: PLR2004
+            segments[destination] = segments.get(destination, 0) + 1
+        elif destination == 5201 and payload == 0:  # noqa: PLR2004
+            times.setdefault(source, []).append(seconds * 10**9 + rest_ns)
+    port = max(segments, key=segments.__getitem__)
+    return segments[port], times[port]
+
+
+def table(rows: pl.DataFrame) -> list[str]:
+    """Return the table: ratios of sessions with the option to those without, over the cells."""
+    lines = [
+        "| Sender | Quantity | With `--coalesce` / without: median of the cells | smallest, largest | "
+        "Repetitions differ by | Cells outside |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    for control in CONTROLS:
+        for quantity, name in QUANTITIES.items():
+            ratios, spreads, outside = [], [], 0
+            for cell in CELLS:
+                chosen = rows.filter(pl.col("cell") == cell, pl.col("control") == control).sort("seed")
+                values = {
+                    way: chosen.filter(pl.col("coalesce") == way)[quantity].to_list() for way in ("no", "yes")
+                }
+                ratios.append(mean(values["yes"]) / mean(values["no"]))
+                spreads.append(spread(values["no"]))
+                outside += abs(ratios[-1] - 1) > spreads[-1]
+            lines.append(
+                f"| {control} | {name} | {median(ratios):.2f} | {min(ratios):.2f}, {max(ratios):.2f} | "
+                f"{100 * median(spreads):.0f} % | {outside} of {len(CELLS)} |"
+            )
+    return lines
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return by how much repetitions without the option differ, relative to their mean."""
+    return (max(values) - min(values)) / mean(values)
+
+
+if __name__ == "__main__":
+    main()
