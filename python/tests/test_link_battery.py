@@ -9,6 +9,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -388,10 +389,15 @@ def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
 def test_a_condition_of_a_battery_decides_the_exit_code(emulator: Emulator) -> None:
     words = ["--quiet", "--rate", "20Mbit", "--delay", "10ms", "--battery", "tcp_download"]
     words += ["--battery-time", "1s", "--lateness-limit", "10s", "--require", "idle.p50 >= 20ms"]
-    failed = emulator.run(*words, "--require", "ping.p50 < 20ms")
+    command = emulator.command(*words, "--require", "ping.p50 < 20ms")
+    # A battery needs no programs but the interpreter.
+    place = command.index(sys.executable)
+    command[place:place] = ["env", "PATH=/nonexistent"]
+    failed = subprocess.run(command, cwd=emulator.folder, capture_output=True, text=True, check=False)
     assert failed.returncode == 3
     assert failed.stderr.startswith("airwnd: required ping.p50 < 20ms: ping has ")
     assert failed.stderr.count("\n") == 1
+    assert failed.stdout.startswith("tcp_download: one download; 1 s")
 
 
 @pytest.mark.parametrize("emulator", USERS[-1:], indirect=True)
