@@ -1,10 +1,11 @@
-"""Measures the effect of ``airwnd link --coalesce`` on ACKs, RTT and cwnd of the kernel's congestion controls.
+"""Measures what ``airwnd link --coalesce`` changes for the kernel's congestion controls.
 
-Run with ``python python/benches/coalesce.py [--csv FILE]``, as root; needs iperf3 and the kernel's Reno, CUBIC and
-BBR. A row is a session with one TCP download of `--seconds`; sessions with and without the option alternate, so that
-both see the same load of the machine. ``--table FILE`` prints the table of docs/accuracy-of-link.md from such a file.
+Run with ``python python/benches/coalesce.py --csv FILE``, as root; needs iperf3 and the kernel's Reno, CUBIC
+and BBR. A row is a session with one TCP download; sessions with and without the option alternate, so that both
+see the same load of the machine. Rows that FILE has already are not measured again. ``--table`` prints the table
+of docs/accuracy-of-link.md from FILE.
 
-ACKs are those that arrive at the server. RTT (smoothed) and cwnd are means of the sender's from the second second on.
+ACKs are those that arrive at the server. RTT (smoothed) and cwnd are means of the sender's after two seconds.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, median
@@ -49,12 +51,14 @@ def _lte(mhz: int) -> str:
     return f'carrier.bandwidth = "{mhz}MHz"'
 
 
-def _nr(mhz: int, more: str) -> str:
+def _nr(mhz: int) -> str:
+    return f'carrier.bandwidth = "{mhz}MHz"\nradio.access = {{ kind = "nr", numerology = 0 }}'
+
+
+def _tdd(mhz: int) -> str:
     carrier = f'{{ bandwidth = "{mhz}MHz", downlink_frequency = "3.5GHz" }}'
-    return f'carrier = {carrier}\nradio.access = {{ kind = "nr", {more} }}'
-
-
-_TDD = 'numerology = 1, pattern = "DDDSU"'
+    access = '{ kind = "nr", numerology = 1, pattern = "DDDSU" }'
+    return f"carrier = {carrier}\nradio.access = {access}"
 
 
 def _tail(size: str) -> str:
@@ -68,11 +72,11 @@ CELLS = {
     "LTE 20 MHz, 100 m, CoDel": (_lte(20), '"codel"', "100m", ""),
     "LTE 20 MHz, 600 m": (_lte(20), _tail("1MB"), "600m", ""),
     "LTE 20 MHz, three others": (_lte(20), _tail("1MB"), "300m", OTHERS),
-    "NR FDD 20 MHz": (_nr(20, "numerology = 0"), _tail("1MB"), "100m", ""),
-    "NR TDD 40 MHz": (_nr(40, _TDD), _tail("2MB"), "100m", ""),
-    "NR TDD 40 MHz, CoDel": (_nr(40, _TDD), '"codel"', "100m", ""),
-    "NR TDD 100 MHz": (_nr(100, _TDD), _tail("4MB"), "100m", ""),
-    "NR TDD 100 MHz, 400 m": (_nr(100, _TDD), _tail("4MB"), "400m", ""),
+    "NR FDD 20 MHz": (_nr(20), _tail("1MB"), "100m", ""),
+    "NR TDD 40 MHz": (_tdd(40), _tail("2MB"), "100m", ""),
+    "NR TDD 40 MHz, CoDel": (_tdd(40), '"codel"', "100m", ""),
+    "NR TDD 100 MHz": (_tdd(100), _tail("4MB"), "100m", ""),
+    "NR TDD 100 MHz, 400 m": (_tdd(100), _tail("4MB"), "400m", ""),
 }
 #: Quantities with their names in the table.
 QUANTITIES = {
@@ -80,8 +84,7 @@ QUANTITIES = {
     "rtt_ms": "RTT",
     "cwnd_kb": "cwnd",
     "acks_per_100_segments": "ACKs per segment",
-    "ack_gap_ms_p50": "gap between ACKs, p50",
-    "ack_gap_ms_p95": "the same, p95",
+    "ack_gap_ms_p95": "time between ACKs, p95",
 }
 COLUMNS = (
     "cell", "control", "coalesce", "seed", *QUANTITIES, "retransmitted", "lateness_us_p99", "load_average",
@@ -97,35 +100,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seconds", type=int, default=5, help="length of a download")
     parser.add_argument("--repetitions", type=int, default=3, help="seeds 1 to N")
-    parser.add_argument("--csv", type=Path, help="also write the rows to this file")
-    parser.add_argument(
-        "--table", type=Path, metavar="FILE", help="print the table of a file, measure nothing"
-    )
+    parser.add_argument("--csv", type=Path, required=True, help="file of the rows")
+    parser.add_argument("--table", action="store_true", help="print the table of the file, measure nothing")
     options = parser.parse_args()
     if options.table:
-        print("\n".join(table(pl.read_csv(options.table))))
+        print("\n".join(table(pl.read_csv(options.csv))))
         return
-    rows = [COLUMNS]
-    print("  ".join(COLUMNS))
+    rows: list[list[str]] = []
+    if options.csv.exists():
+        with options.csv.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))[1:]
     with tempfile.TemporaryDirectory() as name:
-        for row in measured(Path(name), options.seconds, options.repetitions):
-            rows.append(row)
-            print("  ".join(map(str, row)), flush=True)
-            if options.csv:
-                with options.csv.open("w", encoding="utf-8", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerows(rows)
+        for key, run in sessions(Path(name), options.seconds, options.repetitions):
+            if any(row[: len(key)] == key for row in rows):
+                continue
+            rows.append([*key, *run()])
+            print("  ".join(rows[-1]), flush=True)
+            with options.csv.open("w", encoding="utf-8", newline="") as file:
+                csv.writer(file, lineterminator="\n").writerows([COLUMNS, *rows])
 
 
-def measured(folder: Path, seconds: int, repetitions: int) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of all sessions."""
+def sessions(
+    folder: Path, seconds: int, repetitions: int
+) -> Iterator[tuple[list[str], Callable[[], list[str]]]]:
+    """Yield cell, sender, option and seed of each session, and what runs it and returns its figures."""
     for seed in range(1, repetitions + 1):
         for cell, (radio, queue, radius, others) in CELLS.items():
             text = CELL.format(radio=radio, queue=queue, radius=radius, others=others)
             (folder / "cell.toml").write_text(text, encoding="utf-8")
             for control in CONTROLS:
                 for coalesce in ((False, True), (True, False))[seed % 2]:
-                    figures = session(folder, control, seconds, seed, coalesce=coalesce)
-                    yield cell, control, "yes" if coalesce else "no", str(seed), *figures
+                    run = partial(session, folder, control, seconds, seed, coalesce=coalesce)
+                    yield [cell, control, "yes" if coalesce else "no", str(seed)], run
 
 
 def session(folder: Path, control: str, seconds: int, seed: int, *, coalesce: bool) -> list[str]:
@@ -147,10 +153,9 @@ def session(folder: Path, control: str, seconds: int, seed: int, *, coalesce: bo
     gaps_ms = sorted((after - before) / 1e6 for before, after in pairwise(acks_ns))
     return [
         f"{report['sum_received']['bits_per_second'] / 1e6:.1f}",
-        f"{sender['srtt_ms'].mean():.1f}",
-        f"{sender['cwnd_bytes'].mean() / 1e3:.0f}",  # type: ignore[operator]
+        f"{mean(sender['srtt_ms'].drop_nulls().to_list()):.1f}",
+        f"{mean(sender['cwnd_bytes'].drop_nulls().to_list()) / 1e3:.0f}",
         f"{100 * len(acks_ns) / segments:.1f}",
-        f"{gaps_ms[len(gaps_ms) // 2]:.3f}",
         f"{gaps_ms[len(gaps_ms) * 95 // 100]:.3f}",
         str(report["sum_sent"].get("retransmits", "")),
         f"{late:.0f}",
@@ -163,7 +168,8 @@ def acks(capture: bytes) -> tuple[int, list[int]]:
 
     The capture is a pcap of IPv4 packets at the server, in the byte order of this machine.
     """
-    assert struct.unpack_from("=I", capture)[0] == _NANOSECONDS
+    if struct.unpack_from("=I", capture)[0] != _NANOSECONDS:
+        raise ValueError("not a capture of this machine")
     segments: dict[int, int] = {}
     times: dict[int, list[int]] = {}
     place = 24

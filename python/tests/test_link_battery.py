@@ -7,9 +7,11 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -464,3 +466,35 @@ def test_the_page_has_the_files_of_the_example_workflow() -> None:
     )
     assert version
     assert f"airwnd-{version[1]}-cp311-abi3" in (WORKFLOW / "cell.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("emulator", USERS[:1], indirect=True)
+def test_an_interrupt_ends_a_battery_without_a_word(emulator: Emulator) -> None:
+    words = ["--quiet", "--rate", "1Mbit", "--battery", "rrul", "--battery-time", "3600s"]
+    command = emulator.command(*words, "--lateness-limit", "10s")
+    with subprocess.Popen(
+        command, cwd=emulator.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as session:
+        try:
+            # The UE's end, its pings and its transfers.
+            wait_until(lambda: workloads(emulator.folder) >= 3, session)
+            session.send_signal(signal.SIGINT)
+            output, errors = session.communicate()
+        finally:
+            session.kill()
+    assert (session.returncode, output, errors) == (130, "", "")
+    assert workloads(emulator.folder) == 0
+
+
+def workloads(folder: Path) -> int:
+    """Return the number of processes of a battery in a folder."""
+    count = 0
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):
+            if (
+                process.name.isdecimal()
+                and b"airwnd.link.battery.client" in (process / "cmdline").read_bytes()
+                and (process / "cwd").readlink() == folder
+            ):
+                count += 1
+    return count

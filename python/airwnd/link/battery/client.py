@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import queue
 import selectors
+import signal
 import socket
 import struct
 import sys
@@ -354,6 +355,8 @@ def workloads(plan: Plan, begin: Begin, length_s: float, folder: Path) -> dict[s
 
 def main() -> int:
     """Run a battery; an error of the system is one line."""
+    # Ctrl-C ends this process and its workloads without a word; the session reports it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     name, seconds, path = sys.argv[1:]
     length_s, folder = float(seconds), Path(path)
     try:
