@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -80,11 +80,11 @@ CELLS = {
 }
 #: Quantities with their names in the table.
 QUANTITIES = {
-    "goodput_mbps": "goodput",
-    "rtt_ms": "RTT",
-    "cwnd_kb": "cwnd",
-    "acks_per_100_segments": "ACKs per segment",
-    "ack_gap_ms_p95": "time between ACKs, p95",
+    "goodput_mbps": "goodput (Mbit/s)",
+    "rtt_ms": "RTT (ms)",
+    "cwnd_kb": "cwnd (kB)",
+    "acks_per_100_segments": "ACKs per 100 segments",
+    "ack_gap_ms_p95": "time between ACKs, p95 (ms)",
 }
 COLUMNS = (
     "cell", "control", "coalesce", "seed", *QUANTITIES, "retransmitted", "lateness_us_p99", "load_average",
@@ -192,33 +192,37 @@ def acks(capture: bytes) -> tuple[int, list[int]]:
 
 
 def table(rows: pl.DataFrame) -> list[str]:
-    """Return the table: ratios of sessions with the option to those without, over the cells."""
+    """Return the table: medians over the cells without and with the option, and ratios of the cells' means.
+
+    A cell is outside if its ratio differs from 1 by more than the repetitions without the option differ.
+    """
     lines = [
-        "| Sender | Quantity | With `--coalesce` / without: median of the cells | smallest, largest | "
-        "Repetitions differ by | Cells outside |",
-        "|---|---|--:|--:|--:|--:|",
+        "| Sender | Quantity | Without | With | Ratio | Least, most | Repetitions differ by | Outside |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
     ]
     for control in CONTROLS:
         for quantity, name in QUANTITIES.items():
-            ratios, spreads, outside = [], [], 0
-            for cell in CELLS:
-                chosen = rows.filter(pl.col("cell") == cell, pl.col("control") == control).sort("seed")
-                values = {
-                    way: chosen.filter(pl.col("coalesce") == way)[quantity].to_list() for way in ("no", "yes")
-                }
-                ratios.append(mean(values["yes"]) / mean(values["no"]))
-                spreads.append(spread(values["no"]))
-                outside += abs(ratios[-1] - 1) > spreads[-1]
-            lines.append(
-                f"| {control} | {name} | {median(ratios):.2f} | {min(ratios):.2f}, {max(ratios):.2f} | "
-                f"{100 * median(spreads):.0f} % | {outside} of {len(CELLS)} |"
-            )
+            cells = [
+                [
+                    rows.filter(
+                        pl.col("cell") == cell, pl.col("control") == control, pl.col("coalesce") == way
+                    )[quantity].to_list()
+                    for way in ("no", "yes")
+                ]
+                for cell in CELLS
+            ]
+            without, with_option = (median(mean(cell[way]) for cell in cells) for way in (0, 1))
+            shown = f"| {control} | {name} | {without:.1f} | {with_option:.1f} |"
+            if all(mean(no) for no, _ in cells):
+                ratios = [mean(yes) / mean(no) for no, yes in cells]
+                spreads = [(max(no) - min(no)) / mean(no) for no, _ in cells]
+                outside = sum(abs(ratio - 1) > by for ratio, by in zip(ratios, spreads, strict=True))
+                shown += f" {median(ratios):.2f} | {min(ratios):.2f}, {max(ratios):.2f} |"
+                shown += f" {100 * median(spreads):.0f} % | {outside} of {len(CELLS)} |"
+            else:
+                shown += " - | - | - | - |"
+            lines.append(shown)
     return lines
-
-
-def spread(values: Sequence[float]) -> float:
-    """Return by how much repetitions without the option differ, relative to their mean."""
-    return (max(values) - min(values)) / mean(values)
 
 
 if __name__ == "__main__":
