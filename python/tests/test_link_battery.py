@@ -359,7 +359,7 @@ def test_results_are_read_while_the_battery_is_prepared() -> None:
 @pytest.mark.parametrize("plan", BATTERIES)
 def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
     words = ["--rate", "20Mbit", "--rate-up", "10Mbit", "--delay", "10ms", "--battery", plan]
-    words += ["--require", "idle.p50 >= 20ms"]
+    words += ["--require", "idle.p50 >= 15ms"]
     output, summary = emulator.session(*words, "--battery-time", "1s", "--battery-plot", "battery.svg")
     assert output.startswith(f"{plan}: {BATTERIES[plan].about}; 1 s")
     assert (emulator.folder / "battery.svg").read_bytes().startswith(b"<?xml")
@@ -372,9 +372,10 @@ def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
     for name, each in delays.items():
         assert each["samples"], name
         assert len(each["samples"]) <= each["sent"]
-        # A ping passes the link twice.
+        # A ping passes the link twice. A packet enters it with the time of the relay's turn that reads it, which
+        # may have begun before it was sent.
         base_ms = 10 if name.startswith("call") else 20
-        assert min(delay for _, delay in each["samples"]) >= base_ms
+        assert min(delay for _, delay in each["samples"]) >= base_ms / 2
     count = BATTERIES[plan].downloads + BATTERIES[plan].uploads
     assert len(battery["transfers"]) == count
     for name, points in battery["transfers"].items():
@@ -390,14 +391,14 @@ def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
 
 def test_a_condition_of_a_battery_decides_the_exit_code(emulator: Emulator) -> None:
     words = ["--quiet", "--rate", "20Mbit", "--delay", "10ms", "--battery", "tcp_download"]
-    words += ["--battery-time", "1s", "--lateness-limit", "10s", "--require", "idle.p50 >= 20ms"]
-    command = emulator.command(*words, "--require", "ping.p50 < 20ms")
+    words += ["--battery-time", "1s", "--lateness-limit", "10s", "--require", "idle.p50 >= 15ms"]
+    command = emulator.command(*words, "--require", "ping.p50 < 10ms")
     # A battery needs no programs but the interpreter.
     place = command.index(sys.executable)
     command[place:place] = ["env", "PATH=/nonexistent"]
     failed = subprocess.run(command, cwd=emulator.folder, capture_output=True, text=True, check=False)
     assert failed.returncode == 3
-    assert failed.stderr.startswith("airwnd: required ping.p50 < 20ms: ping has ")
+    assert failed.stderr.startswith("airwnd: required ping.p50 < 10ms: ping has ")
     assert failed.stderr.count("\n") == 1
     assert failed.stdout.startswith("tcp_download: one download; 1 s")
 
