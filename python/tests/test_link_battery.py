@@ -372,8 +372,8 @@ def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
     for name, each in delays.items():
         assert each["samples"], name
         assert len(each["samples"]) <= each["sent"]
-        # A ping passes the link twice. A packet enters it with the time of the relay's turn that reads it, which
-        # may have begun before it was sent.
+        # A ping passes the link twice. A packet enters it with the time of the relay's turn that reads it,
+        # which may have begun before it was sent.
         base_ms = 10 if name.startswith("call") else 20
         assert min(delay for _, delay in each["samples"]) >= base_ms / 2
     count = BATTERIES[plan].downloads + BATTERIES[plan].uploads
