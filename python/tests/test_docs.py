@@ -153,7 +153,9 @@ def _try(words: list[str], after: Block | None, cli: Cli) -> None:
     if program != "airwnd":
         return
     command = command_line.commands[rest[0]]
-    context = command.make_context(rest[0], rest[1:])
+    # Click keeps a command's help option, with the names of the first context.
+    parent = click.Context(command_line, **command_line.context_settings)
+    context = command.make_context(rest[0], rest[1:], parent=parent)
     for param in command.params:
         if isinstance(param, click.Argument) and isinstance(param.type, click.Path):
             given = context.params[str(param.name)]

@@ -450,6 +450,16 @@ def test_without_pasta_its_package_is_named(tmp_path: Path, option: str) -> None
     assert re.search("pasta .*missing; install .* with: sudo apt install passt", done.stderr)
 
 
+def test_the_log_of_a_server_has_a_prefix(emulator: Emulator) -> None:
+    server = "echo first >&2; printf last >&2; exec sleep 10000"
+    done = emulator.run(
+        "--quiet", "--rate", "10Mbit", "--server", shlex.join(["sh", "-c", server]), "--",
+        "sh", "-c", "echo from the command >&2",
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert sorted(done.stderr.splitlines()) == ["from the command", "server: first", "server: last"]
+
+
 def test_the_session_begins_when_a_server_of_udp_has_its_port(emulator: Emulator) -> None:
     text = """
         import socket

@@ -140,3 +140,24 @@ fn read(path: &Path, shown: usize) -> io::Result<String> {
     stream.read_to_string(&mut text)?;
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_removes_the_sockets_of_killed_guards_only() {
+        let folder = std::env::temp_dir().join(format!("airwnd-guard-control-{}", std::process::id()));
+        fs::create_dir(&folder).expect("a new folder");
+        let [killed, running, other] = ["1-7.sock", "2-7.sock", "notes"].map(|name| folder.join(name));
+        // A listener does not remove its path; that of a killed process remains like this one.
+        drop(UnixListener::bind(&killed).expect("a socket"));
+        let _running = UnixListener::bind(&running).expect("a socket");
+        fs::write(&other, "").expect("a file");
+        assert!(killed.exists());
+        remove_dead(&folder).expect("readable");
+        let found = [&killed, &running, &other].map(|path| path.exists());
+        fs::remove_dir_all(&folder).expect("ours");
+        assert_eq!(found, [false, true, true]);
+    }
+}

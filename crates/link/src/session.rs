@@ -18,12 +18,12 @@ use airwnd_units::{BitRate, Bytes, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Read};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Period of the checks whether the commands have ended.
@@ -42,6 +42,9 @@ const MAHIMAHI_BASE: &str = "MAHIMAHI_BASE";
 const ENDING: [(i32, Duration); 2] =
     [(libc::SIGINT, Duration::from_secs(2)), (libc::SIGTERM, Duration::from_secs(1))];
 
+/// Before each line of the log of the server's command; longest line that is passed on in one piece, in bytes.
+const SERVER_PREFIX: &[u8] = b"server: ";
+const LONGEST_LINE: u64 = 4096;
 /// Departures below which their percentiles say nothing about the machine.
 const LEAST_DEPARTURES: u64 = 100;
 
@@ -222,6 +225,43 @@ struct Sides {
     ues: Vec<Place>,
     /// Receives the output of the commands, if it is captured.
     output: Option<Receiver<Vec<u8>>>,
+    /// Dropped after the server, whose end is that of its log.
+    _log: Option<ServerLog>,
+}
+
+/// The thread that copies the server's log. Dropping it waits for the end of the log.
+struct ServerLog(Option<JoinHandle<()>>);
+
+impl ServerLog {
+    fn start(log: impl Read + Send + 'static, mut write: impl FnMut(Vec<u8>) + Send + 'static) -> ServerLog {
+        ServerLog(Some(thread::spawn(move || copy_lines(log, &mut write))))
+    }
+}
+
+impl Drop for ServerLog {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // A thread that has panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Passes on each line of the server's log, with a prefix: the commands write to the same terminal.
+fn copy_lines(log: impl Read, write: &mut impl FnMut(Vec<u8>)) {
+    let mut log = BufReader::new(log);
+    loop {
+        let mut line = SERVER_PREFIX.to_vec();
+        // A longer line is passed on in parts.
+        let read = log.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line);
+        if !matches!(read, Ok(1..)) {
+            return;
+        }
+        if line.last() != Some(&b'\n') {
+            line.push(b'\n');
+        }
+        write(line);
+    }
 }
 
 impl Request {
@@ -287,7 +327,7 @@ impl Sides {
         };
         // The device of an end whose other routes do not lead to it.
         let end_device = || DeviceSetup { behind: inner_networks(depth), ..device(0) };
-        let server = match &request.end {
+        let mut server = match &request.end {
             End::Namespace { command } => {
                 let mut setup = request.setup("server", device(0), depth);
                 setup.hosts = hosts(request, depth, &own(depth));
@@ -297,7 +337,7 @@ impl Sides {
                 // Packets between UEs pass the server's end.
                 setup.forwards = request.ues.len() > 1;
                 (setup.stdin, setup.stdout) = (Stdio::Null, Stdio::Null);
-                setup.stderr = if request.default_server { Stdio::Null } else { Stdio::Inherit };
+                setup.stderr = if request.default_server { Stdio::Null } else { Stdio::Piped };
                 Place::of("server", depth, 0, Side::prepare(&request.helper, &setup)?)
             }
             End::Host | End::Internet if outer.is_none() && !Host::is_allowed() => {
@@ -344,16 +384,27 @@ impl Sides {
             }
             Ok(Place::of(&name, depth, number as u8, Side::prepare(&request.helper, &setup)?))
         });
-        let mut sides = Sides { server, ues: ues.collect::<Result<_, Error>>()?, output: None };
+        let ues = ues.collect::<Result<_, Error>>()?;
+        let log = match &mut server.end {
+            Attachment::Side(_, process) => process.stderr.take(),
+            Attachment::Host(_) | Attachment::Outer(_) => None,
+        };
+        let (to, output) = mpsc::channel();
+        let log = log.map(|log| match request.captures_output.then(|| to.clone()) {
+            // A view that has ended shows no more lines; a closed standard error loses them.
+            Some(to) => ServerLog::start(log, move |line| drop(to.send(line))),
+            None => ServerLog::start(log, |line| drop(io::stderr().write_all(&line))),
+        });
+        let mut sides = Sides { server, ues, output: None, _log: log };
         if request.captures_output {
-            sides.output = Some(sides.gather_output());
+            sides.gather_output(&to);
+            sides.output = Some(output);
         }
         Ok(sides)
     }
 
     /// Starts threads that read the output of the commands. They end with the commands.
-    fn gather_output(&mut self) -> Receiver<Vec<u8>> {
-        let (to, output) = mpsc::channel();
+    fn gather_output(&mut self, to: &Sender<Vec<u8>>) {
         for place in &mut self.ues {
             let process = place.process();
             let streams = [
@@ -372,7 +423,6 @@ impl Sides {
                 });
             }
         }
-        output
     }
 
     /// Devices for the relay, the server's first.
@@ -603,5 +653,21 @@ fn state(socket: TcpSocket, at_server: bool) -> SocketState {
             window: info.rcv_wnd.map(bytes),
             retransmissions: info.total_retrans.unwrap_or(0).into(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_the_servers_log_has_a_prefix() {
+        let mut log = b"ready\n\n".to_vec();
+        log.extend(vec![b'x'; LONGEST_LINE as usize + 1]);
+        let mut lines = Vec::new();
+        copy_lines(&log[..], &mut |line| lines.push(String::from_utf8(line).expect("text")));
+        let long = "x".repeat(LONGEST_LINE as usize);
+        let expected = ["ready".to_string(), String::new(), long, "x".to_string()];
+        assert_eq!(lines, expected.map(|line| format!("server: {line}\n")));
     }
 }

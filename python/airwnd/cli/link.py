@@ -17,6 +17,7 @@ from airwnd.cli.completion import scenarios
 from airwnd.cli.options import SEED, SET, Commands, FiniteRange, load, overridden, saved
 from airwnd.errors import InputError
 from airwnd.link import mahimahi
+from airwnd.link.battery.plans import BATTERIES
 from airwnd.link.commands import MARK, Part, named, split
 from airwnd.link.mahimahi import QUEUES
 from airwnd.link.wire import TABLES, Wire
@@ -24,6 +25,8 @@ from airwnd.link.wire import TABLES, Wire
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from airwnd.link.battery.front import Battery
+    from airwnd.link.battery.results import Results
     from airwnd.link.session import Finished, Session
     from airwnd.link.snapshot import Snapshot
     from airwnd.link.summary import Tallies
@@ -124,13 +127,21 @@ class _Settings:
     coalesce: bool
     lateness_limit: str
     requirements: tuple[str, ...]
+    battery: str | None
+    battery_time: str | None
+    battery_plot: Path | None
     live: bool
     quiet: bool
 
     def check(self) -> None:
         """Raise a usage error for options that contradict each other."""
         context = click.get_current_context()
-        ends = {"--server": self.server, "--host": self.host, "--internet": self.internet}
+        ends = {
+            "--server": self.server,
+            "--host": self.host,
+            "--internet": self.internet,
+            "--battery": self.battery,
+        }
         if len(given := [option for option, value in ends.items() if value]) > 1:
             raise click.UsageError(f"{given[0]} and {given[1]} exclude each other.", context)
         if self.force and self.out is None:
@@ -139,6 +150,8 @@ class _Settings:
             raise click.UsageError(
                 "--pcap-node, --pcap-snaplen and --pcap-real-only require --pcap.", context
             )
+        if self.battery is None and (self.battery_time or self.battery_plot):
+            raise click.UsageError("--battery-time and --battery-plot require --battery.", context)
         if self.live and not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise click.UsageError("--live requires a terminal.", context)
 
@@ -306,8 +319,26 @@ _OPTIONS = (
         help=(
             "Exit with 3 unless every real flow meets CONDITION, as in 'p95 < 80ms' (RTT), "
             "'icmp.rtt_ms_p99 < 0.1s' or 'tcp.goodput_kbps >= 5Mbit'; quantities are columns of `airwnd "
-            "explain flows`. May be repeated."
+            "explain flows`. Of a battery: 'ping.p95 < 80ms', 'downloads.goodput_kbps > 5Mbit', "
+            "'call.loss_percent < 1', 'page.p50 < 3s'. May be repeated."
         ),
+    ),
+    click.option(
+        "--battery",
+        type=click.Choice(list(BATTERIES)),
+        help="Run a set of workloads in place of a COMMAND and print throughput, ping, losses and page load "
+        "times: "
+        + "; ".join(f"{name}: {plan.about}" for name, plan in BATTERIES.items())
+        + "; each beside a UDP ping.",
+    ),
+    click.option(
+        "--battery-time", metavar="TIME", help="Length of the load, after 2 s of pings alone; default: 20s."
+    ),
+    click.option(
+        "--battery-plot",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Draw the battery's time series and distributions: .svg, .pdf or .png.",
     ),
     click.option("--live", is_flag=True, help="Show throughput, queue, delay and radio in the terminal."),
     click.option("--quiet", is_flag=True, help="Print no summary at the end; warnings are printed."),
@@ -556,15 +587,40 @@ def _run(
     end: Mapping[str, Any],
     chain: mahimahi.Chain | None = None,
 ) -> None:
-    """Check what a session needs, run it, save and print its results, and exit with its code."""
+    """Run a session of COMMANDs or of a battery, and exit with its code."""
+    if settings.battery is None:
+        code = _run_session(settings, scenario, parts, settings.end(end), chain, None)
+    else:
+        from airwnd.link.battery.front import LENGTH, prepared
+
+        if any(part.command for part in parts):
+            raise InputError("--battery takes the place of a COMMAND")
+        with prepared(settings.battery, settings.battery_time or LENGTH) as battery:
+            parts = [replace(part, command=battery.command) for part in parts]
+            code = _run_session(settings, scenario, parts, battery.end, chain, battery)
+    click.get_current_context().exit(code)
+
+
+def _run_session(
+    settings: _Settings,
+    scenario: "Scenario",
+    parts: Sequence[Part],
+    end: Mapping[str, Any],
+    chain: mahimahi.Chain | None,
+    battery: "Battery | None",
+) -> int:
+    """Check what a session needs, run it, save and print its results, and return the exit code."""
     from airwnd.link.commands import place
+    from airwnd.link.refusals import refusals
     from airwnd.link.requirements import Requirement
     from airwnd.link.session import SERIES, Session, Stop
     from airwnd.link.summary import Tallies
 
     if settings.live and not all(part.command for part in parts):
         raise InputError("--live needs a COMMAND: a shell and the view cannot share the terminal")
-    requirements = [Requirement.parse(text) for text in settings.requirements]
+    requirements = [
+        Requirement.parse(text, has_battery=battery is not None) for text in settings.requirements
+    ]
     scenario = overridden(scenario, settings.settings)
     seed = scenario.seed if settings.seed is None else settings.seed
     placed = place(parts, scenario.resolved)
@@ -572,7 +628,8 @@ def _run(
         scenario=scenario,
         seed=seed,
         placed=placed,
-        end=settings.end(end),
+        end=end,
+        has_battery=battery is not None,
         series=settings.series or (SERIES if settings.out else None),
         pcap=Capture(settings.pcap, settings.nodes or ("server",), settings.snaplen, settings.real_only)
         if settings.pcap
@@ -602,15 +659,16 @@ def _run(
         else:
             finished = session.run(watch)
     failure = saved(finished.run, settings.out, force=settings.force) if settings.out else None
-    _report(settings, session, finished, tallies)
+    results = battery.results() if battery else None
+    _report(settings, session, finished, tallies, results)
     if failure:
         raise failure
-    flows = finished.run.outcome["flows"]
-    unmet = [line for requirement in requirements for line in requirement.failures(flows)]
-    for line in unmet:
+    flows, rows = finished.run.outcome["flows"], results.rows() if results else []
+    unmet = [line for requirement in requirements for line in requirement.failures(flows, rows)]
+    for line in [*refusals(part.command for part in parts), *unmet]:
         click.echo(f"airwnd: {line}", err=True)
     code = stop.code or finished.summary.exit_code
-    click.get_current_context().exit(code or (_UNMET if unmet else 0))
+    return code or (_UNMET if unmet else 0)
 
 
 def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Sequence[str]) -> None:
@@ -619,6 +677,10 @@ def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Seq
 
     for path in [*([settings.summary] if settings.summary else []), *map(Path, logs)]:
         check_file(path)
+    if settings.battery_plot:
+        from airwnd.plots import save
+
+        save.check(settings.battery_plot)
     if settings.out:
         from airwnd import manifests, run_folder
 
@@ -629,7 +691,13 @@ def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Seq
             )
 
 
-def _report(settings: _Settings, session: "Session", finished: "Finished", tallies: "Tallies") -> None:
+def _report(
+    settings: _Settings,
+    session: "Session",
+    finished: "Finished",
+    tallies: "Tallies",
+    results: "Results | None",
+) -> None:
     from rich.console import Console
 
     from airwnd.link.summary import show, show_warnings
@@ -643,6 +711,22 @@ def _report(settings: _Settings, session: "Session", finished: "Finished", talli
     if settings.summary:
         from airwnd.files import write_atomically
 
-        write_atomically(settings.summary, json.dumps(finished.to_json(), allow_nan=False) + "\n")
+        found = {**finished.to_json(), **({"battery": results.to_json()} if results else {})}
+        write_atomically(settings.summary, json.dumps(found, allow_nan=False) + "\n")
+    if results:
+        from airwnd.link.battery import results as tables
+        from airwnd.terminal import console
+
+        tables.show(results, console())
+        if settings.battery_plot:
+            _draw(results, settings.battery_plot, finished.run.outcome["scenario"])
     if settings.out and not settings.quiet:
         click.echo(f"written to {settings.out}", err=True)
+
+
+def _draw(results: "Results", path: Path, scenario: str) -> None:
+    from airwnd.link.battery.picture import plot_battery
+    from airwnd.plots import save
+
+    title = f"{results.battery}: {BATTERIES[results.battery].about}; {scenario}"
+    save.save(plot_battery(results, title), path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from airwnd import _native
 from airwnd.errors import InputError
+from airwnd.link.battery.results import QUANTITIES as BATTERY
 from airwnd.link.wire import rate_text
 from airwnd.terminal import number
 
@@ -21,7 +22,8 @@ QUANTITIES = (
     "retransmissions",
 )
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
-_SHORT = {f"p{rank}": f"rtt_ms_p{rank}" for rank in (50, 95, 99)}
+# Short for the first quantity with this end: of flows the RTT.
+_SHORT = ("p50", "p95", "p99")
 _CONDITION = re.compile(
     r"\s*(?:(?P<kind>[a-z]+)\.)?(?P<quantity>[a-z0-9_]+)\s*(?P<operator><=?|>=?)\s*(?P<limit>\S.*?)\s*"
 )
@@ -29,20 +31,20 @@ _CONDITION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A bound of a quantity, for every real flow that has it.
+    """A bound of a quantity, for every real flow that has it, or for rows of a battery.
 
     Attributes
     ----------
     text
         As written by the user.
     kind
-        Protocol of the flows; ``None``: all.
+        Protocol of the flows, or kind of a battery's rows; ``None``: all flows.
     quantity
-        Column of the table ``flows``.
+        Column of the table ``flows``, or quantity of the rows.
     operator
         ``<``, ``<=``, ``>`` or ``>=``.
     limit
-        Bound, in the unit of the column.
+        Bound, in the unit of the quantity.
     """
 
     text: str
@@ -52,8 +54,15 @@ class Requirement:
     limit: float
 
     @classmethod
-    def parse(cls, text: str) -> "Requirement":
+    def parse(cls, text: str, *, has_battery: bool = False) -> "Requirement":
         """Read a condition, as in ``icmp.rtt_ms_p95 < 80ms`` or ``goodput_kbps >= 5Mbit``.
+
+        Parameters
+        ----------
+        text
+            The condition.
+        has_battery
+            Whether the session has rows of a battery.
 
         Examples
         --------
@@ -71,11 +80,16 @@ class Requirement:
                 f"--require {text}: expected QUANTITY, one of < <= > >=, and VALUE, as in 'rtt_ms_p95 < 80ms'"
             )
         kind, operator = match["kind"], match["operator"]
-        quantity = _SHORT.get(match["quantity"], match["quantity"])
-        if kind is not None and kind not in KINDS:
-            raise InputError(f"--require {text}: unknown protocol `{kind}`; allowed: {', '.join(KINDS)}")
-        if quantity not in QUANTITIES:
-            known = ", ".join((*_SHORT, *QUANTITIES))
+        if kind in BATTERY and not has_battery:
+            raise InputError(f"--require {text}: `{kind}` requires --battery")
+        if kind is not None and kind not in (*KINDS, *BATTERY):
+            known = ", ".join((*KINDS, *(BATTERY if has_battery else ())))
+            raise InputError(f"--require {text}: unknown protocol `{kind}`; allowed: {known}")
+        quantities = BATTERY.get(kind or "", QUANTITIES)
+        short = {word: name for word in _SHORT for name in reversed(quantities) if name.endswith(f"_{word}")}
+        quantity = short.get(match["quantity"], match["quantity"])
+        if quantity not in quantities:
+            known = ", ".join((*short, *quantities))
             raise InputError(f"--require {text}: unknown quantity `{match['quantity']}`; allowed: {known}")
         try:
             limit = _value(quantity, match["limit"])
@@ -83,24 +97,34 @@ class Requirement:
             raise InputError(f"--require {text}: {error}") from None
         return cls(text.strip(), kind, quantity, operator, limit)
 
-    def failures(self, flows: Iterable[Mapping[str, Any]]) -> list[str]:
-        """Return a line for each real flow that fails the condition, or one if no flow has the quantity.
+    def failures(
+        self, flows: Iterable[Mapping[str, Any]], battery: Iterable[Mapping[str, Any]] = ()
+    ) -> list[str]:
+        """Return a line for each flow or row that fails the condition, or one if none has the quantity.
 
         Parameters
         ----------
         flows
-            Rows of the table ``flows``.
+            Rows of the table ``flows``; the real ones count.
+        battery
+            Rows of the battery.
         """
-        real = [row for row in flows if row["group"] == "real" and self.kind in (None, row["kind"])]
-        found = [
-            (row["id"], row["kind"], row[self.quantity]) for row in real if row[self.quantity] is not None
-        ]
+        if self.kind in BATTERY:
+            rows = [(row["id"], row) for row in battery if row["kind"] == self.kind]
+        else:
+            rows = [
+                (f"{row['id']} ({row['kind']})", row)
+                for row in flows
+                if row["group"] == "real" and self.kind in (None, row["kind"])
+            ]
+        found = [(name, row[self.quantity]) for name, row in rows if row[self.quantity] is not None]
         if not found:
-            return [f"required {self.text}: no flow has {self.quantity}"]
+            what = "row of the battery" if self.kind in BATTERY else "flow"
+            return [f"required {self.text}: no {what} has {self.quantity}"]
         holds = _OPERATORS[self.operator]
         return [
-            f"required {self.text}: {name} ({kind}) has {number(value, 1)}"
-            for name, kind, value in found
+            f"required {self.text}: {name} has {number(value, 1)}"
+            for name, value in found
             if not holds(value, self.limit)
         ]
 

@@ -336,29 +336,30 @@ def _started(command: Sequence[str]) -> "subprocess.Popen[bytes]":
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509 (no other threads)
+        preexec_fn=die_with_parent,  # noqa: PLW1509 (no other threads)
     )
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
+    """Let the kernel end this process when its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-async def serve() -> None:
-    """Serve until the process is ended."""
+async def serve(*, measures: bool) -> None:
+    """Serve until the process is ended; `measures`: also start those of :data:`MEASURING`."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
     # Both references keep what they refer to running.
-    _children = measuring()
+    _children = measuring() if measures else []
     _servers = await start()
     await asyncio.Event().wait()
 
 
-def main() -> int:
-    """Run the servers; an error of the system is one line."""
+def main(*, measures: bool = True) -> int:
+    """Run the servers, with those of :data:`MEASURING` or without; an error of the system is one line."""
     try:
-        asyncio.run(serve())
+        asyncio.run(serve(measures=measures))
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except OSError as error:

@@ -68,6 +68,8 @@ class Session:
         "internet"}``.
     series
         Sampling interval of the series; ``None``: no series.
+    has_battery
+        Whether the other end is that of a battery, which runs the default server as well.
     pcap
         Packet capture; ``None``: no capture.
     keep_flows
@@ -95,6 +97,7 @@ class Session:
     seed: int
     placed: "Sequence[Placed]"
     end: Mapping[str, Any]
+    has_battery: bool = False
     series: str | None = None
     pcap: "Capture | None" = None
     keep_flows: bool = False
@@ -122,7 +125,7 @@ class Session:
             "sockets_interval_ns": interval or _SOCKETS_NS,
             "helper": list(HELPER),
             "end": dict(self.end),
-            "default_server": self.end == DEFAULT_END,
+            "default_server": self.end == DEFAULT_END or self.has_battery,
             "ues": [
                 {"ue": each.ue, "name": each.name, "command": list(each.command)} for each in self.placed
             ],

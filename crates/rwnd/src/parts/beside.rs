@@ -18,8 +18,9 @@ const UPLOADS: f64 = 0.1;
 /// Traffic of a device in a round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
-    /// Whether there is enough traffic without a control, and it has grown.
-    pub competes: bool,
+    /// Whether there is enough traffic without a control to keep a queue, and whether its rate has grown.
+    pub is_shared: bool,
+    pub has_grown: bool,
     /// Whether the device sends more than ACKs.
     pub uploads: bool,
 }
@@ -68,9 +69,9 @@ impl Beside {
         if self.rounds > SETTLED {
             self.least_rate = self.least_rate.min(rate);
         }
-        let has_grown = rate > GROWN * self.least_rate;
         Traffic {
-            competes: has_grown && others.0 as f64 > SHARE * arrived,
+            is_shared: others.0 as f64 > SHARE * arrived,
+            has_grown: rate > GROWN * self.least_rate,
             uploads: sent.0 as f64 > UPLOADS * arrived,
         }
     }
@@ -99,22 +100,23 @@ mod tests {
     }
 
     #[test]
-    fn traffic_that_grows_competes_and_a_constant_rate_does_not() {
-        assert!(!last((0..100).map(|_| (8, 17, 0))).competes);
+    fn traffic_that_grows_and_a_constant_rate() {
+        assert!(!last((0..100).map(|_| (8, 17, 0))).has_grown);
         // Single packets make a round trip's rate uneven.
-        assert!(!last((0..100).map(|at| (8, 17 + at % 2 * 2, 0))).competes);
-        assert!(last((0..100).map(|at| (100 - at, at, 0))).competes);
+        assert!(!last((0..100).map(|at| (8, 17 + at % 2 * 2, 0))).has_grown);
+        assert!(last((0..100).map(|at| (100 - at, at, 0))).has_grown);
         // One that begins.
-        assert!(last((0..60).map(|at| (25, if at < 50 { 0 } else { 25 }, 0))).competes);
+        assert!(last((0..60).map(|at| (25, if at < 50 { 0 } else { 25 }, 0))).has_grown);
     }
 
     #[test]
-    fn little_traffic_does_not_compete() {
-        assert!(!last((0..60).map(|at| (25, if at < 50 { 0 } else { 5 }, 0))).competes);
+    fn little_traffic_keeps_no_queue() {
+        assert!(last([(0, 0, 0), (20, 6, 0)]).is_shared);
+        assert!(!last([(0, 0, 0), (20, 4, 0)]).is_shared);
     }
 
     #[test]
-    fn what_has_been_accepted_competes_once_it_has_grown_again() {
+    fn what_has_been_accepted_may_grow_again() {
         let (mut beside, mut device) = (Beside::new(), Device::default());
         let mut rounds = |beside: &mut Beside, others: u64| {
             (0..40).fold(Traffic::default(), |_, _| {
@@ -123,10 +125,10 @@ mod tests {
             })
         };
         rounds(&mut beside, 1000);
-        assert!(rounds(&mut beside, 2000).competes);
+        assert!(rounds(&mut beside, 2000).has_grown);
         beside.accept();
-        assert!(!rounds(&mut beside, 2000).competes);
-        assert!(rounds(&mut beside, 3000).competes);
+        assert!(!rounds(&mut beside, 2000).has_grown);
+        assert!(rounds(&mut beside, 3000).has_grown);
     }
 
     #[test]
@@ -139,8 +141,8 @@ mod tests {
 
     #[test]
     fn what_was_before_the_first_round_trip_does_not_count() {
-        let traffic = [(0, 9000, 9000), (25, 20, 1), (25, 20, 1)];
-        assert_eq!(last(traffic), Traffic::default());
+        let traffic = last([(0, 9000, 9000), (25, 20, 1), (25, 20, 1)]);
+        assert_eq!(traffic, Traffic { is_shared: true, has_grown: false, uploads: false });
     }
 
     #[test]

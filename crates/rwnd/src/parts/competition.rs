@@ -11,8 +11,10 @@ const LEAST_ROUNDS: usize = 4;
 const ROUNDS: usize = 8;
 /// Share to which the rate must have fallen within them.
 const FALL: f64 = 0.5;
-/// Consecutive round trips with a queue after which it is that of the device's other traffic, if that has grown.
-const BESIDE_ROUNDS: u32 = 2;
+/// Consecutive round trips with a queue after which it is that of the device's other traffic: if that has grown, and if it
+/// has had the same rate.
+const GROWN_ROUNDS: u32 = 2;
+const SHARED_ROUNDS: u32 = 8;
 /// Consecutive round trips with a queue after which it is that of others, whatever the rate.
 const MOST_ROUNDS: u32 = 16;
 /// A queue up to this multiple of the RTT without it may be that of other controls, each of which keeps the data of one
@@ -108,8 +110,9 @@ enum Phase {
 /// up to three RTTs is tested, after 16 round trips, by a dip to four segments: what remains is that of others. If it is
 /// less than half of the RTT, as with controls alone, it stays in force, and the wait to the next dip doubles, from 64 round trips.
 ///
-/// Traffic of the same device is known. If it has no control, makes up a fifth of the arrivals and has grown by a quarter
-/// since its minimum, two round trips with a queue suffice that does not shrink. A constant rate leaves the queue to the control.
+/// Traffic of the same device is known. If it has no control and makes up a fifth of the arrivals, fewer round trips with a
+/// queue suffice that does not shrink: eight, or two if that traffic has grown by a quarter since its minimum. Beside a
+/// constant rate the control keeps the queue short.
 ///
 /// While the device sends more than ACKs and the uplink's queue is longer than the RTT without it, the control is released
 /// too: the ACKs between the upload's segments arrive in groups, as do therefore the segments of the download, and only a
@@ -134,9 +137,9 @@ pub(crate) struct Competition {
     count: usize,
     /// Number of round trips with a queue since the last without.
     total: u32,
-    /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside traffic that has grown.
+    /// Traffic of the device, and consecutive round trips with a queue that does not shrink beside other traffic.
     beside: Beside,
-    beside_rounds: u32,
+    shared_rounds: u32,
     /// Minimum queue of the last round trip.
     last_queue: Span,
     /// Whether the control is released because of the uplink's queue.
@@ -163,7 +166,7 @@ impl Competition {
             count: 0,
             total: 0,
             beside: Beside::new(),
-            beside_rounds: 0,
+            shared_rounds: 0,
             last_queue: Span::ZERO,
             is_behind_upload: false,
             since_dip: DIP_WAIT,
@@ -233,10 +236,11 @@ impl Competition {
                     self.total += 1;
                     self.remember(*round);
                     let is_shrinking = least_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
-                    self.beside_rounds =
-                        if traffic.competes { self.beside_rounds + u32::from(!is_shrinking) } else { 0 };
+                    self.shared_rounds =
+                        if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
                 }
-                let is_of_device = self.beside_rounds >= BESIDE_ROUNDS;
+                let enough = if traffic.has_grown { GROWN_ROUNDS } else { SHARED_ROUNDS };
+                let is_of_device = self.shared_rounds >= enough;
                 let may_be_of_controls = least_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
                 let is_old = self.total >= MOST_ROUNDS;
                 if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
@@ -304,7 +308,7 @@ impl Competition {
 
     /// Counts round trips with a queue from here on.
     fn forget_queue(&mut self) {
-        (self.count, self.total, self.beside_rounds) = (0, 0, 0);
+        (self.count, self.total, self.shared_rounds) = (0, 0, 0);
     }
 
     fn remember(&mut self, round: Round) {
