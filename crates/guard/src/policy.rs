@@ -63,7 +63,7 @@ pub enum Reason {
     Starting,
     /// Idle, restricted by its application, or sending.
     Quiet,
-    /// The queue is that of others, and stays although the window was small: the sender's own congestion control competes.
+    /// The queue is that of others, or an upload delays the ACKs: the sender's own congestion control competes.
     Competitor,
 }
 

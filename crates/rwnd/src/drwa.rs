@@ -42,7 +42,7 @@ const WAY_BACK: f64 = 2.0;
 /// both. As long as there is a queue in the downlink the rate is that of the link, whatever the window is, so that neither
 /// RTT nor U feed back on it.
 ///
-/// With `competes` the window is released where the queue is that of others, by the rule of `standing`.
+/// With `competes` the window is released where the queue is that of others, or of an upload, by the rule of `standing`.
 ///
 /// The fixed point is RTT = lambda RTTmin. RTTmin does not expire, as in the paper: after a change to a longer route,
 /// the added delay counts as queueing delay for the rest of the connection, unless `base_history` is set.

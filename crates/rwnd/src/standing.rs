@@ -95,10 +95,13 @@ const HEADROOM: f64 = 2.0;
 /// With `competes` the window is released where the queue is that of others: if it was above what the control aims at
 /// throughout each of 16 consecutive round trips, or of at least four in which the rate has fallen to half and by more than
 /// the RTT. A queue of up to three RTTs may be that of other controls, each of which keeps the data of an RTT in flight; a
-/// dip to four segments must then leave at least half an RTT of it. Released, the receiver offers twice the data of a round
-/// trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or the rate grown to
-/// 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round trips. A probe
-/// lasts about four round trips, 6 % of the first wait and 3 % of the next.
+/// dip to four segments must then leave at least half an RTT of it. If a fifth of what arrives at the device has no such
+/// control, eight round trips suffice, or two if that traffic has grown by a quarter. Released, the receiver offers twice
+/// the data of a round trip. It tries the control again after 64 round trips, or 16 if the queue has shrunk to 0.7 times or
+/// the rate grown to 1.3 times its mean; if the queue is not short then, it is released for twice as long, up to 1024 round
+/// trips. A probe lasts about four round trips, 6 % of the first wait and 3 % of the next. The window is also released
+/// while the device uploads and U exceeds the minimum RTT: the ACKs between the upload's segments arrive in groups, and so
+/// do the segments of the download (Zhang, Shenker and Clark, SIGCOMM 1991).
 ///
 /// Longer routes: after a change to one, every segment looks queued, C is the delivery rate, and the window shrinks. A
 /// queue of the window's own is empty at times. If every segment of 4 s had a queueing delay above target + 2 ms, a probe

@@ -16,8 +16,10 @@ const SETTLED: u32 = 5;
 const UPLOADS: f64 = 0.1;
 
 /// Traffic of a device in a round trip.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Traffic {
+    /// All arrivals as a multiple of those of controlled connections.
+    pub multiple: f64,
     /// Whether there is enough traffic without a control to keep a queue, and whether its rate has grown.
     pub is_shared: bool,
     pub has_grown: bool,
@@ -60,7 +62,7 @@ impl Beside {
         let sent = since(&mut self.sent, device.sent);
         self.rounds = self.rounds.saturating_add(1);
         if self.rounds == 1 {
-            return Traffic::default();
+            return Traffic { multiple: 1.0, ..Traffic::default() };
         }
         let arrived = (controlled + others).0 as f64;
         let now = others.0 as f64 / duration.as_secs();
@@ -70,6 +72,7 @@ impl Beside {
             self.least_rate = self.least_rate.min(rate);
         }
         Traffic {
+            multiple: if controlled > Bytes::ZERO { arrived / controlled.0 as f64 } else { 1.0 },
             is_shared: others.0 as f64 > SHARE * arrived,
             has_grown: rate > GROWN * self.least_rate,
             uploads: sent.0 as f64 > UPLOADS * arrived,
@@ -142,11 +145,12 @@ mod tests {
     #[test]
     fn what_was_before_the_first_round_trip_does_not_count() {
         let traffic = last([(0, 9000, 9000), (25, 20, 1), (25, 20, 1)]);
-        assert_eq!(traffic, Traffic { is_shared: true, has_grown: false, uploads: false });
+        assert_eq!(traffic, Traffic { multiple: 1.8, is_shared: true, has_grown: false, uploads: false });
     }
 
     #[test]
     fn an_unknown_device_has_no_traffic() {
-        assert_eq!(last((0..10).map(|_| (25, 0, 0))), Traffic::default());
+        let expected = Traffic { multiple: 1.0, ..Traffic::default() };
+        assert_eq!(last((0..10).map(|_| (25, 0, 0))), expected);
     }
 }
