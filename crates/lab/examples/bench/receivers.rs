@@ -60,9 +60,8 @@ fn receive(receiver: &mut Endpoint, now: Time, segment: &Segment, mut answer: im
         least_received,
         most_received,
         received,
-        least_rtt: None,
-        queued: None,
         link,
+        ..Device::default()
     });
     receiver.on_segment(now, segment);
     while let Some(segment) = receiver.poll_transmit(now) {

@@ -166,12 +166,11 @@ impl Net {
             least_received: received().min().unwrap_or_default(),
             most_received: received().max().unwrap_or_default(),
             received: self.ends.iter().skip(end % 2).step_by(2).map(Endpoint::bytes_arrived).sum(),
-            least_rtt: None,
-            queued: None,
             link: Some(rwnd::DeviceLink {
                 rate: BitRate((to.rate.0 as f64 * payload) as u64),
                 base_rtt: time(to, full) + time(from, ack),
             }),
+            ..rwnd::Device::default()
         }
     }
 
