@@ -197,7 +197,7 @@ impl Devices {
         self.sent[ue as usize][direction as usize] += size;
     }
 
-    /// Notes the arrival of a packet of this size that belongs to no open connection.
+    /// Notes the arrival of a packet of this size of other traffic.
     pub fn arrive_beside(&mut self, ue: u32, direction: Direction, size: Bytes) {
         self.others[ue as usize][direction as usize] += size;
     }
