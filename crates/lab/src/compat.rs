@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 /// The simulator whose behaviour applies where it differs from that of a real network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Compat {
-    /// That of a real network.
+    /// No simulator: the behaviour of a real network.
     #[word = "none"]
     None,
     /// airwnd 0.1.

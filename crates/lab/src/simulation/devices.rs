@@ -10,20 +10,27 @@ use airwnd_units::{Bytes, Span, Time};
 /// Blocks in which a UE's decoded bytes are compared with its channel reports: those of this many TTIs, if it has all PRBs.
 const ENOUGH_TTIS: f64 = 10.0;
 
-/// Open connections of each UE, by direction of the data.
+/// Traffic of the UEs, by direction of the data.
 pub(crate) struct Devices {
-    /// Numbers of flows by UE: downloads, uploads.
-    open: Vec<[Vec<u32>; 2]>,
-    /// Bytes received by connections that have ended, and their minimum RTT sample, by UE and direction.
-    ended: Vec<[(Bytes, Option<Span>); 2]>,
-    /// Bytes of other traffic that have arrived, by UE and direction.
-    others: Vec<[Bytes; 2]>,
-    /// Bytes sent towards each end, by UE and direction.
-    sent: Vec<[Bytes; 2]>,
-    /// Arrivals in the presence of a queue, and bytes received at the last view, by UE and direction.
-    queued: Vec<[(QueuedMeter, Bytes); 2]>,
+    /// Downlink and uplink of each UE.
+    ways: Vec<[Way; 2]>,
     /// State of the links to the UEs; `None` if no controller requires it.
     pub links: Option<Box<Links>>,
+}
+
+/// Traffic of a UE in a direction.
+#[derive(Clone, Default)]
+struct Way {
+    /// Numbers of the flows with open connections whose control counts the connections of the device.
+    open: Vec<u32>,
+    /// Bytes received by those connections that have ended, and their minimum RTT sample.
+    ended: (Bytes, Option<Span>),
+    /// Bytes of other traffic that have arrived.
+    others: Bytes,
+    /// Bytes that have been sent.
+    sent: Bytes,
+    /// Arrivals in the presence of a queue, and bytes received at the last view.
+    queued: (QueuedMeter, Bytes),
 }
 
 /// Packets of a TCP connection, as required by an oracle.
@@ -136,28 +143,22 @@ fn end(ended: &mut (Bytes, Option<Span>), receiver: &Endpoint) {
 }
 
 impl Devices {
+    /// Creates the state without traffic.
     pub fn new(ues: usize) -> Devices {
-        Devices {
-            open: (0..ues).map(|_| [Vec::new(), Vec::new()]).collect(),
-            ended: vec![[(Bytes::ZERO, None); 2]; ues],
-            others: vec![[Bytes::ZERO; 2]; ues],
-            sent: vec![[Bytes::ZERO; 2]; ues],
-            queued: vec![[(QueuedMeter::default(), Bytes::ZERO); 2]; ues],
-            links: None,
-        }
+        Devices { ways: vec![<[Way; 2]>::default(); ues], links: None }
     }
 
     /// Adds a connection with data in this direction.
     pub fn open(&mut self, ue: u32, direction: Direction, flow: u32) {
-        self.open[ue as usize][direction as usize].push(flow);
+        self.way(ue, direction).open.push(flow);
     }
 
     /// Removes a connection with data in this direction, whose bytes remain those of the device.
     pub fn close(&mut self, ue: u32, direction: Direction, flow: u32, receiver: &Endpoint) {
-        let open = &mut self.open[ue as usize][direction as usize];
-        if let Some(place) = open.iter().position(|number| *number == flow) {
-            open.remove(place);
-            end(&mut self.ended[ue as usize][direction as usize], receiver);
+        let way = self.way(ue, direction);
+        if let Some(place) = way.open.iter().position(|number| *number == flow) {
+            way.open.remove(place);
+            end(&mut way.ended, receiver);
         }
     }
 
@@ -165,9 +166,10 @@ impl Devices {
     /// ended.
     pub fn view(&mut self, ue: u32, direction: Direction, flows: &[Flow]) -> Device {
         let mut device = Device::default();
-        let ended = &mut self.ended[ue as usize][direction as usize];
+        let sent = self.way(ue, direction.reverse()).sent;
+        let Way { open, ended, others, queued: (meter, received), .. } = self.way(ue, direction);
         let mut live = (Bytes::ZERO, None);
-        self.open[ue as usize][direction as usize].retain(|number| {
+        open.retain(|number| {
             let receiver = flows[*number as usize].receiving().expect("open flows have connections");
             let received = receiver.bytes_received();
             let is_first = device.connections == 0;
@@ -182,10 +184,8 @@ impl Devices {
             true
         });
         device.received = ended.0 + live.0;
-        device.others = self.others[ue as usize][direction as usize];
-        device.sent = self.sent[ue as usize][direction.reverse() as usize];
+        (device.others, device.sent) = (*others, sent);
         device.least_rtt = least(ended.1, live.1);
-        let (meter, received) = &mut self.queued[ue as usize][direction as usize];
         *received = device.received;
         device.queued = Some(meter.total());
         device
@@ -194,17 +194,21 @@ impl Devices {
     /// Notes a packet of this size that is sent in this direction.
     #[inline]
     pub fn send(&mut self, ue: u32, direction: Direction, size: Bytes) {
-        self.sent[ue as usize][direction as usize] += size;
+        self.way(ue, direction).sent += size;
     }
 
     /// Notes the arrival of a packet of this size of other traffic.
     pub fn arrive_beside(&mut self, ue: u32, direction: Direction, size: Bytes) {
-        self.others[ue as usize][direction as usize] += size;
+        self.way(ue, direction).others += size;
     }
 
     /// Notes the arrival of `new` bytes, after the view before it, with this queueing delay.
     pub fn arrive(&mut self, now: Time, ue: u32, direction: Direction, new: Bytes, queueing_delay: Span) {
-        let (meter, received) = &mut self.queued[ue as usize][direction as usize];
+        let (meter, received) = &mut self.way(ue, direction).queued;
         meter.add(now, *received + new, queueing_delay);
+    }
+
+    fn way(&mut self, ue: u32, direction: Direction) -> &mut Way {
+        &mut self.ways[ue as usize][direction as usize]
     }
 }

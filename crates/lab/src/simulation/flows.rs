@@ -54,8 +54,6 @@ pub(crate) struct Flow {
     pub(super) stopped: bool,
     /// Set if the congestion control is a plug-in, which may fail.
     pub(super) can_fail: bool,
-    /// Set if its receive-window control counts the connections of the device, which include it.
-    pub(super) is_of_device: bool,
     /// Packets of the flow in the network.
     pub(super) on_way: u32,
     pub(super) meter: Meter,
@@ -197,7 +195,6 @@ impl Simulation<'_> {
             start,
             connection: None,
             stopped: false,
-            is_of_device: false,
             can_fail: source.transport() == Transport::Tcp && group.cc.is_outside(),
             on_way: 0,
             meter: if group.is_once() {
@@ -309,7 +306,6 @@ impl Simulation<'_> {
             connection.sender(request).endpoint.connect();
             let data = flow.direction;
             if connection.needs.connections {
-                flow.is_of_device = true;
                 self.devices.open(flow.ue, data, number);
             }
             self.report_device(now, number, data);
@@ -502,6 +498,11 @@ impl Flow {
             return Some(&mut self.meter);
         }
         self.real.as_mut().map(|real| &mut real.reverse)
+    }
+
+    /// Whether its receive-window control counts the connections of the device, which include it.
+    pub(super) fn is_of_device(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.needs.connections)
     }
 
     /// Sender of the data.

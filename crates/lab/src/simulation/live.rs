@@ -198,7 +198,6 @@ impl<'s> Live<'s> {
             connection: None,
             stopped: false,
             can_fail: false,
-            is_of_device: false,
             on_way: 0,
             meter,
             sampled,

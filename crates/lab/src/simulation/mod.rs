@@ -445,7 +445,7 @@ impl<'t> Simulation<'t> {
         }
         let flow = &mut self.flows[number as usize];
         flow.on_way -= 1;
-        if !flow.is_of_device && direction == flow.direction {
+        if !flow.is_of_device() && direction == flow.direction {
             self.devices.arrive_beside(flow.ue, direction, packet.size);
         }
         let delay = now.since(packet.content.sent_at);
