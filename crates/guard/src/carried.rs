@@ -1,4 +1,4 @@
-//! What the interfaces of the flows have carried beside them.
+//! Traffic that the interfaces of the flows carry beside them.
 
 use airwnd_units::Bytes;
 use std::collections::{HashMap, HashSet};

@@ -3,8 +3,6 @@
 use crate::Error;
 use airwnd_netns::Netlink;
 use airwnd_units::Bytes;
-use netlink_packet_route::RouteNetlinkMessage as Request;
-use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 
 /// Reads the counters of interfaces in the network namespace of the process.
@@ -16,20 +14,10 @@ impl Links {
         Ok(Links(open.map_err(|why| Error::failed("cannot read the counters of interfaces", &why))?))
     }
 
-    /// Returns what an interface has received and sent; `None`: there is no such interface any more.
+    /// Returns the bytes that an interface has received and sent; `None`: there is no such interface any more.
     pub fn counters(&mut self, index: u32) -> Option<(Bytes, Bytes)> {
-        let mut query = LinkMessage::default();
-        query.header.index = index;
-        let mut found = None;
-        let answer = self.0.request(Request::GetLink(query), 0, |reply| {
-            if let Request::NewLink(link) = reply {
-                found = link.attributes.iter().find_map(|attribute| match attribute {
-                    LinkAttribute::Stats64(stats) => Some((Bytes(stats.rx_bytes), Bytes(stats.tx_bytes))),
-                    _ => None,
-                });
-            }
-        });
-        answer.ok().and(found)
+        let stats = self.0.stats_of_index(index).ok()?;
+        Some((Bytes(stats.rx_bytes), Bytes(stats.tx_bytes)))
     }
 }
 

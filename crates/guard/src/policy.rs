@@ -129,7 +129,7 @@ pub struct Policy {
     paths: Paths,
     device: Device,
     device_at: Time,
-    /// What the interfaces of the flows have carried.
+    /// Interfaces of the flows, with the traffic that they carry.
     interfaces: Interfaces,
     /// Bytes that have arrived in all flows to which a rule applies.
     received: Bytes,

@@ -56,7 +56,7 @@ impl Recorder {
         self.write(place, of_interface(ROUTES, now, interface), [0; 2]);
     }
 
-    /// An interface has carried this.
+    /// The counters of an interface are read.
     pub fn counted(&mut self, place: usize, now: Time, interface: u32, carried: Carried) {
         self.write(place, of_interface(COUNTED, now, interface), [carried.down.0, carried.up.0]);
     }
@@ -124,7 +124,7 @@ pub enum Recorded {
     Seen(Observation, Option<Target>),
     /// The paths over this interface are learned anew ([`crate::Policy::forget_paths`]).
     RoutesChanged(u32),
-    /// This interface has carried this ([`crate::Policy::note_carried`]).
+    /// The counters of an interface ([`crate::Policy::note_carried`]).
     Counted(u32, Carried),
     /// The rules were read again ([`crate::Policy::set_rules`]).
     RulesRead,

@@ -35,6 +35,49 @@ pub struct LinkStats {
     pub tx_dropped: u64,
 }
 
+/// Requests about devices, of a NETLINK_ROUTE socket.
+impl Netlink {
+    /// Returns the device `name`.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error, if there is no such device.
+    pub fn link_of_name(&mut self, name: &str) -> io::Result<LinkMessage> {
+        let mut query = LinkMessage::default();
+        query.attributes.push(LinkAttribute::IfName(name.to_string()));
+        self.link(query)
+    }
+
+    /// Returns the counters of the device with this index.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error, if there is no such device.
+    pub fn stats_of_index(&mut self, index: u32) -> io::Result<LinkStats> {
+        let mut query = LinkMessage::default();
+        query.header.index = index;
+        stats(&self.link(query)?)
+    }
+
+    fn link(&mut self, query: LinkMessage) -> io::Result<LinkMessage> {
+        let mut found = None;
+        self.request(RouteNetlinkMessage::GetLink(query), 0, |reply| {
+            if let RouteNetlinkMessage::NewLink(link) = reply {
+                found = Some(link);
+            }
+        })?;
+        found.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn stats(link: &LinkMessage) -> io::Result<LinkStats> {
+    let stats = link.attributes.iter().find_map(|attribute| match attribute {
+        LinkAttribute::Stats64(stats) => Some(LinkStats::from(stats)),
+        _ => None,
+    });
+    stats.ok_or_else(|| io::Error::other("the kernel reports no counters"))
+}
+
 /// A NETLINK_ROUTE socket of a namespace.
 #[derive(Debug)]
 pub struct Route(Netlink);
@@ -51,28 +94,11 @@ impl Route {
     ///
     /// The kernel's error, if the device does not exist any more.
     pub fn link_stats(&mut self, name: &str) -> io::Result<LinkStats> {
-        let link = self.link(name)?;
-        let stats = link.attributes.iter().find_map(|attribute| match attribute {
-            LinkAttribute::Stats64(stats) => Some(LinkStats::from(stats)),
-            _ => None,
-        });
-        stats.ok_or_else(|| io::Error::other("the kernel reports no counters"))
+        stats(&self.0.link_of_name(name)?)
     }
 
     pub(crate) fn index(&mut self, name: &str) -> io::Result<u32> {
-        Ok(self.link(name)?.header.index)
-    }
-
-    fn link(&mut self, name: &str) -> io::Result<LinkMessage> {
-        let mut query = LinkMessage::default();
-        query.attributes.push(LinkAttribute::IfName(name.to_string()));
-        let mut found = None;
-        self.0.request(RouteNetlinkMessage::GetLink(query), 0, |reply| {
-            if let RouteNetlinkMessage::NewLink(link) = reply {
-                found = Some(link);
-            }
-        })?;
-        found.ok_or_else(|| io::ErrorKind::NotFound.into())
+        Ok(self.0.link_of_name(name)?.header.index)
     }
 
     /// Sets MTU and length of the transmit queue, of a device that is down.

@@ -7,7 +7,7 @@ use airwnd_shape::Way;
 use airwnd_units::BitRate;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage as Request;
-use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use netlink_packet_route::link::LinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::net::if_::if_nametoindex;
@@ -252,15 +252,7 @@ fn filters(netlink: &mut Netlink, index: u32) -> io::Result<Vec<TcMessage>> {
 
 /// Index of a device; `None`: there is none.
 fn link(netlink: &mut Netlink, name: &str) -> Option<u32> {
-    let mut query = LinkMessage::default();
-    query.attributes.push(LinkAttribute::IfName(name.to_string()));
-    let mut found = None;
-    let answer = netlink.request(Request::GetLink(query), 0, |reply| {
-        if let Request::NewLink(link) = reply {
-            found = Some(link.header.index);
-        }
-    });
-    answer.ok().and(found)
+    netlink.link_of_name(name).ok().map(|link| link.header.index)
 }
 
 fn failed(interface: &Interface, what: &str, why: &io::Error) -> Error {
