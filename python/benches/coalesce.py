@@ -12,6 +12,7 @@ import argparse
 import csv
 import json
 import os
+import socket
 import struct
 import subprocess
 import sys
@@ -92,7 +93,9 @@ COLUMNS = (
 # Slow start is left out of the means, in seconds.
 _START_S = 2.0
 _NANOSECONDS = 0xA1B23C4D
-_LEAST_SEGMENT = 500
+_MIN_SEGMENT = 500
+# Port of the server of iperf3.
+_IPERF3 = 5201
 
 
 def main() -> None:
@@ -178,14 +181,14 @@ def acks(capture: bytes) -> tuple[int, list[int]]:
         ip = place + 16
         place = ip + kept
         tcp = ip + 4 * (capture[ip] & 15)
-        if capture[ip + 9] != 6:  # noqa: PLR2004 (TCP)
+        if capture[ip + 9] != socket.IPPROTO_TCP:
             continue
         source, destination = struct.unpack_from("!HH", capture, tcp)
         payload = size - (tcp - ip) - 4 * (capture[tcp + 12] >> 4)
         # The server has iperf3's port; large segments are data of the download.
-        if source == 5201 and payload >= _LEAST_SEGMENT:  # noqa: PLR2004
+        if source == _IPERF3 and payload >= _MIN_SEGMENT:
             segments[destination] = segments.get(destination, 0) + 1
-        elif destination == 5201 and payload == 0:  # noqa: PLR2004
+        elif destination == _IPERF3 and payload == 0:
             times.setdefault(source, []).append(seconds * 10**9 + rest_ns)
     port = max(segments, key=segments.__getitem__)
     return segments[port], times[port]

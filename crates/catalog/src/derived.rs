@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 /// Keys of a struct's table, in the order of its fields.
 #[derive(Default)]
 pub struct Keys {
-    /// Those that a scenario may set.
+    /// Keys that a scenario may set.
     pub known: Vec<&'static str>,
     /// Names of quirks, each with its source.
     pub quirks: Vec<(&'static str, &'static str)>,

@@ -128,7 +128,7 @@ impl Drwa {
             extra: Bytes::ZERO,
             mss: view.mss,
             way_back: back,
-            device: view.device,
+            device: &view.device,
             window: Bytes(self.window.unwrap_or(self.params.initial.0)),
             offered: view.offered,
         });

@@ -533,7 +533,7 @@ impl Standing {
             extra: Bytes(extra as u64),
             mss: view.mss,
             way_back: Span::from_secs_f64(back_s),
-            device: view.device,
+            device: &view.device,
             window: Bytes((self.whole(view) / f64::from(connections)) as u64),
             offered: view.offered,
         };

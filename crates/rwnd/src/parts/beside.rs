@@ -37,21 +37,14 @@ pub(crate) struct Beside {
     rounds: u32,
     /// Mean rate of other traffic in bytes per second, and its minimum; `None`: no round trip yet.
     rate: Option<f64>,
-    least_rate: f64,
+    min_rate: f64,
 }
 
 impl Beside {
     /// Creates the state before the first round trip.
     pub fn new() -> Beside {
         let none = Bytes::ZERO;
-        Beside {
-            controlled: none,
-            others: none,
-            sent: none,
-            rate: None,
-            least_rate: f64::INFINITY,
-            rounds: 0,
-        }
+        Beside { controlled: none, others: none, sent: none, rate: None, min_rate: f64::INFINITY, rounds: 0 }
     }
 
     /// Returns the traffic of a round trip of this duration, at whose end the device is in this state.
@@ -69,19 +62,19 @@ impl Beside {
         let rate = self.rate.map_or(now, |mean| mean + GAIN * (now - mean));
         self.rate = Some(rate);
         if self.rounds > SETTLED {
-            self.least_rate = self.least_rate.min(rate);
+            self.min_rate = self.min_rate.min(rate);
         }
         Traffic {
             multiple: if controlled > Bytes::ZERO { arrived / controlled.0 as f64 } else { 1.0 },
             is_shared: others.0 as f64 > SHARE * arrived,
-            has_grown: rate > GROWN * self.least_rate,
+            has_grown: rate > GROWN * self.min_rate,
             uploads: sent.0 as f64 > UPLOADS * arrived,
         }
     }
 
     /// The present rate of other traffic is not at the cost of the control.
     pub fn accept(&mut self) {
-        self.least_rate = self.rate.unwrap_or(f64::INFINITY);
+        self.min_rate = self.rate.unwrap_or(f64::INFINITY);
     }
 }
 

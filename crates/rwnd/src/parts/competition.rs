@@ -54,7 +54,7 @@ const ROUNDING: u64 = 2;
 
 /// A data segment, and what its receive-window control knows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub(crate) struct Segment<'a> {
     pub now: Time,
     /// Payload bytes that are new.
     pub new: Bytes,
@@ -69,7 +69,8 @@ pub(crate) struct Segment {
     pub extra: Bytes,
     /// Delay that an uplink queue adds to the RTT, which `base_rtt` contains.
     pub way_back: Span,
-    pub device: Device,
+    /// State of the device.
+    pub device: &'a Device,
     pub mss: Bytes,
     /// Window of the control for this connection, and bytes offered and not yet received.
     pub window: Bytes,
@@ -81,7 +82,7 @@ pub(crate) struct Segment {
 struct Round {
     /// Bytes per second.
     rate: f64,
-    /// That with the connection's part of other traffic: so fast does a queue of its bytes drain.
+    /// Rate of the connection with its part of other traffic, at which a queue of its bytes drains.
     link_rate: f64,
     /// RTT of the segment with the least queue, in seconds.
     least_rtt_s: f64,
@@ -194,7 +195,7 @@ impl Competition {
     }
 
     /// Processes a segment.
-    pub fn on_segment(&mut self, segment: &Segment) {
+    pub fn on_segment(&mut self, segment: &Segment<'_>) {
         self.bytes += segment.new.0;
         self.least_queue = self.least_queue.min(segment.queue);
         let Some(rtt) = segment.rtt else { return };
@@ -204,15 +205,15 @@ impl Competition {
             return;
         }
         let rate = self.bytes as f64 / duration.as_secs();
-        let traffic = self.beside.on_round(duration, &segment.device);
+        let traffic = self.beside.on_round(duration, segment.device);
         let link_rate = rate * traffic.multiple;
         let round = Round { rate, link_rate, least_rtt_s: (segment.base_rtt + self.least_queue).as_secs() };
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
         let least_queue = std::mem::replace(&mut self.least_queue, Span::MAX);
-        let least_rtt = segment.base_rtt - segment.way_back;
-        let most = if self.is_behind_upload { Span::ZERO } else { least_rtt };
-        self.is_behind_upload = traffic.uploads && segment.way_back > most;
+        let min_rtt = segment.base_rtt - segment.way_back;
+        let max_way_back = if self.is_behind_upload { Span::ZERO } else { min_rtt };
+        self.is_behind_upload = traffic.uploads && segment.way_back > max_way_back;
         if self.is_behind_upload {
             self.phase = Phase::Controlled;
             self.forget_queue();
@@ -222,7 +223,7 @@ impl Competition {
         self.last_queue = least_queue;
     }
 
-    fn on_round(&mut self, round: &Round, least_queue: Span, traffic: Traffic, segment: &Segment) {
+    fn on_round(&mut self, round: &Round, least_queue: Span, traffic: Traffic, segment: &Segment<'_>) {
         let recent = &self.queued[self.count.saturating_sub(LEAST_ROUNDS - 1)..self.count];
         // A rate that has just fallen would explain any queue by the extra bytes.
         let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
@@ -396,7 +397,7 @@ mod tests {
                     aim: TARGET + Span::from_millis(1),
                     extra: Bytes::ZERO,
                     way_back: self.way_back,
-                    device: self.device,
+                    device: &self.device,
                     mss: MSS,
                     window: Bytes(self.window as u64),
                     offered: Bytes(self.offered.min(own) as u64),

@@ -32,6 +32,8 @@ _LOOKS = {
     "page": style.Line("#009E73", "o", _SOLID),
 }
 _GREY = "#666666"
+# Heights of bars, as shares of their distance: of a few bars a smaller one looks right.
+_FEW, _BAR, _BAR_OF_FEW = 2, 0.7, 0.4
 
 
 def plot_battery(results: "Results", title: str = "") -> "Figure":
@@ -40,7 +42,7 @@ def plot_battery(results: "Results", title: str = "") -> "Figure":
     Parameters
     ----------
     results
-        What was measured.
+        Results of the battery.
     title
         Title of the figure, such as the name of the scenario.
     """
@@ -111,7 +113,7 @@ def _draw_bars(axes: "Axes", transfers: "Sequence[Transfer]") -> None:
         color=[_LOOKS[each.kind].colour for each in transfers],
         hatch=["" if each.kind == "download" else "////" for each in transfers],
         edgecolor="white",
-        height=0.7 if len(transfers) > 2 else 0.4,  # noqa: PLR2004 (a width that looks right)
+        height=_BAR if len(transfers) > _FEW else _BAR_OF_FEW,
     )
     axes.set_yticks(places, [each.name for each in transfers])
     axes.set_ylim(-0.7, len(transfers) - 0.3)

@@ -1,4 +1,4 @@
-"""What a battery has measured: its rows, its table, and its JSON object."""
+"""Results of a battery: rows, table, and JSON object."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -98,7 +98,7 @@ class Results:
     congestion_control
         That of the kernel for its transfers; ``None``: it has none.
     transfers, delays, pages
-        What was measured.
+        Results of its workloads.
     """
 
     battery: str

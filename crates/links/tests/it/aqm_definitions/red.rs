@@ -142,7 +142,8 @@ fn family(
     let least = [0, draws.whole(1, 5)][draws.whole(0, 1) as usize];
     let (unit, ecn) = (["packets", "bytes"][draws.whole(0, 1) as usize], draws.flag());
     let toml = format!(
-        "least_queue = {least}\n# parameters\nkind = \"{kind}\"\nmin_th = {minth:?}\nmax_th = {maxth:?}\nmax_p = {maxp:?}\nweight = {wq:?}\n\
+        "least_queue = {least}\n# parameters\nkind = \"{kind}\"\nmin_th = {minth:?}\nmax_th = {maxth:?}\n\
+         max_p = {maxp:?}\nweight = {wq:?}\n\
          spacing = \"{spacing}\"\nunit = \"{unit}\"\nmean_packet = \"{mean}B\"\npacket_time = \"{s_us}us\"\n\
          ecn = {ecn}\npackets = {limit}\n"
     );
