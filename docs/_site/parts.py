@@ -11,14 +11,15 @@ import click
 from sphinx.domains.python import PyObject
 
 import airwnd
-from airwnd import batch, style
 from airwnd.cli import cli
+from airwnd.plots import style
 from airwnd.plots.cdf import plot_cdf
 from airwnd.plots.compare import plot_compare
-from airwnd.radio_data import RadioData
-from airwnd.reproduce.statistics import Interval, interval
-from airwnd.run_data import RunData
-from airwnd.sweep_data import SweepData
+from airwnd.results.radio import RadioData
+from airwnd.results.run import RunData
+from airwnd.results.sweep import SweepData
+from airwnd.study import batch
+from airwnd.study.reproduce.statistics import Interval, interval
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

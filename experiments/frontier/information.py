@@ -21,7 +21,7 @@ import draw
 import evaluate
 import matplotlib.pyplot as plt
 
-from airwnd import style
+from airwnd.plots import style
 
 SETS = (11, 12, 13, 14)
 """Seeds of the sets of scenarios."""

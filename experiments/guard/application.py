@@ -17,11 +17,11 @@ from pathlib import Path
 
 from airwnd.cli.guard import table
 from airwnd.cli.options import bar, load
-from airwnd.errors import InputError
 from airwnd.guard.session import CELL, measure
 from airwnd.plots.guard import plot_halves
 from airwnd.plots.save import check, save
-from airwnd.scenario import Scenario
+from airwnd.scenario.scenario import Scenario
+from airwnd.support.errors import InputError
 
 FILE = "http://server/bytes/10GB"
 """Larger than what a session can transfer."""

@@ -5,9 +5,9 @@
     python experiments/guard/measure.py --repetitions 3 --parallel 3
 
 Needs root, for namespaces and eBPF. A cell of the study is one session of ``airwnd link``, in the folder
-``out/guard/LINK/PLACE/GUARD/SENDER/WORKLOAD/SEED``; `airwnd.reproduce.sessions` describes what is in it and
-how the same command continues an interrupted study. Cells are ordered by what matters most. After each round
-the finished cells of a link replace its ``measured.csv``, which ``airwnd reproduce guard`` reads.
+``out/guard/LINK/PLACE/GUARD/SENDER/WORKLOAD/SEED``; `airwnd.study.reproduce.sessions` describes what is in it
+and how the same command continues an interrupted study. Cells are ordered by what matters most. After each
+round the finished cells of a link replace its ``measured.csv``, which ``airwnd reproduce guard`` reads.
 
 ``--emulated`` measures the cells of the place `vm`, which need CAKE; emulate.py calls it in an emulated
 computer, and puts what it measured into ``out/guard/emulated/cells``.
@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from airwnd.cli.options import bar
-from airwnd.errors import InputError
-from airwnd.reproduce import sessions
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.measured import FILE
+from airwnd.study.reproduce import sessions
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.measured import FILE
+from airwnd.support.errors import InputError
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"

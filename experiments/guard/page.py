@@ -17,8 +17,8 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.measured import FILE, load_measured
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.measured import FILE, load_measured
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parents[1] / "docs"

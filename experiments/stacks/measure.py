@@ -5,8 +5,8 @@
     python experiments/stacks/measure.py --repetitions 3
 
 A cell of the study is one session of ``airwnd link``, in the folder
-``out/stacks/LINK/QUEUE/STACK/SEED/WORKLOAD``; `airwnd.reproduce.sessions` describes what is in it and how the
-same command continues an interrupted study. When all cells of a link are finished, they replace its
+``out/stacks/LINK/QUEUE/STACK/SEED/WORKLOAD``; `airwnd.study.reproduce.sessions` describes what is in it and
+how the same command continues an interrupted study. When all cells of a link are finished, they replace its
 ``measured.csv``, which ``airwnd reproduce stacks`` reads.
 """
 
@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from airwnd.cli.options import bar
-from airwnd.errors import InputError
-from airwnd.reproduce import sessions
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.measured import FILE
-from airwnd.reproduce.sessions import LATENESS, Measures
+from airwnd.study.reproduce import sessions
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.measured import FILE
+from airwnd.study.reproduce.sessions import LATENESS, Measures
+from airwnd.support.errors import InputError
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"

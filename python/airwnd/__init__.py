@@ -23,21 +23,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
-    from airwnd.algorithms import Algorithm, Family, Parameter, catalogue, schema
-    from airwnd.capture import Capture
-    from airwnd.cities import city
-    from airwnd.columns import tables
-    from airwnd.congestion import Ack, Congestion, CongestionControl, Connection
-    from airwnd.errors import EngineError, InputError
-    from airwnd.parallel import run_many
-    from airwnd.plugins import register
-    from airwnd.preset import Preset, PresetValue, presets
-    from airwnd.radio_map import RadioMap
-    from airwnd.run import Run
-    from airwnd.scenario import Scenario
-    from airwnd.seeds import over_seeds
-    from airwnd.sweeps import sweep
-    from airwnd.swept import Sweep
+    from airwnd.catalogue.algorithms import Algorithm, Family, Parameter, catalogue, schema
+    from airwnd.catalogue.columns import tables
+    from airwnd.catalogue.presets import Preset, PresetValue, presets
+    from airwnd.plugins.congestion import Ack, Congestion, CongestionControl, Connection
+    from airwnd.plugins.registry import register
+    from airwnd.results.capture import Capture
+    from airwnd.scenario.cities import city
+    from airwnd.scenario.radio_map import RadioMap
+    from airwnd.scenario.run import Run
+    from airwnd.scenario.scenario import Scenario
+    from airwnd.study.parallel import run_many
+    from airwnd.study.seeds import over_seeds
+    from airwnd.study.sweeps import sweep
+    from airwnd.study.sweeps.result import Sweep
+    from airwnd.support.errors import EngineError, InputError
 
 __all__ = [
     "Ack",
@@ -70,32 +70,32 @@ __all__ = [
 ]
 
 _HOME = {
-    "Ack": "airwnd.congestion",
-    "Algorithm": "airwnd.algorithms",
-    "Capture": "airwnd.capture",
-    "Congestion": "airwnd.congestion",
-    "CongestionControl": "airwnd.congestion",
-    "Connection": "airwnd.congestion",
-    "EngineError": "airwnd.errors",
-    "Family": "airwnd.algorithms",
-    "InputError": "airwnd.errors",
-    "Parameter": "airwnd.algorithms",
-    "Preset": "airwnd.preset",
-    "PresetValue": "airwnd.preset",
-    "RadioMap": "airwnd.radio_map",
-    "Run": "airwnd.run",
-    "Scenario": "airwnd.scenario",
+    "Ack": "airwnd.plugins.congestion",
+    "Algorithm": "airwnd.catalogue.algorithms",
+    "Capture": "airwnd.results.capture",
+    "Congestion": "airwnd.plugins.congestion",
+    "CongestionControl": "airwnd.plugins.congestion",
+    "Connection": "airwnd.plugins.congestion",
+    "EngineError": "airwnd.support.errors",
+    "Family": "airwnd.catalogue.algorithms",
+    "InputError": "airwnd.support.errors",
+    "Parameter": "airwnd.catalogue.algorithms",
+    "Preset": "airwnd.catalogue.presets",
+    "PresetValue": "airwnd.catalogue.presets",
+    "RadioMap": "airwnd.scenario.radio_map",
+    "Run": "airwnd.scenario.run",
+    "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",
-    "Sweep": "airwnd.swept",
-    "catalogue": "airwnd.algorithms",
-    "city": "airwnd.cities",
-    "over_seeds": "airwnd.seeds",
-    "presets": "airwnd.preset",
-    "register": "airwnd.plugins",
-    "run_many": "airwnd.parallel",
-    "schema": "airwnd.algorithms",
-    "sweep": "airwnd.sweeps",
-    "tables": "airwnd.columns",
+    "Sweep": "airwnd.study.sweeps.result",
+    "catalogue": "airwnd.catalogue.algorithms",
+    "city": "airwnd.scenario.cities",
+    "over_seeds": "airwnd.study.seeds",
+    "presets": "airwnd.catalogue.presets",
+    "register": "airwnd.plugins.registry",
+    "run_many": "airwnd.study.parallel",
+    "schema": "airwnd.catalogue.algorithms",
+    "sweep": "airwnd.study.sweeps",
+    "tables": "airwnd.catalogue.columns",
 }
 
 

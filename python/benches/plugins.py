@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import airwnd
-from airwnd.plugins import find
+from airwnd.plugins.registry import find
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-plugin"
 WIRE = """

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 
 from airwnd import Scenario
-from airwnd.batch import Processes, Results, Store, Task, carry_out
+from airwnd.study.batch import Processes, Results, Store, Task, carry_out
 
 WIRE = {
     "name": "bench",

@@ -17,7 +17,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from airwnd import Scenario
-from airwnd.threads import cores
+from airwnd.support.threads import cores
 
 from .browser import browser, context, open_page, shoot
 from .command_line import Cli, call, run_process

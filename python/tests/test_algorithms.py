@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from airwnd import InputError, Scenario, algorithms, catalogue, tables
-from airwnd.fragments import of_algorithm, of_key
-from airwnd.sections import sections
-from airwnd.stacks import stacks
-from airwnd.topics import find
+from airwnd import InputError, Scenario, catalogue, tables
+from airwnd.catalogue import algorithms
+from airwnd.catalogue.fragments import of_algorithm, of_key
+from airwnd.catalogue.sections import sections
+from airwnd.catalogue.stacks import stacks
+from airwnd.catalogue.topics import find
 
 from .command_line import call
 from .conftest import ROOT

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import airwnd
-from airwnd import InputError, Run, Scenario, ScenarioError, Sweep, batch
-from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S
-from airwnd.reproduce.statistics import interval
+from airwnd import InputError, Run, Scenario, ScenarioError, Sweep
+from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S
+from airwnd.study import batch
+from airwnd.study.reproduce.statistics import interval
 
 from .test_batch import WIRE
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airwnd import EngineError, InputError, Scenario, ScenarioError
-from airwnd.batch import Finished, Processes, Store, Task, carry_out
+from airwnd.study.batch import Finished, Processes, Store, Task, carry_out
 
 from .waiting import running, wait_until
 
@@ -26,7 +26,7 @@ WIRE = {
 # Tasks that end the process they run in, or fail; workers find the module on the path that they are given.
 DEADLY = """
 import os
-from airwnd.batch import Task
+from airwnd.study.batch import Task
 
 class Deadly(Task):
     def carry_out(self, progress=None, means=None):
@@ -61,7 +61,7 @@ def workers_of(pid: int) -> list[int]:
     return [
         int(child)
         for child in children
-        if b"airwnd.batch.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
+        if b"airwnd.study.batch.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
 
 
@@ -278,7 +278,7 @@ def test_an_exception_from_progress_ends_the_workers_at_once(wire: Scenario, tmp
 SCRIPT = """
 import sys
 from airwnd import Scenario
-from airwnd.batch import Processes, Store, Task, carry_out
+from airwnd.study.batch import Processes, Store, Task, carry_out
 base = Scenario.from_dict({wire})
 endless = base.with_(duration="30000000s")
 carry_out(

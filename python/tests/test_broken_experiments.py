@@ -10,10 +10,10 @@ import pytest
 from hypothesis import strategies as st
 
 from airwnd import InputError
-from airwnd.batch import Processes
-from airwnd.reproduce import report, runner
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.reader import DEEPEST, LARGEST_FILE_MIB, LONGEST_TEXT, MOST_SEEDS
+from airwnd.study.batch import Processes
+from airwnd.study.reproduce import report, runner
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.reader import DEEPEST, LARGEST_FILE_MIB, LONGEST_TEXT, MOST_SEEDS
 
 from .conftest import SMALL, Cli
 

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from airwnd import InputError, style
-from airwnd.reproduce import figures, interactive, tables
-from airwnd.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.labels import Box, place
-from airwnd.reproduce.readings import Readings
-from airwnd.reproduce.runner import Effort, Results
+from airwnd import InputError
+from airwnd.plots import style
+from airwnd.study.reproduce import figures, interactive, tables
+from airwnd.study.reproduce.chart import Chart, Line, bar_place, chart, optimal, without_twins
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.labels import Box, place
+from airwnd.study.reproduce.readings import Readings
+from airwnd.study.reproduce.runner import Effort, Results
 
 from .conftest import write_experiment
 
 if TYPE_CHECKING:
-    from airwnd.reproduce.space import Setting
+    from airwnd.study.reproduce.space import Setting
 
 EXPERIMENT = """
 title = "All kinds of plots"

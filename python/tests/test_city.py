@@ -11,9 +11,9 @@ import pytest
 
 import airwnd
 from airwnd import InputError, ScenarioError
-from airwnd.cities import Plan
-from airwnd.cities.people import Coverage
-from airwnd.cities.sites import grid, places, read
+from airwnd.scenario.cities import Plan
+from airwnd.scenario.cities.people import Coverage
+from airwnd.scenario.cities.sites import grid, places, read
 from airwnd.view.plan import sites as sites_of
 
 from .conftest import Cli

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airwnd import InputError
-from airwnd.reproduce.axis import Axis, AxisEntry
-from airwnd.reproduce.bounds import ANY
-from airwnd.reproduce.claims import ClaimResult, Requirement, judge, load_claims
-from airwnd.reproduce.expression import Lookup
-from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.reader import convert
-from airwnd.reproduce.reasons import reason
-from airwnd.reproduce.space import Space
-from airwnd.reproduce.statistics import Interval, interval
-from airwnd.reproduce.verdict import Verdict, together
+from airwnd.study.reproduce.axis import Axis, AxisEntry
+from airwnd.study.reproduce.bounds import ANY
+from airwnd.study.reproduce.claims import ClaimResult, Requirement, judge, load_claims
+from airwnd.study.reproduce.expression import Lookup
+from airwnd.study.reproduce.paper import Paper
+from airwnd.study.reproduce.reader import convert
+from airwnd.study.reproduce.reasons import reason
+from airwnd.study.reproduce.space import Space
+from airwnd.study.reproduce.statistics import Interval, interval
+from airwnd.study.reproduce.verdict import Verdict, together
 
 
 def axis(name: str, levels: Sequence[str], **more: object) -> Axis:

@@ -43,13 +43,17 @@ def test_a_call_in_this_process_equals_a_process(
 
 
 def test_a_call_prints_the_warnings_of_a_command(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airwnd.scenario.Scenario.load", lambda *_, **__: warnings.warn("late", stacklevel=1))
+    monkeypatch.setattr(
+        "airwnd.scenario.scenario.Scenario.load", lambda *_, **__: warnings.warn("late", stacklevel=1)
+    )
     done = cli("check", "s.toml")
     assert "UserWarning: late" in done.stderr
 
 
 def test_a_call_that_changes_the_process_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airwnd.scenario.Scenario.load", lambda *_, **__: monkeypatch.setenv("NEW", "1"))
+    monkeypatch.setattr(
+        "airwnd.scenario.scenario.Scenario.load", lambda *_, **__: monkeypatch.setenv("NEW", "1")
+    )
     with pytest.raises(AssertionError, match=r"has changed \['environment variables'\]"):
         cli("check", "s.toml")
 
@@ -183,7 +187,7 @@ def test_an_unexpected_exception_is_one_line(
     def fail(*_: object, **__: object) -> None:
         raise raised
 
-    monkeypatch.setattr("airwnd.scenario.Scenario.load", fail)
+    monkeypatch.setattr("airwnd.Scenario.load", fail)
     for debug in ([], ["--debug"]):
         done = cli(*debug, "check", "s.toml")
         assert (done.returncode, done.stdout) == (70, "")
@@ -198,7 +202,8 @@ def test_an_unexpected_exception_is_one_line(
 def test_a_panic_is_one_line_with_its_place(cli_process: Cli, tmp_path: Path, debug: tuple[str, ...]) -> None:
     # airwnd passes invalid JSON to the engine.
     (tmp_path / "mine.py").write_text(
-        "import airwnd, airwnd.plugins\nairwnd.plugins.Plugin.settings_json = lambda self: 'no JSON'\n"
+        "import airwnd\nfrom airwnd.plugins.registry import Plugin\n"
+        "Plugin.settings_json = lambda self: 'no JSON'\n"
         "class Mine(airwnd.CongestionControl):\n"
         "    def on_ack(self, ack): ...\n    def on_congestion(self, event): ...\n",
         encoding="utf-8",

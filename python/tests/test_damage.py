@@ -22,9 +22,9 @@ import pytest
 
 import airwnd
 from airwnd import InputError, Run, Scenario
-from airwnd.batch import Finished, Report, Store, Task, carry_out
-from airwnd.batch.store import DamageError
-from airwnd.locks import locked
+from airwnd.study.batch import Finished, Report, Store, Task, carry_out
+from airwnd.study.batch.store import DamageError
+from airwnd.support.locks import locked
 
 from .command_line import command_words
 from .conftest import Cli

@@ -17,7 +17,7 @@ import pytest
 
 import airwnd
 from airwnd import EngineError, InputError, Scenario, ScenarioError, _native
-from airwnd.batch import Dask, Store, Task, carry_out
+from airwnd.study.batch import Dask, Processes, Store, Task, carry_out
 
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli
@@ -280,7 +280,7 @@ def test_a_lost_scheduler_is_one_error_and_keeps_finished_runs(
         f"{address}: no Dask scheduler answers within 1 s; {kept} runs are finished and kept, "
         "and the same command continues from there"
     )
-    assert carry_out(long_tasks(wire), Store(tmp_path), airwnd.batch.Processes(2)).reused == kept
+    assert carry_out(long_tasks(wire), Store(tmp_path), Processes(2)).reused == kept
 
 
 def test_a_scheduler_lost_during_a_question_is_noticed(

@@ -17,7 +17,7 @@ import pytest
 
 import airwnd
 from airwnd import Scenario
-from airwnd.algorithms import family
+from airwnd.catalogue.algorithms import family
 from airwnd.cli import cli as command_line
 
 from .conftest import ROOT, Cli

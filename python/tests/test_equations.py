@@ -2,7 +2,7 @@
 
 import pytest
 
-from airwnd.equations import plain
+from airwnd.catalogue.equations import plain
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from airwnd import InputError
-from airwnd.reproduce.expression import Expression, Values
+from airwnd.study.reproduce.expression import Expression, Values
 
 LEVELS = {"users": ("20", "40", "60"), "method": ("drwa", "arwa")}
 MEASURES = ("delay_ms", "fairness")

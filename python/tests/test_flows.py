@@ -8,9 +8,9 @@ import pytest
 
 from airwnd import InputError, Run, Scenario, ScenarioError
 from airwnd.plots.cdf import plot_fct
-from airwnd.reproduce.measure import Measure
-from airwnd.reproduce.reader import convert
-from airwnd.reproduce.readings import Tables, read
+from airwnd.study.reproduce.measure import Measure
+from airwnd.study.reproduce.reader import convert
+from airwnd.study.reproduce.readings import Tables, read
 
 from .conftest import Cli
 

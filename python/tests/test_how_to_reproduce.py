@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from airwnd.batch import Processes
-from airwnd.reproduce import terminal
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.plot import KINDS
-from airwnd.reproduce.runner import Effort, find, reproduce
+from airwnd.study.batch import Processes
+from airwnd.study.reproduce import terminal
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.plot import KINDS
+from airwnd.study.reproduce.runner import Effort, find, reproduce
 
 
 @pytest.fixture(scope="module")

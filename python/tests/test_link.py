@@ -16,13 +16,13 @@ from rich.console import Console
 
 import airwnd
 from airwnd import Scenario, _native
-from airwnd.errors import InputError
 from airwnd.link import commands, mahimahi
 from airwnd.link.commands import Part
 from airwnd.link.session import DEFAULT_END, Session, Stop
 from airwnd.link.snapshot import Snapshot, snapshot_of, summary_of
 from airwnd.link.summary import Tallies, accounting, show, timing, warnings
 from airwnd.link.wire import UNLIMITED_QUEUE, Wire, member, scenario_of
+from airwnd.support.errors import InputError
 
 from .conftest import Cli
 

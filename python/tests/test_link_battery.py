@@ -20,7 +20,6 @@ import pytest
 import yaml
 from rich.console import Console
 
-from airwnd.errors import InputError
 from airwnd.link.battery import client
 from airwnd.link.battery.datagrams import CALL, PING, REPLY, SIZES, Datagram, exchange, opened, received
 from airwnd.link.battery.front import prepared
@@ -30,6 +29,7 @@ from airwnd.link.battery.reflector import Reflector
 from airwnd.link.battery.results import QUANTITIES, RANKS, Results, percentile, show
 from airwnd.link.requirements import Requirement
 from airwnd.plots import save
+from airwnd.support.errors import InputError
 
 from .command_line import command_words
 from .conftest import ROOT

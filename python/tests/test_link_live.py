@@ -11,12 +11,12 @@ from textual.pilot import Pilot
 from textual.widgets import DataTable, Log
 
 from airwnd import Scenario
-from airwnd.errors import InputError
 from airwnd.link import live
 from airwnd.link.commands import Placed
 from airwnd.link.live import Chart, Panel, View
 from airwnd.link.session import Finished, Session, Stop
 from airwnd.link.snapshot import Snapshot, snapshot_of, summary_of
+from airwnd.support.errors import InputError
 
 from .conftest import run_async
 from .test_link import WIRE, snapshot, summary, ue

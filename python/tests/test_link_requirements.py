@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from airwnd.errors import InputError
 from airwnd.link.requirements import QUANTITIES, Requirement
+from airwnd.support.errors import InputError
 
 
 def flow(name: str, kind: str, group: str = "real", **values: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from airwnd.marking import marking_warnings
+from airwnd.results.marking import marking_warnings
 
 from .conftest import Cli
 

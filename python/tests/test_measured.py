@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 
 from airwnd import InputError
-from airwnd.batch import Processes
-from airwnd.reproduce import report
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.runner import Effort, Results, check, reproduce
-from airwnd.reproduce.tables import side_by_side
-from airwnd.reproduce.verdict import Verdict
+from airwnd.study.batch import Processes
+from airwnd.study.reproduce import report
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.runner import Effort, Results, check, reproduce
+from airwnd.study.reproduce.tables import side_by_side
+from airwnd.study.reproduce.verdict import Verdict
 
 from .conftest import ROOT, Cli, script, write_experiment
 

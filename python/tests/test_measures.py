@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from airwnd import InputError, Run, Scenario
-from airwnd.reproduce.measure import Measure, Statistic
-from airwnd.reproduce.reader import convert
-from airwnd.reproduce.readings import Tables
-from airwnd.reproduce.readings import read as read_tables
+from airwnd.study.reproduce.measure import Measure, Statistic
+from airwnd.study.reproduce.reader import convert
+from airwnd.study.reproduce.readings import Tables
+from airwnd.study.reproduce.readings import read as read_tables
 
 SCENARIO = """\
 duration = "1s"

@@ -7,9 +7,9 @@ import pytest
 
 import airwnd
 from airwnd import Run, Scenario, Sweep
-from airwnd.batch import Processes, Store, Task, carry_out
-from airwnd.sweeps import Design
-from airwnd.sweeps import carry_out as carry_out_sweep
+from airwnd.study.batch import Processes, Store, Task, carry_out
+from airwnd.study.sweeps import Design
+from airwnd.study.sweeps import carry_out as carry_out_sweep
 
 from .test_batch import WIRE
 

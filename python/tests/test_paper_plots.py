@@ -9,7 +9,8 @@ import pytest
 from matplotlib.axes import Axes
 from scipy import stats
 
-from airwnd import InputError, Run, Scenario, Sweep, style, sweep
+from airwnd import InputError, Run, Scenario, Sweep, sweep
+from airwnd.plots import style
 from airwnd.plots.cdf import plot_cdf
 from airwnd.plots.compare import plot_compare
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from airwnd import Scenario
-from airwnd.files import read_text
+from airwnd.support.files import read_text
 
 from .command_line import command_words
 

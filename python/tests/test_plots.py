@@ -12,9 +12,10 @@ from matplotlib.collections import PatchCollection, PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from airwnd import InputError, RadioMap, Run, Scenario, style
+from airwnd import InputError, RadioMap, Run, Scenario
+from airwnd.plots import style
 from airwnd.plots.prbs import stretches
-from airwnd.style import figure_of
+from airwnd.plots.style import figure_of
 
 from .conftest import Cli
 

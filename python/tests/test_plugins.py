@@ -20,11 +20,11 @@ import pytest
 
 import airwnd
 from airwnd import InputError, Scenario, ScenarioError
-from airwnd.batch import Processes, Store, Task, carry_out
-from airwnd.code_policy import CodePolicy
-from airwnd.plugin_source import RefusedError
-from airwnd.plugins import Plugin, find
-from airwnd.reproduce.design import Experiment
+from airwnd.plugins.permission import CodePolicy
+from airwnd.plugins.registry import Plugin, find
+from airwnd.plugins.source import RefusedError
+from airwnd.study.batch import Processes, Store, Task, carry_out
+from airwnd.study.reproduce.design import Experiment
 
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from airwnd import InputError, Scenario
-from airwnd.reach import reach_warnings
+from airwnd.results.reach import reach_warnings
 
 from .conftest import Cli
 

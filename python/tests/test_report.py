@@ -18,16 +18,16 @@ from playwright.sync_api import Browser, Page
 from rich.console import Console
 
 from airwnd import InputError
-from airwnd.batch import Processes
-from airwnd.reproduce import findings, interactive, report, runner, terminal
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.findings import Findings
-from airwnd.reproduce.paper import Paper
-from airwnd.reproduce.plot import Samples
-from airwnd.reproduce.readings import Readings
-from airwnd.reproduce.runner import Effort, Results, reproduce
-from airwnd.reproduce.statistics import LEAST_SEEDS
-from airwnd.reproduce.words import effort_text
+from airwnd.study.batch import Processes
+from airwnd.study.reproduce import findings, interactive, report, runner, terminal
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.findings import Findings
+from airwnd.study.reproduce.paper import Paper
+from airwnd.study.reproduce.plot import Samples
+from airwnd.study.reproduce.readings import Readings
+from airwnd.study.reproduce.runner import Effort, Results, reproduce
+from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
 from .conftest import CLAIMS, TABLE0, write_experiment

@@ -14,12 +14,12 @@ import pytest
 from rich.console import Console
 
 from airwnd import InputError
-from airwnd.batch import Processes
-from airwnd.reproduce import report, terminal
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.runner import Effort, Results, find, reproduce
-from airwnd.reproduce.space import Setting
-from airwnd.reproduce.verdict import Verdict
+from airwnd.study.batch import Processes
+from airwnd.study.reproduce import report, terminal
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.runner import Effort, Results, find, reproduce
+from airwnd.study.reproduce.space import Setting
+from airwnd.study.reproduce.verdict import Verdict
 
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli

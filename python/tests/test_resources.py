@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from airwnd import InputError, Scenario, ScenarioError, memory, run_many
-from airwnd.files import read_text
-from airwnd.sweeps import Design
-from airwnd.sweeps.axes import Axis
-from airwnd.text import csv_cells, one_line
+from airwnd import InputError, Scenario, ScenarioError, run_many
+from airwnd.study.sweeps import Design
+from airwnd.study.sweeps.axes import Axis
+from airwnd.support import memory
+from airwnd.support.files import read_text
+from airwnd.text.quantities import csv_cells, one_line
 
 from .command_line import command_words
 from .conftest import Cli

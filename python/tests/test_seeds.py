@@ -10,8 +10,8 @@ import pytest
 
 import airwnd
 from airwnd import Scenario
-from airwnd.reproduce.statistics import interval
-from airwnd.seeds import estimates
+from airwnd.study.reproduce.statistics import interval
+from airwnd.study.seeds import estimates
 
 from .conftest import Cli
 
@@ -165,10 +165,10 @@ def test_options_not_allowed_with_seeds(
 def test_ctrl_c_keeps_finished_runs(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from airwnd.batch import Processes
     from airwnd.cli.seeds import Pool, run_seeds
+    from airwnd.study.batch import Processes, Report, Task
 
-    def interrupted(_: Processes, tasks: "list[airwnd.batch.Task]", report: "airwnd.batch.Report") -> None:
+    def interrupted(_: Processes, tasks: list[Task], report: Report) -> None:
         report.finished(0, tasks[0].carry_out())
         signal.raise_signal(signal.SIGINT)
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from airwnd import Scenario
-from airwnd.headline import headline
-from airwnd.summary import show, show_links
-from airwnd.terminal import Column, console, number, sheet
-from airwnd.undelivered import reasons
+from airwnd.results.headline import headline
+from airwnd.results.summary import show, show_links
+from airwnd.results.undelivered import reasons
+from airwnd.text.terminal import Column, console, number, sheet
 
 WIDTHS = (60, 80, 120)
 SITE = 'duration = "1s"\n[[site]]\n'

@@ -11,9 +11,9 @@ import pytest
 
 import airwnd
 from airwnd import InputError, Scenario
-from airwnd.batch import Processes
-from airwnd.sweeps.axes import grid, plain
-from airwnd.sweeps.draws import _UNITS, draw
+from airwnd.study.batch import Processes
+from airwnd.study.sweeps.axes import grid, plain
+from airwnd.study.sweeps.draws import _UNITS, draw
 
 from .command_line import run_interrupted
 from .conftest import Cli
@@ -81,8 +81,8 @@ def test_the_manifest_describes_the_data_set(wire: Scenario, tmp_path: Path) -> 
     ],
 )
 def test_columns_of_settings(values: list[object], columns: dict[str, list[object]]) -> None:
-    from airwnd.sweeps.axes import grid_axis
-    from airwnd.sweeps.tables import setting_columns
+    from airwnd.study.sweeps.axes import grid_axis
+    from airwnd.study.sweeps.tables import setting_columns
 
     axis = grid_axis("k", values)
     found = setting_columns([axis], [(value,) for value in axis.values])
@@ -197,7 +197,7 @@ def test_jobs_do_not_change_a_byte(wire: Scenario, tmp_path: Path) -> None:
 
 
 def test_threads_of_runs_leave_cores_for_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airwnd.threads.cores", lambda: 8)
+    monkeypatch.setattr("airwnd.support.threads.cores", lambda: 8)
     assert [Processes(threads=threads).jobs for threads in (1, 2, 3, 16)] == [8, 4, 2, 1]
     assert Processes(5, threads=4).jobs == 5
 

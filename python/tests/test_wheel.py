@@ -52,8 +52,8 @@ def environment() -> dict[str, str]:
 
 # Checks of the installed package: reading all experiments requires each of their files.
 READ_ALL = """
-from airwnd.reproduce.design import Experiment
-from airwnd.reproduce.runner import find_all
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.runner import find_all
 
 names = {Experiment.load(folder).name for folder in find_all()}
 print(len(names))

@@ -1,7 +1,7 @@
 //! CSV files of numbers with a header line.
 //!
-//! Fields are separated by commas, semicolons or tabs, whichever the header line has most of. `airwnd.csv_rows` is the
-//! reader of cell lists, with the same rules.
+//! Fields are separated by commas, semicolons or tabs, whichever the header line has most of. `airwnd.text.csv_rows`
+//! is the reader of cell lists, with the same rules.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::ops::RangeInclusive;

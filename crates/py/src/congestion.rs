@@ -257,7 +257,7 @@ impl From<&SenderContext> for Connection {
     }
 }
 
-/// Finds a class with `airwnd.plugins.find`. Loads it if permitted; otherwise returns an error with the reason.
+/// Finds a class with `airwnd.plugins.registry.find`. Loads it if permitted; otherwise returns an error with the reason.
 pub fn find(
     head: &python::Head,
     node: &Node,
@@ -267,7 +267,7 @@ pub fn find(
     let settings = Outside::<python::Head>::settings_of(node)?;
     Python::attach(|py| {
         let found = || -> PyResult<_> {
-            let plugins = py.import("airwnd.plugins")?;
+            let plugins = py.import("airwnd.plugins.registry")?;
             let settings = serde_json::Value::from(settings).to_string();
             let arguments = (&head.class, &head.sha256, settings, folder);
             let plugin = plugins.call_method1("find", arguments)?;
@@ -302,14 +302,14 @@ fn load(py: Python<'_>, name: &str, plugin: &Bound<'_, PyAny>) -> PyResult<()> {
             let place = loaded.err().and_then(|raised| raised.value(py).getattr("place").ok());
             let place = place.filter(|place| !place.is_none()).map_or_else(|| plugin.getattr("place"), Ok)?;
             let message = format!("{}: {}", place.str()?, watch.message());
-            let refused = py.import("airwnd.plugins")?.getattr("RefusedError")?;
+            let refused = py.import("airwnd.plugins.registry")?.getattr("RefusedError")?;
             Err(PyErr::from_value(refused.call1(("class", message))?))
         }
         _ => loaded.map(drop),
     }
 }
 
-/// Converts an error of `airwnd.plugins` to an error at the key that it names.
+/// Converts an error of `airwnd.plugins.registry` to an error at the key that it names.
 fn refusal(py: Python<'_>, node: &Node, raised: PyErr) -> Error {
     let value = raised.value(py);
     let key = value.getattr("key").and_then(|key| key.extract::<String>());
@@ -326,7 +326,7 @@ fn refusal(py: Python<'_>, node: &Node, raised: PyErr) -> Error {
     error
 }
 
-/// A plug-in class: an `airwnd.plugins.Plugin`.
+/// A plug-in class: an `airwnd.plugins.registry.Plugin`.
 #[derive(Debug)]
 struct Plugin {
     object: Py<PyAny>,

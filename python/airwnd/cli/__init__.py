@@ -13,8 +13,8 @@ import click
 from airwnd import _native
 from airwnd.cli import algorithms, city, completion, guard, link, plot, reproduce, simulate, sweep, view
 from airwnd.cli.options import Commands
-from airwnd.errors import EngineError, InputError
-from airwnd.text import one_line
+from airwnd.support.errors import EngineError, InputError
+from airwnd.text.quantities import one_line
 
 BAD_INPUT = 2
 ENGINE_BROKEN = 70

@@ -11,14 +11,14 @@ import click
 from airwnd.cli import completion
 
 if TYPE_CHECKING:
-    from airwnd.algorithms import Algorithm, Family, Parameter
-    from airwnd.columns import Column, Table
-    from airwnd.glossary import Term
-    from airwnd.preset import Preset
-    from airwnd.quirks import Compat, Quirk
-    from airwnd.sections import Section
-    from airwnd.stacks import Stack
-    from airwnd.topics import Topic
+    from airwnd.catalogue.algorithms import Algorithm, Family, Parameter
+    from airwnd.catalogue.columns import Column, Table
+    from airwnd.catalogue.glossary import Term
+    from airwnd.catalogue.presets import Preset
+    from airwnd.catalogue.quirks import Compat, Quirk
+    from airwnd.catalogue.sections import Section
+    from airwnd.catalogue.stacks import Stack
+    from airwnd.catalogue.topics import Topic
 
 # Listed next to the families of algorithms.
 COMPAT = "compat"
@@ -34,7 +34,7 @@ def list_(family: str | None, as_json: bool) -> None:
 
     With FAMILY, list the members of that family with their sources.
     """
-    from airwnd import algorithms
+    from airwnd.catalogue import algorithms
 
     others = {STACK: _stacks, PRESET: _presets, COMPAT: _compats}
     if family in others:
@@ -69,9 +69,9 @@ def _list_family(family: "Family", *, with_sources: bool) -> None:
 
 def _stacks() -> "Family":
     """Present the TCP stacks as a family."""
-    from airwnd.algorithms import Algorithm, Family
-    from airwnd.sections import sections
-    from airwnd.stacks import stacks
+    from airwnd.catalogue.algorithms import Algorithm, Family
+    from airwnd.catalogue.sections import sections
+    from airwnd.catalogue.stacks import stacks
 
     key = sections()["tcp"].keys[STACK]
     members = [Algorithm(name, STACK, key.words[name], "", "", ()) for name in stacks()]
@@ -80,8 +80,8 @@ def _stacks() -> "Family":
 
 def _presets() -> "Family":
     """Present the presets as a family."""
-    from airwnd.algorithms import Algorithm, Family
-    from airwnd.preset import presets
+    from airwnd.catalogue.algorithms import Algorithm, Family
+    from airwnd.catalogue.presets import presets
 
     members = [Algorithm(each.name, PRESET, each.summary, "", "", ()) for each in presets()]
     return Family(PRESET, "Another simulator's values for keys that a scenario does not set.", tuple(members))
@@ -89,8 +89,8 @@ def _presets() -> "Family":
 
 def _compats() -> "Family":
     """Present the simulators with quirks as a family."""
-    from airwnd.algorithms import Algorithm, Family
-    from airwnd.quirks import compats
+    from airwnd.catalogue.algorithms import Algorithm, Family
+    from airwnd.catalogue.quirks import compats
 
     members = [Algorithm(each.name, COMPAT, each.summary, "", "", ()) for each in compats()]
     return Family(COMPAT, "Behaviour that exists only because another simulator has it.", tuple(members))
@@ -113,7 +113,7 @@ def explain(name: tuple[str, ...], as_json: bool) -> None:
     pdf, flows.delay_ms_p95 columns of the results: unit, meaning
     cwnd, standing queue    term of the glossary: meaning, unit, source
     """  # noqa: D301 (Click requires the backspace)
-    from airwnd.topics import find
+    from airwnd.catalogue.topics import find
 
     topics = find(" ".join(name))
     if as_json:
@@ -152,12 +152,12 @@ def _merged(topics: Iterable["Topic"]) -> Iterator["Topic"]:
 
 
 def _explain(topic: "Topic") -> None:
-    from airwnd.algorithms import Algorithm, Family, Parameter
-    from airwnd.columns import Column, Table
-    from airwnd.glossary import Term
-    from airwnd.preset import Preset
-    from airwnd.quirks import Compat
-    from airwnd.sections import Section
+    from airwnd.catalogue.algorithms import Algorithm, Family, Parameter
+    from airwnd.catalogue.columns import Column, Table
+    from airwnd.catalogue.glossary import Term
+    from airwnd.catalogue.presets import Preset
+    from airwnd.catalogue.quirks import Compat
+    from airwnd.catalogue.sections import Section
 
     match topic.what:
         case Algorithm() as algorithm:
@@ -188,12 +188,12 @@ def _explain(topic: "Topic") -> None:
 
 def _toml(topic: "Topic") -> str:
     """Return a fragment of a scenario that uses the topic."""
-    from airwnd import fragments
-    from airwnd.algorithms import Algorithm, Parameter
-    from airwnd.preset import Preset
-    from airwnd.quirks import Compat
-    from airwnd.sections import sections
-    from airwnd.stacks import Stack
+    from airwnd.catalogue import fragments
+    from airwnd.catalogue.algorithms import Algorithm, Parameter
+    from airwnd.catalogue.presets import Preset
+    from airwnd.catalogue.quirks import Compat
+    from airwnd.catalogue.sections import sections
+    from airwnd.catalogue.stacks import Stack
 
     match topic.what:
         case Algorithm() as algorithm:
@@ -281,7 +281,7 @@ def _explain_quirks(quirks: "tuple[Quirk, ...]") -> None:
 
 
 def _explain_stack(stack: "Stack") -> None:
-    from airwnd.sections import sections
+    from airwnd.catalogue.sections import sections
 
     keys = sections()["tcp"].keys
     _heading(stack.name, "  (TCP stack)")
@@ -323,8 +323,8 @@ def _explain_term(term: "Term") -> None:
 
 def _details(text: str) -> None:
     """Print each paragraph and each equation after an empty line."""
-    from airwnd.equations import plain
-    from airwnd.terminal import width
+    from airwnd.catalogue.equations import plain
+    from airwnd.text.terminal import width
 
     for index, part in enumerate(re.split(r"^```math\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
         if index % 2:
@@ -347,13 +347,13 @@ def _value(value: object) -> str:
 
 def _heading(name: str, rest: str, indent: int = 0, hanging: int = 2) -> None:
     """Print a paragraph that starts with a name in bold."""
-    from airwnd.terminal import width, wrapped
+    from airwnd.text.terminal import width, wrapped
 
     text = wrapped(name + rest, width(), indent, hanging)
     click.echo(text.replace(name, click.style(name, bold=True), 1))
 
 
 def _paragraph(text: str, indent: int = 0, hanging: int | None = None) -> None:
-    from airwnd.terminal import width, wrapped
+    from airwnd.text.terminal import width, wrapped
 
     click.echo(wrapped(text, width(), indent, hanging))

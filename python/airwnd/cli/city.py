@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airwnd.errors import InputError
+from airwnd.support.errors import InputError
 
 # Metres of each unit.
 _LENGTHS = {"km": 1e3, "m": 1.0}
@@ -110,10 +110,10 @@ def city(
     UEs stay, walk or drive, and browse, watch video or transfer files, with published shares. The scenario is
     printed, or written to a file for `airwnd run`.
     """
-    from airwnd.cities import Plan
-    from airwnd.cities.day import BUSIEST
-    from airwnd.files import check_file, source_name, write_atomically
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.cities import Plan
+    from airwnd.scenario.cities.day import BUSIEST
+    from airwnd.scenario.scenario import Scenario
+    from airwnd.support.files import check_file, source_name, write_atomically
 
     if out:
         check_file(out)

@@ -40,21 +40,21 @@ def scenarios(_context: click.Context, _param: click.Parameter, begun: str) -> l
 
 def families(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the arguments of `airwnd list`."""
-    from airwnd.algorithms import catalogue
+    from airwnd.catalogue.algorithms import catalogue
 
     return _items([*(family.name for family in catalogue()), "preset", "stack", "compat"], begun)
 
 
 def topics(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete algorithms, families, stacks, presets, sections, keys and columns."""
-    from airwnd.topics import names
+    from airwnd.catalogue.topics import names
 
     return _items(names(), begun)
 
 
 def experiments(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete papers and their figures."""
-    from airwnd.reproduce.runner import find_all
+    from airwnd.study.reproduce.runner import find_all
 
     folders = find_all()
     papers = {folder.parent.name for folder in folders}

@@ -78,7 +78,7 @@ def _values(option: dict[str, Any], incomplete: str) -> list[CompletionItem]:
     if option["value"] == "INTERFACE":
         values = sorted(path.name for path in _INTERFACES.glob("*"))
     elif option["value"] == "SPEC":
-        from airwnd.algorithms import catalogue
+        from airwnd.catalogue.algorithms import catalogue
 
         families = [family for family in catalogue() if family.name == "rwnd"]
         values = [member.name for family in families for member in family.members]
@@ -161,7 +161,7 @@ def demo(scenario: Path | None, rwnd: str | None, seconds: float, out: Path, pro
     from airwnd.guard.session import CELL, measure
     from airwnd.plots.guard import plot_halves
     from airwnd.plots.save import check, save
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
     check(out)
     cell = load(scenario, ()) if scenario else Scenario.from_dict(CELL)

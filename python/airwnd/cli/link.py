@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.completion import scenarios
 from airwnd.cli.options import SEED, SET, Commands, FiniteRange, load, overridden, saved
-from airwnd.errors import InputError
 from airwnd.link import mahimahi
 from airwnd.link.battery.plans import BATTERIES
 from airwnd.link.commands import MARK, Part, named, split
 from airwnd.link.mahimahi import QUEUES
 from airwnd.link.wire import TABLES, Wire
+from airwnd.results.capture import MOST_BYTES, Capture
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from airwnd.link.session import Finished, Session
     from airwnd.link.snapshot import Snapshot
     from airwnd.link.summary import Tallies
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
 _WORDS, _SETTINGS, _CHAIN, _ARGUMENTS = (
     f"{__name__}.{name}" for name in ("words", "settings", "chain", "arguments")
@@ -673,7 +673,7 @@ def _run_session(
 
 def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Sequence[str]) -> None:
     """Check, before a session, that its results can be written."""
-    from airwnd.files import check_file
+    from airwnd.support.files import check_file
 
     for path in [*([settings.summary] if settings.summary else []), *map(Path, logs)]:
         check_file(path)
@@ -682,7 +682,8 @@ def _check_files(settings: _Settings, scenario: "Scenario", seed: int, logs: Seq
 
         save.check(settings.battery_plot)
     if settings.out:
-        from airwnd import manifests, run_folder
+        from airwnd.results import folder as run_folder
+        from airwnd.support import manifests
 
         run_folder.check(settings.out, scenario.resolved, seed, force=settings.force)
         if (settings.out / manifests.FILE).exists() and not settings.force:
@@ -709,13 +710,13 @@ def _report(
     else:
         show(finished, tallies, limit_us, out)
     if settings.summary:
-        from airwnd.files import write_atomically
+        from airwnd.support.files import write_atomically
 
         found = {**finished.to_json(), **({"battery": results.to_json()} if results else {})}
         write_atomically(settings.summary, json.dumps(found, allow_nan=False) + "\n")
     if results:
         from airwnd.link.battery import results as tables
-        from airwnd.terminal import console
+        from airwnd.text.terminal import console
 
         tables.show(results, console())
         if settings.battery_plot:

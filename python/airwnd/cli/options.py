@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from airwnd.cli.completion import scenarios
-from airwnd.code_policy import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
-from airwnd.errors import InputError
+from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from airwnd.batch import Workers
-    from airwnd.run_data import RunData
-    from airwnd.scenario import Scenario
+    from airwnd.results.run import RunData
+    from airwnd.scenario.scenario import Scenario
+    from airwnd.study.batch import Workers
 
 
 class Commands(click.Group):
@@ -100,7 +100,7 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
     )
     @functools.wraps(command)
     def call(*, allow_code: bool, plugin_timeout: str, **rest: object) -> None:
-        from airwnd.engine import duration_ns
+        from airwnd.results.engine import duration_ns
 
         timeout_s = duration_ns("plugin timeout", plugin_timeout) / 1e9
         command(policy=CodePolicy(allow_code, timeout_s), **rest)
@@ -110,7 +110,7 @@ def code_options(command: "Callable[..., None]") -> "Callable[..., None]":
 
 def workers(jobs: int | None, dask: str | None, max_memory: str | None, threads: int = 1) -> "Workers":
     """Return the workers that execute the runs: those of a Dask cluster or local processes."""
-    from airwnd.batch import Dask, Processes
+    from airwnd.study.batch import Dask, Processes
 
     if dask and jobs:
         raise click.UsageError("--jobs applies to local runs, not to --dask.", click.get_current_context())
@@ -130,7 +130,7 @@ def workers_text(pool: "Workers") -> str:
 
 def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) -> "Scenario":
     """Read a scenario and apply the ``--set`` options."""
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
     return overridden(
         Scenario.load(file, allow_code=policy.allow, plugin_timeout_s=policy.timeout_s), settings
@@ -182,7 +182,7 @@ def bar(title: str, wanted: bool | None) -> "Iterator[Callable[[float], None] | 
     )
     from rich.table import Column
 
-    from airwnd.terminal import plain
+    from airwnd.text.terminal import plain
 
     columns = (
         TextColumn("{task.description}", markup=False, table_column=Column(overflow="fold")),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from airwnd.cli.options import PROGRESS, SEED, SET, Commands, FiniteRange, bar, code_options, load
-from airwnd.errors import InputError
-from airwnd.style import WIDTH, WIDTHS, Size, figure_of
+from airwnd.plots.style import WIDTH, WIDTHS, Size, figure_of
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from airwnd.code_policy import CodePolicy
-    from airwnd.run import Run
+    from airwnd.plugins.permission import CodePolicy
+    from airwnd.scenario.run import Run
 
 SOURCE = click.argument("source", metavar="FILE|RUN", type=click.Path(path_type=Path))
 SOURCES = click.argument(
@@ -117,7 +117,7 @@ def map_(
     check(out)
     area = None if extent is None else _area(extent)
     if source.is_dir():
-        from airwnd.scenario import Scenario
+        from airwnd.scenario.scenario import Scenario
 
         run = _stored(source, settings, seed)
         scenario, seed = Scenario.from_dict(run.scenario), run.seed
@@ -156,8 +156,8 @@ def prbs(
 
     FILE is a scenario to run. RUN is the folder of a run recorded with --allocations.
     """
-    from airwnd.engine import window
     from airwnd.plots.save import check
+    from airwnd.results.engine import window
 
     check(out)
     if (begin is None) != (end is None):
@@ -245,8 +245,8 @@ def series(
 
     FILE is a scenario to run. RUN is the folder of a run recorded with --series.
     """
-    from airwnd.engine import duration_ns
     from airwnd.plots.save import check
+    from airwnd.results.engine import duration_ns
 
     check(out)
     size = _size(width, height)
@@ -423,7 +423,7 @@ def sweep(
     FOLDER is a data set written by `airwnd sweep FILE --out FOLDER`.
     """
     from airwnd.plots.save import check
-    from airwnd.swept import Sweep
+    from airwnd.study.sweeps.result import Sweep
 
     check(out)
     size = _size(width, height)
@@ -488,7 +488,7 @@ def _stored(folder: Path, settings: tuple[str, ...], seed: int | None) -> "Run":
     if settings or seed is not None:
         message = "--set and --seed apply to scenarios, not to the folder of a finished run."
         raise click.UsageError(message, click.get_current_context())
-    from airwnd.run import Run
+    from airwnd.scenario.run import Run
 
     return Run.load(folder)
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import click
 
-from airwnd.terminal import plain
-from airwnd.text import seconds_text
+from airwnd.text.quantities import seconds_text
+from airwnd.text.terminal import plain
 
 # Work shorter than this prints nothing.
 _QUIET_S = 10.0

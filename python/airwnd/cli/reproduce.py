@@ -16,14 +16,14 @@ from airwnd.cli.options import (
     workers,
     workers_text,
 )
-from airwnd.files import check_folder, remove_partial_files
-from airwnd.locks import locked
-from airwnd.text import seconds_text
+from airwnd.support.files import check_folder, remove_partial_files
+from airwnd.support.locks import locked
+from airwnd.text.quantities import seconds_text
 
 if TYPE_CHECKING:
-    from airwnd.batch import Workers
-    from airwnd.code_policy import CodePolicy
-    from airwnd.reproduce.runner import Results
+    from airwnd.plugins.permission import CodePolicy
+    from airwnd.study.batch import Workers
+    from airwnd.study.reproduce.runner import Results
 
 
 @click.command()
@@ -62,8 +62,8 @@ def reproduce(
     A name is a paper, one of its figures or tables, or the path of an experiment's folder. The same command
     continues an interrupted reproduction.
     """
-    from airwnd.reproduce import report, runner
-    from airwnd.reproduce.design import Experiment
+    from airwnd.study.reproduce import report, runner
+    from airwnd.study.reproduce.design import Experiment
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
@@ -97,10 +97,10 @@ def reproduce(
 
 
 def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -> None:
-    from airwnd.reproduce import terminal
-    from airwnd.reproduce.report import PAGE, VERDICTS
-    from airwnd.reproduce.words import count_text
-    from airwnd.terminal import console
+    from airwnd.study.reproduce import terminal
+    from airwnd.study.reproduce.report import PAGE, VERDICTS
+    from airwnd.study.reproduce.words import count_text
+    from airwnd.text.terminal import console
 
     if len(done) == 1:
         terminal.show(done[0], console())

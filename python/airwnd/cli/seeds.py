@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from airwnd.catalogue.columns import tables
 from airwnd.cli.options import bar, batch_bar
-from airwnd.columns import tables
-from airwnd.headline import headline
-from airwnd.reproduce.statistics import LEAST_SEEDS
-from airwnd.seeds import estimates, is_random, nested
-from airwnd.terminal import Column, console, number, plain, print_wrapped, sheet
-from airwnd.text import counted, seconds_text
+from airwnd.results.headline import headline
+from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.seeds import estimates, is_random, nested
+from airwnd.text.quantities import counted, seconds_text
+from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
 _MOST_FLOWS = 20
 _TOTALS = {
@@ -67,8 +67,8 @@ def run_seeds(
     outcomes: Sequence[Mapping[str, Any]]
     start = time.perf_counter()
     if out:
-        from airwnd.batch import Processes
-        from airwnd.sweeps import Design, carry_out
+        from airwnd.study.batch import Processes
+        from airwnd.study.sweeps import Design, carry_out
 
         design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1)
         with batch_bar(scenario.name, out / "runs", progress) as update:
@@ -77,7 +77,7 @@ def run_seeds(
             )
         outcomes = [stored.outcome for stored in swept.results]
     else:
-        from airwnd.parallel import run_many
+        from airwnd.study.parallel import run_many
 
         with bar(scenario.name, progress) as update:
             runs = run_many(

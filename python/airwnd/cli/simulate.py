@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.capture import MOST_BYTES, Capture
 from airwnd.cli.options import (
     FILE,
     JOBS,
@@ -20,12 +19,13 @@ from airwnd.cli.options import (
     load,
     saved,
 )
-from airwnd.errors import InputError
-from airwnd.files import source_name
-from airwnd.marking import marking_warnings
+from airwnd.results.capture import MOST_BYTES, Capture
+from airwnd.results.marking import marking_warnings
+from airwnd.support.errors import InputError
+from airwnd.support.files import source_name
 
 if TYPE_CHECKING:
-    from airwnd.code_policy import CodePolicy
+    from airwnd.plugins.permission import CodePolicy
 
 
 @click.command()
@@ -113,7 +113,7 @@ def run(
         run_seeds(scenario, seeds, pool, progress, out, force=force, as_json=as_json)
         return
     if out:
-        from airwnd import run_folder
+        from airwnd.results import folder as run_folder
 
         run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
     with bar(f"{scenario.name}", progress) as update:
@@ -122,7 +122,7 @@ def run(
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))
     else:
-        from airwnd.summary import show
+        from airwnd.results.summary import show
 
         show(result)
     if failure:
@@ -149,7 +149,7 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
     if as_json:
         click.echo(json.dumps(budgets.to_dicts()))
         return
-    from airwnd.summary import show_links
+    from airwnd.results.summary import show_links
 
     show_links(budgets)
 
@@ -186,11 +186,11 @@ def schema(file: str) -> None:
     The kinds are scenario (the default) and the files of a reproduction: experiment, claims and paper.
     """
     if file == "scenario":
-        from airwnd import algorithms
+        from airwnd.catalogue import algorithms
 
         found = algorithms.schema()
     else:
-        from airwnd.reproduce import schemas
+        from airwnd.study.reproduce import schemas
 
         found = schemas.schema(file)
     click.echo(json.dumps(found, indent=2))

@@ -19,13 +19,13 @@ from airwnd.cli.options import (
     workers,
     workers_text,
 )
-from airwnd.marking import marking_warnings_of_all
-from airwnd.text import counted, seconds_text
+from airwnd.results.marking import marking_warnings_of_all
+from airwnd.text.quantities import counted, seconds_text
 
 if TYPE_CHECKING:
-    from airwnd.batch import Workers
-    from airwnd.code_policy import CodePolicy
-    from airwnd.sweeps import Swept
+    from airwnd.plugins.permission import CodePolicy
+    from airwnd.study.batch import Workers
+    from airwnd.study.sweeps import Swept
 
 
 @click.command()
@@ -92,9 +92,9 @@ def sweep(
 
     The same command continues an interrupted sweep. A sweep with more values or seeds reuses finished runs.
     """
-    from airwnd.sweeps import Design, carry_out
-    from airwnd.sweeps.axes import grid
-    from airwnd.sweeps.draws import draw
+    from airwnd.study.sweeps import Design, carry_out
+    from airwnd.study.sweeps.axes import grid
+    from airwnd.study.sweeps.draws import draw
 
     pool = workers(jobs, dask, max_memory, threads)
     design = Design(

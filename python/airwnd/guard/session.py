@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airwnd.errors import InputError
 from airwnd.guard.inside import IDLE, IDLE_S, WITH, WITHOUT
 from airwnd.link.commands import Part, place
 from airwnd.link.session import DEFAULT_END, Session, Stop
 from airwnd.plots.guard import Half
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
 #: A phone alone in a cell, whose eNB has a large buffer for it. The session ends with its command.
 CELL: dict[str, Any] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airwnd.errors import InputError
+from airwnd.support.errors import InputError
 
 MARK, NEXT = "--", "--ue"
 _SEVERAL = "write --ue NAME -- COMMAND for each UE"

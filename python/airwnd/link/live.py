@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import DataTable, Footer, Log, Static
 
 from airwnd.link.summary import time_text
-from airwnd.terminal import number, plain
+from airwnd.text.terminal import number, plain
 
 if TYPE_CHECKING:
     from airwnd.link.session import Finished, Session, Stop

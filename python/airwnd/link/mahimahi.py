@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airwnd.errors import InputError
 from airwnd.link.wire import UNLIMITED_QUEUE, UNLIMITED_RATE, fixed_rate, trace_format, traced
+from airwnd.support.errors import InputError
 
 #: Shells of Mahimahi that have no counterpart here.
 UNSUPPORTED = ("mm-intermittent", "mm-meter", "mm-webrecord", "mm-webreplay", "mm-replayserver")

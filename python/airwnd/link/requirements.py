@@ -7,10 +7,10 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from airwnd import _native
-from airwnd.errors import InputError
 from airwnd.link.battery.results import QUANTITIES as BATTERY
 from airwnd.link.wire import rate_text
-from airwnd.terminal import number
+from airwnd.support.errors import InputError
+from airwnd.text.terminal import number
 
 KINDS = ("tcp", "udp", "icmp", "other")
 QUANTITIES = (

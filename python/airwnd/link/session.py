@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
-from airwnd.engine import Raw, duration_ns
-from airwnd.frames import flattened
 from airwnd.link.snapshot import Snapshot, Summary, snapshot_of, summary_of
-from airwnd.run import Run
+from airwnd.results.engine import Raw, duration_ns
+from airwnd.results.frames import flattened
+from airwnd.scenario.run import Run
 
 if TYPE_CHECKING:
-    from airwnd.capture import Capture
     from airwnd.link.commands import Placed
-    from airwnd.scenario import Scenario
+    from airwnd.results.capture import Capture
+    from airwnd.scenario.scenario import Scenario
 
 #: The default other end; it imports the standard library only, so that it starts fast.
 DEFAULT_END = {"kind": "namespace", "command": [sys.executable, "-I", "-m", "airwnd.link.server"]}

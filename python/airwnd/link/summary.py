@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airwnd.marking import marking_warnings
-from airwnd.reach import reach_warnings
-from airwnd.terminal import Column, number, plain, print_wrapped, sheet
+from airwnd.results.marking import marking_warnings
+from airwnd.results.reach import reach_warnings
+from airwnd.text.terminal import Column, number, plain, print_wrapped, sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airwnd.errors import InputError
-from airwnd.files import is_pipe, read_text
+from airwnd.support.errors import InputError
+from airwnd.support.files import is_pipe, read_text
 
 if TYPE_CHECKING:
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
 #: Fastest link, and largest queue: a direction without a limit.
 UNLIMITED_RATE, UNLIMITED_QUEUE = "1000Gbps", 100_000_000
@@ -346,7 +346,7 @@ def scenario_of(
     ScenarioError
         If a value is not allowed.
     """
-    from airwnd.scenario import Scenario
+    from airwnd.scenario.scenario import Scenario
 
     numbered = [{**link, "name": f"link-{place}"} for place, link in enumerate(links)]
     settings: dict[str, Any] = {

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airwnd import style
-from airwnd.columns import tables
-from airwnd.text import axis_label
+from airwnd.catalogue.columns import tables
+from airwnd.plots import style
+from airwnd.text.quantities import axis_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

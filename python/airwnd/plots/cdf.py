@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from airwnd import style
-from airwnd.errors import InputError
-from airwnd.plots import axis
+from airwnd.plots import axis, style
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from airwnd.run_data import RunData
+    from airwnd.results.run import RunData
 
 # Tables in the order of search for a column, with the name of their rows.
 _ROWS = {"completions": "transfers and pages begun", "flows": "flows", "series": "samples"}

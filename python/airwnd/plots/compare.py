@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airwnd import style
-from airwnd.errors import InputError
-from airwnd.plots import axis
+from airwnd.plots import axis, style
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from airwnd.run_data import RunData
+    from airwnd.results.run import RunData
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airwnd.errors import InputError
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
-    from airwnd.run_data import RunData
+    from airwnd.results.run import RunData
 
 _MOST_NAMED = 5
 

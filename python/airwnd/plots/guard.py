@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airwnd import style
+from airwnd.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

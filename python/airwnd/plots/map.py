@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airwnd import style
-from airwnd.errors import InputError
+from airwnd.plots import style
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.patheffects import AbstractPathEffect
     from numpy.typing import NDArray
 
-    from airwnd.radio_data import RadioData
+    from airwnd.results.radio import RadioData
 
 _LABELS = {
     "sinr": "SINR at full load (dB)",

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from airwnd import style
-from airwnd.errors import InputError
-from airwnd.grid import Grid, components
+from airwnd.plots import style
+from airwnd.results.grid import Grid, components
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Patch
 
-    from airwnd.run_data import RunData
+    from airwnd.results.run import RunData
 
 _SIZE = (7.2, 3.3)
 _MOST_SLOTS_WITH_GAPS = 200

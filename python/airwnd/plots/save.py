@@ -4,9 +4,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airwnd import style
-from airwnd.errors import InputError
-from airwnd.files import check_file, write_atomically
+from airwnd.plots import style
+from airwnd.support.errors import InputError
+from airwnd.support.files import check_file, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

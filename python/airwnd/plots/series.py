@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd import style
-from airwnd.errors import InputError
-from airwnd.plots import axis
+from airwnd.plots import axis, style
 from airwnd.plots.flows import named
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from airwnd.run_data import RunData
+    from airwnd.results.run import RunData
 
 # Columns whose axis does not start at zero: levels in decibels, positions, and cell numbers.
 _WITHOUT_ZERO = ("_db", "_dbm", "_m", "cell", "neighbour")

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from airwnd import style
-from airwnd.errors import InputError
-from airwnd.plots import axis
+from airwnd.plots import axis, style
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from airwnd.sweep_data import SweepData
+    from airwnd.results.sweep import SweepData
 
 # As in the reproductions: with two values, Student's t is too wide to be informative.
 _CONFIDENCE, _LEAST_SEEDS = 0.95, 3

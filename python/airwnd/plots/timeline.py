@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd import style
-from airwnd.errors import InputError
+from airwnd.plots import style
 from airwnd.plots.flows import named
+from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from airwnd.run_data import RunData
+    from airwnd.results.run import RunData
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from airwnd import style
-from airwnd.grid import Grid, components
-from airwnd.reach import reach_warnings
-from airwnd.run_data import RunData
+from airwnd.plots import style
+from airwnd.results.grid import Grid, components
+from airwnd.results.reach import reach_warnings
+from airwnd.results.run import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
 from airwnd.view.panels import panels

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from airwnd.errors import InputError
-from airwnd.run_data import RunData
+from airwnd.results.run import RunData
+from airwnd.support.errors import InputError
 
 
 def load(folders: Sequence[Path]) -> dict[str, RunData]:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
-from airwnd.errors import InputError
-from airwnd.files import check_folder, write_atomically
-from airwnd.pages import data_link, environment, sealed
-from airwnd.run_data import RunData
+from airwnd.results.run import RunData
+from airwnd.support.errors import InputError
+from airwnd.support.files import check_folder, write_atomically
 from airwnd.view.content import content
+from airwnd.view.pages import data_link, environment, sealed
 
 
 def write(runs: Mapping[str, RunData], page: Path | None = None) -> Path:

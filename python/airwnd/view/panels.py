@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from airwnd.columns import tables
-from airwnd.text import axis_label
+from airwnd.catalogue.columns import tables
+from airwnd.text.quantities import axis_label
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airwnd.columns import tables
+from airwnd.catalogue.columns import tables
 
 
 @dataclass(frozen=True, slots=True)

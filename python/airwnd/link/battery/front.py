@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from airwnd.engine import duration_ns
-from airwnd.errors import InputError
 from airwnd.link.battery.results import Results
+from airwnd.results.engine import duration_ns
+from airwnd.support.errors import InputError
 
 #: Default length of the load.
 LENGTH = "20s"

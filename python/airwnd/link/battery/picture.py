@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airwnd import style
 from airwnd.link.battery.plans import IDLE_S
+from airwnd.plots import style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

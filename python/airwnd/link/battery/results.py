@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airwnd.link.battery.plans import BATTERIES, idle_pings
-from airwnd.terminal import Column, number, sheet
+from airwnd.text.terminal import Column, number, sheet
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,4 +1,4 @@
-/** Colours, dashes and markers, as in airwnd.style. */
+/** Colours, dashes and markers, as in airwnd.plots.style. */
 
 import { theme } from "airwnd/canvas.js";
 

@@ -1,0 +1,131 @@
+"""A call of the engine, without data frames: worker processes must load few modules."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airwnd import _native
+from airwnd.results.capture import capture_of, wanted
+from airwnd.support.errors import EngineError, InputError
+from airwnd.support.memory import share
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from airwnd.results.capture import Capture
+
+    # Numbers, or words encoded as indices into a list.
+    Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
+    Columns = Mapping[str, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Output of the engine.
+
+    Attributes
+    ----------
+    outcome
+        Results as one JSON object.
+    tables
+        ``series``, ``events`` and ``allocations`` by column, empty if they were not requested; and
+        ``completions``, empty if there were none. A session in real time also has ``sockets``.
+    wall_s
+        Wall-clock time of the simulation, in seconds.
+    """
+
+    outcome: str
+    tables: "Mapping[str, Columns]"
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Optional records of a run, and its means; documented at :meth:`airwnd.Scenario.run`."""
+
+    series: str | None = None
+    pcap: "Capture | str | PathLike[str] | None" = None
+    allocations: tuple[str, str] | None = None
+    max_memory: int | str | None = None
+    threads: int | None = None
+
+
+def simulate(
+    scenario: _native.Scenario, seed: int, progress: Callable[[float], object] | None, records: Records
+) -> Raw:
+    """Run a checked scenario; the arguments are documented at :meth:`airwnd.Scenario.run`."""
+    interval = None if records.series is None else sampling_interval(records.series)
+    watched = None if records.allocations is None else window(*records.allocations)
+    captured = None
+    if records.pcap is not None:
+        capture = capture_of(records.pcap)
+        if capture.real_only:
+            raise InputError("pcap: real_only is for airwnd link; all packets of a run are simulated")
+        captured = wanted(scenario, capture)
+    most = share(1, records.max_memory)
+    start = time.perf_counter()
+    with _panics(seed):
+        outcome, tables = scenario.run(seed, interval, progress, captured, watched, most, records.threads)
+    return Raw(outcome, tables, time.perf_counter() - start)
+
+
+def link(
+    scenario: _native.Scenario,
+    request: "Mapping[str, Any]",
+    update: Callable[[str], bool],
+    pcap: "Capture | str | PathLike[str] | None",
+) -> tuple[Raw, str]:
+    """Run a session in real time; the arguments are documented at :meth:`airwnd.Scenario.link`."""
+    captured = None
+    if pcap is not None:
+        capture = capture_of(pcap)
+        path, nodes, snaplen = wanted(scenario, capture)
+        captured = {
+            "path": str(path.absolute()),
+            "nodes": nodes,
+            "snaplen": snaplen,
+            "real_only": capture.real_only,
+        }
+    # Not ASCII only: a name that is no UTF-8 is refused here, not by the engine.
+    text = json.dumps({**request, "pcap": captured}, ensure_ascii=False)
+    start = time.perf_counter()
+    with _panics(request["seed"]):
+        outcome, tables, summary = _native.link(scenario, text, update)
+    return Raw(outcome, tables, time.perf_counter() - start), summary
+
+
+@contextmanager
+def _panics(seed: int) -> Iterator[None]:
+    """Raise a panic of the engine as :class:`EngineError`."""
+    try:
+        yield
+    except _native.PanicException as panic:
+        where = f"{_native.panic_place()}, engine {_native.ENGINE}, seed {seed}"
+        raise EngineError(f"{panic} ({where}); please report it") from panic
+
+
+def sampling_interval(series: str) -> int:
+    """Parse the sampling interval of time series; in nanoseconds."""
+    interval = duration_ns("series", series)
+    if interval == 0:
+        raise InputError(f"series: `{series}` is not a sampling interval")
+    return interval
+
+
+def window(begin: str, end: str) -> tuple[int, int]:
+    """Parse the time window in which allocations are recorded; in nanoseconds."""
+    return duration_ns("allocations", begin), duration_ns("allocations", end)
+
+
+def duration_ns(what: str, text: str) -> int:
+    """Parse a duration with a unit; in nanoseconds. `what` names it in messages."""
+    try:
+        return _native.parse_span(text)
+    except _native.ScenarioError as error:
+        raise InputError(f"{what}: {error}") from None

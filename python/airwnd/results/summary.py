@@ -1,0 +1,197 @@
+"""Summary of a run for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airwnd.catalogue.columns import tables
+from airwnd.results.headline import algorithms, headline
+from airwnd.results.marking import marking_warnings
+from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
+from airwnd.results.run import RunData
+from airwnd.results.undelivered import reasons
+from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MOST_FLOWS = 20
+_MOST_LINKS = 20
+# Links that exist without being declared in the scenario.
+_CORE = ("server", "s1u", "x2")
+_LEGEND = (
+    "delay: one-way, from the sender's IP layer to the receiver's. PDF: packet delivery fraction, packets "
+    "received of those sent; packets still in flight at the end count as not received."
+)
+
+_Row = Mapping[str, Any]
+
+
+def show(run: RunData) -> None:
+    """Print configuration, totals, groups of flows if they add information, and the first flows and links."""
+    out = console()
+    totals, outcome = run.totals, run.outcome
+    print_wrapped(f"{plain(outcome['scenario'])}, seed {run.seed}", out, "bold")
+    for line in headline(run.scenario, outcome["groups"]):
+        print_wrapped(line, out)
+    print_wrapped(_effort(run), out)
+    print_wrapped(
+        f"throughput {number(totals['throughput_kbps'], 1)} kbit/s, "
+        f"delay {number(totals['delay_ms'], 2)} ms, "
+        f"PDF {number(totals['pdf_percent'], 2)} %, "
+        f"Jain {number(totals['jain'], 4)}",
+        out,
+    )
+    drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
+    print_wrapped(f"drops: {drops or 'none'}", out)
+    warnings = (*reach_warnings(outcome["ues"], run.scenario), *marking_warnings(run.scenario))
+    for line in (*warnings, *reasons(outcome, run.scenario)):
+        print_wrapped(line, out, "yellow")
+    flows, groups = outcome["flows"], outcome["groups"]
+    if len(flows) > _MOST_FLOWS or any(_completes(group) for group in groups):
+        sheet(_groups(groups), out)
+    if flows:
+        sheet(_flows(flows[:_MOST_FLOWS], groups), out)
+    else:
+        print_wrapped("no flow began before the end of the run", out, "yellow")
+    if len(flows) > _MOST_FLOWS:
+        print_wrapped(f"and {len(flows) - _MOST_FLOWS:,} more flows; --json or --out have all\n", out)
+    links = [row for row in outcome["links"] if row["link"] not in _CORE]
+    if links:
+        sheet(_links(links[:_MOST_LINKS]), out)
+    if len(links) > _MOST_LINKS:
+        print_wrapped(f"and {len(links) - _MOST_LINKS:,} more rows of links; --json or --out have all\n", out)
+    print_wrapped(_LEGEND, out, "dim")
+
+
+def show_links(budgets: "pl.DataFrame") -> None:
+    """Print the link budgets of a scenario's UEs."""
+    sheet(_budgets(budgets.to_dicts()), console())
+
+
+def _effort(run: RunData) -> str:
+    head = f"{run.duration_s:g} s simulated, {run.outcome['events']:,} events"
+    return (
+        f"{head}, in {run.wall_s:.2f} s: {run.duration_s / run.wall_s:,.0f} times real time"
+        if run.wall_s
+        else head
+    )
+
+
+def _completes(group: _Row) -> bool:
+    """Return whether a group has transfers or pages, which have completion times."""
+    return bool(group["completed"] or group["unfinished"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows of a table of a run, and the columns made of them."""
+
+    table: str
+    rows: Sequence[_Row]
+
+    def words(self, key: str, head: str) -> Column:
+        """Build a column of words."""
+        cells = ["–" if row[key] is None else plain(str(row[key])) for row in self.rows]
+        return Column(head, cells, is_name=True)
+
+    def numbers(self, key: str, head: str, *, digits: int = 0, rank: int = 0) -> Column:
+        """Build a column of numbers with its declared unit."""
+        unit = tables()[self.table].columns[key].shown_unit
+        return Column(head, [number(row[key], digits) for row in self.rows], unit, rank=rank, key=key)
+
+    def differing(self, groups: Sequence[_Row]) -> list[Column]:
+        """Build columns of the algorithms that differ between groups; the headline names the others."""
+        return [self.words(key, key) for key in ("cc", "rwnd") if len(algorithms(groups, key)) > 1]
+
+
+def _groups(groups: Sequence[_Row]) -> list[Column]:
+    every = _Rows("groups", groups)
+    columns = [
+        every.words("group", "group"),
+        *every.differing(groups),
+        every.numbers("flows", "flows"),
+        every.numbers("goodput_kbps", "goodput", digits=1),
+        every.numbers("delay_ms_mean", "delay", digits=2, rank=6),
+        every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=5),
+    ]
+    if any(_completes(group) for group in groups):
+        without = {"completed": None, "unfinished": None}
+        completing = _Rows(
+            "groups", [group if _completes(group) else {**group, **without} for group in groups]
+        )
+        columns += [
+            completing.numbers("completed", "done"),
+            completing.numbers("unfinished", "not\ndone", rank=2),
+            every.numbers("fct_s_mean", "FCT", digits=3, rank=1),
+            every.numbers("fct_s_p50", "FCT\np50", digits=3, rank=7),
+            every.numbers("fct_s_p95", "FCT\np95", digits=3, rank=3),
+            every.numbers("fct_s_p99", "FCT\np99", digits=3, rank=4),
+        ]
+    return columns
+
+
+def _flows(flows: Sequence[_Row], groups: Sequence[_Row]) -> list[Column]:
+    every = _Rows("flows", flows)
+    return [
+        every.words("id", "flow"),
+        every.numbers("ue", "UE"),
+        *every.differing(groups),
+        every.numbers("goodput_kbps", "goodput", digits=1),
+        every.numbers("delay_ms_mean", "delay", digits=2, rank=1),
+        every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=3),
+        every.numbers("rtt_ms_mean", "RTT", digits=2, rank=5),
+        every.numbers("pdf_percent", "PDF", digits=2, rank=2),
+        every.numbers("retransmissions", "retrans-\nmissions", rank=4),
+    ]
+
+
+def _links(links: Sequence[_Row]) -> list[Column]:
+    every = _Rows("links", links)
+    percents = [None if row["utilisation"] is None else 100 * row["utilisation"] for row in links]
+    owners = [row["of"] for row in links]
+    optional = [
+        ("drops_link_policed", "drops\npoliced", 7),
+        ("drops_retry_limit", "retry\nlimit", 7),
+        ("copies", "copies", 7),
+        ("marks", "marks", 6),
+    ]
+    return [
+        every.words("link", "link"),
+        *([Column("of", [plain(owner or "all") for owner in owners], is_name=True)] if any(owners) else []),
+        every.words("direction", "way"),
+        every.numbers("packets", "delivered"),
+        Column("use", [number(percent, 1) for percent in percents], "%"),
+        every.numbers("queue_packets_mean", "queue\nmean", digits=1, rank=1),
+        every.numbers("queue_packets_max", "queue\nmax", rank=5),
+        every.numbers("drops_link_queue_full", "drops\nfull", rank=2),
+        every.numbers("drops_link_queue_early", "drops\nearly", rank=4),
+        every.numbers("drops_link_error", "lost", rank=3),
+        *(
+            every.numbers(key, head, rank=rank)
+            for key, head, rank in optional
+            if any(row[key] for row in links)
+        ),
+    ]
+
+
+def _budgets(ues: Sequence[_Row]) -> list[Column]:
+    every = _Rows("ues", ues)
+    full_load = [number(ue["downlink_full_load_sinr_db"], 1) for ue in ues]
+    cqi = [number(ue["downlink_cqi"]) for ue in ues]
+    mcs = [number(None if ue["uplink_reach"] == OUT_OF_REACH else ue["uplink_mcs"]) for ue in ues]
+    unreached = [", ".join(unreached_ways(ue)) for ue in ues]
+    return [
+        every.numbers("ue", "UE"),
+        every.numbers("x_m", "east", rank=2),
+        every.numbers("y_m", "north", rank=2),
+        every.numbers("cell", "cell"),
+        every.numbers("rsrp_dbm", "RSRP", digits=1),
+        Column("down\nSINR", full_load, "dB"),
+        Column("down\nCQI", cqi, rank=1, key="downlink_cqi"),
+        every.numbers("uplink_sinr_db", "up, all\nPRBs", digits=1, rank=3),
+        every.numbers("uplink_narrow_sinr_db", "up,\nnarrow", digits=1),
+        every.numbers("uplink_narrow_prbs", "narrow", rank=5),
+        Column("up\nMCS", mcs, rank=4, key="uplink_mcs"),
+        *([Column("out of\nreach", unreached, is_name=True)] if any(unreached) else []),
+    ]

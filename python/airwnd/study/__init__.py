@@ -1,0 +1,1 @@
+"""Many runs: over seeds, over a grid of values, of the experiments of a paper."""

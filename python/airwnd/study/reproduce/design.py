@@ -1,0 +1,345 @@
+"""Experiments: a scenario, the settings it is run with, and the measures read from each run.
+
+A folder ``experiments/<paper>/<figure>/`` holds
+
+``scenario.toml``
+    the scenario, which can also be run alone with ``airwnd run``;
+``experiment.toml``
+    axes (their levels are combined), measures (:mod:`airwnd.study.reproduce.measure`), plots
+    (:mod:`airwnd.study.reproduce.plot`), seeds;
+``paper.csv``
+    the paper's table, if it has one: a column per axis and per measure, ``#`` lines for its source;
+``measured.csv``
+    measurements in place of simulated runs, see :mod:`airwnd.study.reproduce.measured`;
+``claims.toml``
+    the paper's claims about the figure, see :mod:`airwnd.study.reproduce.claims`;
+``README.md``
+    which figure it is, what differs, how long it takes.
+
+``paper.toml`` is in the folder of the paper (:mod:`airwnd.study.reproduce.paper`).
+"""
+
+import csv
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from msgspec import Meta, field
+
+from airwnd._native import ScenarioError, parse_span
+from airwnd.plugins.permission import NO_CODE, CodePolicy
+from airwnd.scenario.scenario import Scenario
+from airwnd.study.reproduce.axis import Axis, AxisShape, Level
+from airwnd.study.reproduce.claims import Claim, load_claims
+from airwnd.study.reproduce.expression import FUNCTIONS
+from airwnd.study.reproduce.measure import SAMPLED, Measure, Rows
+from airwnd.study.reproduce.measured import FILE as MEASURED_FILE
+from airwnd.study.reproduce.measured import Measured, is_measured, load_measured
+from airwnd.study.reproduce.paper import Paper
+from airwnd.study.reproduce.plot import Plot, PlotEntry, Samples
+from airwnd.study.reproduce.reader import (
+    LARGEST,
+    LARGEST_FILE_MIB,
+    Entry,
+    Heading,
+    Mistake,
+    Seeds,
+    Settings,
+    Span,
+    Text,
+    check_id,
+    check_text,
+    distinct,
+    load,
+    one_of,
+    placed,
+    shown,
+)
+from airwnd.study.reproduce.space import ABSENT, Setting, Space
+from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.support.errors import InputError
+from airwnd.support.files import read_text
+
+FILE = "experiment.toml"
+
+# Reserved names: columns of `results.csv` and of readings, and functions of expressions.
+_TAKEN = ("seed", "measure", "unit", "ours", "paper", "time_s", "value", *FUNCTIONS)
+
+
+class Quick(Entry, frozen=True):
+    """Changes by ``--quick``: fewer seeds, shorter runs."""
+
+    seeds: Seeds = 1
+    changes: Settings = field(name="set", default_factory=dict)
+
+
+class ExperimentFile(Entry, frozen=True):
+    """``experiment.toml``: axes, measures and plots."""
+
+    title: Heading
+    place: Annotated[Heading, Meta(description="Figure or table of the paper.")]
+    seeds: Seeds
+    axis: Annotated[tuple[AxisShape, ...], Meta(description="All levels are combined.", min_length=1)]
+    notes: Annotated[
+        tuple[Text, ...], Meta(description="Notes on paper and set-up; shown with all results.")
+    ] = ()
+    notes_full: Annotated[
+        tuple[Text, ...], Meta(description="Notes on our numbers; shown only with a full run.")
+    ] = ()
+    series: Annotated[
+        Span | None, Meta(description="Sampling interval of the time series for measures and plots.")
+    ] = None
+    measure: tuple[Measure, ...] = ()
+    plot: tuple[PlotEntry, ...] = ()
+    quick: Quick = Quick()
+
+    def __post_init__(self) -> None:
+        if not self.measure and not self.plot:
+            raise Mistake("", "an experiment needs at least one [[measure]] or [[plot]]")
+        columns = [*(axis.name for axis in self.axis), *(measure.name for measure in self.measure)]
+        distinct("[[axis]] and [[measure]]", columns)
+        for name in columns:
+            if name in _TAKEN:
+                raise Mistake("", f"no axis and no measure can be called {', '.join(_TAKEN)}")
+        if self.series is None:
+            for kind, entries in (("measure", self.measure), ("plot", self.plot)):
+                for index, entry in enumerate(entries):
+                    if getattr(entry, "value", "").partition(".")[0] in SAMPLED:
+                        raise Mistake(f"{kind}[{index}].value", 'it needs series = "100ms" or the like')
+        else:
+            _check_interval(self.series)
+
+
+def _check_interval(series: str) -> None:
+    try:
+        interval = parse_span(series)
+    except ScenarioError as error:
+        raise Mistake("series", str(error)) from None
+    if interval <= 0:
+        raise Mistake("series", f"expected an interval above 0, found {series}")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment folder, read and checked.
+
+    Attributes
+    ----------
+    series
+        Sampling interval of the time series for measures and plots, as in ``"100ms"``; ``None``: no series.
+    paper_values
+        Numbers of the paper's table by setting (`ABSENT` for open axes) and measure; empty: no table.
+    measured
+        Measurements; ``None``: the experiment is simulated.
+    """
+
+    folder: Path
+    title: str
+    paper: Paper
+    place: str
+    notes: tuple[str, ...]
+    notes_full: tuple[str, ...]
+    seeds: int
+    series: str | None
+    space: Space
+    measures: tuple[Measure, ...]
+    plots: tuple[Plot, ...]
+    quick: Quick
+    scenario: Scenario
+    paper_source: str
+    paper_values: Mapping[Setting, Mapping[str, float]]
+    claims: tuple[Claim, ...]
+    measured: Measured | None
+
+    @property
+    def name(self) -> str:
+        """``paper/figure``."""
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes, in the order of the file."""
+        return self.space.axes
+
+    def settings(self) -> Iterator[Setting]:
+        """Yield all combinations of levels; the last axis changes fastest."""
+        return self.space.settings()
+
+    def setting(self, levels: Mapping[str, str]) -> Setting:
+        """Arrange levels in the order of the axes; open axes that are not named take their shown level."""
+        return self.space.setting({**self.space.shown, **levels})
+
+    def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of a setting, with `extra` changes applied before those of the setting."""
+        changes = dict(extra)
+        for level in self._levels(setting):
+            changes.update(level.changes)
+        try:
+            return self.scenario.with_(changes)
+        except ScenarioError as error:
+            raise InputError(f"{self.folder / 'experiment.toml'}: setting {setting}: {error}") from None
+
+    def rows(self, setting: Setting) -> Rows:
+        """Return the selection of flows of a setting within its run."""
+        chosen: dict[str, tuple[Any, ...]] = {}
+        for level in self._levels(setting):
+            chosen.update(level.rows)
+        return chosen
+
+    def paper_value(self, setting: Setting, measure: str) -> float | None:
+        """Return the paper's number, which is the same in all set-ups; ``None``: it has none."""
+        pairs = zip(self.axes, setting, strict=True)
+        printed = tuple(level if axis.open is None else ABSENT for axis, level in pairs)
+        return self.paper_values.get(printed, {}).get(measure)
+
+    def _levels(self, setting: Setting) -> Iterator[Level]:
+        """Yield the levels of the axes that exist in a setting."""
+        for axis, name in zip(self.axes, setting, strict=True):
+            if name != ABSENT:
+                yield axis.level(name)
+
+    def scenarios(self, extra: Mapping[str, Any]) -> dict[Setting, Scenario]:
+        """Return the scenario of every setting; an error in any of them is raised before the first run."""
+        return {setting: self.scenario_for(setting, extra) for setting in self.settings()}
+
+    @classmethod
+    def load(cls, folder: Path, policy: CodePolicy = NO_CODE) -> Self:
+        """Read an experiment folder; `policy` applies to Python code that its scenario names.
+
+        Raises
+        ------
+        InputError
+            If a file is invalid; the message names the place and the allowed values.
+        ScenarioError
+            If ``scenario.toml`` is invalid.
+        """
+        folder = folder.resolve()
+        path = folder / FILE
+        with placed(f"{str(folder)!r}: the folder of an experiment"):
+            check_id("", folder.name)
+        paper = Paper.load(folder.parent)
+        file = load(path, ExperimentFile)
+        space = Space.of(map(Axis.of, file.axis), str(path))
+        plots: list[Plot] = []
+        for index, entry in enumerate(file.plot):
+            with placed(str(path), f"plot[{index}]"):
+                plots.extend(Plot.of(entry, space, file.measure))
+        with placed(str(path)):
+            # Some file systems are case-insensitive.
+            distinct("[[plot]]", [plot.name.lower() for plot in plots])
+            measured = is_measured(file.measure)
+            if measured and any(isinstance(plot.contents, Samples) for plot in plots):
+                raise Mistake("plot", "measurements have no plots over time and no distributions")
+        claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
+        if claims and file.seeds < LEAST_SEEDS:
+            with placed(str(path), "seeds"):
+                raise Mistake(
+                    "", f"claims need at least {LEAST_SEEDS} seeds to be decided, found {file.seeds}"
+                )
+        source, values = _paper_values(folder / "paper.csv", space, file.measure)
+        return cls(
+            folder=folder,
+            title=file.title,
+            paper=paper,
+            place=file.place,
+            notes=file.notes,
+            notes_full=file.notes_full,
+            seeds=file.seeds,
+            series=file.series,
+            space=space,
+            measures=file.measure,
+            plots=tuple(plots),
+            quick=file.quick,
+            scenario=Scenario.load(
+                folder / "scenario.toml", allow_code=policy.allow, plugin_timeout_s=policy.timeout_s
+            ),
+            paper_source=source,
+            paper_values=values,
+            claims=claims,
+            measured=load_measured(folder / MEASURED_FILE, space, file.measure) if measured else None,
+        )
+
+
+def _paper_values(
+    path: Path, space: Space, measures: tuple[Measure, ...]
+) -> tuple[str, dict[Setting, dict[str, float]]]:
+    """Read the paper's table, and the comment lines with its source."""
+    if not path.exists():
+        return "", {}
+    source: list[str] = []
+    columns: list[str] = []
+    values: dict[Setting, dict[str, float]] = {}
+    for number, line in enumerate(read_text(path, LARGEST_FILE_MIB).split("\n"), start=1):
+        with placed(f"{path}:{number}"):
+            check_text("", line)
+            if line.startswith("#"):
+                source.append(line.lstrip("# "))
+            elif line and not columns:
+                columns = _columns(_fields(line), space, measures)
+            elif line:
+                row = dict(zip(columns, _fields(line, len(columns)), strict=True))
+                setting = _setting(row, space)
+                if setting in values:
+                    raise Mistake("", f"the setting {', '.join(filter(None, setting))} is listed twice")
+                values[setting] = _numbers(row, measures)
+    if not values:
+        raise InputError(f"{path}: expected a line of column names and a row for each setting, found none")
+    return " ".join(source), values
+
+
+def _fields(line: str, count: int | None = None) -> list[str]:
+    try:
+        (fields,) = csv.reader([line], strict=True)
+    except csv.Error as error:
+        raise Mistake("", str(error)) from None
+    if count is not None and len(fields) != count:
+        raise Mistake("", f"expected {count} fields, found {len(fields)}")
+    return [field.strip() for field in fields]
+
+
+def _columns(names: list[str], space: Space, measures: tuple[Measure, ...]) -> list[str]:
+    """Check that the columns include every axis that the paper varies, and at least one measure."""
+    closed = [axis for axis in space.axes if axis.open is None]
+    measured = [measure.name for measure in measures]
+    distinct("the columns", names)
+    for name in names:
+        if name in space.shown:
+            raise Mistake("", f"`{name}` is left open by the paper: its numbers apply to all levels")
+        if name not in measured and name not in {axis.name for axis in closed}:
+            raise Mistake("", f"`{name}` is neither an axis nor a measure")
+    for axis in closed:
+        if axis.name not in names and not axis.when:
+            raise Mistake("", f"the column of the axis `{axis.name}` is missing")
+    if not set(measured) & set(names):
+        raise Mistake("", f"a column of a measure is missing; there are {', '.join(measured) or 'none'}")
+    return names
+
+
+def _setting(row: Mapping[str, str], space: Space) -> Setting:
+    """Return the setting of a row, without open axes."""
+    closed = {axis.name for axis in space.axes if axis.open is None}
+    existing = space.existing({**space.shown, **{name: row.get(name, "") for name in closed}})
+    printed = {name: level for name, level in existing.items() if name in closed}
+    for name, level in printed.items():
+        one_of(name, level, space.by_name[name].names)
+    return tuple(printed.get(axis.name, ABSENT) for axis in space.axes)
+
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def _numbers(row: Mapping[str, str], measures: tuple[Measure, ...]) -> dict[str, float]:
+    found = {each.name: _number(row, each.name) for each in measures if row.get(each.name)}
+    if not found:
+        raise Mistake("", "expected a number of at least one measure")
+    return found
+
+
+def _number(row: Mapping[str, str], column: str) -> float:
+    number = float(row[column]) if _NUMBER.fullmatch(row[column]) else math.nan
+    if not abs(number) <= LARGEST:
+        raise Mistake(column, f"expected a number up to {LARGEST:g}, found {shown(row[column])}")
+    return number

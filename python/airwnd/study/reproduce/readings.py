@@ -1,0 +1,189 @@
+"""Readings of runs: tables as data frames, measures, and the data that an experiment keeps of all runs.
+
+An experiment keeps two kinds of data. ``Readings.values`` has a row for each setting and seed: a column for
+each axis (empty where the axis does not exist), ``seed``, and a column for each measure (NaN if undefined).
+``Readings.samples`` has a frame for each plot over time or distribution, with the same keys, ``time_s`` (for
+plots over time) and ``value``.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from airwnd.results.frames import frame_of
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.measure import ROWS, SAMPLED, Measure, Rows, Selection, Statistic
+from airwnd.study.reproduce.plot import Samples
+from airwnd.study.reproduce.space import ABSENT, Setting
+from airwnd.support.errors import InputError
+
+Values = NDArray[np.float64]
+
+_STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
+    "mean": np.mean,
+    "median": np.median,
+    "min": np.min,
+    "max": np.max,
+    "sum": np.sum,
+    "std": np.std,
+    "p5": lambda values: np.percentile(values, 5),
+    "p95": lambda values: np.percentile(values, 95),
+    "p99": lambda values: np.percentile(values, 99),
+    "jain": lambda values: np.sum(values) ** 2 / (values.size * np.sum(values**2)),
+}
+
+
+class Figures(Protocol):
+    """Results of a run: :class:`airwnd.Run`, or a stored run."""
+
+    @property
+    def outcome(self) -> Mapping[str, Any]:
+        """Results, as printed by ``airwnd run --json``."""
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """Time series, a row for each flow and sample."""
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """Events such as drops and timeouts, with their times."""
+
+
+class Tables:
+    """Tables of a run by name, each built on first access."""
+
+    def __init__(self, run: Figures) -> None:
+        self._run = run
+        self._made: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> pl.DataFrame:
+        if name in SAMPLED:
+            return self._run.series if name == "series" else self._run.events
+        rows = self._run.outcome[name] if name in ROWS else [self._run.outcome[name]]
+        return frame_of(name, rows)
+
+
+def select(selection: Selection, tables: Tables) -> pl.DataFrame:
+    """Return the selected rows: ``value``, and for samples and events ``time_s``."""
+    name, column = selection.table, selection.column
+    frame = tables[name]
+    if frame.is_empty() and name in ROWS:
+        return pl.DataFrame(schema={"value": pl.Float64})
+    _check_column(name, frame, column)
+    for key, allowed in selection.where.items():
+        frame = frame.filter(_is_among(name, frame, key, allowed, tables))
+    if selection.between:
+        frame = frame.filter(pl.col("time_s").is_between(*selection.between))
+    times = ["time_s"] if name in SAMPLED else []
+    return frame.select(*times, value=pl.col(column))
+
+
+def known_values(selection: Selection, tables: Tables) -> pl.Series:
+    """Return the values of the selected rows as numbers, without missing values."""
+    return select(selection, tables)["value"].cast(pl.Float64).drop_nulls().drop_nans()
+
+
+def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
+    """Read a measure from a run, or from these rows of it; NaN if no row has a value."""
+    try:
+        values = known_values(measure.selection.among(rows or {}), tables).to_numpy()
+    except InputError as error:
+        raise InputError(f"measure `{measure.name}`: {error}") from None
+    if measure.statistic == "count":
+        return float(values.size)
+    return float(_STATISTICS[measure.statistic](values)) if values.size else math.nan
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Data that an experiment keeps of its runs; the module's docstring describes the frames."""
+
+    axes: tuple[str, ...]
+    values: pl.DataFrame
+    samples: Mapping[str, pl.DataFrame]
+
+    def of(self, setting: Setting, measure: str) -> pl.Series:
+        """Return the value of a measure for each seed."""
+        return self._at(self.values, setting)[measure]
+
+    def samples_of(self, setting: Setting, plot: str) -> pl.DataFrame:
+        """Return the samples that a plot draws for a setting, seed by seed."""
+        return self._at(self.samples[plot], setting)
+
+    def _at(self, frame: pl.DataFrame, setting: Setting) -> pl.DataFrame:
+        return frame.filter(**dict(zip(self.axes, setting, strict=True)))
+
+
+class Gathering:
+    """Reads runs one by one and collects the data that an experiment keeps."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        self._drawn = {
+            plot.name: plot.contents.selection
+            for plot in experiment.plots
+            if isinstance(plot.contents, Samples)
+        }
+        levels = {axis.name: pl.Enum([ABSENT, *axis.names]) for axis in experiment.axes}
+        self._keys: dict[str, pl.DataType] = {**levels, "seed": pl.Int64()}
+        self._rows: list[tuple[object, ...]] = []
+        self._samples: dict[str, list[pl.DataFrame]] = {plot: [] for plot in self._drawn}
+
+    def add(self, setting: Setting, seed: int, tables: Tables) -> None:
+        """Read a run of a setting; plots over time use only the first seed."""
+        rows = self._experiment.rows(setting)
+        self._rows.append(
+            (*setting, seed, *(read(measure, tables, rows) for measure in self._experiment.measures))
+        )
+        keys = pl.DataFrame([(*setting, seed)], schema=self._keys, orient="row")
+        for plot, selection in self._drawn.items():
+            chosen = selection.among(rows)
+            if selection.table not in SAMPLED:
+                found = known_values(chosen, tables).to_frame("value")
+            elif seed == 1:
+                found = select(chosen, tables)
+            else:
+                continue
+            self._samples[plot].append(keys.join(found, how="cross"))
+
+    def readings(self) -> Readings:
+        """Return the readings, in the order of settings and seeds."""
+        schema = self._keys | {measure.name: pl.Float64() for measure in self._experiment.measures}
+        return Readings(
+            axes=tuple(axis.name for axis in self._experiment.axes),
+            values=pl.DataFrame(self._rows, schema=schema, orient="row").sort(*self._keys),
+            samples={
+                name: pl.concat(frames, how="vertical_relaxed") for name, frames in self._samples.items()
+            },
+        )
+
+
+def _check_column(name: str, frame: pl.DataFrame, column: str) -> None:
+    if column not in frame.columns:
+        there = ", ".join(frame.columns) or 'none; the experiment needs series = "100ms" or the like'
+        raise InputError(f"{name} have no `{column}`; there are {there}")
+
+
+def _is_among(
+    name: str, frame: pl.DataFrame, column: str, allowed: tuple[Any, ...], tables: Tables
+) -> pl.Expr:
+    """Allow only these values of a column; a column that samples and events lack is that of their flow."""
+    if column not in frame.columns and name in SAMPLED:
+        flows = tables["flows"]
+        ids = flows.filter(_is_among("flows", flows, column, allowed, tables))["id"]
+        return pl.col("flow").cast(pl.String).is_in(ids.to_list())
+    _check_column(name, frame, column)
+    if frame[column].dtype.is_numeric():
+        numbers = [float(value) for value in allowed if isinstance(value, int | float)]
+        return pl.col(column).cast(pl.Float64).is_in(numbers)
+    return pl.col(column).cast(pl.String).is_in([str(value) for value in allowed])

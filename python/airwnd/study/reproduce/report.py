@@ -1,0 +1,232 @@
+"""Output of a reproduction: plots and numbers of each experiment, a page for each paper, and an index.
+
+::
+
+    out/index.html                    all papers, all claims
+    out/verdicts.csv                  all claims with their verdicts, to compare two reproductions by `diff`
+    out/<paper>/index.html            the paper's experiments
+    out/<paper>/<figure>/set-ups.html checks and numbers in set-ups other than the shown one
+    out/assets/                       the script that draws the figures, shared by all pages
+    out/<paper>/<figure>/             plots, results.csv, results.json, and runs/ with the finished runs
+
+The pages need only this folder, and no network. They refer to its files by relative paths, so that the folder
+can be moved or served as a whole.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airwnd.plots import style
+from airwnd.study.reproduce import figures, findings, interactive
+from airwnd.study.reproduce.findings import ClaimText, Findings, PaperText
+from airwnd.study.reproduce.paper import Paper
+from airwnd.study.reproduce.runner import Results
+from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.tables import as_csv
+from airwnd.study.reproduce.verdict import Verdict, together
+from airwnd.support.files import write_atomically
+from airwnd.text.quantities import csv_cells, seconds_text
+from airwnd.view.pages import environment, sealed
+
+if TYPE_CHECKING:
+    import jinja2
+
+PAGE = "index.html"
+VERDICTS = "verdicts.csv"
+SETUPS = "set-ups.html"
+ASSETS = "assets"
+PLOTLY = "plotly-basic.min.js"
+"""The script: plotly.js's distribution of its basic traces; its licence is next to it."""
+_PLOTLY_LICENCE = "plotly-basic.LICENSE"
+
+
+def write(results: Results, root: Path) -> Findings:
+    """Write the plots of an experiment, ``results.csv`` and, as the last file, ``results.json``."""
+    folder = root / results.experiment.name
+    folder.mkdir(parents=True, exist_ok=True)
+    found = findings.gather(results)
+    for chart in found["charts"]:
+        with style.styled(salt=chart["name"]):
+            figure = figures.draw(chart)
+            (folder / f"{chart['name']}.svg").write_text(figures.svg(figure, chart["name"]), encoding="utf-8")
+            (folder / f"{chart['name']}.png").write_bytes(figures.png(figure))
+    (folder / "results.csv").write_text(as_csv(results), encoding="utf-8")
+    findings.write(found, folder)
+    return found
+
+
+def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
+    """Write the pages of all results below `root`, and the index; return the path of the index.
+
+    Parameters
+    ----------
+    root
+        Output folder of :func:`write`.
+    papers
+        Papers to list in the index even without results.
+    """
+    every = findings.read_all(root)
+    templates = _templates()
+
+    def page(template: str, **values: object) -> str:
+        found = templates.get_template(template)
+        return sealed(lambda number: found.render(**values, number=number))
+
+    cards = {paper.key: findings.paper_text(paper) for paper in papers if paper.claims}
+    cards.update({each["paper"]["key"]: each["paper"] for each in every})
+    reports = [
+        PaperReport(
+            card,
+            tuple(each for each in every if each["paper"]["key"] == key),
+        )
+        for key, card in sorted(cards.items())
+    ]
+    (root / ASSETS).mkdir(exist_ok=True)
+    for name in (PLOTLY, _PLOTLY_LICENCE):
+        write_atomically(root / ASSETS / name, _static(name))
+    for report in reports:
+        if report.experiments:
+            write_atomically(root / report.paper["key"] / PAGE, page("paper.html.j2", report=report))
+    for found in every:
+        if found["shown"]:
+            write_atomically(root / found["name"] / SETUPS, page("setups.html.j2", found=found))
+    write_atomically(root / VERDICTS, verdicts_csv(reports))
+    index = root / PAGE
+    write_atomically(index, page("index.html.j2", reports=reports, total=Total(reports)))
+    return index
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim of a paper, with the results of the experiments that judge it."""
+
+    id: str
+    where: str
+    text: str
+    by: tuple[tuple[Findings, ClaimText], ...]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Verdict of all experiments together; ``None``: no experiment judges the claim."""
+        return together(Verdict(claim["verdict"]) for _, claim in self.by) if self.by else None
+
+
+@dataclass(frozen=True)
+class PaperReport:
+    """A paper with its experiments."""
+
+    paper: PaperText
+    experiments: tuple[Findings, ...]
+
+    @cached_property
+    def claims(self) -> list[Judged]:
+        """The paper's claims, in the order of the paper."""
+        by_id = findings.verdicts(self.experiments)
+        listed = {name: (where, text) for name, where, text in self.paper["claims"]}
+        for name, by in by_id.items():
+            listed.setdefault(name, (by[0][1]["source"], by[0][1]["text"]))
+        return [Judged(name, *about, tuple(by_id.get(name, ()))) for name, about in listed.items()]
+
+    @property
+    def judged(self) -> list[Judged]:
+        """Claims with a verdict."""
+        return [claim for claim in self.claims if claim.by]
+
+    @property
+    def rest(self) -> list[Judged]:
+        """Claims without a verdict."""
+        return [claim for claim in self.claims if not claim.by]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of claims by verdict; claims without an experiment count as ``not judged``."""
+        return _counts(self.claims)
+
+
+class Total:
+    """Totals over all papers."""
+
+    def __init__(self, reports: Iterable[PaperReport]) -> None:
+        reports = list(reports)
+        every = [each for report in reports for each in report.experiments]
+        self.counts = _counts([claim for report in reports for claim in report.claims])
+        self.experiments = len(every)
+        self.runs = sum(each["runs"] for each in every)
+        self.simulation_s = sum(each["simulation_s"] for each in every)
+        self.previews = sum(each["preview"] for each in every)
+        self.engines = sorted({each["engine"] for each in every})
+
+
+NO_RESULT = "not judged"
+
+
+def _counts(claims: Sequence[Judged]) -> dict[str, int]:
+    names = [claim.verdict.value if claim.verdict else NO_RESULT for claim in claims]
+    return {name: names.count(name) for name in (*(verdict.value for verdict in Verdict), NO_RESULT)}
+
+
+def verdicts_csv(reports: Iterable[PaperReport]) -> str:
+    """Return a CSV row for each claim and experiment that judges it, and for each claim not judged.
+
+    The rows do not depend on time or speed of the reproduction.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["paper", "claim", "where", "verdict", "experiment", "there", "set-ups", "effort"])
+    for report in reports:
+        for claim in report.claims:
+            about = [report.paper["key"], claim.id, claim.where, claim.verdict or NO_RESULT]
+            for found, judged in claim.by:
+                there = [found["name"], judged["verdict"], judged["setups"], found["effort"]]
+                writer.writerow(csv_cells([*about, *there]))
+            if not claim.by:
+                writer.writerow(csv_cells([*about, "", "", "", ""]))
+    return stream.getvalue()
+
+
+def _templates() -> "jinja2.Environment":
+    templates = environment("airwnd.study.reproduce")
+    templates.filters["seconds"] = seconds_text
+    templates.filters["prose"] = _prose
+    templates.filters["drawing"] = interactive.figure
+    templates.globals["static"] = _static
+    templates.globals["signs"] = {
+        Verdict.HOLDS: "✓",
+        Verdict.FAILS: "✗",
+        Verdict.OPEN: "?",
+        Verdict.AGREES: "≈",
+        Verdict.UNSETTLED: "·",
+    }
+    templates.globals["setups"] = SETUPS
+    templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
+    templates.globals["dark"] = interactive.DARK
+    templates.globals["least_seeds"] = LEAST_SEEDS
+    templates.globals["classes"] = {
+        Verdict.HOLDS: "holds",
+        Verdict.PART: "part",
+        Verdict.FAILS: "fails",
+        Verdict.OPEN: "open",
+        Verdict.AGREES: "preview",
+        Verdict.UNSETTLED: "unsettled",
+        None: "none",
+        NO_RESULT: "none",
+    }
+    return templates
+
+
+def _prose(text: str) -> Any:
+    """Convert a note to HTML: text in backquotes becomes code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 (it is escaped)
+
+
+def _static(name: str) -> str:
+    return resources.files("airwnd.study.reproduce").joinpath("static", name).read_text(encoding="utf-8")

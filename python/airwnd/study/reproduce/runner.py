@@ -1,0 +1,280 @@
+"""Execution of an experiment: settings x seeds in parallel, reusing finished runs."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from airwnd.study.batch import Store, Task, Workers, carry_out
+from airwnd.study.batch.carry import Progress
+from airwnd.study.reproduce.claims import ClaimResult, judge
+from airwnd.study.reproduce.design import Experiment
+from airwnd.study.reproduce.expression import Values
+from airwnd.study.reproduce.measure import Measure
+from airwnd.study.reproduce.measured import FILE as MEASURED_FILE
+from airwnd.study.reproduce.measured import Measured
+from airwnd.study.reproduce.paper import FILE as PAPER_FILE
+from airwnd.study.reproduce.paper import Paper
+from airwnd.study.reproduce.readings import Gathering, Readings, Tables
+from airwnd.study.reproduce.space import Setting
+from airwnd.study.reproduce.statistics import LEAST_SEEDS, Interval, interval
+from airwnd.support.errors import InputError
+
+if TYPE_CHECKING:
+    from airwnd.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Extent of a reproduction: number of seeds and length of runs.
+
+    Attributes
+    ----------
+    seeds, quick
+        Number of seeds, and whether ``--quick`` was given.
+    changes
+        Changes of the scenario by ``--quick``.
+    specified
+        Number of seeds specified by the experiment.
+    """
+
+    seeds: int
+    quick: bool
+    changes: Mapping[str, Any]
+    specified: int
+
+    @property
+    def preview(self) -> bool:
+        """Whether no verdicts are possible: a quick run, or too few seeds for an interval.
+
+        Runs of full length with fewer seeds than the experiment specifies do give verdicts: their intervals
+        are wider, but valid. These verdicts are shown with the number of seeds.
+        """
+        return self.quick or self.seeds < LEAST_SEEDS
+
+    @property
+    def full(self) -> bool:
+        """Whether runs have full length and all seeds that the experiment specifies."""
+        return not self.preview and self.seeds >= self.specified
+
+    @classmethod
+    def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
+        """Create an effort, with the number of seeds of the experiment unless `seeds` is given."""
+        usual = experiment.quick.seeds if quick else experiment.seeds
+        if experiment.measured is not None:
+            usual = min(usual, experiment.measured.seeds)
+        return cls(
+            seeds=usual if seeds is None else seeds,
+            quick=quick,
+            changes=experiment.quick.changes if quick else {},
+            specified=experiment.seeds,
+        )
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results of an experiment.
+
+    Attributes
+    ----------
+    readings
+        Readings from the runs of each setting and seed.
+    runs
+        Number of runs: settings times seeds, where settings with the same scenario share their runs.
+    simulation_s
+        Total wall-clock time of all runs, including reused ones, in seconds.
+    elapsed_s
+        Wall-clock time of this call, in seconds.
+    reused
+        Number of runs reused from the store.
+    jobs
+        Number of concurrent runs; ``None``: unknown.
+    """
+
+    experiment: Experiment
+    effort: Effort
+    readings: Readings
+    runs: int
+    simulation_s: float
+    elapsed_s: float
+    reused: int
+    jobs: int | None
+
+    def __repr__(self) -> str:
+        return f"<Results of {self.experiment.name}: {self.runs} runs with {self.effort.seeds} seeds>"
+
+    def values(self, setting: Setting, measure: Measure) -> list[float]:
+        """Return the value of a measure for each seed."""
+        return self.readings.of(setting, measure.name).to_list()
+
+    def estimate(self, setting: Setting, measure: Measure) -> Interval:
+        """Return the mean over the seeds with its confidence interval."""
+        return interval(self.values(setting, measure), measure.bounds)
+
+    def paper(self, setting: Setting, measure: Measure) -> float | None:
+        """Return the paper's number; ``None``: its table does not have it."""
+        return self.experiment.paper_value(setting, measure.name)
+
+    def claims(self) -> list[ClaimResult]:
+        """Judge the paper's claims."""
+        return self._judged
+
+    @cached_property
+    def _judged(self) -> list[ClaimResult]:
+        setting = self.experiment.setting
+
+        def ours(levels: Mapping[str, str], measure: str) -> Values:
+            return self.readings.of(setting(levels), measure).to_numpy()
+
+        def paper(levels: Mapping[str, str], measure: str) -> Values:
+            printed = self.experiment.paper_value(setting(levels), measure)
+            if printed is None:
+                raise KeyError(measure)
+            return np.array([printed])
+
+        preview = self.effort.preview
+        return [judge(claim, ours, paper, preview=preview) for claim in self.experiment.claims]
+
+
+MOST_RUNS = 1_000_000
+
+
+def check(experiment: Experiment, effort: Effort) -> None:
+    """Check, before the first run, that an experiment can be run.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_RUNS` runs, or the scenario of a setting is invalid, or nothing has been
+        measured for an experiment with measurements.
+    """
+    if experiment.measured is not None and experiment.measured.seeds < effort.seeds:
+        raise InputError(
+            f"{experiment.name}: {MEASURED_FILE} has {experiment.measured.seeds} of {effort.seeds} seeds"
+        )
+    if effort.seeds == 0:
+        raise InputError(f"{experiment.name}: nothing has been measured; {MEASURED_FILE} is missing or empty")
+    settings = sum(1 for _ in experiment.settings())
+    if settings * effort.seeds > MOST_RUNS:
+        raise InputError(
+            f"{experiment.name}: {settings} settings of {effort.seeds} seeds each are over {MOST_RUNS} runs"
+        )
+    experiment.scenarios(effort.changes)
+
+
+def find(name: str) -> list[Path]:
+    """Find experiment folders: a path, ``PAPER/FIGURE``, or ``PAPER`` for all of its figures.
+
+    The folders ``experiments`` of the current folder, its parents and the installed package are searched.
+    """
+    roots = _roots()
+    for folder in (Path(name), *(root / name for root in roots)):
+        if (folder / "experiment.toml").is_file():
+            return [folder]
+        figures = sorted(path.parent for path in folder.glob("*/experiment.toml"))
+        if figures and folder not in roots:
+            return figures
+    known = ", ".join(f"{folder.parent.name}/{folder.name}" for folder in find_all())
+    raise InputError(f"no experiment `{name}`; there are {known or 'none here'}")
+
+
+def find_all() -> list[Path]:
+    """Find all experiment folders; of several with the same name, only the nearest."""
+    nearest: dict[tuple[str, str], Path] = {}
+    for root in _roots():
+        for path in sorted(root.glob("*/*/experiment.toml")):
+            nearest.setdefault((path.parts[-3], path.parts[-2]), path.parent)
+    return [nearest[name] for name in sorted(nearest)]
+
+
+def papers() -> list[Paper]:
+    """Read all papers, with or without experiments."""
+    nearest: dict[str, Path] = {}
+    for root in _roots():
+        for path in root.glob(f"*/{PAPER_FILE}"):
+            nearest.setdefault(path.parent.name, path.parent)
+    return [Paper.load(nearest[key]) for key in sorted(nearest)]
+
+
+def _roots() -> list[Path]:
+    here = Path.cwd()
+    return [
+        *(folder / "experiments" for folder in (here, *here.parents)),
+        Path(__file__).parents[2] / "experiments",
+    ]
+
+
+def reproduce(
+    experiment: Experiment,
+    effort: Effort,
+    folder: Path,
+    workers: Workers,
+    progress: Progress | None = None,
+) -> Results:
+    """Execute the missing runs and read the measures; measurements are only read.
+
+    Parameters
+    ----------
+    experiment
+        Experiment to run.
+    effort
+        Number of seeds, and whether runs are shortened.
+    folder
+        Finished runs are stored in its folder ``runs``, each as soon as it is finished.
+    workers
+        Workers that execute the runs.
+    progress
+        Called periodically with the finished fraction of the missing runs.
+    """
+    if experiment.measured is not None:
+        return _measured(experiment, experiment.measured, effort)
+    alike: dict[Scenario, list[Setting]] = {}
+    for setting, scenario in experiment.scenarios(effort.changes).items():
+        alike.setdefault(scenario, []).append(setting)
+    # Ordered by seed, so that an interrupted reproduction has complete tables for the first seeds.
+    seeds = range(1, effort.seeds + 1)
+    tasks = [Task(scenario, seed, experiment.series) for seed in seeds for scenario in alike]
+    runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
+    gathering = Gathering(experiment)
+    simulation_s = 0.0
+    for task, run in zip(tasks, runs, strict=True):
+        simulation_s += run.wall_s
+        tables = Tables(run)
+        for setting in alike[task.scenario]:
+            gathering.add(setting, task.seed, tables)
+    return Results(
+        experiment=experiment,
+        effort=effort,
+        readings=gathering.readings(),
+        runs=len(tasks),
+        simulation_s=simulation_s,
+        elapsed_s=runs.elapsed_s,
+        reused=runs.reused,
+        jobs=workers.jobs,
+    )
+
+
+def _measured(experiment: Experiment, measured: Measured, effort: Effort) -> Results:
+    """Read the measurements; those that are missing are undefined."""
+    import polars as pl
+
+    axes = tuple(axis.name for axis in experiment.axes)
+    keys = {name: measured.values.schema[name] for name in (*axes, "seed")}
+    wanted = [(*setting, seed) for setting in experiment.settings() for seed in range(1, effort.seeds + 1)]
+    every = pl.DataFrame(wanted, schema=keys, orient="row")
+    values = every.join(measured.values, on=list(keys), how="left", maintain_order="left")
+    names = [measure.name for measure in experiment.measures]
+    return Results(
+        experiment=experiment,
+        effort=effort,
+        readings=Readings(axes, values.with_columns(pl.col(names).fill_null(math.nan)), {}),
+        runs=measured.values.filter(pl.col("seed") <= effort.seeds).height,
+        simulation_s=0.0,
+        elapsed_s=0.0,
+        reused=0,
+        jobs=None,
+    )

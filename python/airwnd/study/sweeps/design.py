@@ -1,0 +1,126 @@
+"""Settings of a sweep: each combination of the grid's values with each random point."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airwnd._native import ScenarioError
+from airwnd.scenario.scenario import Scenario
+from airwnd.study.sweeps.axes import Axis
+from airwnd.support.errors import InputError
+from airwnd.support.memory import share
+
+#: One value, as text, per key.
+Setting = tuple[str, ...]
+
+# Memory of the list of runs: per scenario about this many times its resolved text, and bytes per task.
+_SCENARIO_TEXTS = 5
+_TASK_BYTES = 300
+
+# Names of columns that are not settings.
+_TAKEN = {
+    "seed": "--seeds sets the number of seeds of each setting",
+    "ue": "name one of its settings, as in ue[0].count",
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """Design of a sweep.
+
+    Attributes
+    ----------
+    scenario
+        Scenario common to all runs.
+    grid, random
+        Varied axes. All random axes have the same length: the values with index i form point i.
+    seeds
+        Number of seeds per setting: each is run with seeds 1 to `seeds`.
+    sample_seed
+        Seed of the random draws.
+    """
+
+    scenario: Scenario
+    grid: tuple[Axis, ...]
+    random: tuple[Axis, ...]
+    seeds: int
+    sample_seed: int
+
+    def __post_init__(self) -> None:
+        if not self.axes and self.seeds == 1:
+            raise InputError(
+                "nothing is varied: give seeds, a grid, KEY=VALUE,VALUE, or a random draw, KEY=LOW..HIGH:N"
+            )
+        if self.seeds < 1:
+            raise InputError(f"seeds: {self.seeds} is not above zero")
+        resolved = self.scenario.resolved
+        places = [_place(resolved, axis.steps) for axis in self.axes]
+        for place, times in Counter(places).items():
+            if times > 1:
+                key = self.axes[places.index(place)].key
+                raise InputError(f"{key} is varied twice; give all its values at once")
+        for axis in self.axes:
+            if axis.key in _TAKEN:
+                raise InputError(f"{axis.option} {axis.key}: cannot be varied; {_TAKEN[axis.key]}")
+        points = {len(axis.values): axis for axis in self.random}
+        if len(points) > 1:
+            found = ", ".join(f"{axis.key} has {number}" for number, axis in points.items())
+            raise InputError(f"random keys are drawn together and need equally many points; {found}")
+
+        self._check_size()
+
+    def _check_size(self) -> None:
+        """Raise an error if memory does not suffice to list the runs: each setting is a checked scenario."""
+        points = len(self.random[0].values) if self.random else 1
+        settings = math.prod(len(axis.values) for axis in self.grid) * points
+        each = _SCENARIO_TEXTS * len(self.scenario.canonical) + _TASK_BYTES * self.seeds
+        if settings * each > share():
+            raise InputError(
+                f"{settings} settings with {self.seeds} seeds each would take about "
+                f"{settings * each / 1e9:.1f} GB before the first run, and {share() / 1e9:.1f} GB are free "
+                "for it; give fewer values or seeds, or sweep in parts"
+            )
+
+    def __repr__(self) -> str:
+        varied = ", ".join(f"{axis.key} ({len(axis.values)} values)" for axis in self.axes)
+        return f"<Design of {self.scenario.name!r}: {varied or 'nothing varied'}, {self.seeds} seeds>"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """All axes, those of the grid first."""
+        return (*self.grid, *self.random)
+
+    def settings(self) -> Iterator[Setting]:
+        """Yield all settings; the random point changes fastest, then the last axis of the grid."""
+        points = list(zip(*(axis.values for axis in self.random), strict=True)) or [()]
+        for combination in itertools.product(*(axis.values for axis in self.grid)):
+            for point in points:
+                yield (*combination, *point)
+
+    def scenario_for(self, setting: Setting) -> Scenario:
+        """Return the scenario of a setting; an error names the option that caused it."""
+        # A key within a table must be set after the table.
+        order = sorted(zip(self.axes, setting, strict=True), key=lambda pair: len(pair[0].steps))
+        try:
+            return self.scenario.override((axis.key, value) for axis, value in order)
+        except ScenarioError as error:
+            message = str(error)
+            for axis, value in order:
+                if message.startswith(f"--set {axis.key}={value}: "):
+                    raise InputError(axis.option + message.removeprefix("--set")) from None
+            raise
+
+
+def _place(resolved: Mapping[str, Any], steps: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of a key with ids and names of entries replaced by indices: one spelling per key."""
+    section, *rest = steps
+    entries = resolved.get(section)
+    if not rest or not isinstance(entries, list):
+        return tuple(steps)
+    named = (
+        str(index) for index, each in enumerate(entries) if rest[0] in {each.get("id"), each.get("name")}
+    )
+    return section, next(named, rest[0]), *rest[1:]

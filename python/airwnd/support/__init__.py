@@ -1,0 +1,1 @@
+"""Errors, checks of arguments, files, locks, threads and memory: what every other part uses."""
