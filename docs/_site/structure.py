@@ -133,15 +133,15 @@ def draw(name: str, graph: Graph) -> None:
     for part in graph:
         depth(part)
     rows = [sorted(part for part in graph if level[part] == each) for each in range(max(level.values()) + 1)]
-    most = max(len(row) for row in rows)
+    maximum = max(len(row) for row in rows)
     at = {
-        part: ((column + 0.5) * most / len(row), float(height))
+        part: ((column + 0.5) * maximum / len(row), float(height))
         for height, row in enumerate(rows)
         for column, part in enumerate(row)
     }
-    figure = Figure(figsize=(1.45 * most + 0.4, 0.95 * len(rows) + 0.3))
+    figure = Figure(figsize=(1.45 * maximum + 0.4, 0.95 * len(rows) + 0.3))
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, most), ylim=(-0.6, len(rows) - 0.4))
+    axes.set(xlim=(0, maximum), ylim=(-0.6, len(rows) - 0.4))
     axes.axis("off")
     for part, (x, y) in at.items():
         for used in _without_detours(graph, part):

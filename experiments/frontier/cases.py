@@ -63,7 +63,7 @@ def share_beside_uncontrolled(rwnd: Any, seed: int) -> float:
     return float(100 * own / rows["throughput_kbps"].to_numpy().sum())
 
 
-def least_beside_uncontrolled(rwnd: Any, seed: int) -> float:
+def min_beside_uncontrolled(rwnd: Any, seed: int) -> float:
     """Return the throughput of that download in its worst second, in kbit/s."""
     rows = throughputs((rwnd, AUTOTUNING), seed).filter(pl.col("flow") == "first-0")
     return float(rows["throughput_kbps"].to_numpy().min())
@@ -143,7 +143,7 @@ def share_beside_device(rwnd: Any, seed: int, *, on_link: bool) -> float:
     return float(100 * own / rows["throughput_kbps"].to_numpy().sum())
 
 
-def least_beside_device(rwnd: Any, seed: int, *, on_link: bool) -> float:
+def min_beside_device(rwnd: Any, seed: int, *, on_link: bool) -> float:
     """Return the throughput of that download in its worst second, in kbit/s."""
     rows = beside_devices(rwnd, seed, on_link=on_link).filter(pl.col("flow") == "first-0")
     return float(rows["throughput_kbps"].to_numpy().min())
@@ -157,11 +157,11 @@ MEASURES: dict[str, Callable[[Any, int], float]] = {
     "F09: the same, some downloads at the same time": overlapping,
     "F09: completion time beside a long download / autotuning's": beside_long,
     "F10: share beside an uncontrolled download (%)": share_beside_uncontrolled,
-    "F10: worst second (kbit/s)": least_beside_uncontrolled,
+    "F10: worst second (kbit/s)": min_beside_uncontrolled,
     "beside another device in the cell: share (%)": partial(share_beside_device, on_link=False),
-    "beside another device in the cell: worst second (kbit/s)": partial(least_beside_device, on_link=False),
+    "beside another device in the cell: worst second (kbit/s)": partial(min_beside_device, on_link=False),
     "beside another device in one queue: share (%)": partial(share_beside_device, on_link=True),
-    "beside another device in one queue: worst second (kbit/s)": partial(least_beside_device, on_link=True),
+    "beside another device in one queue: worst second (kbit/s)": partial(min_beside_device, on_link=True),
 }
 
 

@@ -36,7 +36,7 @@ EMPTY = {
     "ue": "own",
     "traffic": {"kind": "cbr", "rate": "8kbps", "packet": "100B"},
 }
-LEAST_MS = 5.0
+MIN_MS = 5.0
 """Queueing delay that is good enough in any scenario."""
 
 
@@ -89,9 +89,9 @@ def judge(own: Figures, empty: Figures, plain: Figures, oracle: Figures) -> Verd
     """Compare a control with an empty path, autotuning and the oracle."""
     queue, of_oracle = own.delay_ms - empty.delay_ms, oracle.delay_ms - empty.delay_ms
     goodput = own.goodput_kbps / max(min(plain.goodput_kbps, oracle.goodput_kbps), 1e-9)
-    delay = queue / max(of_oracle, LEAST_MS / 1.5)
+    delay = queue / max(of_oracle, MIN_MS / 1.5)
     enough, short = goodput >= 0.9, delay <= 1.5
-    twice = queue <= max(2 * of_oracle, LEAST_MS)
+    twice = queue <= max(2 * of_oracle, MIN_MS)
     starved = own.goodput_kbps < 0.8 * plain.goodput_kbps
     return Verdict(goodput, delay, enough and short, enough and twice, enough, short, starved)
 

@@ -63,7 +63,7 @@ COLUMNS = (
     "late_us",
 )
 SKIPPED_S, SPARE_S = 3.0, 120.0
-SHARE, LEAST, BASE, MOST = 0.95, 0.25, 0.5, 2.0
+SHARE, MIN, BASE, MAX = 0.95, 0.25, 0.5, 2.0
 _REPLY = re.compile(r"^\[([0-9.]+)\] .* time=([0-9.]+) ms", re.MULTILINE)
 _SERVER = "sh -c 'iperf3 -s -p 5999 & exec iperf3 -s'"
 _ROUTER = r"""
@@ -220,10 +220,10 @@ def control_lines(
     if control == "rule":
         tbf = "--tbf" if options.shaper == "tbf" else ""
         for way, interface in interfaces.items():
-            least, base, most = (round(share * mean_kbps[way]) for share in (LEAST, BASE, MOST))
+            minimum, base, maximum = (round(share * mean_kbps[way]) for share in (MIN, BASE, MAX))
             yield (
                 f"{sys.executable} -I {HERE}/programs/autorate.py {interface} server {tbf} "
-                f"--min {least} --base {base} --max {most} > /dev/null & "
+                f"--min {minimum} --base {base} --max {maximum} > /dev/null & "
             )
 
 

@@ -246,8 +246,8 @@ def guard(
 
 def play(role: str, *arguments: str) -> None:
     """Act as one of the processes of a measurement."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _, maximum = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
     match role:
         case "send":
             asyncio.run(send())

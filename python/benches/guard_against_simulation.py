@@ -33,7 +33,7 @@ ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 SETTLING_S = 20.0
 """Time for slow start, its queue, and the growth of rLEDBAT after it."""
 PORT = 5201
-MOST_PERCENT = 10.0
+MAX_PERCENT = 10.0
 """Difference above which a row is marked."""
 
 Settings = Mapping[str, Any]
@@ -92,7 +92,7 @@ def main() -> None:
             cells: list[str] = []
             for found, expected in pairs:
                 cells += [f"{found:.1f}", f"{expected:.1f}", f"{100 * (expected / found - 1):+.1f}"]
-            outside = any(abs(expected / found - 1) > MOST_PERCENT / 100 for found, expected in pairs)
+            outside = any(abs(expected / found - 1) > MAX_PERCENT / 100 for found, expected in pairs)
             writer.writerow([link, inline(controller), *cells, "outside" if outside else ""])
             sys.stdout.flush()
 

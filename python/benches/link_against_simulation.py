@@ -33,12 +33,12 @@ TRANSFERS = Path(__file__).with_name("link_transfers.py")
 USABLE = Path("/proc/sys/net/ipv4") / (
     "tcp_available_congestion_control" if os.geteuid() == 0 else "tcp_allowed_congestion_control"
 )
-MOST_LATENESS_MS = 1.0
+MAX_LATENESS_MS = 1.0
 ATTEMPTS = 5
 SHIFTS_MS = (-17, -8, 0, 7, 19)
 """Starts of the simulated transfers of a seed, relative to the kernel's: losses and fading amplify small
 differences, which is the spread that a single transfer in the kernel has, too."""
-MOST_GOODPUT, MOST_RTT = 5.0, 10.0
+MAX_GOODPUT, MAX_RTT = 5.0, 10.0
 """Differences in percent above which a row is marked."""
 
 Settings = Mapping[str, Any]
@@ -261,8 +261,8 @@ class Compared:
 
     def to_row(self) -> dict[str, str]:
         """Return a row of the table."""
-        differences = {"goodput": (self.goodput_percent, MOST_GOODPUT), "RTT": (self.rtt_percent, MOST_RTT)}
-        outside = [name for name, (found, most) in differences.items() if abs(found) > most]
+        differences = {"goodput": (self.goodput_percent, MAX_GOODPUT), "RTT": (self.rtt_percent, MAX_RTT)}
+        outside = [name for name, (found, maximum) in differences.items() if abs(found) > maximum]
         return {
             "scenario": self.scenario,
             "sender": self.sender,
@@ -365,7 +365,7 @@ def _in_time(job: Job) -> Result:
             command = _command([job], Path(folder))
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         (result,) = _read(done.stdout)
-        if result.lateness_p99_ms <= MOST_LATENESS_MS:
+        if result.lateness_p99_ms <= MAX_LATENESS_MS:
             return result
         late = f"{result.lateness_p99_ms:.2f} ms late"
         sys.stderr.write(f"{job.cc}: departures were up to {late}, repeated\n")

@@ -28,7 +28,7 @@ queue = 100
 """
 
 
-def least(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+def minimum(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
     """Measure the time of a call in seconds, as the minimum of nine."""
     times = []
     for _ in range(9):
@@ -56,8 +56,8 @@ def main() -> None:
     python.run()
     kind.on_ack = own  # type: ignore[method-assign]  # it listens for one run
     controller = kind(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
-    alone = least(lambda: [controller.on_ack(ack) for ack in acks])
-    ours, theirs = least(built_in.run), least(python.run)
+    alone = minimum(lambda: [controller.on_ack(ack) for ack in acks])
+    ours, theirs = minimum(built_in.run), minimum(python.run)
     lines = [
         f"{len(acks)} ACKs in 60 s",
         f"built in          {ours * 1e3:6.1f} ms",
@@ -66,7 +66,7 @@ def main() -> None:
         f"of it on_ack      {alone / len(acks) * 1e9:6.0f} ns",
     ]
     for name, scenario in (("built in", built_in), ("in Python", python)):
-        one, two = (least(partial(scenario.run_many, range(8), jobs), time.perf_counter) for jobs in (1, 2))
+        one, two = (minimum(partial(scenario.run_many, range(8), jobs), time.perf_counter) for jobs in (1, 2))
         lines.append(f"8 runs {name:<10} {one * 1e3:6.0f} ms in 1 thread, {two * 1e3:.0f} ms in 2")
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -13,7 +13,7 @@ from airwnd import InputError
 from airwnd.study.batch import Processes
 from airwnd.study.reproduce import report, runner
 from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.reader import DEEPEST, LARGEST_FILE_MIB, LONGEST_TEXT, MOST_SEEDS
+from airwnd.study.reproduce.reader import DEEPEST, LARGEST_FILE_MIB, LONGEST_TEXT, MAX_SEEDS
 
 from .conftest import SMALL, Cli
 
@@ -235,7 +235,7 @@ BROKEN = {
         "experiment.toml",
         "seeds = 3",
         f"seeds = {10**18}",
-        f"seeds: expected an integer <= {MOST_SEEDS}",
+        f"seeds: expected an integer <= {MAX_SEEDS}",
     ),
     "many bits": (
         "experiment.toml",

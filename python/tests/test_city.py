@@ -229,11 +229,11 @@ def test_the_list_of_a_country_takes_little_memory(tmp_path: Path) -> None:
             text.write(f"LTE,262,1,7,{number << 8},9,{lon},{lat},1000,5,1,1415319088,1612345678,0\n")
     tracemalloc.start()
     found = read(file, (50.0, 10.0), 2000.0, None)
-    _, most = tracemalloc.get_traced_memory()
+    _, maximum = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(found.masts) == 1
     # All 60 000 base stations take 52 MB.
-    assert most < 4e6
+    assert maximum < 4e6
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,8 @@ def test_no_value_is_outside_the_bounds_of_an_expression(text: str, data: st.Dat
         low, high = sorted((data.draw(ENDS) + 0.0, data.draw(ENDS) + 0.0))  # no negative zero
         assume(low < math.inf and high > -math.inf)
         bounds[measure] = (low, high)
-        least, most = round(max(low, -1e6) * 1000), round(min(high, 1e6) * 1000)
-        values[measure] = data.draw(st.integers(least, most)) / 1000
+        minimum, maximum = round(max(low, -1e6) * 1000), round(min(high, 1e6) * 1000)
+        values[measure] = data.draw(st.integers(minimum, maximum)) / 1000
     text = text.replace("A", "delay_ms(users=20, method='drwa')")
     expression = parse(text.replace("B", "fairness(users=20, method='drwa')"))
     (place,) = expression.places()

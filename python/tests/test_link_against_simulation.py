@@ -52,7 +52,7 @@ def outside(rows: Rows, tolerances: dict[str, tuple[int, int]]) -> dict[str, tup
     return {
         sender: values
         for sender, values in found.items()
-        if any(value > most for value, most in zip(values, tolerances[sender], strict=True))
+        if any(value > maximum for value, maximum in zip(values, tolerances[sender], strict=True))
     }
 
 

@@ -137,6 +137,6 @@ def test_receivers_on_paths_shorter_than_a_tick_open_their_windows_as_the_kernel
     simulated = offered_by_the_simulator(rate, delay)
     # At least twice the queue, which is full at times and then arrives in a round trip; at most 5/8 of the
     # buffer.
-    least, most = 2 * QUEUE * MSS, 5 * (32 << 20) // 8
-    assert least <= kernel <= most, "the kernel's rule is another one"
-    assert least <= simulated <= most, f"the kernel has {kernel} B"
+    minimum, maximum = 2 * QUEUE * MSS, 5 * (32 << 20) // 8
+    assert minimum <= kernel <= maximum, "the kernel's rule is another one"
+    assert minimum <= simulated <= maximum, f"the kernel has {kernel} B"

@@ -26,7 +26,7 @@ from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.plot import Samples
 from airwnd.study.reproduce.readings import Readings
 from airwnd.study.reproduce.runner import Effort, Results, reproduce
-from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
@@ -426,7 +426,7 @@ def made_up(experiment: Experiment) -> Results:
     """Return synthetic results of an experiment: random numbers, and series of realistic length."""
     random = np.random.default_rng(1)
     keys = [axis.name for axis in experiment.axes]
-    effort = Effort.of(experiment, LEAST_SEEDS, quick=False)
+    effort = Effort.of(experiment, MIN_SEEDS, quick=False)
     rows = [
         {
             **dict(zip(keys, setting, strict=True)),
@@ -434,7 +434,7 @@ def made_up(experiment: Experiment) -> Results:
             **{measure.name: random.uniform(1, 1000) for measure in experiment.measures},
         }
         for setting in experiment.settings()
-        for seed in range(1, LEAST_SEEDS + 1)
+        for seed in range(1, MIN_SEEDS + 1)
     ]
     values = pl.DataFrame(rows)
     series = pl.DataFrame({"time_s": np.arange(1000) / 10, "value": random.uniform(0, 1e5, 1000)})

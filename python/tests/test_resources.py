@@ -47,9 +47,9 @@ def test_unlimited_flows_end_before_memory_is_exhausted() -> None:
 
 
 @pytest.mark.parametrize("most", ["2", "2 lots", "0B", -1])
-def test_a_limit_is_a_size(most: str | int) -> None:
+def test_a_limit_is_a_size(maximum: str | int) -> None:
     with pytest.raises(InputError, match=r"^max_memory: "):
-        Scenario.from_toml(SHORT).run(max_memory=most)
+        Scenario.from_toml(SHORT).run(max_memory=maximum)
 
 
 def test_concurrent_runs_share_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,7 +197,7 @@ def test_short_flows_have_their_curves(show: Callable[..., Page], cell: Run) -> 
 
 
 def test_a_page_omits_flows_that_do_not_fit(cell: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("airwnd.view.content._MOST_VALUES", 2 * cell.series["time_s"].n_unique())
+    monkeypatch.setattr("airwnd.view.content._MAX_VALUES", 2 * cell.series["time_s"].n_unique())
     facts = content({"cell": cell}).facts["runs"][0]
     assert ([flow["id"] for flow in facts["flows"]], facts["leftOut"]) == (["flow-0", "flow-1"], 1)
 
@@ -400,7 +400,7 @@ def test_a_hundred_ues_take_no_more_strokes_than_a_few(show: Callable[..., Page]
     page.evaluate(COUNT_STROKES)
     panels = page.locator(".panel:not([hidden])").count()
     # A band has a stroke per pixel column; lines are no strokes at all, but frames and labels are.
-    for many, most in (("band", panels * 1280), ("lines", 100)):
+    for many, maximum in (("band", panels * 1280), ("lines", 100)):
         page.check(f"input[value={many}]")
         page.focus("#plots")
         for key in KEYS:
@@ -408,7 +408,7 @@ def test_a_hundred_ues_take_no_more_strokes_than_a_few(show: Callable[..., Page]
             page.evaluate("window.strokes = 0")
             page.keyboard.press(key)
             settle(page)
-            assert 0 < page.evaluate("window.strokes") < most, (many, key)
+            assert 0 < page.evaluate("window.strokes") < maximum, (many, key)
 
 
 @pytest.mark.nightly
@@ -773,10 +773,10 @@ def test_two_runs_have_a_shared_or_two_separate_scales(
         settle(page)
         return float(page.get_attribute(column, "data-high") or 0)
 
-    most = [run.series["queue_bytes"].max() for run in (cell, bloated)]
-    assert high() == pytest.approx(1.06 * max(most), rel=0.02)  # type: ignore[type-var, operator]
+    maximum = [run.series["queue_bytes"].max() for run in (cell, bloated)]
+    assert high() == pytest.approx(1.06 * max(maximum), rel=0.02)  # type: ignore[type-var, operator]
     page.check("input[value=own]")
-    assert high() == pytest.approx(1.06 * most[0], rel=0.02)  # type: ignore[operator]
+    assert high() == pytest.approx(1.06 * maximum[0], rel=0.02)  # type: ignore[operator]
     canvas = box(page, f"{column} .plot")
     strip = [
         (canvas["width"] - x, y) for x in range(10, 40, 2) for y in range(4, int(canvas["height"]) - 2, 2)

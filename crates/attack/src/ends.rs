@@ -107,8 +107,8 @@ impl Walk {
                     self.end(place, "none".into(), true, put);
                 }
             }
-            Shape::List(item, least, most) if *least > 0 && Some(*least) == *most => {
-                let length = *least;
+            Shape::List(item, min, max) if *min > 0 && Some(*min) == *max => {
+                let length = *min;
                 self.value(place, item, &|value| put(vec![value; length].into()));
             }
             Shape::List(item, ..) => self.value(place, item, &|value| put(vec![value].into())),

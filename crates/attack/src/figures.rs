@@ -122,13 +122,13 @@ fn totals(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
     // LTE's I_TBS 26 and 33 carry at most 55056 bits on 73 PRBs and 59256 on 59 (TS 36.213 Table 7.1.7.2.1-1; on two layers
     // 110136 and 119816). NR's MCS 27 of 256QAM carries 7.4063 bits on each of at most 156 resource elements (TS 38.214
     // §5.1.3.2), up to the steps of block sizes.
-    let (most, mimo) = match &scenario.radio.access {
+    let (max, mimo) = match &scenario.radio.access {
         Spec::Lte(lte) => (if lte.mcs_table == McsTable::Qam64 { 4.2 } else { 5.65 }, &lte.mimo),
         Spec::Nr(nr) => (6.5, &nr.mimo),
     };
-    let most = most * f64::from(mimo.as_ref().map_or(1, |mimo| mimo.most_layers()));
+    let max = max * f64::from(mimo.as_ref().map_or(1, |mimo| mimo.max_layers()));
     for cell in outcome.cells() {
-        holds(cell.spectral_efficiency.is_none_or(|bits| bits <= most), || format!("{cell:?}"))?;
+        holds(cell.spectral_efficiency.is_none_or(|bits| bits <= max), || format!("{cell:?}"))?;
     }
     Ok(())
 }
@@ -152,7 +152,7 @@ fn links(scenario: &Scenario, outcome: &Outcome) -> Result<(), String> {
 /// Checks that a queue does not exceed its limits.
 fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
     let bytes = |text: &Json| {
-        text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|most| most.0)
+        text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|max| max.0)
     };
     let keys_up = ["queue_up", "queue_bytes_up", "aqm_up"];
     let is_separate = keys_up.iter().any(|key| !written[key].is_null());
@@ -160,11 +160,11 @@ fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
         Direction::Up if is_separate => ("queue_up", "queue_bytes_up"),
         _ => ("queue", "queue_bytes"),
     };
-    if let Some(most) = written[packets].as_u64() {
-        holds(link.queue_packets.max <= most, || format!("more than {most} packets"))?;
+    if let Some(max) = written[packets].as_u64() {
+        holds(link.queue_packets.max <= max, || format!("more than {max} packets"))?;
     }
-    if let Some(most) = bytes(&written[size]) {
-        holds(link.queue_bytes.max <= most, || format!("more than {most} bytes"))?;
+    if let Some(max) = bytes(&written[size]) {
+        holds(link.queue_bytes.max <= max, || format!("more than {max} bytes"))?;
     }
     Ok(())
 }

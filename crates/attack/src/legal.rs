@@ -16,7 +16,7 @@ const OUTSIDE: [&str; 2] = ["plugin", "python"];
 const BEHIND_A_QUEUE: [&str; 5] = ["jitter", "reorder", "duplicate", "police", "tbf"];
 
 /// Limits on values that make a run large: the end of a key's path, and the maximum drawn.
-const MOST: [(&str, f64); 9] = [
+const MAX: [(&str, f64); 9] = [
     ("site.rings", 1.0),
     ("site.sectors", 3.0),
     ("ue.count", 4.0),
@@ -151,13 +151,13 @@ impl Draw<'_, '_> {
             Shape::Words(words) => self.u.choose(words)?.clone().into(),
             Shape::Flag => self.u.arbitrary::<bool>()?.into(),
             Shape::Value(range) => {
-                let most =
-                    MOST.iter().find(|(end, _)| path.ends_with(end)).map_or(f64::INFINITY, |(_, most)| *most);
-                range.draw(self.u, default, most)?
+                let max =
+                    MAX.iter().find(|(end, _)| path.ends_with(end)).map_or(f64::INFINITY, |(_, max)| *max);
+                range.draw(self.u, default, max)?
             }
             Shape::Text => json!("text"),
-            Shape::List(item, least, most) => {
-                let length = self.u.int_in_range(*least..=most.unwrap_or(4))?;
+            Shape::List(item, min, max) => {
+                let length = self.u.int_in_range(*min..=max.unwrap_or(4))?;
                 let defaults = default.and_then(Json::as_array);
                 let items = (0..length)
                     .map(|place| self.value(path, item, defaults.and_then(|defaults| defaults.get(place))))
@@ -250,8 +250,8 @@ impl Draw<'_, '_> {
             group.insert("bearer".into(), self.bearers(bearers, shape)?);
         }
         if number > 0 && links > 0 && self.chance(50)? {
-            let least = usize::from(sites == 0);
-            let (first, count) = (self.u.int_in_range(0..=links - 1)?, self.u.int_in_range(least..=links)?);
+            let min = usize::from(sites == 0);
+            let (first, count) = (self.u.int_in_range(0..=links - 1)?, self.u.int_in_range(min..=links)?);
             let via: Vec<String> = (0..count).map(|place| format!("l{}", (first + place) % links)).collect();
             group.insert("via".into(), via.into());
         }

@@ -105,16 +105,16 @@ impl Range {
         self.write(middle)
     }
 
-    /// Draws a value of at most `most`, often an end or near `default`.
+    /// Draws a value of at most `max`, often an end or near `default`.
     ///
     /// # Errors
     /// As [`Unstructured`].
-    pub fn draw(&self, u: &mut Unstructured<'_>, default: Option<&Json>, most: f64) -> Result<Json> {
+    pub fn draw(&self, u: &mut Unstructured<'_>, default: Option<&Json>, max: f64) -> Result<Json> {
         let default = default.and_then(|default| match default {
             Json::String(text) => quantity(text).map(|(number, _)| number),
             other => other.as_f64(),
         });
-        let high = self.high.min(most).max(self.low);
+        let high = self.high.min(max).max(self.low);
         let part = f64::from(u.arbitrary::<u32>()?) / f64::from(u32::MAX);
         let drawn = match u.int_in_range(0..=9)? {
             0 => return Ok(self.ends[0].clone()),
@@ -122,8 +122,8 @@ impl Range {
             2 => self.low + part * (high - self.low),
             3 | 4 => {
                 // Logarithmic, from the minimum, or from a small number if the minimum is not positive.
-                let least = if self.low > 0.0 { self.low } else { (high * 1e-9).max(f64::MIN_POSITIVE) };
-                least * (high / least).max(1.0).powf(part)
+                let min = if self.low > 0.0 { self.low } else { (high * 1e-9).max(f64::MIN_POSITIVE) };
+                min * (high / min).max(1.0).powf(part)
             }
             _ => match default {
                 Some(default) if default != 0.0 => default * 64f64.powf(part - 0.5),

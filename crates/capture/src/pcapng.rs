@@ -99,8 +99,8 @@ fn block(bytes: &mut Vec<u8>, kind: u32, contents: impl FnOnce(&mut Vec<u8>)) {
 
 /// Writes an option with a UTF-8 value; truncates long text at a character boundary.
 fn text(bytes: &mut Vec<u8>, code: u16, text: &str) {
-    let most = usize::from(u16::MAX);
-    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let max = usize::from(u16::MAX);
+    let end = (0..=max.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     option(bytes, code, &text.as_bytes()[..end]);
 }
 

@@ -137,6 +137,11 @@ pub fn unknown_word(what: &str, word: &str, allowed: &[&str]) -> String {
 }
 
 fn unknown(what: &str, word: &str, allowed: &[impl AsRef<str>]) -> String {
+    // Until 0.2 minima and maxima had other names.
+    let renamed = word.replace("least", "min").replace("most", "max");
+    if renamed != word && allowed.iter().any(|name| name.as_ref() == renamed) {
+        return format!("the {what} `{word}` is called `{renamed}`; {}", one_of(allowed));
+    }
     let lower = word.to_lowercase();
     let near = allowed
         .iter()

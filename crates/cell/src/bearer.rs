@@ -33,11 +33,11 @@ impl Bearer {
     /// one.
     pub(crate) fn together(bearers: impl Iterator<Item = Bearer>) -> Bearer {
         let join = |one: Bearer, other: Bearer| {
-            let most = |bearer: &Bearer| bearer.mbr.max(bearer.gbr).0;
+            let max = |bearer: &Bearer| bearer.mbr.max(bearer.gbr).0;
             Bearer {
                 qci: if other.qci.priority() < one.qci.priority() { other.qci } else { one.qci },
                 gbr: BitRate(one.gbr.0 + other.gbr.0),
-                mbr: BitRate(most(&one) + most(&other)),
+                mbr: BitRate(max(&one) + max(&other)),
                 is_elastic: one.is_elastic || other.is_elastic,
             }
         };

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
-const LEAST_CELLS: usize = 3;
+const MIN_CELLS: usize = 3;
 /// Most regions: each of them has memory per UE.
-const MOST_REGIONS: usize = 64;
+const MAX_REGIONS: usize = 64;
 /// Number of shares in which threads work on the UEs.
 pub(crate) const SHARES: usize = 64;
 
@@ -23,7 +23,7 @@ const ROUNDS: usize = 10_000;
 
 /// The cells of each region of a network: neighbours by number, about as many in each region.
 pub(crate) fn partition(cells: usize) -> impl Iterator<Item = Range<usize>> {
-    let regions = (cells / LEAST_CELLS).clamp(1, MOST_REGIONS);
+    let regions = (cells / MIN_CELLS).clamp(1, MAX_REGIONS);
     (0..regions).map(move |region| cells * region / regions..cells * (region + 1) / regions)
 }
 
@@ -138,7 +138,7 @@ mod tests {
             assert_eq!(regions.iter().cloned().flatten().collect::<Vec<_>>(), (0..cells).collect::<Vec<_>>());
             let sizes = || regions.iter().map(Range::len);
             assert!(sizes().max().unwrap() - sizes().min().unwrap() <= 1);
-            assert!(regions.len() == 1 || sizes().min().unwrap() >= LEAST_CELLS);
+            assert!(regions.len() == 1 || sizes().min().unwrap() >= MIN_CELLS);
         }
     }
 }

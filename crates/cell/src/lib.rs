@@ -22,7 +22,7 @@ mod settings;
 mod ue;
 
 pub use agenda::Notice;
-pub use airwnd_phy::{Bandwidth, Carrier, ComponentCarrier, MOST_CARRIERS, SecondaryCarrier};
+pub use airwnd_phy::{Bandwidth, Carrier, ComponentCarrier, MAX_CARRIERS, SecondaryCarrier};
 pub use airwnd_rlc::{DiscardTimer, Rlc, RlcMode};
 pub use bearer::Bearer;
 pub use crew::{Crew, ThreadsUnavailable};

@@ -147,7 +147,7 @@ impl Ran {
         let access = carriers[0].access.clone();
         // With DRX the report before the newest one is held.
         let held = if setup.mac.drx.is_some() { reports.period } else { 0 };
-        let remembered = reports.remembered() + held + access.timing.most_unmeasured();
+        let remembered = reports.remembered() + held + access.timing.max_unmeasured();
         let mut radio = Radio::new(setup, &carriers, remembered, &crew);
         let mut agenda = Agenda::new(setup);
         let starts: Vec<(u32, Position)> = agenda

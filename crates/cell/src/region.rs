@@ -23,7 +23,7 @@ use std::sync::Arc;
 // For results only; the scheduler uses every report.
 const SAMPLE_PERIOD: u64 = 10;
 /// Maximum number of UEs sampled in a TTI: with more UEs each of them is sampled less often.
-const MOST_SAMPLES: usize = 200;
+const MAX_SAMPLES: usize = 200;
 /// Settings that apply in all cells.
 #[derive(Clone)]
 pub(crate) struct Rules {
@@ -91,7 +91,7 @@ impl Region {
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
             soundings: Vec::with_capacity(cells.len()),
-            unknown: Vec::with_capacity(MOST_SAMPLES),
+            unknown: Vec::with_capacity(MAX_SAMPLES),
             cells,
         }
     }
@@ -394,7 +394,7 @@ impl Region {
         let measured = self.access.timing.measurable(tti);
         let Region { first, cells, table, receivers, unknown, .. } = self;
         let receivers = &mut receivers[0];
-        let groups = radio.ues().div_ceil(MOST_SAMPLES).max(1);
+        let groups = radio.ues().div_ceil(MAX_SAMPLES).max(1);
         let group = (tti.0 / SAMPLE_PERIOD) as usize % groups;
         for (cell, Cell { users, .. }) in (*first..).zip(cells) {
             if users.is_empty() {

@@ -78,7 +78,7 @@ pub struct Radio {
 }
 
 /// Number of cells that are all neighbours of each UE by default, and maximum number of neighbours if not all cells are.
-const MOST_NEIGHBOURS: usize = 48;
+const MAX_NEIGHBOURS: usize = 48;
 /// Threshold of neighbours by default in larger networks.
 const NEIGHBOUR_THRESHOLD: f64 = 0.0002;
 
@@ -100,7 +100,7 @@ impl Radio {
 
     /// The threshold of a UE's neighbours in a network of this many cells; `None`: all cells are neighbours.
     pub(crate) fn neighbours(&self, cells: usize) -> Option<f64> {
-        let by_size = if cells > MOST_NEIGHBOURS { NEIGHBOUR_THRESHOLD } else { 0.0 };
+        let by_size = if cells > MAX_NEIGHBOURS { NEIGHBOUR_THRESHOLD } else { 0.0 };
         Some(self.neighbour_threshold.unwrap_or(by_size)).filter(|threshold| *threshold > 0.0)
     }
 
@@ -127,8 +127,8 @@ impl Radio {
     }
 
     /// Maximum number of a UE's neighbours in a network of this many cells.
-    pub fn most_neighbours(&self, cells: usize) -> usize {
-        if self.neighbours(cells).is_some() { cells.min(MOST_NEIGHBOURS) } else { cells }
+    pub fn max_neighbours(&self, cells: usize) -> usize {
+        if self.neighbours(cells).is_some() { cells.min(MAX_NEIGHBOURS) } else { cells }
     }
 }
 
@@ -304,7 +304,7 @@ pub struct BearerSetup {
 
 impl BearerSetup {
     /// Maximum number of bearers of a UE: logical channel identities 3 to 10 (TS 36.321 Table 6.2.1-1).
-    pub const MOST: usize = 8;
+    pub const MAX: usize = 8;
     /// Prioritized bit rate of a bearer without a guaranteed rate.
     // A choice: `kBps8`, the lowest rate of TS 36.331 §6.3.2, LogicalChannelConfig, other than zero.
     pub const USUAL_PBR: BitRate = BitRate(64_000);

@@ -71,7 +71,7 @@ fn flow(now: Time, status: &Status) -> Value {
         "cgroup": status.cgroup,
         "rate_kbps": status.rate.as_kbps(),
         "rtt_ms": millis(status.rtt),
-        "rtt_ms_min": millis(status.least_rtt),
+        "rtt_ms_min": millis(status.min_rtt),
         "received_bytes": status.received.0,
         "offered_bytes": status.offered.0,
         "window_bytes": bytes(wanted),

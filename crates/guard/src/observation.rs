@@ -70,7 +70,7 @@ pub struct Observation {
     /// Window in force instead of the receiver's own; `None`: its own.
     pub clamp: Option<Bytes>,
     /// Least RTT that the kernel has measured; on a router that between router and sender.
-    pub least_rtt: Option<Span>,
+    pub min_rtt: Option<Span>,
     /// Newest RTT between router and receiver, on a router.
     pub lan_rtt: Option<Span>,
     /// Index of the interface; 0: unknown.
@@ -98,7 +98,7 @@ impl Observation {
         let segments = fields.u32();
         let (val, ecr, ack_ts_val) = (fields.u32(), fields.u32(), fields.u32());
         let (mss, unread, free) = (fields.u32(), fields.u32(), fields.u32());
-        let (clamp, least_rtt, lan_rtt, interface) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
+        let (clamp, min_rtt, lan_rtt, interface) = (fields.u32(), fields.u32(), fields.u32(), fields.u32());
         let (local, remote) = (fields.address(), fields.address());
         let (local_port, remote_port) = (fields.u16(), fields.u16());
         let event = match fields.u8() {
@@ -132,7 +132,7 @@ impl Observation {
             unread: Bytes(u64::from(unread)),
             free: Bytes(u64::from(free)),
             clamp: (clamp > 0).then_some(Bytes(u64::from(clamp))),
-            least_rtt: (least_rtt > 0).then_some(Span::from_micros(u64::from(least_rtt))),
+            min_rtt: (min_rtt > 0).then_some(Span::from_micros(u64::from(min_rtt))),
             lan_rtt: (lan_rtt > 0).then_some(Span::from_micros(u64::from(lan_rtt))),
             interface,
             local: SocketAddr::new(local, local_port),
@@ -165,7 +165,7 @@ impl Observation {
             bytes(self.unread),
             bytes(self.free),
             self.clamp.map_or(0, bytes),
-            self.least_rtt.map_or(0, micros),
+            self.min_rtt.map_or(0, micros),
             self.lan_rtt.map_or(0, micros),
             self.interface,
         ];

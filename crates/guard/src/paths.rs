@@ -46,7 +46,7 @@ pub(crate) struct Paths {
 
 #[derive(Debug)]
 struct Path {
-    least: Span,
+    min: Span,
     known: Time,
     /// Whether the minimum has been measured in a dip.
     is_measured: bool,
@@ -74,7 +74,7 @@ impl Paths {
     /// Adds an RTT of a connection.
     pub fn add(&mut self, now: Time, key: PathKey, rtt: Span) {
         let new = Path {
-            least: rtt,
+            min: rtt,
             known: now,
             is_measured: false,
             used: now,
@@ -87,8 +87,8 @@ impl Paths {
         }
         let path = self.paths.entry(key).or_insert(new);
         path.used = now;
-        path.least = path.least.min(rtt);
-        if is_near(rtt, path.least) {
+        path.min = path.min.min(rtt);
+        if is_near(rtt, path.min) {
             path.confirmed = now;
         }
         if self.dips.get(&key.0).is_some_and(|dip| now >= dip.drained && !dip.is_over) {
@@ -105,8 +105,8 @@ impl Paths {
     }
 
     /// Returns the minimum of a path; `None`: unknown.
-    pub fn least(&self, key: PathKey) -> Option<Span> {
-        self.paths.get(&key).map(|path| path.least)
+    pub fn min(&self, key: PathKey) -> Option<Span> {
+        self.paths.get(&key).map(|path| path.min)
     }
 
     /// Returns how often a longer minimum has replaced the former one.
@@ -142,11 +142,11 @@ impl Paths {
         };
         dip.is_over = true;
         for (_, path) in self.paths.iter_mut().filter(|((index, _), _)| *index == interface) {
-            let Some(least) = path.drained.take() else { continue };
+            let Some(min) = path.drained.take() else { continue };
             path.confirmed = now;
             path.is_measured = true;
-            if !is_near(least, path.least) {
-                path.least = least;
+            if !is_near(min, path.min) {
+                path.min = min;
                 path.changes += 1;
             }
         }
@@ -165,8 +165,8 @@ impl Paths {
     }
 }
 
-fn is_near(rtt: Span, least: Span) -> bool {
-    rtt <= least + least / NEAR
+fn is_near(rtt: Span, min: Span) -> bool {
+    rtt <= min + min / NEAR
 }
 
 #[cfg(test)]
@@ -186,12 +186,12 @@ mod tests {
         let ms = Span::from_millis;
         paths.add(Time::ZERO, key, ms(30));
         paths.add(Time::ZERO, key, ms(40));
-        assert_eq!(paths.least(key), Some(ms(30)));
+        assert_eq!(paths.min(key), Some(ms(30)));
         paths.add(Time::ZERO + Span::from_secs(300), other, ms(50));
         paths.expire(Time::ZERO + Span::from_secs(601));
-        assert_eq!((paths.least(key), paths.least(other)), (None, Some(ms(50))));
+        assert_eq!((paths.min(key), paths.min(other)), (None, Some(ms(50))));
         paths.forget(2);
-        assert_eq!(paths.least(other), None);
+        assert_eq!(paths.min(other), None);
     }
 
     /// Uses a path for ten minutes with a queue that makes its RTT `queued`, and `drained` in dips; returns the minimum
@@ -210,7 +210,7 @@ mod tests {
             let rtt = if since * 1_000_000 > queued.0 { drained } else { queued };
             paths.add(at(ms), KEY, rtt);
         }
-        (paths.least(KEY).unwrap(), dips)
+        (paths.min(KEY).unwrap(), dips)
     }
 
     #[test]

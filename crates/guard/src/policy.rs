@@ -31,7 +31,7 @@ const EVICTED: usize = 8;
 const VALID: Span = Span::from_secs(2);
 /// Windows are never smaller than this number of segments.
 const FLOOR_SEGMENTS: u64 = 2;
-/// Window while the least RTT of a path is measured again, in segments: as in BBR's ProbeRTT.
+/// Window while the minimum RTT of a path is measured again, in segments: as in BBR's ProbeRTT.
 const DIP_SEGMENTS: u64 = 4;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
@@ -103,7 +103,7 @@ pub struct Status {
     /// Mean RTT of the last round trip; `None`: no sample.
     pub rtt: Option<Span>,
     /// Least RTT of the path; `None`: unknown.
-    pub least_rtt: Option<Span>,
+    pub min_rtt: Option<Span>,
     /// Bytes received in order since the flow was first seen.
     pub received: Bytes,
     /// Bytes offered and not yet received.
@@ -252,7 +252,7 @@ impl Policy {
         self.flows.values_mut().for_each(|flow| flow.restart());
     }
 
-    /// Learns the least RTTs over an interface anew, because its routes have changed.
+    /// Learns the minimum RTTs over an interface anew, because its routes have changed.
     pub fn forget_paths(&mut self, interface: u32) {
         self.paths.forget(interface);
         for flow in self.flows.values_mut().filter(|flow| flow.path.0 == interface) {
@@ -270,15 +270,15 @@ impl Policy {
             return;
         }
         self.device_at = now;
-        let (mut connections, mut least, mut most) = (0, None::<u64>, 0);
+        let (mut connections, mut min, mut max) = (0, None::<u64>, 0);
         for flow in self.flows.values().filter(|flow| flow.is_of_device() && flow.is_receiving(now)) {
             let received = flow.observer.received();
             connections += 1;
-            least = Some(least.map_or(received, |least| least.min(received)));
-            most = most.max(received);
+            min = Some(min.map_or(received, |min| min.min(received)));
+            max = max.max(received);
         }
-        let least_received = Bytes(least.unwrap_or_default());
-        self.device = Device { connections, least_received, most_received: Bytes(most), ..Device::default() };
+        let min_received = Bytes(min.unwrap_or_default());
+        self.device = Device { connections, min_received, max_received: Bytes(max), ..Device::default() };
     }
 }
 
@@ -301,7 +301,7 @@ struct Flow {
     seen: Time,
     segments: u32,
     copied: u64,
-    /// Changes of the path's least RTT that the controller knows of.
+    /// Changes of the path's minimum RTT that the controller knows of.
     changes: u32,
     /// Round trips to come whose RTTs are not those of the path.
     unsettled: u32,
@@ -450,17 +450,17 @@ impl Flow {
             self.copied = copied;
         }
         // The kernel keeps its minimum although the path has changed.
-        let kernel_rtt = seen.least_rtt.filter(|rtt| Some(*rtt) != self.kernel_rtt);
-        self.kernel_rtt = seen.least_rtt;
+        let kernel_rtt = seen.min_rtt.filter(|rtt| Some(*rtt) != self.kernel_rtt);
+        self.kernel_rtt = seen.min_rtt;
         let samples = [kernel_rtt, self.observer.rtt().filter(|_| self.unsettled == 0)];
         for sample in samples.into_iter().flatten() {
             paths.add(seen.time, self.path, sample);
         }
-        if let Some(least) = least_rtt(paths, self.path, lan)
-            && self.round.least.is_none_or(|known| least < known)
+        if let Some(min) = min_rtt(paths, self.path, lan)
+            && self.round.min.is_none_or(|known| min < known)
         {
-            self.round.least = Some(least);
-            controller.on_path_rtt(seen.time, least);
+            self.round.min = Some(min);
+            controller.on_path_rtt(seen.time, min);
         }
         let advertisement = controller.window(seen.time, &view);
         let (Advertisement::Window(window) | Advertisement::Code { window, .. }) = advertisement;
@@ -494,7 +494,7 @@ impl Flow {
     /// `window`: what the controller offers; `None`: no rule applies.
     fn treat(&self, window: Option<Bytes>) -> Treatment {
         let Some(window) = window else { return Treatment::Untouched(Reason::Rule) };
-        let is_near = self.round.least.is_some_and(|least| least < LOCAL_RTT);
+        let is_near = self.round.min.is_some_and(|min| min < LOCAL_RTT);
         let reason = if is_near || self.remote.ip().is_loopback() || self.local.ip() == self.remote.ip() {
             Reason::Local
         } else if self.round.quiet >= QUIET_ROUNDS {
@@ -527,7 +527,7 @@ impl Flow {
             cgroup: self.cgroup,
             rate: self.round.rate,
             rtt: self.rtt(),
-            least_rtt: least_rtt(paths, self.path, self.lan()),
+            min_rtt: min_rtt(paths, self.path, self.lan()),
             received: Bytes(self.observer.received()),
             offered: Bytes(u64::from(self.observer.offered())),
             clamp: self.clamp,
@@ -537,9 +537,9 @@ impl Flow {
     }
 }
 
-/// The least RTT of both halves of a path; `None`: unknown.
-fn least_rtt(paths: &Paths, path: PathKey, lan: PathKey) -> Option<Span> {
-    Some(paths.least(path)? + paths.least(lan).unwrap_or_default())
+/// The minimum RTT of both halves of a path; `None`: unknown.
+fn min_rtt(paths: &Paths, path: PathKey, lan: PathKey) -> Option<Span> {
+    Some(paths.min(path)? + paths.min(lan).unwrap_or_default())
 }
 
 /// The state that the observer sees on a router, with the RTT between router and receiver.
@@ -598,12 +598,12 @@ struct Round {
     /// Consecutive quiet round trips.
     quiet: u32,
     /// Least RTT that the controller knows.
-    least: Option<Span>,
+    min: Option<Span>,
 }
 
 impl Round {
     fn new(now: Time) -> Round {
-        Round { since: now, bytes: 0, rate: BitRate(0), count: 0, quiet: 0, least: None }
+        Round { since: now, bytes: 0, rate: BitRate(0), count: 0, quiet: 0, min: None }
     }
 
     fn add(&mut self, arrival: &Arrival) {
@@ -674,7 +674,7 @@ pub(crate) mod tests {
             unread: Bytes::ZERO,
             free: Bytes(1 << 20),
             clamp: None,
-            least_rtt: Some(rtt),
+            min_rtt: Some(rtt),
             lan_rtt: None,
             interface: 2,
             local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
@@ -897,7 +897,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_late_connection_uses_the_least_rtt_of_its_path() {
+    fn a_late_connection_uses_the_minimum_rtt_of_its_path() {
         let mut policy = policy(OF_PAPER);
         let first = Connection::controlled(&mut policy);
         // All that it sees is 80 ms, 60 of them in the queue.
@@ -912,7 +912,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn after_a_change_of_the_route_the_least_rtt_is_learned_anew() {
+    fn after_a_change_of_the_route_the_minimum_rtt_is_measured_anew() {
         let mut policy = policy(OF_PAPER);
         let mut connection = Connection::controlled(&mut policy);
         // What the kernel has measured stays that of the former route.
@@ -920,7 +920,7 @@ pub(crate) mod tests {
         connection.rtt = Span::from_millis(80);
         let window = (0..12).map(|_| connection.receive(&mut policy, 40)).last().unwrap();
         assert_eq!(window, Some(Bytes(80_000)));
-        assert_eq!(policy.flows().next().unwrap().least_rtt, Some(Span::from_millis(80)));
+        assert_eq!(policy.flows().next().unwrap().min_rtt, Some(Span::from_millis(80)));
     }
 
     #[test]
@@ -1022,7 +1022,7 @@ pub(crate) mod tests {
         }
         let rtts = |policy: &Policy, flow| {
             let status = policy.flows().find(|status| status.flow == flow).unwrap();
-            (status.rtt.unwrap(), status.least_rtt.unwrap())
+            (status.rtt.unwrap(), status.min_rtt.unwrap())
         };
         let ms = Span::from_millis;
         assert_eq!(rtts(&policy, 1), (ms(24), ms(24)));

@@ -25,7 +25,7 @@ struct Document {
     paths: PathRules,
 }
 
-/// How least RTTs of paths are kept.
+/// How minimum RTTs of paths are kept.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "airwnd guard")]
 struct PathRules {
@@ -87,7 +87,7 @@ pub trait Names {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     rules: Vec<Rule>,
-    /// Time after which the least RTT of a path is measured again.
+    /// Time after which the minimum RTT of a path is measured again.
     pub(crate) confirm: Span,
 }
 

@@ -31,9 +31,9 @@ pub(crate) fn ran(scenario: &Scenario, seed: u64, threads: NonZeroUsize) -> Resu
 const STOREY: f64 = 3.0;
 
 /// Draws the floor of a UE above the lowest one: first the number of floors of its building, then the floor.
-fn floor_in(draws: Stream, [fewest, most]: [u16; 2]) -> f64 {
+fn floor_in(draws: Stream, [fewest, max]: [u16; 2]) -> f64 {
     let one_of = |count: f64, draw: f64| (count * draw).floor();
-    let floors = f64::from(fewest) + one_of(f64::from(most - fewest) + 1.0, draws.at(0));
+    let floors = f64::from(fewest) + one_of(f64::from(max - fewest) + 1.0, draws.at(0));
     one_of(floors, draws.at(1))
 }
 

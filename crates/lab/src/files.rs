@@ -8,7 +8,7 @@ use std::path::Path;
 /// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Maximum size of a file in bytes.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Returns the text of a path that is neither a file nor a folder, or a message that names the path; `None`: nothing is
 /// there.
@@ -89,9 +89,9 @@ fn reason(error: std::io::Error) -> String {
 /// The limit applies while reading, because the length of a kernel file (as in `/proc`) is not known in advance.
 fn text(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
-    open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(reason)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(format!("it has more than {} MiB", MOST_BYTES >> 20));
+    open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(reason)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(format!("it has more than {} MiB", MAX_BYTES >> 20));
     }
     if bytes.starts_with(&GZIP) {
         return Err(

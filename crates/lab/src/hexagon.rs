@@ -82,8 +82,8 @@ mod tests {
                 libm::hypot((one[0] - other[0]).0, (one[1] - other[1]).0)
             };
             for site in &own {
-                let near = |least: f64, most: f64| {
-                    all.iter().filter(|other| (least..most).contains(&far(site, other))).count()
+                let near = |min: f64, max: f64| {
+                    all.iter().filter(|other| (min..max).contains(&far(site, other))).count()
                 };
                 assert_eq!(
                     (near(0.0, 1.0), near(1.0, 499.0), near(499.0, 501.0)),

@@ -312,11 +312,11 @@ impl Link {
             ("tbf.burst", settings.tbf.as_ref().map(|of| of.burst)),
             ("tbf_up.burst", settings.tbf_up.as_ref().map(|of| of.burst)),
         ];
-        let least = SMALLEST_BURST + framing;
-        match bursts.into_iter().find(|(_, burst)| burst.is_some_and(|burst| burst < least)) {
+        let min = SMALLEST_BURST + framing;
+        match bursts.into_iter().find(|(_, burst)| burst.is_some_and(|burst| burst < min)) {
             Some((key, Some(burst))) => {
                 let message = format!(
-                    "{burst} is below {least}, a packet of {SMALLEST_BURST} with the link's framing of {framing}: no \
+                    "{burst} is below {min}, a packet of {SMALLEST_BURST} with the link's framing of {framing}: no \
                      such packet would pass"
                 );
                 Err(Fault::new(key, message))

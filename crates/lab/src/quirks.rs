@@ -124,14 +124,14 @@ mod tests {
             "s.toml:2: rlc.am: `conduct` is a quirk of another simulator (ns-3 LteRlcAm: ns-3) and no key; `compat` \
              at the top of the scenario selects the quirks of one"
         );
-        for key in ["tcp.prr_wraps = true", "core.server_aqm = {kind = \"red\", least_queue = 2}"] {
+        for key in ["tcp.prr_wraps = true", "core.server_aqm = {kind = \"red\", min_queue = 2}"] {
             let message = refused(key, "");
             assert!(message.contains("is a quirk") && message.contains("`compat`"), "{message}");
         }
         assert_eq!(
-            refused("compat = \"ns2\"\ncompat_without = [\"least_queu\"]", ""),
-            "s.toml:3: compat_without[0]: unknown quirk `least_queu`; did you mean `least_queue`?; allowed: \
-             `count_sacked_retransmissions`, `grow_at_exit`, `least_queue`, `probe_small_windows`, \
+            refused("compat = \"ns2\"\ncompat_without = [\"min_queu\"]", ""),
+            "s.toml:3: compat_without[0]: unknown quirk `min_queu`; did you mean `min_queue`?; allowed: \
+             `count_sacked_retransmissions`, `grow_at_exit`, `min_queue`, `probe_small_windows`, \
              `prr_duplicate_credit`, `prr_wraps`, `recount_at_exit`, `sack_from_list`"
         );
     }

@@ -22,15 +22,15 @@ use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::path::Path;
 
 /// Maximum number of UEs.
-const MOST_UES: u32 = 100_000;
+const MAX_UES: u32 = 100_000;
 /// Maximum number of cells: with `radio.neighbour_threshold = 0` a UE stores a gain for each of them.
-const MOST_CELLS: u32 = 1000;
+const MAX_CELLS: u32 = 1000;
 /// Maximum number of flows.
-const MOST_FLOWS: f64 = 1e6;
+const MAX_FLOWS: f64 = 1e6;
 /// Maximum rate of a link of the core network.
 const FASTEST: BitRate = BitRate(1_000_000_000_000);
 /// Maximum number of writes by the applications of a group of flows. Each is an event, and 10^10 take an hour or more.
-const MOST_WRITES: f64 = 1e10;
+const MAX_WRITES: f64 = 1e10;
 /// Name of the link between server and gateway in results.
 pub(crate) const SERVER: &str = "server";
 /// Name of the links between gateway and cells in results.
@@ -38,7 +38,7 @@ pub(crate) const S1U: &str = "s1u";
 /// Name of the links from cells to other cells in results.
 pub(crate) const X2: &str = "x2";
 /// Longest SRS period in TTIs, which limits the number of UEs of a cell (TS 36.213 Table 8.2-1).
-const MOST_SOUNDING_OFFSETS: u16 = 320;
+const MAX_SOUNDING_OFFSETS: u16 = 320;
 /// Minimum distance on the map between a UE and a mast, or between masts: path-loss models diverge at the antenna.
 const CLOSEST: Metres = Metres(1.0);
 
@@ -149,7 +149,7 @@ pub struct UeGroup {
     #[param(default = "ue".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// Number of UEs.
-    #[param(default = 1, range = 1..=MOST_UES, unit = "UEs", source = "one UE")]
+    #[param(default = 1, range = 1..=MAX_UES, unit = "UEs", source = "one UE")]
     pub count: u32,
     /// Initial positions.
     #[param(default = placement::Spec::Disc(Default::default()), unit = "1", source = "ARWA 2019 §4.1")]
@@ -431,10 +431,10 @@ impl Scenario {
             checked.map_err(|(key, message)| Fault::new(format!("mac.pdcch.{key}"), message))?;
         }
         for (index, group) in self.ue.iter().enumerate() {
-            let Some([fewest, most]) = group.floors else { continue };
+            let Some([fewest, max]) = group.floors else { continue };
             let at = |message| Err(Fault::new(format!("ue[{index}].floors"), message));
-            if fewest > most {
-                return at(format!("the fewest floors, {fewest}, exceed the most, {most}"));
+            if fewest > max {
+                return at(format!("the fewest floors, {fewest}, exceed the most, {max}"));
             }
             if !self.radio.places_indoors() {
                 return at(
@@ -472,16 +472,16 @@ impl Scenario {
     /// Checks the numbers of UEs and cells.
     fn check_sizes(&self) -> Result<(), (&'static str, String)> {
         let total: u64 = self.ue.iter().map(|group| u64::from(group.count)).sum();
-        if total > u64::from(MOST_UES) {
-            return Err(("ue", format!("{total} UEs in all; at most {MOST_UES} are allowed")));
+        if total > u64::from(MAX_UES) {
+            return Err(("ue", format!("{total} UEs in all; at most {MAX_UES} are allowed")));
         }
         let cells = self.cells();
-        if cells > MOST_CELLS {
-            return Err(("site", format!("{cells} cells in all; at most {MOST_CELLS} are allowed")));
+        if cells > MAX_CELLS {
+            return Err(("site", format!("{cells} cells in all; at most {MAX_CELLS} are allowed")));
         }
         let (key, offsets) = match self.mac.srs_period {
             Some(period) => ("mac.srs_period", period),
-            None => ("ue", MOST_SOUNDING_OFFSETS),
+            None => ("ue", MAX_SOUNDING_OFFSETS),
         };
         if cells > 0 && total > u64::from(cells) * u64::from(offsets) {
             let message = format!(
@@ -645,17 +645,17 @@ impl Scenario {
             return Err(Fault::new("arrivals.path", message));
         }
         let (expected, flows) = (arrivals.expected(window), self.flows_of(flow));
-        if flows > MOST_FLOWS {
+        if flows > MAX_FLOWS {
             let key = if expected > 1.0 { "arrivals" } else { "count" };
             return Err(Fault::new(
                 key,
-                format!("about {flows:.0} flows in all; at most {MOST_FLOWS} are allowed"),
+                format!("about {flows:.0} flows in all; at most {MAX_FLOWS} are allowed"),
             ));
         }
         let writes = flow.traffic.writes_per_second() * window.as_secs() * flows;
-        if writes > MOST_WRITES {
+        if writes > MAX_WRITES {
             let message = format!(
-                "`{traffic}` makes about {writes:.1e} writes in all; at most {MOST_WRITES:.0e} are allowed: lower the \
+                "`{traffic}` makes about {writes:.1e} writes in all; at most {MAX_WRITES:.0e} are allowed: lower the \
                  rate, write more bytes at a time, or stop earlier"
             );
             return Err(Fault::new("traffic", message));
@@ -824,9 +824,9 @@ impl UeGroup {
     }
 
     fn check_bearers(&self) -> Result<(), (&'static str, String)> {
-        if self.bearer.len() >= BearerSetup::MOST {
-            let (most, count) = (BearerSetup::MOST - 1, self.bearer.len());
-            return Err(("bearer", format!("{count} dedicated bearers; a UE has at most {most}")));
+        if self.bearer.len() >= BearerSetup::MAX {
+            let (max, count) = (BearerSetup::MAX - 1, self.bearer.len());
+            return Err(("bearer", format!("{count} dedicated bearers; a UE has at most {max}")));
         }
         for (place, bearer) in self.bearer.iter().enumerate() {
             if self.bearer[..place].iter().any(|other| other.name == bearer.name) {

@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 /// Maximum number of recognised flows; packets of further ones are counted together, per UE. A flow keeps its row of
 /// results until the end, about 2 kB.
-pub const MOST_FLOWS: usize = 65_536;
+pub const MAX_FLOWS: usize = 65_536;
 /// Time after which an ended TCP connection is forgotten: late retransmissions still belong to it.
 const AFTER_THE_END: Span = Span::from_secs(5);
 /// Idle time after which other flows are forgotten; a later packet begins a new one (RFC 4787 §4.3 suggests 5 minutes
@@ -197,7 +197,7 @@ impl Flows {
     }
 
     fn is_full(&self) -> bool {
-        self.entries.len() >= MOST_FLOWS
+        self.entries.len() >= MAX_FLOWS
     }
 
     fn entry(&mut self, flow: u32) -> Option<&mut Entry> {

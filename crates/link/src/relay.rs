@@ -44,9 +44,9 @@ const _: () = assert!(LONGEST_SPIN.0 * 100 < 95 * (LONGEST_SPIN.0 + REST.0));
 /// Period of the snapshots.
 const SNAPSHOT_PERIOD: Span = Span::from_millis(200);
 /// Maximum number of addresses learned from packets, besides those of the devices.
-const MOST_LEARNED: usize = 4096;
+const MAX_LEARNED: usize = 4096;
 /// Flows in a snapshot.
-const MOST_SHOWN: usize = 12;
+const MAX_SHOWN: usize = 12;
 
 /// A TUN device at an end of the network; non-blocking, with a header in front of each packet (`offload.rs`).
 pub struct Port {
@@ -389,7 +389,7 @@ impl<'s> Relay<'s> {
     /// Notes the device behind which an address lies: a nested emulator forwards packets of other addresses.
     fn learn(&mut self, address: IpAddr, place: usize) {
         let is_host = !address.is_unspecified() && !address.is_multicast();
-        if is_host && self.learned < MOST_LEARNED && !self.routes.contains_key(&address) {
+        if is_host && self.learned < MAX_LEARNED && !self.routes.contains_key(&address) {
             self.learned += 1;
             self.routes.insert(address, place);
         }
@@ -471,7 +471,7 @@ impl<'s> Relay<'s> {
         let ues = ues.collect();
         let mut active = self.flows.take_active();
         active.sort_by_key(|(_, _, recent)| std::cmp::Reverse(recent.bytes.iter().sum::<u64>()));
-        active.truncate(MOST_SHOWN);
+        active.truncate(MAX_SHOWN);
         let flows = active.into_iter().map(|(flow, key, recent)| {
             let socket = self.live.socket(flow);
             FlowView {
@@ -762,7 +762,7 @@ mod tests {
         let (mut relay, _) = relay(&scenario);
         let begin = relay.live.begin();
         let extra = 100;
-        for number in 0..(crate::flows::MOST_FLOWS + extra) as u32 {
+        for number in 0..(crate::flows::MAX_FLOWS + extra) as u32 {
             let [_, high, middle, low] = number.to_be_bytes();
             let packet = datagram([10, high, middle, low], SERVER, (5, 6), 0);
             let now = begin + Span::from_micros(100) * number.into();
@@ -772,7 +772,7 @@ mod tests {
         relay.advance(begin + Span::from_secs(60)).unwrap();
         assert_eq!(unaccounted(&relay), 0);
         let outcome = relay.live.finish();
-        assert_eq!(outcome.flows().len(), crate::flows::MOST_FLOWS + 1);
+        assert_eq!(outcome.flows().len(), crate::flows::MAX_FLOWS + 1);
         let last = outcome.flows().last().unwrap();
         assert_eq!((last.kind.as_str(), last.packets_sent), ("other", extra as u64));
     }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use std::path::PathBuf;
 
 /// Smallest MTU that IPv6 allows (RFC 8200 §5).
-const LEAST_MTU: u32 = 1280;
+const MIN_MTU: u32 = 1280;
 /// Largest MTU of a TUN device.
-const MOST_MTU: u32 = 65_521;
+const MAX_MTU: u32 = 65_521;
 /// Maximum number of real UEs: each has an address in the same network of 24 bits.
-const MOST_UES: usize = 200;
+const MAX_UES: usize = 200;
 
 /// A session.
 #[derive(Clone, Debug, Deserialize)]
@@ -133,11 +133,11 @@ impl Request {
                 return fail(format!("UE `{}` has two commands; one is allowed", ue.name));
             }
         }
-        if self.ues.is_empty() || self.ues.len() > MOST_UES {
-            return fail(format!("{} UEs with commands; allowed: 1 to {MOST_UES}", self.ues.len()));
+        if self.ues.is_empty() || self.ues.len() > MAX_UES {
+            return fail(format!("{} UEs with commands; allowed: 1 to {MAX_UES}", self.ues.len()));
         }
-        if !(LEAST_MTU..=MOST_MTU).contains(&self.mtu) {
-            return fail(format!("an MTU of {}; allowed: {LEAST_MTU} to {MOST_MTU}", self.mtu));
+        if !(MIN_MTU..=MAX_MTU).contains(&self.mtu) {
+            return fail(format!("an MTU of {}; allowed: {MIN_MTU} to {MAX_MTU}", self.mtu));
         }
         Ok(())
     }

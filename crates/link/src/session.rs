@@ -46,7 +46,7 @@ const ENDING: [(i32, Duration); 2] =
 const SERVER_PREFIX: &[u8] = b"server: ";
 const LONGEST_LINE: u64 = 4096;
 /// Departures below which their percentiles say nothing about the machine.
-const LEAST_DEPARTURES: u64 = 100;
+const MIN_DEPARTURES: u64 = 100;
 
 /// What a session has done, beside the results of the simulation.
 #[derive(Clone, Debug, Serialize)]
@@ -512,7 +512,7 @@ impl Sides {
             packets: totals.packets,
             unaccounted: totals.packets.unaccounted(),
             late_packets,
-            late: lateness.count >= LEAST_DEPARTURES && late_packets * 100 > lateness.count,
+            late: lateness.count >= MIN_DEPARTURES && late_packets * 100 > lateness.count,
             lateness_us: lateness,
             behind_ms_max: totals.behind.as_millis(),
             cpu_percent: 100.0 * totals.cpu.as_secs() / totals.elapsed.as_secs().max(1e-9),
@@ -647,7 +647,7 @@ fn state(socket: TcpSocket, at_server: bool) -> SocketState {
             in_flight: segments(info.unacked.unwrap_or(0)),
             srtt: info.srtt_us.map(micros),
             rttvar: info.rttvar_us.map(micros),
-            least_rtt: info.min_rtt_us.map(micros),
+            min_rtt: info.min_rtt_us.map(micros),
             delivery_rate: info.delivery_rate.map(rate),
             pacing_rate: info.pacing_rate.map(rate),
             window: info.rcv_wnd.map(bytes),

@@ -6,7 +6,7 @@ use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// Maximum number of segments or pings awaiting their acknowledgment; RTTs of further ones are not measured.
-const MOST_PENDING: usize = 8192;
+const MAX_PENDING: usize = 8192;
 
 /// What a packet reveals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Half {
     }
 
     fn push(&mut self, number: u64, now: Time) {
-        if self.pending.len() < MOST_PENDING {
+        if self.pending.len() < MAX_PENDING {
             self.pending.push_back(Pending { number, sent: now, is_retransmitted: false });
         }
     }

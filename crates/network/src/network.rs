@@ -27,7 +27,7 @@ pub struct Network<C, O = ()> {
     pub(crate) queue: EventQueue<NetworkEvent>,
     pub(crate) packets: Slab<InFlight<C>>,
     /// First key above the packet limit.
-    most_packets: u32,
+    max_packets: u32,
     pub(crate) wires: Wires,
     pub(crate) routes: Routes,
     /// `None`: routes end behind the links.
@@ -69,7 +69,7 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
         let mut network = Network {
             queue: EventQueue::with_capacity(4 * devices + 64),
             packets: Slab::with_capacity(128 * devices),
-            most_packets: u32::MAX,
+            max_packets: u32::MAX,
             wires: Wires { links, media },
             routes,
             air: access.map(|access| Air::new(access, legs)),
@@ -107,7 +107,7 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: InFlight<C>) -> Key {
         let key = self.packets.insert(packet);
-        if key.0 >= self.most_packets {
+        if key.0 >= self.max_packets {
             self.outcomes.push_back(Outcome::Crowded);
         }
         key
@@ -120,8 +120,8 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
     }
 
     /// Limits the number of packets inside; each packet above the limit causes an [`Outcome::Crowded`].
-    pub fn limit_packets(&mut self, most: u32) {
-        self.most_packets = most;
+    pub fn limit_packets(&mut self, max: u32) {
+        self.max_packets = max;
     }
 
     /// Returns the time of the next event; `None`: nothing happens unless a packet is sent.

@@ -112,7 +112,7 @@ impl Bandwidth {
 
 /// Most component carriers of a UE.
 // A choice: UEs with more are rare; TS 36.300 §5.5 allows up to 32, five of them since Release 10.
-pub const MOST_CARRIERS: usize = 4;
+pub const MAX_CARRIERS: usize = 4;
 
 /// Carrier, shared by all cells: the primary one, with carrier aggregation.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -160,9 +160,9 @@ const UPLINK_FREQUENCY: Hertz = Hertz(1.93e9);
 
 impl Carrier {
     fn check(&self) -> Result<(), (&'static str, String)> {
-        let (count, most) = (self.secondary.len(), MOST_CARRIERS - 1);
-        if count > most {
-            return Err(("secondary", format!("{count} secondary carriers; at most {most} are allowed")));
+        let (count, max) = (self.secondary.len(), MAX_CARRIERS - 1);
+        if count > max {
+            return Err(("secondary", format!("{count} secondary carriers; at most {max} are allowed")));
         }
         Ok(())
     }

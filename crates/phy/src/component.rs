@@ -42,7 +42,7 @@ impl Carrier {
                     "{} overlaps the carrier at {}; their centres are at least {} apart",
                     component.downlink_frequency,
                     other.downlink_frequency,
-                    component.least_distance(other)
+                    component.min_distance(other)
                 );
                 return Err(within(("downlink_frequency", message)));
             }
@@ -79,13 +79,13 @@ impl ComponentCarrier {
 
     /// Least distance to another carrier: their PRBs do not overlap.
     // The nominal spacing of contiguous carriers is larger by the guard bands (TS 36.101 §5.7.1A).
-    fn least_distance(&self, other: &ComponentCarrier) -> Hertz {
+    fn min_distance(&self, other: &ComponentCarrier) -> Hertz {
         let width = |of: &ComponentCarrier| f64::from(of.access.prbs.0) * of.access.prb_bandwidth.0;
         Hertz((width(self) + width(other)) / 2.0)
     }
 
     fn overlaps(&self, other: &ComponentCarrier) -> bool {
         let distance = self.downlink_frequency.0 - other.downlink_frequency.0;
-        distance.abs() < self.least_distance(other).0
+        distance.abs() < self.min_distance(other).0
     }
 }

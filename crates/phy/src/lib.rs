@@ -18,7 +18,7 @@ pub mod propagation;
 pub mod shadowing;
 pub mod tables;
 
-pub use carrier::{Bandwidth, Carrier, MOST_CARRIERS, SecondaryCarrier};
+pub use carrier::{Bandwidth, Carrier, MAX_CARRIERS, SecondaryCarrier};
 pub use component::ComponentCarrier;
 
 use airwnd_units::{Db, Metres};

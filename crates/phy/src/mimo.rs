@@ -4,7 +4,7 @@ use airwnd_catalog::{Choice, Params as CatalogParams};
 use airwnd_units::Db;
 
 /// Antennas at one end, at most.
-const MOST: usize = 4;
+const MAX: usize = 4;
 
 /// Correlation of neighbouring antennas: α at the cell, β at the UE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -72,7 +72,7 @@ impl Params {
     }
 
     /// The most layers of a block.
-    pub fn most_layers(&self) -> u8 {
+    pub fn max_layers(&self) -> u8 {
         self.max_rank.unwrap_or(self.cell_antennas.min(self.ue_antennas))
     }
 
@@ -89,7 +89,7 @@ impl Params {
             let received = polynomials[rank] / polynomials[rank - 1];
             sent[..rank].iter().map(|sent| Db::from_linear(sent * received)).collect()
         };
-        (1..=usize::from(self.most_layers())).map(of).collect()
+        (1..=usize::from(self.max_layers())).map(of).collect()
     }
 }
 
@@ -101,7 +101,7 @@ fn eigenvalues(antennas: u8, ends: f64) -> Vec<f64> {
         let distance = i.abs_diff(j) as f64 / (count - 1).max(1) as f64;
         if i == j { 1.0 } else { libm::pow(ends, distance * distance) }
     };
-    let mut matrix = [[0.0; MOST]; MOST];
+    let mut matrix = [[0.0; MAX]; MAX];
     for (i, row) in matrix.iter_mut().enumerate().take(count) {
         for (j, place) in row.iter_mut().enumerate().take(count) {
             *place = element(i, j);
@@ -121,7 +121,7 @@ fn eigenvalues(antennas: u8, ends: f64) -> Vec<f64> {
 }
 
 /// Rotates a symmetric matrix so that its element (p, q) is zero.
-fn rotate(matrix: &mut [[f64; MOST]; MOST], p: usize, q: usize) {
+fn rotate(matrix: &mut [[f64; MAX]; MAX], p: usize, q: usize) {
     if matrix[p][q] == 0.0 {
         return;
     }

@@ -370,11 +370,11 @@ mod tests {
         for mcs in (21..=27).map(Mcs) {
             let (modulation, index, efficiency) = McsTable::Qam256.row(mcs);
             assert_eq!((modulation, u32::from(index)), (Modulation::Qam256, u32::from(mcs.0) + 6));
-            let (elements, most) = if mcs == Mcs(27) { (136.0, 0.05) } else { (120.0, 0.03) };
+            let (elements, max) = if mcs == Mcs(27) { (136.0, 0.05) } else { (120.0, 0.03) };
             for prbs in (10..=100).map(Prbs) {
                 let bits = elements * f64::from(prbs.0) * f64::from(efficiency) / 100.0;
                 let off = McsTable::Qam256.block(mcs, prbs, 1).bits() as f64 / bits - 1.0;
-                assert!(off.abs() < most, "{mcs:?} {prbs:?}: {off}");
+                assert!(off.abs() < max, "{mcs:?} {prbs:?}: {off}");
             }
         }
     }

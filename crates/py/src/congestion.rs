@@ -484,11 +484,11 @@ impl Controller {
                 }
             })
         };
-        let number = |name: &str, value: Bound<'py, PyAny>, least: f64, most: f64, unit: &str| {
-            let found = value.extract::<f64>().ok().filter(|number| (least..=most).contains(number));
+        let number = |name: &str, value: Bound<'py, PyAny>, min: f64, max: f64, unit: &str| {
+            let found = value.extract::<f64>().ok().filter(|number| (min..=max).contains(number));
             found.ok_or_else(|| {
                 Wrong::Value(format!(
-                    "{name} is {}; it must be a number of {unit}, at least {least}",
+                    "{name} is {}; it must be a number of {unit}, at least {min}",
                     shown(&value)
                 ))
             })

@@ -122,7 +122,7 @@ pub struct Arwa {
     /// Ordinary window while no data is unread.
     whole: Bytes,
     /// Minimum difference of the two clocks so far, in ticks.
-    least_difference: f64,
+    min_difference: f64,
     /// Minimum delay in seconds, and the rate of its packet in B/s.
     min_delay: f64,
     max_rate: f64,
@@ -140,7 +140,7 @@ impl Arwa {
         Arwa {
             whole: params.window.min(ctx.buffer),
             params,
-            least_difference: f64::INFINITY,
+            min_difference: f64::INFINITY,
             min_delay: f64::INFINITY,
             max_rate: 0.0,
             total_delay: 0.0,
@@ -165,8 +165,8 @@ impl Arwa {
         let ticks = match self.params.delay {
             Delay::OneWay => difference,
             Delay::Queueing => {
-                self.least_difference = self.least_difference.min(difference);
-                difference - self.least_difference + view.min_rtt?.0 as f64 / (2.0 * tick)
+                self.min_difference = self.min_difference.min(difference);
+                difference - self.min_difference + view.min_rtt?.0 as f64 / (2.0 * tick)
             }
         };
         Some(ticks.max(1.0) * tick * 1e-9)

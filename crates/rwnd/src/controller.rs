@@ -76,9 +76,9 @@ pub struct Device {
     /// device state do not count.
     pub connections: u32,
     /// Minimum over these connections of the bytes received in order.
-    pub least_received: Bytes,
+    pub min_received: Bytes,
     /// Maximum over these connections of the bytes received in order.
-    pub most_received: Bytes,
+    pub max_received: Bytes,
     /// Payload bytes that have arrived in all connections of the device, in order or not, including those that have
     /// ended.
     pub received: Bytes,
@@ -89,7 +89,7 @@ pub struct Device {
     pub sent: Bytes,
     /// Minimum RTT sample of all connections of the device, including those that have ended; `None`: unknown, or their
     /// paths differ. The guard has minima by peer, see [`RwndController::on_path_rtt`].
-    pub least_rtt: Option<Span>,
+    pub min_rtt: Option<Span>,
     /// Intervals of the device's arrivals in the presence of a queue, by the [queueing
     /// delays](RwndController::queueing_delay) of all connections, up to the arrival before this one; `None`: unknown.
     pub queued: Option<Queued>,

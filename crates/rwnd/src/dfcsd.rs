@@ -107,23 +107,23 @@ impl Dfcsd {
 
     /// Returns the target backlog of this connection in bytes.
     fn backlog(&self, view: &RecvView) -> f64 {
-        let (least, most) = (view.device.least_received.0, view.device.most_received.0);
+        let (min, max) = (view.device.min_received.0, view.device.max_received.0);
         let whole = self.params.backlog * self.mss;
-        if most <= least {
+        if max <= min {
             return whole;
         }
         // The device figures do not include the current segment.
-        let size = view.received.0.clamp(least, most);
+        let size = view.received.0.clamp(min, max);
         //= DFCSD 2019, eq. 12
-        whole * libm::exp(-((size - least) as f64 / (most - least) as f64))
+        whole * libm::exp(-((size - min) as f64 / (max - min) as f64))
     }
 
     fn end_round(&mut self, round: Round, view: &RecvView) {
         let Round { bytes: arrived, rtt, min_rtt, .. } = round;
-        let most = (arrived * HEADROOM) as f64;
+        let max = (arrived * HEADROOM) as f64;
         let queueing = (rtt - min_rtt).0 as f64;
         //= DFCSD 2019, eq. 13
-        let target = (self.backlog(view) * (rtt.0 as f64 / queueing)).min(most);
+        let target = (self.backlog(view) * (rtt.0 as f64 / queueing)).min(max);
         if self.params.update == Update::Direct {
             self.window = target;
             return;
@@ -131,7 +131,7 @@ impl Dfcsd {
         let arrived = arrived as f64;
         //= exception dfcsd-start
         if !self.follows_target && target >= arrived {
-            self.window = most;
+            self.window = max;
             return;
         }
         let from = if self.follows_target { self.window } else { arrived };
@@ -195,8 +195,8 @@ mod tests {
                     alpha_s = self.alpha_d * ((size_min - size_s) / (size_max - size_min)).exp();
                 }
                 let target = if rtt > self.d_s { alpha_s * rtt / (rtt - self.d_s) } else { f64::INFINITY };
-                let most = 4.0 * self.arrived_in_rtt;
-                let target = if target > most { most } else { target };
+                let max = 4.0 * self.arrived_in_rtt;
+                let target = if target > max { max } else { target };
                 if self.is_direct {
                     self.rwnd = target;
                 } else if !self.was_below {
@@ -208,7 +208,7 @@ mod tests {
                             target
                         };
                     } else {
-                        self.rwnd = most;
+                        self.rwnd = max;
                     }
                 } else if target > self.rwnd + 1.0 {
                     self.rwnd += 1.0;
@@ -249,17 +249,17 @@ mod tests {
                 now += gap;
                 let at = Time(now * 1_000_000);
                 // Other connections of the device: the one with the fewest and the one with the most received bytes.
-                let (least, most) = (shortest.min(received), (shortest + beyond).max(received));
+                let (min, max) = (shortest.min(received), (shortest + beyond).max(received));
                 let device = Device {
                     connections: 3,
-                    least_received: Bytes(least * MSS),
-                    most_received: Bytes(most * MSS),
+                    min_received: Bytes(min * MSS),
+                    max_received: Bytes(max * MSS),
                     ..Device::default()
                 };
                 let view = RecvView { received: Bytes(received * MSS), device, ..view(Some(Span::from_millis(rtt))) };
                 dfcsd.on_segment(&arrival(at, at, MSS), &view);
                 let expected =
-                    MSS as f64 * literal.packet(now as f64, rtt as f64, received as f64, least as f64, most as f64);
+                    MSS as f64 * literal.packet(now as f64, rtt as f64, received as f64, min as f64, max as f64);
                 let Advertisement::Window(window) = dfcsd.window(at, &view) else { panic!("no codes") };
                 prop_assert!((window.0 as f64 - expected).abs() <= 1.0 + 1e-9 * expected, "{window:?} {expected}");
             }
@@ -303,12 +303,12 @@ mod tests {
     }
 
     /// Returns the window after an RTT of 40 ms with a minimum RTT of 20 ms, by sizes in segments.
-    fn offered(size: u64, least: u64, most: u64) -> Bytes {
+    fn offered(size: u64, min: u64, max: u64) -> Bytes {
         let mut dfcsd = Dfcsd::new(Params::default(), &ctx());
         let device = Device {
             connections: 2,
-            least_received: Bytes(least * MSS),
-            most_received: Bytes(most * MSS),
+            min_received: Bytes(min * MSS),
+            max_received: Bytes(max * MSS),
             ..Device::default()
         };
         for (at, rtt) in [(0, 20), (20, 20), (30, 40), (40, 40), (50, 40), (60, 40)] {

@@ -147,19 +147,19 @@ impl Observer {
     }
 
     /// Returns the minimum RTT sample since the handshake.
-    pub fn least_rtt(&self) -> Option<Span> {
-        self.rtt.least
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.rtt.min
     }
 
     /// Forgets the mean RTT: the connection has been idle or interrupted. Echoes of TSvals sent before `now` yield no
     /// samples. The minimum stays.
     pub fn forget_rtt(&mut self, now: Time) {
-        let ReceiverRtt { clock, last_echo, by_echo, min, least, .. } = self.rtt;
+        let ReceiverRtt { clock, last_echo, by_echo, min_mean, min, .. } = self.rtt;
         let last_echo = match clock {
             Some(TimestampClock::Ticks(tick)) => Some(timestamps::ticks(tick, now)),
             _ => last_echo,
         };
-        self.rtt = ReceiverRtt { clock, last_echo, by_echo, min, least, ..ReceiverRtt::default() };
+        self.rtt = ReceiverRtt { clock, last_echo, by_echo, min_mean, min, ..ReceiverRtt::default() };
     }
 
     /// Returns the first part of `range` that was received before.
@@ -180,7 +180,7 @@ impl Observer {
             offered: Bytes(u64::from(self.offered())),
             received: Bytes(self.received),
             rtt: self.rtt.mean,
-            min_rtt: self.rtt.min,
+            min_rtt: self.rtt.min_mean,
             device,
         }
     }
@@ -365,9 +365,10 @@ struct ReceiverRtt {
     sum: u64,
     count: u64,
     mean: Option<Span>,
-    min: Option<Span>,
+    /// Minimum of the means of round trips.
+    min_mean: Option<Span>,
     /// Minimum sample.
-    least: Option<Span>,
+    min: Option<Span>,
 }
 
 impl ReceiverRtt {
@@ -424,13 +425,13 @@ impl ReceiverRtt {
     fn on_sample(&mut self, now: Time, sample: Span) {
         self.sum += sample.0;
         self.count += 1;
-        self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
+        self.min = Some(self.min.map_or(sample, |min| min.min(sample)));
         if now < self.round_end {
             return;
         }
         let mean = Span(self.sum / self.count);
         self.mean = Some(mean);
-        self.min = Some(self.min.map_or(mean, |min| min.min(mean)));
+        self.min_mean = Some(self.min_mean.map_or(mean, |min| min.min(mean)));
         self.round_end = now + mean;
         self.sum = 0;
         self.count = 0;

@@ -105,7 +105,7 @@ struct Round {
     since: Time,
     sum_s: f64,
     count: u32,
-    least_s: f64,
+    min_s: f64,
 }
 
 /// State of an oracle.
@@ -147,13 +147,13 @@ impl Oracle {
     fn add_rtt(&mut self, now: Time, rtt: Span) {
         self.base_rtt.update(now, rtt);
         let rtt_s = rtt.as_secs();
-        let round = self.round.get_or_insert(Round { since: now, sum_s: 0.0, count: 0, least_s: rtt_s });
+        let round = self.round.get_or_insert(Round { since: now, sum_s: 0.0, count: 0, min_s: rtt_s });
         round.sum_s += rtt_s;
         round.count += 1;
-        round.least_s = round.least_s.min(rtt_s);
+        round.min_s = round.min_s.min(rtt_s);
         let mean_s = round.sum_s / f64::from(round.count);
         if now.since(round.since).as_secs() >= mean_s {
-            self.jitter_s = mean_s - round.least_s;
+            self.jitter_s = mean_s - round.min_s;
             self.round = None;
         }
     }
@@ -174,7 +174,7 @@ impl Oracle {
         let base = match params.base {
             Base::Known => link.base_rtt,
             Base::Measured => {
-                let measured = [view.device.least_rtt, self.base_rtt.get()].into_iter().flatten().min();
+                let measured = [view.device.min_rtt, self.base_rtt.get()].into_iter().flatten().min();
                 measured.unwrap_or(link.base_rtt)
             }
         };

@@ -9,8 +9,8 @@ use airwnd_units::{Bytes, Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Filter {
     /// Minimum of all samples.
-    #[word = "least"]
-    Least,
+    #[word = "min"]
+    Min,
     /// Moving average, which includes queueing delay.
     #[word = "mean"]
     Mean,
@@ -26,7 +26,7 @@ pub enum Filter {
 /// \mathrm{rwnd} = \mathrm{rate} \cdot \mathit{RTT}
 /// ```
 ///
-/// With `filter = "least"` the RTT is the minimum measured by the receiver. With `filter = "mean"` it is a moving
+/// With `filter = "min"` the RTT is the minimum measured by the receiver. With `filter = "mean"` it is a moving
 /// average of its samples in which the previous average has weight `weight`. With the mean a queue sustains itself: the
 /// data in flight while the queue existed is the next window.
 ///
@@ -41,7 +41,7 @@ pub enum Filter {
 )]
 pub struct Params {
     /// RTT filter.
-    #[param(default = Filter::Least)]
+    #[param(default = Filter::Min)]
     #[param(unit = "word", source = "not in the paper: with the mean queues sustain themselves")]
     pub filter: Filter,
     /// Weight of the previous average in the mean.
@@ -78,7 +78,7 @@ impl RwndController for Rtfc {
         let Some(sample) = arrival.rtt else { return };
         let former = self.rtt.unwrap_or(sample);
         self.rtt = Some(match self.params.filter {
-            Filter::Least => former.min(sample),
+            Filter::Min => former.min(sample),
             Filter::Mean => {
                 let weight = self.params.weight;
                 Span((weight * former.0 as f64 + (1.0 - weight) * sample.0 as f64) as u64)
@@ -110,7 +110,7 @@ mod tests {
             steps in prop::collection::vec((10_000..50_000_000_u64, prop::option::of(5..400_u64)), 1..200),
             mean in any::<bool>(),
         ) {
-            let filter = if mean { Filter::Mean } else { Filter::Least };
+            let filter = if mean { Filter::Mean } else { Filter::Min };
             let mut rtfc = Rtfc::new(Params { filter, ..Params::default() }, &ctx());
             let mut rtt = None;
             for (rate, sample) in steps {

@@ -11,7 +11,7 @@ use airwnd_catalog::Params;
 use airwnd_units::{Bytes, Span, Time};
 
 /// Minimum duration of the measurements of a round trip in seconds: one LTE frame.
-const LEAST_ROUND_S: f64 = 0.01;
+const MIN_ROUND_S: f64 = 0.01;
 /// Share of the time with a queue that a rate needs.
 const ENOUGH: f64 = 0.1;
 /// Bytes in the presence of a queue that a rate needs, in segments.
@@ -29,7 +29,7 @@ const PROBE_SLOT: Span = Span::from_secs(1);
 /// maximum factor of the minimum RTT.
 const PROBE_GAIN: f64 = 1.5;
 const PROBE_SEGMENTS: u64 = 2;
-const LEAST_GAIN: f64 = 1.2;
+const MIN_GAIN: f64 = 1.2;
 const MAX_RTT_GAIN: f64 = 1.1;
 /// Factor of the window in a dip. Half suffices to show a queue, and costs less than a minimum window.
 const DIP_GAIN: f64 = 0.5;
@@ -201,10 +201,10 @@ impl Recent {
 struct Round {
     since: Time,
     bytes: f64,
-    least_delay: Span,
+    min_delay: Span,
     rtts_s: f64,
     rtts: u32,
-    least_rtt_s: f64,
+    min_rtt_s: f64,
     queue_s: f64,
     segments: u32,
     queued_s: f64,
@@ -212,14 +212,14 @@ struct Round {
 
 impl Round {
     fn new(since: Time) -> Round {
-        let least_rtt_s = f64::INFINITY;
+        let min_rtt_s = f64::INFINITY;
         Round {
             since,
             bytes: 0.0,
-            least_delay: Span::MAX,
+            min_delay: Span::MAX,
             rtts_s: 0.0,
             rtts: 0,
-            least_rtt_s,
+            min_rtt_s,
             queue_s: 0.0,
             segments: 0,
             queued_s: 0.0,
@@ -228,11 +228,11 @@ impl Round {
 
     fn add(&mut self, rtt: Option<Span>, bytes: f64, delay: Span, queue_s: f64, queued_s: f64) {
         self.bytes += bytes;
-        self.least_delay = self.least_delay.min(delay);
+        self.min_delay = self.min_delay.min(delay);
         if let Some(rtt) = rtt {
             self.rtts_s += rtt.as_secs();
             self.rtts += 1;
-            self.least_rtt_s = self.least_rtt_s.min(rtt.as_secs());
+            self.min_rtt_s = self.min_rtt_s.min(rtt.as_secs());
         }
         self.queue_s += queue_s;
         self.segments += 1;
@@ -243,7 +243,7 @@ impl Round {
     fn end(&self, now: Time) -> Option<(f64, f64)> {
         let duration_s = now.since(self.since).as_secs();
         let rtt_s = self.rtts_s / f64::from(self.rtts);
-        (self.rtts > 0 && duration_s >= rtt_s.max(LEAST_ROUND_S)).then_some((duration_s, rtt_s))
+        (self.rtts > 0 && duration_s >= rtt_s.max(MIN_ROUND_S)).then_some((duration_s, rtt_s))
     }
 }
 
@@ -369,7 +369,7 @@ impl Standing {
         let own = self.base_rtt;
         // Minima of other connections may be those of a former route.
         let is_same = self.dip_interval.is_none();
-        let others = [view.device.least_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
+        let others = [view.device.min_rtt, self.path_rtt].into_iter().flatten().filter(|_| is_same);
         let path = others.chain(own).min().unwrap_or(Span::ZERO);
         // Which direction was longer at the start is unknown. More than this control's own queue is that of others.
         let late_s = own.map_or(0.0, |own| (own - path).as_secs()).min(self.target_s(view));
@@ -459,19 +459,19 @@ impl Standing {
             self.end_dip(now, probe.former_base, interval);
             return;
         }
-        let Round { since, bytes, least_rtt_s, least_delay, .. } = probe.effect;
-        let has_gained = bytes >= LEAST_GAIN * probe.former_rate * now.since(since).as_secs();
+        let Round { since, bytes, min_rtt_s, min_delay, .. } = probe.effect;
+        let has_gained = bytes >= MIN_GAIN * probe.former_rate * now.since(since).as_secs();
         // The RTT without waits for uplink grants and delayed ACKs, which vary more than the gain.
         let [base_rtt_s, base_delay_s] =
-            [self.base_rtt, self.downlink.least_delay()].map(|base| base.map_or(0.0, |base| base.as_secs()));
+            [self.base_rtt, self.downlink.min_delay()].map(|base| base.map_or(0.0, |base| base.as_secs()));
         let rtt_s = |delay: Span| base_rtt_s + delay.as_secs() - base_delay_s;
-        if !has_gained || rtt_s(least_delay) > MAX_RTT_GAIN * rtt_s(probe.former_delay) {
+        if !has_gained || rtt_s(min_delay) > MAX_RTT_GAIN * rtt_s(probe.former_delay) {
             self.suspicion = self.suspicion * 2;
             return;
         }
         self.suspicion = SUSPICION;
-        self.base_rtt = Some(Span::from_secs_f64(least_rtt_s));
-        self.downlink.replace_least_delay(least_delay);
+        self.base_rtt = Some(Span::from_secs_f64(min_rtt_s));
+        self.downlink.replace_min_delay(min_delay);
         (self.dip_interval, self.next_probe) = (Some(interval), now + interval);
         (self.recent, self.growth, self.is_starting) = (Recent::default(), 1.0, true);
         self.window = Some(probe.window.max(self.initial(view)));
@@ -488,15 +488,15 @@ impl Standing {
     fn end_round(&mut self, now: Time, duration_s: f64, rtt_s: f64, view: &RecvView) {
         let round = std::mem::replace(&mut self.round, Round::new(now));
         self.rtt_s = rtt_s;
-        self.round_delay = round.least_delay;
+        self.round_delay = round.min_delay;
         self.is_starting &= round.queue_s / f64::from(round.segments) <= self.target_s(view);
         if !self.is_starting && self.params.calibration.is_none() {
             self.grow((round.queued_s / duration_s).min(1.0));
         }
         if self.is_starting {
             let initial = self.initial(view);
-            let most = START_HEADROOM * self.recent.rate() * rtt_s + initial;
-            self.window = Some((2.0 * self.window.unwrap_or(initial)).min(most));
+            let max = START_HEADROOM * self.recent.rate() * rtt_s + initial;
+            self.window = Some((2.0 * self.window.unwrap_or(initial)).min(max));
         }
     }
 
@@ -565,9 +565,9 @@ impl Standing {
         let extra = self.params.extra * view.mss.0 as f64;
         // The sender or the application may limit the rate.
         let rate = self.recent.rate().max(self.capacity);
-        let most = HEADROOM * rate * (self.rtt_s + target_s) + (view.mss * SPARE_SEGMENTS).0 as f64;
-        let least = (view.mss * MIN_SEGMENTS).0 as f64 * f64::from(view.device.connections.max(1));
-        Some((self.growth * self.capacity * room_s + extra).min(most).max(least))
+        let max = HEADROOM * rate * (self.rtt_s + target_s) + (view.mss * SPARE_SEGMENTS).0 as f64;
+        let min = (view.mss * MIN_SEGMENTS).0 as f64 * f64::from(view.device.connections.max(1));
+        Some((self.growth * self.capacity * room_s + extra).min(max).max(min))
     }
 }
 
@@ -614,7 +614,7 @@ impl RwndController for Standing {
     }
 
     fn on_path_rtt(&mut self, _: Time, rtt: Span) {
-        self.path_rtt = Some(self.path_rtt.map_or(rtt, |least| least.min(rtt)));
+        self.path_rtt = Some(self.path_rtt.map_or(rtt, |min| min.min(rtt)));
     }
 
     fn queueing_delay(&self) -> Option<Span> {
@@ -677,10 +677,10 @@ mod tests {
         fn view(&self) -> RecvView {
             let mut view = view(None);
             let connections = self.flows.len() as u32;
-            let least_rtt = self.flows.iter().filter_map(|flow| flow.base_rtt).min();
+            let min_rtt = self.flows.iter().filter_map(|flow| flow.base_rtt).min();
             let queued = Some(self.queued.total());
             view.device =
-                Device { connections, received: self.received, least_rtt, queued, ..Device::default() };
+                Device { connections, received: self.received, min_rtt, queued, ..Device::default() };
             view
         }
 
@@ -755,12 +755,12 @@ mod tests {
         late.base_rtt = Some(BASE + queue);
         let mut view = view(None);
         assert_eq!(late.base_s(&view), (0.070, 0.0));
-        view.device.least_rtt = Some(BASE);
+        view.device.min_rtt = Some(BASE);
         // The target; with the extra segments it is longer as long as the capacity is unknown.
         late.capacity = 1e12;
         let (base_s, late_s) = late.base_s(&view);
         assert_eq!((base_s, (late_s * 1e6).round()), (0.040, 2000.0));
-        view.device.least_rtt = Some(BASE + queue - Span::from_millis(1));
+        view.device.min_rtt = Some(BASE + queue - Span::from_millis(1));
         assert!((late.base_s(&view).1 - 0.001).abs() < 1e-9);
         // The minimum of other connections may be older than a longer route.
         late.dip_interval = Some(Span::from_secs(10));
@@ -887,7 +887,7 @@ mod tests {
         for flow in &mut bench.flows {
             flow.dip_interval = Params::default().probe_interval;
             flow.base_rtt = Some(BASE * 2);
-            flow.downlink.replace_least_delay(BASE * 3 / 2);
+            flow.downlink.replace_min_delay(BASE * 3 / 2);
         }
         // 2 * (40 + 2) and 2 more.
         let window = bench.run(4000, CAPACITY, BASE);

@@ -22,9 +22,9 @@ impl Baseline {
             self.former = if age < HALF * 2 { self.present } else { None };
             (self.present, self.since) = (None, now);
         }
-        self.present = Some(self.present.map_or(value, |least| least.min(value)));
-        let least = self.present.into_iter().chain(self.former).min().unwrap_or(value);
-        Span(value.saturating_sub(least).unsigned_abs())
+        self.present = Some(self.present.map_or(value, |min| min.min(value)));
+        let min = self.present.into_iter().chain(self.former).min().unwrap_or(value);
+        Span(value.saturating_sub(min).unsigned_abs())
     }
 }
 
@@ -42,12 +42,12 @@ mod tests {
                 now += Span::from_millis(gap_ms);
                 seen.push((now, value));
                 let excess = baseline.excess(now, value).0 as i64;
-                let least = |span: Span| {
+                let min = |span: Span| {
                     let recent = seen.iter().filter(|(at, _)| now.since(*at) < span);
                     recent.map(|(_, value)| *value).min().unwrap()
                 };
-                prop_assert!(value - excess <= least(HALF));
-                prop_assert!(value - excess >= least(HALF * 3));
+                prop_assert!(value - excess <= min(HALF));
+                prop_assert!(value - excess >= min(HALF * 3));
             }
         }
     }

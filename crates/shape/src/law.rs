@@ -48,7 +48,7 @@ const STALE_TICKS: usize = 60;
 const STALE_VARIATION: u64 = 15;
 const STALE_REDUCTION: u64 = 80;
 /// Smallest rate: a packet takes 120 ms.
-const LEAST: u64 = 100_000;
+const MIN: u64 = 100_000;
 
 /// Traffic of a [`TICK`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -228,12 +228,12 @@ impl Law {
 
     /// Lets the rate grow by thousandths, as far as the traffic has used it.
     fn grow(&mut self, rate: u64, thousandths: u64) {
-        let most = self.load().0 / 100 * HEADROOM;
-        self.set((rate + rate / 1000 * thousandths).min(most.max(rate)));
+        let max = self.load().0 / 100 * HEADROOM;
+        self.set((rate + rate / 1000 * thousandths).min(max.max(rate)));
     }
 
     fn set(&mut self, rate: u64) {
-        self.rate = Some(rate.max(LEAST));
+        self.rate = Some(rate.max(MIN));
     }
 
     /// Whether the queue stays the same although the rate was reduced.
@@ -248,10 +248,10 @@ impl Law {
         }
         self.history.push_back((queue, rate));
         let queues = || self.history.iter().map(|(queue, _)| *queue);
-        let (least, most) = (queues().min().unwrap_or_default(), queues().max().unwrap_or_default());
+        let (min, max) = (queues().min().unwrap_or_default(), queues().max().unwrap_or_default());
         let (_, first) = self.history[0];
         let is_stale = self.history.len() == STALE_TICKS
-            && least * 100 >= most * (100 - STALE_VARIATION)
+            && min * 100 >= max * (100 - STALE_VARIATION)
             && rate * 100 <= first * STALE_REDUCTION;
         if is_stale {
             self.history.clear();
@@ -268,7 +268,7 @@ fn cut(capacity: u64, queue: Span) -> u64 {
 
 /// Queue to be had at this rate in bits per second.
 fn aim(rate: u64) -> Span {
-    AIM + BitRate(rate.max(LEAST)).transmission_time(PACKET) * 2
+    AIM + BitRate(rate.max(MIN)).transmission_time(PACKET) * 2
 }
 
 #[cfg(test)]

@@ -41,11 +41,11 @@ impl Standing {
     fn within(&self, now: Time, window: Span) -> Option<Span> {
         let mut minima: BTreeMap<u64, (u32, Span)> = BTreeMap::new();
         for (_, flow, delay) in self.0.iter().rev().take_while(|(at, ..)| now.since(*at) <= window) {
-            let (number, least) = minima.entry(*flow).or_insert((0, *delay));
-            (*number, *least) = (*number + 1, (*least).min(*delay));
+            let (number, min) = minima.entry(*flow).or_insert((0, *delay));
+            (*number, *min) = (*number + 1, (*min).min(*delay));
         }
         let mut minima: Vec<Span> =
-            minima.into_values().filter(|(number, _)| *number >= ENOUGH).map(|(_, least)| least).collect();
+            minima.into_values().filter(|(number, _)| *number >= ENOUGH).map(|(_, min)| min).collect();
         minima.sort_unstable();
         minima.get(minima.len().saturating_sub(1) / 2).copied()
     }

@@ -751,8 +751,8 @@ impl Endpoint {
     /// Returns the minimum shift with which the whole buffer can be advertised (RFC 7323 §2.3), limited to the maximum
     /// that preserves the receive-window control's granularity.
     fn own_shift(&self) -> u8 {
-        let most = self.receiver.max_shift().min(14);
-        (0..most).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(most)
+        let max = self.receiver.max_shift().min(14);
+        (0..max).find(|shift| self.config.receive_buffer.0 >> shift <= u64::from(u16::MAX)).unwrap_or(max)
     }
 
     fn ticks(&self, now: Time) -> u32 {
@@ -766,8 +766,8 @@ impl Endpoint {
         let Config { timestamp_tick: tick, rtt_by_timestamps, .. } = *self.config;
         // Where timestamps only replace a time of transmission that is unknown, Linux takes one tick for less than one
         // (tcp_rtt_tsopt_us): otherwise there would be no sample.
-        let least = (!rtt_by_timestamps).then_some(tick);
-        timestamps::elapsed(tick, now, segment.timestamps?.ecr).or(least)
+        let min = (!rtt_by_timestamps).then_some(tick);
+        timestamps::elapsed(tick, now, segment.timestamps?.ecr).or(min)
     }
 
     /// Returns the upper bound of the transmission time of the echoed segment: the last instant of its tick.
@@ -835,8 +835,8 @@ impl Endpoint {
     }
 
     /// Returns the minimum RTT sample of the data received here.
-    pub fn least_receiver_rtt(&self) -> Option<Span> {
-        self.receiver.least_rtt()
+    pub fn min_receiver_rtt(&self) -> Option<Span> {
+        self.receiver.min_rtt()
     }
 
     /// Returns the payload bytes received in order.

@@ -55,7 +55,7 @@ pub(crate) struct Receiver {
 /// SACK compression: delays ACKs of out-of-order segments so that one ACK reports several.
 #[derive(Clone, Copy, Debug)]
 struct SackCompression {
-    most: Span,
+    max: Span,
     /// Out-of-order segments acknowledged at once since RCV.NXT moved.
     seen: u32,
     nxt: Seq,
@@ -69,7 +69,7 @@ impl SackCompression {
     fn wait(&mut self, nxt: Seq, rtt: Option<Span>) -> Option<Span> {
         const AT_ONCE: u32 = 3;
         const HELD: u32 = 44;
-        if self.most == Span::ZERO || self.held >= HELD {
+        if self.max == Span::ZERO || self.held >= HELD {
             return None;
         }
         if self.nxt != nxt {
@@ -80,7 +80,7 @@ impl SackCompression {
             return None;
         }
         self.held += 1;
-        Some(rtt.map_or(self.most, |rtt| self.most.min(rtt / 20)))
+        Some(rtt.map_or(self.max, |rtt| self.max.min(rtt / 20)))
     }
 }
 
@@ -112,7 +112,7 @@ impl Receiver {
             unacknowledged: 0,
             ack_at: None,
             ack_now: false,
-            compression: SackCompression { most: config.sack_compression, seen: 0, nxt: Seq(0), held: 0 },
+            compression: SackCompression { max: config.sack_compression, seen: 0, nxt: Seq(0), held: 0 },
         }
     }
 
@@ -135,7 +135,7 @@ impl Receiver {
     /// Disables SACK compression without SACK, where a delayed ACK does not identify the segment that triggered it.
     pub fn agree_on_sack(&mut self, agreed: bool) {
         if !agreed {
-            self.compression.most = Span::ZERO;
+            self.compression.max = Span::ZERO;
         }
     }
 
@@ -180,8 +180,8 @@ impl Receiver {
         self.observer.arrived()
     }
 
-    pub fn least_rtt(&self) -> Option<Span> {
-        self.observer.least_rtt()
+    pub fn min_rtt(&self) -> Option<Span> {
+        self.observer.min_rtt()
     }
 
     /// Returns the maximum window scale shift that the controller supports.

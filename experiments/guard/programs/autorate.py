@@ -63,8 +63,8 @@ class Rule:
         The rate for CAKE.
     """
 
-    def __init__(self, least_kbps: float, base_kbps: float, most_kbps: float) -> None:
-        self._least, self._base, self._most = least_kbps, base_kbps, most_kbps
+    def __init__(self, min_kbps: float, base_kbps: float, max_kbps: float) -> None:
+        self._min, self._base, self._max = min_kbps, base_kbps, max_kbps
         self.rate_kbps = base_kbps
         self._baseline_ms: float | None = None
         self._excess_ms: deque[float] = deque(maxlen=WINDOW)
@@ -108,7 +108,7 @@ class Rule:
         return threshold_ms + PACKET_BITS / self.rate_kbps
 
     def _multiply(self, factor: float) -> None:
-        self.rate_kbps = min(max(self.rate_kbps * factor, self._least), self._most)
+        self.rate_kbps = min(max(self.rate_kbps * factor, self._min), self._max)
 
 
 def between(value: float, low: float, high: float, at_low: float, at_high: float) -> float:

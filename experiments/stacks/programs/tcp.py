@@ -105,12 +105,12 @@ def prepare(connection: socket.socket, cc: str) -> None:
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
 
 
-def produce(connection: socket.socket, cc: str, seconds: float, most: int) -> None:
+def produce(connection: socket.socket, cc: str, seconds: float, maximum: int) -> None:
     """Send zeros for some seconds or bytes, then a line with the sender's samples."""
     began = time.perf_counter()
     connection.settimeout(INTERVAL_S)
     samples = [sample(connection, 0.0)]
-    left = most
+    left = maximum
     while left > 0 and (elapsed := time.perf_counter() - began) < seconds:
         with contextlib.suppress(TimeoutError):
             left -= connection.send(ZEROS[:left])

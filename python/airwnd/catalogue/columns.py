@@ -89,8 +89,8 @@ def tables() -> Mapping[str, Table]:
 
 
 def _column(raw: dict[str, Any]) -> Column:
-    least, greatest = raw["range"]
-    bounds = -math.inf if least is None else least, math.inf if greatest is None else greatest
+    minimum, greatest = raw["range"]
+    bounds = -math.inf if minimum is None else minimum, math.inf if greatest is None else greatest
     return Column(**{**raw, "words": tuple(raw["words"]), "range": bounds})
 
 

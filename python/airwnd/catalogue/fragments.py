@@ -9,7 +9,7 @@ from airwnd.catalogue.algorithms import Algorithm, Parameter, catalogue
 from airwnd.catalogue.sections import Section, sections
 
 # Maximum number of optional parameters of an algorithm that are written out.
-_MOST = 3
+_MAX = 3
 # Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
     "carrier.secondary.downlink_frequency": "1.8GHz",
@@ -91,7 +91,7 @@ def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
     name = f"{algorithm.family}/{algorithm.name}"
     section, key, around = _place(algorithm.family)
     params = [each for each in algorithm.params if each.required or each.default not in (None, [])]
-    chosen = params[:_MOST] if only is None else [only]
+    chosen = params[:_MAX] if only is None else [only]
     shown = [each for each in algorithm.params if each.required or each in chosen]
     value = {
         "kind": algorithm.name,

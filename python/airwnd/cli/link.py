@@ -19,7 +19,7 @@ from airwnd.link.battery.plans import BATTERIES
 from airwnd.link.commands import MARK, Part, named, split
 from airwnd.link.mahimahi import QUEUES
 from airwnd.link.wire import TABLES, Wire
-from airwnd.results.capture import MOST_BYTES, Capture
+from airwnd.results.capture import MAX_BYTES, Capture
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ _OPTIONS = (
     click.option(
         "--pcap-snaplen",
         "snaplen",
-        type=click.IntRange(0, MOST_BYTES),
+        type=click.IntRange(0, MAX_BYTES),
         metavar="BYTES",
         help="Bytes kept of each packet, 0 for all; default: headers only.",
     ),

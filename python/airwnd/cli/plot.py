@@ -40,7 +40,7 @@ GROUPS = click.option(
 )
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
-_LEAST_IN, _MOST_IN = 1.0, 40.0
+_MIN_IN, _MAX_IN = 1.0, 40.0
 
 
 def size_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
@@ -52,7 +52,7 @@ def size_options(command: "Callable[..., Any]") -> "Callable[..., Any]":
     )
     height = click.option(
         "--height",
-        type=FiniteRange(_LEAST_IN, _MOST_IN),
+        type=FiniteRange(_MIN_IN, _MAX_IN),
         metavar="INCHES",
         help="Height of the picture; default: set by its kind.",
     )
@@ -447,8 +447,8 @@ def _size(width: str | None, height: float | None) -> Size | None:
         inches = WIDTH if width is None else WIDTHS.get(width) or float(width)
     except ValueError:
         inches = math.nan
-    if not _LEAST_IN <= inches <= _MOST_IN:
-        allowed = f"{', '.join(WIDTHS)}, or inches between {_LEAST_IN:g} and {_MOST_IN:g}"
+    if not _MIN_IN <= inches <= _MAX_IN:
+        allowed = f"{', '.join(WIDTHS)}, or inches between {_MIN_IN:g} and {_MAX_IN:g}"
         raise InputError(f"--width {width}: expected {allowed}")
     return inches, height
 

@@ -12,7 +12,7 @@ import click
 from airwnd.catalogue.columns import tables
 from airwnd.cli.options import bar, batch_bar
 from airwnd.results.headline import headline
-from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.seeds import estimates, is_random, nested
 from airwnd.text.quantities import counted, seconds_text
 from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from airwnd.scenario.scenario import Scenario
 
-_MOST_FLOWS = 20
+_MAX_FLOWS = 20
 _TOTALS = {
     "throughput_kbps": 1,
     "goodput_kbps": 1,
@@ -108,17 +108,17 @@ def _show(
     for line in headline(scenario.resolved, outcomes[0]["groups"]):
         print_wrapped(line, out)
     print_wrapped(f"{counted(seeds, 'run')} of {effort}", out)
-    if seeds < LEAST_SEEDS:
-        print_wrapped(f"no confidence intervals: they need at least {LEAST_SEEDS} seeds", out, "yellow")
+    if seeds < MIN_SEEDS:
+        print_wrapped(f"no confidence intervals: they need at least {MIN_SEEDS} seeds", out, "yellow")
     elif not is_random(outcomes):
         print_wrapped("every seed gave the same run: nothing in the scenario is random", out, "yellow")
     _show_totals(found["totals"], out)
     groups, flows = found["groups"], found["flows"]
     if groups:
         _show_rows("group", groups, out)
-    if len(groups) < len(flows) <= _MOST_FLOWS:
+    if len(groups) < len(flows) <= _MAX_FLOWS:
         _show_rows("flow", flows, out)
-    elif len(flows) > _MOST_FLOWS:
+    elif len(flows) > _MAX_FLOWS:
         print_wrapped(f"{len(flows):,} flows; --json has all\n", out)
     print_wrapped(
         "±: half of the 95 % confidence interval of the mean over the seeds (Student's t). delay: one-way. "

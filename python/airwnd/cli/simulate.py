@@ -19,7 +19,7 @@ from airwnd.cli.options import (
     load,
     saved,
 )
-from airwnd.results.capture import MOST_BYTES, Capture
+from airwnd.results.capture import MAX_BYTES, Capture
 from airwnd.results.marking import marking_warnings
 from airwnd.support.errors import InputError
 from airwnd.support.files import source_name
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 @click.option(
     "--pcap-snaplen",
     "snaplen",
-    type=click.IntRange(0, MOST_BYTES),
+    type=click.IntRange(0, MAX_BYTES),
     metavar="BYTES",
     help="Bytes kept of each packet, 0 for all; default: headers only.",
 )

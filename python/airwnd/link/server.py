@@ -347,8 +347,8 @@ def die_with_parent() -> None:
 
 async def serve(*, measures: bool) -> None:
     """Serve until the process is ended; `measures`: also start those of :data:`MEASURING`."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    maximum = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (maximum, maximum))
     asyncio.get_running_loop().set_exception_handler(lambda _loop, _context: None)
     # Both references keep what they refer to running.
     _children = measuring() if measures else []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 #: Maximum number of lines. More lines are drawn as a band, or not all named in the legend.
-MOST_LINES = 12
+MAX_LINES = 12
 
 # Axis labels of columns whose name is not descriptive enough.
 _NAMES = {
@@ -53,7 +53,7 @@ _SWATCH_IN = 0.45
 _TICKS_IN = 0.8
 # Number of legend lines that fit a figure, and the height of a line.
 _LEGEND_LINES, _LINE_IN = 2, 0.165
-_MOST_TICKS = 8
+_MAX_TICKS = 8
 _DECADES_WITH_STEPS = 2.5
 _LOG_FROM, _UNEVEN = 10, 1.5
 
@@ -117,7 +117,7 @@ def scale(axes: "Axes", which: str, values: "ArrayLike", wanted: str = "auto") -
         positive = distinct[distinct > 0]
         decades = np.log10(positive[-1] / positive[0]) if positive.size else 0.0
         steps = (1.0, 2.0, 5.0) if decades <= _DECADES_WITH_STEPS else (1.0,)
-        if which == "x" and wanted == "auto" and distinct.size <= _MOST_TICKS:
+        if which == "x" and wanted == "auto" and distinct.size <= _MAX_TICKS:
             axis.set_major_locator(FixedLocator(distinct.tolist()))
         else:
             axis.set_major_locator(LogLocator(subs=steps))
@@ -157,10 +157,10 @@ def legend(
     if not handles:
         return
     handles, names = list[Any](handles), list[str](names)
-    if len(handles) > MOST_LINES:
-        more = f"and {len(handles) - MOST_LINES} more"
-        handles = [*handles[:MOST_LINES], Line2D([], [], linestyle="none")]
-        names = [*names[:MOST_LINES], more]
+    if len(handles) > MAX_LINES:
+        more = f"and {len(handles) - MAX_LINES} more"
+        handles = [*handles[:MAX_LINES], Line2D([], [], linestyle="none")]
+        names = [*names[:MAX_LINES], more]
     width = (style.figure_of(axes).get_size_inches()[0] - _TICKS_IN) / panels
     each = _SWATCH_IN + _LETTER_IN * max(map(len, names))
     columns = max(1, min(len(names), int(width / each)))

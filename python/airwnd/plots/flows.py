@@ -8,7 +8,7 @@ from airwnd.support.errors import InputError
 if TYPE_CHECKING:
     from airwnd.results.run import RunData
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 def named(run: "RunData", wanted: Sequence[str], *, groups: bool = True) -> list[str]:
@@ -28,7 +28,7 @@ def named(run: "RunData", wanted: Sequence[str], *, groups: bool = True) -> list
     known = set(ids)
     for name in wanted:
         if name not in known and name not in members:
-            shown = ", ".join(ids[:_MOST_NAMED]) + (", ..." if len(ids) > _MOST_NAMED else "")
+            shown = ", ".join(ids[:_MAX_NAMED]) + (", ..." if len(ids) > _MAX_NAMED else "")
             raise InputError(f"no flow `{name}`; there are {shown}")
     found = [flow for name in wanted for flow in ([name] if name in known else members[name])]
     return list(dict.fromkeys(found)) if wanted else ids

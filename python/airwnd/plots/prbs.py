@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from airwnd.results.run import RunData
 
 _SIZE = (7.2, 3.3)
-_MOST_SLOTS_WITH_GAPS = 200
+_MAX_SLOTS_WITH_GAPS = 200
 # Intervals of TDD without downlink: uplink, guard period.
 _UPLINK, _GUARD = "#DDDDDD", "#F2F2F2"
-_MOST_VECTORS = 5000
-_COLOURS_OF_MANY, _MOST_NUMBERS = "viridis", 30
+_MAX_VECTORS = 5000
+_COLOURS_OF_MANY, _MAX_NUMBERS = "viridis", 30
 _RETRANSMISSION = "///////"
 _NOT_RECEIVED = {"failed": ("o", "not decoded"), "assignment-lost": ("X", "assignment lost")}
 
@@ -64,8 +64,8 @@ def plot_prbs(
             title=_title(cell, carrier if carriers > 1 else None, grid),
         )
         slots = (end_ms - begin_ms) / grid.slot_ms
-        uplink = _shade(axes, grid, begin_ms, end_ms) if slots <= _MOST_SLOTS_WITH_GAPS else []
-        _draw(axes, rows, grid, gap=0.5 if slots <= _MOST_SLOTS_WITH_GAPS else 0.0, more=uplink)
+        uplink = _shade(axes, grid, begin_ms, end_ms) if slots <= _MAX_SLOTS_WITH_GAPS else []
+        _draw(axes, rows, grid, gap=0.5 if slots <= _MAX_SLOTS_WITH_GAPS else 0.0, more=uplink)
     return axes
 
 
@@ -136,7 +136,7 @@ def _colours(axes: "Axes", ues: list[int]) -> dict[int, Any]:
 
     places = np.arange(len(ues))
     scale = ScalarMappable(BoundaryNorm(np.arange(len(ues) + 1) - 0.5, 256), _COLOURS_OF_MANY)
-    shown = places[:: 1 + len(ues) // _MOST_NUMBERS]
+    shown = places[:: 1 + len(ues) // _MAX_NUMBERS]
     bar = style.figure_of(axes).colorbar(scale, ax=axes, label="UE", location="bottom", aspect=60, pad=0.03)
     bar.set_ticks(shown.tolist(), labels=[str(ues[place]) for place in shown], minor=False)
     bar.minorticks_off()
@@ -154,7 +154,7 @@ def _blocks(rows: pl.DataFrame, grid: Grid, colours: dict[int, Any]) -> "PatchCo
             low, high = _edges(first, count, grid)
             patches.append(Rectangle((row["ms"], low), grid.downlink_ms(row["ms"]), high - low))
             faces.append(colours[row["ue"]])
-    many = len(patches) > _MOST_VECTORS
+    many = len(patches) > _MAX_VECTORS
     return PatchCollection(patches, facecolors=faces, edgecolors="white", rasterized=many)
 
 

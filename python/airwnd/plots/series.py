@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Columns whose axis does not start at zero: levels in decibels, positions, and cell numbers.
 _WITHOUT_ZERO = ("_db", "_dbm", "_m", "cell", "neighbour")
 # Maximum number of time steps of a band.
-_MOST_STEPS = 300
+_MAX_STEPS = 300
 _BAND = (0.05, 0.5, 0.95)
 _NOW = 1e-9
 
@@ -47,7 +47,7 @@ def plot_series(  # noqa: PLR0913
     lines = [flow for flow in chosen if flow in drawn]
     if not lines:
         raise InputError(f"series `{quantity}` has no values for {', '.join(chosen[:5])}")
-    crowded = len(lines) > axis.MOST_LINES and not flows
+    crowded = len(lines) > axis.MAX_LINES and not flows
     if crowded and mean_s is None:
         mean_s = _step(series["time_s"])
     data = data if mean_s is None else means(data, mean_s)
@@ -82,7 +82,7 @@ def means(data: pl.DataFrame, mean_s: float) -> pl.DataFrame:
 def _step(times: pl.Series) -> float | None:
     """Return the averaging window of a band, in whole sampling intervals; ``None``: no averaging."""
     count = times.n_unique()
-    samples = math.ceil(count / _MOST_STEPS)
+    samples = math.ceil(count / _MAX_STEPS)
     return None if samples == 1 else samples * float(times.max()) / count  # type: ignore[arg-type]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airwnd.results.sweep import SweepData
 
 # As in the reproductions: with two values, Student's t is too wide to be informative.
-_CONFIDENCE, _LEAST_SEEDS = 0.95, 3
+_CONFIDENCE, _MIN_SEEDS = 0.95, 3
 _PANELS_IN_A_ROW = 4
 # Size of a panel, and height of the legend above the panels, in inches.
 _PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
@@ -195,7 +195,7 @@ def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.Dat
     rows = rows.unique([*keys, "seed"], keep="first", maintain_order=True)
     found = rows.group_by(keys, maintain_order=True).agg(mean=value.mean(), spread=value.std(), n=value.len())
     counts = found["n"].to_numpy()
-    enough = counts >= _LEAST_SEEDS
+    enough = counts >= _MIN_SEEDS
     quantile = stats.t.ppf((1 + _CONFIDENCE) / 2, np.maximum(counts - 1, 1))
     half = np.where(enough, quantile * found["spread"].fill_null(0.0).to_numpy() / np.sqrt(counts), 0.0)
     return found.with_columns(half=pl.Series(half))
@@ -268,12 +268,12 @@ def _largest(points: pl.DataFrame) -> float:
     return float(points["mean"].abs().max())  # type: ignore[arg-type]
 
 
-def _note(least: int, most: int) -> str:
+def _note(minimum: int, maximum: int) -> str:
     """Describe the points: number of seeds, and confidence level."""
-    if most == 1:
+    if maximum == 1:
         return ""
-    seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
-    return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if most >= _LEAST_SEEDS else "")
+    seeds = f"{maximum} seeds" if minimum == maximum else f"{min} to {max} seeds"
+    return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if maximum >= _MIN_SEEDS else "")
 
 
 def _text(value: object) -> str:

@@ -15,7 +15,7 @@ from airwnd.support.files import check_file
 if TYPE_CHECKING:
     Wanted = tuple[Path, list[str], int | None]
 
-MOST_BYTES = 65_535
+MAX_BYTES = 65_535
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def wanted(scenario: _native.Scenario, capture: Capture) -> "Wanted":
         raise InputError(f"pcap: {error}") from None
     if path.suffix == ".pcap" and (len(set(nodes)) > 1 or "all" in nodes):
         raise InputError(f"{path}: a .pcap holds one node; name one, or end the file in .pcapng")
-    if capture.snaplen is not None and not 0 <= capture.snaplen <= MOST_BYTES:
-        raise InputError(f"pcap: a snap length of {capture.snaplen}; 0 to {MOST_BYTES} bytes are allowed")
+    if capture.snaplen is not None and not 0 <= capture.snaplen <= MAX_BYTES:
+        raise InputError(f"pcap: a snap length of {capture.snaplen}; 0 to {MAX_BYTES} bytes are allowed")
     check_file(path)
     return path, nodes, capture.snaplen

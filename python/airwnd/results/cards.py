@@ -10,7 +10,7 @@ from airwnd.text.terminal import number
 
 # Kinds of traffic without a congestion window.
 _DATAGRAMS = ("cbr", "video")
-_MOST_ROWS = 10
+_MAX_ROWS = 10
 _GROUP_KEYS = ("group", "flows", "cc", "rwnd", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "fct_s_mean")
 _DIGITS = 1
 # Only a transparent grey, so that the card works on light and dark pages.
@@ -43,10 +43,10 @@ def card(title: str, lines: Sequence[str], heads: Sequence[str], rows: Sequence[
     head = "".join(_cell("th", text, side) for text, side in zip(heads, sides, strict=True))
     body = "".join(
         f"<tr>{''.join(_cell('td', _text(value), side) for value, side in zip(row, sides, strict=True))}</tr>"
-        for row in rows[:_MOST_ROWS]
+        for row in rows[:_MAX_ROWS]
     )
     table = f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    hidden = len(rows) - _MOST_ROWS
+    hidden = len(rows) - _MAX_ROWS
     more = f'<div style="opacity:.8">and {hidden:,} more</div>' if hidden > 0 else ""
     return (
         f'<div style="{_BOX}"><strong>{escape(title)}</strong>{paragraphs}{table if rows else ""}{more}</div>'

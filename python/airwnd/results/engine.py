@@ -68,10 +68,10 @@ def simulate(
         if capture.real_only:
             raise InputError("pcap: real_only is for airwnd link; all packets of a run are simulated")
         captured = wanted(scenario, capture)
-    most = share(1, records.max_memory)
+    maximum = share(1, records.max_memory)
     start = time.perf_counter()
     with _panics(seed):
-        outcome, tables = scenario.run(seed, interval, progress, captured, watched, most, records.threads)
+        outcome, tables = scenario.run(seed, interval, progress, captured, watched, maximum, records.threads)
     return Raw(outcome, tables, time.perf_counter() - start)
 
 

@@ -9,7 +9,7 @@ from airwnd.text.quantities import counted
 from airwnd.text.terminal import plain
 
 # Maximum number of links and settings that are written out; the others are counted.
-_MOST = 4
+_MAX = 4
 
 
 def headline(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -31,9 +31,9 @@ def headline(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -
     if scenario["site"]:
         lines += [_carrier(scenario), _cell(scenario)]
     links = scenario["link"]
-    lines += [_link(link) for link in links[:_MOST]]
-    if len(links) > _MOST:
-        lines.append(f"and {len(links) - _MOST} more links")
+    lines += [_link(link) for link in links[:_MAX]]
+    if len(links) > _MAX:
+        lines.append(f"and {len(links) - _MAX} more links")
     return [plain(line) for line in lines]
 
 
@@ -48,7 +48,7 @@ def _tcp(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -> st
     mss = tcp.pop("mss", stack(name).values["mss"])
     preset = "" if scenario["preset"] == "none" else f"preset {scenario['preset']}; "
     set_ = ", ".join(f"{key} {_value(value)}" for key, value in tcp.items())
-    own = f" with {set_ if len(tcp) <= _MOST else f'{len(tcp)} keys of its own'}" if tcp else ""
+    own = f" with {set_ if len(tcp) <= _MAX else f'{len(tcp)} keys of its own'}" if tcp else ""
     kinds = [_several("traffic", algorithms(groups, "kind"))]
     kinds += [_several(key, found) for key in ("cc", "rwnd") if (found := algorithms(groups, key))]
     return f"{preset}stack {name}{own}, MSS {mss} B; {'; '.join(kinds)}"

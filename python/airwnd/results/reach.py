@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 OUT_OF_REACH = "out of reach"
-_MOST = 10
+_MAX = 10
 
 
 def unreached_ways(ue: Mapping[str, Any]) -> list[str]:
@@ -34,8 +34,8 @@ def reach_warnings(ues: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]
         for ue in ues
         for way in unreached_ways(ue)
     ]
-    hidden = len(lines) - _MOST
-    return lines if hidden <= 0 else [*lines[:_MOST], f"and {hidden} more out of reach; see the table `ues`"]
+    hidden = len(lines) - _MAX
+    return lines if hidden <= 0 else [*lines[:_MAX], f"and {hidden} more out of reach; see the table `ues`"]
 
 
 def _downlink(ue: Mapping[str, Any], _scenario: Mapping[str, Any]) -> str:

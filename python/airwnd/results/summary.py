@@ -15,8 +15,8 @@ from airwnd.text.terminal import Column, console, number, plain, print_wrapped, 
 if TYPE_CHECKING:
     import polars as pl
 
-_MOST_FLOWS = 20
-_MOST_LINKS = 20
+_MAX_FLOWS = 20
+_MAX_LINKS = 20
 # Links that exist without being declared in the scenario.
 _CORE = ("server", "s1u", "x2")
 _LEGEND = (
@@ -48,19 +48,19 @@ def show(run: RunData) -> None:
     for line in (*warnings, *reasons(outcome, run.scenario)):
         print_wrapped(line, out, "yellow")
     flows, groups = outcome["flows"], outcome["groups"]
-    if len(flows) > _MOST_FLOWS or any(_completes(group) for group in groups):
+    if len(flows) > _MAX_FLOWS or any(_completes(group) for group in groups):
         sheet(_groups(groups), out)
     if flows:
-        sheet(_flows(flows[:_MOST_FLOWS], groups), out)
+        sheet(_flows(flows[:_MAX_FLOWS], groups), out)
     else:
         print_wrapped("no flow began before the end of the run", out, "yellow")
-    if len(flows) > _MOST_FLOWS:
-        print_wrapped(f"and {len(flows) - _MOST_FLOWS:,} more flows; --json or --out have all\n", out)
+    if len(flows) > _MAX_FLOWS:
+        print_wrapped(f"and {len(flows) - _MAX_FLOWS:,} more flows; --json or --out have all\n", out)
     links = [row for row in outcome["links"] if row["link"] not in _CORE]
     if links:
-        sheet(_links(links[:_MOST_LINKS]), out)
-    if len(links) > _MOST_LINKS:
-        print_wrapped(f"and {len(links) - _MOST_LINKS:,} more rows of links; --json or --out have all\n", out)
+        sheet(_links(links[:_MAX_LINKS]), out)
+    if len(links) > _MAX_LINKS:
+        print_wrapped(f"and {len(links) - _MAX_LINKS:,} more rows of links; --json or --out have all\n", out)
     print_wrapped(_LEGEND, out, "dim")
 
 

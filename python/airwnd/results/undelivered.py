@@ -10,8 +10,8 @@ from airwnd.results.reach import unreached_ways
 from airwnd.text.terminal import plain
 
 # Maximum number of flows named per reason, and of reasons written out; the others are counted.
-_MOST_FLOWS = 5
-_MOST_REASONS = 8
+_MAX_FLOWS = 5
+_MAX_REASONS = 8
 # By direction: the UE's column of transport blocks, the scheduler's key, and the name of the direction.
 _GRANTS = {"down": ("blocks", "scheduler", "downlink"), "up": ("uplink_blocks", "uplink_scheduler", "uplink")}
 
@@ -50,10 +50,10 @@ def reasons(outcome: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
                 reason = f"not begun when the run ended; see `start` and `{_timing(setting)}` of the flow"
             found[reason].append(flow)
     lines = [f"{_names(flows)}: {reason}{_packets(flows)}" for reason, flows in found.items()]
-    if len(lines) > _MOST_REASONS:
-        rest = sum(len(flows) for flows in list(found.values())[_MOST_REASONS:])
+    if len(lines) > _MAX_REASONS:
+        rest = sum(len(flows) for flows in list(found.values())[_MAX_REASONS:])
         lines = [
-            *lines[:_MOST_REASONS],
+            *lines[:_MAX_REASONS],
             f"and {rest:,} more flows that delivered nothing; see the table `flows`",
         ]
     return [plain(line) for line in lines]
@@ -113,8 +113,8 @@ class _Path:
 
 
 def _names(flows: Sequence[_Row]) -> str:
-    names = ", ".join(flow["id"] for flow in flows[:_MOST_FLOWS])
-    hidden = len(flows) - _MOST_FLOWS
+    names = ", ".join(flow["id"] for flow in flows[:_MAX_FLOWS])
+    hidden = len(flows) - _MAX_FLOWS
     return f"{names} and {hidden:,} more" if hidden > 0 else names
 
 

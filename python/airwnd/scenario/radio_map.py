@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from airwnd import _native
 
-_FEWEST_POINTS, _MOST_POINTS = 2, 5000
+_FEWEST_POINTS, _MAX_POINTS = 2, 5000
 _PARTS = 200
 _MARGIN = 0.15
 # Minimum ratio of the shorter to the longer side, and minimum length of a side in metres.
@@ -70,8 +70,8 @@ class Grid:
     height_m: float | None
 
     def __post_init__(self) -> None:
-        if not _FEWEST_POINTS <= self.points <= _MOST_POINTS:
-            raise InputError(f"points: {self.points} is not in the range {_FEWEST_POINTS}..{_MOST_POINTS}")
+        if not _FEWEST_POINTS <= self.points <= _MAX_POINTS:
+            raise InputError(f"points: {self.points} is not in the range {_FEWEST_POINTS}..{_MAX_POINTS}")
         if self.height_m is not None and not (isfinite(self.height_m) and self.height_m > 0):
             raise InputError(f"height: {self.height_m:g} m is not above ground")
         if self.extent is not None:
@@ -119,9 +119,9 @@ def _around(*places: pl.DataFrame) -> Extent:
     """Return an area that contains all places, with a margin."""
     x, y = (np.concatenate([frame[name].to_numpy() for frame in places]) for name in ("x_m", "y_m"))
     longest = max(np.ptp(x), np.ptp(y))
-    least = max(_SLIMMEST * longest, _SMALLEST_M)
+    minimum = max(_SLIMMEST * longest, _SMALLEST_M)
     (west, east), (south, north) = (
-        ((values.min() + values.max()) / 2 + side * (max(np.ptp(values), least) / 2 + _MARGIN * longest))
+        ((values.min() + values.max()) / 2 + side * (max(np.ptp(values), minimum) / 2 + _MARGIN * longest))
         for values in (x, y)
         for side in [np.array([-1.0, 1.0])]
     )

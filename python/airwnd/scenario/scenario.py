@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _FORMAT = Kind("'toml' or 'json'", lambda value: value in ("toml", "json"))
 # Maximum number of flow ids shown in `repr`.
-_MOST_SHOWN = 4
+_MAX_SHOWN = 4
 _RUN = {
     "seed": SEED | NONE,
     "series": DURATION | NONE,
@@ -718,7 +718,7 @@ class Scenario:
         resolved = self.resolved
         ues = sum(group["count"] for group in resolved["ue"])
         ids = [flow["id"] for flow in resolved["flow"]]
-        flows = ", ".join(ids[:_MOST_SHOWN]) + (", ..." if len(ids) > _MOST_SHOWN else "")
+        flows = ", ".join(ids[:_MAX_SHOWN]) + (", ..." if len(ids) > _MAX_SHOWN else "")
         return (
             f"<Scenario {resolved['name']!r} from {self._origin}: {resolved['duration']}, "
             f"{counted(ues, 'UE')}, flows {flows}>"

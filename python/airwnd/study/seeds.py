@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airwnd.catalogue.columns import tables
 from airwnd.results.run import RunData
-from airwnd.study.reproduce.statistics import CONFIDENCE, LEAST_SEEDS
+from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.support.arguments import SEVERAL, checked
 from airwnd.support.errors import InputError
 
@@ -121,7 +121,7 @@ def _factors(numbers: "pl.Series") -> "pl.DataFrame":
     from scipy import stats
 
     rows = [
-        (n, None if n < LEAST_SEEDS else float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)))
+        (n, None if n < MIN_SEEDS else float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)))
         for n in numbers.unique()
     ]
     return pl.DataFrame(rows, schema={"n": numbers.dtype, "factor": pl.Float64}, orient="row")

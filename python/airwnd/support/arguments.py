@@ -40,15 +40,15 @@ class Kind:
             raise InputError(f"{name}: expected {self.allowed}, found {_shown(value)}")
 
 
-def whole(least: int | None = None, most: int | None = None, shown: str = "a whole number") -> Kind:
+def whole(minimum: int | None = None, maximum: int | None = None, shown: str = "a whole number") -> Kind:
     """Allow whole numbers in a range."""
 
     def fits(value: object) -> bool:
         return (
             type(value) is not bool
             and isinstance(value, Integral)
-            and (least is None or least <= int(value))
-            and (most is None or int(value) <= most)
+            and (minimum is None or minimum <= int(value))
+            and (maximum is None or int(value) <= maximum)
         )
 
     return Kind(shown, fits)

@@ -19,7 +19,7 @@ _GROUPS = (
 )
 
 
-def share(runs: int = 1, most: int | str | None = None) -> int:
+def share(runs: int = 1, maximum: int | str | None = None) -> int:
     """Return the memory limit of each of several concurrent runs, in bytes.
 
     Parameters
@@ -30,16 +30,16 @@ def share(runs: int = 1, most: int | str | None = None) -> int:
         Limit of each run: bytes, or a text with a unit as in ``"2GB"``. ``None``: all runs share 80 % of the
         memory that is free now. Limits of the process, as by ``ulimit -v``, hold in any case.
     """
-    if most is None:
+    if maximum is None:
         return int(_SHARE * free() / max(1, runs))
-    if isinstance(most, str):
+    if isinstance(maximum, str):
         try:
-            most = _native.parse_bytes(most)
+            maximum = _native.parse_bytes(maximum)
         except _native.ScenarioError as error:
             raise InputError(f"max_memory: {error}") from None
-    if most < 1:
-        raise InputError(f"max_memory: {most} bytes; expected at least 1")
-    return min([most, *(max(1, int(_SHARE * limit)) for limit in _limited())])
+    if maximum < 1:
+        raise InputError(f"max_memory: {maximum} bytes; expected at least 1")
+    return min([maximum, *(max(1, int(_SHARE * limit)) for limit in _limited())])
 
 
 def free() -> int:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 # Width of an output that is not a terminal, and minimum width of any layout.
 _WIDTH = 80
-_LEAST = 20
+_MIN = 20
 # Minimum width of a column of names.
 _NAME = 10
 
@@ -22,10 +22,10 @@ def width() -> int:
     """Return the width of the output in columns: ``COLUMNS``, otherwise the terminal's, otherwise 80."""
     requested = os.environ.get("COLUMNS", "")
     if requested.isdecimal() and int(requested):
-        return max(int(requested), _LEAST)
+        return max(int(requested), _MIN)
     if sys.stdout.isatty():
         try:
-            return max(os.get_terminal_size(sys.stdout.fileno()).columns, _LEAST)
+            return max(os.get_terminal_size(sys.stdout.fileno()).columns, _MIN)
         except OSError:
             pass
     return _WIDTH
@@ -59,7 +59,7 @@ def wrapped(text: str, columns: int, indent: int = 0, hanging: int | None = None
     behind = indent if hanging is None else hanging
     return textwrap.fill(
         text,
-        max(columns, behind + _LEAST),
+        max(columns, behind + _MIN),
         initial_indent=" " * indent,
         subsequent_indent=" " * behind,
         break_long_words=False,
@@ -125,7 +125,7 @@ class Column:
         return max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
 
     @property
-    def least(self) -> int:
+    def minimum(self) -> int:
         """Minimum width, in columns of the terminal."""
         return min(self.width, _NAME) if self.is_name else self.width
 
@@ -165,16 +165,16 @@ def sheet(columns: Sequence[Column], out: Console) -> None:
     lines = max(column.heading.count("\n") for column in shown)
     bodies: list[list[Text]] = []
     for column in shown:
-        room = min(column.width - column.least, max(spare, 0))
+        room = min(column.width - column.minimum, max(spare, 0))
         spare -= room
         heading = "\n" * (lines - column.heading.count("\n")) + column.heading
         table.add_column(
             Text(heading),
             justify="left" if column.is_name else "right",
-            width=column.least + room,
+            width=column.minimum + room,
             style=column.style,
         )
-        bodies.append([_folded(cell, column.least + room) for cell in column.cells])
+        bodies.append([_folded(cell, column.minimum + room) for cell in column.cells])
     for row in zip(*bodies, strict=True):
         table.add_row(*row)
     for line in _lines(table, max(out.width, _total(shown))):
@@ -185,7 +185,7 @@ def sheet(columns: Sequence[Column], out: Console) -> None:
 
 def _total(columns: Sequence[Column]) -> int:
     """Return the minimum width of a table, with a space after each column and padding between them."""
-    return sum(column.least + 1 for column in columns) + len(columns)
+    return sum(column.minimum + 1 for column in columns) + len(columns)
 
 
 def _folded(cell: str, width: int) -> Text:

@@ -33,12 +33,12 @@ KINDS = {
 _NULL = np.iinfo(np.uint32).max
 # Maximum number of values of a quantity, flows times samples: thousands of short flows would fill a page with
 # missing values.
-_MOST_VALUES = 10_000_000
+_MAX_VALUES = 10_000_000
 # Columns that the map uses.
 _UE = ("ue", "x_m", "y_m", "cell", "sinr_db")
 _CELL = ("cell", "users", "downlink_prb_use", "uplink_prb_use", "spectral_efficiency")
 # Maximum number of points of a curve of completion times.
-_MOST_POINTS = 200
+_MAX_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,9 @@ def _filled(frame: pl.DataFrame) -> list[str]:
 def _drawn(run: RunData) -> pl.DataFrame:
     """Return the flows shown on the page, in order: as many as fit, those with the most samples first."""
     samples = run.series.group_by(pl.col("flow").cast(pl.String).alias("id")).len("samples")
-    most = max(_MOST_VALUES // max(run.series["time_s"].n_unique(), 1), 1)
+    maximum = max(_MAX_VALUES // max(run.series["time_s"].n_unique(), 1), 1)
     flows = run.flows.with_row_index("place").join(samples, on="id", how="left", maintain_order="left")
-    kept = flows.sort(pl.col("samples").fill_null(0), descending=True, maintain_order=True).head(most)
+    kept = flows.sort(pl.col("samples").fill_null(0), descending=True, maintain_order=True).head(maximum)
     return kept.sort("place").drop("place", "samples")
 
 
@@ -148,7 +148,7 @@ def _groups(run: RunData) -> list[dict[str, Any]]:
     for row in run.groups.iter_rows(named=True):
         begun = times.filter(pl.col("group") == row["group"])["fct_s"]
         done = np.sort(begun.drop_nulls().to_numpy())
-        ranks = np.unique(np.linspace(0, done.size, min(done.size, _MOST_POINTS) + 1).astype(int)[1:])
+        ranks = np.unique(np.linspace(0, done.size, min(done.size, _MAX_POINTS) + 1).astype(int)[1:])
         curve = [[float(done[rank - 1]), float(rank / begun.len())] for rank in ranks]
         if begun.len():
             found.append({**row, "curve": curve})

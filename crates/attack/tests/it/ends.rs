@@ -9,7 +9,7 @@ use std::panic::catch_unwind;
 /// Number of calls of `progress` before a run is stopped.
 const CALLS: u32 = 2;
 /// Maximum size of a run (UEs, cells and flows); larger scenarios are only read.
-const MOST: usize = 3000;
+const MAX: usize = 3000;
 
 /// Returns whether a valid scenario is too large to run.
 fn is_large(scenario: &Scenario) -> bool {
@@ -19,7 +19,7 @@ fn is_large(scenario: &Scenario) -> bool {
         .flatten()
         .filter_map(|flow| flow["count"].as_u64())
         .sum::<u64>();
-    scenario.nodes().len() * (1 + flows as usize) > MOST
+    scenario.nodes().len() * (1 + flows as usize) > MAX
 }
 
 fn fault(end: &End) -> Result<Verdict, String> {

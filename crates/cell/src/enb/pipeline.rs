@@ -19,8 +19,8 @@ impl<T> Pipeline<T> {
         tti.0 as usize & (self.stages.len() - 1)
     }
     /// Reserves capacity for this many entries per TTI.
-    pub fn reserve(&mut self, most: usize) {
-        self.stages.iter_mut().for_each(|stage| make_room(stage, most));
+    pub fn reserve(&mut self, max: usize) {
+        self.stages.iter_mut().for_each(|stage| make_room(stage, max));
     }
     /// Adds work to the TTI in which it is due.
     pub fn push(&mut self, due: Tti, work: T) {

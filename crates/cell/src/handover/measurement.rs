@@ -7,7 +7,7 @@ use airwnd_units::{Db, Dbm, Time};
 
 /// Maximum number of neighbours in a report.
 //= TS 36.331 §6.4
-const MOST_REPORTED: usize = 8;
+const MAX_REPORTED: usize = 8;
 
 /// A UE's measurements of the cells that it receives.
 pub(crate) struct Measurements {
@@ -241,7 +241,7 @@ impl Measurements {
         neighbours.extend(inside.map(|(measured, _)| measured));
         let of = |measured: &Measured| measured.of(quantity);
         neighbours.sort_unstable_by(|a, b| of(b).total_cmp(&of(a)).then(a.cell.cmp(&b.cell)));
-        neighbours.truncate(MOST_REPORTED);
+        neighbours.truncate(MAX_REPORTED);
         self.neighbours = neighbours;
         Some(Report { trigger: watch, serving: own, neighbours: &self.neighbours })
     }

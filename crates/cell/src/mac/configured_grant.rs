@@ -44,10 +44,10 @@ impl Params {
             let of = if access.timing.plan.len() > 1 { "the TDD pattern" } else { "a slot" };
             return Err(("period", format!("{} is not a multiple of {of}, {unit}", self.period)));
         }
-        let (carrier, most) = (access.prbs.0, most_prbs(access.prbs.0));
-        if self.prbs > most {
+        let (carrier, max) = (access.prbs.0, max_prbs(access.prbs.0));
+        if self.prbs > max {
             let message =
-                format!("a cell of {carrier} PRBs configures grants of up to {most}, found {}", self.prbs);
+                format!("a cell of {carrier} PRBs configures grants of up to {max}, found {}", self.prbs);
             return Err(("prbs", message));
         }
         if access.precodes_uplink && !is_transformable(self.prbs) {
@@ -64,7 +64,7 @@ impl Params {
 
 /// The PRBs of a carrier that configured grants may take in a slot.
 // A choice: UEs without them are still served.
-fn most_prbs(carrier: u16) -> u16 {
+fn max_prbs(carrier: u16) -> u16 {
     carrier / 2
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn find_place(
         loop {
             let mcs = params.mcs.map(Mcs);
             let found = Configured { slot, first, prbs: params.prbs, mcs, offset, period };
-            if first + params.prbs > most_prbs(carrier) {
+            if first + params.prbs > max_prbs(carrier) {
                 return None;
             }
             let blocks = |other: &&Configured| {

@@ -18,6 +18,6 @@ pub(crate) use block::{Block, Content};
 pub use block::{BlockFigures, Reception};
 
 /// Reserves capacity for this many entries in total.
-pub(crate) fn make_room<T>(list: &mut Vec<T>, most: usize) {
-    list.reserve(most.saturating_sub(list.len()));
+pub(crate) fn make_room<T>(list: &mut Vec<T>, max: usize) {
+    list.reserve(max.saturating_sub(list.len()));
 }

@@ -8,7 +8,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 // A choice: `ms100` of TS 36.331 §6.3.2, LogicalChannelConfig.
 const BUCKET_DURATION: Span = Span::from_millis(100);
 /// Least data of a part of a block: a header of RLC and a byte.
-const LEAST_DATA: Bytes = Bytes(5);
+const MIN_DATA: Bytes = Bytes(5);
 /// Longest data whose subheader has a length field of 7 bits instead of 15.
 //= TS 36.321 §6.1.2
 const SHORT_DATA: Bytes = Bytes(127);
@@ -96,7 +96,7 @@ pub(crate) fn divide(size: Bytes, channels: &mut [Channel]) {
         let Some(tokens) = channel.tokens else { continue };
         let data = channel.waiting.min(tokens.max(channel.next_sdu));
         let part = (data + subheader(data)).min(left);
-        if data > Bytes::ZERO && data_in(part) >= LEAST_DATA.min(data) {
+        if data > Bytes::ZERO && data_in(part) >= MIN_DATA.min(data) {
             channel.part = part;
             channel.prioritized = data_in(part);
             left -= part;
@@ -106,7 +106,7 @@ pub(crate) fn divide(size: Bytes, channels: &mut [Channel]) {
         let wanted = channel.waiting + subheader(channel.waiting);
         let more = wanted.saturating_sub(channel.part).min(left);
         let is_new = channel.part == Bytes::ZERO;
-        if channel.waiting > Bytes::ZERO && (!is_new || data_in(more) >= LEAST_DATA.min(channel.waiting)) {
+        if channel.waiting > Bytes::ZERO && (!is_new || data_in(more) >= MIN_DATA.min(channel.waiting)) {
             channel.part += more;
             left -= more;
         }
@@ -202,7 +202,7 @@ mod tests {
                 prop_assert!(channel.part <= channel.waiting + subheader(channel.waiting));
                 prop_assert!(channel.prioritized <= data_in(channel.part));
                 let is_served = data_in(channel.part) == channel.waiting;
-                prop_assert!(is_served || size - used < 3 + LEAST_DATA.0, "{channel:?}, {} left", size - used);
+                prop_assert!(is_served || size - used < 3 + MIN_DATA.0, "{channel:?}, {} left", size - used);
             }
         }
     }

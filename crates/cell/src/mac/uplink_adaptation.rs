@@ -131,19 +131,19 @@ impl Schemes {
         }
     }
 
-    /// The narrowest grant of at most `most` PRBs that carries `wanted`, otherwise the one that carries the most;
+    /// The narrowest grant of at most `max` PRBs that carries `wanted`, otherwise the one that carries the most;
     /// `None` if the UE is out of reach.
-    pub fn fit(&self, link: Link, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
-        let blind = (self.blind.min(most), Mcs(0));
+    pub fn fit(&self, link: Link, wanted: Bytes, max: u16) -> Option<(u16, Mcs)> {
+        let blind = (self.blind.min(max), Mcs(0));
         match (link, &self.by_width) {
             (Link::Headroom(None), _) => Some(blind),
             (Link::Headroom(Some(density)), Some(by_width)) => by_width
-                .fit(&self.access, density, wanted, most)
+                .fit(&self.access, density, wanted, max)
                 .or(density.headroom.is_none().then_some(blind)),
             (Link::Carrier(_), _) => {
-                let mcs = self.mcs(link, Prbs(most))?;
+                let mcs = self.mcs(link, Prbs(max))?;
                 let enough = |prbs: &u16| self.block(mcs, Prbs(*prbs)) >= wanted;
-                Some(((SMALLEST_SHARE..most).find(enough).unwrap_or(most), mcs))
+                Some(((SMALLEST_SHARE..max).find(enough).unwrap_or(max), mcs))
             }
             (Link::Headroom(Some(_)), None) => unreachable!("only fitted widths have densities"),
         }
@@ -180,11 +180,11 @@ impl ByWidth {
         (cqi > Cqi::OUT_OF_RANGE).then(|| self.schemes[usize::from(cqi.0)])
     }
 
-    fn fit(&self, access: &Access, density: Density, wanted: Bytes, most: u16) -> Option<(u16, Mcs)> {
+    fn fit(&self, access: &Access, density: Density, wanted: Bytes, max: u16) -> Option<(u16, Mcs)> {
         let wanted = wanted.max(SMALLEST_BLOCK);
         let mut best = None;
         let mut carried = SMALLEST_BLOCK - Bytes(1);
-        for (prbs, width) in self.widths.iter().take_while(|(prbs, _)| *prbs <= most) {
+        for (prbs, width) in self.widths.iter().take_while(|(prbs, _)| *prbs <= max) {
             // At maximum power, wider grants only lower the SINR.
             let Some(mcs) = self.mcs(density, *width) else { break };
             let size = access.block(Direction::Up, mcs, Prbs(*prbs));
@@ -280,10 +280,10 @@ mod tests {
         for number in 0..2000 {
             let at = |place: u64| stream.child(number).at(place);
             let link = link(-20.0 + 60.0 * at(0), -20.0 + 50.0 * at(1));
-            let most = 1 + (49.0 * at(2)) as u16;
+            let max = 1 + (49.0 * at(2)) as u16;
             let wanted = Bytes((2000.0 * at(3)) as u64);
-            if let Some((prbs, mcs)) = schemes.fit(link, wanted, most) {
-                assert!(prbs >= 1 && prbs <= most);
+            if let Some((prbs, mcs)) = schemes.fit(link, wanted, max) {
+                assert!(prbs >= 1 && prbs <= max);
                 assert_eq!(schemes.mcs(link, Prbs(prbs)), Some(mcs));
             }
         }

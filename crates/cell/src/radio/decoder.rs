@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Cached first transmissions over flat channels in all cells, and least number in a part of them.
 const CACHED: usize = 1024;
-const LEAST_CACHED: usize = 128;
+const MIN_CACHED: usize = 128;
 /// Factor that distributes keys over the places of caches.
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -63,10 +63,10 @@ impl Outcomes {
 
     /// Whether a block with a measure in this range fails, if that is certain.
     #[inline]
-    fn fails(&self, least: f64, most: f64) -> Option<bool> {
-        if least >= self.decodes_at {
+    fn fails(&self, min: f64, max: f64) -> Option<bool> {
+        if min >= self.decodes_at {
             Some(false)
-        } else if most <= self.fails_at {
+        } else if max <= self.fails_at {
             Some(true)
         } else {
             None
@@ -74,11 +74,11 @@ impl Outcomes {
     }
 
     /// Notes the error probability of a block with a measure in this range.
-    fn note(&mut self, least: f64, most: f64, error: f64) {
+    fn note(&mut self, min: f64, max: f64, error: f64) {
         if error <= UNLIKELY {
-            self.decodes_at = self.decodes_at.min(most);
+            self.decodes_at = self.decodes_at.min(max);
         } else if error >= 1.0 - UNLIKELY {
-            self.fails_at = self.fails_at.max(least);
+            self.fails_at = self.fails_at.max(min);
         }
     }
 }
@@ -86,7 +86,7 @@ impl Outcomes {
 impl Decoder {
     /// The decoder of receivers in one of this many parts of the cells.
     pub fn new(errors: Arc<dyn ErrorModel>, access: &Arc<Access>, parts: usize) -> Decoder {
-        let known = vec![Decoded::default(); (CACHED / parts).max(LEAST_CACHED)];
+        let known = vec![Decoded::default(); (CACHED / parts).max(MIN_CACHED)];
         let none =
             Outcomes { size: Bytes::ZERO, mcs: Mcs(0), transmissions: 0, fails_at: 0.0, decodes_at: 0.0 };
         Decoder { errors, access: access.clone(), known, outcomes: vec![none; OUTCOMES] }
@@ -117,12 +117,12 @@ impl Decoder {
                 }
             };
         }
-        let range = |(least, most): (f64, f64), (sinr, _): &(Db, Prbs)| (least.min(sinr.0), most.max(sinr.0));
-        let (least, most) = match sinr {
+        let range = |(min, max): (f64, f64), (sinr, _): &(Db, Prbs)| (min.min(sinr.0), max.max(sinr.0));
+        let (min, max) = match sinr {
             Sinr::Flat(sinr) => (sinr.0, sinr.0),
             _ => runs.iter().fold((f64::INFINITY, f64::NEG_INFINITY), range),
         };
-        match self.outcomes[place].fails(least, most).filter(|_| DECIDED.contains(&draw)) {
+        match self.outcomes[place].fails(min, max).filter(|_| DECIDED.contains(&draw)) {
             Some(false) => false,
             Some(true) => {
                 self.receive(&sinr, block);
@@ -133,7 +133,7 @@ impl Decoder {
                     Sinr::Flat(sinr) => self.flat_error(sinr, block),
                     _ => self.error(&sinr, block),
                 };
-                self.outcomes[place].note(least, most, error);
+                self.outcomes[place].note(min, max, error);
                 draw < error
             }
         }

@@ -104,8 +104,8 @@ impl Disturbance {
             add(&mut self.by_rbg, near[place].cell, near[place].received, self.sent[place]);
         }
         add_everywhere(&mut self.by_rbg, alike as f32, &CONSTANT);
-        let least = self.by_rbg.as_flattened()[..self.rbgs].iter().copied().fold(f32::INFINITY, f32::min);
-        let others = gains.distant(ue, least.into());
+        let min = self.by_rbg.as_flattened()[..self.rbgs].iter().copied().fold(f32::INFINITY, f32::min);
+        let others = gains.distant(ue, min.into());
         if !others.is_empty() {
             let mut alike = 0.0;
             for other in others {

@@ -11,7 +11,7 @@ use airwnd_phy::ComponentCarrier;
 use airwnd_phy::access::Access;
 use airwnd_phy::fading::delay_line::{DelayLine, Node, POINTS_PER_WAVELENGTH, Sinusoid, Wavelengths};
 use airwnd_phy::fading::trace::{Trace, Way};
-use airwnd_phy::fading::{LEAST_SPEED, Pace};
+use airwnd_phy::fading::{MIN_SPEED, Pace};
 use airwnd_phy::propagation::wavelength;
 use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Hertz, SlotClock, Time, Tti};
@@ -22,9 +22,9 @@ const DOWNLINK_CACHED: usize = 64;
 /// The same of the uplink: signals at a cell have the same interferers.
 const UPLINK_CACHED: usize = 16;
 /// Cells for which there is room at least.
-const LEAST_CELLS: usize = 4;
+const MIN_CELLS: usize = 4;
 /// Fewest TTIs between two points of a way between which taps are interpolated.
-const LEAST_TTIS: f64 = 4.0;
+const MIN_TTIS: f64 = 4.0;
 /// Maximum number of links with preallocated sinusoids, 1.7 kB each.
 const RESERVED: usize = 1 << 16;
 
@@ -41,7 +41,7 @@ pub(super) struct Scattering {
     /// Whether fading follows the motion of the UEs instead of a configured speed.
     own_pace: bool,
     /// Most points per second of a way between which taps are interpolated; zero: none are.
-    most_points: f64,
+    max_points: f64,
     clock: SlotClock,
     /// Carrier frequency of the downlink, to which wavelengths refer.
     frequency: Hertz,
@@ -109,8 +109,8 @@ struct Section {
 
 impl Motion {
     /// The part of the way that the UE is on, if taps are interpolated on it.
-    fn section(&self, now: Time, most_points: f64) -> Option<Section> {
-        let points = self.points.filter(|points| *points <= most_points)?;
+    fn section(&self, now: Time, max_points: f64) -> Option<Section> {
+        let points = self.points.filter(|points| *points <= max_points)?;
         let way = (now.as_secs() - self.since.as_secs()) * points;
         let number = way as u32;
         let step = Wavelengths { east: self.velocity.east / points, north: self.velocity.north / points };
@@ -167,7 +167,7 @@ impl MotionsShare<'_> {
         let (drift, velocity) = if is_at_rest {
             let there = motion.at(now);
             let drift = Wavelengths { east: there.east - to.east, north: there.north - to.north };
-            (drift, Wavelengths::east(LEAST_SPEED.0 / wavelength(self.frequency).0))
+            (drift, Wavelengths::east(MIN_SPEED.0 / wavelength(self.frequency).0))
         } else {
             let velocity = Wavelengths { east: east / seconds, north: north / seconds };
             (motion.drift, if seconds > 0.0 { velocity } else { motion.velocity })
@@ -189,7 +189,7 @@ impl Scattering {
             Pace::Speed(speed) => speed.0 / wavelength,
             Pace::Doppler(shift) => shift.0,
             Pace::Own if ue.mobility.build([ue.position.x, ue.position.y], ue.way).moves() => 0.0,
-            Pace::Own => LEAST_SPEED.0 / wavelength,
+            Pace::Own => MIN_SPEED.0 / wavelength,
         };
         let motion = |ue: &UeSite| Motion {
             position: in_wavelengths(ue.position, frequency),
@@ -201,7 +201,7 @@ impl Scattering {
         };
         let is_large = setup.radio.neighbours(setup.cells.len()).is_some();
         let has_trace = is_large && fading.fades_interference();
-        let most_points = 1.0 / (LEAST_TTIS * access.clock.slot().as_secs());
+        let max_points = 1.0 / (MIN_TTIS * access.clock.slot().as_secs());
         let trace = || {
             let stream = carrier.stream(Stream::new(setup.seed, "fading of interferers"));
             Trace::new(fading.taps(), access.prbs, access.prb_bandwidth, access.rbg_prbs, stream)
@@ -210,7 +210,7 @@ impl Scattering {
             trace: has_trace.then(trace),
             motions: setup.ues.iter().map(motion).collect(),
             own_pace: fading.pace() == Pace::Own,
-            most_points: if is_large { most_points } else { 0.0 },
+            max_points: if is_large { max_points } else { 0.0 },
             clock: access.clock,
             frequency,
         })
@@ -228,7 +228,7 @@ impl Scattering {
     }
 
     fn section(&self, ue: usize, tti: Tti) -> Option<Section> {
-        self.motions[ue].section(self.clock.start(tti), self.most_points)
+        self.motions[ue].section(self.clock.start(tti), self.max_points)
     }
 
     fn travelled(&self, ue: usize, tti: Tti) -> f64 {
@@ -245,7 +245,7 @@ impl LinkFading {
         if fading.taps().is_empty() {
             return None;
         }
-        let cells = (setup.cells.len() / parts).max(LEAST_CELLS);
+        let cells = (setup.cells.len() / parts).max(MIN_CELLS);
         let is_large = setup.radio.neighbours(setup.cells.len()).is_some();
         let direction = |name, frequency: Hertz, cached: usize| {
             let cached = cells * cached;
@@ -284,7 +284,7 @@ impl LinkFading {
             uplink: direction("uplink fading", carrier.uplink_frequency, UPLINK_CACHED),
             sinrs: vec![0.0; prbs.0.into()],
             disturbance: vec![0.0; prbs.0.into()],
-            by_rbg: Disturbance::new(rbgs, setup.radio.most_neighbours(setup.cells.len())),
+            by_rbg: Disturbance::new(rbgs, setup.radio.max_neighbours(setup.cells.len())),
             constant: vec![1.0; prbs.0.into()],
         })
     }
@@ -770,7 +770,7 @@ mod tests {
     #[test]
     fn fading_of_a_ue_at_rest_goes_on_when_it_is_placed_again() {
         let ways = travelled_by(r#""static""#, |_| 400.0, 2000);
-        let speed = LEAST_SPEED.0 / wavelength(Hertz(2.12e9)).0;
+        let speed = MIN_SPEED.0 / wavelength(Hertz(2.12e9)).0;
         for (tti, way) in ways.iter().enumerate() {
             assert!((way - ways[0] - speed * tti as f64 / 1e3).abs() < 1e-6, "{tti}: {way}");
         }
@@ -786,7 +786,7 @@ mod tests {
             (ways[to] - ways[from]) / (to - from) as f64 * 1e3 * wavelength(Hertz(2.12e9)).0
         };
         assert!((speed(300, 800) - 10.0).abs() < 1e-6 && (speed(3300, 4800) - 10.0).abs() < 1e-6);
-        assert!((speed(1300, 2900) - LEAST_SPEED.0).abs() < 1e-6, "{}", speed(1300, 2900));
+        assert!((speed(1300, 2900) - MIN_SPEED.0).abs() < 1e-6, "{}", speed(1300, 2900));
     }
 
     #[test]

@@ -24,7 +24,7 @@ const MOVED_LITTLE: f64 = 1.0 / 200.0;
 /// it sends, instead of by its mean: 0.04 dB. With twice as much, 1.4 % of SINRs have errors above 0.1 dB in 133 cells.
 const SIGNIFICANT: f64 = 0.01;
 /// Maximum number of such cells of a UE. With 64, 1 % of SINRs have errors above 0.1 dB in 133 cells at a load of 3 %.
-const MOST_DISTANT: usize = 96;
+const MAX_DISTANT: usize = 96;
 
 /// A validity that no distance is within.
 const OUTDATED: f32 = -1.0;
@@ -101,12 +101,12 @@ pub(crate) struct Distant {
 /// neighbours send little: at low load the sum of what others send differs much from its mean.
 pub(crate) struct Gains {
     terrain: Terrain,
-    /// Links to the neighbours of each UE by cell: `[ue * most + index]`.
+    /// Links to the neighbours of each UE by cell: `[ue * max + index]`.
     links: Vec<Link>,
     /// What interference needs of them, and the factors of their uplinks, or [`UNKNOWN`].
     near: Vec<Near>,
     uplinks: Vec<f64>,
-    /// The strongest other cells of each UE by power: `[ue * most_distant + index]`.
+    /// The strongest other cells of each UE by power: `[ue * max_distant + index]`.
     distant: Vec<Distant>,
     /// By UE.
     ues: Vec<Surroundings>,
@@ -132,9 +132,9 @@ struct Terrain {
     /// Fraction of noise and interference that makes a cell a neighbour; `None`: all cells are neighbours.
     threshold: Option<f64>,
     /// Maximum number of neighbours of a UE.
-    most: usize,
+    max: usize,
     /// Maximum number of other cells of a UE that are known one by one.
-    most_distant: usize,
+    max_distant: usize,
 }
 
 /// The gains of some UEs, which change independently of those of the others.
@@ -312,7 +312,7 @@ impl Share<'_> {
         }
         let Share { terrain, first, links, near, uplinks, ues, .. } = self;
         let Surroundings { neighbours, ref mut changes, ref mut knows_uplinks, .. } = ues[ue - *first];
-        let start = (ue - *first) * terrain.most;
+        let start = (ue - *first) * terrain.max;
         let mut has_changed = false;
         terrain.measure(ue, position, &mut links[start..][..neighbours as usize], |place, link| {
             has_changed = true;
@@ -327,7 +327,7 @@ impl Share<'_> {
     /// The links to a UE's neighbours, by cell.
     fn links_of(&self, ue: usize) -> &[Link] {
         let index = ue - self.first;
-        &self.links[index * self.terrain.most..][..self.ues[index].neighbours as usize]
+        &self.links[index * self.terrain.max..][..self.ues[index].neighbours as usize]
     }
 
     /// Computes the links to all cells, and keeps those to the neighbours.
@@ -351,7 +351,7 @@ impl Share<'_> {
         if let Some(threshold) = terrain.threshold {
             let serving = serving.or_else(|| strongest(all.iter().map(Link::near))).expect("there are cells");
             let interferers = all.iter().filter(|link| link.cell as usize != serving);
-            let least = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
+            let min = threshold * (surroundings.noise + interferers.map(|link| link.received).sum::<f64>());
             let significant = SIGNIFICANT * surroundings.noise;
             others.clear();
             let mut nearest = f32::INFINITY;
@@ -365,20 +365,20 @@ impl Share<'_> {
                 }
             };
             all.retain(|link| {
-                let stays = link.cell as usize == serving || link.received >= least;
+                let stays = link.cell as usize == serving || link.received >= min;
                 if !stays {
                     leave(link);
                 }
                 stays
             });
-            if all.len() > terrain.most {
+            if all.len() > terrain.max {
                 // The serving cell first, then by power.
                 let rank =
                     |link: &Link| if link.cell as usize == serving { f64::INFINITY } else { link.received };
                 powers.clear();
                 powers.extend(all.iter().map(|link| (rank(link), link.cell)));
                 let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-                let (.., weakest) = powers.select_nth_unstable_by(terrain.most - 1, order);
+                let (.., weakest) = powers.select_nth_unstable_by(terrain.max - 1, order);
                 weakest.sort_unstable_by(order);
                 for (_, cell) in weakest {
                     let place = all.binary_search_by_key(cell, |link| link.cell);
@@ -388,9 +388,9 @@ impl Share<'_> {
             surroundings.valid_within = Metres(MOVED / MOVED_LITTLE * f64::from(nearest.sqrt()));
             let by_power =
                 |a: &Distant, b: &Distant| b.received.total_cmp(&a.received).then(a.cell.cmp(&b.cell));
-            if others.len() > terrain.most_distant {
-                others.select_nth_unstable_by(terrain.most_distant, by_power);
-                others.truncate(terrain.most_distant);
+            if others.len() > terrain.max_distant {
+                others.select_nth_unstable_by(terrain.max_distant, by_power);
+                others.truncate(terrain.max_distant);
             }
             others.sort_unstable_by(by_power);
             let mut weaker = surroundings.far;
@@ -398,15 +398,15 @@ impl Share<'_> {
                 weaker -= f64::from(other.received);
                 other.weaker = weaker.max(0.0) as f32;
             }
-            distant[(ue - *first) * terrain.most_distant..][..others.len()].copy_from_slice(others);
+            distant[(ue - *first) * terrain.max_distant..][..others.len()].copy_from_slice(others);
             surroundings.distant = others.len() as u32;
             surroundings.strongest_distant = others.first().map_or(0.0, |other| other.received);
         }
         (surroundings.neighbours, surroundings.knows_uplinks) = (all.len() as u32, false);
-        let first = (ue - *first) * terrain.most;
+        let first = (ue - *first) * terrain.max;
         links[first..][..all.len()].copy_from_slice(all);
         near[first..].iter_mut().zip(all).for_each(|(near, link)| *near = link.near());
-        uplinks[first..][..terrain.most].fill(UNKNOWN);
+        uplinks[first..][..terrain.max].fill(UNKNOWN);
     }
 
     /// Makes a cell a neighbour of a UE, if it is not.
@@ -458,18 +458,18 @@ impl Gains {
             downlink_frequency: carrier.downlink_frequency,
             uplink_frequency: carrier.uplink_frequency,
             threshold: setup.radio.neighbours(cells),
-            most: setup.radio.most_neighbours(cells),
-            most_distant: setup.radio.neighbours(cells).map_or(0, |_| cells.min(MOST_DISTANT)),
+            max: setup.radio.max_neighbours(cells),
+            max_distant: setup.radio.neighbours(cells).map_or(0, |_| cells.min(MAX_DISTANT)),
         };
         let sites = setup.cells.iter().map(|site| site.site as usize + 1).max().unwrap_or(0);
         let stream = Stream::new(setup.seed, "blockage");
         let blocked = |params| Blockage::new(params, stream, setup.ues.len(), sites);
         let mut gains = Gains {
             blockage: setup.radio.blockage.clone().map(blocked),
-            links: vec![Link::default(); setup.ues.len() * terrain.most],
-            near: vec![Near::default(); setup.ues.len() * terrain.most],
-            uplinks: vec![UNKNOWN; setup.ues.len() * terrain.most],
-            distant: vec![Distant::default(); setup.ues.len() * terrain.most_distant],
+            links: vec![Link::default(); setup.ues.len() * terrain.max],
+            near: vec![Near::default(); setup.ues.len() * terrain.max],
+            uplinks: vec![UNKNOWN; setup.ues.len() * terrain.max],
+            distant: vec![Distant::default(); setup.ues.len() * terrain.max_distant],
             terrain,
             ues: setup.ues.iter().map(ue).collect(),
             cell_noise: setup
@@ -502,10 +502,10 @@ impl Gains {
             distant: Vec::with_capacity(cells),
             powers: Vec::with_capacity(cells),
         });
-        let mut distant = distant.chunks_mut((size * terrain.most_distant).max(1));
-        let most = size * terrain.most;
-        let near = near.chunks_mut(most).zip(uplinks.chunks_mut(most));
-        let parts = ues.chunks_mut(size).zip(links.chunks_mut(most)).zip(near).zip(scratch);
+        let mut distant = distant.chunks_mut((size * terrain.max_distant).max(1));
+        let max = size * terrain.max;
+        let near = near.chunks_mut(max).zip(uplinks.chunks_mut(max));
+        let parts = ues.chunks_mut(size).zip(links.chunks_mut(max)).zip(near).zip(scratch);
         parts.enumerate().map(move |(index, (((ues, links), (near, uplinks)), scratch))| Share {
             terrain,
             blockage,
@@ -532,7 +532,7 @@ impl Gains {
             }
         });
         for ue in changed.iter().map(|ue| *ue as usize) {
-            for link in &mut links[ue * terrain.most..][..ues[ue].neighbours as usize] {
+            for link in &mut links[ue * terrain.max..][..ues[ue].neighbours as usize] {
                 let blocked = blockage.loss(ue, terrain.cells[link.cell as usize].site.site);
                 if blocked != link.blocked {
                     link.blocked = blocked;
@@ -544,12 +544,12 @@ impl Gains {
 
     /// The links to a UE's neighbours, by cell.
     pub fn links(&self, ue: usize) -> &[Link] {
-        &self.links[ue * self.terrain.most..][..self.ues[ue].neighbours as usize]
+        &self.links[ue * self.terrain.max..][..self.ues[ue].neighbours as usize]
     }
 
     /// A UE's neighbours, by cell.
     pub fn near(&self, ue: usize) -> &[Near] {
-        &self.near[ue * self.terrain.most..][..self.ues[ue].neighbours as usize]
+        &self.near[ue * self.terrain.max..][..self.ues[ue].neighbours as usize]
     }
 
     /// Requests the memory of a UE's neighbours.
@@ -562,7 +562,7 @@ impl Gains {
     /// which are kept until it moves.
     pub fn uplinks(&mut self, ue: usize) -> impl Iterator<Item = (usize, f64)> {
         let Gains { links, near, uplinks, ues, terrain, .. } = self;
-        let first = ue * terrain.most;
+        let first = ue * terrain.max;
         let Surroundings { neighbours, ref mut knows_uplinks, .. } = ues[ue];
         let places = first..first + neighbours as usize;
         let factors = &mut uplinks[places.clone()];
@@ -575,14 +575,14 @@ impl Gains {
     /// The other cells, strongest first, that are significant at a UE beside this noise and interference per PRB in mW.
     pub fn distant(&self, ue: usize, disturbance: f64) -> &[Distant] {
         let Surroundings { distant, strongest_distant, .. } = self.ues[ue];
-        let least = (SIGNIFICANT * disturbance) as f32;
+        let min = (SIGNIFICANT * disturbance) as f32;
         // Mostly none is, and their list is not read.
-        if strongest_distant < least {
+        if strongest_distant < min {
             return &[];
         }
-        let known = &self.distant[ue * self.terrain.most_distant..][..distant as usize];
+        let known = &self.distant[ue * self.terrain.max_distant..][..distant as usize];
         // Not by bisection: those that it would skip are not in the cache, those found are read next.
-        let count = known.iter().take_while(|other| other.received >= least).count();
+        let count = known.iter().take_while(|other| other.received >= min).count();
         &known[..count]
     }
 
@@ -609,7 +609,7 @@ impl Gains {
     /// Factor from a UE's transmit power to a cell's received power.
     pub fn uplink(&self, ue: usize, cell: usize) -> f64 {
         let known = place_of(self.near(ue), cell, |near| near.cell);
-        let known = known.map(|place| self.uplinks[ue * self.terrain.most + place]);
+        let known = known.map(|place| self.uplinks[ue * self.terrain.max + place]);
         known.filter(|factor| *factor != UNKNOWN).unwrap_or_else(|| self.link(ue, cell).uplink())
     }
 

@@ -780,7 +780,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_most_neighbours_the_weakest_are_left_out() {
+    fn beyond_the_maximum_of_neighbours_the_weakest_are_left_out() {
         let (mut near, exact) = (network(flat(), 1e-12).0, network(flat(), 0.0).0);
         for ue in 0..UES {
             let mut by_power = exact.gains.links(ue).to_vec();

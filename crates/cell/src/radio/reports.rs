@@ -17,7 +17,7 @@ const NO_PLACE: u16 = u16::MAX;
 #[derive(Default)]
 pub(crate) struct Reports {
     /// Most places. Memory for all of them is reserved, but not touched before they are used.
-    most: usize,
+    max: usize,
     /// Places in use: all of them if they are TTIs.
     places: usize,
     /// Place by hash of the pattern. Empty if places are TTIs.
@@ -101,7 +101,7 @@ impl Reports {
     /// A cache by the transmissions of all other cells.
     pub fn by_pattern(cells: usize) -> Reports {
         Reports {
-            most: CACHED,
+            max: CACHED,
             by_hash: vec![NO_PLACE; CACHED],
             patterns: Vec::with_capacity(CACHED * cells),
             replaced: Vec::with_capacity(CACHED),
@@ -112,13 +112,13 @@ impl Reports {
 
     /// A cache by this number of TTIs.
     pub fn by_tti(places: usize) -> Reports {
-        Reports { most: places, places, ..Reports::default() }
+        Reports { max: places, places, ..Reports::default() }
     }
 
     /// Reserves space for this many UEs; growing clears the cache.
     pub fn reserve(&mut self, slots: usize) {
         if slots > self.slots {
-            let rows = [self.places, self.most].map(|places| OTHER_ROWS + places);
+            let rows = [self.places, self.max].map(|places| OTHER_ROWS + places);
             grow(&mut self.states, self.slots, slots, rows, NO_REPORT);
             grow(&mut self.measured, self.slots, slots, rows, EMPTY);
             self.slots = slots;
@@ -283,9 +283,9 @@ impl Reports {
 }
 
 /// Makes rows longer, keeps those that are not of places, and reserves memory for the largest number of rows.
-fn grow<T: Clone>(rows: &mut Vec<T>, before: usize, slots: usize, [count, most]: [usize; 2], empty: T) {
+fn grow<T: Clone>(rows: &mut Vec<T>, before: usize, slots: usize, [count, max]: [usize; 2], empty: T) {
     let others = rows[..OTHER_ROWS * before].to_vec();
-    *rows = Vec::with_capacity(most * slots);
+    *rows = Vec::with_capacity(max * slots);
     for row in 0..OTHER_ROWS {
         rows.extend_from_slice(&others[row * before..][..before]);
         rows.resize((row + 1) * slots, empty.clone());

@@ -12,7 +12,7 @@ const REPORT: Bytes = Bytes(5);
 /// Size of the subheader of a bearer's data.
 const SUBHEADER: Bytes = Bytes(3);
 /// The smallest room for data and their subheader that is used.
-const LEAST_DATA: Bytes = Bytes(10);
+const MIN_DATA: Bytes = Bytes(10);
 
 impl UeTable {
     /// Fills a grant by the rules of 5G-LENA's NrUeMac::SendNewData and SendBufferStatusReport.
@@ -27,7 +27,7 @@ impl UeTable {
         let waiting = ue.unsent;
         let room = size.saturating_sub(REPORT);
         let mut content = None;
-        if waiting.total() > Bytes::ZERO && room >= LEAST_DATA {
+        if waiting.total() > Bytes::ZERO && room >= MIN_DATA {
             let room = room - SUBHEADER;
             ue.unsent.on_block_in_lena(room);
             content = self.fill(number, Direction::Up, tti, room, process, Some(waiting));

@@ -45,7 +45,7 @@ impl Ue {
         now: Time,
         tti: Tti,
         direction: Direction,
-        channels: &mut [Channel; BearerSetup::MOST],
+        channels: &mut [Channel; BearerSetup::MAX],
     ) -> usize {
         let mut count = 0;
         for (number, bearer) in (0..).zip(self.bearers.iter_mut()) {
@@ -133,7 +133,7 @@ impl UeTable {
     ) -> Option<Content> {
         let now = self.clock.start(tti);
         let ue = &mut self.ues[number as usize];
-        let mut channels = [Channel::default(); BearerSetup::MOST];
+        let mut channels = [Channel::default(); BearerSetup::MAX];
         let count = ue.compete(now, tti, direction, &mut channels);
         let channels = &mut channels[..count];
         divide(size, channels);

@@ -101,9 +101,9 @@ impl Ue {
         let Headroom { control, prbs, loss } = *power;
         self.headroom_is_due(tti, loss).then(|| {
             self.reporting.headroom_at = Some((tti, loss));
-            let [least, most] = HEADROOMS;
+            let [min, max] = HEADROOMS;
             let headroom = control.headroom(prbs, loss, self.commanded);
-            Db(libm::floor(headroom.0).clamp(least, most))
+            Db(libm::floor(headroom.0).clamp(min, max))
         })
     }
 

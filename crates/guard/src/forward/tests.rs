@@ -537,7 +537,7 @@ fn a_handshake_that_is_sent_again_is_followed() {
     lab.limit(20_000);
     ends.settle(&mut lab, 60);
     assert_eq!(ends.transfer(&mut lab), LIMITED);
-    assert_eq!(lab.reports()[0].least_rtt, None, "of a SYN that was sent again");
+    assert_eq!(lab.reports()[0].min_rtt, None, "of a SYN that was sent again");
 }
 
 /// An answer without window scale, as with SYN cookies without timestamps.

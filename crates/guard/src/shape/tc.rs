@@ -173,7 +173,7 @@ fn cake(way: Way, rate: Option<BitRate>) -> Vec<DefaultNla> {
 
 fn tbf(rate: BitRate) -> Vec<DefaultNla> {
     let within = |span: Span| u128::from(rate.0 / 8) * u128::from(span.0) / 1_000_000_000;
-    let at_least = |bytes: u128, least: u64| u64::try_from(bytes).unwrap_or(u64::MAX).max(least);
+    let at_least = |bytes: u128, min: u64| u64::try_from(bytes).unwrap_or(u64::MAX).max(min);
     let burst = Bytes(at_least(within(BURST), SMALLEST_BURST));
     let queue = Bytes(at_least(within(QUEUE), SMALLEST_QUEUE).min(LARGEST_QUEUE));
     let word = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_ne_bytes();

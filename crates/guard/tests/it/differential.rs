@@ -147,7 +147,7 @@ fn simulated(spec: &Spec, arrivals: &[(Time, Incoming)]) -> Vec<Bytes> {
         let observed = observer.on_segment(*now, segment);
         let received = Bytes(observer.received());
         let device =
-            Device { connections: 1, least_received: received, most_received: received, ..Device::default() };
+            Device { connections: 1, min_received: received, max_received: received, ..Device::default() };
         let view = observer.view(BUFFER, Bytes::ZERO, device);
         control.on_segment(&observed.arrival, &view);
         if observed.in_order > 0 {
@@ -186,7 +186,7 @@ fn reports(arrivals: &[(Time, Incoming)]) -> Vec<(usize, Observation)> {
         unread: Bytes::ZERO,
         free: BUFFER,
         clamp: None,
-        least_rtt: None,
+        min_rtt: None,
         lan_rtt: None,
         interface: 1,
         local: SocketAddr::new([192, 0, 2, 1].into(), 40_000),
@@ -318,14 +318,14 @@ fn excess(
     reach: Span,
 ) -> Vec<f64> {
     let windows: Vec<f64> = simulated.iter().map(|window| window.0 as f64).collect();
-    let (mut least, mut most) = (Extremes::new(f64::lt), Extremes::new(f64::gt));
+    let (mut min, mut max) = (Extremes::new(f64::lt), Extremes::new(f64::gt));
     let mut all = Vec::new();
     for ((_, seen), window) in reports.iter().zip(guarded) {
         let Some(window) = window else { continue };
         let window = window.0 as f64;
         let from = arrivals.partition_point(|(now, _)| *now + reach < seen.time);
         let to = arrivals.partition_point(|(now, _)| *now <= seen.time + reach);
-        let [min, max] = [&mut least, &mut most].map(|extremes| extremes.within(&windows, from..to));
+        let [min, max] = [&mut min, &mut max].map(|extremes| extremes.within(&windows, from..to));
         all.push(f64::max(0.0, f64::max(min / window, window / max) - 1.0));
     }
     all.sort_by(f64::total_cmp);
@@ -417,7 +417,7 @@ fn arrived(receiver: &Observer, seen: &Observation, segments: u32) -> Vec<Incomi
 }
 
 /// Returns the windows that the simulated receiver asks for with the data of a recording. It offers the edges that the
-/// kernel has offered, and knows the kernel's least RTT.
+/// kernel has offered, and knows the kernel's minimum RTT.
 fn simulated_recording(spec: &Spec, trace: &[(Observation, Option<Bytes>)]) -> Vec<Bytes> {
     let (first, _) = &trace[0];
     let option = if first.timestamps.is_some() { OPTION } else { 0 };
@@ -427,13 +427,13 @@ fn simulated_recording(spec: &Spec, trace: &[(Observation, Option<Bytes>)]) -> V
     let mut receiver = Observer::new(mss, false);
     receiver.synchronise(first.ack - 1, Some(TimestampClock::Ticks(TICK)));
     receiver.set_shift(first.shift);
-    let (mut copied, mut segments, mut least) = (0, first.segments, None);
+    let (mut copied, mut segments, mut min) = (0, first.segments, None);
     let windows = trace.iter().map(|(seen, _)| {
         let now = seen.time;
         receiver.on_sent(now, &Outgoing { ack: receiver.nxt(), edge: seen.edge, ts_val: None });
         let received = Bytes(receiver.received());
         let device =
-            Device { connections: 1, least_received: received, most_received: received, ..Device::default() };
+            Device { connections: 1, min_received: received, max_received: received, ..Device::default() };
         for segment in arrived(&receiver, seen, seen.segments.wrapping_sub(segments)) {
             let observed = receiver.on_segment(now, &segment);
             control.on_segment(&observed.arrival, &receiver.view(seen.free, seen.unread, device));
@@ -446,9 +446,9 @@ fn simulated_recording(spec: &Spec, trace: &[(Observation, Option<Bytes>)]) -> V
             control.on_copied(now, Bytes(read - copied), &view);
             copied = read;
         }
-        let shortest = seen.least_rtt.into_iter().chain(receiver.rtt()).min();
-        if let Some(rtt) = shortest.filter(|rtt| least.is_none_or(|least| *rtt < least)) {
-            least = Some(rtt);
+        let shortest = seen.min_rtt.into_iter().chain(receiver.rtt()).min();
+        if let Some(rtt) = shortest.filter(|rtt| min.is_none_or(|min| *rtt < min)) {
+            min = Some(rtt);
             control.on_path_rtt(now, rtt);
         }
         let advertised = control.window(now, &view);

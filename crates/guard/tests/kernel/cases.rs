@@ -188,7 +188,7 @@ impl RulesFile {
         file
     }
 
-    /// Sets what connections from the sender get. The least RTT of a path is measured again after a second.
+    /// Sets what connections from the sender get. The minimum RTT of a path is measured again after a second.
     fn set(&self, rwnd: &str) {
         let rules = format!("[paths]\nconfirm = \"1s\"\n[[rule]]\nport = 5001\nrwnd = {rwnd}\n");
         std::fs::write(&self.0, rules).expect("a file");
@@ -219,7 +219,7 @@ fn changed_rules_apply_at_once() -> Result<(), String> {
 
 type Prepare = fn(&[&str]) -> Result<Session, String>;
 
-/// While the least RTT of a path is measured again, windows are four segments.
+/// While the minimum RTT of a path is measured again, windows are four segments.
 fn learned(prepare: Prepare) -> Result<(), String> {
     let rules = RulesFile::create("longer");
     let mut session = prepare(&[rules.path()])?;
@@ -229,7 +229,7 @@ fn learned(prepare: Prepare) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the path three times as long, without a change of routes and while its least RTT is not measured.
+/// Makes the path three times as long, without a change of routes and while its minimum RTT is not measured.
 fn learn_longer_path(session: &mut Session) {
     let is_drained = |ack: &Ack| ack.window <= (4 * ack.mss).next_multiple_of(ack.unit);
     session.await_acks(ENOUGH, "no measurement is under way", |ack| is_limited(ack) && !is_drained(ack));
@@ -237,7 +237,7 @@ fn learn_longer_path(session: &mut Session) {
     session.await_acks(1, "the queue drains", is_drained);
     let is_learned =
         |rtts: String| rtts.split(' ').any(|rtt| rtt.parse::<f64>().is_ok_and(|rtt| rtt >= 24.0));
-    while !is_learned(session.order(roles::LEAST_RTT)) {
+    while !is_learned(session.order(roles::MIN_RTT)) {
         session.await_acks(1, "the connection goes on", |_| true);
     }
     session.await_acks(ENOUGH, "the window is limited", is_limited);

@@ -86,7 +86,7 @@ fn obey(arguments: &[&str], mut use_network: impl FnMut(&str)) {
             "status" => say(&status(guard.as_ref().expect("a guard"))),
             STATE => say(&state().to_string()),
             RECEIVERS => say(&flows("receiver")),
-            LEAST_RTT => say(&flows("rtt_ms_min")),
+            MIN_RTT => say(&flows("rtt_ms_min")),
             PRIVILEGES => say(&privileges(guard.as_ref().expect("a guard"))),
             PAUSE => pause(guard.as_ref().expect("a guard"), Signal::SIGSTOP),
             RESUME => pause(guard.as_ref().expect("a guard"), Signal::SIGCONT),
@@ -206,8 +206,8 @@ fn status(guard: &Child) -> String {
 
 /// The addresses of the receivers of all flows.
 pub const RECEIVERS: &str = "receivers";
-/// The least RTTs of all flows, in ms.
-pub const LEAST_RTT: &str = "least RTTs";
+/// The minimum RTTs of all flows, in ms.
+pub const MIN_RTT: &str = "least RTTs";
 
 /// All that this guard says of itself.
 pub const STATE: &str = "state";

@@ -53,12 +53,12 @@ fn receive(receiver: &mut Endpoint, now: Time, segment: &Segment, mut answer: im
     }
     let link = Some(DeviceLink { rate: BitRate(20_000_000), base_rtt: Span::from_millis(20) });
     let received = receiver.bytes_received();
-    let (least_received, most_received) = (received, received + Bytes(1_000_000));
-    let received = least_received + most_received;
+    let (min_received, max_received) = (received, received + Bytes(1_000_000));
+    let received = min_received + max_received;
     receiver.set_device(Device {
         connections: 2,
-        least_received,
-        most_received,
+        min_received,
+        max_received,
         received,
         link,
         ..Device::default()

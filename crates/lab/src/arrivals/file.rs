@@ -1,7 +1,7 @@
 //! Recorded arrivals.
 
 use super::{Arrival, Arrivals};
-use crate::size::MOST;
+use crate::size::MAX;
 use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::{Bytes, Span};
@@ -90,7 +90,7 @@ pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let table = csv::Table::of(text, &["time_s", "size_bytes"])?;
     let (time, size) = (table.need("time_s")?, table.find("size_bytes"));
     let row = |line: &csv::Line<'_>| {
-        let bytes = size.map_or(Ok(-1.0), |column| line.whole(column, 1..=MOST.0))?;
+        let bytes = size.map_or(Ok(-1.0), |column| line.whole(column, 1..=MAX.0))?;
         Ok([line.number(time, 0.0..=LONGEST)?, bytes])
     };
     let rows = table.rows(row, "arrival")?;

@@ -71,9 +71,9 @@ pub fn parse(text: &str) -> Result<Vec<[f64; 4]>, (usize, String)> {
     let (cell, offset) = (table.find("cell"), table.find("srs_offset"));
     let row = |line: &csv::Line<'_>| {
         let place = |column| line.number(column, -FARTHEST..=FARTHEST);
-        let whole = |column: Option<usize>, least: u64| match column {
+        let whole = |column: Option<usize>, min: u64| match column {
             None => Ok(-1.0),
-            Some(column) => Ok(line.whole(column, least..=65535)? - least as f64),
+            Some(column) => Ok(line.whole(column, min..=65535)? - min as f64),
         };
         Ok([place(x)?, place(y)?, whole(cell, 1)?, whole(offset, 0)?])
     };

@@ -67,16 +67,16 @@ pub trait Placement {
     }
 }
 
-fn check_radii(least: Metres, most: Metres) -> Result<(), (&'static str, String)> {
-    if least > most {
-        return Err(("min_radius", format!("the minimum radius {least} exceeds the radius {most}")));
+fn check_radii(min: Metres, max: Metres) -> Result<(), (&'static str, String)> {
+    if min > max {
+        return Err(("min_radius", format!("the minimum radius {min} exceeds the radius {max}")));
     }
     Ok(())
 }
 
 /// Draws a distance such that positions are uniform over the area between two radii.
-fn uniform_radius(least: Metres, most: Metres, draw: f64) -> f64 {
-    libm::sqrt(least.0 * least.0 + (most.0 * most.0 - least.0 * least.0) * draw)
+fn uniform_radius(min: Metres, max: Metres, draw: f64) -> f64 {
+    libm::sqrt(min.0 * min.0 + (max.0 * max.0 - min.0 * min.0) * draw)
 }
 
 #[cfg(test)]

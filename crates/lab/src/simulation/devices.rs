@@ -133,13 +133,13 @@ pub(crate) struct Taken {
 }
 
 /// Returns the smaller of two durations, if any is known.
-fn least(one: Option<Span>, other: Option<Span>) -> Option<Span> {
+fn min(one: Option<Span>, other: Option<Span>) -> Option<Span> {
     [one, other].into_iter().flatten().min()
 }
 
 /// Adds a connection to those that have ended.
 fn end(ended: &mut (Bytes, Option<Span>), receiver: &Endpoint) {
-    *ended = (ended.0 + receiver.bytes_arrived(), least(ended.1, receiver.least_receiver_rtt()));
+    *ended = (ended.0 + receiver.bytes_arrived(), min(ended.1, receiver.min_receiver_rtt()));
 }
 
 impl Devices {
@@ -177,15 +177,15 @@ impl Devices {
                 end(ended, receiver);
                 return false;
             }
-            live = (live.0 + receiver.bytes_arrived(), least(live.1, receiver.least_receiver_rtt()));
-            device.least_received = if is_first { received } else { device.least_received.min(received) };
-            device.most_received = device.most_received.max(received);
+            live = (live.0 + receiver.bytes_arrived(), min(live.1, receiver.min_receiver_rtt()));
+            device.min_received = if is_first { received } else { device.min_received.min(received) };
+            device.max_received = device.max_received.max(received);
             device.connections += 1;
             true
         });
         device.received = ended.0 + live.0;
         (device.others, device.sent) = (*others, sent);
-        device.least_rtt = least(ended.1, live.1);
+        device.min_rtt = min(ended.1, live.1);
         *received = device.received;
         device.queued = Some(meter.total());
         device

@@ -101,7 +101,7 @@ pub(super) struct Peer {
 pub(super) struct Reader {
     pub(super) rate: BitRate,
     /// Maximum bytes per read.
-    pub(super) most: Bytes,
+    pub(super) max: Bytes,
     /// Bytes of the current read.
     pub(super) piece: Bytes,
 }
@@ -265,7 +265,7 @@ impl Simulation<'_> {
             let setup = EndpointSetup { config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
             Peer { endpoint: Endpoint::new(&setup), timer: None, unwritten: Bytes::ZERO, closing: false }
         };
-        let reader = |rate| Reader { rate, most: Bytes(config.mss.into()), piece: Bytes::ZERO };
+        let reader = |rate| Reader { rate, max: Bytes(config.mss.into()), piece: Bytes::ZERO };
         let mut connection = Connection {
             peers: Direction::BOTH.map(peer),
             reader: group.read_rate.map(reader),
@@ -431,7 +431,7 @@ impl Simulation<'_> {
         let data = flow.direction;
         let Some(connection) = &mut flow.connection else { return };
         let Some(mut reader) = connection.reader.filter(|reader| reader.piece == Bytes::ZERO) else { return };
-        reader.piece = connection.receiver(data).endpoint.unread().min(reader.most);
+        reader.piece = connection.receiver(data).endpoint.unread().min(reader.max);
         connection.reader = Some(reader);
         if reader.piece > Bytes::ZERO {
             self.queue.schedule(now + reader.rate.transmission_time(reader.piece), Happening::Read(number));

@@ -298,8 +298,8 @@ fn link_row(
         },
         contention: None,
         marks: figures.marked,
-        queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.most_packets },
-        queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.most_bytes.0 },
+        queue_packets: Queued { mean: mean(figures.packet_nanos), max: figures.max_packets },
+        queue_bytes: Queued { mean: mean(figures.byte_nanos), max: figures.max_bytes.0 },
         utilisation: None,
     }
 }

@@ -29,7 +29,7 @@ const RADIO_LINK: f64 = 100.0;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Memory {
     /// Limit; `None`: no limit.
-    most: Option<Bytes>,
+    max: Option<Bytes>,
     /// Memory that does not grow.
     fixed: u64,
     /// Set when the limit is reached: the run ends.
@@ -53,11 +53,11 @@ impl Memory {
     pub fn of(scenario: &Scenario, records: &Records) -> Result<Memory, Error> {
         let fixed = fixed(scenario);
         let sum = |needs: &[Need]| needs.iter().map(|need| need.bytes).sum::<f64>();
-        let memory = Memory { most: records.memory, fixed: sum(&fixed) as u64, exhausted: false };
-        let Some(most) = records.memory else { return Ok(memory) };
-        let left = most.0 as f64 - sum(&fixed);
+        let memory = Memory { max: records.memory, fixed: sum(&fixed) as u64, exhausted: false };
+        let Some(max) = records.memory else { return Ok(memory) };
+        let left = max.0 as f64 - sum(&fixed);
         let needs: Vec<Need> = fixed.into_iter().chain(series(scenario, records, left)).collect();
-        if sum(&needs) <= most.0 as f64 {
+        if sum(&needs) <= max.0 as f64 {
             return Ok(memory);
         }
         let largest = needs.iter().max_by(|a, b| a.bytes.total_cmp(&b.bytes)).expect("the sum is above zero");
@@ -65,7 +65,7 @@ impl Memory {
         let message = format!(
             "{what} need about {}, above the memory limit of {}: {remedy}, or raise the limit (--max-memory)",
             size(*bytes),
-            size(most.0 as f64)
+            size(max.0 as f64)
         );
         Err(Error::new(&scenario.name, None, message).within(key))
     }
@@ -74,7 +74,7 @@ impl Memory {
 /// Memory of flows, UEs and radio links.
 fn fixed(scenario: &Scenario) -> Vec<Need> {
     let ues: f64 = scenario.ue.iter().map(|group| f64::from(group.count)).sum();
-    let links = ues * scenario.radio.most_neighbours(scenario.cells() as usize) as f64;
+    let links = ues * scenario.radio.max_neighbours(scenario.cells() as usize) as f64;
     let bearers: f64 =
         scenario.ue.iter().map(|group| f64::from(group.count) * group.bearer.len() as f64).sum();
     let mut needs = Vec::new();
@@ -138,9 +138,9 @@ fn size(bytes: f64) -> String {
 impl Simulation<'_> {
     /// Ends the run if it exceeds its memory limit; otherwise limits the number of packets to the remaining memory.
     pub(super) fn watch_memory(&mut self, now: Time) {
-        let Some(most) = self.memory.most else { return };
+        let Some(max) = self.memory.max else { return };
         let each = self.network.packet_bytes() as u64;
-        match most.0.checked_sub(self.memory.fixed + self.tables_bytes()) {
+        match max.0.checked_sub(self.memory.fixed + self.tables_bytes()) {
             Some(left) if self.network.packets() as u64 <= left / each => {
                 self.network.limit_packets(u32::try_from(left / each).unwrap_or(u32::MAX));
             }
@@ -168,7 +168,7 @@ impl Simulation<'_> {
 
     /// Error of a run that reached its limit; names the largest consumer of memory.
     pub(super) fn exhaustion(&self, now: Time) -> Error {
-        let most = self.memory.most.expect("there is a limit").0 as f64;
+        let max = self.memory.max.expect("there is a limit").0 as f64;
         let packets = self.network.packets();
         let (tables, held) = (self.tables_bytes() as f64, (packets * self.network.packet_bytes()) as f64);
         let why = if tables > held {
@@ -180,7 +180,7 @@ impl Simulation<'_> {
         let at = now.since(self.begin).as_secs();
         let message = format!(
             "the memory limit of {} was reached after {at:.3} s: {why}, or raise the limit (--max-memory)",
-            size(most)
+            size(max)
         );
         Error::new(&self.scenario.name, None, message)
     }

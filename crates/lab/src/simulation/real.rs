@@ -26,7 +26,7 @@ pub struct Socket {
     /// Mean deviation of the RTT.
     pub rttvar: Option<Span>,
     /// Least RTT.
-    pub least_rtt: Option<Span>,
+    pub min_rtt: Option<Span>,
     /// Latest delivery rate.
     pub delivery_rate: Option<BitRate>,
     /// Pacing rate; `None`: the sender does not pace.
@@ -98,7 +98,7 @@ impl SocketRow {
             in_flight_bytes: bytes(socket.in_flight),
             srtt_ms: socket.srtt.map(Span::as_millis),
             rttvar_ms: socket.rttvar.map(Span::as_millis),
-            min_rtt_ms: socket.least_rtt.map(Span::as_millis),
+            min_rtt_ms: socket.min_rtt.map(Span::as_millis),
             delivery_rate_kbps: socket.delivery_rate.map(kbps),
             pacing_rate_kbps: socket.pacing_rate.map(kbps),
             retransmissions: socket.retransmissions as f64,

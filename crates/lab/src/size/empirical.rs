@@ -1,6 +1,6 @@
 //! Measured sizes.
 
-use super::{MOST, Sizes, whole};
+use super::{MAX, Sizes, whole};
 use airwnd_catalog::{Fault, Files, Params, csv};
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
@@ -99,7 +99,7 @@ pub fn parse(text: &str) -> Result<Vec<[f64; 2]>, (usize, String)> {
     let (size, cdf) = (table.need("size_bytes")?, table.find("cdf"));
     let row = |line: &csv::Line<'_>| {
         let up_to = cdf.map_or(Ok(-1.0), |column| line.number(column, 0.0..=1.0))?;
-        Ok([line.whole(size, 1..=MOST.0)?, up_to])
+        Ok([line.whole(size, 1..=MAX.0)?, up_to])
     };
     let rows = table.rows(row, "size")?;
     flaw(&rows).map_or(Ok(rows), |(place, message)| Err((table.line_of(place), message)))

@@ -1,6 +1,6 @@
 //! Exponentially distributed sizes.
 
-use super::{MOST, Sizes, check_bounds, check_part, whole};
+use super::{MAX, Sizes, check_bounds, check_part, whole};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
@@ -12,13 +12,13 @@ use airwnd_units::Bytes;
 #[params(source = "Law: Simulation Modeling and Analysis, 5th ed., section 8.3.2", check)]
 pub struct Params {
     /// Mean before truncation.
-    #[param(default = Bytes(100_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
+    #[param(default = Bytes(100_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
     pub mean: Bytes,
     /// Minimum size.
-    #[param(default = Bytes(1), range = Bytes(1)..=MOST, unit = "B", source = "one byte")]
+    #[param(default = Bytes(1), range = Bytes(1)..=MAX, unit = "B", source = "one byte")]
     pub min: Bytes,
     /// Maximum size.
-    #[param(default = MOST, range = Bytes(1)..=MOST, unit = "B", source = "effectively unbounded")]
+    #[param(default = MAX, range = Bytes(1)..=MAX, unit = "B", source = "effectively unbounded")]
     pub max: Bytes,
 }
 
@@ -56,8 +56,8 @@ impl Exponential {
 
 impl Sizes for Exponential {
     fn draw(&self, stream: &mut Stream) -> Bytes {
-        let [most, least] = self.tails;
-        let tail = most - stream.uniform() * (most - least);
+        let [max, min] = self.tails;
+        let tail = max - stream.uniform() * (max - min);
         let size = -(self.params.mean.0 as f64) * libm::log(tail);
         whole(size).clamp(self.params.min, self.params.max)
     }

@@ -1,13 +1,13 @@
 //! A constant size.
 
-use super::{MOST, Sizes};
+use super::{MAX, Sizes};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
 use std::ops::RangeInclusive;
 
 /// Range of sizes.
-pub(super) const RANGE: RangeInclusive<Bytes> = Bytes(1)..=MOST;
+pub(super) const RANGE: RangeInclusive<Bytes> = Bytes(1)..=MAX;
 
 /// Fixed: a constant size; `size = "1MiB"` is shorthand for it.
 #[derive(Clone, Debug, PartialEq, Params)]

@@ -1,6 +1,6 @@
 //! Lognormally distributed sizes.
 
-use super::{MOST, Sizes, check_bounds, check_part, whole};
+use super::{MAX, Sizes, check_bounds, check_part, whole};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
@@ -24,11 +24,11 @@ pub struct Params {
     #[param(unit = "ln B", source = "3GPP R1-070674, HTTP traffic model")]
     pub sigma: f64,
     /// Minimum size.
-    #[param(default = Bytes(100), range = Bytes(1)..=MOST)]
+    #[param(default = Bytes(100), range = Bytes(1)..=MAX)]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub min: Bytes,
     /// Maximum size.
-    #[param(default = Bytes(2_000_000), range = Bytes(1)..=MOST)]
+    #[param(default = Bytes(2_000_000), range = Bytes(1)..=MAX)]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub max: Bytes,
 }
@@ -86,8 +86,8 @@ impl Lognormal {
 
 impl Sizes for Lognormal {
     fn draw(&self, stream: &mut Stream) -> Bytes {
-        let [least, most] = self.below;
-        let z = standard_quantile(least + stream.uniform() * (most - least));
+        let [min, max] = self.below;
+        let z = standard_quantile(min + stream.uniform() * (max - min));
         let size = libm::exp(self.params.mu + self.params.sigma * z);
         whole(size).clamp(self.params.min, self.params.max)
     }

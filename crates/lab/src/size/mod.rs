@@ -17,7 +17,7 @@ pub enum Spec {
 }
 
 /// Maximum size.
-pub const MOST: Bytes = Bytes(1 << 40);
+pub const MAX: Bytes = Bytes(1 << 40);
 
 /// A distribution of sizes.
 pub trait Sizes: Send {
@@ -27,7 +27,7 @@ pub trait Sizes: Send {
 
 /// Minimum probability mass within the bounds of a truncated distribution: below it the inverse CDF loses its
 /// precision.
-const LEAST_PART: f64 = 1e-9;
+const MIN_PART: f64 = 1e-9;
 
 fn check_bounds(min: Bytes, max: Bytes) -> Result<(), (&'static str, String)> {
     if min >= max {
@@ -38,11 +38,8 @@ fn check_bounds(min: Bytes, max: Bytes) -> Result<(), (&'static str, String)> {
 
 /// Checks the probability mass within the bounds of a distribution.
 fn check_part(part: f64) -> Result<(), (&'static str, String)> {
-    if part < LEAST_PART {
-        return Err((
-            "min",
-            format!("less than {LEAST_PART:e} of the distribution lies between min and max"),
-        ));
+    if part < MIN_PART {
+        return Err(("min", format!("less than {MIN_PART:e} of the distribution lies between min and max")));
     }
     Ok(())
 }

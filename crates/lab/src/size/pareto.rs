@@ -1,6 +1,6 @@
 //! Pareto-distributed sizes.
 
-use super::{MOST, Sizes, check_bounds, whole};
+use super::{MAX, Sizes, check_bounds, whole};
 use airwnd_catalog::Params;
 use airwnd_kernel::Stream;
 use airwnd_units::Bytes;
@@ -20,10 +20,10 @@ pub struct Params {
     #[param(unit = "1", source = "Crovella and Bestavros 1997: between 1 and 2")]
     pub shape: f64,
     /// Minimum size.
-    #[param(default = Bytes(10_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
+    #[param(default = Bytes(10_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
     pub min: Bytes,
     /// Maximum size.
-    #[param(default = Bytes(10_000_000), range = Bytes(1)..=MOST, unit = "B", source = "the scenario")]
+    #[param(default = Bytes(10_000_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
     pub max: Bytes,
 }
 

@@ -28,7 +28,7 @@ pub enum Requests {
 ///
 /// The receiver opens the connection and requests a page. After its main object has arrived and the parsing time has
 /// passed, it requests the embedded objects. After the last object and the reading time it requests the next page. The
-/// number of embedded objects is a Pareto draw with scale 2, minus 2, limited to `most_objects` and rounded down. The
+/// number of embedded objects is a Pareto draw with scale 2, minus 2, limited to `max_objects` and rounded down. The
 /// completion time of a page is measured from its request (for the first page: the first SYN) to the in-order arrival
 /// of its last byte.
 #[derive(Clone, Debug, PartialEq, Params)]
@@ -55,7 +55,7 @@ pub struct Params {
     /// Maximum number of embedded objects per page.
     #[param(default = 53, range = 0..=10_000)]
     #[param(unit = "objects", source = "3GPP R1-070674, HTTP traffic model")]
-    pub most_objects: u32,
+    pub max_objects: u32,
     /// Order of the requests for embedded objects.
     #[param(default = Requests::InTurn, unit = "1", source = "ns-3 ThreeGppHttpClient")]
     pub requests: Requests,
@@ -139,7 +139,7 @@ impl Web {
     fn draw_objects(&mut self) -> u32 {
         let tail = 1.0 - self.stream.uniform();
         let drawn = OBJECTS_SCALE * libm::pow(tail, -1.0 / self.params.objects_shape) - OBJECTS_SCALE;
-        drawn.min(f64::from(self.params.most_objects)) as u32
+        drawn.min(f64::from(self.params.max_objects)) as u32
     }
 
     fn exponential(&mut self, mean: Span) -> Span {
@@ -242,7 +242,7 @@ mod tests {
             page: Size::fixed(Bytes(1000)),
             object: Size::fixed(Bytes(200)),
             objects_shape: 0.1,
-            most_objects: 2,
+            max_objects: 2,
             parsing: Span::ZERO,
             ..Params::default()
         });
@@ -273,7 +273,7 @@ mod tests {
             page: Size::fixed(Bytes(1000)),
             object: Size::fixed(Bytes(200)),
             objects_shape: 0.1,
-            most_objects: 7,
+            max_objects: 7,
             requests: Requests::Together,
             ..Params::default()
         });

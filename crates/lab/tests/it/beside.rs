@@ -55,14 +55,14 @@ fn ping(id: &str, start: u32, stop: u32) -> String {
 /// while that of the uplink is long, the download keeps almost what it has without a control.
 #[test]
 fn an_upload_does_not_take_the_window_from_a_download() {
-    for (network, least) in [(wire(50, 5, 300), 0.9), (wire(10, 10, 500), 0.85)] {
+    for (network, min) in [(wire(50, 5, 300), 0.9), (wire(10, 10, 500), 0.85)] {
         let goodput = |rwnd| own_mbps(&network, rwnd, &upload("0s"));
         let free = goodput(FREE);
         let of_paper = goodput("\"drwa\"");
         assert!(of_paper < 0.25 * free, "{of_paper} of {free} Mbit/s");
         for rwnd in [STANDING, DRWA] {
             let own = goodput(rwnd);
-            assert!(own >= least * free, "{rwnd}: {own} of {free} Mbit/s over\n{network}");
+            assert!(own >= min * free, "{rwnd}: {own} of {free} Mbit/s over\n{network}");
         }
     }
 }
@@ -97,14 +97,14 @@ fn beside_a_constant_rate_the_control_stays_in_force() {
 #[test]
 fn a_later_download_without_control_gets_little_more_than_its_share() {
     for network in [wire(10, 10, 500), wire(50, 5, 300)] {
-        for (cc, least) in [("cubic", 0.85), ("bbr", 0.7)] {
+        for (cc, min) in [("cubic", 0.85), ("bbr", 0.7)] {
             for rwnd in [STANDING, DRWA] {
                 let flows = format!("{}{}", download(rwnd), competitor(cc, "start = \"5s\""));
                 let outcome = outcome(20, &network, &flows);
                 let mbps = |flow: usize| outcome.flows()[flow].goodput_kbps / 1e3;
                 let (own, other) = (mbps(0), mbps(1));
                 let share = own / ((own + other) / 2.0);
-                assert!(share >= least, "{rwnd}, {cc}: {own} and {other} Mbit/s over\n{network}");
+                assert!(share >= min, "{rwnd}, {cc}: {own} and {other} Mbit/s over\n{network}");
             }
         }
     }
@@ -124,10 +124,10 @@ fn the_queue_is_short_again_after_a_competitor() {
 /// Alone on the link nothing is released: all the rate, with a queue of the target and two segments.
 #[test]
 fn alone_the_control_stays_in_force() {
-    for (network, rate, most) in [(wire(10, 10, 500), 9.5, 16.0), (wire(50, 5, 300), 47.5, 14.0)] {
+    for (network, rate, max) in [(wire(10, 10, 500), 9.5, 16.0), (wire(50, 5, 300), 47.5, 14.0)] {
         let outcome = outcome(20, &network, &format!("{}{}", download(STANDING), ping("ping", 3, 20)));
         let (own, p95) = (outcome.flows()[0].goodput_kbps / 1e3, outcome.flows()[1].delay_ms.p95.unwrap());
-        assert!(own >= rate && p95 <= most, "{own} Mbit/s, {p95} ms over\n{network}");
+        assert!(own >= rate && p95 <= max, "{own} Mbit/s, {p95} ms over\n{network}");
     }
 }
 

@@ -5,8 +5,8 @@ use airwnd_kernel::Stream;
 use airwnd_lab::{Column, Scenario};
 
 /// Positions that are uniform in the hexagon of a site at the origin, whose neighbours are at this distance, and at least
-/// `least` from the site. With wrap-around all hexagons are alike.
-fn in_hexagon(count: usize, spacing: f64, least: f64, seed: u64) -> String {
+/// `min` from the site. With wrap-around all hexagons are alike.
+fn in_hexagon(count: usize, spacing: f64, min: f64, seed: u64) -> String {
     let draws = Stream::new(seed, "calibration");
     let mut points = Vec::new();
     for number in 0.. {
@@ -17,7 +17,7 @@ fn in_hexagon(count: usize, spacing: f64, least: f64, seed: u64) -> String {
             let angle = f64::from(60 * direction).to_radians();
             x * angle.cos() + y * angle.sin() <= spacing / 2.0
         });
-        if inside && x.hypot(y) >= least {
+        if inside && x.hypot(y) >= min {
             points.push(format!("[\"{x:.2}m\", \"{y:.2}m\"]"));
         }
         if points.len() == count {
@@ -51,7 +51,7 @@ fn per_element(power_dbm: f64) -> f64 {
 /// TR 38.901 Table 7.8-1, configuration 1: medians over 20 and 21 companies (R1-165974) at 6 GHz.
 #[test]
 fn large_scale_calibration_of_tr_38_901() {
-    for (kind, spacing, height, least, coupling, sir) in [
+    for (kind, spacing, height, min, coupling, sir) in [
         ("uma", 500.0, 25, 35.0, [-150.1, -133.5, -119.9, -105.8, -86.0], [-1.0, 3.0, 8.6, 16.4, 25.6]),
         ("umi", 200.0, 10, 10.0, [-141.9, -125.0, -111.5, -95.7, -74.7], [-1.7, 2.1, 7.4, 15.0, 24.9]),
     ] {
@@ -86,7 +86,7 @@ fn large_scale_calibration_of_tr_38_901() {
                 placement = {{kind = "list", points = [{}]}}
                 [[flow]]
                 "#,
-                in_hexagon(600, spacing, least, seed)
+                in_hexagon(600, spacing, min, seed)
             );
             for (power, ratio) in budgets(&toml, seed) {
                 losses.push(power - per_element(80.0));

@@ -152,20 +152,20 @@ fn pages_take_whole_rtts() {
         times.iter().map(|time| (time / 0.04) as u32).collect()
     };
     for up in ["", "direction = \"up\""] {
-        let bare = pages("most_objects = 0", up);
+        let bare = pages("max_objects = 0", up);
         assert_eq!(round_trips(&bare), [2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
         assert!(bare[1] - 0.04 < 0.001, "{bare:?}");
     }
-    let in_turn = round_trips(&pages("most_objects = 4", ""));
+    let in_turn = round_trips(&pages("max_objects = 4", ""));
     assert_eq!((in_turn[1..].iter().max(), in_turn.len()), (Some(&5), 12));
-    let together = round_trips(&pages("most_objects = 4, requests = \"together\"", ""));
+    let together = round_trips(&pages("max_objects = 4, requests = \"together\"", ""));
     assert!(together[1..].iter().all(|trips| (1..=2).contains(trips)), "{together:?}");
 }
 
 #[test]
 fn requests_are_sent_with_their_size() {
     let outcome = simulate(&wire(
-        "[[ue]]\n[[flow]]\ntraffic = {kind = \"web\", page = \"2MB\", most_objects = 0, request = \"30kB\", pages = 2, reading = \"1s\"}",
+        "[[ue]]\n[[flow]]\ntraffic = {kind = \"web\", page = \"2MB\", max_objects = 0, request = \"30kB\", pages = 2, reading = \"1s\"}",
     ));
     let up = &outcome.links().iter().find(|link| link.link == "link" && link.packets > 0).unwrap();
     let back = outcome.links().iter().rfind(|link| link.link == "link").unwrap();

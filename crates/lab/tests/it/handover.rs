@@ -146,10 +146,10 @@ fn one_user_past_three_sites() {
                 runs.iter().map(|run| mean(run[range.clone()].iter().copied())).collect()
             };
             let (ours, theirs) = (of(&ours), of(&theirs));
-            let least = ours.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = ours.iter().copied().fold(0.0, f64::max);
-            println!("  {range:?} s: {least:.0} to {most:.0} / {theirs:.0?} kbit/s");
-            assert!(theirs.iter().all(|rate| (0.85 * least..1.15 * most).contains(rate)), "{name}");
+            let min = ours.iter().copied().fold(f64::INFINITY, f64::min);
+            let max = ours.iter().copied().fold(0.0, f64::max);
+            println!("  {range:?} s: {min:.0} to {max:.0} / {theirs:.0?} kbit/s");
+            assert!(theirs.iter().all(|rate| (0.85 * min..1.15 * max).contains(rate)), "{name}");
         }
         let [ours, theirs] = [&ours, &theirs].map(|runs| {
             mean(runs.iter().flat_map(|run| run.iter()).copied().collect::<Vec<_>>().into_iter())

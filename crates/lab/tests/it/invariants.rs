@@ -24,7 +24,7 @@ struct Case {
     size: u64,
     duration_ms: u64,
     /// Minimum one-way delay.
-    least_delay_ms: f64,
+    min_delay_ms: f64,
 }
 
 impl Case {
@@ -320,8 +320,8 @@ fn bearers() -> impl Strategy<Value = (String, [String; 3])> {
 fn access() -> impl Strategy<Value = (Option<u64>, Option<u64>, f64, String)> {
     // In LTE two TTIs between scheduling and transmission, and one on the air; in NR at least one of 0.25 ms, and one on
     // the air.
-    let least = |toml: &str| if toml.contains("kind = \"nr\"") { 0.5 } else { 3.0 };
-    let cell = cell().prop_map(move |(buffer, packets, toml)| (buffer, packets, least(&toml), toml));
+    let min = |toml: &str| if toml.contains("kind = \"nr\"") { 0.5 } else { 3.0 };
+    let cell = cell().prop_map(move |(buffer, packets, toml)| (buffer, packets, min(&toml), toml));
     let wire =
         (wire(), users("near")).prop_map(|((delay, wire), users)| (None, None, delay as f64, wire + &users));
     prop_oneof![4 => cell.boxed(), 1 => wire.boxed()]
@@ -350,7 +350,7 @@ fn scenario() -> impl Strategy<Value = Case> {
                 mapped(flows.2, &of_third)
             );
             let s1u = if buffer.is_some() { s1u as f64 } else { 0.0 };
-            Case { toml, buffer, packets, size, duration_ms, least_delay_ms: server as f64 + s1u + beyond }
+            Case { toml, buffer, packets, size, duration_ms, min_delay_ms: server as f64 + s1u + beyond }
         })
     })
 }
@@ -383,13 +383,13 @@ fn check_flows(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
         check_percentiles(flow.delay_ms)?;
         check_percentiles(flow.rtt_ms)?;
         let (delay, rtt) = (flow.delay_ms.mean.unwrap_or(f64::MAX), flow.rtt_ms.mean.unwrap_or(f64::MAX));
-        prop_assert!(delay >= case.least_delay_ms, "{delay} ms one way");
+        prop_assert!(delay >= case.min_delay_ms, "{delay} ms one way");
         // Timestamps have a resolution of 1 ms.
-        prop_assert!(rtt >= 2.0 * case.least_delay_ms - 1.0, "{rtt} ms there and back");
+        prop_assert!(rtt >= 2.0 * case.min_delay_ms - 1.0, "{rtt} ms there and back");
     }
     let totals = outcome.totals();
     prop_assert!(totals.jain.is_none_or(|jain| jain > 0.0 && jain <= 1.0 + 1e-12));
-    prop_assert!(totals.delay_ms.is_none_or(|delay| delay >= case.least_delay_ms));
+    prop_assert!(totals.delay_ms.is_none_or(|delay| delay >= case.min_delay_ms));
     Ok(())
 }
 
@@ -404,8 +404,8 @@ fn check_radio(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
             false if case.toml.contains("\"256qam\"") => 5.65,
             false => 4.2,
         };
-        let most = per_layer * case.layers();
-        prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=most).contains(&bits)), "{:?}", cell);
+        let max = per_layer * case.layers();
+        prop_assert!(cell.spectral_efficiency.is_none_or(|bits| (0.0..=max).contains(&bits)), "{:?}", cell);
     }
     for ue in outcome.ues() {
         prop_assert!(ue.rsrp_dbm.is_finite() && ue.sinr_db.is_none_or(f64::is_finite), "{:?}", ue);
@@ -426,9 +426,9 @@ fn column<'a>(outcome: &'a Outcome, name: &str) -> impl Iterator<Item = f64> + '
 }
 
 fn check_series(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
-    let most = |limit: Option<u64>| limit.map_or(f64::INFINITY, |limit| limit as f64);
-    prop_assert!(column(outcome, "queue_bytes").all(|bytes| bytes <= most(case.buffer)));
-    prop_assert!(column(outcome, "queue_packets").all(|packets| packets <= most(case.packets)));
+    let max = |limit: Option<u64>| limit.map_or(f64::INFINITY, |limit| limit as f64);
+    prop_assert!(column(outcome, "queue_bytes").all(|bytes| bytes <= max(case.buffer)));
+    prop_assert!(column(outcome, "queue_packets").all(|packets| packets <= max(case.packets)));
     for name in ["time_s", "cwnd_bytes", "ssthresh_bytes", "rwnd_bytes", "rtt_ms", "mcs", "rate_kbps"] {
         prop_assert!(column(outcome, name).all(|value| value.is_finite() && value >= 0.0), "{}", name);
     }

@@ -37,11 +37,11 @@ fn an_oracle_gets_the_rate_without_the_queue() {
                      delay = \"20ms\"\nqueue = 1000\n[[ue]]\n";
     let cell = "core.server_delay = \"20ms\"\nradio.fading = {kind = \"epa\", speed = \"3km/h\"}\n\
                 rlc.queue = {kind = \"drop-tail\", buffer = \"500KiB\"}\n[[site]]\n[[ue]]\ncount = 10\n";
-    for (network, part, most) in [(wire, 0.98, 36.0), (recording, 0.97, 45.0), (cell, 0.95, 46.0)] {
+    for (network, part, max) in [(wire, 0.98, 36.0), (recording, 0.97, 45.0), (cell, 0.95, 46.0)] {
         let (full, bloated) = result("6s", network, "\"fixed\"");
         let (rate, delay) = result("6s", network, "\"oracle\"");
         assert!(rate >= part * full, "{rate} of {full} Mbit/s over\n{network}");
-        assert!(delay <= most && bloated > 2.0 * delay, "{delay} ms, not {bloated}, over\n{network}");
+        assert!(delay <= max && bloated > 2.0 * delay, "{delay} ms, not {bloated}, over\n{network}");
     }
 }
 
@@ -112,9 +112,9 @@ fn rate_matching_needs_the_minimum_rtt() {
         let outcome = outcome(&toml);
         (outcome.totals().goodput_kbps, outcome.flows()[0].delay_ms.p50.unwrap())
     };
-    let (least, mean) = (usual_delay("\"rtfc\""), usual_delay("{kind = \"rtfc\", filter = \"mean\"}"));
-    assert!(least.0 > 9000.0 && least.1 < 35.0, "{least:?}");
-    assert!(mean.1 > 1.5 * least.1, "{mean:?} {least:?}");
+    let (min, mean) = (usual_delay("\"rtfc\""), usual_delay("{kind = \"rtfc\", filter = \"mean\"}"));
+    assert!(min.0 > 9000.0 && min.1 < 35.0, "{min:?}");
+    assert!(mean.1 > 1.5 * min.1, "{mean:?} {min:?}");
 }
 
 #[test]

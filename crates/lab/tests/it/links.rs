@@ -67,7 +67,7 @@ const DUMBBELL: &str = r#"
 #[test]
 fn each_group_of_a_dumbbell_has_its_base_rtt() {
     let outcome = simulate(&DUMBBELL.replace("    tcp\n", ""));
-    let least = |flow: usize| {
+    let min = |flow: usize| {
         let series = outcome.series();
         let airwnd_lab::Column::F64(delays) = &series.iter().find(|(name, _)| name == "delay_ms").unwrap().1
         else {
@@ -78,7 +78,7 @@ fn each_group_of_a_dumbbell_has_its_base_rtt() {
     // 1502 B take 1.2016 ms at 10 Mbit/s, 0.12016 ms at 100 Mbit/s.
     for flow in 0..5 {
         let expected = 5.0 + if flow < 2 { 5.0 } else { 45.0 };
-        assert!((0.0..5.0).contains(&(least(flow) - expected)), "flow {flow}: {} ms", least(flow));
+        assert!((0.0..5.0).contains(&(min(flow) - expected)), "flow {flow}: {} ms", min(flow));
     }
     let bottleneck = down(&outcome, "bottleneck");
     assert!(bottleneck.utilisation.unwrap() > 0.95, "{bottleneck:?}");
@@ -139,7 +139,7 @@ fn links_account_for_every_drop() {
 /// Twice the rate of the link in each direction, so that its queues are full.
 #[test]
 fn the_queue_towards_the_server_may_differ() {
-    let most = |keys: &str| {
+    let max = |keys: &str| {
         let flows = ["down", "up"].map(|direction| {
             let traffic = datagrams("24Mbps");
             format!("[[flow]]\nid = \"{direction}\"\ndirection = \"{direction}\"\ntraffic = {traffic}\n")
@@ -148,11 +148,11 @@ fn the_queue_towards_the_server_may_differ() {
         let outcome = simulate(&format!("duration = \"1s\"\n{link}[[ue]]\n{}", flows.concat()));
         [Direction::Down, Direction::Up].map(|direction| rows(&outcome, "l", direction)[0].queue_packets.max)
     };
-    assert_eq!(most("queue = 20"), [20, 20]);
-    assert_eq!(most("queue = 20\nqueue_up = 7"), [20, 7]);
-    assert_eq!(most("queue = 20\nqueue_bytes_up = \"7500B\""), [20, 5]);
-    assert_eq!(most("aqm = {kind = \"drop-tail\", packets = 9, buffer = \"1MB\"}\nqueue_up = 7"), [9, 7]);
-    assert_eq!(most("queue = 20\naqm_up = {kind = \"drop-tail\", packets = 9, buffer = \"1MB\"}"), [20, 9]);
+    assert_eq!(max("queue = 20"), [20, 20]);
+    assert_eq!(max("queue = 20\nqueue_up = 7"), [20, 7]);
+    assert_eq!(max("queue = 20\nqueue_bytes_up = \"7500B\""), [20, 5]);
+    assert_eq!(max("aqm = {kind = \"drop-tail\", packets = 9, buffer = \"1MB\"}\nqueue_up = 7"), [9, 7]);
+    assert_eq!(max("queue = 20\naqm_up = {kind = \"drop-tail\", packets = 9, buffer = \"1MB\"}"), [20, 9]);
 }
 
 /// A cell behind a link: 20 ms more per direction, and the rate of the link is the limit.

@@ -289,8 +289,8 @@ fn round_robin_divides_the_carrier_equally() {
                 );
                 assert!((ue.sinr_db.unwrap() - number(row("sinr_db"))).abs() < 0.05);
                 // With thirty UEs a lost block takes slots of other UEs than in the oracle.
-                let most = if ues == 10 { 0.05 } else { 0.05 + ue.bler.unwrap() };
-                assert!((goodput / alike - 1.0).abs() < most, "{case}, UE {place}: {goodput} {alike}");
+                let max = if ues == 10 { 0.05 } else { 0.05 + ue.bler.unwrap() };
+                assert!((goodput / alike - 1.0).abs() < max, "{case}, UE {place}: {goodput} {alike}");
                 (ours, expected, measured) = (ours + goodput, expected + alike, measured + app);
                 equal += u32::from((ue.mcs.unwrap() - mcs).abs() < 0.5);
             }

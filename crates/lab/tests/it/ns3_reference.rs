@@ -584,8 +584,8 @@ fn compare_senders(losses: &[(f64, u64)]) {
                 mean(&delays),
                 mean(&their_delays)
             );
-            let most = if per > 0.01 { f64::max(5.0, 3.0 * error) } else { 5.0 };
-            assert!(off.abs() <= most, "{name} {per}: {off:+.1} ± {error:.1} %");
+            let max = if per > 0.01 { f64::max(5.0, 3.0 * error) } else { 5.0 };
+            assert!(off.abs() <= max, "{name} {per}: {off:+.1} ± {error:.1} %");
         }
     }
 }

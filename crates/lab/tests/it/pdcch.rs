@@ -88,9 +88,9 @@ fn a_slot_serves_as_many_ues_as_it_has_cces() {
         };
         let mut by_slot = BTreeMap::new();
         times.iter().for_each(|time| *by_slot.entry(time.to_bits()).or_insert(0) += 1);
-        let most = by_slot.values().max().unwrap();
+        let max = by_slot.values().max().unwrap();
         let mean = times.len() as f64 / by_slot.len() as f64;
-        assert!(*most <= cces, "{most} of {cces}");
+        assert!(*max <= cces, "{max} of {cces}");
         assert!(mean > 0.85 * f64::from(cces.min(17)), "{mean} of {cces}");
     }
 }
@@ -109,7 +109,7 @@ fn calls_wait_for_cces() {
             // NR's PDCCH is overloaded by the grants, and packets wait at the end.
             assert!(far.0 > 90.0 && far.1 > 1.5 * free.1);
         }
-        let least = far.flows().iter().filter_map(|flow| flow.pdf_percent).fold(100.0, f64::min);
-        assert!(least > 80.0, "{least}");
+        let min = far.flows().iter().filter_map(|flow| flow.pdf_percent).fold(100.0, f64::min);
+        assert!(min > 80.0, "{min}");
     }
 }

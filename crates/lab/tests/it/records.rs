@@ -121,8 +121,8 @@ fn samples_add_up_to_the_results() {
         let mean = of_flow("throughput_kbps").iter().sum::<f64>() / 400.0;
         assert!((mean - flow.throughput_kbps).abs() <= 1e-6 * flow.throughput_kbps, "{}: {mean}", flow.id);
         let delays = of_flow("delay_ms");
-        let (least, most) = delays.iter().fold((f64::MAX, 0f64), |(a, b), x| (a.min(*x), b.max(*x)));
-        assert!(flow.delay_ms.mean.is_some_and(|mean| least <= mean && mean <= most), "{}", flow.id);
+        let (min, max) = delays.iter().fold((f64::MAX, 0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+        assert!(flow.delay_ms.mean.is_some_and(|mean| min <= mean && mean <= max), "{}", flow.id);
         let in_flight = of_flow("in_flight_bytes");
         assert_eq!(in_flight.is_empty(), flow.cc.is_none(), "{}", flow.id);
         let ue = outcome.ues()[flow.ue as usize];

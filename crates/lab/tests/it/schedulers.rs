@@ -89,7 +89,7 @@ fn largest_weighted_delay_first_divides_by_budgets() {
 /// One tenth of the TTIs carries 148 kbit/s. Token-bank schedulers serve a GBR bearer first; PSS raises its priority.
 #[test]
 fn a_guaranteed_rate_comes_before_best_effort() {
-    for (scheduler, least) in [
+    for (scheduler, min) in [
         (r#""pss""#, 245.0),
         (r#"{kind = "tbfq", domain = "time"}"#, 249.0),
         (r#"{kind = "tbfq", domain = "frequency"}"#, 249.0),
@@ -97,9 +97,9 @@ fn a_guaranteed_rate_comes_before_best_effort() {
         let outcome = video_among_downloads(scheduler, "gbr = \"275kbps\"");
         let video = outcome.flows()[0].goodput_kbps;
         println!("{scheduler}: video {video:.0} kbit/s, all {:.0} kbit/s", outcome.totals().goodput_kbps);
-        assert!(video > least, "{scheduler}: {video}");
+        assert!(video > min, "{scheduler}: {video}");
         let without = video_among_downloads(scheduler, "").flows()[0].goodput_kbps;
-        assert!(without < 0.85 * least, "{scheduler} without: {without}");
+        assert!(without < 0.85 * min, "{scheduler} without: {without}");
     }
 }
 

@@ -241,8 +241,8 @@ impl DualPi2 {
     //= RFC 9332 appendix A.2, figure 7
     fn drops_classic(&mut self, packet: &mut Waiting, events: &mut dyn QueueEvents) -> bool {
         let probability = self.base * self.base;
-        let most = (1.0 / (self.params.k * self.params.k)).min(1.0);
-        self.classic.recur(probability) && (probability >= most || !packet.mark(events))
+        let max = (1.0 / (self.params.k * self.params.k)).min(1.0);
+        self.classic.recur(probability) && (probability >= max || !packet.mark(events))
     }
 }
 

@@ -541,7 +541,7 @@ mod tests {
         assert_eq!(sums(&link, 0), (0, 0));
         assert_eq!(sums(&link, 500_000), (2 * 500_000, 2500 * 500_000));
         assert_eq!(sums(&link, 2_000_000), (3_000_000, 3_000_000 * 1250));
-        assert_eq!((link.figures(Time(0)).most_packets, link.figures(Time(0)).most_bytes), (2, Bytes(2500)));
+        assert_eq!((link.figures(Time(0)).max_packets, link.figures(Time(0)).max_bytes), (2, Bytes(2500)));
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub struct Figures {
     /// Packets marked.
     pub marked: u64,
     /// Maximum number of waiting packets; on a medium, over all senders of a direction.
-    pub most_packets: u64,
+    pub max_packets: u64,
     /// Maximum number of waiting bytes.
-    pub most_bytes: Bytes,
+    pub max_bytes: Bytes,
     /// Integral over time of the waiting packets, in nanoseconds.
     pub packet_nanos: u128,
     /// Integral over time of the waiting bytes, in nanoseconds.
@@ -34,8 +34,8 @@ pub struct Figures {
 impl Figures {
     /// Updates the maxima with the current queue.
     pub(super) fn note_queue(&mut self, packets: u64, bytes: Bytes) {
-        self.most_packets = self.most_packets.max(packets);
-        self.most_bytes = self.most_bytes.max(bytes);
+        self.max_packets = self.max_packets.max(packets);
+        self.max_bytes = self.max_bytes.max(bytes);
     }
 
     /// Adds the waiting time of a packet of this size to the integrals.

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// Largest deviation in multiples of the jitter: the tables of netem have 16 bits with a scale of 8192.
 //= Linux sch_netem.c, NETEM_DIST_SCALE
-const MOST_DEVIATION: f64 = 32_767.0 / 8192.0;
+const MAX_DEVIATION: f64 = 32_767.0 / 8192.0;
 
 /// Distribution of a packet's jitter, in multiples of `time`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
@@ -111,11 +111,11 @@ impl Draws {
 impl Distribution {
     /// Returns the deviation at this share of all draws.
     fn deviation(self, share: f64) -> f64 {
-        let normal = || normal_quantile(share).clamp(-MOST_DEVIATION, MOST_DEVIATION);
+        let normal = || normal_quantile(share).clamp(-MAX_DEVIATION, MAX_DEVIATION);
         //= iproute2 netem, pareto.c
         let pareto = || {
             let above_the_mean = 1.0 / libm::cbrt((1.0 - share).max(f64::MIN_POSITIVE)) - 1.5;
-            (4.0 / 3.0 * above_the_mean).min(MOST_DEVIATION)
+            (4.0 / 3.0 * above_the_mean).min(MAX_DEVIATION)
         };
         match self {
             Distribution::Uniform => 2.0 * share - 1.0,
@@ -355,15 +355,15 @@ mod tests {
             (Distribution::Normal, 0.5, 0.0),
             (Distribution::Normal, 0.975, 1.959_963_985),
             (Distribution::Normal, 0.158_655_254, -1.0),
-            (Distribution::Normal, 0.0, -MOST_DEVIATION),
-            (Distribution::Normal, 1.0, MOST_DEVIATION),
+            (Distribution::Normal, 0.0, -MAX_DEVIATION),
+            (Distribution::Normal, 1.0, MAX_DEVIATION),
             (Distribution::Pareto, 0.0, -2.0 / 3.0),
             (Distribution::Pareto, 0.5, (2_f64.cbrt() - 1.5) * 4.0 / 3.0),
             (Distribution::Pareto, 1.0 - 1.0 / 64.0, 2.5 * 4.0 / 3.0),
-            (Distribution::Pareto, 1.0 - 1.0 / 92.0, MOST_DEVIATION),
-            (Distribution::Pareto, 1.0, MOST_DEVIATION),
+            (Distribution::Pareto, 1.0 - 1.0 / 92.0, MAX_DEVIATION),
+            (Distribution::Pareto, 1.0, MAX_DEVIATION),
             (Distribution::ParetoNormal, 0.5, (2_f64.cbrt() - 1.5) * 0.75 * 4.0 / 3.0),
-            (Distribution::ParetoNormal, 0.0, -0.25 * MOST_DEVIATION - 0.5),
+            (Distribution::ParetoNormal, 0.0, -0.25 * MAX_DEVIATION - 0.5),
         ] {
             let found = distribution.deviation(share);
             assert!((found - expected).abs() < 1e-8, "{distribution:?} {share}: {found} {expected}");

@@ -172,7 +172,7 @@ mod tests {
     struct Outcome {
         arrived: Vec<(Time, u32)>,
         dropped: Vec<u32>,
-        most: (u64, Bytes),
+        max: (u64, Bytes),
         waited: (u128, u128),
     }
 
@@ -217,7 +217,7 @@ mod tests {
         }
         let figures = link.figures(Time::NEVER);
         Outcome {
-            most: (figures.most_packets, figures.most_bytes),
+            max: (figures.max_packets, figures.max_bytes),
             waited: (figures.packet_nanos, figures.byte_nanos),
             ..outcome
         }
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!((link.inside(), figures.packets as usize), (0, outcome.arrived.len()));
         Outcome {
             dropped: seen.dropped.into_iter().map(|(key, _)| key).collect(),
-            most: (figures.most_packets, figures.most_bytes),
+            max: (figures.max_packets, figures.max_bytes),
             waited: (figures.packet_nanos, figures.byte_nanos),
             ..outcome
         }

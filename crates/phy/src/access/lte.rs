@@ -58,9 +58,9 @@ impl Params {
         let allowed = if prbs.0 > 10 { 1..=3 } else { 2..=4 };
         let symbols = symbols.unwrap_or(3);
         if !allowed.contains(&symbols) {
-            let (least, most) = (allowed.start(), allowed.end());
+            let (min, max) = (allowed.start(), allowed.end());
             return Err(format!(
-                "LTE has {least} to {most} symbols of PDCCH on {} PRBs, found {symbols}",
+                "LTE has {min} to {max} symbols of PDCCH on {} PRBs, found {symbols}",
                 prbs.0
             ));
         }
@@ -100,7 +100,7 @@ impl Params {
                 .map(|mcs| if Some(mcs) == highest { Cqi::MAX } else { table.cqi_below(mcs) })
                 .collect(),
             layers: mimo.map_or(Vec::new(), mimo::Params::gains),
-            downlink: (1..=mimo.map_or(1, mimo::Params::most_layers))
+            downlink: (1..=mimo.map_or(1, mimo::Params::max_layers))
                 .map(|layers| vec![of_rank(layers)])
                 .collect(),
             uplink: Mcs::all().flat_map(row).collect(),

@@ -6,7 +6,7 @@ use crate::carrier::Carrier;
 use crate::mimo;
 use crate::nr::carrier::{FrequencyRange, channel_bandwidths, transmission_bandwidth};
 use crate::nr::ldpc::Combining;
-use crate::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, least_offset, preparation_symbols};
+use crate::nr::slots::{Dmrs, Numerology, SYMBOLS, decoding_symbols, min_offset, preparation_symbols};
 use crate::nr::tables::Table;
 use crate::nr::tdd::{Configuration, Invalid, Pattern, SlotUse, periods_ms};
 use crate::nr::transport_block::{Overhead, size, size_in_lena};
@@ -224,13 +224,13 @@ impl Params {
             return Err(("overhead", format!("an overhead is 0, 6, 12 or 18, not {}", self.overhead)));
         }
         self.duplex()?;
-        let least = self.least_k1(SYMBOLS);
-        if let Some(k1) = self.k1.filter(|k1| *k1 < least) {
-            return Err(("k1", format!("a UE needs {} to decode a PDSCH, found {k1}", slots_of(least))));
+        let min = self.min_k1(SYMBOLS);
+        if let Some(k1) = self.k1.filter(|k1| *k1 < min) {
+            return Err(("k1", format!("a UE needs {} to decode a PDSCH, found {k1}", slots_of(min))));
         }
-        let least = self.least_k2();
-        if let Some(k2) = self.k2.filter(|k2| *k2 < least) {
-            return Err(("k2", format!("a UE needs {} to prepare a PUSCH, found {k2}", slots_of(least))));
+        let min = self.min_k2();
+        if let Some(k2) = self.k2.filter(|k2| *k2 < min) {
+            return Err(("k2", format!("a UE needs {} to prepare a PUSCH, found {k2}", slots_of(min))));
         }
         Ok(())
     }
@@ -361,14 +361,14 @@ impl Params {
     }
 
     /// Slots that the UE needs from a PDSCH that ends after `end` symbols to its HARQ-ACK in the last symbol of a slot.
-    fn least_k1(&self, end: u8) -> u8 {
+    fn min_k1(&self, end: u8) -> u8 {
         let dmrs = if self.dmrs > DMRS_OF_SYMBOL { Dmrs::Additional } else { Dmrs::FrontLoaded };
-        least_offset(decoding_symbols(self.spacing(), dmrs), end, SYMBOLS - 1)
+        min_offset(decoding_symbols(self.spacing(), dmrs), end, SYMBOLS - 1)
     }
 
     /// Slots that the UE needs from a grant to its PUSCH.
-    fn least_k2(&self) -> u8 {
-        least_offset(preparation_symbols(self.spacing()), self.control_symbols, 0)
+    fn min_k2(&self) -> u8 {
+        min_offset(preparation_symbols(self.spacing()), self.control_symbols, 0)
     }
 
     /// The control region with this many symbols of PDCCH, by default all that the slots have.
@@ -448,7 +448,7 @@ impl Params {
             rows.iter().copied().flat_map(row).collect()
         };
         let special = self.special_kinds(&slots);
-        let rbg_prbs = RBG_PRBS.iter().find(|(most, _)| prbs.0 <= *most).map_or(16, |(_, size)| *size);
+        let rbg_prbs = RBG_PRBS.iter().find(|(max, _)| prbs.0 <= *max).map_or(16, |(_, size)| *size);
         let kinds = |rank: u8| {
             let symbols = std::iter::once(SYMBOLS).chain(special.iter().copied());
             let mut kinds: Vec<_> = symbols.map(|symbols| sizes(self.data_symbols(symbols), rank)).collect();
@@ -483,7 +483,7 @@ impl Params {
             cqi_by_mcs: mcss.iter().map(best).collect(),
             mcss,
             layers: self.mimo.as_ref().map_or(Vec::new(), mimo::Params::gains),
-            downlink: (1..=self.mimo.as_ref().map_or(1, mimo::Params::most_layers)).map(kinds).collect(),
+            downlink: (1..=self.mimo.as_ref().map_or(1, mimo::Params::max_layers)).map(kinds).collect(),
             uplink: sizes(SYMBOLS - self.uplink_control_symbols, 1),
             other_uplink: None,
         }
@@ -504,10 +504,10 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
     let has_uplink = |slot: u64| at(slot).uplink > 0;
     let ahead = u64::from(params.scheduling_delay);
     let reacts = 1 + u64::from(params.processing);
-    let k2 = u64::from(params.k2.unwrap_or(params.least_k2()));
-    // The smallest offset from `least` on with a slot that fits: every period has one.
-    let next = |slot: u64, least: u64, fits: &dyn Fn(u64) -> bool| {
-        (least..least + length).find(|offset| fits(slot + offset)).expect("each period has such a slot")
+    let k2 = u64::from(params.k2.unwrap_or(params.min_k2()));
+    // The smallest offset from `min` on with a slot that fits: every period has one.
+    let next = |slot: u64, min: u64, fits: &dyn Fn(u64) -> bool| {
+        (min..min + length).find(|offset| fits(slot + offset)).expect("each period has such a slot")
     };
     let decides = |slot: u64| has_data(slot + ahead);
     let special = params.special_kinds(slots);
@@ -526,8 +526,8 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
     let grants_at = |slot: u64| &grants[(slot % length) as usize];
     let plan: Vec<Slot> = (0..length)
         .map(|slot| {
-            let least = params.k1.unwrap_or(params.least_k1(at(slot).downlink));
-            let answered = next(slot, least.into(), &has_uplink) + reacts;
+            let min = params.k1.unwrap_or(params.min_k1(at(slot).downlink));
+            let answered = next(slot, min.into(), &has_uplink) + reacts;
             let feedback = next(slot, answered, &decides);
             Slot {
                 sends: has_data(slot),
@@ -544,13 +544,13 @@ fn timing(params: &Params, slots: &[SlotUse]) -> Timing {
             }
         })
         .collect();
-    let most = |of: &dyn Fn(&Slot) -> u64| plan.iter().map(of).max().unwrap_or(0);
-    let to_air = most(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
+    let max = |of: &dyn Fn(&Slot) -> u64| plan.iter().map(of).max().unwrap_or(0);
+    let to_air = max(&|slot| slot.grants.iter().copied().max().unwrap_or(0));
     let longest = [
-        ahead + most(&|slot| slot.feedback),
-        to_air + most(&|slot| slot.again),
+        ahead + max(&|slot| slot.feedback),
+        to_air + max(&|slot| slot.again),
         to_air + reacts,
-        most(&|slot| slot.request),
+        max(&|slot| slot.request),
         k2 + reacts,
     ];
     let slot = params.spacing().slot().0;
@@ -649,8 +649,8 @@ mod tests {
                     assert!(decision.downlink.is_some(), "{pattern:?} {tti}");
                     // HARQ-ACK on air before the slots that the gNB needs
                     let ack = tti + plan.feedback - 1 - u64::from(params.processing);
-                    let least = u64::from(params.least_k1(at(tti).downlink));
-                    assert!((tti + least..=ack).any(|slot| at(slot).uplink > 0), "{pattern:?} {tti}");
+                    let min = u64::from(params.min_k1(at(tti).downlink));
+                    assert!((tti + min..=ack).any(|slot| at(slot).uplink > 0), "{pattern:?} {tti}");
                     let measured = timing.measurable(Tti(tti + 1));
                     assert_eq!(measured, Tti(tti + 1));
                 }
@@ -658,7 +658,7 @@ mod tests {
                 let grant = tti + timing.decision_to_grant;
                 for to_air in &plan.grants {
                     assert!(at(grant).downlink > 0 && at(grant + to_air).uplink == SYMBOLS);
-                    assert!(*to_air >= u64::from(params.least_k2()));
+                    assert!(*to_air >= u64::from(params.min_k2()));
                     granted[((grant + to_air) % slots.len() as u64) as usize] += 1;
                 }
                 if at(tti).uplink == SYMBOLS {
@@ -800,11 +800,11 @@ mod tests {
     #[test]
     fn a_ue_gets_the_time_of_its_capability() {
         // N_2 of 10, 12, 23 and 36 symbols after one symbol of PDCCH; N_1 of 8, 10, 17 and 20 until symbol 13
-        let least = |numerology| {
+        let min = |numerology| {
             let params = params(None, numerology);
-            (params.least_k2(), params.least_k1(SYMBOLS))
+            (params.min_k2(), params.min_k1(SYMBOLS))
         };
-        assert_eq!([0, 1, 2, 3].map(least), [(1, 1), (1, 1), (2, 2), (3, 2)]);
+        assert_eq!([0, 1, 2, 3].map(min), [(1, 1), (1, 1), (2, 2), (3, 2)]);
         let early = Params { k2: Some(2), ..params(None, 3) };
         assert_eq!(early.check().unwrap_err().0, "k2");
         assert_eq!(Params { k2: Some(3), ..params(None, 3) }.check(), Ok(()));

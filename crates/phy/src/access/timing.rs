@@ -142,7 +142,7 @@ impl Timing {
     }
 
     /// The most slots by which [`Timing::measurable`] goes back.
-    pub fn most_unmeasured(&self) -> u64 {
+    pub fn max_unmeasured(&self) -> u64 {
         self.plan.iter().map(|slot| slot.unmeasured).max().unwrap_or(0)
     }
 

@@ -74,8 +74,8 @@ impl Amc for BlockErrorTarget {
 
     fn reaches(&self, cqi: Cqi, sinr: Sinr, blocks: Prbs) -> bool {
         for alike in self.access.schemes_by_modulation() {
-            if let Some(least) = alike.iter().find(|mcs| self.access.cqi_of(**mcs) >= cqi) {
-                return self.meets(*least, sinr, blocks);
+            if let Some(min) = alike.iter().find(|mcs| self.access.cqi_of(**mcs) >= cqi) {
+                return self.meets(*min, sinr, blocks);
             }
             if !alike.last().is_some_and(|mcs| self.meets(*mcs, sinr, blocks)) {
                 return false;

@@ -71,7 +71,7 @@ pub struct Panel {
 
 /// Least power of the array over that of an element: in its zeros, which no real array has.
 // 1e-6 of the power in the main lobe of a hundred elements is 40 dB below an element.
-const LEAST: f64 = 1e-4;
+const MIN: f64 = 1e-4;
 
 impl Panel {
     /// A panel with these parameters.
@@ -100,7 +100,7 @@ impl Antenna for Panel {
     fn gain(&self, direction: Bearing) -> Db {
         let Params { rows, columns, row_spacing, column_spacing, beamwidth, vertical_beamwidth, .. } =
             self.params;
-        let most = self.params.max_attenuation.0;
+        let max = self.params.max_attenuation.0;
         let (azimuth, elevation) = (direction.azimuth.0.to_radians(), direction.elevation().0.to_radians());
         // Forward, left and up in the coordinates of the panel.
         let level = libm::cos(elevation);
@@ -110,10 +110,10 @@ impl Antenna for Panel {
         let (ahead, up) = (ahead * cosine - up * sine, ahead * sine + up * cosine);
         let horizontal = wrapped(Degrees(libm::atan2(left, ahead).to_degrees())).0 / beamwidth.0;
         let vertical = libm::asin(up.clamp(-1.0, 1.0)).to_degrees() / vertical_beamwidth.0;
-        let [horizontal, vertical] = [horizontal, vertical].map(|ratio| (12.0 * ratio * ratio).min(most));
+        let [horizontal, vertical] = [horizontal, vertical].map(|ratio| (12.0 * ratio * ratio).min(max));
         let array = array_factor(rows, row_spacing * (up + self.steered))
             * array_factor(columns, column_spacing * left);
-        self.params.element_gain - Db((horizontal + vertical).min(most)) + Db::from_linear(array.max(LEAST))
+        self.params.element_gain - Db((horizontal + vertical).min(max)) + Db::from_linear(array.max(MIN))
     }
 }
 

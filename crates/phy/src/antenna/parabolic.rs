@@ -64,11 +64,11 @@ impl Parabolic {
 impl Antenna for Parabolic {
     fn gain(&self, direction: Bearing) -> Db {
         let ratio = direction.azimuth.0 / self.params.beamwidth.0;
-        let most = self.params.max_attenuation.0;
-        let horizontal = (12.0 * ratio * ratio).min(most);
+        let max = self.params.max_attenuation.0;
+        let horizontal = (12.0 * ratio * ratio).min(max);
         let attenuation = self.params.vertical_beamwidth.map_or(horizontal, |beamwidth| {
             let ratio = (-direction.elevation().0 - self.params.downtilt.0) / beamwidth.0;
-            (horizontal + (12.0 * ratio * ratio).min(self.params.vertical_attenuation.0)).min(most)
+            (horizontal + (12.0 * ratio * ratio).min(self.params.vertical_attenuation.0)).min(max)
         });
         self.params.max_gain - Db(attenuation)
     }

@@ -174,13 +174,13 @@ pub enum Pace {
     Speed(Speed),
     /// With this maximum Doppler shift of the downlink's carrier.
     Doppler(Hertz),
-    /// The speed of each UE, and [`LEAST_SPEED`] while it is at rest.
+    /// The speed of each UE, and [`MIN_SPEED`] while it is at rest.
     Own,
 }
 
 /// Assumed speed of the surroundings of a UE at rest (ns-3's slowest traces are of 3 km/h).
 //= exception fading-at-rest
-pub const LEAST_SPEED: Speed = Speed(3.0 / 3.6);
+pub const MIN_SPEED: Speed = Speed(3.0 / 3.6);
 
 impl Pace {
     /// The pace from two parameters, of which at most one is set.

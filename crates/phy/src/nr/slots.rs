@@ -106,7 +106,7 @@ pub fn processing_time(numerology: Numerology, symbols: u32) -> Span {
 /// (with N_1) and of k2 (with N_2), when both use the same numerology.
 ///
 /// Counts symbols of equal length, as N_1 and N_2 do.
-pub fn least_offset(symbols: u32, end: u8, start: u8) -> u8 {
+pub fn min_offset(symbols: u32, end: u8, start: u8) -> u8 {
     let needed = u32::from(end) + symbols;
     needed.saturating_sub(u32::from(start)).div_ceil(u32::from(SYMBOLS)) as u8
 }
@@ -165,13 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn least_offsets_leave_the_processing_time() {
+    fn minimum_offsets_leave_the_processing_time() {
         // A PDSCH that fills its slot, and HARQ-ACK in the last symbol: 14 + 10 - 13 = 11 symbols, one slot later
-        assert_eq!(least_offset(10, 14, 13), 1);
+        assert_eq!(min_offset(10, 14, 13), 1);
         // A grant in the first two symbols and a PUSCH from the start of a slot: 2 + 12 = 14, exactly one slot
-        assert_eq!(least_offset(12, 2, 0), 1);
-        assert_eq!(least_offset(12, 3, 0), 2);
-        assert_eq!(least_offset(36, 1, 0), 3);
-        assert_eq!(least_offset(8, 2, 13), 0);
+        assert_eq!(min_offset(12, 2, 0), 1);
+        assert_eq!(min_offset(12, 3, 0), 2);
+        assert_eq!(min_offset(36, 1, 0), 3);
+        assert_eq!(min_offset(8, 2, 13), 0);
     }
 }

@@ -185,7 +185,7 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
     // ns-3 counts blocks without their CRC, which explains the simulated curves' difference at 3 PRB (24 bits in
     // addition to 88 in the first row). These curves are not fitted to these rows; the losses of mutual-information
     // are.
-    for (name, model, most, most_rms) in [
+    for (name, model, max, max_rms) in [
         ("mutual-information", receiver(), 0.35, 0.15),
         (
             "block-error-curves",
@@ -195,7 +195,7 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
         ),
     ] {
         let offsets = offsets_at_ten_percent(&*model);
-        assert!(offsets.iter().all(|off| off.abs() < most), "{name}: {offsets:.2?}");
+        assert!(offsets.iter().all(|off| off.abs() < max), "{name}: {offsets:.2?}");
         let rms = (offsets.iter().map(|off| off * off).sum::<f64>() / offsets.len() as f64).sqrt();
         let mean = offsets.iter().sum::<f64>() / offsets.len() as f64;
         println!(
@@ -205,7 +205,7 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
             offsets.iter().copied().fold(f64::MAX, f64::min),
             offsets.iter().copied().fold(f64::MIN, f64::max),
         );
-        assert!(rms < most_rms, "{name}: root mean square {rms:.3} dB");
+        assert!(rms < max_rms, "{name}: root mean square {rms:.3} dB");
     }
 }
 
@@ -213,13 +213,13 @@ fn ten_percent_errors_at_the_sinr_of_the_reference() {
 /// dB at MCS 0, whose code blocks of 40 bits have the minimum size.
 #[test]
 fn small_blocks_are_decoded_as_in_the_reference_with_its_sizes() {
-    for (code_blocks, most, most_rms) in [(CodeBlocks::Ns3, 0.9, 0.23), (CodeBlocks::Own, 1.8, 0.5)] {
+    for (code_blocks, max, max_rms) in [(CodeBlocks::Ns3, 0.9, 0.23), (CodeBlocks::Own, 1.8, 0.5)] {
         let quirks = mutual_information::Quirks { code_blocks, ..Default::default() };
         let model = MutualInformation::new(mutual_information::Params { quirks, ..Default::default() });
         let offsets = offsets(&model, include_str!("../data/sinr_at_10_percent_small.csv"));
         let rms = (offsets.iter().map(|off| off * off).sum::<f64>() / offsets.len() as f64).sqrt();
         println!("{code_blocks:?}: {} points, root mean square {rms:.3} dB, {offsets:+.2?}", offsets.len());
-        assert!(rms < most_rms && offsets.iter().all(|off| off.abs() < most), "{code_blocks:?}");
+        assert!(rms < max_rms && offsets.iter().all(|off| off.abs() < max), "{code_blocks:?}");
     }
 }
 

@@ -118,10 +118,10 @@ impl Rx {
         self.expected.iter().map(|(_, sdu)| sdu)
     }
 
-    /// Moves VR(UR) at least to `least`, then to the first PDU not received, and reassembles SDUs from all PDUs before
+    /// Moves VR(UR) at least to `min`, then to the first PDU not received, and reassembles SDUs from all PDUs before
     /// it.
-    fn advance(&mut self, least: u64, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
-        self.next = self.next.max(least);
+    fn advance(&mut self, min: u64, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {
+        self.next = self.next.max(min);
         while self.held.front().is_some_and(|pdu| pdu.sn <= self.next) {
             let pdu = self.held.pop_front().expect("there is a front");
             self.next = self.next.max(pdu.sn + 1);

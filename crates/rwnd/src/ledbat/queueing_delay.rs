@@ -32,7 +32,7 @@ impl QueueingDelay {
             self.current.pop_front();
         }
         match self.base.back_mut() {
-            Some(least) if now - self.minute_began < BASE_INTERVAL => *least = sample.min(*least),
+            Some(min) if now - self.minute_began < BASE_INTERVAL => *min = sample.min(*min),
             _ => {
                 self.minute_began = now;
                 self.base.push_back(sample);

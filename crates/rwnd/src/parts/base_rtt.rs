@@ -33,7 +33,7 @@ impl BaseRtt {
     /// Adds a sample, drops expired ones, and returns the minimum.
     pub fn update(&mut self, now: Time, sample: Span) -> Span {
         match self.buckets.back_mut() {
-            Some((began, least)) if now.since(*began) < self.length => *least = sample.min(*least),
+            Some((began, min)) if now.since(*began) < self.length => *min = sample.min(*min),
             _ => self.buckets.push_back((now, sample)),
         }
         // The last sample of a bucket is younger than the first by less than the bucket's length.
@@ -45,7 +45,7 @@ impl BaseRtt {
 
     /// Returns the minimum of the history.
     pub fn get(&self) -> Option<Span> {
-        self.buckets.iter().map(|(_, least)| *least).min()
+        self.buckets.iter().map(|(_, min)| *min).min()
     }
 }
 
@@ -84,10 +84,10 @@ mod tests {
                 now += Span::from_millis(gap);
                 all.push((now, Span::from_millis(rtt)));
                 let got = base.update(now, Span::from_millis(rtt));
-                let least = |within: Span| {
+                let min = |within: Span| {
                     all.iter().filter(|(at, _)| now - *at <= within).map(|(_, rtt)| *rtt).min().unwrap()
                 };
-                prop_assert!(got <= least(history) && got >= least(history + history / 10), "{got:?}");
+                prop_assert!(got <= min(history) && got >= min(history + history / 10), "{got:?}");
             }
         }
     }

@@ -6,7 +6,7 @@ use airwnd_units::{Bytes, Span, Time};
 
 /// Consecutive round trips with a queue after which it may be that of others. In the first, data arrives that earlier
 /// windows allowed; a drop of the link's rate needs one or two more until the smaller window has drained the queue.
-const LEAST_ROUNDS: usize = 4;
+const MIN_ROUNDS: usize = 4;
 /// Round trips that are compared, so that a window that falls by a tenth in each is noticed as well.
 const ROUNDS: usize = 8;
 /// Share to which the rate must have fallen within them.
@@ -16,7 +16,7 @@ const FALL: f64 = 0.5;
 const GROWN_ROUNDS: u32 = 2;
 const SHARED_ROUNDS: u32 = 8;
 /// Consecutive round trips with a queue after which it is that of others, whatever the rate.
-const MOST_ROUNDS: u32 = 16;
+const MAX_ROUNDS: u32 = 16;
 /// A queue up to this multiple of the RTT without it may be that of other controls, each of which keeps the data of one
 /// round trip in flight. A dip, a small window for that many round trips in which it was in force, leaves at most the
 /// reciprocal of this share of the RTT then.
@@ -85,7 +85,7 @@ struct Round {
     /// Rate of the connection with its part of other traffic, at which a queue of its bytes drains.
     link_rate: f64,
     /// RTT of the segment with the least queue, in seconds.
-    least_rtt_s: f64,
+    min_rtt_s: f64,
 }
 
 /// State of the control.
@@ -134,7 +134,7 @@ pub(crate) struct Competition {
     /// Start of the round trip; `None`: no segment yet.
     since: Option<Time>,
     bytes: u64,
-    least_queue: Span,
+    min_queue: Span,
     /// Round trips with a queue since the last without, newest last, and the number of those kept.
     queued: [Round; ROUNDS],
     count: usize,
@@ -164,7 +164,7 @@ impl Competition {
             phase: Phase::Controlled,
             since: None,
             bytes: 0,
-            least_queue: Span::MAX,
+            min_queue: Span::MAX,
             queued: [Round::default(); ROUNDS],
             count: 0,
             total: 0,
@@ -197,7 +197,7 @@ impl Competition {
     /// Processes a segment.
     pub fn on_segment(&mut self, segment: &Segment<'_>) {
         self.bytes += segment.new.0;
-        self.least_queue = self.least_queue.min(segment.queue);
+        self.min_queue = self.min_queue.min(segment.queue);
         let Some(rtt) = segment.rtt else { return };
         let since = *self.since.get_or_insert(segment.now);
         let duration = segment.now.since(since);
@@ -207,10 +207,10 @@ impl Competition {
         let rate = self.bytes as f64 / duration.as_secs();
         let traffic = self.beside.on_round(duration, segment.device);
         let link_rate = rate * traffic.multiple;
-        let round = Round { rate, link_rate, least_rtt_s: (segment.base_rtt + self.least_queue).as_secs() };
+        let round = Round { rate, link_rate, min_rtt_s: (segment.base_rtt + self.min_queue).as_secs() };
         self.data = (rate * rtt.as_secs()).max(KEPT * self.data);
         (self.since, self.bytes) = (Some(segment.now), 0);
-        let least_queue = std::mem::replace(&mut self.least_queue, Span::MAX);
+        let min_queue = std::mem::replace(&mut self.min_queue, Span::MAX);
         let min_rtt = segment.base_rtt - segment.way_back;
         let max_way_back = if self.is_behind_upload { Span::ZERO } else { min_rtt };
         self.is_behind_upload = traffic.uploads && segment.way_back > max_way_back;
@@ -218,19 +218,19 @@ impl Competition {
             self.phase = Phase::Controlled;
             self.forget_queue();
         } else {
-            self.on_round(&round, least_queue, traffic, segment);
+            self.on_round(&round, min_queue, traffic, segment);
         }
-        self.last_queue = least_queue;
+        self.last_queue = min_queue;
     }
 
-    fn on_round(&mut self, round: &Round, least_queue: Span, traffic: Traffic, segment: &Segment<'_>) {
-        let recent = &self.queued[self.count.saturating_sub(LEAST_ROUNDS - 1)..self.count];
+    fn on_round(&mut self, round: &Round, min_queue: Span, traffic: Traffic, segment: &Segment<'_>) {
+        let recent = &self.queued[self.count.saturating_sub(MIN_ROUNDS - 1)..self.count];
         // A rate that has just fallen would explain any queue by the extra bytes.
         let before = if matches!(self.phase, Phase::Probing { .. }) { self.mean_rate } else { 0.0 };
         let fastest = recent.iter().map(|round| round.link_rate).fold(round.link_rate.max(before), f64::max);
         let extra = segment.extra + segment.mss * ROUNDING;
         let aim_s = segment.aim.as_secs() + extra.0 as f64 / fastest.max(1.0);
-        let is_short = least_queue.as_secs() <= aim_s;
+        let is_short = min_queue.as_secs() <= aim_s;
         self.phase = match self.phase {
             Phase::Controlled => {
                 self.since_dip = self.since_dip.saturating_add(1);
@@ -239,23 +239,23 @@ impl Competition {
                 } else {
                     self.total += 1;
                     self.remember(*round);
-                    let is_shrinking = least_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
+                    let is_shrinking = min_queue.as_secs() < SHRINKING * self.last_queue.as_secs();
                     self.shared_rounds =
                         if traffic.is_shared { self.shared_rounds + u32::from(!is_shrinking) } else { 0 };
                 }
                 let enough = if traffic.has_grown { GROWN_ROUNDS } else { SHARED_ROUNDS };
                 let is_of_device = self.shared_rounds >= enough;
-                let may_be_of_controls = least_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
-                let is_old = self.total >= MOST_ROUNDS;
+                let may_be_of_controls = min_queue.as_secs() <= OF_CONTROLS * segment.base_rtt.as_secs();
+                let is_old = self.total >= MAX_ROUNDS;
                 if is_of_device || !may_be_of_controls && (is_old || self.has_fallen()) {
-                    self.release(least_queue, round, FIRST_WAIT)
+                    self.release(min_queue, round, FIRST_WAIT)
                 } else if is_old && self.since_dip >= self.dip_wait {
                     Phase::Dipping { in_force: 0 }
                 } else {
                     Phase::Controlled
                 }
             }
-            Phase::Dipping { .. } if least_queue <= segment.aim + segment.base_rtt / AFTER_DIP => {
+            Phase::Dipping { .. } if min_queue <= segment.aim + segment.base_rtt / AFTER_DIP => {
                 self.forget_queue();
                 self.since_dip = 0;
                 self.dip_wait = (2 * self.dip_wait).min(LONGEST_WAIT);
@@ -265,7 +265,7 @@ impl Competition {
                 let is_in_force = segment.offered <= segment.mss * (DIP_SEGMENTS + ROUNDING);
                 let in_force = in_force + u32::from(is_in_force);
                 if in_force > DIP_ROUNDS {
-                    self.release(least_queue, round, FIRST_WAIT)
+                    self.release(min_queue, round, FIRST_WAIT)
                 } else {
                     Phase::Dipping { in_force }
                 }
@@ -273,9 +273,9 @@ impl Competition {
             Phase::Released { rounds, wait, has_changed } => {
                 let has_changed = has_changed
                     || rounds >= wait / SETTLED
-                        && (least_queue.as_secs() < SHORTER * self.mean_queue_s
+                        && (min_queue.as_secs() < SHORTER * self.mean_queue_s
                             || round.rate > FASTER * self.mean_rate);
-                self.mean_queue_s += GAIN * (least_queue.as_secs() - self.mean_queue_s);
+                self.mean_queue_s += GAIN * (min_queue.as_secs() - self.mean_queue_s);
                 self.mean_rate += GAIN * (round.rate - self.mean_rate);
                 let rounds = rounds + 1;
                 if rounds >= wait || has_changed && rounds >= wait / EARLIEST {
@@ -292,11 +292,11 @@ impl Competition {
             Phase::Probing { rounds, in_force, wait } => {
                 let is_in_force = segment.offered <= segment.window + segment.mss * ROUNDING;
                 // Another control may be following.
-                let is_shrinking = least_queue.as_secs() < SHRINKING * self.mean_queue_s;
-                self.mean_queue_s = least_queue.as_secs();
+                let is_shrinking = min_queue.as_secs() < SHRINKING * self.mean_queue_s;
+                self.mean_queue_s = min_queue.as_secs();
                 let (rounds, in_force) = (rounds + 1, in_force + u32::from(is_in_force && !is_shrinking));
                 if in_force > PROBE_ROUNDS || rounds >= LONGEST_PROBE {
-                    self.release(least_queue, round, (2 * wait).min(LONGEST_WAIT))
+                    self.release(min_queue, round, (2 * wait).min(LONGEST_WAIT))
                 } else {
                     Phase::Probing { rounds, in_force, wait }
                 }
@@ -329,8 +329,8 @@ impl Competition {
     fn has_fallen(&self) -> bool {
         let queued = &self.queued[..self.count];
         let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
-        let (rtt, rate) = (last.least_rtt_s / first.least_rtt_s, last.rate / first.rate.max(1.0));
-        queued.len() >= LEAST_ROUNDS && rate <= FALL && rtt >= rate
+        let (rtt, rate) = (last.min_rtt_s / first.min_rtt_s, last.rate / first.rate.max(1.0));
+        queued.len() >= MIN_ROUNDS && rate <= FALL && rtt >= rate
     }
 }
 

@@ -38,7 +38,7 @@ const USUAL: u64 = 2;
 pub(crate) struct Downlink {
     /// Error of RTT samples and one-way delays: a tick of timestamps.
     tick: Span,
-    least_delay: Option<Span>,
+    min_delay: Option<Span>,
     interval_end: Time,
     base_rtt: Span,
     /// Minimum of U in the present and in the former interval; `None`: no sample.
@@ -51,7 +51,7 @@ impl Downlink {
     pub fn new(tick: Span) -> Downlink {
         Downlink {
             tick,
-            least_delay: None,
+            min_delay: None,
             interval_end: Time::ZERO,
             base_rtt: Span::ZERO,
             present: None,
@@ -62,13 +62,13 @@ impl Downlink {
     /// Adds a segment with this one-way delay and, if it has completed one, RTT sample; returns its queueing delay.
     /// `base_rtt`: minimum RTT.
     pub fn add(&mut self, now: Time, delay: Span, rtt: Option<Span>, base_rtt: Option<Span>) -> Span {
-        let mut least = self.least_delay.map_or(delay, |least| least.min(delay));
+        let mut min = self.min_delay.map_or(delay, |min| min.min(delay));
         let sample = rtt.zip(base_rtt).map(|(rtt, base)| (base, rtt - base.min(rtt)));
         if let Some((_, excess)) = sample {
-            least = least.max(delay - (excess + self.tick).min(delay));
+            min = min.max(delay - (excess + self.tick).min(delay));
         }
-        self.least_delay = Some(least);
-        let queue = delay - least;
+        self.min_delay = Some(min);
+        let queue = delay - min;
         if let Some((base, excess)) = sample {
             self.base_rtt = base;
             let back = excess - queue.min(excess);
@@ -76,7 +76,7 @@ impl Downlink {
                 self.former = self.present.take();
                 self.interval_end = now + base;
             }
-            self.present = Some(self.present.map_or(back, |least| least.min(back)));
+            self.present = Some(self.present.map_or(back, |min| min.min(back)));
         }
         queue
     }
@@ -88,13 +88,13 @@ impl Downlink {
     }
 
     /// Returns the minimum one-way delay.
-    pub fn least_delay(&self) -> Option<Span> {
-        self.least_delay
+    pub fn min_delay(&self) -> Option<Span> {
+        self.min_delay
     }
 
     /// Replaces the minimum one-way delay: the route has become a longer one.
-    pub fn replace_least_delay(&mut self, delay: Span) {
-        (self.least_delay, self.present, self.former) = (Some(delay), None, None);
+    pub fn replace_min_delay(&mut self, delay: Span) {
+        (self.min_delay, self.present, self.former) = (Some(delay), None, None);
     }
 }
 

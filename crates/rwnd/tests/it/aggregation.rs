@@ -195,8 +195,8 @@ fn decisions(spec: &Spec, base: Span, arrivals: &[(Time, Incoming)], asked: u32)
             let received = Bytes(observer.received());
             let device = Device {
                 connections: 2,
-                least_received: Bytes(received.0 / 2),
-                most_received: received,
+                min_received: Bytes(received.0 / 2),
+                max_received: received,
                 link,
                 ..Device::default()
             };

@@ -155,7 +155,7 @@ proptest! {
             let queued = Queued { bytes: Bytes(queued.into()), time: Span(time) };
             let queue = queue.map(|nanos| Span(nanos.into()));
             law.tick(&Passed { time: TICK, bytes: Bytes(bytes.into()), queued, queue });
-            prop_assert!(law.rate().is_none_or(|rate| rate.0 >= LEAST));
+            prop_assert!(law.rate().is_none_or(|rate| rate.0 >= MIN));
             if let (Some(before), Some(after), Phase::Growing | Phase::Blind) = (before, law.rate(), law.phase()) {
                 prop_assert!(after.0 <= before.0 + before.0 / 20);
             }

@@ -231,7 +231,7 @@ struct Aggregation {
     began: Time,
     acked: f64,
     /// Maxima of the current and of the previous window of round trips.
-    most: [f64; 2],
+    max: [f64; 2],
     rounds: u32,
 }
 
@@ -360,7 +360,7 @@ impl Bbr {
         if self.begins_round {
             epoch.rounds += 1;
             if epoch.rounds >= self.params.aggregation_rounds {
-                (epoch.rounds, epoch.most) = (0, [0.0, epoch.most[0]]);
+                (epoch.rounds, epoch.max) = (0, [0.0, epoch.max[0]]);
             }
         }
         let mut expected = rate * (ack.now - epoch.began).as_secs();
@@ -368,7 +368,7 @@ impl Bbr {
             (epoch.began, epoch.acked, expected) = (ack.now, 0.0, 0.0);
         }
         epoch.acked += self.acked;
-        epoch.most[0] = epoch.most[0].max((epoch.acked - expected).min(self.cwnd));
+        epoch.max[0] = epoch.max[0].max((epoch.acked - expected).min(self.cwnd));
     }
 
     /// Returns the window allowance for ACK aggregation.
@@ -376,7 +376,7 @@ impl Bbr {
         if !self.filled {
             return 0.0;
         }
-        let [now, before] = self.aggregation.most;
+        let [now, before] = self.aggregation.max;
         let limit = self.rate() * self.params.aggregation_limit.as_secs();
         (self.params.aggregation_gain * now.max(before)).min(limit)
     }
@@ -516,7 +516,7 @@ impl Bbr {
         self.with_budget(self.product(self.rate(), self.cwnd_gain) + self.aggregated())
     }
 
-    fn least(&self) -> f64 {
+    fn min(&self) -> f64 {
         f64::from(self.params.min_window) * self.mss
     }
 
@@ -533,7 +533,7 @@ impl Bbr {
                 } else if self.cwnd < target || (self.delivered as f64) < self.initial_window {
                     self.cwnd += self.acked;
                 }
-                self.cwnd = self.cwnd.max(self.least());
+                self.cwnd = self.cwnd.max(self.min());
             }
         }
         self.bound_cwnd();
@@ -542,7 +542,7 @@ impl Bbr {
     fn bound_cwnd(&mut self) {
         self.cwnd = self.cwnd.min(LARGEST);
         if matches!(self.mode, Mode::ProbeRtt { .. }) {
-            self.cwnd = self.cwnd.min(self.least());
+            self.cwnd = self.cwnd.min(self.min());
         }
     }
 

@@ -76,7 +76,7 @@ const RANGE: u64 = 4;
 /// Tolerance in segments within which two windows are equal, as when steps up and down have cancelled.
 const SAME: f64 = 1e-6;
 /// Minimum window after a decrease, in segments (venkatarun95/genericCC@18299d6 `update_intersend_time`).
-const LEAST: f64 = 2.0;
+const MIN: f64 = 2.0;
 
 /// State of Copa.
 #[derive(Clone, Debug)]
@@ -121,8 +121,8 @@ impl Copa {
             params,
             window,
             slow_start: true,
-            min: Extreme::least(Span::from_millis(10)),
-            standing: Extreme::least(Span::ZERO),
+            min: Extreme::min(Span::from_millis(10)),
+            standing: Extreme::min(Span::ZERO),
             greatest: Extreme::greatest(Span::from_millis(1)),
             delays: None,
             round: 0,
@@ -152,8 +152,8 @@ impl Copa {
 
     /// Updates delta and velocity, once per round trip.
     fn turn(&mut self) {
-        let least = 1.0 / self.params.delta;
-        self.aggression = if self.competes() { self.aggression + 1.0 } else { least };
+        let min = 1.0 / self.params.delta;
+        self.aggression = if self.competes() { self.aggression + 1.0 } else { min };
         let Velocity { v, window, upwards, rounds } = self.velocity;
         let now = self.window.segments();
         self.velocity = if (now > window + SAME) == upwards {
@@ -187,8 +187,8 @@ impl CongestionControl for Copa {
         let step = acked * self.velocity.v * self.aggression / w;
         if !self.is_below_target(delays) {
             self.slow_start = false;
-            if w > LEAST {
-                self.window.set((w - step).max(LEAST));
+            if w > MIN {
+                self.window.set((w - step).max(MIN));
             }
         } else if ack.cwnd_limited {
             self.window.add(if self.slow_start { acked } else { step.min(acked) });

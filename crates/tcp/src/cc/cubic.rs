@@ -22,7 +22,7 @@ pub enum Variant {
 
 /// The RTTmin of the variant "linux".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
-pub enum LeastRtt {
+pub enum MinRtt {
     /// The minimum of the connection's RTTs.
     #[word = "connection"]
     Connection,
@@ -40,8 +40,8 @@ pub struct Quirks {
     #[param(default = false, unit = "1", source = "ns-3 TcpCubic::CongestionStateSet from 3.42 on: true")]
     pub max_outlives_timeout: bool,
     /// RTTmin of the variant "linux".
-    #[param(default = LeastRtt::Connection, unit = "word", source = "ns-3.44 TcpCubic::PktsAcked: smoothed")]
-    pub least_rtt: LeastRtt,
+    #[param(default = MinRtt::Connection, unit = "word", source = "ns-3.44 TcpCubic::PktsAcked: smoothed")]
+    pub min_rtt: MinRtt,
 }
 
 /// CUBIC: after a loss cwnd grows as a cubic function of time, with its plateau at the window of the last loss.
@@ -135,8 +135,8 @@ pub struct Cubic {
     /// `last_loss` and `epoch` before the last reduction.
     former: (Option<Loss>, Option<Epoch>),
     last_ack: Time,
-    /// The least smoothed RTT since the last timeout.
-    least_smoothed: Option<Span>,
+    /// The minimum smoothed RTT since the last timeout.
+    min_smoothed: Option<Span>,
     /// Acknowledged segments not yet counted for growth, with Linux's arithmetic.
     credit: f64,
 }
@@ -170,7 +170,7 @@ impl Cubic {
             epoch: None,
             former: (None, None),
             last_ack: Time::ZERO,
-            least_smoothed: None,
+            min_smoothed: None,
             credit: 0.0,
         }
     }
@@ -224,16 +224,16 @@ impl Cubic {
     }
 
     fn avoid_in_whole_segments(&mut self, ack: &Ack) {
-        let Params { c, beta, reno_friendly, quirks: Quirks { least_rtt, .. }, .. } = self.params;
+        let Params { c, beta, reno_friendly, quirks: Quirks { min_rtt, .. }, .. } = self.params;
         let cwnd = libm::floor(self.window.segments());
         let acked = self.window.count(ack.acked);
         let last_loss = self.last_loss;
         let epoch = self.epoch.get_or_insert_with(|| Epoch::begin(ack.now, cwnd, last_loss, c));
-        let least = match least_rtt {
-            LeastRtt::Connection => ack.min_rtt,
-            LeastRtt::Smoothed => self.least_smoothed,
+        let min = match min_rtt {
+            MinRtt::Connection => ack.min_rtt,
+            MinRtt::Smoothed => self.min_smoothed,
         };
-        let t = (ack.now - epoch.began + least.unwrap_or_default()).as_secs() - epoch.k;
+        let t = (ack.now - epoch.began + min.unwrap_or_default()).as_secs() - epoch.k;
         let target = epoch.max + libm::trunc(c * t * t * t);
         let mut each =
             if target > cwnd { libm::floor(cwnd / (target - cwnd)) } else { WINDOWS_ABOVE_TARGET * cwnd };
@@ -274,9 +274,9 @@ impl Epoch {
 
 impl CongestionControl for Cubic {
     fn on_delivery(&mut self, ack: &Ack) {
-        let counts = self.params.quirks.least_rtt == LeastRtt::Smoothed;
+        let counts = self.params.quirks.min_rtt == MinRtt::Smoothed;
         if counts && self.epoch.is_none_or(|epoch| ack.now - epoch.began >= UNSETTLED) {
-            self.least_smoothed = self.least_smoothed.into_iter().chain(ack.srtt).min();
+            self.min_smoothed = self.min_smoothed.into_iter().chain(ack.srtt).min();
         }
     }
 
@@ -311,7 +311,7 @@ impl CongestionControl for Cubic {
         self.last_loss = (!forgotten).then_some(Loss { max, before: cwnd });
         self.epoch = None;
         if event.signal.is_timeout() {
-            self.least_smoothed = None;
+            self.min_smoothed = None;
         }
         self.slow_start.on_congestion();
         //= RFC 9438 §4.6
@@ -396,10 +396,10 @@ mod tests {
     /// ns-3.44's TcpCubic, from 60 of 100 segments on, with 100 ACKs every 10 ms, an RTT of 20 ms before the loss and of
     /// 100 ms afterwards: the target lies 20 ms ahead, or 100 ms after a timeout.
     #[test]
-    fn the_target_lies_ahead_by_the_least_smoothed_rtt_since_a_timeout() {
+    fn the_target_lies_ahead_by_the_minimum_smoothed_rtt_since_a_timeout() {
         let growth = |signal: Signal| {
             let params = Params {
-                quirks: Quirks { least_rtt: LeastRtt::Smoothed, max_outlives_timeout: true },
+                quirks: Quirks { min_rtt: MinRtt::Smoothed, max_outlives_timeout: true },
                 ..Params::default()
             };
             let mut cubic = Cubic::new(params, &ctx(1000, 100));

@@ -91,8 +91,8 @@ impl Htcp {
         let is_steady =
             self.last_throughput.is_some_and(|last| (throughput - last).abs() <= throughput_change * last);
         self.beta = match self.rtts {
-            Some((least, greatest)) if is_steady => {
-                (least.0 as f64 / greatest.0.max(1) as f64).min(beta_max).max(beta_min)
+            Some((min, greatest)) if is_steady => {
+                (min.0 as f64 / greatest.0.max(1) as f64).min(beta_max).max(beta_min)
             }
             _ => beta_min,
         };
@@ -105,8 +105,8 @@ impl CongestionControl for Htcp {
     fn on_delivery(&mut self, ack: &Ack) {
         self.bytes += ack.acked.0;
         if let Some(rtt) = ack.rtt {
-            let (least, greatest) = self.rtts.unwrap_or((rtt, rtt));
-            self.rtts = Some((least.min(rtt), greatest.max(rtt)));
+            let (min, greatest) = self.rtts.unwrap_or((rtt, rtt));
+            self.rtts = Some((min.min(rtt), greatest.max(rtt)));
         }
     }
 

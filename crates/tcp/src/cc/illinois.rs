@@ -66,7 +66,7 @@ pub struct Params {
 
 /// Fractions of the maximum queueing delay (Liu et al. 2008, section 4): eta1, eta2 and eta3.
 const FASTEST_UP_TO: f64 = 0.01;
-const LEAST_REDUCTION_UP_TO: f64 = 0.1;
+const MIN_REDUCTION_UP_TO: f64 = 0.1;
 const GREATEST_REDUCTION_FROM: f64 = 0.8;
 
 /// State of Illinois.
@@ -131,7 +131,7 @@ impl Illinois {
 
     fn adapt_beta(&mut self, da: f64, dm: f64) {
         let Params { beta_min, beta_max, .. } = self.params;
-        let (d2, d3) = (LEAST_REDUCTION_UP_TO * dm, GREATEST_REDUCTION_FROM * dm);
+        let (d2, d3) = (MIN_REDUCTION_UP_TO * dm, GREATEST_REDUCTION_FROM * dm);
         self.beta = if da <= d2 {
             beta_min
         } else if da >= d3 {

@@ -50,7 +50,7 @@ pub struct Params {
 }
 
 /// RFC 6817 §2.4.2: MIN_CWND in segments.
-const LEAST: f64 = 2.0;
+const MIN: f64 = 2.0;
 /// State of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
@@ -89,9 +89,9 @@ impl CongestionControl for Ledbat {
         let w = self.window.segments();
         //= RFC 6817 §2.4.2
         let off_target = 1.0 - delay.as_secs() / self.params.target.as_secs();
-        let most = self.window.count(ack.in_flight + ack.acked) + self.params.allowed_increase;
+        let max = self.window.count(ack.in_flight + ack.acked) + self.params.allowed_increase;
         let next = w + self.params.gain * off_target * acked / w;
-        self.window.set(next.min(most.max(w)).max(LEAST));
+        self.window.set(next.min(max.max(w)).max(MIN));
         self.window.end_slow_start();
     }
 

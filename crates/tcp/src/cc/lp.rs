@@ -74,7 +74,7 @@ pub struct Lp {
 #[derive(Clone, Copy, Debug)]
 struct Delays {
     smoothed: f64,
-    least: f64,
+    min: f64,
     greatest: f64,
     /// Maximum of all samples where `greatest` is the second largest.
     outlier: f64,
@@ -88,15 +88,15 @@ impl Lp {
 
     fn is_congested(&self) -> bool {
         self.delays.is_some_and(|delays| {
-            let range = (delays.greatest - delays.least).max(0.0);
-            delays.smoothed > delays.least + self.params.threshold * range
+            let range = (delays.greatest - delays.min).max(0.0);
+            delays.smoothed > delays.min + self.params.threshold * range
         })
     }
 
     fn renew(&mut self) {
         if let Some(delays) = &mut self.delays {
             let twice = 2.0 * delays.smoothed;
-            *delays = Delays { least: delays.smoothed, greatest: twice, outlier: twice, ..*delays };
+            *delays = Delays { min: delays.smoothed, greatest: twice, outlier: twice, ..*delays };
         }
     }
 }
@@ -104,7 +104,7 @@ impl Lp {
 impl Delays {
     fn add(&mut self, delay: f64, Params { smoothing, extremes, .. }: &Params) {
         self.smoothed += smoothing * (delay - self.smoothed);
-        self.least = self.least.min(delay);
+        self.min = self.min.min(delay);
         if *extremes == Extremes::Kept {
             self.greatest = self.greatest.max(delay);
         } else if delay > self.outlier {
@@ -122,7 +122,7 @@ impl CongestionControl for Lp {
         match &mut self.delays {
             Some(delays) => delays.add(delay, &self.params),
             None => {
-                self.delays = Some(Delays { smoothed: delay, least: delay, greatest: delay, outlier: delay })
+                self.delays = Some(Delays { smoothed: delay, min: delay, greatest: delay, outlier: delay })
             }
         }
     }

@@ -418,10 +418,10 @@ mod tests {
                         Event::Ack { bytes, rtt_us, recovering, rate } => {
                             let rtt = Span::from_micros(rtt_us);
                             let delivered = last.delivered + Bytes(bytes);
-                            let rate = rate.map(|(most, interval_us)| RateSample {
-                                delivered: delivered.min(Bytes(most)),
+                            let rate = rate.map(|(max, interval_us)| RateSample {
+                                delivered: delivered.min(Bytes(max)),
                                 interval: Span::from_micros(interval_us),
-                                prior_delivered: delivered.saturating_sub(Bytes(most)),
+                                prior_delivered: delivered.saturating_sub(Bytes(max)),
                                 in_flight_at_send: before,
                                 lost: last.lost,
                                 app_limited: interval_us % 8 == 0,
@@ -457,11 +457,11 @@ mod tests {
                         Event::Congestion { signal, in_flight } => {
                             let in_flight = in_flight.min(before.0);
                             cc.on_congestion(&Congestion { now, ..congestion(signal, in_flight) });
-                            let (most, reacts) = match signal {
+                            let (max, reacts) = match signal {
                                 Signal::Loss | Signal::Ecn => (before.max(Bytes(2000)), true),
                                 _ => (Bytes(1000), !LOSS_BLIND.contains(&name.as_str())),
                             };
-                            prop_assert!(!reacts || cc.cwnd() <= most, "{}: {} after {:?}", name, cc.cwnd(), signal);
+                            prop_assert!(!reacts || cc.cwnd() <= max, "{}: {} after {:?}", name, cc.cwnd(), signal);
                         }
                         Event::Set { cwnd } => {
                             cc.set_cwnd(Bytes(cwnd));

@@ -122,10 +122,10 @@ impl Newreno {
     fn grow_per_byte(&mut self, mut acked: u64, part: f64) {
         if self.cwnd < self.ssthresh {
             let limit = (self.params.slow_start_limit * self.mss as f64) as u64;
-            let most = (part * acked.min(limit) as f64) as u64;
-            let step = most.min(self.ssthresh - self.cwnd);
+            let max = (part * acked.min(limit) as f64) as u64;
+            let step = max.min(self.ssthresh - self.cwnd);
             self.cwnd += step;
-            acked = most - step;
+            acked = max - step;
         }
         if self.cwnd >= self.ssthresh {
             //= RFC 3465 §2.1: one segment for each window of acknowledged bytes

@@ -55,7 +55,7 @@ pub struct Params {
         source = "not in the paper: Venkataramani et al. 2002, section 3, has windows below one without a \
                   bound"
     )]
-    pub least: f64,
+    pub min: f64,
 }
 
 /// State of Nice.
@@ -89,7 +89,7 @@ impl Nice {
 
     fn set(&mut self, segments: f64) {
         self.window.set(segments);
-        self.part = segments.clamp(self.params.least, 1.0);
+        self.part = segments.clamp(self.params.min, 1.0);
     }
 
     fn adjust(&mut self, rtt: Span, base: Span) {

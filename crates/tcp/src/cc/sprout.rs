@@ -100,7 +100,7 @@ impl Params {
 /// Maximum number of silent ticks that are evaluated: eight without a segment rule out any rate worth a window.
 const LONGEST_SILENCE: u64 = 8;
 /// Minimum window in segments, to probe the link: a single one would wait for a delayed ACK.
-const LEAST: f64 = 2.0;
+const MIN: f64 = 2.0;
 /// Upper bound on the delay of an ACK for a segment that no other follows (RFC 1122 §4.2.3.2).
 const DELAYED_ACK: Span = Span::from_millis(500);
 
@@ -150,7 +150,7 @@ impl Sprout {
                 forecaster.observe(0);
             }
         }
-        self.window.set(f64::from(forecaster.deliveries()).max(LEAST));
+        self.window.set(f64::from(forecaster.deliveries()).max(MIN));
     }
 }
 

@@ -85,7 +85,7 @@ pub struct Params {
 /// Increase of an epoch's maximum delay, in seconds, up to which it counts as unchanged (yzaki/verus@4b1bbf0).
 const TOLERANCE: f64 = 1e-7;
 /// Minimum window from the profile, in segments: a single one would wait for a delayed ACK.
-const LEAST: f64 = 2.0;
+const MIN: f64 = 2.0;
 /// Maximum number of epochs without an ACK that are processed: the retransmission timer is close to expiry.
 const LONGEST_SILENCE: u64 = 1000;
 /// Number of window changes kept: those of five seconds.
@@ -223,7 +223,7 @@ impl Verus {
                 self.draw(now);
             }
             if let Some(window) = self.profile.window(self.d_est) {
-                self.set_window(now, window.max(LEAST));
+                self.set_window(now, window.max(MIN));
             }
         }
     }

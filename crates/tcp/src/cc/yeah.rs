@@ -70,7 +70,7 @@ pub struct Params {
 }
 
 /// Minimum window of a competing Reno flow, in segments.
-const LEAST: f64 = 2.0;
+const MIN: f64 = 2.0;
 
 /// State of YeAH.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Yeah {
             window: Window::new(ctx),
             rounds: Rounds::default(),
             queue: 0.0,
-            reno: LEAST,
+            reno: MIN,
             slow_rounds: 0,
             fast_rounds: 0,
         }
@@ -110,7 +110,7 @@ impl Yeah {
             self.slow_rounds = 0;
             self.fast_rounds += 1;
             if self.fast_rounds > zeta {
-                (self.reno, self.fast_rounds) = (LEAST, 0);
+                (self.reno, self.fast_rounds) = (MIN, 0);
             }
             return;
         }
@@ -119,8 +119,7 @@ impl Yeah {
             self.window.set((w - drained).max(self.reno));
             self.window.set_threshold(self.window.segments());
         }
-        self.reno =
-            if self.reno <= LEAST { (self.window.segments() / 2.0).max(LEAST) } else { self.reno + 1.0 };
+        self.reno = if self.reno <= MIN { (self.window.segments() / 2.0).max(MIN) } else { self.reno + 1.0 };
         self.slow_rounds += 1;
     }
 }
@@ -144,14 +143,14 @@ impl CongestionControl for Yeah {
 
     fn on_congestion(&mut self, event: &Congestion) {
         let flight = self.window.count(event.in_flight);
-        let most = (flight / 2.0).max(LEAST);
+        let max = (flight / 2.0).max(MIN);
         let taken = if self.slow_rounds < self.params.rho {
-            self.queue.max(flight / f64::from(1_u32 << self.params.delta)).min(most)
+            self.queue.max(flight / f64::from(1_u32 << self.params.delta)).min(max)
         } else {
-            most
+            max
         };
         self.fast_rounds = 0;
-        self.reno = (self.reno / 2.0).max(LEAST);
+        self.reno = (self.reno / 2.0).max(MIN);
         self.rounds.forget();
         self.window.reduce(event, flight - taken);
     }

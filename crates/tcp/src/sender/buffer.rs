@@ -15,7 +15,7 @@ const OVERHEAD: u64 = HEADERS + DESCRIPTOR;
 pub(crate) struct SendBuffer {
     /// Bytes of payload, or of memory.
     size: u64,
-    most: u64,
+    max: u64,
     autotuned: bool,
     in_memory: bool,
     /// A write was refused, and less than a third of the memory is free since.
@@ -34,9 +34,9 @@ pub(crate) struct Contents {
 
 impl SendBuffer {
     pub fn new(config: &Config) -> SendBuffer {
-        let (most, autotuned) = (config.send_buffer.0, config.send_buffer_autotuning);
-        let size = if autotuned { 0 } else { most };
-        SendBuffer { size, most, autotuned, in_memory: config.send_buffer_in_memory, is_full: false }
+        let (max, autotuned) = (config.send_buffer.0, config.send_buffer_autotuning);
+        let size = if autotuned { 0 } else { max };
+        SendBuffer { size, max, autotuned, in_memory: config.send_buffer_in_memory, is_full: false }
     }
 
     /// Returns how much of `wanted` may be written.
@@ -67,7 +67,7 @@ impl SendBuffer {
         } else {
             windows * window.max(MIN_WINDOW * mss)
         };
-        let wanted = wanted.min(self.most);
+        let wanted = wanted.min(self.max);
         let grows = self.autotuned && wanted > self.size;
         if grows {
             self.size = wanted;

@@ -191,8 +191,8 @@ impl Sender {
             return (self.fin == Fin::Queued).then(|| self.push_new(0, now)).ok_or(self.limit_of_source());
         }
         let usable = self.offer.edge.since(self.nxt);
-        let most = available.min(u64::from(self.mss)) as u32;
-        let len = most.min(usable);
+        let max = available.min(u64::from(self.mss)) as u32;
+        let len = max.min(usable);
         let idle = self.board.outstanding() == 0;
         let room = if idle { self.restart_after_idle(now, room) } else { room };
         //= RFC 9293 §3.8.6.2.1: a full segment, all data, or at least half of the maximum window

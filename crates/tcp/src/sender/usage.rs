@@ -9,7 +9,7 @@ pub(crate) struct Usage {
     /// cwnd had no room for another segment after a transmission, or after the last one.
     is_full: bool,
     /// Maximum of the bytes outstanding after a transmission, while cwnd had room.
-    most: u32,
+    max: u32,
     /// SND.NXT at the observation that counts. Its acknowledgment ends the window of data.
     until: Seq,
     /// New data was sent since the last observation.
@@ -32,7 +32,7 @@ pub(crate) struct AfterSending {
 
 impl Usage {
     pub fn new(iss: Seq) -> Usage {
-        Usage { is_full: false, most: 0, until: iss, has_sent: false }
+        Usage { is_full: false, max: 0, until: iss, has_sent: false }
     }
 
     #[inline]
@@ -54,8 +54,8 @@ impl Usage {
             return;
         }
         let is_new_window = !una.is_before(self.until);
-        if is_new_window || is_full || (!self.is_full && outstanding > self.most) {
-            *self = Usage { is_full, most: outstanding, until: nxt, has_sent: false };
+        if is_new_window || is_full || (!self.is_full && outstanding > self.max) {
+            *self = Usage { is_full, max: outstanding, until: nxt, has_sent: false };
         }
     }
 
@@ -66,7 +66,7 @@ impl Usage {
 
     /// Returns true if slow start, which doubles the window, has not reached twice the bytes outstanding yet.
     pub fn allows_doubling(&self, cwnd: Bytes) -> bool {
-        cwnd.0 < 2 * u64::from(self.most)
+        cwnd.0 < 2 * u64::from(self.max)
     }
 }
 

@@ -111,7 +111,7 @@ fn a_small_buffer_limits_losses_of_version_3_only() {
 /// Startup doubles the rate each RTT and ends after three RTTs without growth; Drain empties the queue in the next RTT.
 #[test]
 fn startup_fills_the_pipe_and_drains_it() {
-    for (cc, most) in [("bbr", 3.2), ("bbr3", 2.4)] {
+    for (cc, max) in [("bbr", 3.2), ("bbr3", 2.4)] {
         let mut net = bulk(cc, 1000);
         let mut in_flight = [0.0_f64; 2];
         for step in 0..150 {
@@ -119,7 +119,7 @@ fn startup_fills_the_pipe_and_drains_it() {
             let after = usize::from(step > 110);
             in_flight[after] = in_flight[after].max(net.ends[0].in_flight().0 as f64 / BDP);
         }
-        assert!((1.8..most).contains(&in_flight[0]), "{cc}: {} BDPs in Startup", in_flight[0]);
+        assert!((1.8..max).contains(&in_flight[0]), "{cc}: {} BDPs in Startup", in_flight[0]);
         assert!(in_flight[1] < 1.45, "{cc}: {} BDPs after it", in_flight[1]);
     }
 }

@@ -65,15 +65,15 @@ fn an_application_limited_window_does_not_grow() {
     {
         let mut net = net(&Config { window_use, ..config() }, &spec);
         net.open();
-        let mut most = Bytes::ZERO;
+        let mut max = Bytes::ZERO;
         for step in 0..600 {
             net.run_until(ms(100 + 50 * step));
             net.write(0, Bytes(2 * MSS));
             net.pump(0);
-            most = most.max(net.ends[0].cwnd());
+            max = max.max(net.ends[0].cwnd());
         }
         let allowed = if MODELS.contains(&name.as_str()) { 20 } else { 10 };
-        assert!(most <= Bytes(allowed * MSS), "{name}: {most} with two segments per RTT");
+        assert!(max <= Bytes(allowed * MSS), "{name}: {max} with two segments per RTT");
         net.run_until(ms(31_000));
         assert_eq!(net.ends[1].stats().bytes_received, Bytes(1200 * MSS), "{name}");
         let limited = net.ends[0].limited(net.now);

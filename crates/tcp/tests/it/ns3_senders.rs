@@ -281,8 +281,7 @@ fn senders_that_count_segments_over_packet_errors() {
 fn two_cubic_flows() {
     let run = |prr_wraps: bool| {
         let cc::Spec::Cubic(params) = control(CUBIC) else { panic!("not CUBIC") };
-        let quirks =
-            cc::cubic::Quirks { max_outlives_timeout: true, least_rtt: cc::cubic::LeastRtt::Smoothed };
+        let quirks = cc::cubic::Quirks { max_outlives_timeout: true, min_rtt: cc::cubic::MinRtt::Smoothed };
         let cc = cc::Spec::Cubic(cc::cubic::Params { quirks, ..params });
         let buffer = Bytes(4_194_304);
         let config = airwnd_tcp::Config {

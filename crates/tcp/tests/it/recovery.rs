@@ -52,8 +52,8 @@ fn tail_losses_cost_a_probe_and_no_timeout() {
         assert_eq!(stats.retransmissions, u64::from(lost), "{lost} lost");
         // Two RTTs until the probe, one for its ACK and, while bytes in flight decrease, one per segment; with a single
         // segment outstanding, also the delayed ACK.
-        let most = if lost == 1 { 400 } else { 170 + 60 * u64::from(lost) };
-        assert!(done - whole < Span::from_millis(most), "{lost} lost: {done:?} instead of {whole:?}");
+        let max = if lost == 1 { 400 } else { 170 + 60 * u64::from(lost) };
+        assert!(done - whole < Span::from_millis(max), "{lost} lost: {done:?} instead of {whole:?}");
         let (late, stats) = short_transfer(Stack::Ns3v44, lost);
         assert_eq!(stats.timeouts, 1);
         assert!(late > done, "{lost} lost: {late:?} without probes, {done:?} with them");

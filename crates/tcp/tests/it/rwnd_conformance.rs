@@ -73,13 +73,13 @@ fn a_lossless_link_is_utilized() {
     for (name, rwnd) in all_controls() {
         for (kbps, base_ms) in [(500, 200), (10_000, 50), (100_000, 10)] {
             let bytes = Bytes(kbps * 1000 / 8 * 3 / 2);
-            let most = 3.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
+            let max = 3.0 * 1.5 + 10.0 * base_ms as f64 / 1000.0;
             let took = transfer(&config(), &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
-            assert!(took <= most, "{name}: {took} s over {kbps} kbit/s and {base_ms} ms");
+            assert!(took <= max, "{name}: {took} s over {kbps} kbit/s and {base_ms} ms");
             if !rwnd.capabilities().needs_timestamps {
                 let config = Config { timestamps: false, ..config() };
                 let took = transfer(&config, &rwnd, (kbps, base_ms), bytes, Reader::AtOnce);
-                assert!(took <= most, "{name}: {took} s over {kbps} kbit/s, {base_ms} ms, no timestamps");
+                assert!(took <= max, "{name}: {took} s over {kbps} kbit/s, {base_ms} ms, no timestamps");
             }
         }
     }

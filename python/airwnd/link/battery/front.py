@@ -77,8 +77,8 @@ def prepared(name: str, length: str) -> Iterator[Battery]:
         If the length is no time, or outside :data:`LENGTHS_S`.
     """
     length_s = duration_ns("--battery-time", length) / 1e9
-    least, most = LENGTHS_S
-    if not least <= length_s <= most:
-        raise InputError(f"--battery-time {length}: outside {least:g}s..{most:g}s")
+    minimum, maximum = LENGTHS_S
+    if not minimum <= length_s <= maximum:
+        raise InputError(f"--battery-time {length}: outside {minimum:g}s..{maximum:g}s")
     with tempfile.TemporaryDirectory(prefix="airwnd-battery-") as folder:
         yield Battery(name, length_s, Path(folder))

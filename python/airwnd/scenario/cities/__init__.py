@@ -11,7 +11,7 @@ from pathlib import Path
 
 from airwnd.scenario.cities.day import BUSIEST
 from airwnd.scenario.cities.plan import Plan
-from airwnd.scenario.cities.sites import MOST_RINGS
+from airwnd.scenario.cities.sites import MAX_RINGS
 from airwnd.scenario.scenario import Scenario
 from airwnd.support.arguments import (
     DURATION,
@@ -33,7 +33,7 @@ _HOUR = whole(0, 23, "an hour from 0 to 23")
 
 
 @checked(
-    rings=whole(0, MOST_RINGS, f"a number of rings from 0 to {MOST_RINGS}") | NONE,
+    rings=whole(0, MAX_RINGS, f"a number of rings from 0 to {MAX_RINGS}") | NONE,
     area_km2=NUMBER | NONE,
     spacing_m=NUMBER,
     sites=PATH | NONE,

@@ -31,7 +31,7 @@ _GNB_CELL_BITS = range(4, 15)
 _MAX_SPREAD = 2.0
 _ENOUGH_SPREAD_M = 50.0
 #: Cells in memory, a choice: 320 MB, and more than any country has.
-MOST_CELLS = 10_000_000
+MAX_CELLS = 10_000_000
 
 
 class Cells:

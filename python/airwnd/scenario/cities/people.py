@@ -9,12 +9,12 @@ from airwnd.scenario.cities.sites import Point, neighbours
 from airwnd.support.errors import InputError
 
 # TR 36.814 Table A.2.1.1-2: minimum distance between a macro site and a UE.
-_LEAST_M = 35.0
+_MIN_M = 35.0
 # Neighbours of a site in a hexagonal grid.
 _NEAREST = 6
 # A mast without neighbours covers what it would cover in a grid of this spacing.
 _LONE_SPACING_M = 500.0
-_MOST_ATTEMPTS = 1000
+_MAX_ATTEMPTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ class Coverage:
     def _point(self, mast: int, draw: Callable[[], float]) -> Point:
         """Return a point of a mast's area; for a mast that others surround closely, a point near it."""
         point = self._masts[mast]
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             point, apart_2 = self._around(mast, draw)
             if all((point[0] - x) ** 2 + (point[1] - y) ** 2 >= apart_2 for x, y in self._near[mast]):
                 break
@@ -201,7 +201,7 @@ class Coverage:
         while True:
             east, north = (2 * draw() - 1) * reach, (2 * draw() - 1) * reach
             apart_2 = east * east + north * north
-            if _LEAST_M**2 <= apart_2 <= reach * reach:
+            if _MIN_M**2 <= apart_2 <= reach * reach:
                 return (x + east, y + north), apart_2
 
 
@@ -213,4 +213,4 @@ def _reach(masts: Sequence[Point], index: int) -> float:
     ]
     spacing = math.fsum(apart) / len(apart) if apart else _LONE_SPACING_M
     # Also masts that share a roof leave room outside the minimum distance.
-    return max(spacing / math.sqrt(3), 2 * _LEAST_M)
+    return max(spacing / math.sqrt(3), 2 * _MIN_M)

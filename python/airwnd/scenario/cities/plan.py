@@ -13,11 +13,11 @@ from airwnd.scenario.cities.sites import Point, Sites, grid, places, read, rings
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import counted
 
-_MOST_SPACING_M = 100_000.0
+_MAX_SPACING_M = 100_000.0
 _DEFAULT_RINGS = 2
 # The engine's limits, checked before the work that they bound.
-_MOST_UES = 100_000
-_MOST_CELLS = 1000
+_MAX_UES = 100_000
+_MAX_CELLS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ class Plan:
 
     def _check(self) -> None:
         for name, metres in (("spacing", self.spacing_m), ("radius", self.radius_m)):
-            if metres is not None and not 1 <= metres <= _MOST_SPACING_M:
-                raise InputError(f"{name}: expected 1 to {_MOST_SPACING_M:,.0f} m, found {metres:g}")
+            if metres is not None and not 1 <= metres <= _MAX_SPACING_M:
+                raise InputError(f"{name}: expected 1 to {_MAX_SPACING_M:,.0f} m, found {metres:g}")
         if self.area_km2 is not None and not (math.isfinite(self.area_km2) and self.area_km2 > 0):
             raise InputError(f"area: expected square kilometres above 0, found {self.area_km2:g}")
         for option, value in _selections(self):
@@ -86,10 +86,8 @@ class Plan:
             raise InputError("area: rings are given, too; expected one of them")
         if self.centre is not None and not all(map(math.isfinite, self.centre)):
             raise InputError(f"centre: expected finite numbers, found {self.centre[0]:g},{self.centre[1]:g}")
-        if (count := active(self.ues, self.hour)) > _MOST_UES:
-            raise InputError(
-                f"ues: {count:,} active UEs at {self.hour}:00; at most {_MOST_UES:,} are allowed"
-            )
+        if (count := active(self.ues, self.hour)) > _MAX_UES:
+            raise InputError(f"ues: {count:,} active UEs at {self.hour}:00; at most {_MAX_UES:,} are allowed")
         if self.radio not in (None, "LTE", "NR"):
             raise InputError(f"radio: expected LTE or NR, found {self.radio}")
         duration_ns("duration", self.duration)
@@ -99,10 +97,10 @@ class Plan:
         if self.sites is not None:
             found = read(self.sites, self.centre, self.radius_m, self.network, self.radio)
             masts = found.masts
-            if (cells := len(masts) * self.sectors) > _MOST_CELLS:
+            if (cells := len(masts) * self.sectors) > _MAX_CELLS:
                 raise InputError(
                     f"{self.sites}: {counted(len(masts), 'site')} with {counted(self.sectors, 'sector')} "
-                    f"each, {cells:,} cells in all; at most {_MOST_CELLS:,} are allowed; a centre and a "
+                    f"each, {cells:,} cells in all; at most {_MAX_CELLS:,} are allowed; a centre and a "
                     "radius select sites"
                 )
             coverage = Coverage([(mast.x, mast.y) for mast in masts])

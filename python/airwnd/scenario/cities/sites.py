@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from airwnd.scenario.cities.cells import COLUMNS, MOST_CELLS, POSITIONAL, RADIOS, Cells, LeftOut
+from airwnd.scenario.cities.cells import COLUMNS, MAX_CELLS, POSITIONAL, RADIOS, Cells, LeftOut
 from airwnd.support.errors import InputError
 from airwnd.text.csv_rows import Rows
 from airwnd.text.quantities import counted
@@ -14,7 +14,7 @@ from airwnd.text.quantities import counted
 Point = tuple[float, float]
 
 # The engine's limit for `site.rings`.
-MOST_RINGS = 10
+MAX_RINGS = 10
 # WGS 84: equatorial radius in metres and square of the eccentricity.
 _EQUATOR_M = 6_378_137.0
 _ECCENTRICITY_2 = 6.694_379_990_14e-3
@@ -26,7 +26,7 @@ _SAME_MAST_M = 10.0
 # that of the phones which heard it.
 _FARTHEST_CELL_M = 100_000.0
 # Sites of a list that is not one of cells. A scenario may have 1000: enough to choose from, in a few 100 MB.
-_MOST_ROWS = 1_000_000
+_MAX_ROWS = 1_000_000
 _SELECTS = "a centre with a radius, or a network, selects some"
 _COLUMNS = {name: name for name in ("x_m", "y_m", "lat", "lon", "azimuth_deg", "height_m")} | COLUMNS
 
@@ -61,13 +61,13 @@ def rings_for(area_km2: float, spacing_m: float) -> int:
     """
     # The hexagon around a mast has the spacing as its inner diameter.
     hexagon_km2 = math.sqrt(3) / 2 * (spacing_m / 1e3) ** 2
-    for rings in range(MOST_RINGS + 1):
+    for rings in range(MAX_RINGS + 1):
         if places(rings) * hexagon_km2 >= area_km2:
             return rings
-    most = places(MOST_RINGS) * hexagon_km2
+    maximum = places(MAX_RINGS) * hexagon_km2
     raise InputError(
-        f"area: {area_km2:g} km2 need more than {MOST_RINGS} rings of sites {spacing_m:g} m apart, which "
-        f"cover {most:.1f} km2; a larger spacing covers more"
+        f"area: {area_km2:g} km2 need more than {MAX_RINGS} rings of sites {spacing_m:g} m apart, which "
+        f"cover {maximum:.1f} km2; a larger spacing covers more"
     )
 
 
@@ -166,8 +166,8 @@ def read(
         if not area.has(place):
             is_distant = True
             continue
-        if len(kept) == _MOST_ROWS:
-            raise InputError(f"{rows.name}: more than {_MOST_ROWS:,} sites; {_SELECTS}")
+        if len(kept) == _MAX_ROWS:
+            raise InputError(f"{rows.name}: more than {_MAX_ROWS:,} sites; {_SELECTS}")
         kept.append((place, row))
     if not kept and is_distant:
         raise area.nothing(rows.name)
@@ -218,8 +218,8 @@ def _of_list(rows: Rows, selected: "Iterator[_Row]", area: _Area, radio: str | N
                 identity = row.whole("cell")
                 if not area.has(place, _FARTHEST_CELL_M):
                     is_distant = True
-                elif len(lists[name]) == MOST_CELLS:
-                    raise InputError(f"{rows.name}: more than {MOST_CELLS:,} cells; {_SELECTS}")
+                elif len(lists[name]) == MAX_CELLS:
+                    raise InputError(f"{rows.name}: more than {MAX_CELLS:,} cells; {_SELECTS}")
                 else:
                     lists[name].add(identity, place, row.line)
             except _RowError as error:
@@ -305,7 +305,7 @@ class _Row:
         """Return the text in a column; empty: there is no such column."""
         return self.fields[self.columns[key]] if key in self.columns else ""
 
-    def number(self, key: str, least: float = -1e15, most: float = 1e15) -> float:
+    def number(self, key: str, minimum: float = -1e15, maximum: float = 1e15) -> float:
         text = self.text(key)
         try:
             value = float(text)
@@ -314,8 +314,8 @@ class _Row:
         if not math.isfinite(value):
             hint = "; decimals have a point" if "," in text else ""
             raise self.error(f"{key}: expected a number, found {text!r}{hint}")
-        if not least <= value <= most:
-            raise self.error(f"{key}: expected {least:g} to {most:g}, found {value:g}")
+        if not minimum <= value <= maximum:
+            raise self.error(f"{key}: expected {minimum:g} to {maximum:g}, found {value:g}")
         return value
 
     def whole(self, key: str) -> int:
@@ -324,8 +324,8 @@ class _Row:
             raise self.error(f"{key}: expected a whole number, found {value:g}")
         return int(value)
 
-    def optional(self, key: str, least: float, most: float) -> float | None:
-        return self.number(key, least, most) if self.text(key) else None
+    def optional(self, key: str, minimum: float, maximum: float) -> float | None:
+        return self.number(key, minimum, maximum) if self.text(key) else None
 
     def place(self, *, geographic: bool) -> Point:
         """Return longitude and latitude, or metres east and north."""
@@ -359,8 +359,8 @@ def _selected(rows: Rows, columns: Mapping[str, int], network: str | None) -> It
         )
 
 
-def _listed(names: Mapping[str, None], most: int = 5) -> str:
-    return ", ".join([*sorted(names)[:most], *(["..."] if len(names) > most else [])])
+def _listed(names: Mapping[str, None], maximum: int = 5) -> str:
+    return ", ".join([*sorted(names)[:maximum], *(["..."] if len(names) > maximum else [])])
 
 
 def _projected(place: Point, origin: Point) -> Point:

@@ -28,7 +28,7 @@ _ATTEMPTS = 3
 _POLL_INTERVAL_S = 0.5
 
 # Maximum number of tasks queued at a worker, so that it does not idle between runs.
-_MOST_QUEUED = 32
+_MAX_QUEUED = 32
 
 
 class Processes:
@@ -120,7 +120,7 @@ class _Pool:
 
     def _refill(self, worker: "_Worker") -> None:
         """Send more tasks if few are queued; fewer towards the end, so that all workers finish together."""
-        fair = max(1, min(_MOST_QUEUED, len(self._waiting) // (4 * self._jobs)))
+        fair = max(1, min(_MAX_QUEUED, len(self._waiting) // (4 * self._jobs)))
         if not self._waiting or len(worker.queued) > fair // 2:
             return
         more = min(len(self._waiting), fair - len(worker.queued))

@@ -54,7 +54,7 @@ from airwnd.study.reproduce.measure import Rows, Where, check_where, rows_of
 from airwnd.study.reproduce.reader import (
     LARGEST,
     LONGEST_NAME,
-    MOST_LEVELS,
+    MAX_LEVELS,
     Entry,
     Heading,
     Mistake,
@@ -108,7 +108,7 @@ class AxisEntry(Entry, frozen=True):
     label: Annotated[Heading, Meta(description="Label in plots and tables, with the unit.")]
     key: Annotated[Text | None, Meta(description="Key of the scenario that is varied.")] = None
     values: Annotated[Words | None, Meta(extra_json_schema={"uniqueItems": True})] = None
-    level: Annotated[tuple[Level, ...], Meta(min_length=1, max_length=MOST_LEVELS)] | None = None
+    level: Annotated[tuple[Level, ...], Meta(min_length=1, max_length=MAX_LEVELS)] | None = None
     open: Annotated[
         Text | None,
         Meta(description="What the paper leaves open: the reason for varying the axis."),

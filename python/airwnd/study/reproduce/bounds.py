@@ -52,7 +52,7 @@ def absolute(of: Bounds) -> Bounds:
     return min(abs(low), abs(high)), max(abs(low), abs(high))
 
 
-def least(*of: Bounds) -> Bounds:
+def minimum(*of: Bounds) -> Bounds:
     """Take the minimum."""
     return min(low for low, _ in of), min(high for _, high in of)
 

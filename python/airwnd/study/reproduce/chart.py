@@ -8,7 +8,7 @@ from airwnd.study.reproduce.axis import Level
 from airwnd.study.reproduce.plot import Against, Over, Plot, Samples
 from airwnd.study.reproduce.runner import Results
 from airwnd.study.reproduce.space import Setting
-from airwnd.study.reproduce.statistics import LEAST_SEEDS, Interval
+from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval
 
 Numbers = list[float | None]
 
@@ -93,7 +93,7 @@ def _ours(results: Results, plot: Plot) -> str:
         return "ours: seed 1"
     if plot.kind == "distribution":
         return f"ours: {seeds} seed{'s' * (seeds > 1)}"
-    if seeds < LEAST_SEEDS:
+    if seeds < MIN_SEEDS:
         return f"ours: mean of {seeds} seeds" if seeds > 1 else "ours: one seed"
     return f"ours: mean of {seeds} seeds, 95 % CI"
 

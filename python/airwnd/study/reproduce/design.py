@@ -59,7 +59,7 @@ from airwnd.study.reproduce.reader import (
     shown,
 )
 from airwnd.study.reproduce.space import ABSENT, Setting, Space
-from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.support.errors import InputError
 from airwnd.support.files import read_text
 
@@ -234,11 +234,9 @@ class Experiment:
             if measured and any(isinstance(plot.contents, Samples) for plot in plots):
                 raise Mistake("plot", "measurements have no plots over time and no distributions")
         claims = load_claims(folder / "claims.toml", paper, space, {m.name: m.bounds for m in file.measure})
-        if claims and file.seeds < LEAST_SEEDS:
+        if claims and file.seeds < MIN_SEEDS:
             with placed(str(path), "seeds"):
-                raise Mistake(
-                    "", f"claims need at least {LEAST_SEEDS} seeds to be decided, found {file.seeds}"
-                )
+                raise Mistake("", f"claims need at least {MIN_SEEDS} seeds to be decided, found {file.seeds}")
         source, values = _paper_values(folder / "paper.csv", space, file.measure)
         return cls(
             folder=folder,

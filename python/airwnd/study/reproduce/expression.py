@@ -60,7 +60,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 _FUNCTION_BOUNDS: dict[str, Callable[..., Bounds]] = {
     "abs": bounds.absolute,
-    "min": bounds.least,
+    "min": bounds.minimum,
     "max": bounds.greatest,
 }
 

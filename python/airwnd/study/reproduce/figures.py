@@ -68,8 +68,8 @@ def _scale(axes: "Axes", chart: Chart) -> None:
 def _extended(limits: list[float], data: Any, automatic: tuple[float, float]) -> tuple[float, float]:
     """Extend limits so that all points are visible."""
     low, high = limits
-    least, greatest = data
-    return low if least >= low else automatic[0], high if greatest <= high else automatic[1]
+    minimum, greatest = data
+    return low if minimum >= low else automatic[0], high if greatest <= high else automatic[1]
 
 
 def _draw_line(axes: "Axes", chart: Chart, line: Line, index: int) -> None:

@@ -161,15 +161,15 @@ class Measure(Entry, frozen=True):
             return self.range
         if self.selection.table == MEASURED:
             return 0.0, math.inf
-        least, greatest = tables()[self.selection.table].columns[self.selection.column].range
+        minimum, greatest = tables()[self.selection.table].columns[self.selection.column].range
         match self.statistic:
             case "jain":
                 return 0.0, 1.0
             case "count" | "std":
                 return 0.0, math.inf
             case "sum":
-                return (0.0 if least >= 0 else -math.inf), (0.0 if greatest <= 0 else math.inf)
-        return least, greatest
+                return (0.0 if minimum >= 0 else -math.inf), (0.0 if greatest <= 0 else math.inf)
+        return minimum, greatest
 
     @property
     def axis_label(self) -> str:

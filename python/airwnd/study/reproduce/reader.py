@@ -34,9 +34,9 @@ LONGEST_NAME = 100
 """Maximum number of characters of a name or key."""
 LARGEST = 1e100
 """Maximum magnitude of a number; sums and products of a few such numbers are finite."""
-MOST_LEVELS = 1000
+MAX_LEVELS = 1000
 """Maximum number of levels of an axis."""
-MOST_SEEDS = 10_000
+MAX_SEEDS = 10_000
 
 Text = Annotated[str, Meta(min_length=1)]
 """A non-empty text."""
@@ -57,7 +57,7 @@ Name = Annotated[
 Word = bool | int | float | str
 """A value of a column, or a level of an axis."""
 
-Words = Annotated[tuple[Word, ...], Meta(min_length=1, max_length=MOST_LEVELS)]
+Words = Annotated[tuple[Word, ...], Meta(min_length=1, max_length=MAX_LEVELS)]
 
 Span = Annotated[
     str,
@@ -81,9 +81,7 @@ Unit = Annotated[str, Meta(max_length=40)]
 
 Digits = Annotated[int, Meta(description="Number of decimals shown.", ge=0, le=15)]
 
-Seeds = Annotated[
-    int, Meta(description="Number of seeds per setting: 1 to this number.", ge=1, le=MOST_SEEDS)
-]
+Seeds = Annotated[int, Meta(description="Number of seeds per setting: 1 to this number.", ge=1, le=MAX_SEEDS)]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -28,7 +28,7 @@ from airwnd.study.reproduce import figures, findings, interactive
 from airwnd.study.reproduce.findings import ClaimText, Findings, PaperText
 from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.tables import as_csv
 from airwnd.study.reproduce.verdict import Verdict, together
 from airwnd.support.files import write_atomically
@@ -207,7 +207,7 @@ def _templates() -> "jinja2.Environment":
     templates.globals["setups"] = SETUPS
     templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
     templates.globals["dark"] = interactive.DARK
-    templates.globals["least_seeds"] = LEAST_SEEDS
+    templates.globals["min_seeds"] = MIN_SEEDS
     templates.globals["classes"] = {
         Verdict.HOLDS: "holds",
         Verdict.PART: "part",

@@ -21,7 +21,7 @@ from airwnd.study.reproduce.paper import FILE as PAPER_FILE
 from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.readings import Gathering, Readings, Tables
 from airwnd.study.reproduce.space import Setting
-from airwnd.study.reproduce.statistics import LEAST_SEEDS, Interval, interval
+from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval, interval
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Effort:
         Runs of full length with fewer seeds than the experiment specifies do give verdicts: their intervals
         are wider, but valid. These verdicts are shown with the number of seeds.
         """
-        return self.quick or self.seeds < LEAST_SEEDS
+        return self.quick or self.seeds < MIN_SEEDS
 
     @property
     def full(self) -> bool:
@@ -140,7 +140,7 @@ class Results:
         return [judge(claim, ours, paper, preview=preview) for claim in self.experiment.claims]
 
 
-MOST_RUNS = 1_000_000
+MAX_RUNS = 1_000_000
 
 
 def check(experiment: Experiment, effort: Effort) -> None:
@@ -149,7 +149,7 @@ def check(experiment: Experiment, effort: Effort) -> None:
     Raises
     ------
     InputError
-        If there are more than `MOST_RUNS` runs, or the scenario of a setting is invalid, or nothing has been
+        If there are more than `MAX_RUNS` runs, or the scenario of a setting is invalid, or nothing has been
         measured for an experiment with measurements.
     """
     if experiment.measured is not None and experiment.measured.seeds < effort.seeds:
@@ -159,9 +159,9 @@ def check(experiment: Experiment, effort: Effort) -> None:
     if effort.seeds == 0:
         raise InputError(f"{experiment.name}: nothing has been measured; {MEASURED_FILE} is missing or empty")
     settings = sum(1 for _ in experiment.settings())
-    if settings * effort.seeds > MOST_RUNS:
+    if settings * effort.seeds > MAX_RUNS:
         raise InputError(
-            f"{experiment.name}: {settings} settings of {effort.seeds} seeds each are over {MOST_RUNS} runs"
+            f"{experiment.name}: {settings} settings of {effort.seeds} seeds each are over {MAX_RUNS} runs"
         )
     experiment.scenarios(effort.changes)
 

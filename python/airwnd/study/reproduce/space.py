@@ -22,8 +22,8 @@ ABSENT = ""
 """Placeholder for the level of an axis that does not exist in a setting."""
 
 
-MOST_SETTINGS = 100_000
-MOST_SETUPS = 1000
+MAX_SETTINGS = 100_000
+MAX_SETUPS = 1000
 """Maximum number of combinations of open axes, in each of which every claim is judged."""
 
 
@@ -44,13 +44,15 @@ class Space:
         """
         space = cls(tuple(axes))
         with placed(where, "axis"):
-            for what, combined, most in (
-                ("settings", space.axes, MOST_SETTINGS),
-                ("set-ups", space.open, MOST_SETUPS),
+            for what, combined, maximum in (
+                ("settings", space.axes, MAX_SETTINGS),
+                ("set-ups", space.open, MAX_SETUPS),
             ):
                 count = math.prod(len(axis.levels) for axis in combined)
-                if count > most:
-                    raise Mistake("", f"all levels combined are {count} {what}; at most {most} are possible")
+                if count > maximum:
+                    raise Mistake(
+                        "", f"all levels combined are {count} {what}; at most {maximum} are possible"
+                    )
         for index, axis in enumerate(space.axes):
             with placed(where, f"axis[{index}]"):
                 space._check(axis)

@@ -10,7 +10,7 @@ from airwnd.support.errors import InputError
 CONFIDENCE = 0.95
 """Confidence level of all intervals in tables, plots and verdicts."""
 
-LEAST_SEEDS = 3
+MIN_SEEDS = 3
 """Minimum number of seeds for an interval; with two, Student's t gives 12.7 standard errors."""
 
 
@@ -32,7 +32,7 @@ class Interval:
 def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = CONFIDENCE) -> Interval:
     """Estimate the mean of independent values.
 
-    Fewer than `LEAST_SEEDS` values give an infinite interval. Equal values give an interval of zero width. If
+    Fewer than `MIN_SEEDS` values give an infinite interval. Equal values give an interval of zero width. If
     any value is undefined (NaN), so are mean and interval.
 
     Parameters
@@ -65,7 +65,7 @@ def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = 
         raise InputError("values: expected at least one value")
     if any(map(math.isnan, values)):
         return Interval(math.nan, math.nan, math.nan, n)
-    if n < LEAST_SEEDS:
+    if n < MIN_SEEDS:
         return Interval(math.fsum(values) / n, -math.inf, math.inf, n)
     if len(set(values)) == 1:
         return Interval(values[0], values[0], values[0], n)
@@ -76,5 +76,5 @@ def interval(values: Sequence[float], within: Bounds = ANY, confidence: float = 
     if error == 0.0:  # the squares of the differences underflow
         return Interval(mean, mean, mean, n)
     low, high = stats.t.interval(confidence, n - 1, loc=mean, scale=error)
-    least, greatest = within
-    return Interval(mean, max(float(low), min(least, mean)), min(float(high), max(greatest, mean)), n)
+    minimum, greatest = within
+    return Interval(mean, max(float(low), min(minimum, mean)), min(float(high), max(greatest, mean)), n)

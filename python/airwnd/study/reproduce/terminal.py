@@ -11,7 +11,7 @@ from airwnd.study.reproduce.claims import CheckResult, ClaimResult, Finding
 from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.regions import setup_text
 from airwnd.study.reproduce.runner import Results
-from airwnd.study.reproduce.statistics import LEAST_SEEDS
+from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.tables import side_by_side
 from airwnd.study.reproduce.verdict import Verdict, together
 from airwnd.study.reproduce.words import (
@@ -96,7 +96,7 @@ def _side_by_side(results: Results, measure: Measure, console: Console) -> None:
     if not layout.rows:
         return
     unit = f" ({measure.unit})" if measure.unit else ""
-    spread = " ± half of the 95 % interval" if results.effort.seeds >= LEAST_SEEDS else ""
+    spread = " ± half of the 95 % interval" if results.effort.seeds >= MIN_SEEDS else ""
     print_wrapped(f"{measure.label}{unit}: paper | ours{spread}", console, "bold")
     heads = [
         Column(head, [names[index] for names, _ in layout.rows], is_name=True)

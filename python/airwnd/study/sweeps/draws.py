@@ -9,7 +9,7 @@ from airwnd.study.sweeps.axes import Axis
 from airwnd.support.errors import InputError
 
 _FORM = "KEY=LOW..HIGH:N or KEY=log:LOW..HIGH:N, as in rlc.queue.buffer=10KiB..1MiB:20"
-_MOST_POINTS = 1_000_000
+_MAX_POINTS = 1_000_000
 _NUMBER = r"([-+]?\d+(?:\.\d+)?)\s*([^\d.:\s]*)"
 _DRAW = re.compile(rf"(log:)?\s*{_NUMBER}\s*\.\.\s*{_NUMBER}\s*:\s*(\d+)")
 
@@ -42,8 +42,8 @@ def draw(text: str, sample_seed: int) -> Axis:
         raise InputError(f"random {text}: the lower bound must be below the upper one")
     if log and low <= 0:
         raise InputError(f"random {text}: the bounds of a logarithmic draw must be above zero")
-    if int(points) > _MOST_POINTS:
-        raise InputError(f"random {text}: at most {_MOST_POINTS} points are drawn")
+    if int(points) > _MAX_POINTS:
+        raise InputError(f"random {text}: at most {_MAX_POINTS} points are drawn")
     if int(points) == 0:
         raise InputError(f"random {text}: no points; expected {_FORM}")
     digits = max(_decimals(low_number), _decimals(high_number))

@@ -151,12 +151,12 @@ fn every_mcs_fails_at_the_sinr_of_the_reference() {
         let range = |of: &[f64]| {
             (of.iter().copied().fold(f64::MAX, f64::min), of.iter().copied().fold(f64::MIN, f64::max))
         };
-        let ((least, most), named) = (range(&with_check), range(&as_named));
+        let ((min, max), named) = (range(&with_check), range(&as_named));
         println!(
-            "MCS {:2}: {least:+.2} to {most:+.2} dB; as named {:+.2} to {:+.2} dB",
+            "MCS {:2}: {min:+.2} to {max:+.2} dB; as named {:+.2} to {:+.2} dB",
             mcs.0, named.0, named.1
         );
-        assert!(least > -0.3 && most < 0.3, "{mcs:?}: {with_check:?}");
+        assert!(min > -0.3 && max < 0.3, "{mcs:?}: {with_check:?}");
         squares += with_check.iter().map(|off| off * off).sum::<f64>();
     }
     println!(

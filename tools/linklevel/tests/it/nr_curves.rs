@@ -92,14 +92,10 @@ fn a_short_simulation_agrees_with_the_curves() {
             let blocks = if bits > 2000 { 160 } else { 400 };
             let found = point(&mut link, snr, Stream::new(7, "test"), u32::MAX, blocks);
             let share = f64::from(found.failed) / f64::from(found.blocks);
-            let [least, most] = [margin, -margin].map(|margin| curve.error(Db(snr.0 + margin)));
-            let chance =
-                3.5 * libm::sqrt(0.25_f64.min(most.min(0.5) * (1.0 - least)) / f64::from(found.blocks));
+            let [min, max] = [margin, -margin].map(|margin| curve.error(Db(snr.0 + margin)));
+            let chance = 3.5 * libm::sqrt(0.25_f64.min(max.min(0.5) * (1.0 - min)) / f64::from(found.blocks));
             println!("{format:?}: {share:.3} for {:.3}", curve.error(snr));
-            assert!(
-                share > least - chance && share < most + chance,
-                "{format:?}: {share}, {least} to {most}"
-            );
+            assert!(share > min - chance && share < max + chance, "{format:?}: {share}, {min} to {max}");
         }
     }
 }
@@ -162,8 +158,8 @@ fn curves_are_within_three_tenths_of_a_decibel_of_sionnas() {
         let count = offs.len() as f64;
         let mean = offs.iter().sum::<f64>() / count;
         let rms = libm::sqrt(offs.iter().map(|off| off * off).sum::<f64>() / count);
-        let most = offs.iter().fold(0.0f64, |most, off| most.max(off.abs()));
-        println!("{name}: {count} points, mean {mean:+.3} dB, rms {rms:.3} dB, at most {most:.2} dB");
+        let max = offs.iter().fold(0.0f64, |max, off| max.max(off.abs()));
+        println!("{name}: {count} points, mean {mean:+.3} dB, rms {rms:.3} dB, at most {max:.2} dB");
         assert!(count > 80.0 && rms < 0.2);
     }
     println!("{bounds} bounds");
@@ -192,13 +188,13 @@ fn retransmissions_match_the_simulation() {
         println!("{graph:?}, {modulation:?}, rate {rate:.3}, {transmissions} transmissions: {off:+.2} dB");
         // Versions overlap before all coded bits are sent, and with 16QAM and above it matters whether a repeated bit
         // has the same position in its symbol. Both are not part of the model.
-        let least = match modulation {
+        let min = match modulation {
             Modulation::Qpsk => -0.5,
             Modulation::Qam16 => -0.7,
             Modulation::Qam64 => -1.0,
             Modulation::Qam256 => -1.4,
         };
-        assert!((least..0.2).contains(&off), "{format:?}: {off:.2} dB");
+        assert!((min..0.2).contains(&off), "{format:?}: {off:.2} dB");
         squares += off * off;
         count += 1.0;
     }

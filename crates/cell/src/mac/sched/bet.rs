@@ -72,11 +72,11 @@ impl Bet {
             groups: 0,
         }));
         for group in free.iter() {
-            let least = self
+            let min = self
                 .expected
                 .iter_mut()
-                .reduce(|least, user| if user.average < least.average { user } else { least });
-            let Some(user) = least else { return };
+                .reduce(|min, user| if user.average < min.average { user } else { min });
+            let Some(user) = min else { return };
             let ue = &ues.users[user.place];
             user.groups += 1;
             grants.give(ue.slot, Rbgs::one(group));

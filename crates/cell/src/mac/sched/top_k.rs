@@ -8,7 +8,7 @@ use super::averages::LANES;
 use std::cmp::Reverse;
 
 /// Moves per slot after which slots are sorted anew, because many ranks have changed.
-const MOST_MOVES: usize = 4;
+const MAX_MOVES: usize = 4;
 
 /// Factor from a metric to a number below it that is above nearly all lower metrics.
 const BELOW: f64 = 1.0 - 1e-9;
@@ -61,7 +61,7 @@ impl Ranking {
         let Ranking { order, ranks } = self;
         let ranks = &ranks[..];
         let ranked = |slot: u16| (ranks[usize::from(slot)], slot);
-        let mut moves = MOST_MOVES * order.len();
+        let mut moves = MAX_MOVES * order.len();
         let (mut unsorted, mut below) = (order.len(), (0, 0));
         let falls = |slot: &u16, below: &mut (Rank, u16)| {
             let own = ranked(*slot);

@@ -47,8 +47,8 @@ impl Pf {
 }
 
 /// Bytes carried by a UE's best run of at most this many PRBs; zero if out of reach.
-fn block(ue: &UplinkView, most: u16, schemes: &Schemes) -> Bytes {
-    let best = schemes.fit(ue.link, Bytes(u64::MAX), most);
+fn block(ue: &UplinkView, max: u16, schemes: &Schemes) -> Bytes {
+    let best = schemes.fit(ue.link, Bytes(u64::MAX), max);
     best.map_or(Bytes::ZERO, |(prbs, mcs)| schemes.block(mcs, Prbs(prbs)))
 }
 

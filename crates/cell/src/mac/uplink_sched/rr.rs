@@ -79,8 +79,8 @@ impl Rr {
                 break;
             }
             let equal = free.left() / (users.len() - served) as u16;
-            let most = equal.max(SMALLEST_SHARE).min(longest);
-            let Some((prbs, _)) = schemes.fit(ue.link, ue.buffer, most) else { continue };
+            let max = equal.max(SMALLEST_SHARE).min(longest);
+            let Some((prbs, _)) = schemes.fit(ue.link, ue.buffer, max) else { continue };
             let first = free.find(prbs).expect("no longer than the longest free run");
             free.take(first, prbs);
             shares.push(Share { slot: ue.slot, first, prbs });

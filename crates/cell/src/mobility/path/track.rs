@@ -4,7 +4,7 @@ use airwnd_catalog::csv::Mistake;
 use airwnd_units::Span;
 
 /// Maximum number of points of a path: eleven days at one per second, in 24 MB.
-const MOST_POINTS: usize = 1_000_000;
+const MAX_POINTS: usize = 1_000_000;
 /// Number of UEs that a message lists.
 const LISTED: usize = 5;
 
@@ -22,8 +22,8 @@ impl Track {
     /// # Errors
     /// Too many points.
     pub fn push(&mut self, line: usize, row: [f64; 3]) -> Result<(), Mistake> {
-        if self.rows.len() == MOST_POINTS {
-            return Err((line, format!("the path has more than {MOST_POINTS} points")));
+        if self.rows.len() == MAX_POINTS {
+            return Err((line, format!("the path has more than {MAX_POINTS} points")));
         }
         self.rows.push(row);
         self.lines.push(line);

@@ -40,7 +40,7 @@ pub struct Quirks {
     /// Minimum number of queued packets for a drop; below it nothing is dropped and spacing restarts.
     #[param(default = 0, range = 0..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-2 REDQueue::enque, ns-3 RedQueueDisc::DoEnqueue: 2")]
-    pub least_queue: u64,
+    pub min_queue: u64,
 }
 
 /// Parameters common to the RED family, besides the average and the curve.
@@ -201,7 +201,7 @@ impl<C: Curve> QueueDisc for Early<C> {
     fn enqueue(&mut self, now: Time, mut packet: Waiting, held: Bytes, events: &mut dyn QueueEvents) {
         let average = self.observe(now);
         let verdict = self.curve.verdict(now, average);
-        let is_short = self.queue.packets() < self.settings.common.quirks.least_queue;
+        let is_short = self.queue.packets() < self.settings.common.quirks.min_queue;
         let (is_hit, may_be_marked) = match verdict {
             Verdict::Chance(probability) if !is_short => {
                 (self.hits(probability, packet.size), self.settings.common.ecn)

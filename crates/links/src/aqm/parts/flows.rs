@@ -145,10 +145,10 @@ impl<Q: FlowQueue> Flows<Q> {
     // The RFC counts packets; Linux and ns-3 count bytes, by which the queue was chosen.
     fn shed(&mut self, now: Time, events: &mut dyn QueueEvents) {
         let sizes = self.flows.iter().map(|flow| flow.queue.backlog().bytes);
-        let (mut longest, mut most) = (0, Bytes::ZERO);
+        let (mut longest, mut max) = (0, Bytes::ZERO);
         for (number, bytes) in (0..).zip(sizes) {
-            if bytes > most {
-                (longest, most) = (number, bytes);
+            if bytes > max {
+                (longest, max) = (number, bytes);
             }
         }
         let mut gone = Bytes::ZERO;
@@ -156,7 +156,7 @@ impl<Q: FlowQueue> Flows<Q> {
             let Some(packet) = self.with(longest, |queue| queue.overflow(now)) else { return };
             gone += packet.size;
             events.dropped(packet, Cause::Full);
-            if gone * 2 >= most {
+            if gone * 2 >= max {
                 return;
             }
         }

@@ -41,12 +41,12 @@ impl Rates {
                 let why = format!("only `{only}`; a line has a time in seconds and a rate in Mbit/s");
                 return Err((number, why));
             }
-            let mut value = |what: &str, most: f64| {
+            let mut value = |what: &str, max: f64| {
                 let word: String = words.next().unwrap_or("").chars().take(40).collect();
                 match word.parse::<f64>() {
-                    Ok(value) if (0.0..=most).contains(&value) => Ok(value),
+                    Ok(value) if (0.0..=max).contains(&value) => Ok(value),
                     Ok(value) if value.is_finite() => {
-                        Err((number, format!("{value} {what} is outside 0..{most}")))
+                        Err((number, format!("{value} {what} is outside 0..{max}")))
                     }
                     _ => Err((number, format!("`{word}` is not a number of {what}"))),
                 }

@@ -18,7 +18,7 @@ struct Red {
     curve: Curve,
     spacing: &'static str,
     /// ns-2's rule: nothing is marked below this queue length.
-    least: usize,
+    min: usize,
     in_bytes: bool,
     mean: f64,
     ecn: bool,
@@ -69,7 +69,7 @@ impl Definition for Red {
         }
         let mut mark = false;
         let mut drop = false;
-        if self.queue.0.len() < self.least {
+        if self.queue.0.len() < self.min {
             self.count = -1.0;
         } else if self.minth <= self.avg && self.avg < self.last {
             self.count += 1.0;
@@ -139,10 +139,10 @@ fn family(
     let (maxp, wq) = (draws.between(0.0, 1.0).powi(2), draws.between(0.05, 0.8).powi(3));
     let (s_us, mean, limit) = (draws.whole(50, 20_000), draws.whole(200, 1500), draws.whole(5, 120));
     let spacing = ["none", "uniform", "wait"][draws.whole(0, 2) as usize];
-    let least = [0, draws.whole(1, 5)][draws.whole(0, 1) as usize];
+    let min = [0, draws.whole(1, 5)][draws.whole(0, 1) as usize];
     let (unit, ecn) = (["packets", "bytes"][draws.whole(0, 1) as usize], draws.flag());
     let toml = format!(
-        "least_queue = {least}\n# parameters\nkind = \"{kind}\"\nmin_th = {minth:?}\nmax_th = {maxth:?}\n\
+        "min_queue = {min}\n# parameters\nkind = \"{kind}\"\nmin_th = {minth:?}\nmax_th = {maxth:?}\n\
          max_p = {maxp:?}\nweight = {wq:?}\n\
          spacing = \"{spacing}\"\nunit = \"{unit}\"\nmean_packet = \"{mean}B\"\npacket_time = \"{s_us}us\"\n\
          ecn = {ecn}\npackets = {limit}\n"
@@ -155,7 +155,7 @@ fn family(
         s: s_us as f64 / 1e6,
         curve: curve(minth, maxth, maxp),
         spacing,
-        least: least as usize,
+        min: min as usize,
         in_bytes: unit == "bytes",
         mean: mean as f64,
         ecn,

@@ -110,8 +110,8 @@ fn play(
         received += new;
         let device = Device {
             connections: event.flows,
-            least_received: Bytes(received / u64::from(event.flows)),
-            most_received: Bytes(received),
+            min_received: Bytes(received / u64::from(event.flows)),
+            max_received: Bytes(received),
             link: Some(DeviceLink { rate: BitRate(event.rate_kbps * 1000), base_rtt: base }),
             ..Device::default()
         };

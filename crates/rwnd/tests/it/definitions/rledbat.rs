@@ -67,7 +67,7 @@ impl Definition for Rledbat {
         if let Some(sample) = input.sample {
             self.delays.push(sample);
             match self.minutes.last_mut() {
-                Some((began, least)) if input.now - *began < 60.0 => *least = f64::min(*least, sample),
+                Some((began, min)) if input.now - *began < 60.0 => *min = f64::min(*min, sample),
                 _ => self.minutes.push((input.now, sample)),
             }
         }

@@ -230,7 +230,7 @@ impl Bbr3 {
 
     // Volumes of data in flight.
 
-    fn least(&self) -> f64 {
+    fn min(&self) -> f64 {
         f64::from(self.params.min_window) * self.mss
     }
 
@@ -241,7 +241,7 @@ impl Bbr3 {
     //= draft-ietf-ccwg-bbr-06 §5.6.4.2: QuantizationBudget()
     fn with_budget(&self, volume: f64) -> f64 {
         let room = if self.state.is_up() { PROBE_ROOM * self.mss } else { 0.0 };
-        volume.max(self.params.quantum.budget(self.pacing_rate, self.mss)).max(self.least()) + room
+        volume.max(self.params.quantum.budget(self.pacing_rate, self.mss)).max(self.min()) + room
     }
 
     fn target_inflight(&self) -> f64 {
@@ -254,7 +254,7 @@ impl Bbr3 {
         if longterm.is_infinite() {
             return longterm;
         }
-        (longterm - headroom).max(self.least())
+        (longterm - headroom).max(self.min())
     }
 
     fn is_cwnd_limited(&self) -> bool {
@@ -541,12 +541,12 @@ impl Bbr3 {
         } else if self.cwnd < max_inflight || (self.delivered as f64) < self.initial_window {
             self.cwnd += self.acked;
         }
-        self.cwnd = self.cwnd.max(self.least());
+        self.cwnd = self.cwnd.max(self.min());
         self.bound_cwnd();
     }
 
     fn probe_rtt_cwnd(&self) -> f64 {
-        self.product(self.model.bw, self.params.probe_rtt_gain).max(self.least())
+        self.product(self.model.bw, self.params.probe_rtt_gain).max(self.min())
     }
 
     //= draft-ietf-ccwg-bbr-06 §5.6.4.7, §5.6.4.5: BoundCwndForModel(), BoundCwndForProbeRTT()
@@ -561,7 +561,7 @@ impl Bbr3 {
                 self.inflight_with_headroom()
             }
         };
-        self.cwnd = self.cwnd.min(cap.min(self.model.bounds.inflight_shortterm).max(self.least()));
+        self.cwnd = self.cwnd.min(cap.min(self.model.bounds.inflight_shortterm).max(self.min()));
     }
 
     fn save_cwnd(&mut self) {

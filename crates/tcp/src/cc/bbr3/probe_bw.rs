@@ -5,7 +5,7 @@ use airwnd_kernel::Stream;
 use airwnd_units::{Span, Time};
 
 /// Maximum number of doublings of inflight_longterm's growth rate (draft-ietf-ccwg-bbr-06 §5.3.3.9).
-const MOST_DOUBLINGS: u32 = 30;
+const MAX_DOUBLINGS: u32 = 30;
 
 /// Phase of a bandwidth-probing cycle.
 //= draft-ietf-ccwg-bbr-06 §5.3.3
@@ -76,7 +76,7 @@ impl Up {
     //= draft-ietf-ccwg-bbr-06 §5.3.3.9: RaiseInflightLongtermSlope()
     fn raise_slope(&mut self, cwnd: f64, mss: f64) {
         let growth = f64::from(1_u32 << self.rounds);
-        self.rounds = (self.rounds + 1).min(MOST_DOUBLINGS);
+        self.rounds = (self.rounds + 1).min(MAX_DOUBLINGS);
         self.acked_per_increase = (cwnd / growth).max(mss);
     }
 

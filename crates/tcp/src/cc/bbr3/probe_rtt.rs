@@ -24,7 +24,7 @@ impl ProbeRtt {
 //= draft-ietf-ccwg-bbr-06 §5.3.4.3
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinRtt {
-    least: Option<Span>,
+    min: Option<Span>,
     at: Time,
     recent: Option<Span>,
     recent_at: Time,
@@ -35,17 +35,17 @@ pub(super) struct MinRtt {
 impl MinRtt {
     /// State before the first sample.
     pub const NONE: MinRtt =
-        MinRtt { least: None, at: Time::ZERO, recent: None, recent_at: Time::ZERO, expired: false };
+        MinRtt { min: None, at: Time::ZERO, recent: None, recent_at: Time::ZERO, expired: false };
 
     /// Returns the minimum RTT; `None` before the first sample.
     pub fn get(&self) -> Option<Span> {
-        self.least
+        self.min
     }
 
     /// Uses the RTT of the handshake if there is no sample yet.
     pub fn begin(&mut self, now: Time, rtt: Span) {
-        if self.least.is_none() {
-            (self.least, self.at) = (Some(rtt), now);
+        if self.min.is_none() {
+            (self.min, self.at) = (Some(rtt), now);
             (self.recent, self.recent_at) = (Some(rtt), now);
         }
     }
@@ -60,8 +60,8 @@ impl MinRtt {
         }
         let outdated = now > self.at + params.min_rtt_window;
         let Some(recent) = self.recent else { return };
-        if outdated || self.least.is_none_or(|min| recent < min) {
-            (self.least, self.at) = (Some(recent), self.recent_at);
+        if outdated || self.min.is_none_or(|min| recent < min) {
+            (self.min, self.at) = (Some(recent), self.recent_at);
         }
     }
 

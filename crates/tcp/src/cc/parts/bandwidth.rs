@@ -98,7 +98,7 @@ impl Bandwidth {
     }
 
     pub fn on_delivery(&mut self, ack: &Ack) {
-        let least = match self.variant {
+        let min = match self.variant {
             Variant::Westwood | Variant::Ns3v26 => Span(1),
             //= exception westwood-plus-samples
             Variant::WestwoodPlus => {
@@ -112,7 +112,7 @@ impl Bandwidth {
         };
         self.bytes += ack.acked.0;
         let interval = ack.now - since;
-        if interval < least {
+        if interval < min {
             return;
         }
         let smoothed = if self.variant == Variant::Ns3v26 { ack.srtt.or(ack.rtt) } else { None };

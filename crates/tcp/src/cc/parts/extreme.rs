@@ -15,7 +15,7 @@ pub(in crate::cc) struct Extreme {
 }
 
 impl Extreme {
-    pub fn least(slot: Span) -> Extreme {
+    pub fn min(slot: Span) -> Extreme {
         Extreme { better: Span::le, slot, samples: VecDeque::with_capacity(1024) }
     }
 
@@ -46,23 +46,23 @@ mod tests {
     #[test]
     fn extremes_of_the_last_ten_milliseconds() {
         let samples = [50, 40, 45, 60, 55, 50, 70, 65, 66];
-        let (mut least, mut greatest) = (Extreme::least(Span::ZERO), Extreme::greatest(Span::ZERO));
+        let (mut min, mut greatest) = (Extreme::min(Span::ZERO), Extreme::greatest(Span::ZERO));
         for (at, sample) in samples.iter().enumerate() {
             // one sample every 4 ms: the last three are within 10 ms
             let now = Time(4_000_000 * at as u64);
             let (sample, window) = (Span::from_millis(*sample), Span::from_millis(10));
             let recent = samples[at.saturating_sub(2)..=at].iter().map(|ms| Span::from_millis(*ms));
-            assert_eq!(least.update(now, sample, window), recent.clone().min().unwrap());
+            assert_eq!(min.update(now, sample, window), recent.clone().min().unwrap());
             assert_eq!(greatest.update(now, sample, window), recent.max().unwrap());
         }
     }
 
     #[test]
     fn a_slot_keeps_one_sample() {
-        let mut least = Extreme::least(Span::from_millis(10));
+        let mut min = Extreme::min(Span::from_millis(10));
         for ms in 0..100 {
-            least.update(Time(ms * 1_000_000), Span::from_millis(ms), Span::from_secs(10));
+            min.update(Time(ms * 1_000_000), Span::from_millis(ms), Span::from_secs(10));
         }
-        assert_eq!(least.samples.len(), 10);
+        assert_eq!(min.samples.len(), 10);
     }
 }

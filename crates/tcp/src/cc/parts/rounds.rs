@@ -7,13 +7,13 @@ use airwnd_units::Span;
 #[derive(Clone, Debug, Default)]
 pub(in crate::cc) struct Rounds {
     number: u64,
-    least: Option<Span>,
+    min: Option<Span>,
 }
 
 impl Rounds {
     pub fn on_delivery(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
         }
     }
 
@@ -23,12 +23,12 @@ impl Rounds {
             return None;
         }
         self.number = ack.round;
-        self.least.take()
+        self.min.take()
     }
 
     /// Discards the samples taken before a loss.
     pub fn forget(&mut self) {
-        self.least = None;
+        self.min = None;
     }
 }
 

@@ -81,10 +81,10 @@ pub struct Hystart {
     began: Time,
     last: Time,
     /// Minimum of the first RTT samples of this round.
-    least: Option<Span>,
+    min: Option<Span>,
     samples: u32,
     /// Minimum of the smoothed RTT.
-    least_smoothed: Option<Span>,
+    min_smoothed: Option<Span>,
 }
 
 impl Hystart {
@@ -95,16 +95,16 @@ impl Hystart {
             end: None,
             began: Time::ZERO,
             last: Time::ZERO,
-            least: None,
+            min: None,
             samples: 0,
-            least_smoothed: None,
+            min_smoothed: None,
         }
     }
 
     fn begin_round(&mut self, ack: &Ack) {
         self.end = Some(ack.delivered + ack.in_flight);
         (self.began, self.last) = (ack.now, ack.now);
-        (self.least, self.samples) = (None, 0);
+        (self.min, self.samples) = (None, 0);
     }
 
     fn detects(&mut self, now: Time, cwnd: f64, rtt: Option<Span>, base: Option<Span>) -> bool {
@@ -125,12 +125,12 @@ impl Hystart {
         let Params { samples, delay, delay_min, delay_max, .. } = self.params;
         if self.samples < samples {
             self.samples += 1;
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
             return false;
         }
         let part = Span::from_secs_f64(delay * base.as_secs());
         let tolerated = part.clamp(delay_min, delay_max.max(delay_min));
-        self.least.is_some_and(|least| least > base + tolerated)
+        self.min.is_some_and(|min| min > base + tolerated)
     }
 }
 
@@ -146,8 +146,8 @@ impl SlowStart for Hystart {
                 self.detects(ack.now, cwnd, ack.rtt, ack.min_rtt)
             }
             Sampling::Smoothed => {
-                self.least_smoothed = self.least_smoothed.into_iter().chain(ack.srtt).min();
-                let full = self.detects(ack.now, cwnd, ack.srtt, self.least_smoothed);
+                self.min_smoothed = self.min_smoothed.into_iter().chain(ack.srtt).min();
+                let full = self.detects(ack.now, cwnd, ack.srtt, self.min_smoothed);
                 if begins {
                     self.begin_round(ack);
                 }

@@ -48,8 +48,8 @@ pub struct Params {
 pub struct HystartPlusPlus {
     params: Params,
     round: Option<u64>,
-    last_least: Option<Span>,
-    least: Option<Span>,
+    last_min: Option<Span>,
+    min: Option<Span>,
     samples: u32,
     conservative: Option<Conservative>,
     active: bool,
@@ -70,8 +70,8 @@ impl HystartPlusPlus {
         HystartPlusPlus {
             params,
             round: None,
-            last_least: None,
-            least: None,
+            last_min: None,
+            min: None,
             samples: 0,
             conservative: None,
             active: true,
@@ -83,7 +83,7 @@ impl HystartPlusPlus {
         if self.round.replace(round) == Some(round) {
             return false;
         }
-        (self.last_least, self.least, self.samples) = (self.least, None, 0);
+        (self.last_min, self.min, self.samples) = (self.min, None, 0);
         let Some(conservative) = &mut self.conservative else { return false };
         conservative.rounds += 1;
         conservative.rounds > self.params.rounds
@@ -94,16 +94,16 @@ impl HystartPlusPlus {
         if self.samples < samples {
             return;
         }
-        let Some(least) = self.least else { return };
+        let Some(min) = self.min else { return };
         match self.conservative {
             //= RFC 9406 §4.2: the rise was spurious
-            Some(Conservative { baseline, .. }) if least < baseline => self.conservative = None,
+            Some(Conservative { baseline, .. }) if min < baseline => self.conservative = None,
             Some(_) => {}
             None => {
-                let Some(last) = self.last_least else { return };
+                let Some(last) = self.last_min else { return };
                 let part = Span::from_secs_f64(last.as_secs() / divisor);
-                if least >= last + part.min(threshold_max).max(threshold_min) {
-                    self.conservative = Some(Conservative { baseline: least, rounds: 1 });
+                if min >= last + part.min(threshold_max).max(threshold_min) {
+                    self.conservative = Some(Conservative { baseline: min, rounds: 1 });
                 }
             }
         }
@@ -120,7 +120,7 @@ impl SlowStart for HystartPlusPlus {
             return None;
         }
         if let Some(rtt) = ack.rtt {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
             self.samples += 1;
         }
         self.compare();

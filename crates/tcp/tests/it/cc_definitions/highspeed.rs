@@ -1,8 +1,8 @@
 use super::{AckInfo, Definition, compare};
 
-/// RFC 3649 §5 without the table. An ACK counts as the segments that it acknowledges, limited to `most`.
+/// RFC 3649 §5 without the table. An ACK counts as the segments that it acknowledges, limited to `max`.
 struct HighSpeed {
-    most: f64,
+    max: f64,
     cwnd: f64,
     ssthresh: f64,
 }
@@ -24,7 +24,7 @@ impl Definition for HighSpeed {
         if self.cwnd < self.ssthresh {
             self.cwnd = f64::min(self.cwnd + f64::min(info.acked, 1.0), self.ssthresh);
         } else {
-            self.cwnd += f64::min(info.acked, self.most) * a(self.cwnd) / self.cwnd;
+            self.cwnd += f64::min(info.acked, self.max) * a(self.cwnd) / self.cwnd;
         }
     }
 
@@ -48,13 +48,13 @@ impl Definition for HighSpeed {
 #[test]
 fn highspeed() {
     compare("kind = \"highspeed\"\nresponse = \"formula\"", |cwnd| {
-        Box::new(HighSpeed { most: f64::INFINITY, cwnd, ssthresh: f64::INFINITY })
+        Box::new(HighSpeed { max: f64::INFINITY, cwnd, ssthresh: f64::INFINITY })
     });
 }
 
 #[test]
 fn highspeed_by_acks() {
     compare("kind = \"highspeed\"\nresponse = \"formula\"\ngrowth = \"per-ack\"", |cwnd| {
-        Box::new(HighSpeed { most: 1.0, cwnd, ssthresh: f64::INFINITY })
+        Box::new(HighSpeed { max: 1.0, cwnd, ssthresh: f64::INFINITY })
     });
 }

@@ -1,9 +1,9 @@
 use super::{AckInfo, Definition, compare};
 
 /// Caini and Firrincieli's rules with RTT0 = 25 ms. An ACK counts as the segments that it acknowledges, limited to
-/// `most`.
+/// `max`.
 struct Hybla {
-    most: f64,
+    max: f64,
     cwnd: f64,
     ssthresh: f64,
     rho: f64,
@@ -19,7 +19,7 @@ impl Definition for Hybla {
             let increment = (2_f64.powf(self.rho) - 1.0) * f64::min(info.acked, 1.0);
             self.cwnd = f64::min(self.cwnd + increment, self.ssthresh);
         } else {
-            self.cwnd += f64::min(info.acked, self.most) * self.rho.powi(2) / self.cwnd;
+            self.cwnd += f64::min(info.acked, self.max) * self.rho.powi(2) / self.cwnd;
         }
     }
 
@@ -43,13 +43,13 @@ impl Definition for Hybla {
 #[test]
 fn hybla() {
     compare("kind = \"hybla\"", |cwnd| {
-        Box::new(Hybla { most: f64::INFINITY, cwnd, ssthresh: f64::INFINITY, rho: 1.0 })
+        Box::new(Hybla { max: f64::INFINITY, cwnd, ssthresh: f64::INFINITY, rho: 1.0 })
     });
 }
 
 #[test]
 fn hybla_by_acks() {
     compare("kind = \"hybla\"\ngrowth = \"per-ack\"", |cwnd| {
-        Box::new(Hybla { most: 1.0, cwnd, ssthresh: f64::INFINITY, rho: 1.0 })
+        Box::new(Hybla { max: 1.0, cwnd, ssthresh: f64::INFINITY, rho: 1.0 })
     });
 }

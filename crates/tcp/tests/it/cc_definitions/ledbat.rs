@@ -13,7 +13,7 @@ impl Definition for Ledbat {
     fn measure(&mut self, info: &AckInfo) {
         self.delays.push(info.rtt);
         match self.minutes.last_mut() {
-            Some((began, least)) if info.now - *began < 60.0 => *least = f64::min(*least, info.rtt),
+            Some((began, min)) if info.now - *began < 60.0 => *min = f64::min(*min, info.rtt),
             _ => self.minutes.push((info.now, info.rtt)),
         }
     }

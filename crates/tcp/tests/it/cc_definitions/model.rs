@@ -170,7 +170,7 @@ struct Drawn {
 /// A path of 40 to 140 ms; ACKs of up to 20 segments, so that rounds are short; pauses of seconds.
 fn event() -> impl Strategy<Value = Event> {
     let gap = || prop_oneof![60 => 1..30_000_u64, 1 => 1..3_000_000_u64];
-    let rarely = |most: u64| prop_oneof![30 => Just(0_u64), 1 => 1..most];
+    let rarely = |max: u64| prop_oneof![30 => Just(0_u64), 1 => 1..max];
     let flight = || prop_oneof![3 => 0..150_000_u64, 1 => 0..6000_u64];
     let drawn = (
         (1..9_usize, 40_000..140_000_u64, 0..20_000_u64),

@@ -7,7 +7,7 @@ struct Nice {
     alpha: f64,
     beta: f64,
     gamma: f64,
-    least: f64,
+    min: f64,
     /// May be below one segment; the amount sent at once is at least one segment.
     w: f64,
     ssthresh: f64,
@@ -39,7 +39,7 @@ impl Definition for Nice {
             if let Some(rtt) = self.round_samples.drain(..).reduce(f64::min) {
                 let diff = (self.w / info.min_rtt - self.w / rtt) * info.min_rtt;
                 if self.num_cong > self.f * self.w {
-                    self.w = f64::max(self.w / 2.0, self.least);
+                    self.w = f64::max(self.w / 2.0, self.min);
                     self.ssthresh = f64::max(self.w, 2.0);
                 } else if self.slow_start() {
                     if diff > self.gamma {
@@ -87,19 +87,19 @@ fn nice() {
         (0.0501..0.9_f64, 0.101..0.9_f64, 0.5..3.0_f64, 3.0..6.0_f64, 0.5..2.0_f64, 0.001..1.0_f64);
     compare_over(
         settings,
-        |(t, f, alpha, beta, gamma, least)| {
+        |(t, f, alpha, beta, gamma, min)| {
             format!(
-                "kind = \"nice\"\nthreshold = {t:?}\nfraction = {f:?}\nalpha = {alpha:?}\nbeta = {beta:?}\ngamma = {gamma:?}\nleast = {least:?}"
+                "kind = \"nice\"\nthreshold = {t:?}\nfraction = {f:?}\nalpha = {alpha:?}\nbeta = {beta:?}\ngamma = {gamma:?}\nleast = {min:?}"
             )
         },
-        |&(t, f, alpha, beta, gamma, least), w| {
+        |&(t, f, alpha, beta, gamma, min), w| {
             Box::new(Nice {
                 t,
                 f,
                 alpha,
                 beta,
                 gamma,
-                least,
+                min,
                 w,
                 ssthresh: f64::INFINITY,
                 all: Vec::new(),

@@ -184,7 +184,7 @@ fn impair(link: &mut Link, row: &Row, packets: &Rc<RefCell<Vec<Packet>>>) {
         (Time((1e9 * seconds(from)) as u64), Span::from_secs_f64(seconds(to) - seconds(from)))
     });
     // The rig marks packets behind more than this many others, the link here behind at least as many.
-    link.mark_above = row["mark_above"].parse().map_or(usize::MAX, |most: usize| most + 1);
+    link.mark_above = row["mark_above"].parse().map_or(usize::MAX, |max: usize| max + 1);
     let data = Rc::new(Cell::new(0_u64));
     let (late_every, late) = (number(row, "late_every") as u64, number(row, "late_ms") / 1e3);
     let count = Rc::clone(&data);

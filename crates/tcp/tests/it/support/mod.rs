@@ -163,8 +163,8 @@ impl Net {
         let payload = self.mss.0 as f64 / (full + to.overhead).0 as f64;
         rwnd::Device {
             connections: self.ends.len() as u32 / 2,
-            least_received: received().min().unwrap_or_default(),
-            most_received: received().max().unwrap_or_default(),
+            min_received: received().min().unwrap_or_default(),
+            max_received: received().max().unwrap_or_default(),
             received: self.ends.iter().skip(end % 2).step_by(2).map(Endpoint::bytes_arrived).sum(),
             link: Some(rwnd::DeviceLink {
                 rate: BitRate((to.rate.0 as f64 * payload) as u64),
