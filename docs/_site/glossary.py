@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from airwnd.catalogue.glossary import Term, terms
+from airwnd.vocabulary.glossary import Term, terms
 
 PAGE = Path(__file__).parents[1] / "glossary.md"
 

@@ -23,9 +23,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
-    from airwnd.catalogue.algorithms import Algorithm, Family, Parameter, catalogue, schema
-    from airwnd.catalogue.columns import tables
-    from airwnd.catalogue.presets import Preset, PresetValue, presets
     from airwnd.plugins.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.plugins.registry import register
     from airwnd.results.capture import Capture
@@ -38,6 +35,9 @@ if TYPE_CHECKING:
     from airwnd.study.sweeps import sweep
     from airwnd.study.sweeps.result import Sweep
     from airwnd.support.errors import EngineError, InputError
+    from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter, catalogue, schema
+    from airwnd.vocabulary.columns import tables
+    from airwnd.vocabulary.presets import Preset, PresetValue, presets
 
 __all__ = [
     "Ack",
@@ -71,31 +71,31 @@ __all__ = [
 
 _HOME = {
     "Ack": "airwnd.plugins.congestion",
-    "Algorithm": "airwnd.catalogue.algorithms",
+    "Algorithm": "airwnd.vocabulary.algorithms",
     "Capture": "airwnd.results.capture",
     "Congestion": "airwnd.plugins.congestion",
     "CongestionControl": "airwnd.plugins.congestion",
     "Connection": "airwnd.plugins.congestion",
     "EngineError": "airwnd.support.errors",
-    "Family": "airwnd.catalogue.algorithms",
+    "Family": "airwnd.vocabulary.algorithms",
     "InputError": "airwnd.support.errors",
-    "Parameter": "airwnd.catalogue.algorithms",
-    "Preset": "airwnd.catalogue.presets",
-    "PresetValue": "airwnd.catalogue.presets",
+    "Parameter": "airwnd.vocabulary.algorithms",
+    "Preset": "airwnd.vocabulary.presets",
+    "PresetValue": "airwnd.vocabulary.presets",
     "RadioMap": "airwnd.scenario.radio_map",
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",
     "Sweep": "airwnd.study.sweeps.result",
-    "catalogue": "airwnd.catalogue.algorithms",
+    "catalogue": "airwnd.vocabulary.algorithms",
     "city": "airwnd.scenario.cities",
     "over_seeds": "airwnd.study.seeds",
-    "presets": "airwnd.catalogue.presets",
+    "presets": "airwnd.vocabulary.presets",
     "register": "airwnd.plugins.registry",
     "run_many": "airwnd.study.parallel",
-    "schema": "airwnd.catalogue.algorithms",
+    "schema": "airwnd.vocabulary.algorithms",
     "sweep": "airwnd.study.sweeps",
-    "tables": "airwnd.catalogue.columns",
+    "tables": "airwnd.vocabulary.columns",
 }
 
 

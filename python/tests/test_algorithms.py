@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from airwnd import InputError, Scenario, catalogue, tables
-from airwnd.catalogue import algorithms
-from airwnd.catalogue.fragments import of_algorithm, of_key
-from airwnd.catalogue.sections import sections
-from airwnd.catalogue.stacks import stacks
-from airwnd.catalogue.topics import find
+from airwnd.vocabulary import algorithms
+from airwnd.vocabulary.fragments import of_algorithm, of_key
+from airwnd.vocabulary.sections import sections
+from airwnd.vocabulary.stacks import stacks
+from airwnd.vocabulary.topics import find
 
 from .command_line import call
 from .conftest import ROOT

@@ -17,8 +17,8 @@ import pytest
 
 import airwnd
 from airwnd import Scenario
-from airwnd.catalogue.algorithms import family
 from airwnd.cli import cli as command_line
+from airwnd.vocabulary.algorithms import family
 
 from .conftest import ROOT, Cli
 from .pages import PAGES, Block, blocks, commands

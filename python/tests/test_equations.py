@@ -2,7 +2,7 @@
 
 import pytest
 
-from airwnd.catalogue.equations import plain
+from airwnd.vocabulary.equations import plain
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from airwnd.catalogue.glossary import Term, terms
-from airwnd.catalogue.topics import find
+from airwnd.vocabulary.glossary import Term, terms
+from airwnd.vocabulary.topics import find
 
 from .conftest import ROOT, script
 

@@ -3,7 +3,7 @@
 import re
 import tomllib
 
-from airwnd.catalogue.topics import find
+from airwnd.vocabulary.topics import find
 
 from .conftest import ROOT
 

@@ -6,6 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import airwnd
+
 from .conftest import ROOT, script
 
 CRATES = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
@@ -73,3 +75,9 @@ def test_the_pictures_of_the_structure_are_up_to_date(structure: ModuleType) -> 
         assert description is not None
         assert description.text == structure.written(graph), f"{name}.svg is out of date"
         assert f"img/{name}.svg" in page
+
+
+def test_no_folder_has_the_name_of_a_public_object() -> None:
+    """Importing a module of such a folder would replace the object in ``airwnd``."""
+    folders = {path.name for path in (ROOT / "python" / "airwnd").iterdir() if path.is_dir()}
+    assert folders.isdisjoint(airwnd.__all__)

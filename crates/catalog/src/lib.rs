@@ -358,6 +358,17 @@ mod tests {
     }
 
     #[test]
+    fn a_former_name_of_a_minimum_or_maximum_is_refused_with_the_present_one() {
+        assert_eq!(
+            unknown_word("word", "least", &["min", "mean"]),
+            "the word `least` is called `min`; allowed: `min`, `mean`"
+        );
+        assert!(
+            unknown_word("key", "most_things", &["max_objects"]).starts_with("unknown key `most_things`")
+        );
+    }
+
+    #[test]
     fn a_blocks_keys_are_at_the_level_of_the_enclosing_struct() {
         let read = |text: &str| Whole::read(&Node::from_toml(text, "s.toml").unwrap());
         let whole = read("gain = 0.25").unwrap();

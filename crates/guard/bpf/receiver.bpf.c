@@ -143,9 +143,9 @@ ALWAYS_INLINE void apply(void *ctx, struct tcp_sock *tcp, struct socket_state *s
 		if (target < floor)
 			target = floor;
 		// Where the administrator lets windows shrink, the edge would move back. The kernel rounds down there.
-		__u32 least = offered(tcp) + (1u << BITS(tcp, rx_opt.rcv_wscale)) - 1;
-		if (may_shrink(tcp) && target < least)
-			target = least;
+		__u32 min = offered(tcp) + (1u << BITS(tcp, rx_opt.rcv_wscale)) - 1;
+		if (may_shrink(tcp) && target < min)
+			target = min;
 	}
 	bool clamps = target && target < state->own_clamp;
 	if (!clamps && !state->clamp)
@@ -189,8 +189,8 @@ ALWAYS_INLINE void addresses(struct bpf_sock_ops *ctx, struct observation *seen)
 // Least RTT that the kernel has measured, us; 0: unknown.
 ALWAYS_INLINE __u32 least_rtt(struct tcp_sock *tcp)
 {
-	__u32 least = tcp->rtt_min.s[0].v;
-	return least == 0xffffffff ? 0 : least;
+	__u32 min = tcp->rtt_min.s[0].v;
+	return min == 0xffffffff ? 0 : min;
 }
 
 // Newest range of data beyond rcv_nxt; empty: there is none.

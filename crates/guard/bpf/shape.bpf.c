@@ -152,13 +152,13 @@ ALWAYS_INLINE void on_departure(struct segment *segment, __u64 now, __u64 sent)
 ALWAYS_INLINE void on_arrival(struct segment *segment, __u64 now, __u64 received)
 {
 	__u32 only = 0;
-	__u64 *least = map_lookup(&interval, &only);
+	__u64 *min = map_lookup(&interval, &only);
 	struct flow *flow = map_lookup(&flows, &segment->key);
-	if (!least || !flow)
+	if (!min || !flow)
 		return;
 	struct echo_key key = { .flow = flow->id, .ts_val = segment->ts_ecr };
 	struct echo *echo = map_lookup(&echoes, &key);
-	if (!echo && now - flow->reported < *least)
+	if (!echo && now - flow->reported < *min)
 		return;
 	flow->reported = now;
 	struct sample *sample = ringbuf_reserve(&samples, sizeof(*sample), 0);

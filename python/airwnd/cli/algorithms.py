@@ -11,14 +11,14 @@ import click
 from airwnd.cli import completion
 
 if TYPE_CHECKING:
-    from airwnd.catalogue.algorithms import Algorithm, Family, Parameter
-    from airwnd.catalogue.columns import Column, Table
-    from airwnd.catalogue.glossary import Term
-    from airwnd.catalogue.presets import Preset
-    from airwnd.catalogue.quirks import Compat, Quirk
-    from airwnd.catalogue.sections import Section
-    from airwnd.catalogue.stacks import Stack
-    from airwnd.catalogue.topics import Topic
+    from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter
+    from airwnd.vocabulary.columns import Column, Table
+    from airwnd.vocabulary.glossary import Term
+    from airwnd.vocabulary.presets import Preset
+    from airwnd.vocabulary.quirks import Compat, Quirk
+    from airwnd.vocabulary.sections import Section
+    from airwnd.vocabulary.stacks import Stack
+    from airwnd.vocabulary.topics import Topic
 
 # Listed next to the families of algorithms.
 COMPAT = "compat"
@@ -34,7 +34,7 @@ def list_(family: str | None, as_json: bool) -> None:
 
     With FAMILY, list the members of that family with their sources.
     """
-    from airwnd.catalogue import algorithms
+    from airwnd.vocabulary import algorithms
 
     others = {STACK: _stacks, PRESET: _presets, COMPAT: _compats}
     if family in others:
@@ -69,9 +69,9 @@ def _list_family(family: "Family", *, with_sources: bool) -> None:
 
 def _stacks() -> "Family":
     """Present the TCP stacks as a family."""
-    from airwnd.catalogue.algorithms import Algorithm, Family
-    from airwnd.catalogue.sections import sections
-    from airwnd.catalogue.stacks import stacks
+    from airwnd.vocabulary.algorithms import Algorithm, Family
+    from airwnd.vocabulary.sections import sections
+    from airwnd.vocabulary.stacks import stacks
 
     key = sections()["tcp"].keys[STACK]
     members = [Algorithm(name, STACK, key.words[name], "", "", ()) for name in stacks()]
@@ -80,8 +80,8 @@ def _stacks() -> "Family":
 
 def _presets() -> "Family":
     """Present the presets as a family."""
-    from airwnd.catalogue.algorithms import Algorithm, Family
-    from airwnd.catalogue.presets import presets
+    from airwnd.vocabulary.algorithms import Algorithm, Family
+    from airwnd.vocabulary.presets import presets
 
     members = [Algorithm(each.name, PRESET, each.summary, "", "", ()) for each in presets()]
     return Family(PRESET, "Another simulator's values for keys that a scenario does not set.", tuple(members))
@@ -89,8 +89,8 @@ def _presets() -> "Family":
 
 def _compats() -> "Family":
     """Present the simulators with quirks as a family."""
-    from airwnd.catalogue.algorithms import Algorithm, Family
-    from airwnd.catalogue.quirks import compats
+    from airwnd.vocabulary.algorithms import Algorithm, Family
+    from airwnd.vocabulary.quirks import compats
 
     members = [Algorithm(each.name, COMPAT, each.summary, "", "", ()) for each in compats()]
     return Family(COMPAT, "Behaviour that exists only because another simulator has it.", tuple(members))
@@ -113,7 +113,7 @@ def explain(name: tuple[str, ...], as_json: bool) -> None:
     pdf, flows.delay_ms_p95 columns of the results: unit, meaning
     cwnd, standing queue    term of the glossary: meaning, unit, source
     """  # noqa: D301 (Click requires the backspace)
-    from airwnd.catalogue.topics import find
+    from airwnd.vocabulary.topics import find
 
     topics = find(" ".join(name))
     if as_json:
@@ -152,12 +152,12 @@ def _merged(topics: Iterable["Topic"]) -> Iterator["Topic"]:
 
 
 def _explain(topic: "Topic") -> None:
-    from airwnd.catalogue.algorithms import Algorithm, Family, Parameter
-    from airwnd.catalogue.columns import Column, Table
-    from airwnd.catalogue.glossary import Term
-    from airwnd.catalogue.presets import Preset
-    from airwnd.catalogue.quirks import Compat
-    from airwnd.catalogue.sections import Section
+    from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter
+    from airwnd.vocabulary.columns import Column, Table
+    from airwnd.vocabulary.glossary import Term
+    from airwnd.vocabulary.presets import Preset
+    from airwnd.vocabulary.quirks import Compat
+    from airwnd.vocabulary.sections import Section
 
     match topic.what:
         case Algorithm() as algorithm:
@@ -188,12 +188,12 @@ def _explain(topic: "Topic") -> None:
 
 def _toml(topic: "Topic") -> str:
     """Return a fragment of a scenario that uses the topic."""
-    from airwnd.catalogue import fragments
-    from airwnd.catalogue.algorithms import Algorithm, Parameter
-    from airwnd.catalogue.presets import Preset
-    from airwnd.catalogue.quirks import Compat
-    from airwnd.catalogue.sections import sections
-    from airwnd.catalogue.stacks import Stack
+    from airwnd.vocabulary import fragments
+    from airwnd.vocabulary.algorithms import Algorithm, Parameter
+    from airwnd.vocabulary.presets import Preset
+    from airwnd.vocabulary.quirks import Compat
+    from airwnd.vocabulary.sections import sections
+    from airwnd.vocabulary.stacks import Stack
 
     match topic.what:
         case Algorithm() as algorithm:
@@ -281,7 +281,7 @@ def _explain_quirks(quirks: "tuple[Quirk, ...]") -> None:
 
 
 def _explain_stack(stack: "Stack") -> None:
-    from airwnd.catalogue.sections import sections
+    from airwnd.vocabulary.sections import sections
 
     keys = sections()["tcp"].keys
     _heading(stack.name, "  (TCP stack)")
@@ -323,8 +323,8 @@ def _explain_term(term: "Term") -> None:
 
 def _details(text: str) -> None:
     """Print each paragraph and each equation after an empty line."""
-    from airwnd.catalogue.equations import plain
     from airwnd.text.terminal import width
+    from airwnd.vocabulary.equations import plain
 
     for index, part in enumerate(re.split(r"^```math\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)):
         if index % 2:

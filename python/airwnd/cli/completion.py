@@ -40,14 +40,14 @@ def scenarios(_context: click.Context, _param: click.Parameter, begun: str) -> l
 
 def families(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the arguments of `airwnd list`."""
-    from airwnd.catalogue.algorithms import catalogue
+    from airwnd.vocabulary.algorithms import catalogue
 
     return _items([*(family.name for family in catalogue()), "preset", "stack", "compat"], begun)
 
 
 def topics(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete algorithms, families, stacks, presets, sections, keys and columns."""
-    from airwnd.catalogue.topics import names
+    from airwnd.vocabulary.topics import names
 
     return _items(names(), begun)
 

@@ -78,7 +78,7 @@ def _values(option: dict[str, Any], incomplete: str) -> list[CompletionItem]:
     if option["value"] == "INTERFACE":
         values = sorted(path.name for path in _INTERFACES.glob("*"))
     elif option["value"] == "SPEC":
-        from airwnd.catalogue.algorithms import catalogue
+        from airwnd.vocabulary.algorithms import catalogue
 
         families = [family for family in catalogue() if family.name == "rwnd"]
         values = [member.name for family in families for member in family.members]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airwnd.catalogue.columns import tables
 from airwnd.cli.options import bar, batch_bar
 from airwnd.results.headline import headline
 from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.seeds import estimates, is_random, nested
 from airwnd.text.quantities import counted, seconds_text
 from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
+from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -186,7 +186,7 @@ def schema(file: str) -> None:
     The kinds are scenario (the default) and the files of a reproduction: experiment, claims and paper.
     """
     if file == "scenario":
-        from airwnd.catalogue import algorithms
+        from airwnd.vocabulary import algorithms
 
         found = algorithms.schema()
     else:

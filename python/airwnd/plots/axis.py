@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airwnd.catalogue.columns import tables
 from airwnd.plots import style
 from airwnd.text.quantities import axis_label
+from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

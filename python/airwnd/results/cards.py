@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from airwnd.catalogue.columns import tables
 from airwnd.results.headline import headline
 from airwnd.text.terminal import number
+from airwnd.vocabulary.columns import tables
 
 # Kinds of traffic without a congestion window.
 _DATAGRAMS = ("cbr", "video")

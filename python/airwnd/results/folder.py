@@ -15,12 +15,12 @@ import msgspec
 import polars as pl
 
 from airwnd import _native
-from airwnd.catalogue import columns
 from airwnd.results.frames import parquet
 from airwnd.support.errors import InputError
 from airwnd.support.files import check_folder, partial_path
 from airwnd.support.manifests import FILE, differences, parsed
 from airwnd.support.seal import digest, is_sealed, sealed
+from airwnd.vocabulary import columns
 
 #: Tables stored only in Parquet files; the other tables are also in the manifest.
 RECORDED = ("series", "events", "allocations", "completions", "sockets")

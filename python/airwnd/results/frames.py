@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd import _native
-from airwnd.catalogue.columns import tables
+from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
     from airwnd.results.engine import Column, Columns, Raw

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from airwnd.catalogue.stacks import stack
 from airwnd.text.quantities import counted
 from airwnd.text.terminal import plain
+from airwnd.vocabulary.stacks import stack
 
 # Maximum number of links and settings that are written out; the others are counted.
 _MAX = 4

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airwnd.catalogue.columns import tables
 from airwnd.results.headline import algorithms, headline
 from airwnd.results.marking import marking_warnings
 from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
 from airwnd.results.run import RunData
 from airwnd.results.undelivered import reasons
 from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
+from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
     import polars as pl

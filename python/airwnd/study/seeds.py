@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from airwnd.catalogue.columns import tables
 from airwnd.results.run import RunData
 from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS
 from airwnd.support.arguments import SEVERAL, checked
 from airwnd.support.errors import InputError
+from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
     import polars as pl

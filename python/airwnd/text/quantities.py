@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from airwnd.catalogue.columns import tables
+from airwnd.vocabulary.columns import tables
 
 # Units with a different spelling in the names of columns.
 _IN_NAMES = {"kbit/s": "kbps", "%": "percent"}

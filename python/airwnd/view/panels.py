@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from airwnd.catalogue.columns import tables
 from airwnd.text.quantities import axis_label
+from airwnd.vocabulary.columns import tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airwnd.catalogue.columns import tables
+from airwnd.vocabulary.columns import tables
 
 
 @dataclass(frozen=True, slots=True)

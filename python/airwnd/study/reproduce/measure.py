@@ -34,7 +34,6 @@ from typing import Annotated, Any, Literal, Self
 from msgspec import Meta, field
 
 from airwnd._native import ScenarioError, parse_span
-from airwnd.catalogue.columns import find, tables
 from airwnd.study.reproduce.bounds import Bounds
 from airwnd.study.reproduce.reader import (
     Digits,
@@ -50,6 +49,7 @@ from airwnd.study.reproduce.reader import (
     one_of,
 )
 from airwnd.support.errors import InputError
+from airwnd.vocabulary.columns import find, tables
 
 Rows = Mapping[str, tuple[Any, ...]]
 """Allowed values by column."""

@@ -124,8 +124,8 @@ function divider() {
   const bar = document.getElementById("divider");
   const side = document.querySelector("aside");
   const widen = (width) => {
-    const most = window.innerWidth - 400;
-    document.documentElement.style.setProperty("--side", `${Math.max(240, Math.min(most, width))}px`);
+    const max = window.innerWidth - 400;
+    document.documentElement.style.setProperty("--side", `${Math.max(240, Math.min(max, width))}px`);
   };
   bar.addEventListener("pointerdown", (event) => bar.setPointerCapture(event.pointerId));
   bar.addEventListener("pointermove", (event) => bar.hasPointerCapture(event.pointerId) && widen(window.innerWidth - event.clientX));

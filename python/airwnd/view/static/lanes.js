@@ -77,19 +77,19 @@ export class Lanes {
       context.fillStyle = theme.soft;
       context.fillText(state.facts.kinds[kind], above ? LEFT : LEFT - 6, above ? y - LABEL / 2 : y + MARKS / 2 - 1);
       const count = counts.get(kind);
-      const most = count.all.reduce((largest, value) => Math.max(largest, value), 1);
-      this.#ticks(context, count.all, most, y, chosen ? theme.dim : look.colour);
-      if (chosen) this.#ticks(context, count.chosen, most, y, look.colour);
+      const max = count.all.reduce((largest, value) => Math.max(largest, value), 1);
+      this.#ticks(context, count.all, max, y, chosen ? theme.dim : look.colour);
+      if (chosen) this.#ticks(context, count.chosen, max, y, look.colour);
       this.element.dataset[kind] = totals.get(kind);
     });
   }
 
-  /** Draws a mark for each pixel with events; its height grows with their number and reaches the lane's at `most`. */
-  #ticks(context, counts, most, y, colour) {
+  /** Draws a mark for each pixel with events; its height grows with their number and reaches the lane's at `max`. */
+  #ticks(context, counts, max, y, colour) {
     context.fillStyle = colour;
     counts.forEach((count, column) => {
       if (!count) return;
-      const size = LOW + (MARKS - 3 - LOW) * (most > 1 ? (count - 1) / (most - 1) : 1);
+      const size = LOW + (MARKS - 3 - LOW) * (max > 1 ? (count - 1) / (max - 1) : 1);
       context.fillRect(LEFT + column / this.frame.ratio - 0.5, y + MARKS - 2.5 - size, 1.5, size);
     });
   }

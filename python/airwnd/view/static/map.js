@@ -258,9 +258,9 @@ export class Plan {
   }
 
   #bar(context, width, height) {
-    const most = (width * 0.3) / this.scale;
-    const power = 10 ** Math.floor(Math.log10(most));
-    const length = [5, 2, 1].find((factor) => factor * power <= most) * power;
+    const max = (width * 0.3) / this.scale;
+    const power = 10 ** Math.floor(Math.log10(max));
+    const length = [5, 2, 1].find((factor) => factor * power <= max) * power;
     const [x, y] = [10, height - 10];
     context.strokeStyle = theme.ink;
     context.lineWidth = 1.2;
@@ -298,11 +298,11 @@ export class Plan {
   #nearest([left, top]) {
     const place = this.#places();
     let best = null;
-    let least = NEAR;
+    let min = NEAR;
     for (const ue of this.state.facts.runs[this.run].ues) {
       const [x, y] = place(ue);
       const away = Math.hypot(this.x(x) - left, this.y(y) - top);
-      if (away < least) [best, least] = [ue, away];
+      if (away < min) [best, min] = [ue, away];
     }
     return best;
   }
@@ -375,12 +375,12 @@ function cellText({ cell, users, downlink_prb_use: down, uplink_prb_use: up, spe
 
 /** Least and largest of some values, and of an array with missing values. */
 function ends(values, more = []) {
-  let [least, largest] = [Infinity, -Infinity];
+  let [min, largest] = [Infinity, -Infinity];
   for (const list of [values, more]) {
     for (const value of list) {
-      if (value < least) least = value;
+      if (value < min) min = value;
       if (value > largest) largest = value;
     }
   }
-  return [least, largest];
+  return [min, largest];
 }

@@ -183,9 +183,9 @@ export class Panel {
     rule(context, [x, 0], [x, this.height], colour, dashes);
   }
 
-  #stroke(context, trace, least = 1.3) {
+  #stroke(context, trace, min = 1.3) {
     const { colour, dashes } = this.looks.line(this.state, trace.line);
-    const width = this.state.selected.has(trace.line) ? Math.max(least, 2) : least;
+    const width = this.state.selected.has(trace.line) ? Math.max(min, 2) : min;
     const y = this.y(trace.line.run);
     if (trace.wide) {
       const x = (column) => LEFT + (column + 0.5) / this.frame.ratio;
@@ -231,13 +231,13 @@ export class Panel {
 
 /** Range of an axis for the given lines. */
 function reach(drawn) {
-  let least = 0;
+  let min = 0;
   let largest = 0;
   for (const { low, high } of drawn) {
     for (let i = 0; i < low.length; i++) {
-      if (low[i] < least) least = low[i];
+      if (low[i] < min) min = low[i];
       if (high[i] > largest) largest = high[i];
     }
   }
-  return { low: least * 1.06, high: largest === least ? least + 1 : largest * 1.06 };
+  return { low: min * 1.06, high: largest === min ? min + 1 : largest * 1.06 };
 }

@@ -26,13 +26,13 @@ export class Pyramid {
     for (let column = 0; column < count; column++) {
       const first = Math.floor(edges[column] / factor);
       const end = Math.ceil(edges[column + 1] / factor);
-      let least = Infinity;
+      let min = Infinity;
       let largest = -Infinity;
       for (let i = offset + first; i < offset + end; i++) {
-        if (level.low[i] < least) least = level.low[i];
+        if (level.low[i] < min) min = level.low[i];
         if (level.high[i] > largest) largest = level.high[i];
       }
-      low[column] = least === Infinity ? NaN : least;
+      low[column] = min === Infinity ? NaN : min;
       high[column] = largest === -Infinity ? NaN : largest;
     }
   }
@@ -45,14 +45,14 @@ function coarser(below, rows) {
   for (let row = 0; row < rows; row++) {
     const from = row * below.length;
     for (let bin = 0; bin < length; bin++) {
-      let least = Infinity;
+      let min = Infinity;
       let largest = -Infinity;
       const end = from + Math.min(below.length, (bin + 1) * STEP);
       for (let i = from + bin * STEP; i < end; i++) {
-        if (below.low[i] < least) least = below.low[i];
+        if (below.low[i] < min) min = below.low[i];
         if (below.high[i] > largest) largest = below.high[i];
       }
-      low[row * length + bin] = least === Infinity ? NaN : least;
+      low[row * length + bin] = min === Infinity ? NaN : min;
       high[row * length + bin] = largest === -Infinity ? NaN : largest;
     }
   }

@@ -1,8 +1,8 @@
 /** Axes and numbers. */
 
-/** Returns round values for ticks on an axis, at most about `most` of them. */
-export function ticks(low, high, most) {
-  const rough = (high - low) / Math.max(1, most);
+/** Returns round values for ticks on an axis, at most about `max` of them. */
+export function ticks(low, high, max) {
+  const rough = (high - low) / Math.max(1, max);
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough);
   const found = [];
@@ -24,10 +24,10 @@ const formats = new Map();
 export function valueText(value, digits) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   if (typeof value !== "number") return String(value);
-  const most = digits ?? (Number.isInteger(value) ? 0 : 3);
-  const key = `${digits ?? 0} ${most}`;
+  const max = digits ?? (Number.isInteger(value) ? 0 : 3);
+  const key = `${digits ?? 0} ${max}`;
   if (!formats.has(key)) {
-    formats.set(key, new Intl.NumberFormat("en", { minimumFractionDigits: digits ?? 0, maximumFractionDigits: most }));
+    formats.set(key, new Intl.NumberFormat("en", { minimumFractionDigits: digits ?? 0, maximumFractionDigits: max }));
   }
   return formats.get(key).format(value);
 }

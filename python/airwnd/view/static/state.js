@@ -122,8 +122,8 @@ export class State {
 
   /** Sets the shown time range, within the run and no shorter than a few samples. */
   zoom(from, to) {
-    const least = Math.min(...this.series.map((each) => each.interval)) * 4 || 1e-3;
-    const length = Math.min(Math.max(to - from, least), this.whole.to - this.whole.from);
+    const min = Math.min(...this.series.map((each) => each.interval)) * 4 || 1e-3;
+    const length = Math.min(Math.max(to - from, min), this.whole.to - this.whole.from);
     const middle = (from + to) / 2;
     const start = Math.min(Math.max(middle - length / 2, this.whole.from), this.whole.to - length);
     this.range = { from: start, to: start + length };

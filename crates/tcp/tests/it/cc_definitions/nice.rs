@@ -89,7 +89,7 @@ fn nice() {
         settings,
         |(t, f, alpha, beta, gamma, min)| {
             format!(
-                "kind = \"nice\"\nthreshold = {t:?}\nfraction = {f:?}\nalpha = {alpha:?}\nbeta = {beta:?}\ngamma = {gamma:?}\nleast = {min:?}"
+                "kind = \"nice\"\nthreshold = {t:?}\nfraction = {f:?}\nalpha = {alpha:?}\nbeta = {beta:?}\ngamma = {gamma:?}\nmin = {min:?}"
             )
         },
         |&(t, f, alpha, beta, gamma, min), w| {

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from airwnd.catalogue.algorithms import Algorithm, Parameter, catalogue
-from airwnd.catalogue.sections import Section, sections
+from airwnd.vocabulary.algorithms import Algorithm, Parameter, catalogue
+from airwnd.vocabulary.sections import Section, sections
 
 # Maximum number of optional parameters of an algorithm that are written out.
 _MAX = 3

@@ -48,7 +48,7 @@ class Term:
 @cache
 def terms() -> Mapping[str, Term]:
     """Return all terms by name, in the order of the page."""
-    text = (resources.files("airwnd.catalogue") / "glossary.toml").read_text(encoding="utf-8")
+    text = (resources.files("airwnd.vocabulary") / "glossary.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)["term"]
     for entry in entries:
         entry.update({key: tuple(entry.get(key, ())) for key in ("also", "see")})

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from airwnd import _native
-from airwnd.catalogue.quirks import Quirk, quirks
+from airwnd.vocabulary.quirks import Quirk, quirks
 
 
 @dataclass(frozen=True, slots=True)

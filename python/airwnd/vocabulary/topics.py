@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from airwnd.catalogue.algorithms import Algorithm, Family, Parameter, catalogue
-from airwnd.catalogue.columns import Column, Table, tables
-from airwnd.catalogue.glossary import Term, terms
-from airwnd.catalogue.presets import Preset, presets
-from airwnd.catalogue.quirks import Compat, compats
-from airwnd.catalogue.sections import Section, sections
-from airwnd.catalogue.stacks import Stack, stacks
 from airwnd.support.errors import InputError
+from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter, catalogue
+from airwnd.vocabulary.columns import Column, Table, tables
+from airwnd.vocabulary.glossary import Term, terms
+from airwnd.vocabulary.presets import Preset, presets
+from airwnd.vocabulary.quirks import Compat, compats
+from airwnd.vocabulary.sections import Section, sections
+from airwnd.vocabulary.stacks import Stack, stacks
 
 Explained: TypeAlias = (
     Algorithm | Family | Parameter | Column | Table | Preset | Compat | Section | Stack | Term

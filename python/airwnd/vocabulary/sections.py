@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from airwnd import _native
-from airwnd.catalogue.algorithms import Parameter, parameter, schema, without_none
-from airwnd.catalogue.stacks import stacks
+from airwnd.vocabulary.algorithms import Parameter, parameter, schema, without_none
+from airwnd.vocabulary.stacks import stacks
 
 
 @dataclass(frozen=True, slots=True)
