@@ -318,7 +318,7 @@ def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) ->
     with (
         scheduler(port, environment={**os.environ, "PYTHONPATH": str(tmp_path)}),
         pytest.raises(
-            InputError, match=r"a Dask worker cannot run airwnd's tasks \(No module named 'airwnd\.batch'"
+            InputError, match=r"a Dask worker cannot run airwnd's tasks \(No module named 'airwnd\.study'"
         ),
     ):
         carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, HANG_S))

@@ -46,7 +46,7 @@ def test_unlimited_flows_end_before_memory_is_exhausted() -> None:
         run_many([(scenario, 1), (scenario, 2)], max_memory=20_000_000)
 
 
-@pytest.mark.parametrize("most", ["2", "2 lots", "0B", -1])
+@pytest.mark.parametrize("maximum", ["2", "2 lots", "0B", -1])
 def test_a_limit_is_a_size(maximum: str | int) -> None:
     with pytest.raises(InputError, match=r"^max_memory: "):
         Scenario.from_toml(SHORT).run(max_memory=maximum)

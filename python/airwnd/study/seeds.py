@@ -93,7 +93,7 @@ def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) ->
     # The interval is clipped to the range of possible values.
     limits = pl.DataFrame(
         [(name, *column.range) for name, column in columns.items()],
-        schema={"column": pl.String, "least": pl.Float64, "greatest": pl.Float64},
+        schema={"column": pl.String, "minimum": pl.Float64, "greatest": pl.Float64},
         orient="row",
     ).with_row_index("place")
     order = found.select("id").unique(maintain_order=True).with_row_index("row")
@@ -108,7 +108,7 @@ def _table(name: str, key: str | None, outcomes: Sequence[Mapping[str, Any]]) ->
             "id",
             "column",
             "mean",
-            low=(mean - half).clip(lower_bound=pl.min_horizontal("least", mean)),
+            low=(mean - half).clip(lower_bound=pl.min_horizontal("minimum", mean)),
             high=(mean + half).clip(upper_bound=pl.max_horizontal("greatest", mean)),
             n=pl.col("n").cast(pl.Int64),
         )
