@@ -26,7 +26,10 @@ extensions = [
     "mathml",
 ]
 root_doc = "docs/index"
-include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "experiments/**README.md"]
+include_patterns = [
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**"),
+    *("experiments/**README.md", "experiments/*/RESULTS.md", "experiments/link/AGREEMENT.md"),
+]
 exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**/.ipynb_checkpoints"]
 highlight_language = "text"
 smartquotes_action = "D"  # dashes; quotes stay as they are written
@@ -35,7 +38,7 @@ nitpick_ignore_regex = [
     ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
     # Types of arguments that are not public names.
-    ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(batch|code_policy|columns|plugins)\..*)"),
+    ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(plugins|study\.batch|vocabulary)\..*)"),
 ]
 
 myst_heading_anchors = 4  # as in the repository: anchors are the words of headings

@@ -3,7 +3,7 @@
 Run with ``python python/benches/coalesce.py --csv FILE``, as root; needs iperf3 and the kernel's Reno, CUBIC
 and BBR. A row is a session with one TCP download; sessions with and without the option alternate, and so see
 the same load of the machine. Rows in FILE are not measured again. ``--table`` prints the table of
-docs/accuracy-of-link.md from FILE.
+experiments/link/RESULTS.md from FILE.
 
 ACKs are those that arrive at the server. RTT (smoothed) and cwnd are means of the sender's after two seconds.
 """

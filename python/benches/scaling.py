@@ -1,6 +1,6 @@
 """Cost and memory of a simulated second against UEs, cells, bandwidth, flows and threads: a table, a picture.
 
-Run with ``make bench-scaling``, which writes ``docs/data/scaling.csv`` and ``docs/img/scaling.svg``. A point
+Run with ``make bench-scaling``, which writes ``experiments/performance/scaling.csv`` and ``docs/img/scaling.svg``. A point
 is the time of a run minus that of its first half, for the other half of the simulated time, so that the time
 to build the network does not count. It is processor time, and wall-clock time
 where threads vary. Memory is the peak of the run.
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from processes import Finished, finished
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "docs/data/scaling.csv"
+TABLE = ROOT / "experiments/performance/scaling.csv"
 PICTURE = ROOT / "docs/img/scaling.svg"
 COLUMNS = ("axis", "mode", "x", "seconds", "cpu_s_per_s", "wall_s_per_s", "memory_mb")
 FEW_UES = 3

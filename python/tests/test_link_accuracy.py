@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy-of-link.md are those of the measured data beside it."""
+"""The tables of experiments/link/RESULTS.md are those of the measured data beside it."""
 
 import csv
 import re
@@ -11,8 +11,8 @@ import pytest
 
 from .conftest import ROOT, script
 
-PAGE = ROOT / "docs" / "accuracy-of-link.md"
-DATA = ROOT / "docs" / "data"
+DATA = ROOT / "experiments" / "link"
+PAGE = DATA / "RESULTS.md"
 LOADS = {"none": "0 loops", "a busy loop per core": "2 loops"}
 SHOWN = ("link", "load", "goodput Mbit/s", "p50 us", "p99 us", "max us", "CPU %")
 
@@ -22,10 +22,10 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("name", ["link-lateness.csv", "link-lateness-user.csv"])
+@pytest.mark.parametrize("name", ["lateness.csv", "lateness-user.csv"])
 def test_the_page_has_the_measured_lateness(name: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    after = page[page.index(f"(data/{name})") :]
+    after = page[page.index(f"({name})") :]
     head = re.search(r"^\| Link \| Load \|.*\n\|[-:|]+\|\n((?:\|.*\n)+)", after, re.MULTILINE)
     assert head
     shown = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in head[1].splitlines()]
@@ -40,7 +40,7 @@ def coalesce() -> ModuleType:
 
 
 def test_the_page_has_the_measured_effect_of_coalescing(coalesce: ModuleType) -> None:
-    data = pl.read_csv(DATA / "link-coalesce.csv")
+    data = pl.read_csv(DATA / "coalesce.csv")
     page = PAGE.read_text(encoding="utf-8")
     assert "\n".join(coalesce.table(data)) in page
     # Every cell, sender and option has as many sessions.

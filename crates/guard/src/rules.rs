@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 
 /// lambda of `drwa` for flows without timestamps: the queue is a quarter of that with the default of 3, and a download
-/// has three quarters or more of its throughput on every link that was measured (docs/guard-on-links.md).
+/// has three quarters or more of its throughput on every link that was measured (experiments/guard/RESULTS.md).
 const LAMBDA_WITHOUT_TIMESTAMPS: f64 = 1.5;
 
 /// A rules file.
