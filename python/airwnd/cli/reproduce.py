@@ -1,5 +1,6 @@
 """``airwnd reproduce``."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from airwnd.cli.options import (
     JOBS,
     MAX_MEMORY,
     PROGRESS,
+    FiniteRange,
     batch_bar,
     code_options,
     workers,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from airwnd.plugins.permission import CodePolicy
     from airwnd.study.batch import Workers
     from airwnd.study.reproduce.runner import Results
+    from airwnd.study.reproduce.sequential import Undecided
 
 
 @click.command()
@@ -42,6 +45,23 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder for the pages; its PAPER/FIGURE folders hold plots, numbers and finished runs.",
 )
+@click.option(
+    "--decide", is_flag=True, help="Add seeds until every claim is decided or too close to tell; resumable."
+)
+@click.option(
+    "--max-seeds",
+    type=click.IntRange(3),
+    default=1024,
+    show_default=True,
+    metavar="N",
+    help="With --decide: add no seeds beyond N.",
+)
+@click.option(
+    "--budget",
+    type=FiniteRange(0.0, 1e6),
+    metavar="MINUTES",
+    help="With --decide: add no seeds to an experiment that has run for this time.",
+)
 @click.option("--quick", is_flag=True, help="Use shorter runs and fewer seeds, for a first look.")
 @code_options
 @PROGRESS
@@ -49,6 +69,9 @@ def reproduce(
     names: tuple[str, ...],
     every: bool,
     seeds: int | None,
+    decide: bool,
+    max_seeds: int,
+    budget: float | None,
     jobs: int | None,
     dask: str | None,
     max_memory: str | None,
@@ -67,6 +90,10 @@ def reproduce(
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
+    if decide and quick:
+        raise click.UsageError("--quick gives no verdicts, so that --decide cannot apply.")
+    if budget is not None and not decide:
+        raise click.UsageError("--budget limits what --decide adds.")
     pool = workers(jobs, dask, max_memory)
     folders = (
         runner.find_all()
@@ -76,7 +103,17 @@ def reproduce(
     experiments = [Experiment.load(folder, policy) for folder in folders]
     if every:
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
-    efforts = [runner.Effort.of(experiment, seeds, quick=quick) for experiment in experiments]
+    minutes = math.inf if budget is None else budget
+    efforts = [
+        runner.Effort.of(
+            experiment,
+            seeds,
+            quick=quick,
+            max_seeds=max_seeds if decide else None,
+            budget_s=60.0 * minutes,
+        )
+        for experiment in experiments
+    ]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)
     papers = runner.papers()
@@ -88,12 +125,17 @@ def reproduce(
         check_folder(folder)
         with batch_bar(title, folder / "runs", progress) as update, locked(folder):
             remove_partial_files(folder)
-            done.append(runner.reproduce(experiment, effort, folder, pool, update))
+            done.append(runner.reproduce(experiment, effort, folder, pool, update, _report_look))
             report.write(done[-1], out)
     # Reproductions of other experiments may write into the same folder; the last of them has all results.
     with locked(out, wait=True):
         index = report.write_pages(out, papers)
     _summarise(done, pool, out, index)
+
+
+def _report_look(still_open: "dict[str, list[Undecided]]", runs: int, seeds: int) -> None:
+    """Print which claims are open, and what is added for them."""
+    click.echo(f"\nopen: {', '.join(still_open)}; {runs} more runs, up to {seeds} seeds", err=True)
 
 
 def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -> None:

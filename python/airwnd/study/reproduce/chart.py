@@ -88,14 +88,15 @@ def chart(results: Results, plot: Plot) -> Chart:
 
 
 def _ours(results: Results, plot: Plot) -> str:
-    seeds = results.effort.seeds
+    seeds, most = results.effort.seeds, results.max_seeds
     if plot.kind == "time":
         return "ours: seed 1"
     if plot.kind == "distribution":
         return f"ours: {seeds} seed{'s' * (seeds > 1)}"
     if seeds < MIN_SEEDS:
         return f"ours: mean of {seeds} seeds" if seeds > 1 else "ours: one seed"
-    return f"ours: mean of {seeds} seeds, 95 % CI"
+    upto = f" to {most}" if most > seeds else ""
+    return f"ours: mean of {seeds}{upto} seeds, 95 % CI"
 
 
 def without_twins(points: list[Line]) -> list[Line]:

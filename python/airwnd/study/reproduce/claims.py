@@ -20,7 +20,9 @@ A requirement is ``above``, ``below``, ``between = [low, high]`` or ``equals``. 
 ``because`` gives the reason for its size. An expression is evaluated seed by seed, so that settings are
 compared on common random numbers, and at each level of the axes that it does not name (``only`` restricts
 these). A check holds at a point if the confidence interval of its mean lies inside the required range, fails
-if it lies outside, and is undecided otherwise. A claim holds if all its checks hold at all points, and fails
+if it lies outside, is too close to tell if it contains the bound and ends within ``margin`` of it, and is
+undecided otherwise. The margin is by default the largest change of the expression when one of its measures
+changes by 1 %. A claim holds if all its checks hold at all points, and fails
 if any check fails at any point. A check with ``decides = false`` is shown but does not affect the verdict,
 for statements that contradict the paper's own table.
 
@@ -33,7 +35,7 @@ A preview compares only means, and never fails.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -58,9 +60,12 @@ from airwnd.study.reproduce.reader import (
 )
 from airwnd.study.reproduce.regions import SetUp, describe
 from airwnd.study.reproduce.space import Space
-from airwnd.study.reproduce.statistics import Interval, interval
+from airwnd.study.reproduce.statistics import CONFIDENCE, Interval, interval
 from airwnd.study.reproduce.verdict import Verdict, over_setups, together
 from airwnd.support.errors import InputError
+
+MARGIN = 0.01
+"""Change of a measure whose effect on an expression is too close to tell: the papers print three digits."""
 
 _REQUIREMENTS = ("above", "below", "between", "equals")
 _ONE_REQUIREMENT: dict[str, Any] = {"oneOf": [{"required": [key]} for key in _REQUIREMENTS]}
@@ -77,6 +82,13 @@ class CheckEntry(Entry, frozen=True):
     equals: float | None = None
     tolerance: Annotated[float, Meta(description="Widens the requirement.", ge=0)] = 0.0
     because: Annotated[str, Meta(description="Reason for the requirement.")] = ""
+    margin: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(
+            description="Distance from the bound within which a value is too close to tell; default: the "
+            "change of the expression with 1 % of a measure."
+        ),
+    ] = None
     unit: Unit = ""
     digits: Digits = 1
     only: Annotated[
@@ -128,8 +140,8 @@ class Requirement:
     strict: bool
     text: str
 
-    def judge(self, found: Interval) -> Verdict:
-        """Compare an estimate with the requirement."""
+    def judge(self, found: Interval, margin: float = 0.0) -> Verdict:
+        """Compare an estimate with the requirement; `margin`: the distance that is too close to tell."""
         if math.isnan(found.mean):
             return Verdict.OPEN
         if self.strict:
@@ -138,7 +150,11 @@ class Requirement:
         else:
             inside = found.low >= self.low and found.high <= self.high
             outside = found.high < self.low or found.low > self.high
-        return Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.OPEN
+        if inside or outside:
+            return Verdict.HOLDS if inside else Verdict.FAILS
+        contained = [bound for bound in (self.low, self.high) if found.low <= bound <= found.high]
+        is_close = all(found.low >= bound - margin and found.high <= bound + margin for bound in contained)
+        return Verdict.CLOSE if is_close else Verdict.OPEN
 
     def allows(self, value: float) -> bool:
         """Return whether an exact value, such as a number in the paper, meets the requirement."""
@@ -157,6 +173,7 @@ class Check:
     expression: Expression
     requirement: Requirement
     because: str
+    margin: float | None
     unit: str
     digits: int
     only: Mapping[str, Sequence[str]]
@@ -289,7 +306,18 @@ def _by_setup(results: Sequence[CheckResult]) -> dict[tuple[tuple[str, str], ...
     return found
 
 
-def judge(claim: Claim, ours: Lookup, paper: Lookup, *, preview: bool = False) -> ClaimResult:
+Confidence = Callable[[int], float]
+"""Returns the confidence level of an interval over a number of seeds."""
+
+
+def judge(
+    claim: Claim,
+    ours: Lookup,
+    paper: Lookup,
+    *,
+    preview: bool = False,
+    confidence: Confidence = lambda _: CONFIDENCE,
+) -> ClaimResult:
     """Judge a claim on the results of several seeds.
 
     Parameters
@@ -302,23 +330,39 @@ def judge(claim: Claim, ours: Lookup, paper: Lookup, *, preview: bool = False) -
         The paper's table, with single values; raises ``KeyError`` for missing values.
     preview
         Whether the runs are too few or too short for a decision.
+    confidence
+        Confidence level of the intervals, by the number of seeds.
     """
-    return ClaimResult(claim, tuple(_judge(check, ours, paper, preview=preview) for check in claim.checks))
+    return ClaimResult(
+        claim,
+        tuple(_judge(check, ours, paper, None if preview else confidence) for check in claim.checks),
+    )
 
 
-def _judge(check: Check, ours: Lookup, paper: Lookup, *, preview: bool) -> CheckResult:
+def _judge(check: Check, ours: Lookup, paper: Lookup, confidence: Confidence | None) -> CheckResult:
     findings = []
     for place, matters in check.places():
-        found = interval(check.expression.values(place, ours).tolist(), check.bounds)
+        values = check.expression.values(place, ours).tolist()
+        level = CONFIDENCE if confidence is None else confidence(len(values))
+        found = interval(values, check.bounds, level)
         printed: float | None
         try:
             (printed,) = check.expression.values(place, paper).tolist()
         except KeyError:
             printed = None
-        requirement = check.requirement
-        verdict = requirement.preview(found) if preview else requirement.judge(found)
+        if confidence is None:
+            verdict = check.requirement.preview(found)
+        else:
+            verdict = check.requirement.judge(found, _margin(check, place, ours))
         findings.append(Finding(matters, found, printed, verdict))
     return CheckResult(check, tuple(findings))
+
+
+def _margin(check: Check, place: Place, ours: Lookup) -> float:
+    if check.margin is not None:
+        return check.margin
+    found = check.expression.sensitivity(place, ours, MARGIN)
+    return found if math.isfinite(found) else 0.0
 
 
 def load_claims(path: Path, paper: Paper, space: Space, measures: Mapping[str, Bounds]) -> tuple[Claim, ...]:
@@ -384,6 +428,7 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
         expression=expression,
         requirement=_requirement(entry),
         because=entry.because,
+        margin=entry.margin,
         unit=entry.unit,
         digits=entry.digits,
         only=only,

@@ -142,10 +142,40 @@ class Expression:
         raise AssertionError("parse accepts nothing else")
 
     def values(self, place: Place, lookup: Lookup) -> Values:
-        """Evaluate at a point, seed by seed; NaN if a measure is undefined or the result is not finite."""
+        """Evaluate at a point, seed by seed; NaN if a measure is undefined or the result is not finite.
+
+        If measures have values for different numbers of seeds, those of the fewest count.
+        """
+        count = min(lookup(levels, measure).size for levels, measure in self._lookups(place))
         with np.errstate(all="ignore"):
-            found = np.asarray(self._value(self.tree, place, lookup), dtype=np.float64)
+            found = np.asarray(
+                self._value(self.tree, place, lambda levels, measure: lookup(levels, measure)[:count]),
+                dtype=np.float64,
+            )
         return np.where(np.isfinite(found), found, np.nan)
+
+    def sensitivity(self, place: Place, lookup: Lookup, part: float) -> float:
+        """Return the largest change of the value when the mean of one of the measures changes by `part`."""
+        calls = self._lookups(place)
+        means = [np.array([np.mean(lookup(levels, measure))]) for levels, measure in calls]
+
+        def value(factors: Sequence[float]) -> float:
+            pairs = zip(calls, means, factors, strict=True)
+            known = {(tuple(levels.items()), name): mean * factor for (levels, name), mean, factor in pairs}
+            return float(self.values(place, lambda levels, name: known[tuple(levels.items()), name])[0])
+
+        usual = [1.0] * len(calls)
+        changed = [[*usual[:index], 1.0 + part, *usual[index + 1 :]] for index in range(len(calls))]
+        return max(abs(value(factors) - value(usual)) for factors in changed)
+
+    def _lookups(self, place: Place) -> list[tuple[Place, str]]:
+        """Return the different lookups at a point: levels of all axes, and a measure."""
+        found: dict[tuple[tuple[tuple[str, str], ...], str], tuple[Place, str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and _is_measure(node):
+                levels = self._levels(node, place)
+                found.setdefault((tuple(levels.items()), node.func.id), (levels, node.func.id))
+        return list(found.values())
 
     def _value(self, node: ast.expr, place: Place, lookup: Lookup) -> Any:
         match node:

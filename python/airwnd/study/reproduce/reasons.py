@@ -11,6 +11,7 @@ _SENTENCES = {
     Verdict.HOLDS: "All {every} values meet their requirement; the smallest margin",
     Verdict.PART: "{some} of {every} values do not meet their requirement, or are not decided; the farthest",
     Verdict.FAILS: "{some} of {every} values do not meet their requirement; the farthest",
+    Verdict.CLOSE: "{some} of {every} values are too close to their bound to tell; for example",
     Verdict.OPEN: "{some} of {every} values are not decided with this number of seeds; for example",
     Verdict.AGREES: "All {every} means meet their requirement so far; for example",
     Verdict.UNSETTLED: "{some} of {every} means do not meet their requirement so far; for example",

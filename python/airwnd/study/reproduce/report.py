@@ -200,6 +200,7 @@ def _templates() -> "jinja2.Environment":
     templates.globals["signs"] = {
         Verdict.HOLDS: "✓",
         Verdict.FAILS: "✗",
+        Verdict.CLOSE: "=",
         Verdict.OPEN: "?",
         Verdict.AGREES: "≈",
         Verdict.UNSETTLED: "·",
@@ -212,6 +213,7 @@ def _templates() -> "jinja2.Environment":
         Verdict.HOLDS: "holds",
         Verdict.PART: "part",
         Verdict.FAILS: "fails",
+        Verdict.CLOSE: "close",
         Verdict.OPEN: "open",
         Verdict.AGREES: "preview",
         Verdict.UNSETTLED: "unsettled",

@@ -1,9 +1,10 @@
 """Execution of an experiment: settings x seeds in parallel, reusing finished runs."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from airwnd.study.reproduce.measured import Measured
 from airwnd.study.reproduce.paper import FILE as PAPER_FILE
 from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.readings import Gathering, Readings, Tables
+from airwnd.study.reproduce.sequential import Looks, OnLook, undecided
 from airwnd.study.reproduce.space import Setting
-from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval, interval
+from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,12 +42,15 @@ class Effort:
         Changes of the scenario by ``--quick``.
     specified
         Number of seeds specified by the experiment.
+    looks
+        Seeds are added until the claims are decided; ``None``: all settings have `seeds` seeds.
     """
 
     seeds: int
     quick: bool
     changes: Mapping[str, Any]
     specified: int
+    looks: Looks | None = None
 
     @property
     def preview(self) -> bool:
@@ -62,13 +67,27 @@ class Effort:
         return not self.preview and self.seeds >= self.specified
 
     @classmethod
-    def of(cls, experiment: Experiment, seeds: int | None, *, quick: bool) -> "Effort":
-        """Create an effort, with the number of seeds of the experiment unless `seeds` is given."""
+    def of(
+        cls,
+        experiment: Experiment,
+        seeds: int | None,
+        *,
+        quick: bool,
+        max_seeds: int | None = None,
+        budget_s: float = math.inf,
+    ) -> "Effort":
+        """Create an effort, with the number of seeds of the experiment unless `seeds` is given.
+
+        With `max_seeds`, seeds are added until the claims are decided; measurements cannot be repeated here.
+        """
         usual = experiment.quick.seeds if quick else experiment.seeds
         if experiment.measured is not None:
             usual = min(usual, experiment.measured.seeds)
+        first = usual if seeds is None else seeds
+        sequential = max_seeds is not None and not quick and experiment.measured is None
         return cls(
-            seeds=usual if seeds is None else seeds,
+            seeds=first,
+            looks=Looks(first, max_seeds, budget_s) if sequential and max_seeds is not None else None,
             quick=quick,
             changes=experiment.quick.changes if quick else {},
             specified=experiment.seeds,
@@ -119,6 +138,11 @@ class Results:
         """Return the paper's number; ``None``: its table does not have it."""
         return self.experiment.paper_value(setting, measure.name)
 
+    @cached_property
+    def max_seeds(self) -> int:
+        """The largest number of seeds of a setting."""
+        return max(self.effort.seeds, *self.readings.values["seed"].unique())
+
     def claims(self) -> list[ClaimResult]:
         """Judge the paper's claims."""
         return self._judged
@@ -127,8 +151,12 @@ class Results:
     def _judged(self) -> list[ClaimResult]:
         setting = self.experiment.setting
 
+        @cache
+        def read(setting: Setting, measure: str) -> Values:
+            return self.readings.of(setting, measure).to_numpy()
+
         def ours(levels: Mapping[str, str], measure: str) -> Values:
-            return self.readings.of(setting(levels), measure).to_numpy()
+            return read(setting(levels), measure)
 
         def paper(levels: Mapping[str, str], measure: str) -> Values:
             printed = self.experiment.paper_value(setting(levels), measure)
@@ -136,8 +164,11 @@ class Results:
                 raise KeyError(measure)
             return np.array([printed])
 
-        preview = self.effort.preview
-        return [judge(claim, ours, paper, preview=preview) for claim in self.experiment.claims]
+        preview, looks = self.effort.preview, self.effort.looks
+        level = (lambda _: CONFIDENCE) if looks is None else looks.confidence
+        return [
+            judge(claim, ours, paper, preview=preview, confidence=level) for claim in self.experiment.claims
+        ]
 
 
 MAX_RUNS = 1_000_000
@@ -214,8 +245,12 @@ def reproduce(
     folder: Path,
     workers: Workers,
     progress: Progress | None = None,
+    on_look: OnLook | None = None,
 ) -> Results:
     """Execute the missing runs and read the measures; measurements are only read.
+
+    With `effort.looks`, the settings on which undecided claims depend get twice as many seeds, again and again,
+    until all claims are decided, or the seeds or the time are used up.
 
     Parameters
     ----------
@@ -228,34 +263,54 @@ def reproduce(
     workers
         Workers that execute the runs.
     progress
-        Called periodically with the finished fraction of the missing runs.
+        Called periodically with the finished fraction of the missing runs, of each look.
+    on_look
+        Called before each look after the first.
     """
     if experiment.measured is not None:
         return _measured(experiment, experiment.measured, effort)
     alike: dict[Scenario, list[Setting]] = {}
     for setting, scenario in experiment.scenarios(effort.changes).items():
         alike.setdefault(scenario, []).append(setting)
-    # Ordered by seed, so that an interrupted reproduction has complete tables for the first seeds.
-    seeds = range(1, effort.seeds + 1)
-    tasks = [Task(scenario, seed, experiment.series) for seed in seeds for scenario in alike]
-    runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
+    settings = {setting: scenario for scenario, found in alike.items() for setting in found}
+    counts, read = dict.fromkeys(alike, effort.seeds), dict.fromkeys(alike, 0)
     gathering = Gathering(experiment)
-    simulation_s = 0.0
-    for task, run in zip(tasks, runs, strict=True):
-        simulation_s += run.wall_s
-        tables = Tables(run)
-        for setting in alike[task.scenario]:
-            gathering.add(setting, task.seed, tables)
-    return Results(
-        experiment=experiment,
-        effort=effort,
-        readings=gathering.readings(),
-        runs=len(tasks),
-        simulation_s=simulation_s,
-        elapsed_s=runs.elapsed_s,
-        reused=runs.reused,
-        jobs=workers.jobs,
-    )
+    simulation_s, elapsed_s, reused = 0.0, 0.0, 0
+    while True:
+        # Ordered by seed, so that an interrupted reproduction has complete tables for the first seeds.
+        tasks = [
+            Task(scenario, seed, experiment.series)
+            for seed in range(1, max(counts.values()) + 1)
+            for scenario, count in counts.items()
+            if read[scenario] < seed <= count
+        ]
+        runs = carry_out(tasks, Store(folder / "runs"), workers, progress)
+        for task, run in zip(tasks, runs, strict=True):
+            simulation_s += run.wall_s
+            tables = Tables(run)
+            for setting in alike[task.scenario]:
+                gathering.add(setting, task.seed, tables)
+        read, elapsed_s, reused = dict(counts), elapsed_s + runs.elapsed_s, reused + runs.reused
+        results = Results(
+            experiment=experiment,
+            effort=effort,
+            readings=gathering.readings(),
+            runs=sum(counts.values()),
+            simulation_s=simulation_s,
+            elapsed_s=elapsed_s,
+            reused=reused,
+            jobs=workers.jobs,
+        )
+        if effort.looks is None or elapsed_s > effort.looks.budget_s:
+            return results
+        still_open = undecided(results.claims())
+        for levels, seeds in itertools.chain.from_iterable(still_open.values()):
+            scenario = settings[experiment.setting(levels)]
+            counts[scenario] = max(counts[scenario], effort.looks.after(seeds) or 0)
+        if counts == read or sum(counts.values()) > MAX_RUNS:
+            return results
+        if on_look:
+            on_look(still_open, sum(counts.values()) - results.runs, max(counts.values()))
 
 
 def _measured(experiment: Experiment, measured: Measured, effort: Effort) -> Results:

@@ -28,6 +28,7 @@ _STYLES = {
     Verdict.HOLDS: "bold green",
     Verdict.PART: "bold cyan",
     Verdict.FAILS: "bold red",
+    Verdict.CLOSE: "bold magenta",
     Verdict.OPEN: "bold yellow",
     Verdict.AGREES: "bold blue",
     Verdict.UNSETTLED: "bold blue",

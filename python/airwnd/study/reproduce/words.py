@@ -16,9 +16,14 @@ def count_text(number: int, thing: str) -> str:
 
 
 def effort_text(effort: Effort) -> str:
-    """Describe the effort: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``."""
+    """Describe the effort: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``.
+
+    If seeds are added until the claims are decided: ``full, 20 seeds and more, until decided``.
+    """
     seeds = f"{effort.seeds} of {effort.specified}" if effort.seeds < effort.specified else f"{effort.seeds}"
-    parts = ["full" * effort.full, "preview" * effort.preview, f"{seeds} seed{'s' * (effort.specified != 1)}"]
+    more = " and more, until decided" if effort.looks else ""
+    counted = f"{seeds} seed{'s' * (effort.specified != 1)}{more}"
+    parts = ["full" * effort.full, "preview" * effort.preview, counted]
     return ", ".join(part for part in (*parts, "shortened" * bool(effort.changes)) if part)
 
 
@@ -30,8 +35,8 @@ def setups_text(result: ClaimResult) -> str:
     every, good = counts.total(), counts[Verdict.HOLDS] + counts[Verdict.AGREES]
     text = f"{'agrees' if result.verdict.preview else 'holds'} in {good} of {count_text(every, 'set-up')}"
     which = f" ({result.where})" if 0 < good < every else ""
-    undecided = f", not decided in {counts[Verdict.OPEN]}" if counts[Verdict.OPEN] else ""
-    return text + which + undecided
+    others = [f", {each} in {counts[each]}" for each in (Verdict.CLOSE, Verdict.OPEN) if counts[each]]
+    return text + which + "".join(others)
 
 
 def place_text(place: Place) -> str:
