@@ -23,6 +23,8 @@ from airwnd.support.locks import locked
 from airwnd.text.quantities import seconds_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from airwnd.plugins.permission import CodePolicy
     from airwnd.study.batch import Workers
     from airwnd.study.reproduce.runner import Results
@@ -87,6 +89,7 @@ def reproduce(
     """
     from airwnd.study.reproduce import report, runner
     from airwnd.study.reproduce.design import Experiment
+    from airwnd.study.reproduce.sequential import Decide
 
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
@@ -104,16 +107,8 @@ def reproduce(
     if every:
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     minutes = math.inf if budget is None else budget
-    efforts = [
-        runner.Effort.of(
-            experiment,
-            seeds,
-            quick=quick,
-            max_seeds=max_seeds if decide else None,
-            budget_s=60.0 * minutes,
-        )
-        for experiment in experiments
-    ]
+    further = Decide(max_seeds, 60.0 * minutes, _report_look) if decide else None
+    efforts = [runner.Effort.of(experiment, seeds, quick=quick, decide=further) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)
     papers = runner.papers()
@@ -125,7 +120,7 @@ def reproduce(
         check_folder(folder)
         with batch_bar(title, folder / "runs", progress) as update, locked(folder):
             remove_partial_files(folder)
-            done.append(runner.reproduce(experiment, effort, folder, pool, update, _report_look))
+            done.append(runner.reproduce(experiment, effort, folder, pool, update))
             report.write(done[-1], out)
     # Reproductions of other experiments may write into the same folder; the last of them has all results.
     with locked(out, wait=True):
@@ -133,7 +128,7 @@ def reproduce(
     _summarise(done, pool, out, index)
 
 
-def _report_look(still_open: "dict[str, list[Undecided]]", runs: int, seeds: int) -> None:
+def _report_look(still_open: "Mapping[str, Sequence[Undecided]]", runs: int, seeds: int) -> None:
     """Print which claims are open, and what is added for them."""
     click.echo(f"\nopen: {', '.join(still_open)}; {runs} more runs, up to {seeds} seeds", err=True)
 

@@ -21,7 +21,7 @@ from airwnd.study.reproduce.measured import Measured
 from airwnd.study.reproduce.paper import FILE as PAPER_FILE
 from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.readings import Gathering, Readings, Tables
-from airwnd.study.reproduce.sequential import Looks, OnLook, undecided
+from airwnd.study.reproduce.sequential import Decide, confidence_at, undecided
 from airwnd.study.reproduce.space import Setting
 from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
 from airwnd.support.errors import InputError
@@ -42,7 +42,7 @@ class Effort:
         Changes of the scenario by ``--quick``.
     specified
         Number of seeds specified by the experiment.
-    looks
+    decide
         Seeds are added until the claims are decided; ``None``: all settings have `seeds` seeds.
     """
 
@@ -50,7 +50,7 @@ class Effort:
     quick: bool
     changes: Mapping[str, Any]
     specified: int
-    looks: Looks | None = None
+    decide: Decide | None = None
 
     @property
     def preview(self) -> bool:
@@ -73,21 +73,18 @@ class Effort:
         seeds: int | None,
         *,
         quick: bool,
-        max_seeds: int | None = None,
-        budget_s: float = math.inf,
+        decide: Decide | None = None,
     ) -> "Effort":
         """Create an effort, with the number of seeds of the experiment unless `seeds` is given.
 
-        With `max_seeds`, seeds are added until the claims are decided; measurements cannot be repeated here.
+        Seeds can be added by `decide` to full runs, not to measurements.
         """
         usual = experiment.quick.seeds if quick else experiment.seeds
         if experiment.measured is not None:
             usual = min(usual, experiment.measured.seeds)
-        first = usual if seeds is None else seeds
-        sequential = max_seeds is not None and not quick and experiment.measured is None
         return cls(
-            seeds=first,
-            looks=Looks(first, max_seeds, budget_s) if sequential and max_seeds is not None else None,
+            seeds=usual if seeds is None else seeds,
+            decide=None if quick or experiment.measured is not None else decide,
             quick=quick,
             changes=experiment.quick.changes if quick else {},
             specified=experiment.seeds,
@@ -141,7 +138,7 @@ class Results:
     @cached_property
     def max_seeds(self) -> int:
         """The largest number of seeds of a setting."""
-        return max(self.effort.seeds, *self.readings.values["seed"].unique())
+        return max(map(int, self.readings.values["seed"].unique()), default=self.effort.seeds)
 
     def claims(self) -> list[ClaimResult]:
         """Judge the paper's claims."""
@@ -164,8 +161,10 @@ class Results:
                 raise KeyError(measure)
             return np.array([printed])
 
-        preview, looks = self.effort.preview, self.effort.looks
-        level = (lambda _: CONFIDENCE) if looks is None else looks.confidence
+        def level(seeds: int) -> float:
+            return CONFIDENCE if self.effort.decide is None else confidence_at(seeds, self.effort.seeds)
+
+        preview = self.effort.preview
         return [
             judge(claim, ours, paper, preview=preview, confidence=level) for claim in self.experiment.claims
         ]
@@ -245,12 +244,11 @@ def reproduce(
     folder: Path,
     workers: Workers,
     progress: Progress | None = None,
-    on_look: OnLook | None = None,
 ) -> Results:
     """Execute the missing runs and read the measures; measurements are only read.
 
-    With `effort.looks`, the settings on which undecided claims depend get twice as many seeds, again and again,
-    until all claims are decided, or the seeds or the time are used up.
+    With `effort.decide`, the settings on which undecided claims depend get twice as many seeds, again and
+    again, until all claims are decided, or the seeds or the time are used up.
 
     Parameters
     ----------
@@ -264,8 +262,6 @@ def reproduce(
         Workers that execute the runs.
     progress
         Called periodically with the finished fraction of the missing runs, of each look.
-    on_look
-        Called before each look after the first.
     """
     if experiment.measured is not None:
         return _measured(experiment, experiment.measured, effort)
@@ -301,16 +297,17 @@ def reproduce(
             reused=reused,
             jobs=workers.jobs,
         )
-        if effort.looks is None or elapsed_s > effort.looks.budget_s:
+        decide = effort.decide
+        if decide is None or elapsed_s > decide.budget_s:
             return results
         still_open = undecided(results.claims())
         for levels, seeds in itertools.chain.from_iterable(still_open.values()):
             scenario = settings[experiment.setting(levels)]
-            counts[scenario] = max(counts[scenario], effort.looks.after(seeds) or 0)
+            counts[scenario] = max(counts[scenario], decide.after(seeds) or 0)
         if counts == read or sum(counts.values()) > MAX_RUNS:
             return results
-        if on_look:
-            on_look(still_open, sum(counts.values()) - results.runs, max(counts.values()))
+        if decide.on_look:
+            decide.on_look(still_open, sum(counts.values()) - results.runs, max(counts.values()))
 
 
 def _measured(experiment: Experiment, measured: Measured, effort: Effort) -> Results:

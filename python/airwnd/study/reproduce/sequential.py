@@ -31,8 +31,8 @@ class Decide:
     budget_s
         Wall-clock time after which no further look begins, in seconds; infinite: no limit.
     on_look
-        Called before each look after the first with the open claims, and the numbers of additional runs and of
-        seeds at most.
+        Called before each look after the first with the open claims, the number of additional runs, and the
+        maximum number of seeds.
     """
 
     max_seeds: int

@@ -21,7 +21,7 @@ def effort_text(effort: Effort) -> str:
     If seeds are added until the claims are decided: ``full, 20 seeds and more, until decided``.
     """
     seeds = f"{effort.seeds} of {effort.specified}" if effort.seeds < effort.specified else f"{effort.seeds}"
-    more = " and more, until decided" if effort.looks else ""
+    more = " and more, until decided" if effort.decide else ""
     counted = f"{seeds} seed{'s' * (effort.specified != 1)}{more}"
     parts = ["full" * effort.full, "preview" * effort.preview, counted]
     return ", ".join(part for part in (*parts, "shortened" * bool(effort.changes)) if part)
