@@ -3,7 +3,8 @@
 Run with ``make bench-scaling``, which writes ``experiments/performance/scaling.csv`` and
 ``docs/img/scaling.svg``. A point is the time of a run minus that of its first half, for the other half of the
 simulated time, so that the time to build the network does not count. It is processor time, and wall-clock
-time where threads vary. Memory is the peak of the run."""
+time where threads vary. Memory is the peak of the run.
+"""
 
 import argparse
 import csv
