@@ -14,7 +14,7 @@ One word for each concept: the terms that code, command line, results, documenta
 definition, unit and source. `airwnd explain TERM` shows an entry, also by its symbol or by another word for
 it, as in `airwnd explain cwnd` or `airwnd explain terminal`.
 
-Made from [`glossary.toml`](../python/airwnd/glossary.toml) by `python docs/_site/glossary.py`."""
+Made from [`glossary.toml`](../python/airwnd/vocabulary/glossary.toml) by `python docs/_site/glossary.py`."""
 
 
 def page() -> str:
