@@ -1,0 +1,6 @@
+//! Tests of the facade as an outsider uses it.
+
+mod calls;
+mod driving;
+mod same_as_simulated;
+mod scenarios;
