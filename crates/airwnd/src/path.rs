@@ -8,6 +8,8 @@ use airwnd_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
 
+/// Largest payload of an application whose bits are counted in 64 bits.
+const MAX_PAYLOAD: u64 = 1 << 60;
 /// Largest IP packet (RFC 791 §3.1, total length).
 const MAX_PACKET: usize = 65_535;
 
@@ -319,7 +321,7 @@ impl Path {
     /// An unknown flow.
     pub fn set_received(&mut self, end: End, payload: u64) -> Result<(), PathError> {
         let number = self.known(end.flow)?.number;
-        self.live.set_payload(number, end.peer().direction(), Bytes(payload));
+        self.live.set_payload(number, end.peer().direction(), Bytes(payload.min(MAX_PAYLOAD)));
         Ok(())
     }
 
