@@ -152,22 +152,22 @@ pub struct FlowOptions {
 
 impl FlowOptions {
     /// UDP over IPv4, whose headers have 28 bytes (RFC 791, RFC 768): datagrams are UDP payloads.
-    pub fn udp() -> FlowOptions {
+    pub const fn udp() -> FlowOptions {
         FlowOptions { protocol: Protocol::Udp, headers: 28, ports: None, dscp: 0 }
     }
 
     /// A flow of this protocol whose datagrams are whole IP packets, to which no headers are added.
-    pub fn ip(protocol: Protocol) -> FlowOptions {
+    pub const fn ip(protocol: Protocol) -> FlowOptions {
         FlowOptions { protocol, headers: 0, ports: None, dscp: 0 }
     }
 
     /// Sets the ports of the UE's end and of the server's end.
-    pub fn with_ports(self, ue: u16, server: u16) -> FlowOptions {
+    pub const fn with_ports(self, ue: u16, server: u16) -> FlowOptions {
         FlowOptions { ports: Some([ue, server]), ..self }
     }
 
     /// Sets the differentiated services code point.
-    pub fn with_dscp(self, dscp: u8) -> FlowOptions {
+    pub const fn with_dscp(self, dscp: u8) -> FlowOptions {
         FlowOptions { dscp, ..self }
     }
 }
