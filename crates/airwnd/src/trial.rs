@@ -139,9 +139,13 @@ impl Report {
     /// retransmissions of the radio.
     pub fn queueing_delay_ms_p95(&self) -> Measure {
         self.measure("95th percentile of queueing delay", "ms", |run| {
-            let min = run.min_delay.map_or(f64::NAN, |delay| delay.as_secs_f64() * 1e3);
-            run.row().delay_ms.p95.map_or(f64::NAN, |delay| (delay - min).max(0.0))
+            run.row().delay_ms.p95.map_or(f64::NAN, |delay| (delay - run.min_delay_ms()).max(0.0))
         })
+    }
+
+    /// Minimum one-way delay of the packets in that direction in milliseconds.
+    pub fn delay_ms_min(&self) -> Measure {
+        self.measure("minimum delay", "ms", Run::min_delay_ms)
     }
 
     /// Retransmissions of the sender of the data, as the endpoint counts them.
@@ -174,6 +178,10 @@ impl Report {
 }
 
 impl Run {
+    fn min_delay_ms(&self) -> f64 {
+        self.min_delay.map_or(f64::NAN, |delay| delay.as_secs_f64() * 1e3)
+    }
+
     fn row(&self) -> &crate::FlowRow {
         let rows = self.outcome.flows();
         rows.iter().find(|row| row.id == self.id).expect("the connection has a row")
