@@ -29,8 +29,8 @@ use bytes::{Bytes, BytesMut};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionEvent, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, EndpointConfig,
-    Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionEvent, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint,
+    EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::time_provider::TimeProvider;
@@ -42,7 +42,8 @@ use std::time::{Duration, Instant};
 /// Certificate for the name `server` with the key below, valid until 2119.
 const CERTIFICATE: &[u8] = include_bytes!("server.der");
 /// A key for tests (Ed25519, RFC 8410 §7), whose signatures have a fixed size.
-const KEY: &[u8] = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20airwnd: a key for tests, public!";
+const KEY: &[u8] =
+    b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20airwnd: a key for tests, public!";
 /// Time of TLS: 2026-01-01.
 const TLS_TIME: Duration = Duration::from_secs(1_767_225_600);
 /// Flow-control window, so that only the congestion control limits a transfer.
@@ -139,7 +140,8 @@ fn client_config(transport: &Arc<TransportConfig>) -> ClientConfig {
         .expect("ring has TLS 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("ring has QUIC's ciphers")));
+    let mut config =
+        ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("ring has QUIC's ciphers")));
     config.transport_config(Arc::clone(transport));
     config
 }

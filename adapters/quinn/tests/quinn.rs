@@ -37,11 +37,13 @@ fn results(control: Control, seed: u64) -> (String, String) {
 
 #[test]
 fn cubic_keeps_its_share_of_a_loaded_cell() {
-    let report = Trial::new(&loaded()).ue("phone").run(|seed| download(Control::Cubic.transport(), seed)).unwrap();
+    let report =
+        Trial::new(&loaded()).ue("phone").run(|seed| download(Control::Cubic.transport(), seed)).unwrap();
     report.goodput_kbps().assert_at_least(2000.0);
     // Slow start of CUBIC overshoots into the full queue, and a transfer of 10 s has not yet made up for it.
     report.loss_percent().assert_at_most(20.0);
-    let others = report.of("goodput of another UE", "kbit/s", |outcome: &Outcome| outcome.flows()[0].goodput_kbps);
+    let others =
+        report.of("goodput of another UE", "kbit/s", |outcome: &Outcome| outcome.flows()[0].goodput_kbps);
     others.assert_at_least(500.0);
 }
 
@@ -57,7 +59,8 @@ fn the_same_seed_gives_the_same_bytes_with_cubic_and_newreno() {
 #[test]
 fn bbr_transfers_but_is_not_reproducible() {
     let goodput = |_| {
-        let report = Trial::new(&loaded()).seeds(1..=1).run(|seed| download(Control::Bbr.transport(), seed)).unwrap();
+        let report =
+            Trial::new(&loaded()).seeds(1..=1).run(|seed| download(Control::Bbr.transport(), seed)).unwrap();
         report.goodput_kbps().mean()
     };
     let runs: Vec<f64> = (0..4).map(goodput).collect();
@@ -66,13 +69,15 @@ fn bbr_transfers_but_is_not_reproducible() {
 
 #[test]
 fn an_upload_arrives() {
-    let report = Trial::new(&loaded()).seeds(1..=4).run(|seed| upload(Control::Cubic.transport(), seed)).unwrap();
+    let report =
+        Trial::new(&loaded()).seeds(1..=4).run(|seed| upload(Control::Cubic.transport(), seed)).unwrap();
     report.goodput_kbps().assert_at_least(1000.0);
 }
 
 #[test]
 fn a_missed_bound_says_by_how_much() {
-    let report = Trial::new(&loaded()).seeds(1..=3).run(|seed| download(Control::Cubic.transport(), seed)).unwrap();
+    let report =
+        Trial::new(&loaded()).seeds(1..=3).run(|seed| download(Control::Cubic.transport(), seed)).unwrap();
     let message = report.goodput_kbps().is_at_least(1e6).unwrap_err();
     assert!(message.contains("the mean misses it by ") && message.contains("; by seed: 1: "), "{message}");
 }

@@ -90,7 +90,8 @@ impl Path {
         }
         loop {
             let now = self.now();
-            let timer = pairs.iter_mut().filter_map(|pair| pair.timeout(now)).min().map(|timer| timer.max(now));
+            let timer =
+                pairs.iter_mut().filter_map(|pair| pair.timeout(now)).min().map(|timer| timer.max(now));
             let limit = timer.filter(|timer| *timer <= end);
             let reached = match limit {
                 Some(timer) => self.advance_before(timer)?,

@@ -56,7 +56,9 @@ pub enum PathError {
 impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PathError::TimeWentBack { to, now } => write!(f, "time {to:?} is before the path's present, {now:?}"),
+            PathError::TimeWentBack { to, now } => {
+                write!(f, "time {to:?} is before the path's present, {now:?}")
+            }
             PathError::TimeTooLarge(to) => {
                 write!(f, "time {to:?} is too large; a path ends at {:?}", crate::Path::MAX_TIME)
             }

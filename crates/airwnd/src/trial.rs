@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// 97.5 % quantiles of Student's t distribution for 1 to 30 degrees of freedom (NIST/SEMATECH e-Handbook §1.3.6.7.2).
 const T: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
 /// A connection between a UE and the server in a scenario, repeated over seeds.
@@ -275,7 +275,9 @@ impl Measure {
         } else if misses {
             format!("the mean misses it by {by} {unit} ({percent} %)")
         } else {
-            format!("the mean keeps it by {by} {unit} ({percent} %), the interval does not: more seeds decide")
+            format!(
+                "the mean keeps it by {by} {unit} ({percent} %), the interval does not: more seeds decide"
+            )
         };
         format!("{name} should be {bound} {limit_text} {unit}, but is {self}: {why}; by seed: {values}")
     }

@@ -100,7 +100,7 @@ impl Owner {
                 let max = 65_535 - headers;
                 let oversized = (size > max).then_some(PathError::Oversized { size, max });
                 let empty = (size == 0 && headers == 0).then_some(PathError::EmptyPacket);
-                let expected = late.or(closed).or(oversized).or_else(|| empty);
+                let expected = late.or(closed).or(oversized).or(empty);
                 let datagram = Datagram::of_size(size).with_tag(self.sent);
                 let answer = self.path.send(to, end, datagram, ecn);
                 self.sent += u64::from(answer.is_ok());

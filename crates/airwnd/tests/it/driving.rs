@@ -1,6 +1,8 @@
 //! The loop that connects endpoints.
 
-use airwnd::{Cbr, Datagram, Ecn, Endpoint, FlowOptions, Pair, Path, PathError, Received, Scenario, Transmit, Trial, Ue};
+use airwnd::{
+    Cbr, Datagram, Ecn, Endpoint, FlowOptions, Pair, Path, PathError, Received, Scenario, Transmit, Trial, Ue,
+};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -82,7 +84,8 @@ fn an_endpoint_without_end_is_an_error() {
 fn a_trial_measures_what_was_received_and_the_queue() {
     // 12 Mbit/s into 10: the queue of 100 packets is full, and a sixth is dropped.
     let scenario = wire().with("link[0].queue", "100").unwrap();
-    let report = Trial::new(&scenario).seeds(1..=2).run(|_| (Cbr::receiver(), Cbr::sender(12_000, 972))).unwrap();
+    let report =
+        Trial::new(&scenario).seeds(1..=2).run(|_| (Cbr::receiver(), Cbr::sender(12_000, 972))).unwrap();
     // Payload share of packets with 28 bytes of headers and 2 bytes of framing.
     report.goodput_kbps().assert_at_most(10_000.0 * 972.0 / 1002.0);
     report.goodput_kbps().assert_at_least(9500.0);

@@ -94,7 +94,8 @@ fn compare(text: &str) {
     let simulated = Scenario::from_toml(&whole).unwrap().run(1).unwrap();
 
     let rows = |outcome: &airwnd::Outcome| {
-        let (beside, own): (Vec<_>, _) = outcome.flows().iter().cloned().partition(|row| row.group == "beside");
+        let (beside, own): (Vec<_>, _) =
+            outcome.flows().iter().cloned().partition(|row| row.group == "beside");
         let [row]: [_; 1] = own.try_into().unwrap();
         let packets = [row.packets_sent, row.packets_received, row.packets_dropped, row.retransmissions];
         (format!("{beside:?}"), packets, row.goodput_kbps, row.delay_ms)
@@ -110,7 +111,9 @@ const UES: &str = "[[ue]]\nname = \"others\"\ncount = 2\n[[ue]]\nname = \"phone\
 
 #[test]
 fn tcp_over_a_path_through_a_cell_is_the_simulated_flow() {
-    compare(&format!("duration = \"8s\"\nrlc.queue = {{ kind = \"drop-tail\", buffer = \"60kB\" }}\n[[site]]\n{UES}"));
+    compare(&format!(
+        "duration = \"8s\"\nrlc.queue = {{ kind = \"drop-tail\", buffer = \"60kB\" }}\n[[site]]\n{UES}"
+    ));
 }
 
 #[test]

@@ -9,7 +9,10 @@ fn a_builder_and_toml_make_the_same_scenario() {
         .set("rlc.queue", "{ kind = \"codel\", buffer = \"1MB\" }")
         .add("site", [("power", "40dBm")])
         .add("ue", [("name", "phone")])
-        .add("ue", [("name", "others"), ("count", "2"), ("placement.kind", "disc"), ("placement.radius", "300m")])
+        .add(
+            "ue",
+            [("name", "others"), ("count", "2"), ("placement.kind", "disc"), ("placement.radius", "300m")],
+        )
         .add("flow", [("ue", "others")])
         .build()
         .unwrap();
@@ -25,7 +28,8 @@ fn a_builder_and_toml_make_the_same_scenario() {
 
 #[test]
 fn the_first_mistake_of_a_builder_is_reported() {
-    let builder = Scenario::builder().set("duration", "1s").set("rlc", "1").add("site", []).add("duration", []);
+    let builder =
+        Scenario::builder().set("duration", "1s").set("rlc", "1").add("site", []).add("duration", []);
     let error = builder.add("ue", [("[", "1")]).build().unwrap_err().to_string();
     assert_eq!(error, "scenario: `duration` is not a list");
     let error = Scenario::builder().set("duration", "1s").add("ue", [("cuont", "3")]).build().unwrap_err();
