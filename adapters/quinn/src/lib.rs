@@ -1,7 +1,7 @@
 //! [quinn-proto](https://docs.rs/quinn-proto), a QUIC stack without I/O, at the ends of a path of [`airwnd`].
 //!
-//! [`download`] and [`upload`] make the two endpoints of a transfer; their transport configuration is the caller's, so a
-//! congestion control of one's own takes the place of quinn's:
+//! [`download`] and [`upload`] make the two endpoints of a transfer. Their transport configuration is the caller's, and
+//! another congestion control can take the place of quinn's:
 //!
 //! ```no_run
 //! use airwnd::{Scenario, Trial};
