@@ -2,5 +2,6 @@
 
 mod calls;
 mod driving;
+mod page;
 mod same_as_simulated;
 mod scenarios;
