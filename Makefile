@@ -164,7 +164,7 @@ python-tests: python-lint rust-build
 # wheel. The numbers of generated scenarios and range ends are printed.
 nightly: setup browser linux lint-tools fuzz
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
-	cargo test -p airwnd-linklevel --locked
+	cargo test -p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m --locked
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
 	$(BIN)/pytest -m nightly --override-ini faulthandler_timeout=3600
 

@@ -19,6 +19,7 @@ use airwnd_rwnd as rwnd;
 use airwnd_tcp::cc::plugins::Plugins;
 use airwnd_tcp::{Config, Overrides, Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// Maximum number of UEs.
@@ -335,6 +336,18 @@ pub struct Scenario {
     /// Groups of flows. A simulation needs at least one; in an emulation, real programs may send all packets.
     #[param(default = Vec::new(), unit = "1", source = "the scenario")]
     pub flow: Vec<Flow>,
+}
+
+impl<'s> From<&'s Scenario> for Cow<'s, Scenario> {
+    fn from(scenario: &'s Scenario) -> Cow<'s, Scenario> {
+        Cow::Borrowed(scenario)
+    }
+}
+
+impl From<Scenario> for Cow<'_, Scenario> {
+    fn from(scenario: Scenario) -> Self {
+        Cow::Owned(scenario)
+    }
 }
 
 impl Scenario {

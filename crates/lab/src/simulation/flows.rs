@@ -137,7 +137,7 @@ impl Connection {
 
 impl Simulation<'_> {
     pub(super) fn add_flows(&mut self) {
-        let scenario = self.scenario;
+        let scenario = self.scenario.clone();
         let arriving = Stream::new(self.seed, "arrivals");
         let drawing = Stream::new(self.seed, "traffic");
         let first_ue = |group: usize| scenario.ue[..group].iter().map(|group| group.count).sum::<u32>();

@@ -2,7 +2,7 @@
 
 use super::flows::{Flow, Group};
 use super::real::{Outside, Real, Socket, SocketRow};
-use super::{Content, Simulation};
+use super::{Content, Happening, Simulation};
 use crate::meter::{Meter, Sampled, Spread};
 use crate::outcome::Outcome;
 use crate::packet_filter::Signature;
@@ -14,6 +14,7 @@ use airwnd_cell::UeId;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_network::{Cause, Packet};
 use airwnd_units::{Bytes, Span, Time};
+use std::borrow::Cow;
 
 /// Id of the group of real flows, unless the scenario uses it.
 const REAL: &str = "real";
@@ -105,19 +106,21 @@ impl<'s> Live<'s> {
     /// # Errors
     /// A scenario whose network cannot be built, or records that it cannot provide.
     pub fn new(
-        scenario: &'s Scenario,
+        scenario: impl Into<Cow<'s, Scenario>>,
         seed: u64,
         records: &Records,
         real: &[RealUe],
         tap: Option<&'s mut dyn Tap>,
     ) -> Result<Live<'s>, Error> {
-        let mut simulation = Simulation::new(scenario, seed, records, tap, real.to_vec())?;
-        simulation.measured = Span(1);
+        let scenario = scenario.into();
         let is_taken = |id: &String| scenario.flow.iter().any(|flow| flow.id == *id);
         let ids = (0..).map(|number| if number == 0 { REAL.to_string() } else { format!("{REAL}-{number}") });
+        let id = ids.into_iter().find(|id| !is_taken(id)).expect("some number is free");
+        let mut simulation = Simulation::new(scenario, seed, records, tap, real.to_vec())?;
+        simulation.measured = Span(1);
         let first = simulation.flows.len() as u32;
         simulation.groups.push(Group {
-            id: ids.into_iter().find(|id| !is_taken(id)).expect("some number is free"),
+            id,
             kind: REAL.into(),
             cc: None,
             rwnd: None,
@@ -138,6 +141,9 @@ impl<'s> Live<'s> {
 
     /// Time of the next event; `None`: nothing happens unless a frame is sent.
     pub fn next_event(&self) -> Option<Time> {
+        if let Some(paused) = self.simulation.paused {
+            return Some(paused);
+        }
         let ends = self.simulation.queue.peek().map(|(at, _)| at);
         let network = self.simulation.network.next_event();
         [ends, network].into_iter().flatten().min()
@@ -148,11 +154,41 @@ impl<'s> Live<'s> {
     /// # Errors
     /// A failed congestion control of a plug-in, or the memory limit.
     pub fn advance(&mut self, to: Time) -> Result<(), Error> {
-        self.simulation.measured = Span(to.since(self.simulation.begin.min(to)).0.max(1));
-        while let Some((now, happening)) = self.simulation.step(to) {
-            self.simulation.handle(now, happening)?;
-        }
+        while self.handle_next(to, false)?.is_some() {}
+        self.simulation.measure_until(to);
         Ok(())
+    }
+
+    /// Executes events until `to`, or until frames leave the network, and returns the time. [`Live::exits`] returns these
+    /// frames; until it is called, time stands still.
+    ///
+    /// The event at which frames leave is finished by the next call. Frames that are sent before take part in the rest of
+    /// it, as the packets of simulated endpoints do: an ACK enters the RLC of the UE before the TTI that delivered its
+    /// data transmits.
+    ///
+    /// # Errors
+    /// As [`Live::advance`].
+    pub fn advance_to_exit(&mut self, to: Time) -> Result<Time, Error> {
+        if let Some(exit) = self.simulation.exits.last() {
+            return Ok(exit.at);
+        }
+        while let Some(now) = self.handle_next(to, true)? {
+            if !self.simulation.exits.is_empty() {
+                self.simulation.measure_until(now);
+                return Ok(now);
+            }
+        }
+        self.simulation.measure_until(to);
+        Ok(to)
+    }
+
+    /// Executes the next event until `to` and returns its time; `None`: there is none.
+    fn handle_next(&mut self, to: Time, pauses: bool) -> Result<Option<Time>, Error> {
+        match self.simulation.step_live(to, pauses) {
+            Step::Network(now) => Ok(Some(now)),
+            Step::Ends(now, happening) => self.simulation.handle(now, happening).map(|()| Some(now)),
+            Step::Done => Ok(None),
+        }
     }
 
     /// Sends a frame at the time of the last [`Live::advance`].
@@ -238,6 +274,12 @@ impl<'s> Live<'s> {
         self.real(flow).retransmissions[direction as usize] += 1;
     }
 
+    /// Sets the number of segments that contained bytes sent before. A smaller number than before has no effect.
+    pub fn set_retransmissions(&mut self, flow: u32, direction: Direction, segments: u64) {
+        let count = &mut self.real(flow).retransmissions[direction as usize];
+        *count = segments.max(*count);
+    }
+
     /// Sets the state of the socket that sends in a direction, and its congestion control.
     pub fn set_socket(
         &mut self,
@@ -296,6 +338,9 @@ impl<'s> Live<'s> {
 
     /// Ends the simulation at the time of the last [`Live::advance`] and returns its results.
     pub fn finish(mut self) -> Outcome {
+        if let Some(now) = self.simulation.paused {
+            self.simulation.step_live(now, false);
+        }
         for flow in self.simulation.flows.iter_mut().filter(|flow| flow.row.is_none()) {
             flow.face_the_data();
         }
@@ -307,7 +352,47 @@ impl<'s> Live<'s> {
     }
 }
 
+/// A step of a live simulation.
+enum Step {
+    /// The network has executed a part of an event, or the whole.
+    Network(Time),
+    /// An event at the ends of the network is due.
+    Ends(Time, Happening),
+    /// No event is due.
+    Done,
+}
+
 impl Simulation<'_> {
+    /// Performs a step until `end`, as [`Simulation::step`] does. With `pauses` it ends as soon as a frame has left.
+    fn step_live(&mut self, end: Time, pauses: bool) -> Step {
+        let now = match self.paused.take() {
+            Some(now) => now,
+            None => match self.network_goes_until(end).and_then(|limit| self.network.advance(limit)) {
+                Some(now) => now,
+                None if self.is_busy() => return Step::Ends(self.queue.now(), Happening::Busy),
+                None => return self.queue.pop_until(end).map_or(Step::Done, |(now, of)| Step::Ends(now, of)),
+            },
+        };
+        loop {
+            if pauses && !self.exits.is_empty() {
+                self.paused = Some(now);
+                return Step::Network(now);
+            } else if let Some(packet) = self.network.next_delivered() {
+                self.deliver(now, packet);
+            } else if let Some(outcome) = self.network.next_outcome() {
+                self.settle(now, outcome);
+            } else {
+                break;
+            }
+        }
+        if self.is_busy() { Step::Ends(now, Happening::Busy) } else { Step::Network(now) }
+    }
+
+    /// Ends the measurement at `now`, or later.
+    fn measure_until(&mut self, now: Time) {
+        self.measured = Span(now.since(self.begin.min(now)).0.max(1));
+    }
+
     /// Records that a frame has left the network.
     pub(super) fn leave(&mut self, now: Time, packet: &Packet<Content>, number: u32, fate: Fate) {
         self.exits.push(Exit {

@@ -34,6 +34,7 @@ pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
 use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
+use std::borrow::Cow;
 use std::num::NonZeroUsize;
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
@@ -157,7 +158,7 @@ struct Simulation<'t> {
     record: Option<Record>,
     /// Flows that are sampled, if there is a record.
     observed: Vec<u32>,
-    scenario: &'t Scenario,
+    scenario: Cow<'t, Scenario>,
     seed: u64,
     /// End of the warm-up.
     begin: Time,
@@ -168,6 +169,8 @@ struct Simulation<'t> {
     real_ues: Vec<RealUe>,
     /// Frames that have left the network, in chronological order.
     exits: Vec<Exit>,
+    /// Time of the network event at which a [`Live`] simulation has paused.
+    paused: Option<Time>,
 }
 
 /// Runs a scenario with a seed.
@@ -199,7 +202,7 @@ pub fn run_tapped<'t>(
     progress: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Outcome, Error> {
     scenario.check_flows()?;
-    let mut simulation = Simulation::new(scenario, seed, records, tap, Vec::new())?;
+    let mut simulation = Simulation::new(Cow::Borrowed(scenario), seed, records, tap, Vec::new())?;
     let end = Time::ZERO + scenario.warmup + scenario.duration;
     while let Some((now, happening)) = simulation.step(end) {
         if let Happening::Progress | Happening::Busy = happening
@@ -235,23 +238,23 @@ impl Scenario {
 
 impl<'t> Simulation<'t> {
     fn new(
-        scenario: &'t Scenario,
+        scenario: Cow<'t, Scenario>,
         seed: u64,
         records: &Records,
         tap: Option<&'t mut dyn Tap>,
         real_ues: Vec<RealUe>,
     ) -> Result<Simulation<'t>, Error> {
-        records.check(scenario)?;
-        let memory = Memory::of(scenario, records)?;
+        records.check(&scenario)?;
+        let memory = Memory::of(&scenario, records)?;
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
-        let mut ran = build::ran(scenario, seed, records.threads.unwrap_or(NonZeroUsize::MIN))?;
+        let mut ran = build::ran(&scenario, seed, records.threads.unwrap_or(NonZeroUsize::MIN))?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(ran.clock(), begin, window));
         }
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),
-            network: Network::new(topology(scenario, seed, ran), Tapped { tap, begin }),
+            network: Network::new(topology(&scenario, seed, ran), Tapped { tap, begin }),
             steps: 0,
             flows: Vec::new(),
             groups: Vec::with_capacity(scenario.flow.len()),
@@ -264,13 +267,14 @@ impl<'t> Simulation<'t> {
                 sockets: Rows::default(),
             }),
             observed: Vec::new(),
-            scenario,
             seed,
             begin,
             measured: scenario.duration,
+            scenario,
             memory,
             real_ues,
             exits: Vec::new(),
+            paused: None,
         };
         simulation.watch_memory(Time::ZERO);
         simulation.add_flows();

@@ -205,7 +205,8 @@ mod tests {
     fn known(toml: &str, quirks: &str) -> DeviceLink {
         let scenario = scenario(toml, quirks);
         let sizes = Sizes::of(&scenario.tcp.config());
-        let mut simulation = Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap();
+        let mut simulation =
+            Simulation::new((&scenario).into(), 1, &Records::default(), None, Vec::new()).unwrap();
         simulation.link_to(Time::ZERO, 0, &sizes)
     }
 
@@ -313,7 +314,8 @@ mod tests {
         let toml =
             "preset = \"airwnd-0.1\"\nduration = \"1s\"\n[[site]]\n[[ue]]\n[[flow]]\nrwnd = \"drwa\"\n";
         let scenario = scenario(toml, "");
-        let simulation = Simulation::new(&scenario, 1, &Records::default(), None, Vec::new()).unwrap();
+        let simulation =
+            Simulation::new((&scenario).into(), 1, &Records::default(), None, Vec::new()).unwrap();
         assert!(simulation.devices.links.is_none());
     }
 }
