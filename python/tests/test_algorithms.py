@@ -218,7 +218,7 @@ def test_near_misses_are_suggested(name: str, near: str) -> None:
 
 
 def test_an_explanation_has_words_ranges_and_a_fragment() -> None:
-    out = _run("explain", "cubic")
+    out = _run("explain", "cubic", "--all")
     for text in (
         "Source: RFC 9438",
         "W(t) = C (t - K)^3",

@@ -59,7 +59,7 @@ name = "delay"
 label = "Delay"
 unit = "ms"
 digits = 1
-value = "totals.delay_ms"
+value = "totals.delay_ms_mean"
 
 [[plot]]
 name = "lines"

@@ -20,6 +20,15 @@ BASH = shutil.which("bash") or "bash"
         (["airwnd", "explain", "hysta"], ["plain,hystart", "plain,hystart-plus-plus"]),
         (["airwnd", "explain", "rlc.que"], ["plain,rlc.queue"]),
         (["airwnd", "list", "sch"], ["plain,sched"]),
+        (["airwnd", "run", "--set", "mac."], ["plain,mac.scheduler", "plain,mac.uplink_scheduler"]),
+        (["airwnd", "run", "--set", "mac.ha"], ["plain,mac.harq_transmissions"]),
+        (["airwnd", "run", "--set", "rlc.queue."], ["plain,rlc.queue.buffer", "plain,rlc.queue.packets"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[call].cc"], ["plain,flow[call].cc"]),
+        (["airwnd", "run", "busy.toml", "--set", "flow[call].cc.be"], ["plain,flow[call].cc.beta"]),
+        (
+            ["airwnd", "run", "bus.json", "--set", "link[0].ra"],
+            ["plain,link[0].rate", "plain,link[0].rate_up"],
+        ),
         (["airwnd", "list", "pres"], ["plain,preset"]),
         (["airwnd", "reproduce", "arwa-2019/table3"], ["plain,arwa-2019/table3"]),
         (["airwnd", "run", "b"], ["plain,bus.json", "plain,busy.toml"]),
@@ -43,6 +52,7 @@ def test_names_and_files_are_completed(
     for name in ("busy.toml", "bus.json", "busy.txt", "below/run.csv", "deep/inner.toml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
+    (tmp_path / "busy.toml").write_text('[[flow]]\nid = "call"\ncc = "cubic"\n', encoding="utf-8")
     asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = cli(environment={**asked, "_AIRWND_COMPLETE": "bash_complete"})
     assert (done.returncode, done.stderr) == (0, "")

@@ -171,7 +171,11 @@ def test_mistakes_in_a_table(measured: Path, old: str, new: str, message: str) -
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"measured.page"', '"totals.delay_ms"', "either all measures or none are of the table `measured`"),
+        (
+            '"measured.page"',
+            '"totals.delay_ms_mean"',
+            "either all measures or none are of the table `measured`",
+        ),
         (
             'value = "measured.page"',
             'value = "measured.page"\nwhere = { id = "x" }',

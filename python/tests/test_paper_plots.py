@@ -100,7 +100,7 @@ def test_the_air_rate_does_not_exceed_the_capacity_of_the_cell() -> None:
     assert throughput < run.series["air_kbps"].mean() < 1.1 * throughput  # type: ignore[operator]
     panels = {axes.get_ylabel(): axes for axes in run.plot_timeline().axes}
     (line,) = panels["Air rate\n(Mbit/s)"].lines
-    assert np.asarray(line.get_ydata()).max() == CAPACITY_KBPS / 1e3
+    assert np.asarray(line.get_ydata()).max() == CAPACITY_KBPS
 
 
 def test_the_air_rate_of_a_later_flow_starts_at_zero() -> None:
@@ -195,7 +195,7 @@ def test_dollar_signs_are_drawn(web: Run) -> None:
 def test_runs_are_compared_side_by_side(many: Run, web: Run) -> None:
     figure = plot_compare({"many": many, "web": web})
     throughput, delay, jain, delivered = figure.axes
-    for axes, column, unit in ((throughput, "throughput_kbps", "Mbit/s"), (delay, "delay_ms", "ms")):
+    for axes, column, unit in ((throughput, "throughput_kbps", "Mbit/s"), (delay, "delay_ms_mean", "ms")):
         (x, y) = axes.lines[0].get_data()
         assert np.asarray(x).tolist() == [run.totals[column] for run in (many, web)]
         assert np.asarray(y).tolist() == [0, 1]
@@ -218,7 +218,7 @@ def test_a_sweep_has_a_default_layout(folder: Path) -> None:
     # The longest numeric key is the axis, the other two are lines and panels.
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["ue[0].count = 1", "ue[0].count = 3"]
     assert figure.axes[0].get_xlabel() == "rlc.queue.buffer (KiB)"
-    assert figure.axes[0].get_ylabel() == "One-way delay (ms),\nmean of 4 seeds, 95% CI"
+    assert figure.axes[0].get_ylabel() == "One-way delay, mean (ms),\nmean of 4 seeds, 95% CI"
     assert figure.axes[0].get_xscale() == "log"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["autotuning", "drwa"]
     for users, axes in zip((1, 3), figure.axes, strict=True):
@@ -230,7 +230,7 @@ def test_a_sweep_has_a_default_layout(folder: Path) -> None:
                     pl.col("flow[0].rwnd") == rwnd,
                     pl.col("rlc.queue.buffer") == f"{buffer:.0f}KiB",
                 )
-                assert mean == pytest.approx(runs["delay_ms"].mean())
+                assert mean == pytest.approx(runs["delay_ms_mean"].mean())
 
 
 def test_intervals_use_students_t(folder: Path) -> None:
@@ -342,7 +342,7 @@ def test_pictures_are_vector_graphics_with_embedded_fonts(
         (("compare", "nowhere"), "nowhere: No such file or directory"),
         (("sweep", "run"), "run/manifest.json: not the manifest of a sweep"),
         (("sweep", "nowhere"), "nowhere: not the folder of a sweep, it has no manifest.json"),
-        (("sweep", "data", "--y", "delay"), "no column `delay`; did you mean `delay_ms`"),
+        (("sweep", "data", "--y", "delay_ms"), "no column `delay_ms`; it is called `delay_ms_mean` now"),
         (("sweep", "data", "--x", "ue[0].cout"), "x ue[0].cout: not a swept key; there are flow[0].rwnd, "),
         (("sweep", "data", "--by", "seed"), "by seed: not a swept key"),
         (("sweep", "data", "--x", "ue[0].count", "--by", "ue[0].count"), "the key is already used"),

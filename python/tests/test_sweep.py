@@ -51,7 +51,7 @@ def test_a_row_per_run_and_a_row_per_flow_and_run(wire: Scenario, tmp_path: Path
     run = base.with_({"link[0].queue": 50, "flow[0].rwnd": "drwa"}).run(seed=2)
     where = (pl.col("link[0].queue") == 50) & (pl.col("flow[0].rwnd") == "drwa") & (pl.col("seed") == 2)
     [row] = runs.filter(where).rows(named=True)
-    assert row["delay_ms"] == run.totals["delay_ms"]
+    assert row["delay_ms_mean"] == run.totals["delay_ms_mean"]
     assert run.totals.items() <= row.items()
     assert flows.filter(where).drop("link[0].queue", "flow[0].rwnd", "seed").equals(run.flows)
 

@@ -164,12 +164,14 @@ def test_the_cursor_shows_the_values_of_the_series(
 def test_the_table_has_the_results_of_the_flows(cell: Run, show: Callable[..., Page]) -> None:
     page = show(cell=cell)
     heads = [text.split("\n")[0].strip() for text in page.locator("#flows th").all_inner_texts()[2:]]
-    assert {"flow", "goodput", "delay", "p95", "RTT", "PDF", "rtx", "cc", "rwnd", "UE"} <= set(heads)
+    assert {"flow", "goodput", "delay", "delay p95", "RTT", "PDF", "retrans.", "cc", "rwnd", "UE"} <= set(
+        heads
+    )
     for row in cell.flows.to_dicts():
         cells = page.locator(f"#flows tr[data-flow={row['id']}] td").all_inner_texts()[2:]
         shown = dict(zip(heads, [text.strip().replace(",", "") for text in cells], strict=True))
         assert float(shown["goodput"]) == pytest.approx(row["goodput_kbps"], abs=0.06)
-        assert float(shown["p95"]) == pytest.approx(row["delay_ms_p95"], abs=0.006)
+        assert float(shown["delay p95"]) == pytest.approx(row["delay_ms_p95"], abs=0.006)
         assert (shown["cc"], shown["rwnd"], shown["UE"]) == (row["cc"], row["rwnd"], str(row["ue"]))
     totals = page.locator("#runs tbody tr").inner_text()
     assert f"{cell.totals['throughput_kbps']:,.1f}" in totals

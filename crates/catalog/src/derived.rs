@@ -167,8 +167,12 @@ impl<'a> Schema<'a> {
         self
     }
 
-    /// Returns the finished object.
-    pub fn json(self) -> Json {
+    /// Returns the finished object, with the basic properties first.
+    pub fn json(mut self) -> Json {
+        let level = |key: &str| self.infos.iter().find(|info| info.name == key).map(|info| info.level);
+        let mut properties: Vec<_> = std::mem::take(&mut self.properties).into_iter().collect();
+        properties.sort_by_key(|(key, _)| level(key));
+        self.properties = properties.into_iter().collect();
         let required: Vec<&str> =
             self.infos.iter().filter(|info| info.default.is_none()).map(|info| info.name).collect();
         json!({
@@ -192,6 +196,7 @@ fn described(mut schema: Json, info: &ParamInfo) -> Json {
     }
     let unit = if info.unit == "1" { String::new() } else { format!(" [{}]", info.unit) };
     schema["description"] = format!("{}{unit}{range} Source: {}.", info.meaning, info.source).into();
+    schema["x-level"] = info.level.word().into();
     if let Some(default) = info.default.as_ref().filter(|default| !default.is_null()) {
         schema["default"] = default.clone();
     }

@@ -36,6 +36,9 @@
 //! assert_eq!(Params::infos()[0].source, "RFC 0000 eq. 2");
 //! ```
 //!
+//! A parameter has a [`Level`], which says who sets it. One with a default is `advanced` unless it is declared as
+//! `#[param(basic, ...)]` or `#[param(expert, ...)]`; a required one is basic.
+//!
 //! A field without a unit or source does not compile:
 //!
 //! ```compile_fail
@@ -219,6 +222,34 @@ pub struct ParamInfo {
     pub range: Option<(String, String)>,
     /// Source of the default or of the meaning.
     pub source: &'static str,
+    /// Readers whom it concerns.
+    pub level: Level,
+}
+
+/// Readers whom a parameter concerns, among those who use its section or algorithm. `explain`, completion and the
+/// reference show the basic ones first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What a first study sets.
+    Basic,
+    /// What a specialist varies.
+    Advanced,
+    /// Details of an implementation, and special comparisons.
+    Expert,
+}
+
+impl Level {
+    /// All levels, those of most readers first.
+    pub const ALL: [Level; 3] = [Level::Basic, Level::Advanced, Level::Expert];
+
+    /// Word of the level: `basic`, `advanced` or `expert`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Level::Basic => "basic",
+            Level::Advanced => "advanced",
+            Level::Expert => "expert",
+        }
+    }
 }
 
 /// An algorithm, as `airwnd list` and `airwnd explain` show it.

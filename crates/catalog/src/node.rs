@@ -159,6 +159,31 @@ impl Node {
         at
     }
 
+    /// Returns the values below this node in the order of the file, each with its key, as in `flow[0].cc.kind`. A table
+    /// and a list of tables are values of their own only if they are empty.
+    pub fn leaves(&self) -> Vec<(String, &Node)> {
+        let mut leaves = Vec::new();
+        self.add_leaves(String::new(), &mut leaves);
+        leaves
+    }
+
+    fn add_leaves<'a>(&'a self, key: String, leaves: &mut Vec<(String, &'a Node)>) {
+        match &self.value {
+            Value::Table(entries) if !entries.is_empty() => {
+                for (name, inner) in entries {
+                    let path = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                    inner.add_leaves(path, leaves);
+                }
+            }
+            Value::List(items) if items.iter().any(|item| matches!(item.value, Value::Table(_))) => {
+                for (index, item) in items.iter().enumerate() {
+                    item.add_leaves(format!("{key}[{index}]"), leaves);
+                }
+            }
+            _ => leaves.push((key, self)),
+        }
+    }
+
     /// Returns an error that names the place of this value.
     pub fn error(&self, message: impl Into<String>) -> Error {
         Error::new(&self.origin, self.line, message)
@@ -201,7 +226,7 @@ impl Node {
     fn step(&mut self, step: &str, origin: &str) -> Result<&mut Node, Error> {
         // A word such as "drwa" is shorthand for {kind = "drwa"}.
         if let Value::Text(word) = &self.value {
-            let kind = Node::new(Value::Text(word.clone()), origin);
+            let kind = self.replaced(Value::Text(word.clone()));
             self.value = Value::Table(vec![("kind".into(), kind)]);
         }
         match &mut self.value {
@@ -362,6 +387,15 @@ mod tests {
         let Value::Table(c) = &c[0].value else { panic!() };
         let Value::List(d) = &c[0].1.value else { panic!() };
         assert_eq!(d[1].error("wrong").to_string(), "x.toml:6: wrong");
+    }
+
+    #[test]
+    fn leaves_are_the_values_in_the_order_of_the_file() {
+        let text = "seed = 1\nx = [1, 2]\n[[c]]\nd = {kind = \"e\"}\n[[c]]\n[[c]]\nf.g = 2\n";
+        let node = Node::from_toml(text, "x.toml").unwrap();
+        let leaves: Vec<_> = node.leaves().into_iter().map(|(key, node)| (key, node.line())).collect();
+        let expected = [("seed", 1), ("x", 2), ("c[0].d.kind", 4), ("c[1]", 5), ("c[2].f.g", 7)];
+        assert_eq!(leaves, expected.map(|(key, line)| (key.to_string(), Some(line))));
     }
 
     #[test]

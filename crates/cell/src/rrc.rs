@@ -16,11 +16,11 @@ use std::ops::Range;
 #[params(source = "TS 36.331 §5.3.3, §5.3.8; TS 38.331 §5.3.8, §5.3.13")]
 pub struct Params {
     /// Time without data after which a UE is released.
-    #[param(default = Span::from_secs(10), range = Span::from_millis(10)..=Span::from_secs(86_400))]
+    #[param(basic, default = Span::from_secs(10), range = Span::from_millis(10)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "Huang et al., MobiSys 2012: 11.6 s; 5 s in MTN Ghana 2022")]
     pub inactivity: Span,
     /// Time from paging, or from an uplink packet, until the cell can schedule the UE.
-    #[param(default = Span::from_millis(260), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(260), range = Span::ZERO..=Span::from_secs(10))]
     #[param(
         unit = "time",
         source = "Huang et al., MobiSys 2012, from idle; from inactive 20 ms or less, ITU-R M.2410 §4.7.2"

@@ -26,21 +26,21 @@ use std::sync::Arc;
 #[params(source = "TS 36.213 §7; ns-3 LENA")]
 pub struct Radio {
     /// Radio access technology: LTE or NR.
-    #[param(default = access::Spec::Lte(Default::default()))]
+    #[param(basic, default = access::Spec::Lte(Default::default()))]
     #[param(unit = "1", source = "a choice: the reproduced papers study LTE")]
     pub access: access::Spec,
     /// Path loss.
-    #[param(default = propagation::Spec::UrbanMacro(Default::default()))]
+    #[param(basic, default = propagation::Spec::UrbanMacro(Default::default()))]
     #[param(unit = "1", source = "TR 36.942 §4.5.2")]
     pub propagation: propagation::Spec,
     /// Log-normal shadowing of each link.
-    #[param(default = Some(shadowing::Params::default()), unit = "1", source = "TR 36.942 §4.5.2")]
+    #[param(basic, default = Some(shadowing::Params::default()), unit = "1", source = "TR 36.942 §4.5.2")]
     pub shadowing: Option<shadowing::Params>,
     /// Blockage of links by people and vehicles, as at frequencies of FR2; `none`: no link is blocked.
     #[param(default = None, unit = "1", source = "a choice: carriers below 6 GHz")]
     pub blockage: Option<blockage::Params>,
     /// Small-scale fading of each link.
-    #[param(default = fading::Spec::Epa(Default::default()))]
+    #[param(basic, default = fading::Spec::Epa(Default::default()))]
     #[param(unit = "1", source = "TS 36.104 Annex B.2: a pedestrian")]
     pub fading: fading::Spec,
     /// Mapping of SINR to CQI.
@@ -52,7 +52,7 @@ pub struct Radio {
     #[param(unit = "1", source = "ns-3 LteSpectrumPhy default")]
     pub error_model: error_model::Spec,
     /// Period of updates of the channel of moving UEs and of blockage.
-    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(expert, default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "20 cm at 20 m/s")]
     pub position_period: Span,
     /// Received power of a cell above which it is a UE's neighbour, as a fraction of noise and all other cells at full
@@ -60,7 +60,7 @@ pub struct Radio {
     /// of cells that matter while neighbours send little. Zero: all cells are neighbours; `none`: zero in networks of
     /// up to 48 cells, 0.0002 in larger ones.
     //= exception distant-cells-by-their-mean
-    #[param(default = None, range = 0.0..=0.5)]
+    #[param(expert, default = None, range = 0.0..=0.5)]
     #[param(unit = "1", source = "a choice: 99 % of SINRs within 0.1 dB")]
     pub neighbour_threshold: Option<f64>,
     /// Whether control channels (PCFICH and PDCCH) can be lost.
@@ -209,6 +209,7 @@ pub struct Quirks {
 #[params(source = "TS 36.321; ns-3 LENA")]
 pub struct Mac {
     /// Downlink scheduler.
+    #[param(basic)]
     #[param(default = sched::Spec::Pf(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
     pub scheduler: sched::Spec,
     /// Outer-loop link adaptation in the downlink; `none`: CQI reports alone determine the MCS.
@@ -216,7 +217,7 @@ pub struct Mac {
     #[param(unit = "1", source = "a choice: eNBs usually have one; ns-3 LENA has none")]
     pub olla: Option<outer_loop::Params>,
     /// Uplink scheduler.
-    #[param(default = uplink_sched::Spec::Rr(Default::default()))]
+    #[param(basic, default = uplink_sched::Spec::Rr(Default::default()))]
     #[param(unit = "1", source = "ns-3 rr-ff-mac-scheduler.cc")]
     pub uplink_scheduler: uplink_sched::Spec,
     /// HARQ transmissions of a block, including the first.
@@ -224,10 +225,11 @@ pub struct Mac {
     pub harq_transmissions: u8,
     /// TTIs between two sounding reference signals of a UE; `none`: the shortest of 40, 80, 160 and 320 that has an
     /// offset for each UE of the cell with the most UEs.
+    #[param(expert)]
     #[param(default = None, range = 2..=320, unit = "TTI", source = "TS 36.213 Table 8.2-1; ns-3 default 40")]
     pub srs_period: Option<u16>,
     /// Selection of width and MCS of an uplink grant.
-    #[param(default = UplinkAdaptation::Headroom)]
+    #[param(expert, default = UplinkAdaptation::Headroom)]
     #[param(unit = "word", source = "TS 36.213 §5.1.1.2 and TS 36.321 §5.4.6; `carrier` is ns-3 LENA's")]
     pub uplink_adaptation: UplinkAdaptation,
     /// Period of scheduling request opportunities of a UE; without effect with ns-3's ideal buffer reports.
@@ -244,7 +246,7 @@ pub struct Mac {
     )]
     pub sr_prohibit_timer: Option<Span>,
     /// Capacity of the grant with which the eNB answers a scheduling request.
-    #[param(default = Bytes(150), range = Bytes(8)..=Bytes(1500))]
+    #[param(expert, default = Bytes(150), range = Bytes(8)..=Bytes(1500))]
     #[param(
         unit = "B",
         source = "a choice: one voice frame or two ACKs, and both control elements of the MAC"
@@ -252,7 +254,7 @@ pub struct Mac {
     pub request_grant: Bytes,
     /// periodicBSR-Timer: time after which a UE with data reports its buffer within a block; without effect
     /// with ns-3's ideal buffer reports.
-    #[param(default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_millis(2560))]
+    #[param(expert, default = Span::from_millis(5), range = Span::from_millis(1)..=Span::from_millis(2560))]
     #[param(
         unit = "time",
         source = "TS 36.331 §6.3.2, MAC-MainConfig, sf5: a choice, each round of grants carries a report"
@@ -260,7 +262,7 @@ pub struct Mac {
     pub periodic_bsr_timer: Span,
     /// retxBSR-Timer: time after which a UE that waits for a grant reports its buffer again; `none`: 320 ms, with ns-3's
     /// ideal buffer reports never.
-    #[param(default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
+    #[param(expert, default = None, range = Span::from_millis(1)..=Span::from_millis(10_240))]
     #[param(unit = "time", source = "not in ns-3 LENA; TS 36.331 §9.2.2: 2.56 s")]
     pub retx_bsr_timer: Option<Span>,
     /// Uplink power control.

@@ -6,12 +6,19 @@
 //! * `#[column(unit = "ms")]`: unit. Default: the unit of the enclosing field, or a dimensionless number.
 //! * `#[column(range = 0.0..=1.0)]`: minimum and maximum possible value. Default: the range of the enclosing field, or
 //!   the range implied by the unit.
+//! * `#[column(short = "delay")]`: heading in a table. Default: the name without its unit. The columns of a field with
+//!   several combine its heading with their own, `delay` and `p95` to `delay p95`; an empty one adds nothing.
+//! * `#[column(label = "one-way delay")]`: name on an axis. Default: the heading.
+//! * `#[column(digits = 2)]`: decimals. Default: those of the enclosing field, or those of the unit.
+//! * `#[column(rank = 3)]`: order of omission in a narrow table, the highest rank first; 0, the default: never. The rank
+//!   of a field with several columns is added to theirs.
+//! * `#[column(formerly = "delay_ms")]`: name in earlier versions, for the message to those who still use it.
 //! * `#[column(flatten)]`: the columns of this field keep their own names and meanings.
 
 use crate::attributes::{doc, keys, no_generics, unknown_key, value};
 use proc_macro2::TokenStream as Tokens;
-use quote::{ToTokens, quote};
-use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result};
+use quote::{ToTokens, format_ident, quote};
+use syn::{Attribute, Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitInt, LitStr, Result};
 
 pub fn expand(item: Tokens) -> Result<Tokens> {
     let input: DeriveInput = syn::parse2(item)?;
@@ -28,13 +35,15 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
     let mut cells = Tokens::new();
     for field in &fields.named {
         let (kind, ident) = (&field.ty, field.ident.as_ref().expect("named fields have names"));
-        let Options { unit, range, flatten } = Options::of(field)?;
-        let place = if flatten {
+        let options = Options::of(field)?;
+        let place = if options.flatten {
             quote!(under)
         } else {
             let (word, meaning) = (ident.to_string(), paragraph(&field.attrs, ident)?);
-            let (unit, range) = (option(unit), option(range));
-            quote!(&under.part(#word, #meaning, #unit, #range))
+            let parts = options.parts();
+            quote!(&under.part(::airwnd_lab::columns::Part {
+                #parts ..::airwnd_lab::columns::Part::new(#word, #meaning)
+            }))
         };
         declarations.extend(quote! {
             <#kind as ::airwnd_lab::columns::Columns>::declare(#place, to);
@@ -71,6 +80,11 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
 struct Options {
     unit: Option<LitStr>,
     range: Option<Expr>,
+    short: Option<LitStr>,
+    label: Option<LitStr>,
+    formerly: Option<LitStr>,
+    digits: Option<LitInt>,
+    rank: Option<LitInt>,
     flatten: bool,
 }
 
@@ -81,27 +95,46 @@ impl Options {
             match key.to_string().as_str() {
                 "unit" => options.unit = Some(value(input)?),
                 "range" => options.range = Some(value(input)?),
+                "short" => options.short = Some(value(input)?),
+                "label" => options.label = Some(value(input)?),
+                "formerly" => options.formerly = Some(value(input)?),
+                "digits" => options.digits = Some(value(input)?),
+                "rank" => options.rank = Some(value(input)?),
                 "flatten" => options.flatten = true,
-                _ => return Err(unknown_key(key, "unit, range, flatten")),
+                _ => {
+                    return Err(unknown_key(
+                        key,
+                        "unit, range, short, label, digits, rank, formerly, flatten",
+                    ));
+                }
             }
             Ok(())
         })?;
-        if let (true, Some(unit)) = (options.flatten, &options.unit) {
-            return Err(Error::new(unit.span(), "flattened columns have their own units"));
-        }
-        if let (true, Some(range)) = (options.flatten, &options.range) {
-            return Err(Error::new_spanned(range, "flattened columns have their own ranges"));
+        if options.flatten && !options.parts().is_empty() {
+            let ident = field.ident.as_ref().expect("named fields have names");
+            return Err(Error::new(ident.span(), "flattened columns declare their own options"));
         }
         Ok(options)
     }
-}
 
-/// Code of an `Option` with this value.
-fn option(written: Option<impl ToTokens>) -> Tokens {
-    written.map_or(
-        quote!(::core::option::Option::None),
-        |written| quote!(::core::option::Option::Some(#written)),
-    )
+    /// Code of the written options as fields of `Part`.
+    fn parts(&self) -> Tokens {
+        let Options { unit, range, short, label, formerly, digits, rank, flatten: _ } = self;
+        let some = |name: &str, written: Option<&dyn ToTokens>| {
+            let name = format_ident!("{name}");
+            written.map(|written| quote!(#name: ::core::option::Option::Some(#written),))
+        };
+        let parts = [
+            some("unit", unit.as_ref().map(|it| it as _)),
+            some("range", range.as_ref().map(|it| it as _)),
+            some("short", short.as_ref().map(|it| it as _)),
+            some("label", label.as_ref().map(|it| it as _)),
+            some("formerly", formerly.as_ref().map(|it| it as _)),
+            some("digits", digits.as_ref().map(|it| it as _)),
+            some("rank", rank.as_ref().map(|it| it as _)),
+        ];
+        parts.into_iter().flatten().collect()
+    }
 }
 
 /// Returns the doc comment as one paragraph.

@@ -2,7 +2,7 @@
 
 use crate::attributes::{doc, keys, no_generics, plain, unknown_key, value};
 use proc_macro2::TokenStream as Tokens;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Error, Expr, Field, Fields, Ident, LitStr, Result, Type};
 
 /// Options of the struct.
@@ -22,6 +22,7 @@ struct Parameter<'a> {
     doc: String,
     unit: LitStr,
     source: LitStr,
+    level: Ident,
     default: Option<Expr>,
     range: Option<Expr>,
 }
@@ -148,7 +149,7 @@ fn whole(input: &DeriveInput) -> Result<Whole> {
 
 fn declared(field: &Field) -> Result<Declared<'_>> {
     let ident = field.ident.as_ref().expect("the fields have names");
-    let (mut default, mut range, mut unit, mut source) = (None, None, None, None);
+    let (mut default, mut range, mut unit, mut source, mut level) = (None, None, None, None, None);
     let (mut flatten, mut quirks) = (false, false);
     keys(&field.attrs, "param", |key, input| {
         match key.to_string().as_str() {
@@ -156,14 +157,21 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
             "range" => range = Some(value(input)?),
             "unit" => unit = Some(value(input)?),
             "source" => source = Some(value(input)?),
+            "basic" | "expert" => {
+                if let Some(other) = level.replace(key.clone()) {
+                    return Err(Error::new(key.span(), format!("`{ident}` is `{other}` already")));
+                }
+            }
             "flatten" => flatten = true,
             "quirks" => quirks = true,
-            _ => return Err(unknown_key(key, "default, range, unit, source, flatten, quirks")),
+            _ => {
+                return Err(unknown_key(key, "default, range, unit, source, basic, expert, flatten, quirks"));
+            }
         }
         Ok(())
     })?;
     if flatten || quirks {
-        if default.is_some() || range.is_some() || unit.is_some() || source.is_some() {
+        if default.is_some() || range.is_some() || unit.is_some() || source.is_some() || level.is_some() {
             return Err(Error::new(
                 ident.span(),
                 "`flatten` and `quirks` exclude other options: the struct declares its own parameters",
@@ -179,9 +187,26 @@ fn declared(field: &Field) -> Result<Declared<'_>> {
         doc: doc(&field.attrs, ident)?,
         unit: unit.ok_or_else(|| missing(ident, "#[param(unit = \"...\")], \"1\" if dimensionless"))?,
         source: source.ok_or_else(|| missing(ident, "#[param(source = \"...\")]"))?,
+        level: self::level(level, default.is_none())?,
         default,
         range,
     })))
+}
+
+/// Returns the variant of `Level`: the written one, otherwise `Basic` if the parameter is required, and `Advanced`.
+///
+/// # Errors
+/// A written level of a required parameter, which is always basic.
+fn level(written: Option<Ident>, is_required: bool) -> Result<Ident> {
+    match written {
+        Some(written) if is_required => {
+            Err(Error::new(written.span(), "a parameter without a default is basic; it needs no level"))
+        }
+        None if is_required => Ok(format_ident!("Basic")),
+        None => Ok(format_ident!("Advanced")),
+        Some(written) if written == "basic" => Ok(format_ident!("Basic")),
+        Some(_) => Ok(format_ident!("Expert")),
+    }
 }
 
 fn missing(of: &Ident, what: &str) -> Error {
@@ -333,7 +358,7 @@ fn info(declared: &Declared<'_>) -> Tokens {
         Declared::Block { ty, .. } => return quote!(.block::<#ty>()),
         Declared::Quirks { .. } => return quote!(),
     };
-    let Parameter { name, ty, doc, unit, source, .. } = &**parameter;
+    let Parameter { name, ty, doc, unit, source, level, .. } = &**parameter;
     let default = default_of(parameter);
     let range = match &parameter.range {
         Some(range) => quote! {
@@ -349,6 +374,7 @@ fn info(declared: &Declared<'_>) -> Tokens {
             default: #default.as_ref().map(::airwnd_catalog::Param::to_json),
             range: #range,
             source: #source,
+            level: ::airwnd_catalog::Level::#level,
         })
     }
 }
@@ -430,7 +456,15 @@ mod tests {
         };
         assert_eq!(
             field(quote!(#[param(units = "1", source = "none")])),
-            "unknown key `units`; allowed: default, range, unit, source, flatten, quirks"
+            "unknown key `units`; allowed: default, range, unit, source, basic, expert, flatten, quirks"
+        );
+        assert_eq!(
+            field(quote!(#[param(basic, default = 1.0, unit = "1", source = "none")] #[param(expert)])),
+            "`gain` is `basic` already"
+        );
+        assert_eq!(
+            field(quote!(#[param(expert, unit = "1", source = "none")])),
+            "a parameter without a default is basic; it needs no level"
         );
         assert_eq!(
             field(quote!(#[param(unit = "1", source = "none")] #[param(unit = "B")])),

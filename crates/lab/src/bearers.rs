@@ -16,14 +16,14 @@ use std::sync::Arc;
 #[params(source = "TS 36.300 §13.1; TS 36.321 §5.4.3.1", check)]
 pub struct DedicatedBearer {
     /// Name of the bearer, referenced by flows.
-    #[param(default = "dedicated".to_string(), unit = "text", source = "airwnd")]
+    #[param(basic, default = "dedicated".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// QoS class identifier (QCI), or 5QI of NR, of the bearer; `none`: 9, or 4 with a guaranteed bit rate.
-    #[param(default = None, range = 1..=90, unit = "1")]
+    #[param(basic, default = None, range = 1..=90, unit = "1")]
     #[param(source = "TS 23.203 Table 6.1.7-A; TS 23.501 Table 5.7.4-1")]
     pub qci: Option<u8>,
     /// Guaranteed bit rate (GBR) of the bearer; `none`: best effort.
-    #[param(default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
+    #[param(basic, default = None, range = BitRate(1)..=BitRate(10_000_000_000))]
     #[param(unit = "bit/s", source = "TS 23.203 §6.1.7")]
     pub gbr: Option<BitRate>,
     /// Maximum bit rate (MBR) of a GBR bearer, used by token-based schedulers; `none`: equal to `gbr`.
@@ -49,7 +49,7 @@ pub struct DedicatedBearer {
     #[param(default = None, unit = "word", source = "TS 36.323 §5.4; the scenario")]
     pub discard_timer: Option<DiscardTimer>,
     /// Packet filters: the flows of real programs (`airwnd link`) that the bearer carries.
-    #[param(default = Vec::new(), unit = "1", source = "TS 24.008 §10.5.6.12: none")]
+    #[param(basic, default = Vec::new(), unit = "1", source = "TS 24.008 §10.5.6.12: none")]
     pub filter: Vec<PacketFilter>,
 }
 

@@ -63,10 +63,81 @@ pub struct ColumnInfo {
     pub kind: Kind,
     /// Unit; "1" for dimensionless numbers and text.
     pub unit: &'static str,
+    /// Heading in a table.
+    pub short: String,
+    /// Name on an axis, before the unit.
+    pub label: String,
+    /// Decimals in a table; 0 for whole numbers and text.
+    pub digits: u8,
+    /// Order of omission in a narrow table: the highest rank first, 0 never.
+    pub rank: u8,
+    /// Name in earlier versions.
+    pub formerly: Option<&'static str>,
     /// Minimum and maximum possible value; infinite where there is no bound.
     pub range: RangeInclusive<f64>,
     /// Meaning.
     pub meaning: String,
+}
+
+/// Declaration of a field of a row or of a group of columns. `None`: the option is not written.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Name of the field.
+    pub name: &'static str,
+    /// Its meaning.
+    pub meaning: &'static str,
+    /// Unit.
+    pub unit: Option<&'static str>,
+    /// Minimum and maximum possible value.
+    pub range: Option<RangeInclusive<f64>>,
+    /// Heading.
+    pub short: Option<&'static str>,
+    /// Name on an axis.
+    pub label: Option<&'static str>,
+    /// Decimals.
+    pub digits: Option<u8>,
+    /// Order of omission.
+    pub rank: Option<u8>,
+    /// Name of the column in earlier versions.
+    pub formerly: Option<&'static str>,
+}
+
+impl Part {
+    /// A field without options.
+    pub fn new(name: &'static str, meaning: &'static str) -> Part {
+        Part {
+            name,
+            meaning,
+            unit: None,
+            range: None,
+            short: None,
+            label: None,
+            digits: None,
+            rank: None,
+            formerly: None,
+        }
+    }
+
+    /// The heading: the written one, otherwise the name without its unit.
+    fn heading(&self, unit: &str) -> String {
+        let in_name = match unit {
+            "kbit/s" => "kbps".into(),
+            "%" => "percent".into(),
+            _ => unit.to_ascii_lowercase(),
+        };
+        let words: Vec<&str> = self.name.split('_').filter(|word| *word != in_name).collect();
+        self.short.map_or_else(|| words.join(" "), Into::into)
+    }
+}
+
+/// Decimals of the numbers in a unit: three digits or more of their usual values.
+fn decimals(unit: &str) -> u8 {
+    match unit {
+        "s" | "1" => 3,
+        "ms" | "%" | "bit/s/Hz" => 2,
+        "kbit/s" | "dB" | "dBm" | "packets" => 1,
+        _ => 0,
+    }
 }
 
 /// Range of all numbers.
@@ -148,8 +219,18 @@ pub trait Row: Columns {
 
 /// Columns of a row, in order.
 pub fn columns<R: Row>() -> Vec<ColumnInfo> {
-    let nothing =
-        ColumnInfo { name: String::new(), kind: Kind::Number, unit: "1", range: ANY, meaning: String::new() };
+    let nothing = ColumnInfo {
+        name: String::new(),
+        kind: Kind::Number,
+        unit: "1",
+        short: String::new(),
+        label: String::new(),
+        digits: decimals("1"),
+        rank: 0,
+        formerly: None,
+        range: ANY,
+        meaning: String::new(),
+    };
     let mut columns = Vec::new();
     R::declare(&nothing, &mut columns);
     columns
@@ -201,21 +282,40 @@ impl<R: Row> Serialize for Array<'_, R> {
 }
 
 impl ColumnInfo {
-    /// Declares a field of a row or of a group of columns. Without a unit it inherits unit and range of the group; with
-    /// a unit its default range follows from the unit.
-    pub fn part(
-        &self,
-        name: &str,
-        meaning: &str,
-        unit: Option<&'static str>,
-        range: Option<RangeInclusive<f64>>,
-    ) -> ColumnInfo {
-        let range = range.unwrap_or_else(|| unit.map_or(self.range.clone(), possible));
-        let (name, meaning) = match self.name.as_str() {
-            "" => (name.to_string(), meaning.to_string()),
-            group => (format!("{group}_{name}"), self.narrowed(meaning)),
+    /// Declares a field of a row or of a group of columns. Without a unit it inherits unit, range and decimals of the
+    /// group; with a unit its default range and decimals follow from the unit.
+    pub fn part(&self, part: Part) -> ColumnInfo {
+        let Part { name, meaning, digits, rank, formerly, .. } = part;
+        let unit = part.unit.unwrap_or(self.unit);
+        let short = part.heading(unit);
+        let label = part.label.map_or_else(|| short.clone(), Into::into);
+        let of_unit = part.unit.map(decimals);
+        let digits = digits.or(of_unit).unwrap_or(self.digits);
+        let range = part.range.unwrap_or_else(|| part.unit.map_or(self.range.clone(), possible));
+        let rank = self.rank + rank.unwrap_or(0);
+        let own = ColumnInfo {
+            name: name.to_string(),
+            kind: self.kind,
+            unit,
+            short,
+            label,
+            digits,
+            rank,
+            formerly,
+            range,
+            meaning: meaning.to_string(),
         };
-        ColumnInfo { name, kind: self.kind, unit: unit.unwrap_or(self.unit), range, meaning }
+        if self.name.is_empty() {
+            return own;
+        }
+        let between = if part.label.is_some() { ", " } else { " " };
+        ColumnInfo {
+            name: format!("{}_{name}", self.name),
+            short: format!("{} {}", self.short, own.short).trim().to_string(),
+            label: format!("{}{between}{}", self.label, own.label).trim().to_string(),
+            meaning: self.narrowed(meaning),
+            ..own
+        }
     }
 
     /// Combines the meanings of group and field: `One-way delay.` and `Median.` give `One-way delay: median.`
@@ -233,7 +333,8 @@ impl ColumnInfo {
             Kind::Whole => self.range.start().max(0.0)..=*self.range.end(),
             _ => self.range.clone(),
         };
-        ColumnInfo { kind, range, ..self.clone() }
+        let digits = if kind == Kind::Number { self.digits } else { 0 };
+        ColumnInfo { kind, range, digits, ..self.clone() }
     }
 }
 
@@ -303,17 +404,55 @@ mod tests {
 
     #[test]
     fn groups_extend_name_and_meaning() {
-        let field = ColumnInfo {
-            name: "rtt_ms".into(),
-            kind: Kind::Number,
-            unit: "ms",
-            range: 0.0..=9.0,
-            meaning: "Round-trip time.".into(),
-        };
-        let part = field.part("p95", "95th percentile.", None, None);
-        assert_eq!((part.name.as_str(), part.unit, part.range), ("rtt_ms_p95", "ms", 0.0..=9.0));
-        assert_eq!(part.meaning, "Round-trip time: 95th percentile.");
-        assert_eq!(field.part("x", "RLC's part.", Some("B"), None).meaning, "Round-trip time: RLC's part.");
+        /// Percentiles.
+        #[derive(airwnd_derive::Columns)]
+        struct Percentiles {
+            /// Mean.
+            #[column(short = "", label = "mean")]
+            mean: f64,
+            /// 95th percentile.
+            #[column(label = "95th percentile", rank = 2)]
+            p95: f64,
+            /// RLC's part.
+            #[column(unit = "%")]
+            rlc: f64,
+        }
+        /// A row.
+        #[derive(airwnd_derive::Columns)]
+        struct Row {
+            /// Round-trip time.
+            #[column(unit = "ms", range = 0.0..=9.0, short = "RTT", digits = 1, rank = 5)]
+            rtt_ms: Percentiles,
+        }
+        let [mean, p95, rlc] = columns::<Row>().try_into().expect("three columns");
+        assert_eq!((p95.name.as_str(), p95.unit, p95.range), ("rtt_ms_p95", "ms", 0.0..=9.0));
+        assert_eq!(p95.meaning, "Round-trip time: 95th percentile.");
+        assert_eq!(rlc.meaning, "Round-trip time: RLC's part.");
+        assert_eq!(
+            (mean.short.as_str(), mean.label.as_str(), mean.digits, mean.rank),
+            ("RTT", "RTT, mean", 1, 5)
+        );
+        assert_eq!(
+            (p95.short.as_str(), p95.label.as_str(), p95.rank),
+            ("RTT p95", "RTT, 95th percentile", 7)
+        );
+        assert_eq!((rlc.short.as_str(), rlc.label.as_str(), rlc.digits), ("RTT rlc", "RTT rlc", 2));
+    }
+
+    #[test]
+    fn a_heading_follows_from_the_name() {
+        /// A row.
+        #[derive(airwnd_derive::Columns)]
+        struct Row {
+            /// A rate.
+            #[column(unit = "kbit/s")]
+            air_rate_kbps: f64,
+            /// A count.
+            lost_packets: u64,
+        }
+        let headings: Vec<_> =
+            columns::<Row>().into_iter().map(|column| (column.short, column.digits)).collect();
+        assert_eq!(headings, [("air rate".into(), 1), ("lost packets".into(), 0)]);
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod files;
 mod hexagon;
 mod histogram;
 mod incidents;
+mod limits;
 mod links;
 mod map;
 mod meter;
@@ -61,6 +62,7 @@ pub use bearers::DedicatedBearer;
 pub use catalogue::{StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables};
 pub use compat::{Compat, QuirkInfo};
 pub use files::ReadPipe;
+pub use limits::{LIMIT_TOPICS, Limit, limits};
 pub use links::{Link, LinkSettings, Reroute, Sharing};
 pub use map::resource_grid;
 pub use outcome::{

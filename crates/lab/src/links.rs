@@ -53,17 +53,17 @@ pub struct Reroute {
 #[params(source = "ns-3 reference run S5", check)]
 pub struct LinkSettings {
     /// Name of the link, for `via` and results.
-    #[param(default = "link".to_string(), unit = "text", source = "airwnd")]
+    #[param(basic, default = "link".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// One-way delay.
-    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
+    #[param(basic, default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "the scenario")]
     pub delay: Span,
     /// One-way delay towards the server; `none`: equal to `delay`.
     #[param(default = None, range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
     pub delay_up: Option<Span>,
     /// Random part of the delay of each packet; `none`: all packets have the same delay.
-    #[param(default = None, unit = "1", source = "airwnd: a constant delay")]
+    #[param(basic, default = None, unit = "1", source = "airwnd: a constant delay")]
     pub jitter: Option<Jitter>,
     /// Random part of the delay towards the server; `none`: equal to `jitter`.
     #[param(default = None, unit = "1", source = "the scenario")]
@@ -97,9 +97,11 @@ pub struct LinkSettings {
     pub reroute: Vec<Reroute>,
     /// Queue limit in packets, per direction, excluding the packet in transmission; `none`: no limit with
     /// `queue_bytes`, otherwise 100.
+    #[param(basic)]
     #[param(default = None, range = 1..=100_000_000, unit = "packets", source = "ns-3 reference run S5")]
     pub queue: Option<u64>,
     /// Queue limit in bytes, per direction, framing included; `none`: no limit.
+    #[param(basic)]
     #[param(default = None, range = Bytes(1)..=Bytes(1_000_000_000_000), unit = "B", source = "the scenario")]
     pub queue_bytes: Option<Bytes>,
     /// Queue limit in packets towards the server. This key, `queue_bytes_up` and `aqm_up` describe the queue towards the
@@ -122,20 +124,21 @@ pub struct LinkSettings {
     pub mark_above_delay: Option<Span>,
     /// Queue discipline, per direction, instead of `queue`, `queue_bytes` and the marking thresholds; `none`: drop-tail
     /// with these.
-    #[param(default = None, unit = "1", source = "RFC 7567")]
+    #[param(basic, default = None, unit = "1", source = "RFC 7567")]
     pub aqm: Option<aqm::Spec>,
     /// Queue discipline towards the server; `none`: see `queue_up`.
     #[param(default = None, unit = "1", source = "mahimahi mm-link, --uplink-queue")]
     pub aqm_up: Option<aqm::Spec>,
     /// Capacity of the transmit ring: packets that the interface takes from a queue discipline ahead of their
     /// transmission, per direction.
-    #[param(default = 0, range = 0..=100_000)]
+    #[param(expert, default = 0, range = 0..=100_000)]
     #[param(
         unit = "packets",
         source = "ns-3 reference run S5: 1, the device's queue; Linux: the driver's ring, byte queue limits"
     )]
     pub ring: u64,
     /// Loss model towards the UEs (data of downloads).
+    #[param(basic)]
     #[param(default = loss::Spec::NoLoss(Default::default()), unit = "1", source = "ns-3 reference run S5")]
     pub loss: loss::Spec,
     /// Loss model towards the server (ACKs of downloads).
@@ -413,10 +416,14 @@ impl Param for Link {
                 required.retain(|key| key != "kind");
             }
         }
-        schema["properties"]["kind"] = json!({
+        let kind = json!({
             "anyOf": [words], "default": KIND,
             "description": "Kind of the link; determines its additional keys. Source: airwnd.",
+            "x-level": "basic",
         });
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.shift_insert(0, "kind".into(), kind);
+        }
         schema.as_object_mut().map(|schema| schema.remove("additionalProperties"));
         schema["anyOf"] = kinds.into();
         schema["unevaluatedProperties"] = false.into();

@@ -53,10 +53,10 @@ impl Signature {
 #[params(source = "TS 24.008 §10.5.6.12, traffic flow template", check)]
 pub struct PacketFilter {
     /// Protocol; `none`: any.
-    #[param(default = None, unit = "word", source = "TS 24.008 §10.5.6.12: an optional component")]
+    #[param(basic, default = None, unit = "word", source = "TS 24.008 §10.5.6.12: an optional component")]
     pub protocol: Option<Protocol>,
     /// First and last port at the server, of TCP or UDP; `none`: any.
-    #[param(default = None, range = 1..=65_535, unit = "1")]
+    #[param(basic, default = None, range = 1..=65_535, unit = "1")]
     #[param(source = "TS 24.008 §10.5.6.12: remote port range")]
     pub server_ports: Option<[u16; 2]>,
     /// First and last port at the UE, of TCP or UDP; `none`: any.

@@ -63,12 +63,15 @@ pub(crate) struct AllocationRow {
     /// Number of the component carrier: 0 for the primary one, then those of `carrier.secondary`.
     pub carrier: u8,
     /// Number of the UE.
+    #[column(short = "UE")]
     pub ue: u32,
     /// RBGs as a bit mask; the least significant bit is the first RBG (TS 36.213 §7.1.6.1).
+    #[column(short = "RBGs")]
     pub rbgs: u32,
     /// Number of the transmission of the block: 1 for new data, 2 or more for HARQ retransmissions.
     pub transmission: u8,
     /// Modulation and coding scheme.
+    #[column(short = "MCS")]
     pub mcs: u8,
     /// Transport block size.
     #[column(unit = "bytes")]

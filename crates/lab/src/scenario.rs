@@ -51,15 +51,15 @@ const CLOSEST: Metres = Metres(1.0);
 #[params(source = "ns-3 PointToPointEpcHelper and the reference runs", check)]
 pub struct Core {
     /// Rate of the link between server and gateway, per direction; 0bps: no serialisation delay.
-    #[param(default = BitRate(100_000_000_000), range = BitRate(0)..=FASTEST)]
+    #[param(basic, default = BitRate(100_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ARWA 2019 §4.1")]
     pub server_rate: BitRate,
     /// One-way delay of the link between server and gateway.
-    #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(60))]
+    #[param(basic, default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "ns-3 reference runs")]
     pub server_delay: Span,
     /// Queue limit of the server link, per direction; `none`: no limit.
-    #[param(default = None, range = 1..=100_000_000)]
+    #[param(basic, default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub server_queue: Option<u64>,
     /// Queue discipline of the server link, per direction, instead of `server_queue`; `none`: drop-tail with the limit
@@ -81,11 +81,11 @@ pub struct Core {
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::S1uLinkDelay")]
     pub s1u_delay: Span,
     /// Queue limit of an S1-U link, per direction; `none`: no limit.
-    #[param(default = None, range = 1..=100_000_000)]
+    #[param(expert, default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub s1u_queue: Option<u64>,
     /// Rate of the X2 link, in NR Xn, from each cell to the others; 0bps: no serialisation delay.
-    #[param(default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
+    #[param(expert, default = BitRate(10_000_000_000), range = BitRate(0)..=FASTEST)]
     #[param(unit = "bit/s", source = "ns-3 PointToPointEpcHelper::X2LinkDataRate")]
     pub x2_rate: BitRate,
     /// One-way delay of X2, in NR Xn, for packets and for messages.
@@ -93,7 +93,7 @@ pub struct Core {
     #[param(unit = "time", source = "ns-3 PointToPointEpcHelper::X2LinkDelay")]
     pub x2_delay: Span,
     /// Queue limit of an X2 link, in NR Xn; `none`: no limit.
-    #[param(default = None, range = 1..=100_000_000)]
+    #[param(expert, default = None, range = 1..=100_000_000)]
     #[param(unit = "packets", source = "ns-3 reference runs: never reached")]
     pub x2_queue: Option<u64>,
 }
@@ -103,15 +103,15 @@ pub struct Core {
 #[params(source = "ARWA 2019 §4.1; ns-3 reference run S3")]
 pub struct Site {
     /// Position of the mast.
-    #[param(default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(0.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "the origin")]
     pub position: [Metres; 2],
     /// Rings of additional sites around it on a hexagonal grid: 0 for 1 site in all, 1 for 7, 2 for 19.
-    #[param(default = 0, range = 0..=10)]
+    #[param(basic, default = 0, range = 0..=10)]
     #[param(unit = "rings", source = "one site; TR 36.814 Table A.2.1.1-1 has 19")]
     pub rings: u16,
     /// Inter-site distance of the grid.
-    #[param(default = Metres(500.0), range = Metres(1.0)..=Metres(1e5))]
+    #[param(basic, default = Metres(500.0), range = Metres(1.0)..=Metres(1e5))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-1, case 1")]
     pub spacing: Metres,
     /// Whether the grid goes on beyond its border: for each UE and site the nearest of the site and its six copies around the
@@ -119,21 +119,22 @@ pub struct Site {
     #[param(default = false, unit = "1", source = "TR 38.901 Table 7.8-1, TR 36.814 §A.2.1.1: wrap-around")]
     pub wrap_around: bool,
     /// Height of the antennas.
-    #[param(default = Metres(30.0), range = Metres(0.1)..=Metres(1000.0))]
+    #[param(basic, default = Metres(30.0), range = Metres(0.1)..=Metres(1000.0))]
     #[param(unit = "m", source = "ns-3 reference runs")]
     pub height: Metres,
     /// Number of sectors, at equal angles around the mast.
-    #[param(default = 1, range = 1..=12, unit = "sectors", source = "one cell")]
+    #[param(basic, default = 1, range = 1..=12, unit = "sectors", source = "one cell")]
     pub sectors: u16,
     /// Boresight of the first sector, anticlockwise from east.
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
     pub azimuth: Degrees,
     /// Antenna pattern of each sector.
-    #[param(default = airwnd_phy::antenna::Spec::Isotropic(Default::default()))]
+    #[param(basic, default = airwnd_phy::antenna::Spec::Isotropic(Default::default()))]
     #[param(unit = "1", source = "ns-3 LteHelper default")]
     pub antenna: airwnd_phy::antenna::Spec,
     /// Transmit power of each sector over the whole carrier.
     //= exception one-isotropic-cell
+    #[param(basic)]
     #[param(default = Dbm(43.0), range = Dbm(-50.0)..=Dbm(80.0), unit = "dBm", source = "ARWA 2019 §4.1")]
     pub power: Dbm,
     /// Noise figure of the eNB's receiver.
@@ -147,15 +148,17 @@ pub struct Site {
 #[params(source = "ns-3 reference runs", check)]
 pub struct UeGroup {
     /// Name of the group, referenced by flows.
-    #[param(default = "ue".to_string(), unit = "text", source = "airwnd")]
+    #[param(basic, default = "ue".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// Number of UEs.
-    #[param(default = 1, range = 1..=MAX_UES, unit = "UEs", source = "one UE")]
+    #[param(basic, default = 1, range = 1..=MAX_UES, unit = "UEs", source = "one UE")]
     pub count: u32,
     /// Initial positions.
+    #[param(basic)]
     #[param(default = placement::Spec::Disc(Default::default()), unit = "1", source = "ARWA 2019 §4.1")]
     pub placement: placement::Spec,
     /// Mobility model.
+    #[param(basic)]
     #[param(default = mobility::Spec::Static(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub mobility: mobility::Spec,
     /// Height above ground.
@@ -165,7 +168,7 @@ pub struct UeGroup {
     /// Fewest and most floors of the buildings in which `radio.propagation.indoor` places UEs. Each such UE is on a random
     /// floor of a building with a random number of floors, 3 m above each other, from `height` on; `none`: all UEs are at
     /// `height`.
-    #[param(default = None, range = 1..=100, unit = "floors")]
+    #[param(expert, default = None, range = 1..=100, unit = "floors")]
     #[param(source = "TR 36.873 Table 6-1: 4 to 8 in 3D-UMa and 3D-UMi; a choice: none")]
     pub floors: Option<[u16; 2]>,
     /// Noise figure of the receiver.
@@ -203,7 +206,7 @@ pub struct UeGroup {
     pub bearer: Vec<DedicatedBearer>,
     /// Names of the links between the gateway and the group, in path order; `none`: all links, in the order of the
     /// scenario.
-    #[param(default = None, unit = "text", source = "the scenario")]
+    #[param(basic, default = None, unit = "text", source = "the scenario")]
     pub via: Option<Vec<String>>,
 }
 
@@ -216,26 +219,27 @@ pub struct UeGroup {
 #[params(source = "ns-3 reference runs", check)]
 pub struct Flow {
     /// Name of the group of flows. The id of a flow is this name and a number.
-    #[param(default = "flow".to_string(), unit = "text", source = "airwnd")]
+    #[param(basic, default = "flow".to_string(), unit = "text", source = "airwnd")]
     pub id: String,
     /// Group of UEs; `none`: all UEs.
-    #[param(default = None, unit = "text", source = "airwnd")]
+    #[param(basic, default = None, unit = "text", source = "airwnd")]
     pub ue: Option<String>,
     /// Name of the dedicated bearer that carries the flow, data and ACKs; `none`: the default bearer.
     //= exception bearers-from-the-start
     #[param(default = None, unit = "text", source = "TS 36.300 §13.1: traffic flow template")]
     pub bearer: Option<String>,
     /// Direction of the data.
-    #[param(default = Direction::Down, unit = "1", source = "a download")]
+    #[param(basic, default = Direction::Down, unit = "1", source = "a download")]
     pub direction: Direction,
     /// Traffic model of the application.
+    #[param(basic)]
     #[param(default = traffic::Spec::Bulk(Default::default()), unit = "1", source = "an unlimited download")]
     pub traffic: traffic::Spec,
     /// Congestion control at the sender.
-    #[param(default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
+    #[param(basic, default = cc::Spec::Cubic(Default::default()), unit = "1", source = "Linux, since 2.6.19")]
     pub cc: cc::Spec,
     /// Receive-window control at the receiver.
-    #[param(default = rwnd::Spec::Autotuning(Default::default()))]
+    #[param(basic, default = rwnd::Spec::Autotuning(Default::default()))]
     #[param(unit = "1", source = "Linux, tcp_moderate_rcvbuf")]
     pub rwnd: rwnd::Spec,
     /// TCP settings of both ends of these flows, over those of `[tcp]`: any of its keys, `stack` included.
@@ -246,14 +250,14 @@ pub struct Flow {
     #[param(unit = "bit/s", source = "an ordinary receiver")]
     pub read_rate: Option<BitRate>,
     /// Flows per arrival and UE.
-    #[param(default = 1, range = 1..=10_000, unit = "flows", source = "one application")]
+    #[param(basic, default = 1, range = 1..=10_000, unit = "flows", source = "one application")]
     pub count: u32,
     /// Arrival process of the flows, counted from `start`.
-    #[param(default = arrivals::Spec::Once(Default::default()))]
+    #[param(basic, default = arrivals::Spec::Once(Default::default()))]
     #[param(unit = "1", source = "an ordinary application")]
     pub arrivals: arrivals::Spec,
     /// Start of the first flow, counted from the end of the warm-up.
-    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(basic, default = Span::ZERO, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub start: Span,
     /// Delay between the starts of successive flows of an arrival, counted over all flows of a UE and then of the next
@@ -263,7 +267,7 @@ pub struct Flow {
     pub stagger: Span,
     /// Stop time of the applications, counted from the end of the warm-up; `none`: the end of the run. With arrivals:
     /// end of the arrivals; transfers and web flows in progress continue.
-    #[param(default = None, range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(basic, default = None, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub stop: Option<Span>,
 }
@@ -276,7 +280,7 @@ pub struct Flow {
 #[params(source = "airwnd", check)]
 pub struct Scenario {
     /// Title for reports.
-    #[param(default = "unnamed".to_string(), unit = "text", source = "airwnd")]
+    #[param(basic, default = "unnamed".to_string(), unit = "text", source = "airwnd")]
     pub name: String,
     /// Set of defaults for keys that the scenario omits: those of airwnd, of another simulator or of an earlier version
     /// ([presets](presets.md)).
@@ -284,10 +288,10 @@ pub struct Scenario {
     pub preset: Preset,
     /// Simulator whose behaviour applies where it differs from that of a real network ([quirks](presets.md#quirks)). A
     /// preset selects its own.
-    #[param(default = Compat::None, unit = "word", source = "a real network")]
+    #[param(expert, default = Compat::None, unit = "word", source = "a real network")]
     pub compat: Compat,
     /// Names of quirks that do not apply, of `compat` and of TCP stacks.
-    #[param(default = Vec::new(), unit = "1", source = "all of them apply")]
+    #[param(expert, default = Vec::new(), unit = "1", source = "all of them apply")]
     pub compat_without: Vec<String>,
     /// Duration of the measurement, which begins after the warm-up.
     #[param(range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
@@ -298,43 +302,43 @@ pub struct Scenario {
     #[param(unit = "time", source = "ns-3 reference runs; TS 36.331 §5.3.3")]
     pub warmup: Span,
     /// Seed of all random streams.
-    #[param(default = 1, range = 0..=9_223_372_036_854_775_807, unit = "1", source = "airwnd")]
+    #[param(basic, default = 1, range = 0..=9_223_372_036_854_775_807, unit = "1", source = "airwnd")]
     pub seed: u64,
     /// TCP settings of both endpoints.
-    #[param(default = Settings::default(), unit = "1", source = "RFC 9293")]
+    #[param(basic, default = Settings::default(), unit = "1", source = "RFC 9293")]
     pub tcp: Settings,
     /// The core network.
-    #[param(default = Core::default(), unit = "1", source = "TS 36.300 §4")]
+    #[param(basic, default = Core::default(), unit = "1", source = "TS 36.300 §4")]
     pub core: Core,
     /// The carrier.
-    #[param(default = Carrier::default(), unit = "1", source = "TS 36.101")]
+    #[param(basic, default = Carrier::default(), unit = "1", source = "TS 36.101")]
     pub carrier: Carrier,
     /// The radio channel.
-    #[param(default = RadioSettings::default(), unit = "1", source = "TS 36.213")]
+    #[param(basic, default = RadioSettings::default(), unit = "1", source = "TS 36.213")]
     pub radio: RadioSettings,
     /// Medium access control.
-    #[param(default = Mac::default(), unit = "1", source = "TS 36.321")]
+    #[param(basic, default = Mac::default(), unit = "1", source = "TS 36.321")]
     pub mac: Mac,
     /// Radio link control.
-    #[param(default = Rlc::default(), unit = "1", source = "TS 36.322")]
+    #[param(basic, default = Rlc::default(), unit = "1", source = "TS 36.322")]
     pub rlc: Rlc,
     /// Release of UEs without data to RRC idle or inactive; `none`: UEs stay connected.
     #[param(default = None, unit = "1", source = "a choice: as in ns-3 LENA")]
     pub rrc: Option<rrc::Params>,
     /// Handover.
-    #[param(default = handover::Settings::default(), unit = "1", source = "TS 36.300 §10.1.2")]
+    #[param(basic, default = handover::Settings::default(), unit = "1", source = "TS 36.300 §10.1.2")]
     pub handover: handover::Settings,
     /// The links.
-    #[param(default = Vec::new(), unit = "1", source = "ns-3 reference run S5")]
+    #[param(basic, default = Vec::new(), unit = "1", source = "ns-3 reference run S5")]
     pub link: Vec<Link>,
     /// The sites.
-    #[param(default = Vec::new(), unit = "1", source = "TS 36.300 §4")]
+    #[param(basic, default = Vec::new(), unit = "1", source = "TS 36.300 §4")]
     pub site: Vec<Site>,
     /// Groups of UEs.
     #[param(unit = "1", source = "the scenario")]
     pub ue: Vec<UeGroup>,
     /// Groups of flows. A simulation needs at least one; in an emulation, real programs may send all packets.
-    #[param(default = Vec::new(), unit = "1", source = "the scenario")]
+    #[param(basic, default = Vec::new(), unit = "1", source = "the scenario")]
     pub flow: Vec<Flow>,
 }
 

@@ -25,38 +25,38 @@ pub(crate) struct Sample {
     #[column(unit = "bytes")]
     pub in_flight_bytes: Option<f64>,
     /// Smoothed RTT of the sender of the data.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "RTT")]
     pub rtt_ms: Option<f64>,
     /// Mean one-way delay of the data packets received since the last sample.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "delay", label = "one-way delay")]
     pub delay_ms: Option<f64>,
     /// Bytes queued at the eNB in the bearer of the flow; without cells: in the link queues of the downlink path.
-    #[column(unit = "bytes")]
+    #[column(unit = "bytes", short = "queue")]
     pub queue_bytes: Option<f64>,
     /// Packets queued at the eNB in the bearer of the flow; without cells: in the link queues of the downlink path.
-    #[column(unit = "packets")]
+    #[column(unit = "packets", short = "queue", label = "queue")]
     pub queue_packets: Option<f64>,
     /// SINR of the latest report of the UE, updated every 10 ms.
-    #[column(unit = "dB")]
+    #[column(unit = "dB", short = "SINR")]
     pub sinr_db: Option<f64>,
     /// Mean MCS of first downlink transmissions since the last sample.
-    #[column(range = 0.0..=f64::INFINITY)]
+    #[column(range = 0.0..=f64::INFINITY, short = "MCS", digits = 1)]
     pub mcs: Option<f64>,
     /// Goodput since the last sample: payload, in order for TCP. A sample may exceed the path rate when a
     /// retransmission releases data buffered at the receiver.
-    #[column(unit = "kbit/s")]
+    #[column(unit = "kbit/s", short = "goodput")]
     pub rate_kbps: f64,
     /// Throughput since the last sample: IP packets received.
     #[column(unit = "kbit/s")]
     pub throughput_kbps: f64,
     /// Air rate since the last sample: transport blocks of the UE of the flow, decoded in the direction of the data.
-    #[column(unit = "kbit/s")]
+    #[column(unit = "kbit/s", short = "air rate")]
     pub air_kbps: Option<f64>,
     /// Reference signal received power (RSRP) of the serving cell at this instant, before measurement filtering.
-    #[column(unit = "dBm")]
+    #[column(unit = "dBm", short = "RSRP")]
     pub rsrp_dbm: Option<f64>,
     /// RSRP of the strongest other cell at this instant, before measurement filtering.
-    #[column(unit = "dBm")]
+    #[column(unit = "dBm", short = "neighbour RSRP", label = "best neighbour's RSRP")]
     pub neighbour_rsrp_dbm: Option<f64>,
     /// Position of a moving UE, east of the origin; null for a UE that does not move.
     #[column(unit = "m")]
@@ -65,8 +65,10 @@ pub(crate) struct Sample {
     #[column(unit = "m")]
     pub y_m: Option<f64>,
     /// Number of the serving cell.
+    #[column(label = "serving cell")]
     pub cell: Option<u16>,
     /// Number of the strongest other cell.
+    #[column(label = "best neighbour")]
     pub neighbour: Option<u16>,
 }
 

@@ -20,15 +20,15 @@ use airwnd_units::{Db, Span, Time};
 #[params(source = "MacCartney, Rappaport and Rangan 2017 §IV; a simplification of TR 38.901 §7.6.4")]
 pub struct Params {
     /// Mean duration of the unblocked state.
-    #[param(default = Span::from_secs(4), range = Span::from_millis(1)..=Span::from_secs(86_400))]
+    #[param(basic, default = Span::from_secs(4), range = Span::from_millis(1)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "a choice: 7 % of the time blocked")]
     pub unblocked: Span,
     /// Mean duration of the blocked state.
-    #[param(default = Span::from_millis(299), range = Span::from_millis(1)..=Span::from_secs(86_400))]
+    #[param(basic, default = Span::from_millis(299), range = Span::from_millis(1)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "MacCartney, Rappaport and Rangan 2017, fades with antennas of 7°")]
     pub blocked: Span,
     /// Additional loss in the blocked state.
-    #[param(default = Db(15.8), range = Db(0.0)..=Db(60.0))]
+    #[param(basic, default = Db(15.8), range = Db(0.0)..=Db(60.0))]
     #[param(unit = "dB", source = "MacCartney, Rappaport and Rangan 2017, mean with antennas of 7°")]
     pub loss: Db,
 }

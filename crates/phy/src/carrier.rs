@@ -119,10 +119,10 @@ pub const MAX_CARRIERS: usize = 4;
 #[params(source = "TS 36.101 §5; TS 38.101-1 and TS 38.101-2 §5; ns-3 lte-enb-net-device.cc", check)]
 pub struct Carrier {
     /// Channel bandwidth of the downlink and of the uplink.
-    #[param(default = Bandwidth::Mhz10, unit = "word", source = "ARWA 2019 Table 1")]
+    #[param(basic, default = Bandwidth::Mhz10, unit = "word", source = "ARWA 2019 Table 1")]
     pub bandwidth: Bandwidth,
     /// Carrier frequency of the downlink.
-    #[param(default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(71e9))]
+    #[param(basic, default = Hertz(2.12e9), range = Hertz(1e8)..=Hertz(71e9))]
     #[param(unit = "Hz", source = "EARFCN 100, ns-3 default")]
     pub downlink_frequency: Hertz,
     /// Carrier frequency of the uplink; `none`: `downlink_frequency` in TDD, 1930 MHz in FDD, which NR has up to 3 GHz only.
@@ -145,7 +145,7 @@ pub struct Carrier {
 #[params(source = "TS 36.300 §5.5 and §7.5; TS 38.300 §5.4.1 and §6.7")]
 pub struct SecondaryCarrier {
     /// Channel bandwidth; `none`: that of the primary carrier.
-    #[param(default = None, unit = "word", source = "TS 36.101 §5.6A; TS 38.101-1 §5.3A")]
+    #[param(basic, default = None, unit = "word", source = "TS 36.101 §5.6A; TS 38.101-1 §5.3A")]
     pub bandwidth: Option<Bandwidth>,
     /// Carrier frequency.
     #[param(range = Hertz(1e8)..=Hertz(71e9), unit = "Hz", source = "the scenario")]

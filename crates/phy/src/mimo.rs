@@ -45,9 +45,11 @@ pub enum Correlation {
 )]
 pub struct Params {
     /// Antennas of a cell.
+    #[param(basic)]
     #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
     pub cell_antennas: u8,
     /// Antennas of a UE.
+    #[param(basic)]
     #[param(default = 2, range = 1..=4, unit = "antennas", source = "TS 36.141 §B.5.1, TS 36.101 §B.2.3.1")]
     pub ue_antennas: u8,
     /// Most layers of a block; `none`: the lower number of antennas.

@@ -27,6 +27,7 @@ pub enum Sectors {
 #[params(source = "TR 36.942 §4.5.2 (LogF)")]
 pub struct Params {
     /// Standard deviation of the loss; zero disables shadowing.
+    #[param(basic)]
     #[param(default = Db(8.0), range = Db(0.0)..=Db(20.0), unit = "dB", source = "TR 36.814 Table A.2.1.1-2")]
     pub sigma: Db,
     /// Correlation of a UE's losses to different sites.
@@ -34,7 +35,7 @@ pub struct Params {
     #[param(unit = "1", source = "TR 36.942 §4.5.2; ns-3 BuildingsPropagationLossModel: 0")]
     pub correlation: f64,
     /// Losses of the sectors of a site.
-    #[param(default = Sectors::Shared)]
+    #[param(expert, default = Sectors::Shared)]
     #[param(unit = "word", source = "TR 36.942 §4.5.2; ns-3 BuildingsPropagationLossModel: independent")]
     pub sectors: Sectors,
 }

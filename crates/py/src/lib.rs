@@ -145,6 +145,15 @@ impl Scenario {
         self.checked.to_json().to_string()
     }
 
+    /// Returns the values of the source in their order, each with its key, line and value, as JSON.
+    fn written(&self) -> PyResult<String> {
+        let leaf = |(key, node): (String, &Node)| {
+            node.to_json().map(|value| json!({"key": key, "line": node.line(), "value": value}))
+        };
+        let leaves = self.node.leaves().into_iter().map(leaf).collect::<Result<Value, Error>>();
+        leaves.map(|leaves| leaves.to_string()).map_err(scenario_error)
+    }
+
     /// Raises an error for the first word that is not the name of a node.
     fn check_nodes(&self, words: Vec<String>) -> PyResult<()> {
         capture::nodes(&self.checked, &words).map(drop)
@@ -315,6 +324,7 @@ fn param(param: &ParamInfo) -> Value {
         "required": param.default.is_none(),
         "range": param.range,
         "source": param.source,
+        "level": param.level.word(),
     })
 }
 
@@ -390,6 +400,11 @@ fn results_table(table: &TableInfo) -> Value {
             "unit": column.unit,
             // JSON has no infinity: null where there is no bound.
             "range": [column.range.start(), column.range.end()],
+            "short": column.short,
+            "label": column.label,
+            "digits": column.digits,
+            "rank": column.rank,
+            "formerly": column.formerly,
             "meaning": column.meaning,
         })
     };
@@ -398,6 +413,28 @@ fn results_table(table: &TableInfo) -> Value {
         "meaning": table.meaning,
         "columns": table.columns.iter().map(column).collect::<Value>(),
     })
+}
+
+/// Returns the limits of the models by importance, and the headings of their topics, as JSON.
+#[pyfunction]
+fn limits() -> String {
+    let limit = |limit: &airwnd_lab::Limit| {
+        json!({
+            "id": limit.id,
+            "topic": limit.topic,
+            "importance": limit.importance,
+            "source": limit.source,
+            "differs": limit.differs,
+            "why": limit.why,
+            "affects": limit.affects,
+            "effect": limit.effect,
+        })
+    };
+    let topics: Map<String, Value> = airwnd_lab::LIMIT_TOPICS
+        .iter()
+        .map(|(topic, heading)| (topic.to_string(), (*heading).into()))
+        .collect();
+    json!({"limits": airwnd_lab::limits().iter().map(limit).collect::<Value>(), "topics": topics}).to_string()
 }
 
 /// Returns the presets with their values, as JSON.
@@ -485,8 +522,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Interrupted, Scenario, ScenarioError, catalogue, compats, controls_of_marks, parse_bytes, parse_rate,
-        parse_span, presets, resource_grid, schema, sections, stacks, tables,
+        Interrupted, Scenario, ScenarioError, catalogue, compats, controls_of_marks, limits, parse_bytes,
+        parse_rate, parse_span, presets, resource_grid, schema, sections, stacks, tables,
     };
 
     /// Version of the project.

@@ -77,14 +77,14 @@ pub struct Quirks {
 #[params(source = "TS 36.322; TS 38.322; ns-3 LteRlcUm, LteRlcAm")]
 pub struct Rlc {
     /// RLC mode: with or without retransmissions.
-    #[param(default = RlcMode::Am)]
+    #[param(basic, default = RlcMode::Am)]
     #[param(
         unit = "word",
         source = "a choice: usual for bearers of Internet traffic; ns-3 LteEnbRrc::EpsBearerToRlcMapping: um"
     )]
     pub mode: RlcMode,
     /// Queue discipline and buffer size of each UE's downlink queue at the eNB.
-    #[param(default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]
+    #[param(basic, default = aqm::Spec::DropTail(Default::default()), unit = "1", source = "ns-3 LteRlcUm")]
     pub queue: aqm::Spec,
     /// Queue discipline and buffer size of the UE's uplink queue; `none`: like `queue`.
     #[param(default = None, unit = "1", source = "ns-3: one default for both ends")]
@@ -99,7 +99,7 @@ pub struct Rlc {
     #[param(unit = "time", source = "ns-3 LteRlcUm::ReorderingTimer")]
     pub reordering: Span,
     /// Period of reports of a non-empty buffer to the MAC without arrivals, in unacknowledged mode.
-    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(expert, default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 lte-rlc-um.cc, m_rbsTimer")]
     pub report_period: Span,
     /// Unacknowledged mode.

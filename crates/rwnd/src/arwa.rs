@@ -72,12 +72,15 @@ pub struct Params {
     #[param(unit = "time", source = "ARWA 2019 Alg. 1 line 6 (targetperiod)")]
     pub period: Span,
     /// Minimum `diff`, the loss of rate, that reduces cwnd.
+    #[param(basic)]
     #[param(default = 30.0, range = 0.0..=100.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (limit_low)")]
     pub low: f64,
     /// Minimum `diff` that reduces cwnd aggressively.
+    #[param(basic)]
     #[param(default = 90.0, range = 0.0..=100.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (limit_high)")]
     pub high: f64,
     /// Maximum `diff` that increases cwnd.
+    #[param(basic)]
     #[param(default = 20.0, range = 0.0..=20.0, unit = "%", source = "ARWA 2019 Alg. 1 line 6 (lowest)")]
     pub lowest: f64,
     /// Maximum of the ordinary window, which is otherwise the free buffer.
@@ -102,7 +105,7 @@ pub struct Params {
     #[param(unit = "word", source = "ARWA 2019 Alg. 1 line 8; `queueing` is not in the paper")]
     pub delay: Delay,
     /// Tick of the clocks that measure one-way delay: D is a difference of whole ticks. Zero: an ideal clock.
-    #[param(default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(1))]
+    #[param(expert, default = Span::from_millis(1), range = Span::ZERO..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3.26 TcpOptionTS counts milliseconds")]
     pub clock_tick: Span,
     /// Offset of the receiver's clock, positive if ahead of the sender's. Any offset distorts the ratio Dmin / D.

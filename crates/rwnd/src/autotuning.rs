@@ -48,11 +48,11 @@ pub struct Params {
     #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
     pub initial: Bytes,
     /// Maximum buffer (tcp_rmem, third value): 6 MiB in Linux 5.4, 32 MiB in 6.18.
-    #[param(default = Bytes(32 << 20), range = Bytes(2_048)..=Bytes(1 << 30))]
+    #[param(basic, default = Bytes(32 << 20), range = Bytes(2_048)..=Bytes(1 << 30))]
     #[param(unit = "B", source = "Linux Documentation/networking/ip-sysctl.rst tcp_rmem")]
     pub max: Bytes,
     /// Share of the buffer that payload can use; with "linux-6.18" before the first full segment only.
-    #[param(default = 0.5, range = 0.01..=1.0)]
+    #[param(expert, default = 0.5, range = 0.01..=1.0)]
     #[param(
         unit = "1",
         source = "Linux Documentation/networking/ip-sysctl.rst tcp_adv_win_scale = 1; \
@@ -60,7 +60,7 @@ pub struct Params {
     )]
     pub overhead: f64,
     /// Share with "linux-6.18" from the first full segment on: 160/256 for 1448 B that take 2304 B.
-    #[param(default = 0.625, range = 0.01..=1.0)]
+    #[param(expert, default = 0.625, range = 0.01..=1.0)]
     #[param(unit = "1", source = "Linux 6.18 net/ipv4/tcp_input.c tcp_measure_rcv_mss (scaling_ratio)")]
     pub measured_overhead: f64,
     /// Whether the window grows (tcp_moderate_rcvbuf).

@@ -59,7 +59,7 @@ pub enum Update {
 )]
 pub struct Params {
     /// Target backlog of the connection that has received the fewest bytes (alpha d).
-    #[param(default = 4.0, range = 0.1..=10_000.0)]
+    #[param(basic, default = 4.0, range = 0.1..=10_000.0)]
     #[param(
         unit = "segments",
         source = "not in the paper: DFCSD 2019 §4.1 builds on Vegas, whose beta is 4 in ns-3"

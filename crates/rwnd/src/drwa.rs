@@ -57,7 +57,7 @@ const WAY_BACK: f64 = 2.0;
 #[params(source = "Jiang, Wang, Lee, Rhee: Tackling Bufferbloat in 3G/4G Networks, IMC 2012, section 4")]
 pub struct Params {
     /// Target ratio of RTT to RTTmin.
-    #[param(default = 3.0, range = 0.1..=100.0, unit = "1", source = "IMC 2012 §4.2")]
+    #[param(basic, default = 3.0, range = 0.1..=100.0, unit = "1", source = "IMC 2012 §4.2")]
     pub lambda: f64,
     /// Weight of the previous estimate in cwnd_est.
     #[param(default = 0.875, range = 0.0..=0.999, unit = "1", source = "IMC 2012 §4.2")]

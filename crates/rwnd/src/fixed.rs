@@ -11,7 +11,7 @@ use airwnd_units::{Bytes, Time};
 #[params(source = "RFC 9293 §3.8.6")]
 pub struct Params {
     /// Maximum offered window; `none`: no limit.
-    #[param(default = None, range = Bytes(1)..=Bytes(1 << 30), unit = "B", source = "RFC 9293 §3.8.6")]
+    #[param(basic, default = None, range = Bytes(1)..=Bytes(1 << 30), unit = "B", source = "RFC 9293 §3.8.6")]
     pub limit: Option<Bytes>,
 }
 

@@ -58,14 +58,14 @@ pub enum Base {
 )]
 pub struct Params {
     /// Queueing delay of the standing queue that keeps the link busy.
-    #[param(default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
     #[param(
         unit = "time",
         source = "not in the paper: one TTI in which ACKs accumulate, and one in which segments do"
     )]
     pub standing: Span,
     /// Additional segments of the standing queue.
-    #[param(default = 2, range = 0..=1000)]
+    #[param(basic, default = 2, range = 0..=1000)]
     #[param(
         unit = "segments",
         source = "not in the paper: an ACK waits for the second segment (RFC 1122 §4.2.3.2), which \
@@ -82,7 +82,7 @@ pub struct Params {
     #[param(unit = "1", source = "airwnd: experiments/frontier")]
     pub error: f64,
     /// Interval at which the error is drawn.
-    #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(3600))]
+    #[param(expert, default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "airwnd: experiments/frontier")]
     pub error_interval: Span,
     /// Factor of the window.
@@ -90,11 +90,11 @@ pub struct Params {
     #[param(unit = "1", source = "airwnd: experiments/frontier")]
     pub scale: f64,
     /// RTT without a queue.
-    #[param(default = Base::Known)]
+    #[param(expert, default = Base::Known)]
     #[param(unit = "1", source = "airwnd: experiments/frontier")]
     pub base: Base,
     /// Whether the mean variation of the RTT in a round trip is added to it.
-    #[param(default = false)]
+    #[param(expert, default = false)]
     #[param(unit = "1", source = "airwnd: experiments/frontier")]
     pub jitter: bool,
 }

@@ -45,7 +45,7 @@ use airwnd_units::{Bytes, Span, Time};
 #[params(source = "RFC 9840; draft-irtf-iccrg-ledbat-plus-plus-01")]
 pub struct Params {
     /// Target queueing delay (T).
-    #[param(default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9840 §4.2.1 (T); draft-irtf-iccrg-ledbat-plus-plus-01 §4.5")]
     pub target: Span,
     /// Whether the target is the base delay where that is smaller, so that queueing does not more than double the RTT
@@ -73,11 +73,11 @@ pub struct Params {
     #[param(unit = "1", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.4")]
     pub interval: f64,
     /// Length of the base delay history.
-    #[param(default = 10, range = 1..=1000)]
+    #[param(expert, default = 10, range = 1..=1000)]
     #[param(unit = "min", source = "RFC 9840 §4.2.1 (N); RFC 6817 §2.5 (BASE_HISTORY)")]
     pub base_history: u32,
     /// Number of newest samples; their minimum is the current delay.
-    #[param(default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
+    #[param(expert, default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
     pub current_filter: u32,
     /// Queue that is compared with the target; `none`: `round-trip` as in the RFC, and `downlink` in `airwnd guard`.
     #[param(default = None, unit = "word")]

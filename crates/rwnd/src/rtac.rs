@@ -43,7 +43,7 @@ use airwnd_units::{Bytes, Span, Time};
 )]
 pub struct Params {
     /// Assumed queue length of the bottleneck.
-    #[param(default = 50, range = 1..=1_000_000)]
+    #[param(basic, default = 50, range = 1..=1_000_000)]
     #[param(
         unit = "segments",
         source = "assumed by RTAC according to ARWA 2019 §2; DFCSD 2019 §5: the buffer there"

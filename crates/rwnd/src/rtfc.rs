@@ -41,7 +41,7 @@ pub enum Filter {
 )]
 pub struct Params {
     /// RTT filter.
-    #[param(default = Filter::Min)]
+    #[param(basic, default = Filter::Min)]
     #[param(unit = "word", source = "not in the paper: with the mean queues sustain themselves")]
     pub filter: Filter,
     /// Weight of the previous average in the mean.

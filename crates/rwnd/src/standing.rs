@@ -117,11 +117,11 @@ const HEADROOM: f64 = 2.0;
               Routhier, IEEE JSAC 1986), the one-way delay as in LEDBAT (RFC 6817)")]
 pub struct Params {
     /// Queueing delay aimed at, without the extra segments.
-    #[param(default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(2), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "as in the oracle: one TTI in which ACKs accumulate, one for segments")]
     pub target: Span,
     /// Additional segments of the queue, for all connections of the device together.
-    #[param(default = 2.0, range = 0.0..=1000.0)]
+    #[param(basic, default = 2.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "as in the oracle: an ACK waits for the second segment (RFC 1122)")]
     pub extra: f64,
     /// Time constant of the capacity.
@@ -144,7 +144,7 @@ pub struct Params {
     )]
     pub initial: u64,
     /// Tick of the sender's timestamps, to which the time of transmission is rounded down.
-    #[param(default = Span::from_millis(1), range = Span::from_micros(1)..=Span::from_secs(1))]
+    #[param(expert, default = Span::from_millis(1), range = Span::from_micros(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "Linux: TSval counts milliseconds")]
     pub tick: Span,
     /// Time from the discovery of a longer route to the first dip; `none`: longer routes are not looked for.
@@ -160,7 +160,7 @@ pub struct Params {
     pub competes: bool,
     /// Time constant of the oracle's mean window, from which the factor follows; `none`: the factor is measured. A receiver
     /// cannot know it: this shows what the measured factor lacks.
-    #[param(default = None, range = Span::from_millis(1)..=Span::from_secs(86_400))]
+    #[param(expert, default = None, range = Span::from_millis(1)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "airwnd: experiments/frontier")]
     pub calibration: Option<Span>,
 }

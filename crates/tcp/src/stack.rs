@@ -125,7 +125,7 @@ macro_rules! stacks {
         columns [$($stack:ident),+];
         $(
             $(#[doc = $doc:literal])+
-            $field:ident: $type:ty, unit $unit:literal $(, range $range:expr)?, source $source:literal
+            $field:ident: $type:ty $(, level $level:ident)?, unit $unit:literal $(, range $range:expr)?, source $source:literal
                 => [$($value:expr),+];
         )+
         quirks
@@ -157,7 +157,7 @@ macro_rules! stacks {
         #[params(source = "ns-3 TcpSocketBase")]
         pub struct OtherQuirks {$(
             $(#[doc = $quirk_doc])+
-            #[param(default = None, unit = $quirk_unit, source = $quirk_source)]
+            #[param(basic, default = None, unit = $quirk_unit, source = $quirk_source)]
             pub $quirk: Option<$quirk_type>,
         )+}
 
@@ -166,11 +166,11 @@ macro_rules! stacks {
         #[params(source = "RFC 9293", check)]
         pub struct Settings {
             /// Stack whose defaults apply.
-            #[param(default = Stack::Linux, unit = "word", source = "current servers")]
+            #[param(basic, default = Stack::Linux, unit = "word", source = "current servers")]
             pub stack: Stack,
             $(
                 $(#[doc = $doc])+
-                #[param(default = None, unit = $unit $(, range = $range)?, source = $source)]
+                #[param($($level,)? default = None, unit = $unit $(, range = $range)?, source = $source)]
                 pub $field: Option<$type>,
             )+
             /// Quirks that differ from the stack's.
@@ -184,11 +184,11 @@ macro_rules! stacks {
         #[params(source = "RFC 9293")]
         pub struct Overrides {
             /// Stack whose defaults apply.
-            #[param(default = None, unit = "word", source = "airwnd")]
+            #[param(basic, default = None, unit = "word", source = "airwnd")]
             pub stack: Option<Stack>,
             $(
                 $(#[doc = $doc])+
-                #[param(default = None, unit = $unit $(, range = $range)?, source = $source)]
+                #[param($($level,)? default = None, unit = $unit $(, range = $range)?, source = $source)]
                 pub $field: Option<$type>,
             )+
             /// Quirks that differ from the stack's.
@@ -252,12 +252,12 @@ stacks! {
     columns [Ns2Reno, Ns3v26, Ns3v44, Linux];
 
     /// Payload bytes of a full segment; options are not deducted.
-    mss: u16, unit "B", range 64..=65000,
+    mss: u16, level basic, unit "B", range 64..=65000,
         source "RFC 9293 §3.7.1; ns-2 packetSize_; ns-3 TcpSocket::SegmentSize; \
             Linux: Ethernet MTU minus 40 and 12 B"
         => [1000, 536, 536, 1448];
     /// Initial congestion window in segments.
-    initial_window: u32, unit "segments", range 1..=1000,
+    initial_window: u32, level basic, unit "segments", range 1..=1000,
         source "RFC 6928 §2; ns-2 windowInit_; ns-3 TcpSocket::InitialCwnd; Linux TCP_INIT_CWND"
         => [2, 1, 10, 10];
     /// Initial ssthresh; `none`: slow start ends at the first congestion event.
@@ -267,18 +267,18 @@ stacks! {
     /// Capacity of the send buffer, which holds written data until it is acknowledged; with `send_buffer_autotuning`
     /// its maximum. A sender whose application has more data than fits counts as limited by the send buffer, not by the
     /// application.
-    send_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
+    send_buffer: Bytes, level basic, unit "B", range Bytes(1)..=Bytes(1 << 30),
         source "ns-2 has none; ns-3 TcpSocket::SndBufSize; Linux tcp_wmem (maximum)"
         => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(4 << 20)];
     /// The send buffer counts memory, as in Linux: payload and 832 B for each socket buffer. An application that found it
     /// full writes again when a third is free.
-    send_buffer_in_memory: bool, unit "1",
+    send_buffer_in_memory: bool, level expert, unit "1",
         source "not in ns-2 and ns-3; Linux 6.18 sk_stream_memory_free, sk_stream_is_writeable, \
             tcp_stream_alloc_skb on x86-64"
         => [false, false, false, true];
     /// Segmentation offload: a socket buffer has as many segments as Linux sends at a time, at least two and at most
     /// 64 KiB; otherwise one. Counts with `send_buffer_in_memory` only: segments are sent one by one.
-    segmentation_offload: bool, unit "1",
+    segmentation_offload: bool, level expert, unit "1",
         source "not in ns-2 and ns-3; Linux 6.18 tcp_tso_autosize (GSO is on by default)"
         => [false, false, false, true];
     /// Send buffer autotuning: the buffer grows to two congestion windows (BBR: three), each of at least ten segments.
@@ -287,7 +287,7 @@ stacks! {
         source "not in ns-2 and ns-3; Linux 6.18 tcp_sndbuf_expand, tcp_should_expand_sndbuf"
         => [false, false, false, true];
     /// Capacity of the receive buffer; no advertised window exceeds it.
-    receive_buffer: Bytes, unit "B", range Bytes(1)..=Bytes(1 << 30),
+    receive_buffer: Bytes, level basic, unit "B", range Bytes(1)..=Bytes(1 << 30),
         source "ns-2 window_ is set by the scenario; ns-3 TcpSocket::RcvBufSize; Linux 6.18 tcp_rmem (maximum)"
         => [Bytes(1 << 30), Bytes(131_072), Bytes(131_072), Bytes(32 << 20)];
     /// Window scaling.
@@ -299,21 +299,21 @@ stacks! {
         source "RFC 7323 §3; ns-2 timestamps_ serve only its own RTT; ns-3 TcpSocketBase::Timestamp"
         => [false, true, true, true];
     /// Tick of the timestamp clock.
-    timestamp_tick: Span, unit "time", range Span(1)..=Span::from_secs(1),
+    timestamp_tick: Span, level expert, unit "time", range Span(1)..=Span::from_secs(1),
         source "RFC 7323 §5.4; ns-3 TcpOptionTS counts milliseconds; Linux TCP_TS_HZ"
         => [Span::from_millis(1), Span::from_millis(1), Span::from_millis(1), Span::from_millis(1)];
     /// Acceptance of ACKs that others have overtaken: a timestamp may be one tick older than the newest, and that of an
     /// ACK without data, news and a larger window older by up to an RTO. Otherwise they are refused, with the SACK blocks
     /// that only they carry.
-    accept_late_acks: bool, unit "1",
+    accept_late_acks: bool, level expert, unit "1",
         source "not in RFC 7323 §5.3; Linux TCP_PAWS_WINDOW, tcp_disordered_ack"
         => [false, false, false, true];
     /// RTT measurement by echoed timestamps, in ticks, instead of by transmission times of segments sent once.
-    rtt_by_timestamps: bool, unit "1",
+    rtt_by_timestamps: bool, level expert, unit "1",
         source "RFC 7323 §4; ns-3 TcpSocketBase::EstimateRtt; Linux tcp_ack_update_rtt only if all were resent"
         => [true, true, true, false];
     /// Selective acknowledgments (SACK).
-    sack: bool, unit "1",
+    sack: bool, level basic, unit "1",
         source "RFC 2018; ns-3 TcpSocketBase::Sack"
         => [false, false, true, true];
     /// Duplicate SACK: the receiver reports duplicates in the first block, and the sender evaluates such reports.
@@ -334,7 +334,7 @@ stacks! {
         source "RFC 8985 §7; not in ns-2 and ns-3; Linux tcp_early_retrans = 3"
         => [false, false, false, true];
     /// Allowance of a tail loss probe's timeout for a delayed ACK, if a single segment is outstanding.
-    probe_ack_delay: Span, unit "time", range Span(0)..=Span::from_secs(10),
+    probe_ack_delay: Span, level expert, unit "time", range Span(0)..=Span::from_secs(10),
         source "RFC 8985 §7.2 (TLP.max_ack_delay); Linux tcp_schedule_loss_probe: TCP_RTO_MIN"
         => [
             Span::from_millis(200), Span::from_millis(200), Span::from_millis(200), Span::from_millis(200)
@@ -354,12 +354,12 @@ stacks! {
     /// Window growth on every ACK that reports new arrivals, once a segment has arrived after one that was sent at least
     /// `duplicate_threshold` segments later. Otherwise the window grows on ACKs in order only, so that on a path that
     /// reorders all the time it hardly grows.
-    grow_when_reordered: bool, unit "1",
+    grow_when_reordered: bool, level expert, unit "1",
         source "not in RFC 5681; Linux tcp_may_raise_cwnd, tcp_check_sack_reordering"
         => [false, false, false, true];
     /// Quantity from which a loss computes ssthresh.
     //= exception threshold-from-pipe
-    loss_flight: Flight, unit "word",
+    loss_flight: Flight, level expert, unit "word",
         source "RFC 5681 §3.1 eq. 4; ns-3 TcpSocketBase::EnterRecovery; Linux tcp_reno_ssthresh"
         => [Flight::Outstanding, Flight::Pipe, Flight::Pipe, Flight::Window];
     /// Duplicate ACKs that indicate a loss.
@@ -368,7 +368,7 @@ stacks! {
         => [3, 3, 3, 3];
     /// Duplicate ACKs must repeat the advertised window.
     //= exception duplicates-with-any-window
-    duplicate_repeats_window: bool, unit "1",
+    duplicate_repeats_window: bool, level expert, unit "1",
         source "RFC 5681 §2 (e); not compared in ns-2 and ns-3; Linux FLAG_NOT_DUP"
         => [false, false, false, true];
     /// Limited transmit: the first two duplicate ACKs each allow a segment of new data.
@@ -378,15 +378,15 @@ stacks! {
         => [true, false, true, true];
     /// Restart of the retransmission timer on the first partial ACK only ("impatient" variant), so that a window with
     /// many losses returns to slow start early.
-    impatient: bool, unit "1",
+    impatient: bool, level expert, unit "1",
         source "RFC 6582 §4; ns-3 TcpSocketBase::ProcessAck; Linux tcp_rearm_rto"
         => [false, true, true, false];
     /// Restart of the retransmission timer also when the first unacknowledged segment is retransmitted.
-    retransmission_restarts_timer: bool, unit "1",
+    retransmission_restarts_timer: bool, level expert, unit "1",
         source "not in RFC 6298; Linux tcp_xmit_retransmit_queue"
         => [false, false, false, true];
     /// Full-sized segments per ACK; 1: every segment is acknowledged at once.
-    delayed_ack_count: u32, unit "segments", range 1..=1000,
+    delayed_ack_count: u32, level basic, unit "segments", range 1..=1000,
         source "RFC 5681 §4.2; ns-2 Agent/TCPSink; ns-3 TcpSocket::DelAckCount; Linux __tcp_ack_snd_check"
         => [1, 2, 2, 2];
     /// Maximum delay of an ACK.
@@ -406,7 +406,7 @@ stacks! {
             Linux TCP_MAX_QUICKACKS"
         => [0, 1, 1, 16];
     /// The same number of immediate ACKs again after a pause longer than the retransmission timeout.
-    quick_acks_after_pause: bool, unit "1",
+    quick_acks_after_pause: bool, level expert, unit "1",
         source "not in ns-2 and ns-3; Linux tcp_event_data_recv"
         => [false, false, false, true];
     /// Retransmission timeout before the first RTT sample.
@@ -424,7 +424,7 @@ stacks! {
         source "RFC 6298 §2.5; ns-3 TcpSocketBase::ReTxTimeout; Linux TCP_RTO_MAX"
         => [Span::from_secs(60), Span::from_secs(60), Span::from_secs(60), Span::from_secs(120)];
     /// Clock granularity in the computation of the retransmission timeout.
-    clock_granularity: Span, unit "time", range Span(1)..=Span::from_secs(1),
+    clock_granularity: Span, level expert, unit "time", range Span(1)..=Span::from_secs(1),
         source "RFC 6298 §2; ns-2 tcpTick_; ns-3 TcpSocketBase::ClockGranularity; \
             Linux tcp_rtt_estimator: 4 RTTVAR is at least TCP_RTO_MIN"
         => [Span::from_millis(10), Span::from_millis(1), Span::from_millis(1), Span::from_millis(200)];
@@ -433,11 +433,11 @@ stacks! {
         source "RFC 9293 §3.8.3; unlimited in ns-2; ns-3 TcpSocket::DataRetries; Linux tcp_retries2"
         => [1000, 6, 6, 15];
     /// Initial interval between probes of a closed window; doubles with each probe.
-    persist_timeout: Span, unit "time", range Span(1)..=Span::from_secs(60),
+    persist_timeout: Span, level expert, unit "time", range Span(1)..=Span::from_secs(60),
         source "RFC 9293 §3.8.6.1; ns-3 TcpSocket::PersistTimeout; Linux tcp_probe0_base"
         => [Span::from_secs(6), Span::from_secs(6), Span::from_secs(6), Span::from_millis(200)];
     /// First window probe after a retransmission timeout, if that is longer than `persist_timeout`.
-    probe_after_timeout: bool, unit "1",
+    probe_after_timeout: bool, level expert, unit "1",
         source "RFC 9293 §3.8.6.1; ns-3 TcpSocketBase::m_persistTimeout: false; Linux tcp_probe0_base"
         => [false, false, false, true];
     /// Nagle's algorithm: small segments wait while data is unacknowledged.
@@ -454,7 +454,7 @@ stacks! {
         => [false, false, false, true];
     /// Observation that decides whether cwnd limits the sender.
     //= exception window-use-in-bytes
-    window_use: WindowUse, unit "word",
+    window_use: WindowUse, level expert, unit "word",
         source "RFC 7661 §4.1; no rule in ns-2 and ns-3.26; ns-3.44 TcpSocketBase::SendDataPacket; \
             Linux 6.18 tcp_cwnd_validate, tcp_is_cwnd_limited"
         => [WindowUse::AtAck, WindowUse::AtAck, WindowUse::AtLastSegment, WindowUse::PerWindow];
@@ -466,17 +466,17 @@ stacks! {
     /// With `restart_after_idle`, Linux's restart: cwnd in whole segments is halved once for each retransmission timeout
     /// of the idle time, down to the initial window, and ssthresh becomes at least three quarters of cwnd before. Only
     /// data written while nothing was outstanding restarts, not data that waited for the receiver's window.
-    restart_by_halving: bool, unit "1",
+    restart_by_halving: bool, level expert, unit "1",
         source "not in RFC 5681 §4.1 (RFC 2861 §3.1); Linux 6.18 tcp_cwnd_restart, tcp_current_ssthresh"
         => [false, false, false, true];
     /// Explicit congestion notification. Flows whose congestion control needs it (`dctcp`, `prague`) request the feedback
     /// that they need if this is not set.
-    ecn: Ecn, unit "word",
+    ecn: Ecn, level basic, unit "word",
         source "RFC 3168, RFC 8257, RFC 9768; ns-2 ecn_; ns-3 TcpSocketBase::UseEcn; \
             Linux tcp_ecn = 2 accepts requests and makes none, but for TCP_CONG_NEEDS_ECN"
         => [Ecn::Off, Ecn::Off, Ecn::Off, Ecn::Off];
     /// Pacing.
-    pacing: Pacing, unit "word",
+    pacing: Pacing, level basic, unit "word",
         source "Linux net/ipv4/tcp_output.c tcp_needs_internal_pacing; ns-3 TcpSocketState::EnablePacing"
         => [Pacing::Never, Pacing::Never, Pacing::AsAsked, Pacing::AsAsked];
     /// With `pacing = "always"`, multiple of cwnd / SRTT while cwnd is below half of ssthresh.
@@ -491,11 +491,11 @@ stacks! {
         => [1.2, 1.2, 1.2, 1.2];
     /// A segment sent after its pacing time shortens the wait for the next one by the delay, at most by half, from the
     /// tenth data segment on.
-    pacing_credit: bool, unit "1",
+    pacing_credit: bool, level expert, unit "1",
         source "not in ns-3 TcpSocketBase::NotifyPacingPerformed; Linux 6.18 tcp_update_skb_after_send"
         => [false, false, false, true];
     /// Maximum segment lifetime; TIME-WAIT lasts twice as long.
-    max_segment_lifetime: Span, unit "time", range Span(1)..=Span::from_secs(600),
+    max_segment_lifetime: Span, level expert, unit "time", range Span(1)..=Span::from_secs(600),
         source "RFC 9293 §3.4.2; ns-3 TcpSocketBase::MaxSegLifetime; Linux TCP_TIMEWAIT_LEN"
         => [Span::from_secs(120), Span::from_secs(120), Span::from_secs(120), Span::from_secs(30)];
 

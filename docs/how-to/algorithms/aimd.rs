@@ -19,11 +19,11 @@ use airwnd_units::Bytes;
 #[params(source = "Chiu and Jain, Computer Networks and ISDN Systems 17, 1989, section 3")]
 pub struct Params {
     /// Growth of cwnd per RTT.
-    #[param(default = 1.0, range = 0.01..=100.0)]
+    #[param(basic, default = 1.0, range = 0.01..=100.0)]
     #[param(unit = "segments", source = "Chiu and Jain 1989, eq. 7 (a_I)")]
     pub increase: f64,
     /// Fraction of the bytes in flight kept at a congestion event.
-    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "Chiu and Jain 1989, eq. 7 (b_D)")]
+    #[param(basic, default = 0.5, range = 0.01..=0.99, unit = "1", source = "Chiu and Jain 1989, eq. 7 (b_D)")]
     pub keep: f64,
 }
 

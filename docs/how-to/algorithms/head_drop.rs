@@ -12,7 +12,7 @@ use airwnd_units::{Bytes, Time};
 #[params(source = "Lakshman, Neidhardt and Ott, INFOCOM 1996: The drop from front strategy")]
 pub struct Params {
     /// Size of the buffer.
-    #[param(default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 LteRlcUm::MaxTxBufferSize")]
     pub buffer: Bytes,
 }

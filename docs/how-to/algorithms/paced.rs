@@ -15,7 +15,7 @@ use airwnd_units::{BitRate, Bytes, Time};
 #[params(source = "Little, Operations Research 9(3), 1961: L = lambda W")]
 pub struct Params {
     /// Rate that the window allows.
-    #[param(default = BitRate(1_000_000), range = BitRate(1000)..=BitRate(100_000_000_000))]
+    #[param(basic, default = BitRate(1_000_000), range = BitRate(1000)..=BitRate(100_000_000_000))]
     #[param(unit = "bit/s", source = "the user's contract")]
     pub rate: BitRate,
 }

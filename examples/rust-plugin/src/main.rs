@@ -34,7 +34,7 @@ mod tests {
         let outcome = simulate(concat!(env!("CARGO_MANIFEST_DIR"), "/scenario.toml")).unwrap();
         // Less than the path's 13 ms plus 50 ms of queue: the ACKs' wait for uplink grants counts as queueing delay.
         // CUBIC in the same cell: 651 ms.
-        let delay = outcome.totals().delay_ms.unwrap();
+        let delay = outcome.totals().delay_ms_mean.unwrap();
         assert!((30.0..60.0).contains(&delay), "{delay} ms");
         assert!(outcome.totals().goodput_kbps > 27_000.0);
     }

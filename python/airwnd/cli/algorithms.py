@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from airwnd.vocabulary.sections import Section
     from airwnd.vocabulary.stacks import Stack
     from airwnd.vocabulary.topics import Topic
+    from airwnd.vocabulary.written import Written
 
 # Listed next to the families of algorithms.
 COMPAT = "compat"
@@ -97,10 +98,16 @@ def _compats() -> "Family":
 
 
 @click.command()
-@click.argument("name", nargs=-1, required=True, metavar="NAME", shell_complete=completion.topics)
+@click.argument("name", nargs=-1, metavar="[NAME]", shell_complete=completion.topics)
+@click.option("--all", "every", is_flag=True, help="Show advanced and expert parameters, too.")
+@click.option(
+    "--limits", is_flag=True, help="Print the limits of the models: all, or those about a topic or word NAME."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array with an object per match.")
-def explain(name: tuple[str, ...], as_json: bool) -> None:
+def explain(name: tuple[str, ...], every: bool, limits: bool, as_json: bool) -> None:
     """Explain an algorithm, a scenario key, a TCP stack, a preset, a results column or a term.
+
+    Of an algorithm or a section it shows the basic parameters: those that a first study sets.
 
     \b
     NAME
@@ -115,6 +122,11 @@ def explain(name: tuple[str, ...], as_json: bool) -> None:
     """  # noqa: D301 (Click requires the backspace)
     from airwnd.vocabulary.topics import find
 
+    if limits:
+        show_limits(" ".join(name), as_json=as_json)
+        return
+    if not name:
+        raise click.UsageError("Missing argument 'NAME'.", click.get_current_context())
     topics = find(" ".join(name))
     if as_json:
         click.echo(json.dumps([_as_json(topic) for topic in topics], default=_inner, ensure_ascii=False))
@@ -122,7 +134,7 @@ def explain(name: tuple[str, ...], as_json: bool) -> None:
     for index, topic in enumerate(_merged(topics)):
         if index:
             click.echo()
-        _explain(topic)
+        _explain(topic, every=every)
 
 
 def _as_json(topic: "Topic") -> dict[str, Any]:
@@ -151,7 +163,7 @@ def _merged(topics: Iterable["Topic"]) -> Iterator["Topic"]:
     yield from alike.values()
 
 
-def _explain(topic: "Topic") -> None:
+def _explain(topic: "Topic", *, every: bool) -> None:
     from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter
     from airwnd.vocabulary.columns import Column, Table
     from airwnd.vocabulary.glossary import Term
@@ -161,7 +173,7 @@ def _explain(topic: "Topic") -> None:
 
     match topic.what:
         case Algorithm() as algorithm:
-            _explain_algorithm(algorithm)
+            _explain_algorithm(algorithm, every=every)
         case Family() as family:
             _list_family(family, with_sources=True)
         case Preset() as preset:
@@ -169,7 +181,7 @@ def _explain(topic: "Topic") -> None:
         case Compat() as compat:
             _explain_compat(compat)
         case Section() as section:
-            _explain_section(section)
+            _explain_section(section, every=every)
         case Table() as table:
             _explain_table(table)
         case Column() as column:
@@ -179,7 +191,7 @@ def _explain(topic: "Topic") -> None:
         case Term() as term:
             _explain_term(term)
         case stack:
-            _explain_stack(stack)
+            _explain_stack(stack, every=every)
     if toml := _toml(topic):
         click.echo("\nIn a scenario")
         for line in toml.splitlines():
@@ -209,42 +221,62 @@ def _toml(topic: "Topic") -> str:
     return ""
 
 
-def _explain_algorithm(algorithm: "Algorithm") -> None:
+def _explain_algorithm(algorithm: "Algorithm", *, every: bool) -> None:
     _heading(algorithm.name, f"  ({algorithm.family})")
     _paragraph(algorithm.summary)
     click.echo()
     _paragraph(f"Source: {algorithm.source}", 0, 2)
     _details(algorithm.details)
     click.echo("\nParameters" if algorithm.params else "\nNo parameters.")
-    for parameter in algorithm.params:
+    for parameter in _shown(algorithm.params, every=every):
         _explain_parameter(parameter, parameter.name)
 
 
-def _explain_section(section: "Section") -> None:
+def _shown(parameters: "Iterable[Parameter]", *, every: bool) -> "Iterator[Parameter]":
+    """Yield the basic parameters, or all; afterwards print how many the others are."""
+    from airwnd.vocabulary.algorithms import LEVELS
+
+    hidden = dict.fromkeys(LEVELS, 0)
+    for parameter in parameters:
+        if every or parameter.level == LEVELS[0]:
+            yield parameter
+        else:
+            hidden[parameter.level] += 1
+    if counts := ", ".join(f"{number} {level}" for level, number in hidden.items() if number):
+        _paragraph(f"{sum(hidden.values())} more with --all: {counts}.", 2, 6)
+
+
+def _explain_section(section: "Section", *, every: bool) -> None:
     _heading(section.name, "  (section of a scenario)")
     _paragraph(section.summary)
     click.echo()
     _paragraph(f"Source: {section.source}", 0, 2)
     _details(section.details)
     click.echo("\nKeys")
-    for key in section.keys.values():
+    for key in _shown(section.keys.values(), every=every):
         _explain_parameter(key, key.name)
 
 
 def _explain_parameter(parameter: "Parameter", name: str) -> None:
     unit = "" if parameter.unit in {"1", "word", "text"} else f" [{parameter.unit}]"
     _heading(name, f"{unit}  {parameter.meaning}", 2, 6)
-    default = parameter.default
-    if isinstance(default, dict):
-        default = default.get("kind", default)
-    facts = ["required" if parameter.required else f"default {_value(default)}"]
+    facts = [_default(parameter)]
     if parameter.range:
         facts.append(f"{parameter.range[0]} to {parameter.range[1]}")
     if parameter.family:
         facts.append(f"algorithms: `airwnd list {parameter.family}`")
+    if parameter.level != "basic":
+        facts.append(parameter.level)
     _paragraph(f"{'; '.join(facts)}; source: {parameter.source}", 6, 8)
     for word, meaning in parameter.words.items():
         _paragraph(f'"{word}"  {meaning}'.rstrip(), 6, 10)
+
+
+def _default(parameter: "Parameter") -> str:
+    default = parameter.default
+    if isinstance(default, dict):
+        default = default.get("kind", default)
+    return "required" if parameter.required else f"default {_value(default)}"
 
 
 def _explain_preset(preset: "Preset") -> None:
@@ -280,16 +312,16 @@ def _explain_quirks(quirks: "tuple[Quirk, ...]") -> None:
         _paragraph(f"otherwise {_value(quirk.default)}; {quirk.source}", 6, 8)
 
 
-def _explain_stack(stack: "Stack") -> None:
+def _explain_stack(stack: "Stack", *, every: bool) -> None:
     from airwnd.vocabulary.sections import sections
 
     keys = sections()["tcp"].keys
     _heading(stack.name, "  (TCP stack)")
     _paragraph(keys[STACK].words[stack.name])
     click.echo("\nKeys of [tcp]")
-    for name, value in stack.values.items():
-        _heading(name, f" = {_value(value)}", 2, 6)
-        _paragraph(keys[name].meaning, 6)
+    for key in _shown((keys[name] for name in stack.values), every=every):
+        _heading(key.name, f" = {_value(stack.values[key.name])}", 2, 6)
+        _paragraph(key.meaning, 6)
     _explain_quirks(stack.quirks)
 
 
@@ -357,3 +389,52 @@ def _paragraph(text: str, indent: int = 0, hanging: int | None = None) -> None:
     from airwnd.text.terminal import width, wrapped
 
     click.echo(wrapped(text, width(), indent, hanging))
+
+
+def show_limits(name: str, *, as_json: bool) -> None:
+    """Print the limits about a name, or the table of all."""
+    from airwnd.vocabulary.limits import Limit, find, limits, topics
+
+    found = find(name) if name else limits()
+    if as_json:
+        click.echo(json.dumps([_inner(limit) for limit in found], ensure_ascii=False))
+        return
+
+    def table(heading: str, chosen: "Iterable[Limit]") -> None:
+        click.echo(f"\n{heading}")
+        for limit in chosen:
+            _heading(limit.id, f"  {limit.affects}", 2, 6)
+
+    if not name:
+        click.echo(f"{len(found)} limits; `airwnd explain --limits NAME` explains those of a topic or word")
+        table("Limits that change conclusions", (each for each in found if each.importance == 1))
+        for topic, heading in topics().items():
+            others = (each for each in found if each.topic == topic and each.importance > 1)
+            table(f"{heading} ({topic})", others)
+        return
+    for index, limit in enumerate(found):
+        if index:
+            click.echo()
+        _heading(limit.id, f"  ({topics()[limit.topic]})")
+        for text in (
+            limit.differs,
+            f"Affects: {limit.affects}",
+            f"Effect: {limit.effect}",
+            f"Why: {limit.why}",
+            f"Differs from: {limit.source}",
+        ):
+            _paragraph(text, 2, 4)
+
+
+def show_written(values: "Iterable[Written]") -> None:
+    """Print the keys that a scenario sets, with their meanings."""
+    for each in values:
+        line = "--set" if each.line is None else f"line {each.line}"
+        parameter = each.parameter
+        unit = f" [{parameter.unit}]" if parameter and parameter.unit not in {"1", "word", "text"} else ""
+        _heading(each.key, f" = {_value(each.value)}{unit}  ({line})", 2, 6)
+        if parameter is None:
+            _paragraph("parameter of a plug-in", 6, 8)
+            continue
+        _paragraph(parameter.meaning, 6)
+        _paragraph(_default(parameter), 6, 8)

@@ -1,6 +1,9 @@
 """``airwnd completion``: shell completion of commands, options, names and files."""
 
+import json
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
@@ -50,6 +53,30 @@ def topics(_context: click.Context, _param: click.Parameter, begun: str) -> list
     from airwnd.vocabulary.topics import names
 
     return _items(names(), begun)
+
+
+def settings(context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the key of ``--set``: basic keys, and others if no basic key begins with the typed text.
+
+    A list of all keys would be longer than a screen, and a reader of another key knows how it begins.
+    """
+    from airwnd.vocabulary.keys import keys
+
+    # Click leaves the words before an option without a value in `args`.
+    file = next(iter((*filter(None, [context.params.get("file")]), *context.args)), None)
+    found = keys(_written(Path(file)) if file else {}, begun)
+    basic = [key.path for key in found if key.level == "basic"]
+    return _items(basic or [key.path for key in found], begun)
+
+
+def _written(file: Path) -> dict[str, Any]:
+    """Return the tables of a scenario file; none if it cannot be read."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        found = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def experiments(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airwnd.cli.completion import scenarios
+from airwnd.cli import completion
 from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.support.errors import InputError
 
@@ -45,12 +45,13 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenarios)
+FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=completion.scenarios)
 SET = click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
+    shell_complete=completion.settings,
     help="Override a key, as in --set rlc.queue.buffer=10KiB or --set 'flow[download].cc=cubic'; an entry of "
     "a list is selected by index, id or name. May be repeated.",
 )

@@ -371,7 +371,7 @@ def compare(
 @click.option(
     "--y",
     metavar="COLUMN",
-    default="delay_ms",
+    default="delay_ms_mean",
     show_default=True,
     help="Column of runs.parquet, or of flows.parquet (averaged over the flows of each run).",
 )

@@ -14,32 +14,21 @@ from airwnd.results.headline import headline
 from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.seeds import estimates, is_random, nested
 from airwnd.text.quantities import counted, seconds_text
-from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
+from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet, stacked
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from airwnd.scenario.scenario import Scenario
+    from airwnd.vocabulary.columns import Column as Declared
 
 _MAX_FLOWS = 20
-_TOTALS = {
-    "throughput_kbps": 1,
-    "goodput_kbps": 1,
-    "delay_ms": 2,
-    "delay_ms_p95": 2,
-    "pdf_percent": 2,
-    "jain": 4,
-}
+_TOTALS = ("throughput_kbps", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent", "jain")
 _COUNTS = ("retransmissions", "timeouts")
-# Columns of groups and flows: heading, digits, and rank (a narrow terminal drops the highest rank first).
-_ROWS = (
-    ("goodput_kbps", "goodput", 1, 0),
-    ("delay_ms_mean", "delay", 2, 1),
-    ("delay_ms_p95", "delay\np95", 2, 3),
-    ("fct_s_mean", "FCT", 3, 2),
-    ("pdf_percent", "PDF", 2, 4),
-)
+_ROWS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "fct_s_mean", "pdf_percent")
+# Decimals of the mean of a count.
+_OF_COUNTS = 1
 
 Figures = Mapping[str, Any]
 
@@ -130,7 +119,8 @@ def _show(
 
 def _show_totals(totals: Mapping[str, Figures], out: "Console") -> None:
     columns = tables()["totals"].columns
-    digits = {**_TOTALS, **{name: 1 for name in totals if name in _COUNTS or name.startswith("drops_")}}
+    counts = [name for name in totals if name in _COUNTS or name.startswith("drops_")]
+    digits = {name: _digits(columns[name]) for name in (*_TOTALS, *counts)}
     shown = {
         name: figures
         for name in digits
@@ -149,23 +139,32 @@ def _show_totals(totals: Mapping[str, Figures], out: "Console") -> None:
 
 def _show_rows(key: str, rows: Sequence[Figures], out: "Console") -> None:
     name = "id" if key == "flow" else key
-    units = tables()[f"{key}s"].columns
+    declared = tables()[f"{key}s"].columns
     columns = [Column(key, [plain(row[name]) for row in rows], is_name=True)]
-    for column, head, digits, rank in _ROWS:
-        if column not in units or all(row[column]["mean"] is None for row in rows):
+    for column in (declared[each] for each in _ROWS if each in declared):
+        figures = [row[column.name] for row in rows]
+        if all(each["mean"] is None for each in figures):
             continue
-        figures = [row[column] for row in rows]
         columns += [
             Column(
-                head,
-                [number(each["mean"], digits) for each in figures],
-                units[column].shown_unit,
-                rank=rank,
-                key=column,
+                stacked(column.short),
+                [number(each["mean"], column.digits) for each in figures],
+                column.shown_unit,
+                rank=column.rank,
+                key=column.name,
             ),
-            Column("±", [_half(each, digits) for each in figures], rank=rank, key=f"{column} ±"),
+            Column(
+                "±",
+                [_half(each, column.digits) for each in figures],
+                rank=column.rank,
+                key=f"{column.name} ±",
+            ),
         ]
     sheet(columns, out)
+
+
+def _digits(column: "Declared") -> int:
+    return _OF_COUNTS if column.type == "integer" else column.digits
 
 
 def _half(figures: Figures, digits: int) -> str:

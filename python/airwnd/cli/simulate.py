@@ -157,12 +157,15 @@ def ues(file: Path, settings: tuple[str, ...], seed: int | None, as_json: bool) 
 @click.command()
 @FILE
 @SET
+@click.option("--explain", is_flag=True, help="Print each key that the scenario sets, with its meaning.")
 @click.option("--json", "as_json", is_flag=True, help="Print the scenario with all defaults written out.")
-def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
+def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool) -> None:
     """Validate the scenario in FILE without running it; `-` is standard input.
 
     Python code that the scenario names is not executed. A scenario without flows is one for airwnd link.
     """
+    if explain and as_json:
+        raise click.UsageError("--explain prints text; choose it or --json.", click.get_current_context())
     scenario = load(file, settings)
     valid = f"{source_name(file)}: a valid scenario"
     if scenario.resolved["flow"]:
@@ -171,6 +174,11 @@ def check(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
         scenario.check_session()
         valid += " for airwnd link; airwnd run needs flows: add [[flow]]"
     click.echo(json.dumps(scenario.resolved, indent=2) if as_json else valid)
+    if explain:
+        from airwnd.cli.algorithms import show_written
+        from airwnd.vocabulary.written import written
+
+        show_written(written(scenario.written))
     for line in marking_warnings(scenario.resolved):
         click.echo(line, err=as_json)
     if scenario.code:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airwnd.plots import style
-from airwnd.text.quantities import axis_label
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
@@ -18,24 +17,6 @@ if TYPE_CHECKING:
 #: Maximum number of lines. More lines are drawn as a band, or not all named in the legend.
 MAX_LINES = 12
 
-# Axis labels of columns whose name is not descriptive enough.
-_NAMES = {
-    "rate_kbps": "Goodput",
-    "air_kbps": "Air rate",
-    "delay_ms": "One-way delay",
-    "delay_ms_mean": "One-way delay, mean",
-    "delay_ms_p50": "One-way delay, median",
-    "delay_ms_p95": "One-way delay, 95th percentile",
-    "delay_ms_p99": "One-way delay, 99th percentile",
-    "rtt_ms_mean": "RTT, mean",
-    "rtt_ms_p95": "RTT, 95th percentile",
-    "queue_bytes": "Queue",
-    "queue_packets": "Queue",
-    "fct_s": "Completion time",
-    "jain": "Jain's fairness index",
-    "pdf_percent": "Packet delivery fraction",
-    "loss_percent": "Packet loss",
-}
 _LOWER_CASE = ("cwnd", "rwnd", "ssthresh")
 
 # Larger units for each unit of a column, with their factors.
@@ -60,13 +41,19 @@ _LOG_FROM, _UNEVEN = 10, 1.5
 
 def name(table: str, column: str) -> tuple[str, str]:
     """Return the label and the unit of a column on an axis."""
-    known = tables()[table].columns
-    unit = known[column].shown_unit if column in known else ""
-    words = _NAMES.get(column) or axis_label(table, column).removesuffix(f" ({unit})")
-    return words if words.startswith(_LOWER_CASE) else words[:1].upper() + words[1:], unit
+    known = tables()[table].columns.get(column)
+    words, unit = (known.label, known.shown_unit) if known else (column, "")
+    return upper(words), unit
 
 
-def quantity(axis: "Axis", words: str, unit: str, largest: float, note: str = "") -> None:
+def upper(words: str) -> str:
+    """Capitalise the name of a quantity, except variables such as cwnd."""
+    return words if words.startswith(_LOWER_CASE) else words[:1].upper() + words[1:]
+
+
+def quantity(  # noqa: PLR0913
+    axis: "Axis", words: str, unit: str, largest: float, note: str = "", *, before_unit: str = " "
+) -> None:
     """Label an axis with its unit, and use a larger unit where numbers would be long.
 
     Parameters
@@ -81,15 +68,18 @@ def quantity(axis: "Axis", words: str, unit: str, largest: float, note: str = ""
         Largest value.
     note
         Additional text after the name.
+    before_unit
+        Separator of name and unit: a line break if the axis is short.
     """
     from matplotlib.ticker import FuncFormatter
 
     fits = (each for each in _LARGER.get(unit, ()) if largest >= _FROM * each[0])
     factor, shown = next(fits, (1.0, unit))
-    label = f"{words} ({shown})" if shown else words
+    label = f"{words}{before_unit}({shown})" if shown else words
     axis.set_label_text(style.literal(label + (f",\n{note}" if note else "")))
     # Matplotlib's logarithmic labels are formulas in a different typeface.
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / factor:.10g}"))
+    minus = "\N{MINUS SIGN}"
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / factor:.10g}".replace("-", minus)))
 
 
 def scale(axes: "Axes", which: str, values: "ArrayLike", wanted: str = "auto") -> None:

@@ -17,18 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Columns of the totals with their names in the legend, and the label of the axis."""
+    """Columns of the totals, and the ends of the axis."""
 
-    columns: dict[str, str]
-    name: str
+    columns: tuple[str, ...]
     ends: tuple[float, float | None] = (0.0, None)
 
 
 _PANELS = (
-    _Panel({"throughput_kbps": ""}, "Throughput"),
-    _Panel({"delay_ms": "mean", "delay_ms_p95": "95th percentile"}, "One-way delay"),
-    _Panel({"jain": ""}, "Jain's index", (0.0, 1.05)),
-    _Panel({"pdf_percent": ""}, "Delivery fraction", (0.0, 105.0)),
+    _Panel(("throughput_kbps",)),
+    _Panel(("delay_ms_mean", "delay_ms_p95")),
+    _Panel(("jain",), (0.0, 1.05)),
+    _Panel(("pdf_percent",), (0.0, 105.0)),
 )
 _ROW_IN, _REST_IN = 0.24, 0.85
 _LONGEST_NAME = 32
@@ -77,7 +76,9 @@ def _draw(axes: "Axes", runs: "list[RunData]", panel: _Panel) -> None:
         known = [value for value in values if value is not None]
         if len(known) > 1:
             axes.hlines(place, min(known), max(known), color="#999999", linewidth=1.0, zorder=1)
-    for index, (column, name) in enumerate(panel.columns.items()):
+    # Columns of one quantity have its name before the comma.
+    names = [axis.name("totals", column)[0].partition(", ") for column in panel.columns]
+    for index, (column, (_, _, part)) in enumerate(zip(panel.columns, names, strict=True)):
         look = style.point(index)
         points = [
             (float(values[index]), place) for place, values in enumerate(rows) if values[index] is not None
@@ -89,12 +90,12 @@ def _draw(axes: "Axes", runs: "list[RunData]", panel: _Panel) -> None:
             marker=look.marker,
             color=look.colour,
             markersize=5,
-            label=name or f"_{column}",
+            label=part or f"_{column}",
             zorder=2,
         )
     largest = max((value for values in rows for value in values if value is not None), default=1.0)
-    _, unit = axis.name("totals", next(iter(panel.columns)))
-    axis.quantity(axes.xaxis, panel.name, unit, largest)
+    _, unit = axis.name("totals", panel.columns[0])
+    axis.quantity(axes.xaxis, names[0][0], unit, largest)
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     axes.set_xlim(panel.ends[0], panel.ends[1] or 1.08 * largest or 1.0)
     axes.tick_params("y", length=0)

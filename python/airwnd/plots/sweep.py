@@ -11,6 +11,7 @@ import polars as pl
 
 from airwnd.plots import axis, style
 from airwnd.support.errors import InputError
+from airwnd.vocabulary.columns import later_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +42,7 @@ class Layout:
 
 def plot_sweep(
     sweep: "SweepData",
-    y: str = "delay_ms",
+    y: str = "delay_ms_mean",
     layout: Layout | None = None,
     *,
     size: style.Size | None = None,
@@ -130,6 +131,8 @@ def _rows(sweep: "SweepData", y: str) -> tuple[str, pl.DataFrame]:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
+    if word in (later := later_names("totals", [word])):
+        return f"it is called `{later[word]}` now"
     near = difflib.get_close_matches(word, list(known), n=3)
     if near:
         return f"did you mean {' or '.join(f'`{each}`' for each in near)}?"

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd.plots import style
+from airwnd.plots import axis, style
 from airwnd.plots.flows import named
 from airwnd.support.errors import InputError
+from airwnd.vocabulary.columns import find
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,10 +25,6 @@ class _Panel:
     ----------
     columns
         Names by column; empty for a single column.
-    label
-        Label of the axis.
-    unit
-        Unit of the axis, as a multiple of the columns' unit.
     from_zero
         Whether the axis starts at zero.
     without
@@ -35,21 +32,19 @@ class _Panel:
     """
 
     columns: dict[str, str]
-    label: str
-    unit: float = 1.0
     from_zero: bool = True
     without: str | None = None
 
 
 _PANELS = (
-    _Panel({"cell": "serving", "neighbour": "best neighbour"}, "Cell", from_zero=False),
-    _Panel({"rsrp_dbm": "serving", "neighbour_rsrp_dbm": "best neighbour"}, "RSRP\n(dBm)", from_zero=False),
-    _Panel({"sinr_db": ""}, "SINR\n(dB)", from_zero=False),
-    _Panel({"queue_bytes": ""}, "Queue\n(kB)", 1e3),
-    _Panel({"air_kbps": ""}, "Air rate\n(Mbit/s)", 1e3),
-    _Panel({"throughput_kbps": ""}, "Throughput\n(Mbit/s)", 1e3, without="air_kbps"),
-    _Panel({"delay_ms": ""}, "Delay\n(ms)"),
-    _Panel({"cwnd_bytes": ""}, "cwnd\n(kB)", 1e3),
+    _Panel({"cell": "serving", "neighbour": "best neighbour"}, from_zero=False),
+    _Panel({"rsrp_dbm": "serving", "neighbour_rsrp_dbm": "best neighbour"}, from_zero=False),
+    _Panel({"sinr_db": ""}, from_zero=False),
+    _Panel({"queue_bytes": ""}),
+    _Panel({"air_kbps": ""}),
+    _Panel({"throughput_kbps": ""}, without="air_kbps"),
+    _Panel({"delay_ms": ""}),
+    _Panel({"cwnd_bytes": ""}),
 )
 _WIDTH, _PANEL_HEIGHT, _REST = 7.2, 0.95, 0.7
 # Events about the cell of a flow: name, colour and dashes.
@@ -104,14 +99,19 @@ def _draw(axes: "Axes", series: pl.DataFrame, panel: _Panel) -> None:
         look = style.line(index, 1)
         axes.plot(
             known["time_s"].to_numpy(),
-            known[column].to_numpy() / panel.unit,
+            known[column].to_numpy(),
             color=look.colour,
             linewidth=1.4 if index == 0 else 0.9,
             drawstyle="steps-post" if numbers else "default",
             label=panel.columns[column] or "_line",
             zorder=3 - index / 2,
         )
-    axes.set_ylabel(panel.label)
+    first = find(f"series.{next(iter(panel.columns))}")
+    if numbers:
+        axes.set_ylabel(axis.upper(first.short))
+    else:
+        largest = max(abs(float(series[name].abs().max())) for name in _known(series, panel))  # type: ignore[arg-type]
+        axis.quantity(axes.yaxis, axis.upper(first.short), first.shown_unit, largest, before_unit="\n")
     if panel.from_zero:
         axes.set_ylim(bottom=0)
     if numbers:

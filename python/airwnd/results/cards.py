@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import repeat
 from typing import Any
 
-from airwnd.results.headline import headline
+from airwnd.results.headline import figures, headline
 from airwnd.text.terminal import number
 from airwnd.vocabulary.columns import tables
 
@@ -12,6 +13,7 @@ from airwnd.vocabulary.columns import tables
 _DATAGRAMS = ("cbr", "video")
 _MAX_ROWS = 10
 _GROUP_KEYS = ("group", "flows", "cc", "rwnd", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "fct_s_mean")
+# Decimals of numbers that are no column of a run's tables.
 _DIGITS = 1
 # Only a transparent grey, so that the card works on light and dark pages.
 _LINE = "1px solid rgba(128,128,128,.4)"
@@ -22,7 +24,13 @@ _CELL = f"padding:.1em .8em .1em 0;border-bottom:{_LINE};background:none"
 Row = Sequence[object]
 
 
-def card(title: str, lines: Sequence[str], heads: Sequence[str], rows: Sequence[Row]) -> str:
+def card(
+    title: str,
+    lines: Sequence[str],
+    heads: Sequence[str],
+    rows: Sequence[Row],
+    digits: Sequence[int] | None = None,
+) -> str:
     """Return the HTML of a card; all texts are escaped.
 
     Parameters
@@ -34,15 +42,20 @@ def card(title: str, lines: Sequence[str], heads: Sequence[str], rows: Sequence[
     heads
         Headings of the table's columns.
     rows
-        Rows of the table: numbers with one decimal, ``None`` as a dash. Only the first ten are shown.
+        Rows of the table; ``None`` as a dash. Only the first ten are shown.
+    digits
+        Decimals of the numbers in each column; ``None``: one.
     """
+    digits = [_DIGITS] * len(heads) if digits is None else digits
     paragraphs = "".join(f'<div style="opacity:.8">{escape(line)}</div>' for line in lines)
     sides = [
         "left" if any(isinstance(row[place], str) for row in rows) else "right" for place in range(len(heads))
     ]
     head = "".join(_cell("th", text, side) for text, side in zip(heads, sides, strict=True))
     body = "".join(
-        f"<tr>{''.join(_cell('td', _text(value), side) for value, side in zip(row, sides, strict=True))}</tr>"
+        "".join(
+            ["<tr>", *map(_cell, repeat("td"), map(_text, row, digits), sides), "</tr>"],
+        )
         for row in rows[:_MAX_ROWS]
     )
     table = f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
@@ -82,30 +95,24 @@ def _controller(flow: Mapping[str, Any], key: str) -> str | None:
 def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     """Return the card of a run: main settings, totals, and a row per group of flows."""
     totals = outcome["totals"]
-    line = (
-        f"{outcome['duration_s']:g} s; throughput {number(totals['throughput_kbps'], 1)} kbit/s, "
-        f"delay {number(totals['delay_ms'], 2)} ms, PDF {number(totals['pdf_percent'], 2)} %"
-    )
+    shown = figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent")
+    line = f"{outcome['duration_s']:g} s; {shown}"
     # Folders written by earlier versions have no groups.
     groups = outcome.get("groups", ())
+    columns = tables()["groups"].columns
     keys = [key for key in _GROUP_KEYS if any(group[key] is not None for group in groups)]
     return card(
         f"{outcome['scenario']}, seed {outcome['seed']}",
         [*(headline(scenario, groups) if groups else ()), line],
-        [_head(key) for key in keys],
+        [columns[key].title for key in keys],
         [[group[key] for key in keys] for group in groups],
+        [columns[key].digits for key in keys],
     )
 
 
-def _head(key: str) -> str:
-    unit = tables()["groups"].columns[key].shown_unit
-    words = key.replace("_kbps", "").replace("_ms", "").replace("_s_", "_").replace("_", " ")
-    return f"{words} ({unit})" if unit else words
-
-
-def _text(value: object) -> str:
+def _text(value: object, digits: int) -> str:
     if isinstance(value, float):
-        return number(value, _DIGITS)
+        return number(value, digits)
     return "–" if value is None else str(value)
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from airwnd.text.quantities import counted
-from airwnd.text.terminal import plain
+from airwnd.text.terminal import number, plain
+from airwnd.vocabulary.columns import tables
 from airwnd.vocabulary.stacks import stack
 
 # Maximum number of links and settings that are written out; the others are counted.
@@ -35,6 +36,16 @@ def headline(scenario: Mapping[str, Any], groups: Sequence[Mapping[str, Any]]) -
     if len(links) > _MAX:
         lines.append(f"and {len(links) - _MAX} more links")
     return [plain(line) for line in lines]
+
+
+def figures(totals: Mapping[str, Any], *keys: str) -> str:
+    """Return totals as text, as in ``throughput 5,012.3 kbit/s, delay 41.20 ms``."""
+    columns = tables()["totals"].columns
+    shown = [
+        f"{columns[key].short} {number(totals[key], columns[key].digits)} {columns[key].shown_unit}".strip()
+        for key in keys
+    ]
+    return ", ".join(shown)
 
 
 def algorithms(groups: Iterable[Mapping[str, Any]], key: str) -> list[str]:

@@ -14,10 +14,11 @@ from airwnd import _native
 from airwnd.results import folder as run_folder
 from airwnd.results.cards import run_card
 from airwnd.results.frames import flattened, frame_of, recorded
+from airwnd.results.headline import figures
 from airwnd.support.arguments import FLAG, PATH, checked
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import counted
-from airwnd.text.terminal import number
+from airwnd.vocabulary.columns import NamedRow, later_names
 
 if TYPE_CHECKING:
     from airwnd.results.engine import Raw
@@ -105,8 +106,7 @@ class RunData:
     @property
     def totals(self) -> Mapping[str, Any]:
         """Results over all flows and cells, by column; ``None``: nothing was measured."""
-        totals: Mapping[str, Any] = self.outcome["totals"]
-        return totals
+        return NamedRow("totals", self.outcome["totals"])
 
     @property
     def drops(self) -> Mapping[str, int]:
@@ -149,8 +149,7 @@ class RunData:
         totals, flows = self.totals, counted(len(self.outcome["flows"]), "flow")
         return (
             f"<{type(self).__name__} {self.outcome['scenario']!r}, seed {self.seed}: {self.duration_s:g} s, "
-            f"{flows}, {number(totals['throughput_kbps'], 1)} kbit/s, "
-            f"delay {number(totals['delay_ms'], 2)} ms>"
+            f"{flows}, {figures(totals, 'throughput_kbps', 'delay_ms_mean')}>"
         )
 
     def _repr_html_(self) -> str:
@@ -233,7 +232,7 @@ class RunData:
         manifest, tables = run_folder.read(Path(folder))
         run = cls(
             scenario=manifest["scenario"],
-            outcome=_flattened(manifest["outcome"]),
+            outcome=of_earlier_versions(manifest["outcome"]),
             engine=manifest["engine"],
             series=tables.get("series", pl.DataFrame()),
             events=tables.get("events", pl.DataFrame()),
@@ -251,13 +250,20 @@ class RunData:
         return run
 
 
-def _flattened(outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten the nested results of earlier versions, as in ``"delay_ms": {"p95": 3.0}``."""
+def of_earlier_versions(outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Flatten and rename the results of earlier versions, as in ``"delay_ms": {"p95": 3.0}``."""
     return {
-        key: [flattened(row) for row in value]
+        key: _renamed(key, flattened(value))
+        if key == "totals"
+        else [flattened(row) for row in value]
         if isinstance(value, list)
         else flattened(value)
         if isinstance(value, Mapping)
         else value
         for key, value in outcome.items()
     }
+
+
+def _renamed(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    later = later_names(table, row)
+    return {later.get(key, key): value for key, value in row.items()}

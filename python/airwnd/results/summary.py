@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airwnd.results.headline import algorithms, headline
+from airwnd.results.headline import algorithms, figures, headline
 from airwnd.results.marking import marking_warnings
 from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
 from airwnd.results.run import RunData
 from airwnd.results.undelivered import reasons
-from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
+from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet, stacked
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
@@ -35,13 +35,7 @@ def show(run: RunData) -> None:
     for line in headline(run.scenario, outcome["groups"]):
         print_wrapped(line, out)
     print_wrapped(_effort(run), out)
-    print_wrapped(
-        f"throughput {number(totals['throughput_kbps'], 1)} kbit/s, "
-        f"delay {number(totals['delay_ms'], 2)} ms, "
-        f"PDF {number(totals['pdf_percent'], 2)} %, "
-        f"Jain {number(totals['jain'], 4)}",
-        out,
-    )
+    print_wrapped(figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent", "jain"), out)
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     print_wrapped(f"drops: {drops or 'none'}", out)
     warnings = (*reach_warnings(outcome["ues"], run.scenario), *marking_warnings(run.scenario))
@@ -90,30 +84,43 @@ class _Rows:
     table: str
     rows: Sequence[_Row]
 
-    def words(self, key: str, head: str) -> Column:
-        """Build a column of words."""
-        cells = ["–" if row[key] is None else plain(str(row[key])) for row in self.rows]
-        return Column(head, cells, is_name=True)
+    def words(self, *keys: str) -> list[Column]:
+        """Build columns of words."""
+        columns = tables()[self.table].columns
+        return [
+            Column(
+                columns[key].short,
+                ["–" if row[key] is None else plain(str(row[key])) for row in self.rows],
+                is_name=True,
+            )
+            for key in keys
+        ]
 
-    def numbers(self, key: str, head: str, *, digits: int = 0, rank: int = 0) -> Column:
-        """Build a column of numbers with its declared unit."""
-        unit = tables()[self.table].columns[key].shown_unit
-        return Column(head, [number(row[key], digits) for row in self.rows], unit, rank=rank, key=key)
+    def numbers(self, *keys: str) -> list[Column]:
+        """Build columns of numbers, with the heading, unit, decimals and rank of each."""
+        columns = tables()[self.table].columns
+        return [
+            Column(
+                stacked(columns[key].short),
+                [number(row[key], columns[key].digits) for row in self.rows],
+                columns[key].shown_unit,
+                rank=columns[key].rank,
+                key=key,
+            )
+            for key in keys
+        ]
 
     def differing(self, groups: Sequence[_Row]) -> list[Column]:
         """Build columns of the algorithms that differ between groups; the headline names the others."""
-        return [self.words(key, key) for key in ("cc", "rwnd") if len(algorithms(groups, key)) > 1]
+        return self.words(*(key for key in ("cc", "rwnd") if len(algorithms(groups, key)) > 1))
 
 
 def _groups(groups: Sequence[_Row]) -> list[Column]:
     every = _Rows("groups", groups)
     columns = [
-        every.words("group", "group"),
+        *every.words("group"),
         *every.differing(groups),
-        every.numbers("flows", "flows"),
-        every.numbers("goodput_kbps", "goodput", digits=1),
-        every.numbers("delay_ms_mean", "delay", digits=2, rank=6),
-        every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=5),
+        *every.numbers("flows", "goodput_kbps", "delay_ms_mean", "delay_ms_p95"),
     ]
     if any(_completes(group) for group in groups):
         without = {"completed": None, "unfinished": None}
@@ -121,12 +128,8 @@ def _groups(groups: Sequence[_Row]) -> list[Column]:
             "groups", [group if _completes(group) else {**group, **without} for group in groups]
         )
         columns += [
-            completing.numbers("completed", "done"),
-            completing.numbers("unfinished", "not\ndone", rank=2),
-            every.numbers("fct_s_mean", "FCT", digits=3, rank=1),
-            every.numbers("fct_s_p50", "FCT\np50", digits=3, rank=7),
-            every.numbers("fct_s_p95", "FCT\np95", digits=3, rank=3),
-            every.numbers("fct_s_p99", "FCT\np99", digits=3, rank=4),
+            *completing.numbers("completed", "unfinished"),
+            *every.numbers("fct_s_mean", "fct_s_p50", "fct_s_p95", "fct_s_p99"),
         ]
     return columns
 
@@ -134,44 +137,25 @@ def _groups(groups: Sequence[_Row]) -> list[Column]:
 def _flows(flows: Sequence[_Row], groups: Sequence[_Row]) -> list[Column]:
     every = _Rows("flows", flows)
     return [
-        every.words("id", "flow"),
-        every.numbers("ue", "UE"),
+        *every.words("id"),
+        *every.numbers("ue"),
         *every.differing(groups),
-        every.numbers("goodput_kbps", "goodput", digits=1),
-        every.numbers("delay_ms_mean", "delay", digits=2, rank=1),
-        every.numbers("delay_ms_p95", "delay\np95", digits=2, rank=3),
-        every.numbers("rtt_ms_mean", "RTT", digits=2, rank=5),
-        every.numbers("pdf_percent", "PDF", digits=2, rank=2),
-        every.numbers("retransmissions", "retrans-\nmissions", rank=4),
+        *every.numbers("goodput_kbps", "delay_ms_mean", "delay_ms_p95"),
+        *every.numbers("rtt_ms_mean", "pdf_percent", "retransmissions"),
     ]
 
 
 def _links(links: Sequence[_Row]) -> list[Column]:
     every = _Rows("links", links)
-    percents = [None if row["utilisation"] is None else 100 * row["utilisation"] for row in links]
     owners = [row["of"] for row in links]
-    optional = [
-        ("drops_link_policed", "drops\npoliced", 7),
-        ("drops_retry_limit", "retry\nlimit", 7),
-        ("copies", "copies", 7),
-        ("marks", "marks", 6),
-    ]
+    optional = ("drops_link_policed", "drops_retry_limit", "copies", "marks")
     return [
-        every.words("link", "link"),
+        *every.words("link"),
         *([Column("of", [plain(owner or "all") for owner in owners], is_name=True)] if any(owners) else []),
-        every.words("direction", "way"),
-        every.numbers("packets", "delivered"),
-        Column("use", [number(percent, 1) for percent in percents], "%"),
-        every.numbers("queue_packets_mean", "queue\nmean", digits=1, rank=1),
-        every.numbers("queue_packets_max", "queue\nmax", rank=5),
-        every.numbers("drops_link_queue_full", "drops\nfull", rank=2),
-        every.numbers("drops_link_queue_early", "drops\nearly", rank=4),
-        every.numbers("drops_link_error", "lost", rank=3),
-        *(
-            every.numbers(key, head, rank=rank)
-            for key, head, rank in optional
-            if any(row[key] for row in links)
-        ),
+        *every.words("direction"),
+        *every.numbers("packets", "utilisation", "queue_packets_mean", "queue_packets_max"),
+        *every.numbers("drops_link_queue_full", "drops_link_queue_early", "drops_link_error"),
+        *every.numbers(*(key for key in optional if any(row[key] for row in links))),
     ]
 
 
@@ -179,19 +163,13 @@ def _budgets(ues: Sequence[_Row]) -> list[Column]:
     every = _Rows("ues", ues)
     full_load = [number(ue["downlink_full_load_sinr_db"], 1) for ue in ues]
     cqi = [number(ue["downlink_cqi"]) for ue in ues]
-    mcs = [number(None if ue["uplink_reach"] == OUT_OF_REACH else ue["uplink_mcs"]) for ue in ues]
+    reached = [{**ue, "uplink_mcs": None} if ue["uplink_reach"] == OUT_OF_REACH else ue for ue in ues]
     unreached = [", ".join(unreached_ways(ue)) for ue in ues]
     return [
-        every.numbers("ue", "UE"),
-        every.numbers("x_m", "east", rank=2),
-        every.numbers("y_m", "north", rank=2),
-        every.numbers("cell", "cell"),
-        every.numbers("rsrp_dbm", "RSRP", digits=1),
+        *every.numbers("ue", "x_m", "y_m", "cell", "rsrp_dbm"),
         Column("down\nSINR", full_load, "dB"),
         Column("down\nCQI", cqi, rank=1, key="downlink_cqi"),
-        every.numbers("uplink_sinr_db", "up, all\nPRBs", digits=1, rank=3),
-        every.numbers("uplink_narrow_sinr_db", "up,\nnarrow", digits=1),
-        every.numbers("uplink_narrow_prbs", "narrow", rank=5),
-        Column("up\nMCS", mcs, rank=4, key="uplink_mcs"),
+        *every.numbers("uplink_sinr_db", "uplink_narrow_sinr_db", "uplink_narrow_prbs"),
+        *_Rows("ues", reached).numbers("uplink_mcs"),
         *([Column("out of\nreach", unreached, is_name=True)] if any(unreached) else []),
     ]

@@ -12,6 +12,7 @@ from airwnd.results.cards import card
 from airwnd.support.arguments import PATH, checked
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import counted
+from airwnd.vocabulary.columns import later_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +84,14 @@ class SweepData:
         missing = [key for key in (*grid, *random, "seed") if key not in runs.columns or key not in flows]
         if missing:
             raise InputError(f"{folder}: the tables of the sweep have no column `{missing[0]}`")
+        runs = runs.rename(later_names("totals", runs.columns))
         return cls(runs, flows, grid, random, seeds)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._summary}>"
 
     def _repr_html_(self) -> str:
-        totals = ("throughput_kbps", "delay_ms", "pdf_percent", "jain")
+        totals = ("throughput_kbps", "delay_ms_mean", "pdf_percent", "jain")
         rows = self.runs.select(*self.keys, "seed", *totals)
         return card(f"Sweep {self._summary}", (), rows.columns, rows.rows())
 

@@ -330,6 +330,12 @@ class Scenario:
         return self._canonical
 
     @property
+    def written(self) -> list[dict[str, Any]]:
+        """The values that the source sets, in its order, each with ``key``, ``line`` and ``value``."""
+        found: list[dict[str, Any]] = json.loads(self._checked.written())
+        return found
+
+    @property
     def name(self) -> str:
         """Name of the scenario."""
         return str(self.resolved["name"])

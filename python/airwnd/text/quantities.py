@@ -2,11 +2,6 @@
 
 from collections.abc import Iterable
 
-from airwnd.vocabulary.columns import tables
-
-# Units with a different spelling in the names of columns.
-_IN_NAMES = {"kbit/s": "kbps", "%": "percent"}
-
 
 def counted(number: int, what: str) -> str:
     """Format a count with its noun: ``1 flow``, ``2 flows``."""
@@ -52,19 +47,3 @@ def _is_formula(text: str) -> bool:
     except ValueError:
         return True
     return False
-
-
-def axis_label(table: str, column: str) -> str:
-    """Return the axis label of a column: its name, with the unit in parentheses.
-
-    Examples
-    --------
-    >>> axis_label("series", "rtt_ms"), axis_label("series", "mcs"), axis_label("flows", "delay_ms_p95")
-    ('RTT (ms)', 'MCS', 'delay p95 (ms)')
-    """
-    known = tables()[table].columns
-    unit = known[column].shown_unit if column in known else ""
-    in_names = _IN_NAMES.get(unit, unit.lower())
-    words = " ".join(word for word in column.split("_") if word != in_names) or column
-    name = words.upper() if words in ("rtt", "mcs", "sinr", "rsrp") else words
-    return f"{name} ({unit})" if unit else name

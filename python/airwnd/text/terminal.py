@@ -83,6 +83,17 @@ def number(value: float | None, digits: int = 0) -> str:
     return "–" if value is None else f"{value:z,.{digits}f}"
 
 
+def stacked(heading: str) -> str:
+    r"""Break a heading at its last space.
+
+    Examples
+    --------
+    >>> stacked("delay p95")
+    'delay\np95'
+    """
+    return "\n".join(heading.rsplit(" ", 1))
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a :func:`sheet`.

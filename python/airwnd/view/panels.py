@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from airwnd.text.quantities import axis_label
 from airwnd.vocabulary.columns import tables
 
 
@@ -29,7 +28,7 @@ class Panel:
 
     column: str
     name: str
-    unit: str = ""
+    unit: str
     shown: bool = False
     beside: str | None = None
     smooth: bool = False
@@ -40,30 +39,29 @@ class Panel:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
-def _panel(
-    column: str, name: str, *, shown: bool = False, beside: str | None = None, smooth: bool = False
-) -> Panel:
-    unit = tables()["series"].columns[column].shown_unit
+def _panel(column: str, *, shown: bool = False, beside: str | None = None, smooth: bool = False) -> Panel:
+    known = tables()["series"].columns.get(column)
+    name, unit = (known.label, known.shown_unit) if known else (column, "")
     return Panel(column, name, unit, shown, beside, smooth)
 
 
 _KNOWN = (
-    _panel("cwnd_bytes", "cwnd", shown=True, beside="ssthresh_bytes"),
-    _panel("rwnd_bytes", "rwnd", shown=True),
-    _panel("in_flight_bytes", "in flight"),
-    _panel("rtt_ms", "RTT", shown=True),
-    _panel("delay_ms", "one-way delay"),
-    _panel("queue_bytes", "queue", shown=True),
-    _panel("queue_packets", "packets queued"),
-    _panel("throughput_kbps", "throughput", shown=True, smooth=True),
-    _panel("rate_kbps", "goodput", smooth=True),
-    _panel("air_kbps", "air rate", smooth=True),
-    _panel("mcs", "MCS", shown=True),
-    _panel("sinr_db", "SINR"),
-    _panel("rsrp_dbm", "RSRP"),
-    _panel("neighbour_rsrp_dbm", "best neighbour's RSRP"),
-    _panel("cell", "serving cell"),
-    _panel("neighbour", "best neighbour"),
+    _panel("cwnd_bytes", shown=True, beside="ssthresh_bytes"),
+    _panel("rwnd_bytes", shown=True),
+    _panel("in_flight_bytes"),
+    _panel("rtt_ms", shown=True),
+    _panel("delay_ms"),
+    _panel("queue_bytes", shown=True),
+    _panel("queue_packets"),
+    _panel("throughput_kbps", shown=True, smooth=True),
+    _panel("rate_kbps", smooth=True),
+    _panel("air_kbps", smooth=True),
+    _panel("mcs", shown=True),
+    _panel("sinr_db"),
+    _panel("rsrp_dbm"),
+    _panel("neighbour_rsrp_dbm"),
+    _panel("cell"),
+    _panel("neighbour"),
 )
 # Positions are shown on the map.
 _PLACES = ("x_m", "y_m")
@@ -80,4 +78,4 @@ def panels(columns: Iterable[str], filled: Collection[str]) -> list[Panel]:
     known = [panel for panel in _KNOWN if panel.column in filled]
     taken = {*_PLACES, *(name for panel in _KNOWN for name in (panel.column, panel.beside))}
     others = [name for name in columns if name not in taken and name in filled]
-    return known + [Panel(name, axis_label("series", name)) for name in others]
+    return known + [_panel(name) for name in others]

@@ -1,10 +1,10 @@
 """Columns of the tables on the page."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airwnd.vocabulary.columns import tables
+from airwnd.vocabulary.columns import Column, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,41 +34,18 @@ class Figure:
 
 _NONE = "–"
 
-# Headings and decimals by column; the engine declares units and meanings.
-_FLOWS = {
-    "id": ("flow", None),
-    "goodput_kbps": ("goodput", 1),
-    "delay_ms_mean": ("delay", 2),
-    "delay_ms_p95": ("p95", 2),
-    "rtt_ms_mean": ("RTT", 2),
-    "pdf_percent": ("PDF", 2),
-    "retransmissions": ("rtx", None),
-    "timeouts": ("timeouts", None),
-    "cc": ("cc", None),
-    "rwnd": ("rwnd", None),
-    "ue": ("UE", None),
-    "fct_s": ("FCT", 3),
-}
-_TOTALS = {
-    "throughput_kbps": ("throughput", 1),
-    "goodput_kbps": ("goodput", 1),
-    "delay_ms": ("delay", 2),
-    "delay_ms_p95": ("p95", 2),
-    "pdf_percent": ("PDF", 2),
-    "jain": ("Jain", 4),
-    "retransmissions": ("rtx", None),
-    "timeouts": ("timeouts", None),
-}
-_GROUPS = {
-    "group": ("group", None),
-    "flows": ("flows", None),
-    "completed": ("done", None),
-    "unfinished": ("not done", None),
-    "fct_s_mean": ("FCT", 3),
-    "fct_s_p50": ("p50", 3),
-    "fct_s_p95": ("p95", 3),
-    "fct_s_p99": ("p99", 3),
-}
+_FLOWS = (
+    *("id", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "rtt_ms_mean", "pdf_percent"),
+    *("retransmissions", "timeouts", "cc", "rwnd", "ue", "fct_s"),
+)
+_TOTALS = (
+    *("throughput_kbps", "goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent", "jain"),
+    *("retransmissions", "timeouts"),
+)
+_GROUPS = (
+    *("group", "flows", "completed", "unfinished"),
+    *("fct_s_mean", "fct_s_p50", "fct_s_p95", "fct_s_p99"),
+)
 _DROPS = Figure("drops", "drops", "", None, "Packets dropped, all causes.")
 
 
@@ -89,12 +66,14 @@ def total_figures(totals: Mapping[str, Any]) -> list[Figure]:
     return [*found[:place], _DROPS, *found[place:]]
 
 
-def _figures(table: str, shown: Mapping[str, tuple[str, int | None]]) -> list[Figure]:
+def _figures(table: str, keys: Sequence[str]) -> list[Figure]:
     columns = tables()[table].columns
-    return [
-        Figure(key, head, columns[key].shown_unit, digits, columns[key].meaning)
-        for key, (head, digits) in shown.items()
-    ]
+    return [_figure(columns[key]) for key in keys]
+
+
+def _figure(column: Column) -> Figure:
+    digits = column.digits if column.type == "number" else None
+    return Figure(column.name, column.short, column.shown_unit, digits, column.meaning)
 
 
 def differences(scenarios: list[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from airwnd import _native
 from airwnd.support.errors import InputError
+
+#: Levels of parameters, those of most readers first.
+LEVELS = ("basic", "advanced", "expert")
+Level: TypeAlias = Literal["basic", "advanced", "expert"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,9 @@ class Parameter:
         Minimum and maximum allowed value, inclusive.
     source
         Paper, RFC or specification, with section, table or equation.
+    level
+        ``"basic"``: what a first study sets; ``"advanced"``: what a specialist varies; ``"expert"``: details
+        of an implementation, and special comparisons.
     words
         Allowed words with their meanings; empty if the value is not an enumeration.
     family
@@ -47,6 +54,7 @@ class Parameter:
     required: bool
     range: tuple[str, str] | None
     source: str
+    level: Level
     words: Mapping[str, str] = field(default_factory=dict)
     family: str | None = None
     example: Any = None
@@ -69,7 +77,7 @@ class Algorithm:
     source
         Paper, RFC or specification that defines it.
     params
-        Parameters in the order of their declaration.
+        Parameters, the basic ones first, otherwise in the order of their declaration.
     """
 
     name: str
@@ -161,6 +169,7 @@ def parameter(raw: Mapping[str, Any], described: Mapping[str, Any]) -> Parameter
         required=raw["required"],
         range=tuple(raw["range"]) if raw["range"] else None,
         source=raw["source"],
+        level=raw["level"],
         words=words,
         family=family,
         example=_example(described, raw) if default is None else default,
@@ -231,7 +240,12 @@ def _algorithm(raw: dict[str, Any], family: str, described: Mapping[str, Any]) -
         summary=raw["summary"],
         details=raw["details"],
         source=raw["source"],
-        params=tuple(parameter(each, described[each["name"]]) for each in raw["params"]),
+        params=tuple(
+            sorted(
+                (parameter(each, described[each["name"]]) for each in raw["params"]),
+                key=lambda each: LEVELS.index(each.level),
+            )
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 import difflib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -29,6 +29,16 @@ class Column:
         Unit; ``"1"`` for pure numbers and for text.
     range
         Minimum and maximum possible value; infinite: no bound.
+    short
+        Heading in a table, without the unit.
+    label
+        Name on an axis, without the unit.
+    digits
+        Decimals in a table; 0 for whole numbers and text.
+    rank
+        Order of omission in a narrow table: the highest rank first, 0 never.
+    formerly
+        Name in earlier versions; ``None``: the same.
     meaning
         One sentence.
     """
@@ -38,12 +48,22 @@ class Column:
     words: tuple[str, ...]
     unit: str
     range: tuple[float, float]
+    short: str
+    label: str
+    digits: int
+    rank: int
+    formerly: str | None
     meaning: str
 
     @property
     def shown_unit(self) -> str:
         """The unit as shown in headings; empty for a pure number."""
         return "" if self.unit == "1" else self.unit
+
+    @property
+    def title(self) -> str:
+        """The heading with the unit in parentheses."""
+        return f"{self.short} ({self.shown_unit})" if self.shown_unit else self.short
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +114,28 @@ def _column(raw: dict[str, Any]) -> Column:
     return Column(**{**raw, "words": tuple(raw["words"]), "range": bounds})
 
 
+def later_names(table: str, columns: Iterable[str]) -> dict[str, str]:
+    """Return the present names of those columns that an earlier version has written under another name."""
+    known = {each.formerly: each.name for each in tables()[table].columns.values()}
+    return {name: known[name] for name in columns if name in known}
+
+
+class NamedRow(dict[str, Any]):
+    """The one row of a table; a wrong name is an error that suggests the right one."""
+
+    def __init__(self, table: str, row: Mapping[str, Any]) -> None:
+        super().__init__(row)
+        self._table = table
+
+    def __missing__(self, name: str) -> Any:
+        """Raise an error that suggests a name."""
+        try:
+            find(f"{self._table}.{name}")
+        except InputError as error:
+            raise KeyError(str(error)) from None
+        raise KeyError(name)
+
+
 def find(path: str) -> Column:
     """Find the column that ``TABLE.COLUMN`` names.
 
@@ -108,6 +150,9 @@ def find(path: str) -> Column:
         raise InputError(f"unknown table `{name}`; the tables are {', '.join(known)}")
     columns = known[name].columns
     if column not in columns:
+        later = next((each.name for each in columns.values() if each.formerly == column), None)
+        if later:
+            raise InputError(f"{name} have no column `{column}`: it is called `{later}` now")
         near = difflib.get_close_matches(column, columns, n=3)
         hint = (
             f"did you mean {' or '.join(f'`{each}`' for each in near)}?"

@@ -8,7 +8,7 @@ from typing import Any
 from airwnd.vocabulary.algorithms import Algorithm, Parameter, catalogue
 from airwnd.vocabulary.sections import Section, sections
 
-# Maximum number of optional parameters of an algorithm that are written out.
+# Maximum number of basic parameters of an algorithm that are written out.
 _MAX = 3
 # Placeholders for keys where neither default nor schema has a usable value.
 _EXAMPLES: dict[str, Any] = {
@@ -80,17 +80,21 @@ def of_key(section: Section, key: Parameter) -> str:
 
 
 def of_algorithm(algorithm: Algorithm, only: Parameter | None = None) -> str:
-    """Return a fragment that selects an algorithm, with its first parameters or only `only`.
+    """Return a fragment that selects an algorithm, with its first basic parameters or only `only`.
 
     Examples
     --------
     >>> print(of_algorithm(catalogue()[0].members[1]))
     [[flow]]
-    cc = { kind = "cubic", c = 0.4, beta = 0.7, variant = "linux" }
+    cc = { kind = "cubic", c = 0.4, beta = 0.7 }
     """
     name = f"{algorithm.family}/{algorithm.name}"
     section, key, around = _place(algorithm.family)
-    params = [each for each in algorithm.params if each.required or each.default not in (None, [])]
+    params = [
+        each
+        for each in algorithm.params
+        if each.level == "basic" and (each.required or each.default not in (None, []))
+    ]
     chosen = params[:_MAX] if only is None else [only]
     shown = [each for each in algorithm.params if each.required or each in chosen]
     value = {

@@ -93,4 +93,5 @@ def _inferred(name: str, described: Mapping[str, Any]) -> dict[str, Any]:
         "required": default is None,
         "range": None,
         "source": source.rstrip("."),
+        "level": described["x-level"],
     }

@@ -20,11 +20,11 @@ use airwnd_units::{Db, Span};
 #[params(source = "TS 36.331 §5.5.4.3, §5.5.4.5; ns-3 a2-a4-rsrq-handover-algorithm.cc")]
 pub struct Params {
     /// RSRQ index of the serving cell below which event A2 occurs.
-    #[param(default = 30, range = 0..=34)]
+    #[param(basic, default = 30, range = 0..=34)]
     #[param(unit = "0.5 dB", source = "ns-3 A2A4RsrqHandoverAlgorithm::ServingCellThreshold")]
     pub serving_threshold: u8,
     /// Minimum difference of RSRQ indices between neighbour and serving cell.
-    #[param(default = 1, range = 0..=34)]
+    #[param(basic, default = 1, range = 0..=34)]
     #[param(unit = "0.5 dB", source = "ns-3 A2A4RsrqHandoverAlgorithm::NeighbourCellOffset")]
     pub neighbour_offset: u8,
 }

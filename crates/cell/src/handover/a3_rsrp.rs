@@ -19,15 +19,15 @@ use airwnd_units::{Db, Span};
 #[params(source = "TS 36.331 §5.5.4.4; ns-3 a3-rsrp-handover-algorithm.cc")]
 pub struct Params {
     /// Off: offset of event A3 by which a neighbour must be stronger.
-    #[param(default = Db(0.0), range = Db(-15.0)..=Db(15.0))]
+    #[param(basic, default = Db(0.0), range = Db(-15.0)..=Db(15.0))]
     #[param(unit = "dB", source = "ns-3 A3RsrpHandoverAlgorithm, a3Offset")]
     pub offset: Db,
     /// Hys: hysteresis, added to the offset for entering the event and subtracted for leaving it.
-    #[param(default = Db(3.0), range = Db(0.0)..=Db(15.0))]
+    #[param(basic, default = Db(3.0), range = Db(0.0)..=Db(15.0))]
     #[param(unit = "dB", source = "ns-3 A3RsrpHandoverAlgorithm::Hysteresis")]
     pub hysteresis: Db,
     /// Time to trigger: time for which the condition must hold.
-    #[param(default = Span::from_millis(256), range = Span::ZERO..=Span::from_millis(5120))]
+    #[param(basic, default = Span::from_millis(256), range = Span::ZERO..=Span::from_millis(5120))]
     #[param(unit = "time", source = "ns-3 A3RsrpHandoverAlgorithm::TimeToTrigger")]
     pub time_to_trigger: Span,
     /// Interval between reports while the event lasts.

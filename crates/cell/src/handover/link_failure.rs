@@ -11,9 +11,11 @@ use airwnd_units::{Db, Span, Time};
 #[params(source = "TS 36.331 §5.3.11, §5.3.7; TS 36.133 §7.6", check)]
 pub struct Params {
     /// Qout: SINR below which one in ten control channel transmissions is lost.
+    #[param(basic)]
     #[param(default = Db(-5.0), range = Db(-30.0)..=Db(30.0), unit = "dB", source = "ns-3 LteUePhy::Qout")]
     pub q_out: Db,
     /// Qin: SINR above which at most one in fifty is lost.
+    #[param(basic)]
     #[param(default = Db(-3.9), range = Db(-30.0)..=Db(30.0), unit = "dB", source = "ns-3 LteUePhy::Qin")]
     pub q_in: Db,
     /// Evaluation period of Qout: one such period below Qout counts as out of sync.
@@ -31,7 +33,7 @@ pub struct Params {
     #[param(default = 2, range = 1..=10, unit = "periods", source = "ns-3 LteUeRrc::N311")]
     pub n311: u64,
     /// T310: time from loss of synchronisation to radio link failure.
-    #[param(default = Span::from_secs(1), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_secs(1), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteUeRrc::T310")]
     pub t310: Span,
     /// SINR above which the search accepts a cell; `none`: Qin.
@@ -45,7 +47,7 @@ pub struct Params {
     pub keeps_packets: bool,
     /// Time from the failure to the first packet in another cell, if one is found at once: cell search, system
     /// information and random access.
-    #[param(default = Span::from_millis(200), range = Span::from_millis(1)..=Span::from_secs(60))]
+    #[param(basic, default = Span::from_millis(200), range = Span::from_millis(1)..=Span::from_secs(60))]
     #[param(
         unit = "time",
         source = "TS 36.133 §6.1.2.1: 50 ms, and 100 ms for a known cell, system information and random \

@@ -27,7 +27,7 @@ pub enum Forwarding {
 #[params(source = "TS 36.300 §10.1.2; TS 36.331 §5.5")]
 pub struct Settings {
     /// Decision algorithm.
-    #[param(default = Spec::Never(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
+    #[param(basic, default = Spec::Never(Default::default()), unit = "1", source = "ns-3 LteHelper default")]
     pub algorithm: Spec,
     /// Layer-1 filter: period over which a UE averages its measurements before it evaluates reporting events.
     #[param(default = Span::from_millis(200), range = Span::from_millis(10)..=Span::from_secs(10))]

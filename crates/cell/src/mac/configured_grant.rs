@@ -18,11 +18,12 @@ use airwnd_units::{Span, Tti};
 #[params(source = "TS 36.321 §5.10.2; TS 38.321 §5.8.2; TS 38.331 §6.3.2, ConfiguredGrantConfig")]
 pub struct Params {
     /// Time between two occasions: whole slots, and in TDD whole periods of the pattern.
+    #[param(basic)]
     #[param(default = Span::from_millis(10), range = Span::from_nanos(125_000)..=Span::from_millis(640))]
     #[param(unit = "time", source = "TS 36.331 §6.3.2, SPS-Config, sf10")]
     pub period: Span,
     /// PRBs of an occasion.
-    #[param(default = 3, range = 1..=275, unit = "PRBs", source = "a choice: 50 B and more at 5 dB")]
+    #[param(basic, default = 3, range = 1..=275, unit = "PRBs", source = "a choice: 50 B and more at 5 dB")]
     pub prbs: u16,
     /// MCS; `none`: that of a grant of as many PRBs at this time, as if activated anew by each.
     #[param(default = None, range = 0..=28, unit = "1", source = "TS 38.331 §6.3.2, mcsAndTBS")]

@@ -18,15 +18,16 @@ use std::ops::Range;
 #[params(source = "TS 36.321 §5.7; TS 38.321 §5.7", check)]
 pub struct Params {
     /// Long DRX cycle.
+    #[param(basic)]
     #[param(default = Span::from_millis(320), range = Span::from_millis(2)..=Span::from_millis(10_240))]
     #[param(unit = "time", source = "MTN Ghana 2022, measured with a phone: 93 % of the time")]
     pub cycle: Span,
     /// onDurationTimer: time awake at the start of each cycle.
-    #[param(default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_millis(1_600))]
+    #[param(basic, default = Span::from_millis(10), range = Span::from_millis(1)..=Span::from_millis(1_600))]
     #[param(unit = "time", source = "MTN Ghana 2022: 92 % of the time")]
     pub on_duration: Span,
     /// drx-InactivityTimer: time awake after an assignment or a grant of a new block.
-    #[param(default = Span::from_millis(200), range = Span::ZERO..=Span::from_millis(2_560))]
+    #[param(basic, default = Span::from_millis(200), range = Span::ZERO..=Span::from_millis(2_560))]
     #[param(unit = "time", source = "MTN Ghana 2022: 90 % of the time")]
     pub inactivity: Span,
     /// Short DRX cycle, after the inactivity timer; `none`: the long cycle follows at once.

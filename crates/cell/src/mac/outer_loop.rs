@@ -28,10 +28,10 @@ use std::sync::Arc;
 )]
 pub struct Params {
     /// Target fraction of first transmissions that fail.
-    #[param(default = 0.1, range = 0.001..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
+    #[param(basic, default = 0.1, range = 0.001..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
     pub target: f64,
     /// Decrease of the offset per failure.
-    #[param(default = Db(0.5), range = Db(0.001)..=Db(5.0))]
+    #[param(basic, default = Db(0.5), range = Db(0.001)..=Db(5.0))]
     #[param(unit = "dB", source = "a choice: about half the distance between two MCSs")]
     pub step: Db,
     /// Bound of the offset on either side of zero, which it reaches while no MCS is low or high enough.

@@ -21,7 +21,7 @@ use airwnd_units::{Db, Tti};
 pub struct Params {
     /// Symbols of the PDCCH; `none`: in LTE 3, in NR `radio.access.control_symbols`, which they cannot exceed. In LTE
     /// carriers of up to 10 PRBs have 2 to 4, others 1 to 3.
-    #[param(default = None, range = 1..=4, unit = "1", source = "TS 36.211 Table 6.7-1; ns-3 LENA: 3")]
+    #[param(basic, default = None, range = 1..=4, unit = "1", source = "TS 36.211 Table 6.7-1; ns-3 LENA: 3")]
     pub symbols: Option<u8>,
 }
 

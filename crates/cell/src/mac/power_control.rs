@@ -30,11 +30,11 @@ pub enum Mode {
 #[params(source = "TS 36.213 §5.1.1.1 and §5.1.3.1", check)]
 pub struct Params {
     /// Nominal received power per PRB.
-    #[param(default = Dbm(-80.0), range = Dbm(-126.0)..=Dbm(24.0))]
+    #[param(basic, default = Dbm(-80.0), range = Dbm(-126.0)..=Dbm(24.0))]
     #[param(unit = "dBm", source = "ns-3 LteUePowerControl::PoNominalPusch")]
     pub p0: Dbm,
     /// Fraction of the path loss that is compensated.
-    #[param(default = 1.0, range = 0.0..=1.0, unit = "1", source = "ns-3 LteUePowerControl::Alpha")]
+    #[param(basic, default = 1.0, range = 0.0..=1.0, unit = "1", source = "ns-3 LteUePowerControl::Alpha")]
     pub alpha: f64,
     /// Correction of the UEs' power by the eNB.
     #[param(default = Mode::ClosedLoop)]
@@ -51,7 +51,7 @@ pub struct Params {
     )]
     pub target_sinr: Db,
     /// Maximum power of the UE.
-    #[param(default = Dbm(23.0), range = Dbm(-40.0)..=Dbm(120.0))]
+    #[param(basic, default = Dbm(23.0), range = Dbm(-40.0)..=Dbm(120.0))]
     #[param(unit = "dBm", source = "TS 36.101 §6.2.2, power class 3")]
     pub max_power: Dbm,
     /// Minimum power of the UE.

@@ -13,7 +13,7 @@ use airwnd_units::{Bytes, SlotClock, Span, Tti};
 #[params(source = "TS 36.321 §5.13; TS 38.321 §5.9")]
 pub struct Params {
     /// Data left at the eNB from which on it activates the secondary carriers of a UE.
-    #[param(default = Bytes(10_000), range = Bytes(0)..=Bytes(1_000_000_000))]
+    #[param(basic, default = Bytes(10_000), range = Bytes(0)..=Bytes(1_000_000_000))]
     #[param(unit = "B", source = "a choice: about one block of 20 MHz in LTE")]
     pub backlog: Bytes,
     /// Time from the MAC control element until secondary carriers serve the UE: the UE has reported its first CQI.
@@ -21,7 +21,7 @@ pub struct Params {
     #[param(unit = "time", source = "TS 36.133 §7.7.2: at most 24 ms for a known SCell, otherwise 34 ms")]
     pub delay: Span,
     /// sCellDeactivationTimer: time without an assignment after which a secondary carrier is deactivated; `none`: never.
-    #[param(default = Some(Span::from_millis(160)))]
+    #[param(basic, default = Some(Span::from_millis(160)))]
     #[param(range = Span::from_millis(20)..=Span::from_millis(1_280))]
     #[param(
         unit = "time",

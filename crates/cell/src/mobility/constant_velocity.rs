@@ -12,10 +12,11 @@ use airwnd_units::{Degrees, Metres, Speed, Time};
 #[params(source = "ns-3 ConstantVelocityMobilityModel")]
 pub struct Params {
     /// Speed.
-    #[param(default = Speed(20.0), range = Speed(0.0)..=Speed(300.0))]
+    #[param(basic, default = Speed(20.0), range = Speed(0.0)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 reference run S6")]
     pub speed: Speed,
     /// Direction; 0 deg is east, 90 deg is north.
+    #[param(basic)]
     #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0), unit = "deg", source = "east")]
     pub direction: Degrees,
 }

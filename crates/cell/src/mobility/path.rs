@@ -65,11 +65,11 @@ pub struct Params {
     #[param(unit = "time", source = "the scenario")]
     pub start: Span,
     /// Maximum speed between two points; a higher one is reported as a mistake in the file.
-    #[param(default = Speed(150.0), range = Speed(0.1)..=Speed(10_000.0))]
+    #[param(expert, default = Speed(150.0), range = Speed(0.1)..=Speed(10_000.0))]
     #[param(unit = "m/s", source = "faster than trains")]
     pub max_speed: Speed,
     /// The rows of the file: time in seconds, x and y in metres.
-    #[param(default = Vec::new(), range = -FARTHEST..=LATEST, unit = "s, m", source = "the file")]
+    #[param(expert, default = Vec::new(), range = -FARTHEST..=LATEST, unit = "s, m", source = "the file")]
     pub rows: Vec<[f64; 3]>,
 }
 

@@ -35,19 +35,19 @@ pub struct Params {
     #[param(unit = "m", source = "ns-3 RandomWalk2dMobilityModel::Distance")]
     pub distance: Metres,
     /// Minimum speed of a leg.
-    #[param(default = Speed(2.0), range = Speed(0.01)..=Speed(300.0))]
+    #[param(basic, default = Speed(2.0), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWalk2dMobilityModel::Speed")]
     pub min_speed: Speed,
     /// Maximum speed of a leg.
-    #[param(default = Speed(4.0), range = Speed(0.01)..=Speed(300.0))]
+    #[param(basic, default = Speed(4.0), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWalk2dMobilityModel::Speed")]
     pub max_speed: Speed,
     /// Western and eastern edge of the area.
-    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub x: [Metres; 2],
     /// Southern and northern edge of the area.
-    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub y: [Metres; 2],
 }

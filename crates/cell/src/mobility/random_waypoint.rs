@@ -17,23 +17,23 @@ use airwnd_units::{Metres, Span, Speed, Time};
 )]
 pub struct Params {
     /// Minimum speed of a leg.
-    #[param(default = Speed(0.3), range = Speed(0.01)..=Speed(300.0))]
+    #[param(basic, default = Speed(0.3), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWaypointMobilityModel::Speed")]
     pub min_speed: Speed,
     /// Maximum speed of a leg.
-    #[param(default = Speed(0.7), range = Speed(0.01)..=Speed(300.0))]
+    #[param(basic, default = Speed(0.7), range = Speed(0.01)..=Speed(300.0))]
     #[param(unit = "m/s", source = "ns-3 RandomWaypointMobilityModel::Speed")]
     pub max_speed: Speed,
     /// Pause at each point, including the first.
-    #[param(default = Span::from_secs(2), range = Span::ZERO..=Span::from_secs(86_400))]
+    #[param(basic, default = Span::from_secs(2), range = Span::ZERO..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "ns-3 RandomWaypointMobilityModel::Pause")]
     pub pause: Span,
     /// Western and eastern edge of the area.
-    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub x: [Metres; 2],
     /// Southern and northern edge of the area.
-    #[param(default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(-1000.0), Metres(1000.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub y: [Metres; 2],
 }

@@ -22,6 +22,7 @@ pub struct Params {
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
     /// Rows of the file: time in seconds, and size in bytes or -1 for none.
+    #[param(expert)]
     #[param(default = Vec::new(), range = -1.0..=(1u64 << 40) as f64, unit = "s, B", source = "the file")]
     pub rows: Vec<[f64; 2]>,
 }

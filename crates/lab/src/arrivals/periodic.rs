@@ -10,7 +10,7 @@ use airwnd_units::Span;
 #[params(source = "airwnd")]
 pub struct Params {
     /// Time between arrivals.
-    #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
+    #[param(basic, default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub period: Span,
 }

@@ -12,7 +12,7 @@ use airwnd_units::Span;
 #[params(source = "Kingman: Poisson Processes, 1993, section 4.1")]
 pub struct Params {
     /// Mean arrival rate per UE.
-    #[param(default = 1.0, range = 1e-6..=1e6, unit = "1/s", source = "the scenario")]
+    #[param(basic, default = 1.0, range = 1e-6..=1e6, unit = "1/s", source = "the scenario")]
     pub rate: f64,
 }
 

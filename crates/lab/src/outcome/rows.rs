@@ -23,12 +23,16 @@ pub struct RunRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Columns)]
 pub struct Percentiles {
     /// Mean.
+    #[column(short = "", label = "mean")]
     pub mean: Option<f64>,
     /// Median.
+    #[column(label = "median", rank = 6)]
     pub p50: Option<f64>,
     /// 95th percentile.
+    #[column(label = "95th percentile", rank = 2)]
     pub p95: Option<f64>,
     /// 99th percentile.
+    #[column(label = "99th percentile", rank = 3)]
     pub p99: Option<f64>,
 }
 
@@ -37,10 +41,12 @@ pub struct Percentiles {
 #[derive(Clone, Debug, PartialEq, Columns)]
 pub struct FlowRow {
     /// Id of the flow: the id of its group and a number.
+    #[column(short = "flow")]
     pub id: String,
     /// Id of its group in the scenario.
     pub group: String,
     /// Number of its UE.
+    #[column(short = "UE")]
     pub ue: u32,
     /// Kind of traffic.
     pub kind: String,
@@ -55,14 +61,14 @@ pub struct FlowRow {
     #[column(unit = "kbit/s")]
     pub throughput_kbps: f64,
     /// One-way delay between the IP layers of sender and receiver.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "delay", label = "one-way delay", rank = 1)]
     pub delay_ms: Percentiles,
     /// RTT samples of the sender.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "RTT", rank = 5)]
     pub rtt_ms: Percentiles,
     /// Packet delivery fraction (PDF): packets received divided by packets sent. Null if nothing or only a handshake
     /// was sent: a connection that was never established has delivered no data, even if SYNs arrived.
-    #[column(unit = "%", range = 0.0..=100.0)]
+    #[column(unit = "%", range = 0.0..=100.0, short = "PDF", label = "delivery fraction", rank = 2)]
     pub pdf_percent: Option<f64>,
     /// Packets sent.
     pub packets_sent: u64,
@@ -71,6 +77,7 @@ pub struct FlowRow {
     /// Packets dropped on the path, for any cause.
     pub packets_dropped: u64,
     /// Segments sent that contained bytes sent before.
+    #[column(short = "retrans.", label = "retransmissions", rank = 4)]
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
@@ -84,7 +91,7 @@ pub struct FlowRow {
     #[column(unit = "s", range = 0.0..=f64::INFINITY)]
     pub limited_s: Option<Limited>,
     /// Flow completion time (FCT); null for a flow without a size, or one that did not complete.
-    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY, short = "FCT", label = "completion time", rank = 2)]
     pub fct_s: Option<f64>,
 }
 
@@ -147,8 +154,10 @@ pub struct GroupRow {
     /// Flows that began before the end of the run.
     pub started: u64,
     /// Transfers and pages that completed.
+    #[column(short = "done", label = "completed")]
     pub completed: u64,
     /// Transfers and pages that began but did not complete.
+    #[column(short = "not done", label = "unfinished", rank = 2)]
     pub unfinished: u64,
     /// Sum of the flows' goodputs.
     #[column(unit = "kbit/s")]
@@ -157,18 +166,19 @@ pub struct GroupRow {
     #[column(unit = "kbit/s")]
     pub throughput_kbps: f64,
     /// One-way delay of all packets of the group.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "delay", label = "one-way delay", rank = 5)]
     pub delay_ms: Percentiles,
     /// Packets sent.
     pub packets_sent: u64,
     /// Packets dropped on the path.
     pub packets_dropped: u64,
     /// Segments sent that contained bytes sent before.
+    #[column(short = "retrans.", label = "retransmissions")]
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
     /// Completion times of the transfers and pages that completed.
-    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY, short = "FCT", label = "completion time", rank = 1)]
     pub fct_s: CompletionTimes,
 }
 
@@ -177,12 +187,16 @@ pub struct GroupRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Columns)]
 pub struct CompletionTimes {
     /// Mean.
+    #[column(short = "", label = "mean")]
     pub mean: Option<f64>,
     /// Median.
+    #[column(label = "median", rank = 6)]
     pub p50: Option<f64>,
     /// 95th percentile.
+    #[column(label = "95th percentile", rank = 2)]
     pub p95: Option<f64>,
     /// 99th percentile.
+    #[column(label = "99th percentile", rank = 3)]
     pub p99: Option<f64>,
     /// Maximum.
     pub max: Option<f64>,
@@ -211,23 +225,24 @@ impl CompletionTimes {
 #[derive(Clone, Copy, Debug, PartialEq, Columns)]
 pub struct UeRow {
     /// Number of the UE, from 0.
+    #[column(short = "UE")]
     pub ue: u32,
     /// Position at the end of the run, east of the origin.
-    #[column(unit = "m")]
+    #[column(unit = "m", short = "east", rank = 2)]
     pub x_m: f64,
     /// Position at the end of the run, north of the origin.
-    #[column(unit = "m")]
+    #[column(unit = "m", short = "north", rank = 2)]
     pub y_m: f64,
     /// Number of the serving cell at the end of the run.
     pub cell: u16,
     /// Mean over time of the reported SINR.
-    #[column(unit = "dB")]
+    #[column(unit = "dB", short = "SINR")]
     pub sinr_db: Option<f64>,
     /// Reference signal received power at the end of the run.
-    #[column(unit = "dBm")]
+    #[column(unit = "dBm", short = "RSRP")]
     pub rsrp_dbm: f64,
     /// Mean MCS of first downlink transmissions.
-    #[column(range = 0.0..=f64::INFINITY)]
+    #[column(range = 0.0..=f64::INFINITY, short = "MCS", digits = 1)]
     pub mcs: Option<f64>,
     /// Mean transport block size of first downlink transmissions.
     #[column(unit = "bytes")]
@@ -235,24 +250,25 @@ pub struct UeRow {
     /// First downlink transmissions of transport blocks.
     pub blocks: u64,
     /// Block error rate: fraction of first downlink transmissions that failed, 0 to 1.
-    #[column(range = 0.0..=1.0)]
+    #[column(range = 0.0..=1.0, short = "BLER")]
     pub bler: Option<f64>,
     /// Block error rate of the uplink, 0 to 1.
-    #[column(range = 0.0..=1.0)]
+    #[column(range = 0.0..=1.0, short = "up BLER", label = "uplink BLER")]
     pub uplink_bler: Option<f64>,
     /// First uplink transmissions of transport blocks.
     pub uplink_blocks: u64,
     /// Mean MCS of first uplink transmissions.
+    #[column(short = "up MCS", label = "uplink MCS", digits = 0, rank = 4)]
     pub uplink_mcs: Option<f64>,
     /// SINR of the last sounding reference signal, which covers the carrier; null if the run ended before the first
     /// one.
-    #[column(unit = "dB")]
+    #[column(unit = "dB", short = "up, all PRBs", label = "uplink SINR, all PRBs", rank = 3)]
     pub uplink_sinr_db: Option<f64>,
     /// SINR of the narrowest uplink grant at the end of the run, without interference.
-    #[column(unit = "dB")]
+    #[column(unit = "dB", short = "up, narrow", label = "uplink SINR, narrowest grant")]
     pub uplink_narrow_sinr_db: f64,
     /// PRBs of the narrowest uplink grant.
-    #[column(unit = "PRB")]
+    #[column(unit = "PRB", short = "narrow", label = "narrowest grant", rank = 5)]
     pub uplink_narrow_prbs: u16,
     /// `out of reach` if no downlink transmission was ever decoded and, at the end of the run, link adaptation allowed
     /// none or all had failed; otherwise `reached`.
@@ -297,13 +313,16 @@ pub struct LinkRow {
     /// UEs.
     pub of: Option<String>,
     /// Direction: `down` (to the UEs) or `up`.
+    #[column(short = "way")]
     pub direction: Direction,
     /// Packets delivered.
+    #[column(short = "delivered")]
     pub packets: u64,
     /// Bytes delivered.
     #[column(unit = "bytes")]
     pub bytes: u64,
     /// Copies that a link with `duplicate` has made; they count as delivered, too.
+    #[column(rank = 7)]
     pub copies: u64,
     /// Packets dropped.
     pub drops: LinkDrops,
@@ -311,10 +330,11 @@ pub struct LinkRow {
     #[column(flatten)]
     pub contention: Option<Contention>,
     /// Packets marked (ECN).
+    #[column(rank = 6)]
     pub marks: u64,
     /// Packets in the queue, excluding the one in transmission; for a shared medium: in the queues of all senders of
     /// this direction.
-    #[column(unit = "packets")]
+    #[column(unit = "packets", short = "queue", rank = 1)]
     pub queue_packets: Queued,
     /// Bytes in the queue, excluding the packet in transmission; for a shared medium: in the queues of all senders of
     /// this direction.
@@ -322,7 +342,7 @@ pub struct LinkRow {
     pub queue_bytes: Queued,
     /// Used fraction of the link's capacity over the measurement, 0 to 1; null for a link without a rate. For a shared
     /// medium: fraction of the time with an attempt of this direction on the air; colliding attempts count once.
-    #[column(range = 0.0..=1.0)]
+    #[column(range = 0.0..=1.0, short = "use", label = "utilisation")]
     pub utilisation: Option<f64>,
 }
 
@@ -330,14 +350,19 @@ pub struct LinkRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Columns)]
 pub struct LinkDrops {
     /// Queue full.
+    #[column(short = "full", rank = 2)]
     pub link_queue_full: u64,
     /// Dropped by the queue discipline before the queue was full.
+    #[column(short = "early", rank = 4)]
     pub link_queue_early: u64,
     /// Dropped by the policer, or larger than the burst of the shaper.
+    #[column(short = "policed", rank = 7)]
     pub link_policed: u64,
     /// Lost in transmission.
+    #[column(short = "lost", rank = 3)]
     pub link_error: u64,
     /// Retry limit of a shared medium reached.
+    #[column(rank = 7)]
     pub retry_limit: u64,
 }
 
@@ -358,6 +383,7 @@ pub struct Queued {
     /// Mean over the measurement.
     pub mean: f64,
     /// Maximum.
+    #[column(rank = 4)]
     pub max: u64,
 }
 
@@ -371,21 +397,22 @@ pub struct Totals {
     #[column(unit = "kbit/s")]
     pub throughput_kbps: f64,
     /// Mean one-way delay of all packets.
-    #[column(unit = "ms")]
-    pub delay_ms: Option<f64>,
+    #[column(unit = "ms", short = "delay", label = "one-way delay, mean", formerly = "delay_ms")]
+    pub delay_ms_mean: Option<f64>,
     /// 95th percentile of the one-way delay of all packets.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "delay p95", label = "one-way delay, 95th percentile")]
     pub delay_ms_p95: Option<f64>,
     /// Packet delivery fraction (PDF) over the flows that have one: packets received divided by packets sent.
-    #[column(unit = "%", range = 0.0..=100.0)]
+    #[column(unit = "%", range = 0.0..=100.0, short = "PDF", label = "delivery fraction")]
     pub pdf_percent: Option<f64>,
     /// Packets dropped divided by packets sent.
-    #[column(unit = "%", range = 0.0..=100.0)]
+    #[column(unit = "%", range = 0.0..=100.0, label = "packet loss")]
     pub loss_percent: Option<f64>,
     /// Jain's fairness index of the goodputs, from 1/n (one flow has all) to 1 (equal shares).
-    #[column(range = 0.0..=1.0)]
+    #[column(range = 0.0..=1.0, short = "Jain", label = "Jain's index", digits = 4)]
     pub jain: Option<f64>,
     /// Segments sent that contained bytes sent before.
+    #[column(short = "retrans.", label = "retransmissions")]
     pub retransmissions: u64,
     /// Expirations of the retransmission timer.
     pub timeouts: u64,
@@ -478,7 +505,7 @@ pub(crate) struct CompletionRow {
     #[column(unit = "bytes")]
     pub size_bytes: f64,
     /// Completion time; null if the transfer or page did not complete before the end of the run.
-    #[column(unit = "s", range = 0.0..=f64::INFINITY)]
+    #[column(unit = "s", range = 0.0..=f64::INFINITY, short = "FCT", label = "completion time")]
     pub fct_s: Option<f64>,
 }
 

@@ -10,7 +10,7 @@ use airwnd_units::Metres;
 #[params(source = "ARWA 2019 §4.1: users distributed uniformly in the coverage area", check)]
 pub struct Params {
     /// Radius of the disc.
-    #[param(default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
+    #[param(basic, default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub radius: Metres,
     /// Minimum distance of a UE from the centre.

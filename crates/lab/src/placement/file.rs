@@ -24,7 +24,7 @@ pub struct Params {
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
     /// Rows of the file: x and y in metres, cell (from 0) and SRS offset, each -1 if not given.
-    #[param(default = Vec::new(), range = -FARTHEST..=FARTHEST, unit = "m", source = "the file")]
+    #[param(expert, default = Vec::new(), range = -FARTHEST..=FARTHEST, unit = "m", source = "the file")]
     pub rows: Vec<[f64; 4]>,
 }
 

@@ -10,11 +10,11 @@ use airwnd_units::Metres;
 #[params(source = "ns-3 reference run S2")]
 pub struct Params {
     /// Position of the first UE.
-    #[param(default = [Metres(500.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(500.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S2")]
     pub from: [Metres; 2],
     /// Position of the last UE.
-    #[param(default = [Metres(5000.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
+    #[param(basic, default = [Metres(5000.0), Metres(0.0)], range = Metres(-1e6)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S2")]
     pub to: [Metres; 2],
 }

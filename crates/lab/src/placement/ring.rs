@@ -10,7 +10,7 @@ use airwnd_units::{Degrees, Metres};
 #[params(source = "airwnd")]
 pub struct Params {
     /// Radius of the circle.
-    #[param(default = Metres(500.0), range = Metres(0.1)..=Metres(1e6))]
+    #[param(basic, default = Metres(500.0), range = Metres(0.1)..=Metres(1e6))]
     #[param(unit = "m", source = "half a typical inter-site distance")]
     pub radius: Metres,
     /// Bearing of the first UE, anticlockwise from east.

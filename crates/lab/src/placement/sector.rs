@@ -10,7 +10,7 @@ use airwnd_units::{Degrees, Metres};
 #[params(source = "ARWA 2019 §4.3.3: users spread throughout one sector", check)]
 pub struct Params {
     /// Radius of the disc.
-    #[param(default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
+    #[param(basic, default = Metres(1000.0), range = Metres(1.0)..=Metres(1e6))]
     #[param(unit = "m", source = "ns-3 reference run S3")]
     pub radius: Metres,
     /// Minimum distance of a UE from the centre.
@@ -18,7 +18,7 @@ pub struct Params {
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2: 35 m between macro site and UE")]
     pub min_radius: Metres,
     /// Bearing of the centre line of the sector, anticlockwise from east.
-    #[param(default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0))]
+    #[param(basic, default = Degrees(0.0), range = Degrees(-360.0)..=Degrees(360.0))]
     #[param(unit = "deg", source = "the first sector")]
     pub bearing: Degrees,
     /// Central angle of the sector.

@@ -146,7 +146,7 @@ impl Simulation<'_> {
         let totals = Totals {
             goodput_kbps: sum(|row| row.goodput_kbps),
             throughput_kbps: sum(|row| row.throughput_kbps),
-            delay_ms: delay.mean_ms(),
+            delay_ms_mean: delay.mean_ms(),
             delay_ms_p95: delay.percentiles_ms([95.0])[0],
             pdf_percent: pdf,
             loss_percent: share(sum(|row| row.packets_dropped as f64)),

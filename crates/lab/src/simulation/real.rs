@@ -63,13 +63,13 @@ pub(crate) struct SocketRow {
     #[column(unit = "bytes")]
     pub in_flight_bytes: f64,
     /// Smoothed RTT.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "SRTT", label = "smoothed RTT")]
     pub srtt_ms: Option<f64>,
     /// Mean deviation of the RTT.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "RTTVAR")]
     pub rttvar_ms: Option<f64>,
     /// Least RTT.
-    #[column(unit = "ms")]
+    #[column(unit = "ms", short = "min RTT")]
     pub min_rtt_ms: Option<f64>,
     /// Latest delivery rate.
     #[column(unit = "kbit/s")]

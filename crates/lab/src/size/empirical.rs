@@ -17,6 +17,7 @@ pub struct Params {
     #[param(unit = "path", source = "the scenario")]
     pub path: String,
     /// Rows of the file: size in bytes, and CDF or -1 for a list.
+    #[param(expert)]
     #[param(default = Vec::new(), range = -1.0..=(1u64 << 40) as f64, unit = "B, 1", source = "the file")]
     pub rows: Vec<[f64; 2]>,
 }

@@ -12,7 +12,7 @@ use airwnd_units::Bytes;
 #[params(source = "Law: Simulation Modeling and Analysis, 5th ed., section 8.3.2", check)]
 pub struct Params {
     /// Mean before truncation.
-    #[param(default = Bytes(100_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
+    #[param(basic, default = Bytes(100_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
     pub mean: Bytes,
     /// Minimum size.
     #[param(default = Bytes(1), range = Bytes(1)..=MAX, unit = "B", source = "one byte")]

@@ -14,7 +14,7 @@ pub(super) const RANGE: RangeInclusive<Bytes> = Bytes(1)..=MAX;
 #[params(source = "DFCSD 2019 §5.1: flows of 64 KB to 10 MB")]
 pub struct Params {
     /// Size.
-    #[param(default = Bytes(1 << 20), range = RANGE, unit = "B", source = "a typical object")]
+    #[param(basic, default = Bytes(1 << 20), range = RANGE, unit = "B", source = "a typical object")]
     pub bytes: Bytes,
 }
 

@@ -17,10 +17,11 @@ const FARTHEST: f64 = 40.0;
 #[params(source = "3GPP R1-070674, HTTP traffic model, main object", check)]
 pub struct Params {
     /// Mean of the size's natural logarithm.
+    #[param(basic)]
     #[param(default = 8.37, range = 0.0..=28.0, unit = "ln B", source = "3GPP R1-070674, HTTP traffic model")]
     pub mu: f64,
     /// Standard deviation of the size's natural logarithm.
-    #[param(default = 1.37, range = 0.01..=10.0)]
+    #[param(basic, default = 1.37, range = 0.01..=10.0)]
     #[param(unit = "ln B", source = "3GPP R1-070674, HTTP traffic model")]
     pub sigma: f64,
     /// Minimum size.

@@ -16,14 +16,14 @@ use airwnd_units::Bytes;
 )]
 pub struct Params {
     /// Shape parameter (exponent); between 1 and 2 the variance before truncation is infinite.
-    #[param(default = 1.2, range = 0.01..=20.0)]
+    #[param(basic, default = 1.2, range = 0.01..=20.0)]
     #[param(unit = "1", source = "Crovella and Bestavros 1997: between 1 and 2")]
     pub shape: f64,
     /// Minimum size.
-    #[param(default = Bytes(10_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
+    #[param(basic, default = Bytes(10_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
     pub min: Bytes,
     /// Maximum size.
-    #[param(default = Bytes(10_000_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
+    #[param(basic, default = Bytes(10_000_000), range = Bytes(1)..=MAX, unit = "B", source = "the scenario")]
     pub max: Bytes,
 }
 

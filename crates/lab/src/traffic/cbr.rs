@@ -9,11 +9,11 @@ use airwnd_units::{BitRate, Bytes, Time};
 #[params(source = "ns-3 UdpClient")]
 pub struct Params {
     /// Payload rate.
-    #[param(default = BitRate(1_000_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(basic, default = BitRate(1_000_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "ns-3 UdpClient: Interval and PacketSize")]
     pub rate: BitRate,
     /// Payload per datagram.
-    #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(65507))]
+    #[param(basic, default = Bytes(1000), range = Bytes(1)..=Bytes(65507))]
     #[param(unit = "B", source = "ns-3 reference runs S1 and S2")]
     pub packet: Bytes,
 }

@@ -16,7 +16,7 @@ use airwnd_units::{BitRate, Bytes, Time};
 #[params(source = "ns-3 OnOffApplication; ARWA 2019 Table 1: FTP of 512 bytes")]
 pub struct Params {
     /// Data rate of the application during on periods.
-    #[param(default = BitRate(500_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(basic, default = BitRate(500_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "ns-3 OnOffApplication::DataRate")]
     pub rate: BitRate,
     /// Bytes per write.

@@ -14,11 +14,11 @@ const BITS_TIMES_NANOSECONDS: u128 = 8 * 1_000_000_000;
 #[params(source = "ns-3.44 OnOffApplication")]
 pub struct OnOff {
     /// Length of an on period. No effect if `off` is zero.
-    #[param(default = Span::from_secs(1), range = Span::from_micros(1)..=Span::from_secs(3600))]
+    #[param(basic, default = Span::from_secs(1), range = Span::from_micros(1)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "ns-3 OnOffApplication::OnTime")]
     pub on: Span,
     /// Length of the off period before each on period, including the first. Zero: continuous.
-    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(3600))]
+    #[param(basic, default = Span::ZERO, range = Span::ZERO..=Span::from_secs(3600))]
     #[param(unit = "time", source = "continuous; ns-3's OnOffApplication::OffTime is 1 s by default")]
     pub off: Span,
 }

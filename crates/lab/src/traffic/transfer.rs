@@ -12,7 +12,7 @@ use airwnd_units::{Bytes, Time};
 #[params(source = "DFCSD 2019 §5.1: flows of 64 KB to 10 MB")]
 pub struct Params {
     /// Bytes to send: a constant such as `"1MiB"`, or a [distribution](size.md) from which each flow draws.
-    #[param(default = Size::fixed(Bytes(1 << 20)), unit = "B", source = "a typical object")]
+    #[param(basic, default = Size::fixed(Bytes(1 << 20)), unit = "B", source = "a typical object")]
     pub size: Size,
 }
 

@@ -14,7 +14,7 @@ use airwnd_units::{BitRate, Bytes, Time};
 #[params(source = "ARWA 2019 Table 1")]
 pub struct Params {
     /// Payload rate during on periods.
-    #[param(default = BitRate(750_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(basic, default = BitRate(750_000), range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "ARWA 2019 Table 1")]
     pub rate: BitRate,
     /// Payload per datagram.

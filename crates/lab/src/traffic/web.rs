@@ -35,6 +35,7 @@ pub enum Requests {
 #[params(source = "3GPP R1-070674, HTTP traffic model; ns-3 ThreeGppHttpClient")]
 pub struct Params {
     /// Number of pages, after which the connection is closed; `none`: unlimited, until the flow stops.
+    #[param(basic)]
     #[param(default = None, range = 1..=1_000_000, unit = "pages", source = "3GPP R1-070674: unlimited")]
     pub pages: Option<u32>,
     /// Size of a request.
@@ -42,7 +43,7 @@ pub struct Params {
     #[param(unit = "B", source = "ns-3 ThreeGppHttpVariables::RequestSize")]
     pub request: Bytes,
     /// Size of a page's main object: a constant such as `"10kB"`, or a [distribution](size.md).
-    #[param(default = Size(Spec::Lognormal(lognormal::Params::default())))]
+    #[param(basic, default = Size(Spec::Lognormal(lognormal::Params::default())))]
     #[param(unit = "B", source = "3GPP R1-070674, HTTP traffic model")]
     pub page: Size,
     /// Size of an embedded object: a constant such as `"10kB"`, or a [distribution](size.md).
@@ -64,7 +65,7 @@ pub struct Params {
     #[param(unit = "time", source = "3GPP R1-070674, HTTP traffic model")]
     pub parsing: Span,
     /// Mean reading time of a page (exponentially distributed).
-    #[param(default = Span::from_secs(30), range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(basic, default = Span::from_secs(30), range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "3GPP R1-070674, HTTP traffic model")]
     pub reading: Span,
 }

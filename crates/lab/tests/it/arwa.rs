@@ -22,7 +22,7 @@ fn result(rwnd: &str) -> (f64, f64) {
     );
     let scenario = Scenario::from_node(&Node::from_toml(&toml, "test").unwrap()).unwrap();
     let totals = run(&scenario, 1, None, &mut |_| true).unwrap().totals();
-    (totals.delay_ms.unwrap(), totals.goodput_kbps / 1e3)
+    (totals.delay_ms_mean.unwrap(), totals.goodput_kbps / 1e3)
 }
 
 /// A TCP option carries the codes as well as the window field does, and differences of delays tolerate a clock offset

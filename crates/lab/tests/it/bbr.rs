@@ -57,7 +57,7 @@ fn two_flows_share() {
         let outcome = simulate(SHARED, &[("flow[0].cc", cc)]);
         let json = outcome.to_json();
         let goodputs = [0, 1].map(|flow| json["flows"][flow]["goodput_kbps"].as_f64().unwrap());
-        let delay = json["totals"]["delay_ms"].as_f64().unwrap();
+        let delay = json["totals"]["delay_ms_mean"].as_f64().unwrap();
         println!("{cc}: {goodputs:.0?} kbit/s, {delay:.1} ms");
         assert!(goodputs.iter().all(|&goodput| goodput > 0.35 * 9470.0), "{cc}: {goodputs:?}");
         assert!(goodputs.iter().sum::<f64>() > 0.93 * 9470.0, "{cc}: {goodputs:?}");

@@ -389,7 +389,7 @@ fn check_flows(case: &Case, outcome: &Outcome) -> Result<(), TestCaseError> {
     }
     let totals = outcome.totals();
     prop_assert!(totals.jain.is_none_or(|jain| jain > 0.0 && jain <= 1.0 + 1e-12));
-    prop_assert!(totals.delay_ms.is_none_or(|delay| delay >= case.min_delay_ms));
+    prop_assert!(totals.delay_ms_mean.is_none_or(|delay| delay >= case.min_delay_ms));
     Ok(())
 }
 

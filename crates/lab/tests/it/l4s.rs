@@ -65,8 +65,8 @@ fn every_discipline_works_in_a_bearer() {
              [[ue]]\ncount = 2\n[[flow]]\n[[flow]]\nid = \"second\"\ncc = \"cubic\"\n"
         ));
         let totals = outcome.totals();
-        println!("{queue}: {:.0} kbit/s, {:.1} ms", totals.goodput_kbps, totals.delay_ms.unwrap());
-        (totals.goodput_kbps, totals.delay_ms.unwrap())
+        println!("{queue}: {:.0} kbit/s, {:.1} ms", totals.goodput_kbps, totals.delay_ms_mean.unwrap());
+        (totals.goodput_kbps, totals.delay_ms_mean.unwrap())
     };
     let (full, long) = mean_delay("{kind = \"drop-tail\", buffer = \"1MB\"}");
     for kind in ["codel", "pie", "cobalt", "fq-codel", "fq-pie", "fq-cobalt", "dualpi2"] {

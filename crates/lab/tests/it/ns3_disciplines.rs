@@ -58,7 +58,7 @@ fn simulate(aqm: &str, transfer: &Transfer, seed: u64) -> Figures {
     let totals = outcome.totals();
     Figures {
         goodput_kbps: totals.goodput_kbps,
-        delay_ms: totals.delay_ms.unwrap(),
+        delay_ms: totals.delay_ms_mean.unwrap(),
         mean_queue: link.queue_packets.mean,
     }
 }

@@ -199,7 +199,7 @@ fn newreno_over_three_sectors() {
         let toml = s3::scenario(variant, users, users, row("duration_s"), row("srs_period"));
         let outcome = simulate(&toml);
         let totals = outcome.totals();
-        let (delay, jain) = (totals.delay_ms.unwrap(), totals.jain.unwrap());
+        let (delay, jain) = (totals.delay_ms_mean.unwrap(), totals.jain.unwrap());
         println!(
             "S3 {variant} {users}: {:.0} / {} kbit/s, {delay:.1} / {} ms, Jain {jain:.3} / {}",
             totals.goodput_kbps,
@@ -225,7 +225,7 @@ fn waiting_for_grants_depends_on_the_window() {
             .replace("{kind = \"file\", path = \"s3a_20.csv\"}", "{kind = \"ring\", radius = \"100m\"}")
             .replace("radio.", "core.server_delay = \"0ms\"\n        radio.");
         let totals = simulate(&toml).totals();
-        let (goodput, delay) = (totals.goodput_kbps, totals.delay_ms.unwrap());
+        let (goodput, delay) = (totals.goodput_kbps, totals.delay_ms_mean.unwrap());
         let name = format!(
             "{window} B: {goodput:.0} / {} kbit/s, {delay:.2} / {} ms",
             row("goodput_kbps"),
@@ -250,7 +250,7 @@ fn newreno_over_three_sectors_in_acknowledged_mode() {
         let totals: Vec<_> =
             (1..=3).map(|seed| run(&scenario, seed, None, &mut |_| true).unwrap().totals()).collect();
         let goodput = totals.iter().map(|totals| totals.goodput_kbps).sum::<f64>() / 3.0;
-        let delay = totals.iter().map(|totals| totals.delay_ms.unwrap()).sum::<f64>() / 3.0;
+        let delay = totals.iter().map(|totals| totals.delay_ms_mean.unwrap()).sum::<f64>() / 3.0;
         let jain = totals.iter().map(|totals| totals.jain.unwrap()).sum::<f64>() / 3.0;
         let name = format!(
             "{goodput:.0} / {} kbit/s, {delay:.1} / {} ms, Jain {jain:.3} / {}",
@@ -297,7 +297,7 @@ fn cell_edge_ues_in_acknowledged_mode() {
             (1..=4).map(|seed| run(&scenario, seed, None, &mut |_| true).unwrap()).collect();
         let mean = |of: &dyn Fn(&Outcome) -> f64| outcomes.iter().map(of).sum::<f64>() / 4.0;
         let rates: Vec<f64> = (0..30).map(|ue| mean(&|outcome| outcome.flows()[ue].goodput_kbps)).collect();
-        let delay = mean(&|outcome| outcome.totals().delay_ms.unwrap());
+        let delay = mean(&|outcome| outcome.totals().delay_ms_mean.unwrap());
         println!("{changes}: {:.0} / {total:.0} kbit/s, {delay:.1} ms", rates.iter().sum::<f64>());
         (rates, delay)
     };
@@ -535,7 +535,7 @@ fn chain(cc: &str, per: f64, [tcp, without]: [&str; 2], seeds: u64) -> [Vec<f64>
         );
         let scenario = Scenario::from_node(&Node::from_toml(&toml, "s4").unwrap()).unwrap();
         let totals = run(&scenario, seed, None, &mut |_| true).unwrap().totals();
-        (totals.goodput_kbps, totals.delay_ms.unwrap())
+        (totals.goodput_kbps, totals.delay_ms_mean.unwrap())
     });
     let (goodputs, delays) = runs.unzip();
     [goodputs, delays]

@@ -30,9 +30,10 @@ use airwnd_units::{Span, Time};
 )]
 pub struct Params {
     /// Average queue at which dropping begins.
-    #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4")]
+    #[param(basic, default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4")]
     pub min_th: f64,
     /// Average queue at which the drop probability is max_p; at twice this value every packet is dropped.
+    #[param(basic)]
     #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Adaptive RED 2001 §3.4: 3 min_th")]
     pub max_th: f64,
     /// Initial drop probability at `max_th`.
@@ -59,7 +60,7 @@ pub struct Params {
     #[param(default = None, range = 1e-9..=1.0, unit = "1", source = "Adaptive RED 2001 §3.4, w_q")]
     pub weight: Option<f64>,
     /// Spacing of drops.
-    #[param(default = Spacing::Uniform)]
+    #[param(expert, default = Spacing::Uniform)]
     #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
     pub spacing: Spacing,
     /// The parameters of [`Common`].

@@ -25,17 +25,17 @@ pub struct Params {
     #[param(default = 0.15, range = 0.0..=1000.0, unit = "1/s", source = "Kunniyur and Srikant 2001 §5")]
     pub alpha: f64,
     /// Target utilisation of the link.
-    #[param(default = 0.98, range = 0.0..=1.0, unit = "1", source = "Kunniyur and Srikant 2001 §5")]
+    #[param(basic, default = 0.98, range = 0.0..=1.0, unit = "1", source = "Kunniyur and Srikant 2001 §5")]
     pub gamma: f64,
     /// Capacity C of the link; `none`: its rate, measured if the rate varies.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "Kunniyur and Srikant 2001, figure 1")]
     pub capacity: Option<BitRate>,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "Kunniyur and Srikant 2001, figure 1")]
+    #[param(basic, default = true, unit = "true or false", source = "Kunniyur and Srikant 2001, figure 1")]
     pub ecn: bool,
     /// Buffer size of the real and the virtual queue.
-    #[param(default = Bytes(100_000), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = Bytes(100_000), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "Kunniyur and Srikant 2001 §5: 100 packets of 1000 B")]
     pub buffer: Bytes,
     /// Maximum number of packets in the real queue, including a partly sent one; `none`: no limit.

@@ -19,15 +19,15 @@ use airwnd_units::{Bytes, Span, Time};
 )]
 pub struct Params {
     /// Minimum time between two changes of pm.
-    #[param(default = Span::from_millis(100), range = Span(1)..=Span::from_secs(1000))]
+    #[param(basic, default = Span::from_millis(100), range = Span(1)..=Span::from_secs(1000))]
     #[param(unit = "time", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
     pub freeze_time: Span,
     /// Increment of pm on a loss.
-    #[param(default = 0.0025, range = 0.0..=1.0)]
+    #[param(basic, default = 0.0025, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
     pub d1: f64,
     /// Decrement of pm on idleness.
-    #[param(default = 0.00025, range = 0.0..=1.0)]
+    #[param(basic, default = 0.00025, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Feng et al. 2002 §III; ns-1.1 blue.cc")]
     pub d2: f64,
     /// Number of queued packets above which an arrival counts as a loss; `none`: buffer overflows only.
@@ -35,10 +35,10 @@ pub struct Params {
     #[param(unit = "packets", source = "Feng et al. 2002, figure 2, L")]
     pub level: Option<u64>,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "Feng et al. 2002 §III")]
+    #[param(basic, default = true, unit = "true or false", source = "Feng et al. 2002 §III")]
     pub ecn: bool,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
-    #[param(default = Some(100), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(100), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 reference run S5")]
     pub packets: Option<u64>,
     /// Buffer size; `none`: no limit in bytes.

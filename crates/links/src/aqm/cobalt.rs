@@ -31,11 +31,11 @@ pub struct Quirks {
 )]
 pub struct Params {
     /// Target queueing delay.
-    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub target: Span,
     /// Time for which packets may exceed the target; about the maximum usual RTT.
-    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(basic, default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub interval: Span,
     /// Increment of BLUE's probability when the buffer is full.
@@ -45,14 +45,14 @@ pub struct Params {
     #[param(default = 1.0 / 4096.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_dec")]
     pub decrement: f64,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
+    #[param(basic, default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
-    #[param(default = Some(1000), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 CobaltQueueDisc, DEFAULT_COBALT_LIMIT")]
     pub packets: Option<u64>,
     /// Buffer size; `none`: no limit in bytes.
-    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 CobaltQueueDisc: the same in bytes")]
     pub buffer: Option<Bytes>,
     /// Behaviour of other simulators.

@@ -25,11 +25,11 @@ pub use super::parts::control_law::Root;
 #[params(source = "RFC 8289")]
 pub struct Params {
     /// Target queueing delay.
-    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8289 §5.3, TARGET")]
     pub target: Span,
     /// Time for which every packet may exceed the target; about the maximum usual RTT.
-    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(basic, default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "RFC 8289 §5.3, INTERVAL")]
     pub interval: Span,
     /// Backlog up to which nothing is dropped.
@@ -37,10 +37,10 @@ pub struct Params {
     #[param(unit = "B", source = "RFC 8289 §5.3, maxpacket: the interface's MTU")]
     pub mtu: Bytes,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "RFC 7567 §4.2.1")]
+    #[param(basic, default = true, unit = "true or false", source = "RFC 7567 §4.2.1")]
     pub ecn: bool,
     /// Computation of 1 / sqrt(n).
-    #[param(default = Root::Exact)]
+    #[param(expert, default = Root::Exact)]
     #[param(
         unit = "word",
         source = "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, \
@@ -48,11 +48,11 @@ pub struct Params {
     )]
     pub root: Root,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
-    #[param(default = Some(1000), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_codel.c, DEFAULT_CODEL_LIMIT")]
     pub packets: Option<u64>,
     /// Buffer size; `none`: no limit in bytes.
-    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "Linux sch_codel: packets only")]
     pub buffer: Option<Bytes>,
 }

@@ -17,10 +17,11 @@ use airwnd_units::{Bytes, Time};
 )]
 pub struct Params {
     /// Buffer size; in a bearer with PDCP headers.
-    #[param(default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = Bytes(10 * 1024), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 LteRlcUm::MaxTxBufferSize")]
     pub buffer: Bytes,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
+    #[param(basic)]
     #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]
     pub packets: Option<u64>,
 }

@@ -13,13 +13,14 @@ use airwnd_units::{Bytes, Time};
 #[params(source = "ns-3 lte-rlc-um.cc, DoTransmitPdcpPdu")]
 pub struct Params {
     /// Buffer size; every TCP result depends on it.
-    #[param(default = Bytes(1_000_000), range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = Bytes(1_000_000), range = Bytes(1)..=Bytes(1 << 40))]
     #[param(
         unit = "B",
         source = "hundreds of ms to seconds of a cell (Jiang et al., CellNet 2012); ns-3 LENA: 10 KiB"
     )]
     pub buffer: Bytes,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
+    #[param(basic)]
     #[param(default = None, range = 1..=1_000_000_000, unit = "packets", source = "no limit in ns-3 LENA")]
     pub packets: Option<u64>,
 }

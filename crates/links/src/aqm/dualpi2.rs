@@ -40,7 +40,7 @@ pub enum Scheduler {
 #[params(source = "RFC 9332 appendix A")]
 pub struct Params {
     /// Target queueing delay of classic packets.
-    #[param(default = Span::from_millis(15), range = Span::from_micros(10)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(15), range = Span::from_micros(10)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9332 appendix A.1, target")]
     pub target: Span,
     /// Maximum RTT for which the controller is tuned.
@@ -59,6 +59,7 @@ pub struct Params {
     #[param(unit = "time", source = "RFC 9332 appendix A.1, range")]
     pub range: Span,
     /// Number of L4S packets that must remain in the queue for a mark by the ramp.
+    #[param(expert)]
     #[param(default = 1, range = 0..=1_000_000, unit = "packets", source = "RFC 9332 appendix A.1, Th_len")]
     pub th_len: u64,
     /// Scheduler of the two queues.
@@ -72,15 +73,15 @@ pub struct Params {
     #[param(unit = "time", source = "RFC 9332 appendix A.2, tshift")]
     pub tshift: Span,
     /// Minimum free space for a packet of any size; also the initial credit of the low-latency queue.
-    #[param(default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
+    #[param(expert, default = Bytes(1500), range = Bytes(0)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 9332 appendix A.1, MTU")]
     pub mtu: Bytes,
     /// Maximum number of packets in both queues, including a partly sent one; `none`: no limit.
-    #[param(default = Some(10_000), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(10_000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_dualpi2.c, dualpi2_reset_default")]
     pub packets: Option<u64>,
     /// Maximum number of bytes in both queues; `none`: no limit.
-    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "RFC 9332 appendix A.1, limit: 250 ms of the link's rate")]
     pub buffer: Option<Bytes>,
 }

@@ -21,6 +21,7 @@ pub struct Params {
     #[param(default = 1024, range = 1..=65_536, unit = "queues", source = "Linux sch_cake.c, CAKE_QUEUES")]
     pub flows: u32,
     /// Number of queues among which a flow is placed.
+    #[param(expert)]
     #[param(default = 8, range = 1..=1024, unit = "queues", source = "Linux sch_cake.c, CAKE_SET_WAYS")]
     pub ways: u32,
     /// Bytes that a queue sends per round.
@@ -28,11 +29,11 @@ pub struct Params {
     #[param(unit = "B", source = "Linux sch_cake.c, cake_set_rate")]
     pub quantum: Bytes,
     /// Target queueing delay.
-    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub target: Span,
     /// Time for which packets of a flow may exceed the target.
-    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(basic, default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "Linux sch_cake.c, cake_init")]
     pub interval: Span,
     /// Increment of BLUE's probability of the longest queue on overflow.
@@ -42,10 +43,10 @@ pub struct Params {
     #[param(default = 1.0 / 4096.0, range = 0.0..=1.0, unit = "1", source = "Linux sch_cake.c, p_dec")]
     pub decrement: f64,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
+    #[param(basic, default = true, unit = "true or false", source = "Linux sch_cake.c, cobalt_should_drop")]
     pub ecn: bool,
     /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
-    #[param(default = Some(10_240), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(10_240), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 FqCobaltQueueDisc::MaxSize; Linux sch_cake.c, cake_init")]
     pub packets: Option<u64>,
     /// Maximum number of bytes in all queues; `none`: no limit.
@@ -53,6 +54,7 @@ pub struct Params {
     #[param(unit = "B", source = "ns-3 FqCobaltQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
     /// Maximum number of packets dropped at once on overflow.
+    #[param(expert)]
     #[param(default = 1, range = 1..=1_000_000, unit = "packets", source = "Linux sch_cake.c, cake_drop")]
     pub drop_batch: u32,
     /// Behaviour of ns-3.

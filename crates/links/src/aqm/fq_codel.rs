@@ -23,11 +23,11 @@ pub struct Params {
     #[param(unit = "B", source = "RFC 8290 §5.2.5")]
     pub quantum: Bytes,
     /// Target queueing delay.
-    #[param(default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(5), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8290 §5.2.2")]
     pub target: Span,
     /// Time for which every packet of a flow may exceed the target.
-    #[param(default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
+    #[param(basic, default = Span::from_millis(100), range = Span::from_micros(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "RFC 8290 §5.2.1")]
     pub interval: Span,
     /// Backlog of a flow up to which none of its packets is dropped.
@@ -35,10 +35,10 @@ pub struct Params {
     #[param(unit = "B", source = "RFC 8289 §5.3, maxpacket: the interface's MTU")]
     pub mtu: Bytes,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "RFC 8290 §5.2.6")]
+    #[param(basic, default = true, unit = "true or false", source = "RFC 8290 §5.2.6")]
     pub ecn: bool,
     /// Computation of 1 / sqrt(n).
-    #[param(default = Root::Exact)]
+    #[param(expert, default = Root::Exact)]
     #[param(
         unit = "word",
         source = "RFC 8289 §5.6, control_law; `newton`: Linux codel_impl.h and ns-3, \
@@ -46,6 +46,7 @@ pub struct Params {
     )]
     pub root: Root,
     /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
+    #[param(basic)]
     #[param(default = Some(10_240), range = 1..=1_000_000_000, unit = "packets", source = "RFC 8290 §5.2.3")]
     pub packets: Option<u64>,
     /// Maximum number of bytes in all queues; `none`: no limit.
@@ -53,7 +54,7 @@ pub struct Params {
     #[param(unit = "B", source = "RFC 8290 §5.2.3: packets only")]
     pub buffer: Option<Bytes>,
     /// Maximum number of packets dropped at once on overflow.
-    #[param(default = 64, range = 1..=1_000_000, unit = "packets", source = "RFC 8290 §4.1")]
+    #[param(expert, default = 64, range = 1..=1_000_000, unit = "packets", source = "RFC 8290 §4.1")]
     pub drop_batch: u32,
     /// Behaviour of ns-3.
     #[param(quirks)]

@@ -24,7 +24,7 @@ pub struct Params {
     #[param(flatten)]
     pub control: Control,
     /// Maximum number of packets in all queues, including a partly sent one; `none`: no limit.
-    #[param(default = Some(10_240), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(10_240), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_fq_pie.c, fq_pie_init")]
     pub packets: Option<u64>,
     /// Maximum number of bytes in all queues; `none`: no limit.
@@ -32,7 +32,7 @@ pub struct Params {
     #[param(unit = "B", source = "ns-3 FqPieQueueDisc: packets only")]
     pub buffer: Option<Bytes>,
     /// Maximum number of packets dropped at once on overflow.
-    #[param(default = 64, range = 1..=1_000_000)]
+    #[param(expert, default = 64, range = 1..=1_000_000)]
     #[param(unit = "packets", source = "ns-3 FqPieQueueDisc::DropBatchSize")]
     pub drop_batch: u32,
     /// Behaviour of ns-3.

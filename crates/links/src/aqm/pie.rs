@@ -25,7 +25,7 @@ pub enum Estimator {
 #[params(source = "RFC 8033")]
 pub struct Control {
     /// Target queueing delay.
-    #[param(default = Span::from_millis(15), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(15), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 8033 appendix A, QDELAY_REF")]
     pub qdelay_ref: Span,
     /// Interval between updates of p.
@@ -43,25 +43,25 @@ pub struct Control {
     #[param(default = 1.25, range = 0.0..=1000.0, unit = "1/s", source = "RFC 8033 appendix A, beta")]
     pub beta: f64,
     /// Packet size that defines "a queue of two packets".
-    #[param(default = Bytes(1024), range = Bytes(0)..=Bytes(1_000_000))]
+    #[param(expert, default = Bytes(1024), range = Bytes(0)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "RFC 8033 appendix A, MEAN_PKTSIZE; RFC 8034 appendix A")]
     pub mean_pktsize: Bytes,
     /// Estimator of the queueing delay.
-    #[param(default = Estimator::Timestamps)]
+    #[param(expert, default = Estimator::Timestamps)]
     #[param(unit = "word", source = "RFC 8033 appendix A; `departure-rate`: §5.2 and appendix B")]
     pub estimator: Estimator,
     /// Number of bytes per measurement of the departure rate.
-    #[param(default = Bytes(1 << 14), range = Bytes(1)..=Bytes(1 << 16))]
+    #[param(expert, default = Bytes(1 << 14), range = Bytes(1)..=Bytes(1 << 16))]
     #[param(unit = "B", source = "RFC 8033 appendix B, DQ_THRESHOLD")]
     pub dq_threshold: Bytes,
     /// Limit the gaps between drops: no drop before p sums to 0.85, always one at 8.5.
-    #[param(default = true, unit = "true or false", source = "RFC 8033 §5.4")]
+    #[param(expert, default = true, unit = "true or false", source = "RFC 8033 §5.4")]
     pub derandomize: bool,
     /// Limit the increase of p to 0.02 per update above 0.1.
-    #[param(default = true, unit = "true or false", source = "RFC 8033 §5.5")]
+    #[param(expert, default = true, unit = "true or false", source = "RFC 8033 §5.5")]
     pub cap_adjustment: bool,
     /// Mark ECN-capable packets instead of dropping them.
-    #[param(default = true, unit = "true or false", source = "RFC 8033 §5.1")]
+    #[param(basic, default = true, unit = "true or false", source = "RFC 8033 §5.1")]
     pub ecn: bool,
     /// Value of p at and above which ECN-capable packets are dropped as well.
     #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "RFC 8033 §5.1, mark_ecnth")]
@@ -88,11 +88,11 @@ pub struct Params {
     #[param(flatten)]
     pub control: Control,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
-    #[param(default = Some(1000), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(1000), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "Linux sch_pie.c, pie_params_init")]
     pub packets: Option<u64>,
     /// Buffer size; `none`: no limit in bytes.
-    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "Linux sch_pie: packets only")]
     pub buffer: Option<Bytes>,
 }

@@ -26,19 +26,21 @@ use airwnd_units::Time;
 #[params(source = "Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993", check)]
 pub struct Params {
     /// Average queue at which dropping begins.
-    #[param(default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
+    #[param(basic, default = 5.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
     pub min_th: f64,
     /// Average queue at which every packet is dropped.
+    #[param(basic)]
     #[param(default = 15.0, range = 0.0..=1e9, unit = "packets", source = "Floyd and Jacobson 1993 §5")]
     pub max_th: f64,
     /// Drop probability at `max_th`.
+    #[param(basic)]
     #[param(default = 0.02, range = 0.0..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5: 1/50")]
     pub max_p: f64,
     /// Weight of the current queue in the average.
     #[param(default = 0.002, range = 1e-9..=1.0, unit = "1", source = "Floyd and Jacobson 1993 §5, w_q")]
     pub weight: f64,
     /// Spacing of drops.
-    #[param(default = Spacing::Uniform)]
+    #[param(expert, default = Spacing::Uniform)]
     #[param(unit = "word", source = "Floyd and Jacobson 1993 §7; `wait`: ns-2 and ns-3, wait_")]
     pub spacing: Spacing,
     /// The parameters of [`Common`].

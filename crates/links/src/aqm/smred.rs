@@ -34,23 +34,23 @@ use airwnd_units::Time;
 )]
 pub struct Params {
     /// Exponent i of SmRED-i.
-    #[param(default = 4, range = 2..=1000, unit = "1", source = "SmRED 2017 §6: SmRED-4")]
+    #[param(basic, default = 4, range = 2..=1000, unit = "1", source = "SmRED 2017 §6: SmRED-4")]
     pub i: u32,
     /// Average queue at which dropping begins.
-    #[param(default = 20.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1")]
+    #[param(basic, default = 20.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1")]
     pub min_th: f64,
     /// Average queue at which every packet is dropped.
-    #[param(default = 60.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1: 3 min_th")]
+    #[param(basic, default = 60.0, range = 0.0..=1e9, unit = "packets", source = "SmRED 2017 §5.1: 3 min_th")]
     pub max_th: f64,
     /// Drop probability at `max_th`.
-    #[param(default = 0.1, range = 0.0..=1.0, unit = "1", source = "SmRED 2017 §5.1")]
+    #[param(basic, default = 0.1, range = 0.0..=1.0, unit = "1", source = "SmRED 2017 §5.1")]
     pub max_p: f64,
     /// Weight of the current queue in the average.
     #[param(default = 0.002, range = 1e-9..=1.0)]
     #[param(unit = "1", source = "not in the paper: Floyd and Jacobson 1993 §5")]
     pub weight: f64,
     /// Spacing of drops.
-    #[param(default = Spacing::None)]
+    #[param(expert, default = Spacing::None)]
     #[param(unit = "word", source = "SmRED 2017, equation 5: the drop probability")]
     pub spacing: Spacing,
     /// The parameters of [`Common`].

@@ -39,12 +39,13 @@ pub struct Jitter {
     #[param(range = Span::ZERO..=Span::from_secs(60), unit = "time", source = "the scenario")]
     pub time: Span,
     /// Distribution of the jitter.
-    #[param(default = Distribution::Uniform, unit = "1", source = "tc-netem(8): the default")]
+    #[param(basic, default = Distribution::Uniform, unit = "1", source = "tc-netem(8): the default")]
     pub distribution: Distribution,
     /// Correlation of a packet's jitter with that of the packet before.
     #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "tc-netem(8)")]
     pub correlation: f64,
     /// Whether packets keep their order: a packet that would overtake an earlier one arrives with it.
+    #[param(basic)]
     #[param(default = false, unit = "1", source = "Linux sch_netem.c, tfifo_enqueue: packets overtake")]
     pub in_order: bool,
 }
@@ -57,7 +58,7 @@ pub struct Jitter {
 #[params(source = "Linux sch_netem.c, netem_enqueue; tc-netem(8): reorder PERCENT CORRELATION gap DISTANCE")]
 pub struct Reorder {
     /// Probability that a packet overtakes.
-    #[param(default = 1.0, range = 0.0..=1.0)]
+    #[param(basic, default = 1.0, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Linux sch_netem.c, netem_change: a gap alone means every packet")]
     pub probability: f64,
     /// Correlation with the draw of the packet before, as for jitter. It changes the share of packets, too.
@@ -67,7 +68,7 @@ pub struct Reorder {
     #[param(default = 1, range = 1..=1_000_000_000, unit = "packets", source = "iproute2 q_netem.c: 1")]
     pub gap: u64,
     /// Delay of a packet that overtakes, without jitter, if it is below the link's.
-    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
+    #[param(basic, default = Span::ZERO, range = Span::ZERO..=Span::from_secs(60))]
     #[param(unit = "time", source = "Linux sch_netem.c: sent at once")]
     pub delay: Span,
 }

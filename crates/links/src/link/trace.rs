@@ -57,18 +57,18 @@ pub struct Params {
     #[param(unit = "path", source = "the scenario")]
     pub down: Recording,
     /// Link trace towards the servers; `none`: that of the other direction, unless `rate_up` is set.
-    #[param(default = None, unit = "path", source = "the scenario")]
+    #[param(basic, default = None, unit = "path", source = "the scenario")]
     pub up: Option<Recording>,
     /// Constant rate towards the servers instead of a link trace.
     #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "the scenario")]
     pub rate_up: Option<BitRate>,
     /// File format.
-    #[param(default = Format::Mahimahi, unit = "1", source = "mahimahi")]
+    #[param(basic, default = Format::Mahimahi, unit = "1", source = "mahimahi")]
     pub format: Format,
     /// Bytes of an opportunity.
     //= mahimahi link_queue.hh, PACKET_SIZE
-    #[param(default = OPPORTUNITY, range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(expert, default = OPPORTUNITY, range = Bytes(1)..=Bytes(1_000_000))]
     #[param(
         unit = "B",
         source = "mahimahi, manual page of mm-link; mm-link itself has 1504, with the framing"
@@ -83,7 +83,7 @@ pub struct Params {
     #[param(unit = "time", source = "mahimahi")]
     pub start: Span,
     /// Digest of the files' contents; set when the scenario is read, and compared if present.
-    #[param(default = None, unit = "text", source = "the files; FNV-1a, 64 bits")]
+    #[param(expert, default = None, unit = "text", source = "the files; FNV-1a, 64 bits")]
     pub digest: Option<String>,
 }
 

@@ -61,11 +61,11 @@ pub enum Errors {
 #[params(source = "IEEE 802.11-2012 §9.3", check)]
 pub struct Params {
     /// Physical layer.
-    #[param(default = Phy::Dsss, unit = "word", source = "IEEE 802.11-2012 §17 (DSSS), §18 (OFDM)")]
+    #[param(basic, default = Phy::Dsss, unit = "word", source = "IEEE 802.11-2012 §17 (DSSS), §18 (OFDM)")]
     pub phy: Phy,
     /// Rate of data frames: 1, 2, 5.5 or 11 Mbit/s with "dsss", 6, 9, 12, 18, 24, 36, 48 or 54 Mbit/s with "ofdm";
     /// `none`: the maximum.
-    #[param(default = None, range = BitRate(1_000_000)..=BitRate(54_000_000))]
+    #[param(basic, default = None, range = BitRate(1_000_000)..=BitRate(54_000_000))]
     #[param(unit = "bit/s", source = "IEEE 802.11-2012 §17.4, §18.3")]
     pub rate: Option<BitRate>,
     /// Rate of ACK, RTS and CTS frames; `none`: the minimum.
@@ -93,7 +93,7 @@ pub struct Params {
     #[param(default = None, range = Bytes(0)..=Bytes(65_536), unit = "B", source = "IEEE 802.11-2012 §9.3.1")]
     pub rts_threshold: Option<Bytes>,
     /// Scope of `loss` and `loss_up`: each attempt, or each packet once.
-    #[param(default = Errors::Attempts, unit = "word", source = "IEEE 802.11-2012 §9.3.2.8")]
+    #[param(expert, default = Errors::Attempts, unit = "word", source = "IEEE 802.11-2012 §9.3.2.8")]
     pub errors: Errors,
 }
 

@@ -15,7 +15,7 @@ pub struct Params {
     #[param(range = BitRate(1)..=BitRate(1_000_000_000_000), unit = "bit/s", source = "the scenario")]
     pub rate: BitRate,
     /// Rate towards the servers; `none`: `rate`.
-    #[param(default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
+    #[param(basic, default = None, range = BitRate(1)..=BitRate(1_000_000_000_000))]
     #[param(unit = "bit/s", source = "the scenario")]
     pub rate_up: Option<BitRate>,
     /// Bytes that the link adds to each packet.

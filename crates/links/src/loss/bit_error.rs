@@ -16,7 +16,7 @@ use airwnd_units::Time;
 #[params(source = "ns-3 RateErrorModel, ERROR_UNIT_BIT")]
 pub struct Params {
     /// Probability that a bit is wrong.
-    #[param(default = 1e-6, range = 0.0..=1.0)]
+    #[param(basic, default = 1e-6, range = 0.0..=1.0)]
     #[param(unit = "1", source = "1.2 % of 1500-byte packets, as `packet-error`")]
     pub rate: f64,
 }

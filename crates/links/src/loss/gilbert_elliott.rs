@@ -20,10 +20,11 @@ use airwnd_units::Time;
               Elliott: Estimates of Error Rates for Codes on Burst-Noise Channels, ibid. 42(5), 1963")]
 pub struct Params {
     /// Probability that the good state ends with a packet.
+    #[param(basic)]
     #[param(default = 0.01, range = 0.0..=1.0, unit = "1", source = "airwnd: bursts 100 packets apart")]
     pub good_to_bad: f64,
     /// Probability that the bad state ends with a packet.
-    #[param(default = 0.25, range = 0.0..=1.0, unit = "1", source = "airwnd: bursts of 4 packets")]
+    #[param(basic, default = 0.25, range = 0.0..=1.0, unit = "1", source = "airwnd: bursts of 4 packets")]
     pub bad_to_good: f64,
     /// Probability that a packet is lost in the good state.
     #[param(default = 0.0, range = 0.0..=1.0, unit = "1", source = "Gilbert 1960: k = 1")]

@@ -20,11 +20,11 @@ use airwnd_units::{Span, Time};
 #[params(source = "Gilbert 1960 and Elliott 1963, in continuous time")]
 pub struct Params {
     /// Mean duration of the good state.
-    #[param(default = Span::from_secs(1), range = Span::from_micros(10)..=Span::from_secs(86_400))]
+    #[param(basic, default = Span::from_secs(1), range = Span::from_micros(10)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "airwnd: a bad period each second")]
     pub good: Span,
     /// Mean duration of the bad state.
-    #[param(default = Span::from_millis(10), range = Span::from_micros(10)..=Span::from_secs(86_400))]
+    #[param(basic, default = Span::from_millis(10), range = Span::from_micros(10)..=Span::from_secs(86_400))]
     #[param(unit = "time", source = "airwnd: 1 % of the time")]
     pub bad: Span,
     /// Probability that a packet is lost in the good state.

@@ -12,7 +12,7 @@ use airwnd_units::Time;
 #[params(source = "ns-3 RateErrorModel, ERROR_UNIT_PACKET")]
 pub struct Params {
     /// Probability that a packet is lost.
-    #[param(default = 0.01, range = 0.0..=1.0)]
+    #[param(basic, default = 0.01, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Al-Hasanat et al. 2017 Table 1: 0.001 to 0.05")]
     pub rate: f64,
 }

@@ -14,11 +14,11 @@ use std::fmt::Display;
 #[params(source = "ns-3 ReceiveListErrorModel; instants: airwnd", check)]
 pub struct Params {
     /// Packet numbers, ascending.
-    #[param(default = Vec::new(), range = 0..=9_223_372_036_854_775_807)]
+    #[param(basic, default = Vec::new(), range = 0..=9_223_372_036_854_775_807)]
     #[param(unit = "packets", source = "the scenario")]
     pub packets: Vec<u64>,
     /// Instants at the end of the link, counted from the end of the warm-up, ascending.
-    #[param(default = Vec::new(), range = Span::ZERO..=Span::from_secs(31_536_000))]
+    #[param(basic, default = Vec::new(), range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub instants: Vec<Span>,
 }

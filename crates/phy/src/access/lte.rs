@@ -31,11 +31,11 @@ pub struct Quirks {
 #[params(source = "TS 36.211 to TS 36.213; ns-3 LENA", check)]
 pub struct Params {
     /// MCS and CQI table of the downlink; the uplink is always up to 64QAM.
-    #[param(default = McsTable::Qam64)]
+    #[param(basic, default = McsTable::Qam64)]
     #[param(unit = "word", source = "TS 36.213 Tables 7.1.7.1-1, 7.1.7.1-1A, 7.2.3-1 and 7.2.3-2")]
     pub mcs_table: McsTable,
     /// Single-user MIMO in the downlink; `none`: one antenna at each end.
-    #[param(default = None, unit = "1", source = "a choice: one layer, as in ns-3 LENA")]
+    #[param(basic, default = None, unit = "1", source = "a choice: one layer, as in ns-3 LENA")]
     pub mimo: Option<mimo::Params>,
     /// Behaviour of other simulators.
     #[param(quirks)]

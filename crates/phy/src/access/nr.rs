@@ -144,12 +144,13 @@ pub struct Quirks {
 #[params(source = "TS 38.211 to TS 38.214", check)]
 pub struct Params {
     /// Numerology μ: subcarrier spacing of 15 kHz x 2^μ.
-    #[param(default = 0, range = 0..=3, unit = "1", source = "TS 38.211 Table 4.2-1")]
+    #[param(basic, default = 0, range = 0..=3, unit = "1", source = "TS 38.211 Table 4.2-1")]
     pub numerology: u8,
     /// TDD pattern by slots: `D` downlink, `S` with both, `U` uplink, in this order; of several `S` the first has the
     /// downlink symbols and the last the uplink symbols. Two patterns alternate (`"DDDSUDDSUU"`, `pattern1` and `pattern2`
     /// of TS 38.331); a space separates them where they could be one (`"DS SU"`). `none`: FDD. A TDD carrier has one
     /// frequency: `carrier.uplink_frequency` follows the downlink's.
+    #[param(basic)]
     #[param(default = None, unit = "text", source = "TS 38.213 §11.1; TS 38.331 §6.3.2, TDD-UL-DL-Pattern")]
     pub pattern: Option<Letters>,
     /// Downlink symbols at the start of slot `S`.
@@ -159,13 +160,15 @@ pub struct Params {
     #[param(default = 2, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofUplinkSymbols")]
     pub special_uplink: u8,
     /// Downlink symbols at the start of slot `S` of the second pattern; `none`: as of the first.
+    #[param(expert)]
     #[param(default = None, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofDownlinkSymbols")]
     pub second_special_downlink: Option<u8>,
     /// Uplink symbols at the end of slot `S` of the second pattern; `none`: as of the first.
+    #[param(expert)]
     #[param(default = None, range = 0..=13, unit = "1", source = "TS 38.331 §6.3.2, nrofUplinkSymbols")]
     pub second_special_uplink: Option<u8>,
     /// MCS and CQI table, of downlink and uplink.
-    #[param(default = McsTable::Qam256)]
+    #[param(basic, default = McsTable::Qam256)]
     #[param(unit = "word", source = "TS 38.214 Tables 5.1.3.1-1 to -3 and 5.2.2.1-2 to -4")]
     pub mcs_table: McsTable,
     /// Symbols of the PDCCH at the start of each slot with downlink.
@@ -175,10 +178,10 @@ pub struct Params {
     #[param(default = 1, range = 0..=6, unit = "1", source = "TS 38.211 §6.3.2.1 and §6.4.1.4.3")]
     pub uplink_control_symbols: u8,
     /// Resource elements of a PRB and slot that DMRS take: one symbol with both CDM groups by default.
-    #[param(default = 12, range = 0..=48, unit = "1", source = "TS 38.214 §5.1.3.2, N_DMRS")]
+    #[param(expert, default = 12, range = 0..=48, unit = "1", source = "TS 38.214 §5.1.3.2, N_DMRS")]
     pub dmrs: u8,
     /// Other resource elements of a PRB and slot that are not counted, for CSI-RS and the like: 0, 6, 12 or 18.
-    #[param(default = 0, range = 0..=18, unit = "1", source = "TS 38.331 §6.3.2, xOverhead")]
+    #[param(expert, default = 0, range = 0..=18, unit = "1", source = "TS 38.331 §6.3.2, xOverhead")]
     pub overhead: u8,
     /// Minimum slots from a PDSCH to its HARQ-ACK; `none`: the least that the UE can do.
     #[param(default = None, range = 0..=15, unit = "1", source = "TS 38.213 §9.2.3")]
@@ -194,11 +197,11 @@ pub struct Params {
     #[param(source = "5G-LENA's delays; as for LTE's scheduling requests")]
     pub processing: u8,
     /// Time after the end of a block at which its data leave the receiver. HARQ feedback has its own delays.
-    #[param(default = Span::ZERO, range = Span::ZERO..=Span::from_millis(1), unit = "time")]
+    #[param(expert, default = Span::ZERO, range = Span::ZERO..=Span::from_millis(1), unit = "time")]
     #[param(source = "a choice: at the end of the block; 5G-LENA NrPhy::TbDecodeLatency: 0.1 ms")]
     pub decoding_time: Span,
     /// Slots that a UE needs to prepare a scheduling request.
-    #[param(default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays")]
+    #[param(expert, default = 1, range = 0..=8, unit = "1", source = "5G-LENA's delays")]
     pub request_preparation: u8,
     /// HARQ processes of a UE and direction.
     #[param(default = 16, range = 1..=16, unit = "1", source = "TS 38.214 §5.1 and §6.1")]
@@ -207,7 +210,7 @@ pub struct Params {
     #[param(default = Redundancy::Incremental, unit = "word", source = "TS 38.212 §5.4.2.1")]
     pub redundancy: Redundancy,
     /// Single-user MIMO in the downlink; `none`: one antenna at each end.
-    #[param(default = None, unit = "1", source = "a choice: one layer")]
+    #[param(basic, default = None, unit = "1", source = "a choice: one layer")]
     pub mimo: Option<mimo::Params>,
     /// Receiver loss before decoding, for example due to channel estimation; the simulated receiver has none.
     #[param(default = Db(0.0), range = Db(-10.0)..=Db(20.0))]

@@ -21,7 +21,7 @@ use std::sync::Arc;
 )]
 pub struct Params {
     /// Maximum acceptable probability that a first transmission fails.
-    #[param(default = 0.1, range = 1e-6..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
+    #[param(basic, default = 0.1, range = 1e-6..=0.9, unit = "1", source = "TS 36.213 §7.2.3")]
     pub target: f64,
 }
 

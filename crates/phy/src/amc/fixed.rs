@@ -14,6 +14,7 @@ use std::sync::Arc;
 #[params(source = "ARWA 2019 §4.3.3: MCS 0 to 28 in steps of 4")]
 pub struct Params {
     /// Reported CQI (TS 36.213 Table 7.2.3-1).
+    #[param(basic)]
     #[param(default = 15, range = 1..=15, unit = "1", source = "TS 36.213 Table 7.2.3-1: the highest rate")]
     pub cqi: u8,
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
               Downlink of LTE Cellular Networks, European Wireless 2010; ns-3 LteAmc")]
 pub struct Params {
     /// Target bit error rate.
-    #[param(default = 5e-5, range = 1e-9..=0.1, unit = "1", source = "ns-3 LteAmc::Ber")]
+    #[param(basic, default = 5e-5, range = 1e-9..=0.1, unit = "1", source = "ns-3 LteAmc::Ber")]
     pub ber: f64,
 }
 

@@ -17,7 +17,7 @@ use airwnd_units::{Db, Degrees};
 #[params(source = "ns-3 CosineAntennaModel")]
 pub struct Params {
     /// Horizontal half-power beamwidth.
-    #[param(default = Degrees(120.0), range = Degrees(1.0)..=Degrees(360.0))]
+    #[param(basic, default = Degrees(120.0), range = Degrees(1.0)..=Degrees(360.0))]
     #[param(unit = "deg", source = "ns-3 CosineAntennaModel")]
     pub horizontal_beamwidth: Degrees,
     /// Vertical half-power beamwidth.
@@ -25,7 +25,7 @@ pub struct Params {
     #[param(unit = "deg", source = "ns-3 CosineAntennaModel")]
     pub vertical_beamwidth: Degrees,
     /// Gain at boresight.
-    #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
+    #[param(basic, default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
     #[param(unit = "dB", source = "ns-3 CosineAntennaModel")]
     pub max_gain: Db,
 }

@@ -9,6 +9,7 @@ use airwnd_units::Db;
 #[params(source = "Balanis: Antenna Theory, section 2.5")]
 pub struct Params {
     /// Gain.
+    #[param(basic)]
     #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0), unit = "dB", source = "definition of dBi")]
     pub gain: Db,
 }

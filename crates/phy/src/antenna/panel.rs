@@ -22,10 +22,10 @@ use std::f64::consts::PI;
 )]
 pub struct Params {
     /// Rows of elements, M.
-    #[param(default = 10, range = 1..=64, unit = "1", source = "TR 38.901 Table 7.8-1: 10")]
+    #[param(basic, default = 10, range = 1..=64, unit = "1", source = "TR 38.901 Table 7.8-1: 10")]
     pub rows: u16,
     /// Columns of elements, N.
-    #[param(default = 1, range = 1..=64, unit = "1", source = "TR 38.901 Table 7.8-1: 1")]
+    #[param(basic, default = 1, range = 1..=64, unit = "1", source = "TR 38.901 Table 7.8-1: 1")]
     pub columns: u16,
     /// Distance between rows in wavelengths.
     #[param(default = 0.5, range = 0.1..=10.0, unit = "wavelengths", source = "TR 38.901 Table 7.8-1")]
@@ -34,7 +34,7 @@ pub struct Params {
     #[param(default = 0.5, range = 0.1..=10.0, unit = "wavelengths", source = "TR 38.901 Table 7.8-1")]
     pub column_spacing: f64,
     /// Electrical downtilt: the beam's angle below the panel's horizon.
-    #[param(default = Degrees(12.0), range = Degrees(-90.0)..=Degrees(90.0))]
+    #[param(basic, default = Degrees(12.0), range = Degrees(-90.0)..=Degrees(90.0))]
     #[param(unit = "deg", source = "TR 38.901 Table 7.8-1: 102° from the zenith in UMa and UMi")]
     pub downtilt: Degrees,
     /// Mechanical downtilt, of the whole panel.

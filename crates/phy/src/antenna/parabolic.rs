@@ -22,7 +22,7 @@ use airwnd_units::{Db, Degrees};
 #[params(source = "TR 25.814 Table A.2.1.1-2; TR 36.814 Table A.2.1.1-2")]
 pub struct Params {
     /// Half-power beamwidth.
-    #[param(default = Degrees(70.0), range = Degrees(1.0)..=Degrees(180.0))]
+    #[param(basic, default = Degrees(70.0), range = Degrees(1.0)..=Degrees(180.0))]
     #[param(unit = "deg", source = "TR 25.814 Table A.2.1.1-2")]
     pub beamwidth: Degrees,
     /// Maximum attenuation (front-to-back ratio).
@@ -43,7 +43,7 @@ pub struct Params {
     pub downtilt: Degrees,
     /// Gain at boresight.
     //= exception antenna-gain-relative
-    #[param(default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
+    #[param(basic, default = Db(0.0), range = Db(-100.0)..=Db(100.0))]
     #[param(unit = "dB", source = "pattern relative to its maximum, as in ns-3")]
     pub max_gain: Db,
 }

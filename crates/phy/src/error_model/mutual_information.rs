@@ -68,11 +68,11 @@ pub struct Params {
     #[param(unit = "dB", source = "fit to ns-3's SINR at 10 % block errors")]
     pub loss: Db,
     /// Additional loss per redundant bit in a modulation symbol.
-    #[param(default = Db(0.2), range = Db(-1.0)..=Db(5.0))]
+    #[param(expert, default = Db(0.2), range = Db(-1.0)..=Db(5.0))]
     #[param(unit = "dB", source = "fit to ns-3's SINR at 10 % block errors")]
     pub loss_per_redundant_bit: Db,
     /// Loss of the turbo code relative to the best code, in standard deviations of the received information.
-    #[param(default = 1.4, range = 0.0..=10.0)]
+    #[param(expert, default = 1.4, range = 0.0..=10.0)]
     #[param(unit = "1", source = "fit to ns-3's SINR at 10 % block errors")]
     pub code_loss: f64,
     /// Behaviour of other simulators.

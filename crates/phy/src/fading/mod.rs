@@ -28,7 +28,7 @@ macro_rules! profile {
             $(#[doc = $doc])+
             $name ($source) {
                 /// RMS delay spread.
-                #[param(default = airwnd_units::Span::from_nanos(100))]
+                #[param(basic, default = airwnd_units::Span::from_nanos(100))]
                 #[param(range = airwnd_units::Span::from_nanos(10)..=airwnd_units::Span::from_nanos(1000))]
                 #[param(unit = "time", source = "TR 38.901 Table 7.7.3-1: nominal; 10 ns to 1 us")]
                 pub delay_spread: airwnd_units::Span,
@@ -53,7 +53,7 @@ macro_rules! channel {
             $($own)*
             /// Speed for the Doppler spectrum; `none`: each UE's own speed, and a walking speed (3 km/h) while it is at
             /// rest.
-            #[param(default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
+            #[param(basic, default = None, range = airwnd_units::Speed(0.0)..=airwnd_units::Speed(200.0))]
             #[param(unit = "m/s", source = "ns-3 fading_trace_generator.m: 3 and 60 km/h")]
             pub speed: Option<airwnd_units::Speed>,
             /// Maximum Doppler shift of the downlink's carrier, instead of a speed.

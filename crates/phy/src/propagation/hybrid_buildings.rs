@@ -48,10 +48,10 @@ pub struct Params {
     #[param(unit = "m", source = "ns-3 RooftopLevel")]
     pub rooftop: Metres,
     /// Surroundings of the lower antenna; relevant up to 2 GHz.
-    #[param(default = Environment::Urban, unit = "word", source = "ns-3 Environment")]
+    #[param(basic, default = Environment::Urban, unit = "word", source = "ns-3 Environment")]
     pub environment: Environment,
     /// Size of the town.
-    #[param(default = City::Large, unit = "word", source = "ns-3 CitySize")]
+    #[param(basic, default = City::Large, unit = "word", source = "ns-3 CitySize")]
     pub city: City,
     /// Angle between the street and the direct path.
     #[param(default = Degrees(45.0), range = Degrees(0.0)..=Degrees(90.0))]

@@ -16,7 +16,7 @@ use airwnd_units::{Db, Metres};
 #[params(source = "Rappaport: Wireless Communications, eq. 4.67")]
 pub struct Params {
     /// Path loss exponent: 2 in free space, 3 to 5 in cities.
-    #[param(default = 3.0, range = 1.0..=10.0, unit = "1", source = "Rappaport Table 4.2, urban area")]
+    #[param(basic, default = 3.0, range = 1.0..=10.0, unit = "1", source = "Rappaport Table 4.2, urban area")]
     pub exponent: f64,
     /// Distance to which the reference loss applies.
     #[param(default = Metres(1.0), range = Metres(0.001)..=Metres(1e5))]

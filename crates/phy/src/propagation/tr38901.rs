@@ -64,13 +64,13 @@ pub enum Penetration {
 #[params(source = "TR 38.901 Tables 7.4.1-1, 7.4.2-1, 7.4.3-1 and 7.4.3-2", check)]
 pub struct Params {
     /// Scenario.
-    #[param(default = Scenario::UrbanMacro, unit = "word", source = "TR 38.901 §7.2")]
+    #[param(basic, default = Scenario::UrbanMacro, unit = "word", source = "TR 38.901 §7.2")]
     pub scenario: Scenario,
     /// Line of sight.
-    #[param(default = Sight::ByDistance, unit = "word", source = "TR 38.901 Table 7.4.2-1")]
+    #[param(basic, default = Sight::ByDistance, unit = "word", source = "TR 38.901 Table 7.4.2-1")]
     pub line_of_sight: Sight,
     /// Fraction of the UEs in buildings; in the report 0.8 in `uma` and `umi`, 0.5 in `rma`.
-    #[param(default = 0.0, range = 0.0..=1.0, unit = "1")]
+    #[param(basic, default = 0.0, range = 0.0..=1.0, unit = "1")]
     #[param(source = "a choice: UEs outdoors, as in other models")]
     pub indoor: f64,
     /// Walls of the buildings; in `rma` of low loss.

@@ -16,7 +16,7 @@ use airwnd_units::{Db, Metres};
 #[params(source = "TR 36.942 §4.5.2, macro cell propagation model, urban area")]
 pub struct Params {
     /// Height of the cell's antennas above the rooftops.
-    #[param(default = Metres(15.0), range = Metres(1.0)..=Metres(50.0))]
+    #[param(basic, default = Metres(15.0), range = Metres(1.0)..=Metres(50.0))]
     #[param(unit = "m", source = "TR 36.942 §4.5.2")]
     pub above_roofs: Metres,
 }

@@ -92,15 +92,15 @@ pub struct Quirks {
 #[params(source = "TS 36.322 §5.1.3, §7.3; ns-3 LteRlcAm")]
 pub struct Params {
     /// t-PollRetransmit: time to wait for the answer to a poll.
-    #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(basic, default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::PollRetransmitTimer; TS 36.331 §9.2.1: 45 ms")]
     pub poll_retransmit: Span,
     /// t-Reordering, in NR t-Reassembly: time to wait for a missing PDU or SDU before it is reported missing.
-    #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(10))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::ReorderingTimer; TS 36.331 §9.2.1: 35 ms")]
     pub reordering: Span,
     /// t-StatusProhibit: minimum time between two STATUS PDUs.
-    #[param(default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(1))]
+    #[param(basic, default = Span::from_millis(10), range = Span::ZERO..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::StatusProhibitTimer; TS 36.331 §9.2.1: 0 ms")]
     pub status_prohibit: Span,
     /// pollPDU: number of new PDUs after which a STATUS PDU is requested.
@@ -113,7 +113,7 @@ pub struct Params {
     pub poll_byte: Bytes,
     /// maxRetxThreshold: maximum retransmissions of a PDU or a segment of it; at this number the radio link is declared
     /// failed and RLC re-established; `none`: no limit.
-    #[param(default = None, range = 1..=1000)]
+    #[param(basic, default = None, range = 1..=1000)]
     #[param(unit = "1", source = "ns-3 counts to 5 and goes on; TS 36.331 §9.2.1: 4")]
     pub max_retx: Option<u16>,
     /// Size of a sequence number in bits, of which half the values are the window: 10 or 16 in LTE, 12 or 18 in NR;
@@ -125,7 +125,7 @@ pub struct Params {
     )]
     pub sn_size: Option<u16>,
     /// Period of reports of a non-empty buffer to the MAC after the last arrival.
-    #[param(default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
+    #[param(expert, default = Span::from_millis(20), range = Span::from_millis(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "ns-3 LteRlcAm::ReportBufferStatusTimer")]
     pub report_period: Span,
     /// Behaviour of other simulators.

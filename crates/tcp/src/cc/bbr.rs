@@ -44,7 +44,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 )]
 pub struct Params {
     /// Pacing and window gain in Startup; its inverse is the pacing gain in Drain.
-    #[param(default = 2.885, range = 1.01..=10.0)]
+    #[param(basic, default = 2.885, range = 1.01..=10.0)]
     #[param(
         unit = "1",
         source = "2/ln 2: draft-cardwell-iccrg-bbr-congestion-control-00 BBRHighGain; Linux bbr_high_gain; \
@@ -52,10 +52,10 @@ pub struct Params {
     )]
     pub high_gain: f64,
     /// Window gain in ProbeBW.
-    #[param(default = 2.0, range = 1.0..=10.0, unit = "1", source = "Linux bbr_cwnd_gain")]
+    #[param(basic, default = 2.0, range = 1.0..=10.0, unit = "1", source = "Linux bbr_cwnd_gain")]
     pub cwnd_gain: f64,
     /// Pacing gain in the first phase of the cycle, which probes for more bandwidth.
-    #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "Linux bbr_pacing_gain")]
+    #[param(basic, default = 1.25, range = 1.0..=4.0, unit = "1", source = "Linux bbr_pacing_gain")]
     pub probe_gain: f64,
     /// Pacing gain in the second phase of the cycle, which drains the queue of the first.
     #[param(default = 0.75, range = 0.1..=1.0, unit = "1", source = "Linux bbr_pacing_gain")]
@@ -68,11 +68,11 @@ pub struct Params {
     #[param(unit = "round trips", source = "Linux bbr_bw_rtts; ns-3.44 TcpBbr::BwWindowLength")]
     pub bandwidth_rounds: u32,
     /// Window of the minimum RTT.
-    #[param(default = Span::from_secs(10), range = Span::from_millis(100)..=Span::from_secs(3600))]
+    #[param(basic, default = Span::from_secs(10), range = Span::from_millis(100)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "Linux bbr_min_rtt_win_sec; ns-3.44 TcpBbr::RttWindowLength")]
     pub min_rtt_window: Span,
     /// Whether an RTT sample equal to the minimum restarts its window; otherwise only a smaller one does.
-    #[param(default = false)]
+    #[param(expert, default = false)]
     #[param(
         unit = "1",
         source = "draft-cardwell-iccrg-bbr-congestion-control-00 §4.1.2.3, Linux to 5.9 and ns-3.44 \
@@ -80,7 +80,7 @@ pub struct Params {
     )]
     pub equal_refreshes: bool,
     /// Duration of ProbeRTT with the minimum window.
-    #[param(default = Span::from_millis(200), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(200), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux bbr_probe_rtt_mode_ms; ns-3.44 TcpBbr::ProbeRttDuration")]
     pub probe_rtt_duration: Span,
     /// Minimum window.
@@ -104,7 +104,7 @@ pub struct Params {
     #[param(default = 3, range = 1..=100, unit = "round trips", source = "Linux bbr_full_bw_cnt")]
     pub full_rounds: u32,
     /// Send quantum of the host; the window has room for three quanta.
-    #[param(default = Quantum::ByRate)]
+    #[param(expert, default = Quantum::ByRate)]
     #[param(
         unit = "word",
         source = "draft-cardwell-iccrg-bbr-congestion-control-00 §4.2.2; Linux bbr_tso_segs_goal; ns-3.44 \
@@ -113,7 +113,7 @@ pub struct Params {
     pub quantum: Quantum,
     /// Window allowance for ACK aggregation, as a multiple of the maximum excess of acknowledged data over the
     /// estimate.
-    #[param(default = 1.0, range = 0.0..=10.0)]
+    #[param(expert, default = 1.0, range = 0.0..=10.0)]
     #[param(
         unit = "1",
         source = "Linux since 5.1 bbr_extra_acked_gain; ns-3.44 TcpBbr; not in \
@@ -121,14 +121,14 @@ pub struct Params {
     )]
     pub aggregation_gain: f64,
     /// Window of that maximum: this many round trips and up to twice as many.
-    #[param(default = 5, range = 1..=1000)]
+    #[param(expert, default = 5, range = 1..=1000)]
     #[param(
         unit = "round trips",
         source = "Linux bbr_extra_acked_win_rtts; ns-3.44 TcpBbr::ExtraAckedRttWindowLength"
     )]
     pub aggregation_rounds: u32,
     /// Maximum allowance for ACK aggregation, as time at the estimated bandwidth.
-    #[param(default = Span::from_millis(100), range = Span(0)..=Span::from_secs(10))]
+    #[param(expert, default = Span::from_millis(100), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux bbr_extra_acked_max_us")]
     pub aggregation_limit: Span,
     /// Whether token-bucket policers are detected.
@@ -140,19 +140,22 @@ pub struct Params {
     )]
     pub policer: bool,
     /// Minimum number of round trips of an interval over which a policer's rate is measured.
+    #[param(expert)]
     #[param(default = 4, range = 1..=1000, unit = "round trips", source = "Linux bbr_lt_intvl_min_rtts")]
     pub policer_rounds: u32,
     /// Minimum ratio of lost to delivered bytes that indicates a policer.
+    #[param(expert)]
     #[param(default = 0.195, range = 0.0..=1.0, unit = "1", source = "50/256: Linux bbr_lt_loss_thresh")]
     pub policer_loss: f64,
     /// Maximum relative difference of the rates of two intervals.
-    #[param(default = 0.125, range = 0.0..=1.0, unit = "1", source = "Linux bbr_lt_bw_ratio")]
+    #[param(expert, default = 0.125, range = 0.0..=1.0, unit = "1", source = "Linux bbr_lt_bw_ratio")]
     pub policer_ratio: f64,
     /// Difference of the two rates that is always accepted.
-    #[param(default = BitRate(4000), range = BitRate(0)..=BitRate(1_000_000_000))]
+    #[param(expert, default = BitRate(4000), range = BitRate(0)..=BitRate(1_000_000_000))]
     #[param(unit = "bit/s", source = "Linux bbr_lt_bw_diff")]
     pub policer_difference: BitRate,
     /// Number of round trips for which a detected policer's rate applies.
+    #[param(expert)]
     #[param(default = 48, range = 1..=100_000, unit = "round trips", source = "Linux bbr_lt_bw_max_rtts")]
     pub policer_hold: u32,
 }

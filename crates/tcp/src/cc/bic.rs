@@ -33,7 +33,7 @@ use airwnd_catalog::Params;
 )]
 pub struct Params {
     /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
-    #[param(default = 0.8, range = 0.1..=0.99)]
+    #[param(basic, default = 0.8, range = 0.1..=0.99)]
     #[param(
         unit = "1",
         source = "Linux tcp_bic beta (819/1024); ns-3.44 TcpBic::Beta; Xu et al. 2004 has 0.875"
@@ -43,7 +43,7 @@ pub struct Params {
     #[param(default = true, unit = "1", source = "Xu et al. 2004, section III.C")]
     pub fast_convergence: bool,
     /// Maximum increment per round trip (Smax).
-    #[param(default = 16.0, range = 1.0..=1000.0)]
+    #[param(basic, default = 16.0, range = 1.0..=1000.0)]
     #[param(
         unit = "segments",
         source = "Linux tcp_bic max_increment; ns-3.44 TcpBic::MaxIncr; Xu et al. 2004 has 32 (Smax)"

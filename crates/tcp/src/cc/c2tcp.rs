@@ -39,11 +39,11 @@ pub enum Variant {
 )]
 pub struct Params {
     /// Definition of setpoint and interval.
-    #[param(default = Variant::Relative)]
+    #[param(basic, default = Variant::Relative)]
     #[param(unit = "word", source = "Abbasloo et al. 2019 (relative) and 2018 (absolute)")]
     pub variant: Variant,
     /// Setpoint and interval as a multiple of the minimum RTT (alpha).
-    #[param(default = 2.0, range = 1.0..=100.0)]
+    #[param(basic, default = 2.0, range = 1.0..=100.0)]
     #[param(unit = "1", source = "Soheil-ab/C2TCP@4b5b241 TCP_C2TCP_ALPHA_INIT (a comment there says 3)")]
     pub alpha: f64,
     /// Setpoint with variant "absolute".

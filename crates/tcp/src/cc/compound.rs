@@ -45,13 +45,15 @@ use airwnd_units::{Bytes, Span};
 #[params(source = "draft-sridharan-tcpm-ctcp-02")]
 pub struct Params {
     /// Factor of dwnd's growth (alpha).
-    #[param(default = 0.125, range = 0.0..=10.0)]
+    #[param(basic, default = 0.125, range = 0.0..=10.0)]
     #[param(unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (alpha)")]
     pub alpha: f64,
     /// Fraction of the window removed at a congestion event (beta).
+    #[param(basic)]
     #[param(default = 0.5, range = 0.0..=0.99, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (beta)")]
     pub beta: f64,
     /// Exponent of dwnd's growth (k).
+    #[param(basic)]
     #[param(default = 0.75, range = 0.0..=1.0, unit = "1", source = "draft-sridharan-tcpm-ctcp-02 §3 (k)")]
     pub k: f64,
     /// Decrease of dwnd as a multiple of the queued segments (zeta).

@@ -29,10 +29,10 @@ use airwnd_units::{Bytes, Span};
               wireless 5G network, sections IV and V")]
 pub struct Params {
     /// Round trips of slow start before the first calculation (k); the paper does not specify a value.
-    #[param(default = 10, range = 1..=10_000, unit = "1", source = "Verma, section IV.A (k)")]
+    #[param(basic, default = 10, range = 1..=10_000, unit = "1", source = "Verma, section IV.A (k)")]
     pub startup_rounds: u64,
     /// Relative change of the smoothed RTT that triggers a recalculation (beta); the paper does not specify a value.
-    #[param(default = 0.5, range = 0.001..=100.0, unit = "1", source = "Verma, section IV.C (beta)")]
+    #[param(basic, default = 0.5, range = 0.001..=100.0, unit = "1", source = "Verma, section IV.C (beta)")]
     pub threshold: f64,
     /// Definition of a bandwidth sample. With "westwood", bunched ACKs, as from a cell's uplink, make the window far
     /// too large; use "westwood-plus" there.

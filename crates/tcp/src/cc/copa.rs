@@ -44,11 +44,11 @@ use airwnd_units::{BitRate, Bytes, Span};
 )]
 pub struct Params {
     /// Weight of delay against throughput in default mode.
-    #[param(default = 0.5, range = 0.001..=10.0)]
+    #[param(basic, default = 0.5, range = 0.001..=10.0)]
     #[param(unit = "1", source = "Arun and Balakrishnan 2018, section 2.1")]
     pub delta: f64,
     /// Whether competitive mode is used against flows that fill the queue.
-    #[param(default = true, unit = "1", source = "Arun and Balakrishnan 2018, section 2.2")]
+    #[param(basic, default = true, unit = "1", source = "Arun and Balakrishnan 2018, section 2.2")]
     pub compete: bool,
     /// Window of the minimum RTT.
     #[param(default = Span::from_secs(10), range = Span::from_secs(1)..=Span::from_secs(1000))]

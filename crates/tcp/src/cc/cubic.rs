@@ -79,10 +79,10 @@ pub struct Quirks {
 #[params(source = "RFC 9438")]
 pub struct Params {
     /// Scaling constant of the cubic function (C).
-    #[param(default = 0.4, range = 0.001..=100.0, unit = "segments/s^3", source = "RFC 9438 §5.1 (C)")]
+    #[param(basic, default = 0.4, range = 0.001..=100.0, unit = "segments/s^3", source = "RFC 9438 §5.1 (C)")]
     pub c: f64,
     /// Multiplicative decrease: fraction of the bytes in flight (variant "linux": of cwnd) kept at a congestion event.
-    #[param(default = 0.7, range = 0.1..=0.99, unit = "1", source = "RFC 9438 §4.6 (beta_cubic)")]
+    #[param(basic, default = 0.7, range = 0.1..=0.99, unit = "1", source = "RFC 9438 §4.6 (beta_cubic)")]
     pub beta: f64,
     /// Arithmetic of the window update.
     #[param(default = Variant::Linux)]
@@ -96,7 +96,7 @@ pub struct Params {
     #[param(default = true, unit = "1", source = "RFC 9438 §4.3")]
     pub reno_friendly: bool,
     /// Maximum growth per ACK in slow start with the variant "rfc9438"; "linux" has none.
-    #[param(default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
+    #[param(expert, default = 8.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 9406 §4.2 (L)")]
     pub slow_start_limit: f64,
     /// Detection of the end of slow start before a loss.
     #[param(default = slow_start::Spec::Hystart(Default::default()))]

@@ -28,7 +28,7 @@ use airwnd_catalog::Params;
 #[params(source = "RFC 8257")]
 pub struct Params {
     /// Weight of a window's marked fraction in alpha (g).
-    #[param(default = 0.0625, range = 0.0001..=1.0, unit = "1", source = "RFC 8257 §3.3 (g), §4.2")]
+    #[param(basic, default = 0.0625, range = 0.0001..=1.0, unit = "1", source = "RFC 8257 §3.3 (g), §4.2")]
     pub gain: f64,
     /// Multiplicative decrease: fraction of the bytes in flight kept at a loss.
     #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "RFC 8257 §3.5, RFC 5681 §3.1 eq. 4")]

@@ -24,7 +24,7 @@ use airwnd_units::{Bytes, Span};
 )]
 pub struct Params {
     /// Number of segments kept in queues; flows with the same alpha get equal shares.
-    #[param(default = 20.0, range = 0.1..=100_000.0)]
+    #[param(basic, default = 20.0, range = 0.1..=100_000.0)]
     #[param(
         unit = "segments",
         source = "not in the paper: chosen for 10 to 100 Mbit/s; Wei et al. 2006, section III, leaves it open"

@@ -12,7 +12,7 @@ use airwnd_units::Bytes;
 #[params(source = "RFC 5681 §2 (definition of cwnd)")]
 pub struct Params {
     /// Congestion window.
-    #[param(default = 20, range = 1..=1_000_000)]
+    #[param(basic, default = 20, range = 1..=1_000_000)]
     #[param(unit = "segments", source = "ns-2 windowInit_ = 20 (default of window_)")]
     pub segments: u32,
 }

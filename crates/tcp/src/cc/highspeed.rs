@@ -50,6 +50,7 @@ pub struct Quirks {
 #[params(source = "RFC 3649")]
 pub struct Params {
     /// Source of a(w) and b(w).
+    #[param(expert)]
     #[param(default = Response::Table, unit = "word", source = "RFC 3649 Appendix B; RFC 3649 §5 (formula)")]
     pub response: Response,
     //= exception growth-by-segments

@@ -34,7 +34,7 @@ use airwnd_units::{Span, Time};
               draft-leith-tcp-htcp-06")]
 pub struct Params {
     /// Time after a congestion event in which it grows as NewReno (Delta_L).
-    #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(100))]
+    #[param(basic, default = Span::from_secs(1), range = Span(0)..=Span::from_secs(100))]
     #[param(unit = "time", source = "draft-leith-tcp-htcp-06 section 3 (Delta_L); ns-3.44 TcpHtcp::DeltaL")]
     pub delta: Span,
     /// Minimum of beta, the fraction of the bytes in flight kept at a congestion event.

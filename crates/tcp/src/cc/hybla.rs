@@ -37,7 +37,7 @@ pub struct Quirks {
 )]
 pub struct Params {
     /// Reference RTT (RTT0), the RTT of the path to be matched; 50 ms in ns-3.44.
-    #[param(default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(25), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(
         unit = "time",
         source = "Caini and Firrincieli 2004, section 3 (RTT0); Linux tcp_hybla rtt0; ns-3.44 TcpHybla::RRTT"

@@ -40,7 +40,7 @@ pub struct Params {
     #[param(unit = "segments", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMin")]
     pub alpha_min: f64,
     /// Maximum of alpha, in segments per round trip.
-    #[param(default = 10.0, range = 1.0..=1000.0)]
+    #[param(basic, default = 10.0, range = 1.0..=1000.0)]
     #[param(unit = "segments", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::AlphaMax")]
     pub alpha_max: f64,
     /// Minimum of beta, the fraction of the bytes in flight removed at a congestion event.
@@ -48,7 +48,7 @@ pub struct Params {
     #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMin")]
     pub beta_min: f64,
     /// Maximum of beta.
-    #[param(default = 0.5, range = 0.5..=0.9)]
+    #[param(basic, default = 0.5, range = 0.5..=0.9)]
     #[param(unit = "1", source = "Liu et al. 2008, section 4; ns-3.44 TcpIllinois::BetaMax")]
     pub beta_max: f64,
     /// Window below which it behaves as NewReno.

@@ -25,11 +25,11 @@ use airwnd_units::Span;
 #[params(source = "RFC 6817")]
 pub struct Params {
     /// Target queueing delay.
-    #[param(default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(100), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 6817 §2.5 (at most 100 ms); ns-3.44 TcpLedbat::TargetDelay")]
     pub target: Span,
     /// Increase per round trip without queueing delay.
-    #[param(default = 1.0, range = 0.01..=100.0)]
+    #[param(basic, default = 1.0, range = 0.01..=100.0)]
     #[param(unit = "segments", source = "RFC 6817 §2.5 (GAIN); ns-3.44 TcpLedbat::Gain")]
     pub gain: f64,
     /// Window of the base delay.
@@ -37,11 +37,11 @@ pub struct Params {
     #[param(unit = "min", source = "RFC 6817 §2.5 (BASE_HISTORY); ns-3.44 TcpLedbat::BaseHistoryLen")]
     pub base_history: u32,
     /// Number of samples whose minimum is the current delay.
-    #[param(default = 4, range = 1..=1000)]
+    #[param(expert, default = 4, range = 1..=1000)]
     #[param(unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER); ns-3.44 TcpLedbat::NoiseFilterLen")]
     pub current_filter: u32,
     /// Maximum excess of cwnd over the bytes in flight.
-    #[param(default = 1.0, range = 0.0..=1000.0)]
+    #[param(expert, default = 1.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "RFC 6817 §2.5 (ALLOWED_INCREASE)")]
     pub allowed_increase: f64,
     /// Whether the connection begins with slow start.

@@ -30,7 +30,7 @@ use airwnd_units::{Bytes, Span};
 #[params(source = "draft-irtf-iccrg-ledbat-plus-plus-01")]
 pub struct Params {
     /// Target queueing delay.
-    #[param(default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(60), range = Span::from_millis(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "draft-irtf-iccrg-ledbat-plus-plus-01 §4.5; RFC 9840 §4.2.1 (T)")]
     pub target: Span,
     /// Inverse of the minimum gain.
@@ -53,7 +53,7 @@ pub struct Params {
     #[param(default = 10, range = 1..=1000, unit = "min", source = "RFC 6817 §2.5 (BASE_HISTORY)")]
     pub base_history: u32,
     /// Number of samples whose minimum is the current delay.
-    #[param(default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
+    #[param(expert, default = 4, range = 1..=1000, unit = "1", source = "RFC 6817 §2.5 (CURRENT_FILTER)")]
     pub current_filter: u32,
 }
 

@@ -37,7 +37,7 @@ pub enum Extremes {
               IEEE/ACM ToN 14(4), 2006")]
 pub struct Params {
     /// Congestion threshold as a fraction of the range of delays (delta).
-    #[param(default = 0.15, range = 0.0..=1.0)]
+    #[param(basic, default = 0.15, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Kuzmanovic and Knightly 2006 (delta); Linux tcp_lp (15 %)")]
     pub threshold: f64,
     /// Weight of a new sample in the smoothed delay (gamma).
@@ -49,7 +49,7 @@ pub struct Params {
     #[param(unit = "round trips", source = "Linux tcp_lp; ns-3.44 TcpLp")]
     pub inference: f64,
     /// Handling of the minimum and maximum delay at a congestion indication.
-    #[param(default = Extremes::Renewed)]
+    #[param(expert, default = Extremes::Renewed)]
     #[param(
         unit = "word",
         source = "Kuzmanovic and Knightly 2006 (kept); Linux tcp_lp, ns-3.44 TcpLp (renewed)"

@@ -54,13 +54,13 @@ pub struct Params {
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3; RFC 3465 §2")]
     pub growth: Growth,
     /// Maximum growth per ACK in slow start with `growth = "per-byte"`.
-    #[param(default = 2.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 3465 §2.3 (L)")]
+    #[param(expert, default = 2.0, range = 1.0..=1000.0, unit = "segments", source = "RFC 3465 §2.3 (L)")]
     pub slow_start_limit: f64,
     /// Detection of the end of slow start before a loss.
     #[param(default = slow_start::Spec::Standard(Default::default()), unit = "1", source = "RFC 9406 §4")]
     pub slow_start: slow_start::Spec,
     /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
-    #[param(default = 0.5, range = 0.01..=0.99, unit = "1", source = "RFC 5681 §3.1 eq. 4")]
+    #[param(basic, default = 0.5, range = 0.01..=0.99, unit = "1", source = "RFC 5681 §3.1 eq. 4")]
     pub beta: f64,
     /// Behaviour of other simulators.
     #[param(quirks)]

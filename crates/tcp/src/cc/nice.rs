@@ -29,11 +29,11 @@ use airwnd_units::{BitRate, Bytes, Span};
 #[params(source = "Venkataramani, Kokku, Dahlin: TCP Nice: A Mechanism for Background Transfers, OSDI 2002")]
 pub struct Params {
     /// Fraction of the RTT range above which a segment counts as late (t).
-    #[param(default = 0.1, range = 0.0..=1.0)]
+    #[param(basic, default = 0.1, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Venkataramani et al. 2002, section 4 (0.1)")]
     pub threshold: f64,
     /// Fraction of a window that may be late before cwnd is halved (f).
-    #[param(default = 0.5, range = 0.0..=1.0)]
+    #[param(basic, default = 0.5, range = 0.0..=1.0)]
     #[param(unit = "1", source = "Venkataramani et al. 2002, section 4 (0.5)")]
     pub fraction: f64,
     /// Number of queued segments below which cwnd grows.

@@ -43,7 +43,7 @@ pub struct Params {
     )]
     pub gain: f64,
     /// Virtual RTT: the RTT that shorter paths behave as.
-    #[param(default = Span::from_millis(25), range = Span(0)..=Span::from_secs(1))]
+    #[param(basic, default = Span::from_millis(25), range = Span(0)..=Span::from_secs(1))]
     #[param(
         unit = "time",
         source = "draft-briscoe-iccrg-prague-congestion-control-04; L4STeam/linux tcp_prague.c \
@@ -51,7 +51,7 @@ pub struct Params {
     )]
     pub rtt_virtual: Span,
     /// Number of updates of alpha after slow start before the virtual RTT applies.
-    #[param(default = 500, range = 0..=1_000_000)]
+    #[param(expert, default = 500, range = 0..=1_000_000)]
     #[param(unit = "1", source = "L4STeam/linux tcp_prague.c DEFAULT_RTT_TRANSITION")]
     pub transition: u32,
     /// Multiplicative decrease: fraction of the window kept at a loss.

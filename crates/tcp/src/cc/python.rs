@@ -18,7 +18,7 @@ pub struct Head {
     pub class: String,
     /// Digest of the source text of the class and its bases. `none`: filled in when the scenario is read; a given value
     /// is compared.
-    #[param(default = None, unit = "text", source = "the class; FIPS 180-4")]
+    #[param(expert, default = None, unit = "text", source = "the class; FIPS 180-4")]
     pub sha256: Option<String>,
 }
 

@@ -25,11 +25,11 @@ use airwnd_catalog::Params;
 )]
 pub struct Params {
     /// Increase of cwnd per acknowledged segment, in segments (a); 1/50 in Linux and ns-3.44.
-    #[param(default = 0.01, range = 0.0001..=1.0)]
+    #[param(basic, default = 0.01, range = 0.0001..=1.0)]
     #[param(unit = "1", source = "Kelly 2003, section 2 (a); ns-3.44 TcpScalable::AIFactor")]
     pub increase: f64,
     /// Fraction of the bytes in flight removed at a congestion event (b).
-    #[param(default = 0.125, range = 0.01..=0.9)]
+    #[param(basic, default = 0.125, range = 0.01..=0.9)]
     #[param(unit = "1", source = "Kelly 2003, section 2 (b); ns-3.44 TcpScalable::MDFactor")]
     pub decrease: f64,
     /// Window up to which it behaves as NewReno; 50 in Linux and ns-3.44.

@@ -46,7 +46,7 @@ pub struct Params {
     )]
     pub lookahead: u32,
     /// Number of rate bins, without that of an outage.
-    #[param(default = 256, range = 8..=512)]
+    #[param(expert, default = 256, range = 8..=512)]
     #[param(unit = "1", source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 NUM_BINS")]
     pub bins: u32,
     /// Maximum rate.
@@ -71,11 +71,11 @@ pub struct Params {
     )]
     pub escape_rate: f64,
     /// Interpretation of a tick's count when the link could have delivered more.
-    #[param(default = PartialTicks::AtLeast)]
+    #[param(expert, default = PartialTicks::AtLeast)]
     #[param(unit = "word", source = "keithw/sprout@c838669 Receiver::advance_to (exact)")]
     pub partial_ticks: PartialTicks,
     /// Percentile of the forecast: probability that fewer segments are delivered.
-    #[param(default = 0.05, range = 0.001..=0.999)]
+    #[param(basic, default = 0.05, range = 0.001..=0.999)]
     #[param(
         unit = "1",
         source = "Winstein et al. 2013, section 3; keithw/sprout@c838669 Receiver::forecast"

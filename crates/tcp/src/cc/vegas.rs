@@ -27,11 +27,11 @@ use airwnd_catalog::Params;
 )]
 pub struct Params {
     /// Number of queued segments below which cwnd grows.
-    #[param(default = 2.0, range = 0.0..=1000.0)]
+    #[param(basic, default = 2.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Alpha")]
     pub alpha: f64,
     /// Number of queued segments above which cwnd shrinks.
-    #[param(default = 4.0, range = 0.0..=1000.0)]
+    #[param(basic, default = 4.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Brakmo and Peterson 1995, section IV; ns-3.44 TcpVegas::Beta")]
     pub beta: f64,
     /// Number of queued segments above which slow start ends.
@@ -40,7 +40,7 @@ pub struct Params {
     pub gamma: f64,
     /// Whether slow start grows only in every other round trip, to compare RTTs in between. Linux and ns-3 grow in
     /// each.
-    #[param(default = true, unit = "1", source = "Brakmo and Peterson 1995, section III.C")]
+    #[param(expert, default = true, unit = "1", source = "Brakmo and Peterson 1995, section III.C")]
     pub alternate: bool,
     /// Multiplicative decrease: fraction of the bytes in flight kept at a congestion event.
     #[param(default = 0.5, range = 0.1..=0.99, unit = "1", source = "Linux tcp_vegas (ssthresh of Reno)")]

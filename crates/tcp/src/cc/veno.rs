@@ -24,11 +24,11 @@ use airwnd_catalog::Params;
 )]
 pub struct Params {
     /// Number of queued segments from which a loss indicates congestion.
-    #[param(default = 3.0, range = 0.0..=1000.0)]
+    #[param(basic, default = 3.0, range = 0.0..=1000.0)]
     #[param(unit = "segments", source = "Fu and Liew 2003, section II.A; ns-3.44 TcpVeno::Beta")]
     pub beta: f64,
     /// Fraction of the bytes in flight kept at a random loss.
-    #[param(default = 0.8, range = 0.5..=0.99, unit = "1", source = "Fu and Liew 2003, section II.C")]
+    #[param(basic, default = 0.8, range = 0.5..=0.99, unit = "1", source = "Fu and Liew 2003, section II.C")]
     pub keep: f64,
     /// Unit in which ACKs are counted for window growth.
     #[param(default = Growth::PerAck, unit = "word", source = "RFC 5681 §3.1 eq. 2 and 3")]

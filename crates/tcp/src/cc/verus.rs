@@ -57,7 +57,7 @@ pub struct Params {
     #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 DELTA2")]
     pub delta2: Span,
     /// Maximum tolerated ratio of Dmax to Dmin (R); the paper compares 2, 4 and 6.
-    #[param(default = 6.0, range = 1.0..=100.0)]
+    #[param(basic, default = 6.0, range = 1.0..=100.0)]
     #[param(unit = "1", source = "Zaki et al. 2015 (R); yzaki/verus@4b1bbf0 VERUS_R")]
     pub ratio: f64,
     /// Weight of an epoch's maximum delay in Dmax (a).
@@ -65,7 +65,7 @@ pub struct Params {
     #[param(unit = "1", source = "yzaki/verus@4b1bbf0 ewma(dMaxLast, dMax, 0.2)")]
     pub weight: f64,
     /// Interval at which the profile's curve is recomputed.
-    #[param(default = Span::from_secs(1), range = Span::from_millis(10)..=Span::from_secs(100))]
+    #[param(expert, default = Span::from_secs(1), range = Span::from_millis(10)..=Span::from_secs(100))]
     #[param(unit = "time", source = "Zaki et al. 2015; yzaki/verus@4b1bbf0 CURVE_TIMER")]
     pub redraw: Span,
     /// Multiplicative decrease: fraction of the window kept at a loss (M).

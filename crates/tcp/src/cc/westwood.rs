@@ -36,7 +36,7 @@ use airwnd_units::Span;
 )]
 pub struct Params {
     /// Definition of a bandwidth sample.
-    #[param(default = Variant::WestwoodPlus)]
+    #[param(basic, default = Variant::WestwoodPlus)]
     #[param(
         unit = "word",
         source = "Mascolo et al. 2001, section 2 (westwood); Grieco and Mascolo 2004, \
@@ -57,7 +57,7 @@ pub struct Params {
     #[param(unit = "time", source = "Mascolo et al. 2001, section 2.2")]
     pub tau: Span,
     /// Minimum interval of a Westwood+ sample; 50 ms in Linux.
-    #[param(default = Span(0), range = Span(0)..=Span::from_secs(10))]
+    #[param(expert, default = Span(0), range = Span(0)..=Span::from_secs(10))]
     #[param(
         unit = "time",
         source = "ns-3.44 TcpWestwoodPlus has none; Linux tcp_westwood TCP_WESTWOOD_RTT_MIN"

@@ -33,7 +33,7 @@ use airwnd_catalog::Params;
 #[params(source = "Baiocchi, Castellani, Vacirca: YeAH-TCP: Yet Another Highspeed TCP, PFLDnet 2007")]
 pub struct Params {
     /// Maximum queue in fast mode (alpha, Qmax).
-    #[param(default = 80.0, range = 0.0..=100_000.0)]
+    #[param(basic, default = 80.0, range = 0.0..=100_000.0)]
     #[param(unit = "segments", source = "Linux tcp_yeah TCP_YEAH_ALPHA; ns-3.44 TcpYeah::Alpha")]
     pub alpha: f64,
     /// Divisor of the queue removed by precautionary decongestion: 1/gamma of it is drained.
@@ -49,7 +49,7 @@ pub struct Params {
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_EPSILON; ns-3.44 TcpYeah::Epsilon")]
     pub epsilon: u32,
     /// Divisor of RTTmin that gives the maximum queueing delay in fast mode.
-    #[param(default = 8.0, range = 0.1..=1000.0)]
+    #[param(basic, default = 8.0, range = 0.1..=1000.0)]
     #[param(unit = "1", source = "Linux tcp_yeah TCP_YEAH_PHY; ns-3.44 TcpYeah::Phy")]
     pub phi: f64,
     /// Consecutive slow round trips that indicate competing Reno flows.

@@ -49,7 +49,7 @@ from airwnd.study.reproduce.reader import (
     one_of,
 )
 from airwnd.study.reproduce.space import Space
-from airwnd.text.quantities import axis_label
+from airwnd.vocabulary.columns import find
 
 Scale = Literal["linear", "log"]
 
@@ -272,5 +272,5 @@ def _labels(contents: Over | Against | Samples, *, timed: bool) -> tuple[str, st
             return x.label, measure.axis_label
         case Against(x, measure):
             return x.axis_label, measure.axis_label
-    column = axis_label(contents.selection.table, contents.selection.column)
+    column = find(f"{contents.selection.table}.{contents.selection.column}").title
     return ("Time (s)", column) if timed else (column, "CDF")

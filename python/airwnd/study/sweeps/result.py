@@ -41,7 +41,7 @@ class Sweep(SweepData):
     )
     def plot(  # noqa: PLR0913
         self,
-        y: str = "delay_ms",
+        y: str = "delay_ms_mean",
         *,
         x: str | None = None,
         by: Sequence[str] | None = None,

@@ -25,12 +25,12 @@ use airwnd_units::{Bytes, Tti};
 )]
 pub struct Params {
     /// Scheduling domain: RBGs or whole TTIs.
-    #[param(default = Domain::Frequency)]
+    #[param(basic, default = Domain::Frequency)]
     #[param(unit = "word", source = "ns-3 FdBetFfMacScheduler and TdBetFfMacScheduler")]
     pub domain: Domain,
     /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
     /// decide.
-    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(basic, default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 fdbet-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
 }

@@ -45,11 +45,11 @@ pub enum ChannelMetric {
 )]
 pub struct Params {
     /// Channel term of the frequency-domain metric.
-    #[param(default = ChannelMetric::FrequencyFading)]
+    #[param(basic, default = ChannelMetric::FrequencyFading)]
     #[param(unit = "word", source = "ns-3 CqaFfMacScheduler::CqaMetric")]
     pub metric: ChannelMetric,
     /// Width of the delay classes.
-    #[param(default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(100))]
+    #[param(basic, default = Span::from_secs(1), range = Span::from_millis(1)..=Span::from_secs(100))]
     #[param(unit = "time", source = "ns-3 cqa-ff-mac-scheduler.cc, grouping_parameter")]
     pub grouping: Span,
     /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can

@@ -32,7 +32,7 @@ use airwnd_phy::Cqi;
 )]
 pub struct Params {
     /// Permitted fraction of packets that exceed the delay budget.
-    #[param(default = 0.02, range = 1e-9..=0.99)]
+    #[param(basic, default = 0.02, range = 1e-9..=0.99)]
     #[param(unit = "1", source = "TS 23.203 §6.1.7.2: a confidence of 98 percent")]
     pub violation: f64,
     /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can

@@ -18,10 +18,11 @@ use airwnd_phy::Cqi;
 )]
 pub struct Params {
     /// Scheduling domain: RBGs or whole TTIs.
-    #[param(default = Domain::Frequency)]
+    #[param(basic, default = Domain::Frequency)]
     #[param(unit = "word", source = "ns-3 FdMtFfMacScheduler and TdMtFfMacScheduler")]
     pub domain: Domain,
     /// Order of UEs with equal rates.
+    #[param(expert)]
     #[param(default = Ties::LowestRnti, unit = "word", source = "ns-3 fdmt-ff-mac-scheduler.cc: lowest-rnti")]
     pub ties: Ties,
 }

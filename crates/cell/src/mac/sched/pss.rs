@@ -74,7 +74,7 @@ pub struct Quirks {
               Schedulers for The UTRAN Long Term Evolution, VTC Spring 2008; ns-3 pss-ff-mac-scheduler.cc")]
 pub struct Params {
     /// Window of both averages.
-    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(basic, default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pss-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
     /// Number of UEs selected for the frequency domain; `none`: half of the UEs, at least one.

@@ -14,7 +14,7 @@ use airwnd_units::Tti;
 #[params(source = "ns-3 rr-ff-mac-scheduler.cc; 5G-LENA nr-mac-scheduler-ofdma.cc")]
 pub struct Params {
     /// Use of the RBGs that the division leaves over.
-    #[param(default = Remainder::Unused, unit = "word", source = "ns-3 rr-ff-mac-scheduler.cc")]
+    #[param(expert, default = Remainder::Unused, unit = "word", source = "ns-3 rr-ff-mac-scheduler.cc")]
     pub remainder: Remainder,
 }
 

@@ -33,13 +33,13 @@ use airwnd_units::{BitRate, Bytes, Tti};
               fdtbfq-ff-mac-scheduler.cc and tdtbfq-ff-mac-scheduler.cc")]
 pub struct Params {
     /// Scheduling domain: RBGs or whole TTIs.
-    #[param(default = Domain::Frequency)]
+    #[param(basic, default = Domain::Frequency)]
     #[param(unit = "word", source = "ns-3 FdTbfqFfMacScheduler and TdTbfqFfMacScheduler")]
     pub domain: Domain,
     /// Token rate of a bearer without a rate; `none`: no limit, the UEs share equally the capacity left by bearers with
     /// a rate. Zero is the value of ns-3 LENA: in the frequency domain no such UE can pay, and in the time domain all
     /// have equal priority, so that only the lowest RNTI is served.
-    #[param(default = None, range = BitRate(0)..=BitRate(10_000_000_000))]
+    #[param(basic, default = None, range = BitRate(0)..=BitRate(10_000_000_000))]
     #[param(
         unit = "bit/s",
         source = "TS 23.203 §6.1.7: bearers without guaranteed rates have no separate limit"

@@ -22,7 +22,7 @@ use airwnd_phy::Cqi;
 )]
 pub struct Params {
     /// Order of UEs with equal metrics; ns-3 LENA uses `lowest-rnti`.
-    #[param(default = Ties::InTurn)]
+    #[param(expert, default = Ties::InTurn)]
     #[param(unit = "word", source = "airwnd: UEs share a flat channel")]
     pub ties: Ties,
 }

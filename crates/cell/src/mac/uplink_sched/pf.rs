@@ -24,7 +24,7 @@ use airwnd_units::Bytes;
 pub struct Params {
     /// Averaging window: T <- (1 - 1/window) T + bytes / (window * TTI). In NR a TTI is a slot in which the cell can
     /// decide.
-    #[param(default = 99.0, range = 1.0..=1e6)]
+    #[param(basic, default = 99.0, range = 1.0..=1e6)]
     #[param(unit = "TTI", source = "ns-3 pf-ff-mac-scheduler.cc, m_timeWindow")]
     pub window: f64,
 }

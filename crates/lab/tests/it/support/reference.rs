@@ -1,10 +1,10 @@
 //! The reference pages, generated from the catalogue, the schema and `specs/exceptions.toml` as Markdown.
 
-use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Node, Param, ParamInfo, ParamSet, Params, SectionInfo};
+use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Level, ParamInfo, ParamSet, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::{
-    CompatInfo, PresetInfo, PresetValue, QuirkInfo, TableInfo, catalogue, compats, presets, schema, sections,
-    tables,
+    CompatInfo, LIMIT_TOPICS, Limit, PresetInfo, PresetValue, QuirkInfo, TableInfo, catalogue, compats,
+    limits, presets, schema, sections, tables,
 };
 use airwnd_tcp::{OtherQuirks, Settings, Stack};
 use serde_json::{Map, Value as Json};
@@ -14,79 +14,12 @@ use std::fmt::Write as _;
 #[path = "marks.rs"]
 pub mod marks;
 
-const EXCEPTIONS: &str = include_str!("../../../../../specs/exceptions.toml");
 /// Last line of each page.
 const ORIGIN: &str =
     "Generated from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
 /// Introduction of the page of each family.
 const FAMILY: &str = "Each section describes one algorithm: rule, source and parameters. `airwnd explain NAME` prints \
                       the same text.\n\n";
-
-/// An entry of `specs/exceptions.toml`.
-#[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "specs/exceptions.toml")]
-pub struct Exception {
-    /// Identifier, as in its mark in the code.
-    #[param(unit = "text", source = "airwnd")]
-    pub id: String,
-    /// Topic, which selects the heading on the page.
-    #[param(unit = "text", source = "airwnd")]
-    pub topic: String,
-    /// Importance: 1 highest, 3 lowest.
-    #[param(range = 1..=3, unit = "1", source = "airwnd")]
-    pub importance: u32,
-    /// Standard, paper or program with which it disagrees.
-    #[param(unit = "text", source = "airwnd")]
-    pub source: String,
-    /// The difference.
-    #[param(unit = "text", source = "airwnd")]
-    pub differs: String,
-    /// The reason.
-    #[param(unit = "text", source = "airwnd")]
-    pub why: String,
-    /// Affected scenarios, UEs or results.
-    #[param(unit = "text", source = "airwnd")]
-    pub affects: String,
-    /// Size of the effect.
-    #[param(unit = "text", source = "airwnd")]
-    pub effect: String,
-}
-
-/// `specs/exceptions.toml`.
-#[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "specs/exceptions.toml")]
-pub struct Exceptions {
-    /// The entries.
-    #[param(unit = "1", source = "airwnd")]
-    pub exception: Vec<Exception>,
-}
-
-/// Topics of exceptions in the order of the page, with their headings.
-const TOPICS: [(&str, &str); 8] = [
-    ("scope", "Not modelled"),
-    ("radio", "Radio"),
-    ("mac", "Scheduling, HARQ, uplink"),
-    ("rlc", "RLC and PDCP"),
-    ("core", "Core network and traffic"),
-    ("tcp", "TCP"),
-    ("rwnd", "Receive-window control"),
-    ("engine", "Random streams and Wi-Fi"),
-];
-
-/// The levels of importance, with their meanings.
-const IMPORTANCE: [(u32, &str); 3] = [
-    (1, "These change results of ordinary scenarios by several per cent or more"),
-    (2, "These change results of the scenarios that they affect"),
-    (3, "These have a small or rare effect"),
-];
-
-/// Returns the entries of `specs/exceptions.toml`, the most important first.
-pub fn exceptions() -> Vec<Exception> {
-    let node = Node::from_toml(EXCEPTIONS, "specs/exceptions.toml").unwrap_or_else(|error| panic!("{error}"));
-    let mut exceptions = Exceptions::read(&node).unwrap_or_else(|error| panic!("{error}")).exception;
-    exceptions.sort_by_key(|exception| exception.importance);
-    exceptions
-}
 
 /// Returns the files that mark each exception.
 pub fn marked_files() -> BTreeMap<String, BTreeSet<String>> {
@@ -109,7 +42,7 @@ pub fn pages() -> Vec<(String, String)> {
         ("tcp.md".to_string(), tcp()),
         ("presets.md".to_string(), presets_page()),
         ("results.md".to_string(), results()),
-        ("limits.md".to_string(), limits()),
+        ("limits.md".to_string(), limits_page()),
     ];
     pages.extend(families.iter().map(|family| (format!("{}.md", family.name), family_page(family))));
     pages
@@ -127,11 +60,20 @@ fn index(families: &[FamilyInfo]) -> String {
          - [Results](results.md): every table of a run and its columns\n\
          - [Models and their limits](limits.md): differences of the results from standards, papers and ns-3, and their \
          size\n\
-         - [Glossary](../glossary.md): the terms\n\n\
+         - [Glossary](../glossary.md): the terms\n\n",
+    );
+    let counts = levels(families).map(|(level, number)| format!("{number} {}", level.word())).join(", ");
+    write!(
+        page,
+        "A parameter has a level: what a first study of its section or algorithm sets is *basic*, what a specialist \
+         varies *advanced*, and a detail of an implementation or a special comparison *expert* ({counts}). The pages \
+         show the basic ones, and the others below a line that opens; so does `airwnd explain NAME`, with `--all` for \
+         the others.\n\n\
          A *family* is a set of interchangeable algorithms. `airwnd list` and `airwnd explain NAME` print the same \
          texts.\n\n\
          | Family | Algorithms |\n|---|---|\n",
-    );
+    )
+    .unwrap();
     for FamilyInfo { name, summary, members, .. } in families {
         let member = |member: &AlgorithmInfo| format!("[`{0}`]({name}.md#{0})", member.name);
         let members: Vec<String> = members.iter().map(member).collect();
@@ -139,6 +81,16 @@ fn index(families: &[FamilyInfo]) -> String {
         writeln!(page, "| [{summary}]({name}.md) | {} |", members.join(", ")).unwrap();
     }
     page + "\n" + ORIGIN
+}
+
+/// Returns the number of parameters of each level, in all families and sections.
+fn levels(families: &[FamilyInfo]) -> [(Level, usize); 3] {
+    let members = families.iter().flat_map(|family| &family.members);
+    let params = members.flat_map(|member| &member.params).map(|param| param.level);
+    let sections = sections();
+    let keys = sections.iter().flat_map(|section| &section.params).map(|param| param.level);
+    let all: Vec<Level> = params.chain(keys).collect();
+    Level::ALL.map(|level| (level, all.iter().filter(|of| **of == level).count()))
 }
 
 fn family_page(family: &FamilyInfo) -> String {
@@ -156,17 +108,39 @@ fn family_page(family: &FamilyInfo) -> String {
             write!(page, "{details}\n\n").unwrap();
         }
         write!(page, "Source: {source}\n\n").unwrap();
-        if !params.is_empty() {
-            page += "| Parameter | Default | Range | Unit | Meaning | Source |\n|---|---|---|---|---|---|\n";
-            params.iter().for_each(|param| page += &parameter_row(param));
-            page.push('\n');
-        }
+        let head = "| Parameter | Default | Range | Unit | Meaning | Source |\n|---|---|---|---|---|---|\n";
+        let row = |param: &ParamInfo| (param.level, parameter_row(param));
+        page += &by_level(head, params.iter().map(row).collect());
     }
     page + ORIGIN
 }
 
+/// Formats the rows of a table: the basic ones, then the others, folded, with their numbers.
+fn by_level(head: &str, rows: Vec<(Level, String)>) -> String {
+    let text = |levels: &[Level]| -> String {
+        let rows = levels.iter().flat_map(|level| rows.iter().filter(move |(of, _)| of == level));
+        rows.map(|(_, row)| row.as_str()).collect()
+    };
+    let number = |level| rows.iter().filter(|(of, _)| *of == level).count();
+    let basic = text(&[Level::Basic]);
+    let mut page = if basic.is_empty() { String::new() } else { format!("{head}{basic}\n") };
+    let others = [Level::Advanced, Level::Expert].map(|level| (number(level), level.word()));
+    let counts: Vec<String> = others
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    if !counts.is_empty() {
+        let counts = counts.join(", ");
+        let more = if basic.is_empty() { "" } else { "More: " };
+        let rows = text(&[Level::Advanced, Level::Expert]);
+        write!(page, "<details>\n<summary>{more}{counts}</summary>\n\n{head}{rows}\n</details>\n\n").unwrap();
+    }
+    page
+}
+
 fn parameter_row(param: &ParamInfo) -> String {
-    let ParamInfo { name, meaning, unit, default, range, source } = param;
+    let ParamInfo { name, meaning, unit, default, range, source, level: _ } = param;
     let default = default.as_ref().map_or("required".to_string(), value);
     let range = range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
     let unit = if *unit == "1" { "" } else { unit };
@@ -180,25 +154,28 @@ fn tcp() -> String {
     let mut page = format!(
         "# TCP stacks (`[tcp]`)\n\nThis page lists the parameters of the TCP endpoints and their values in each \
          stack. `stack` selects a column (default: {}); any other key of `[tcp]` overrides one row. [Models and their \
-         limits](limits.md#tcp) lists the deviations of a stack from the RFCs.\n\n| Parameter |",
+         limits](limits.md#tcp) lists the deviations of a stack from the RFCs.\n\n",
         stack.default.as_ref().map_or(String::new(), value),
     );
-    for stack in Stack::ALL {
-        write!(page, " `{}` |", stack.word()).unwrap();
-    }
-    page += " Range | Unit | Meaning | Source |\n|";
-    page += &"---|".repeat(Stack::ALL.len() + 5);
-    page.push('\n');
+    let stacks: Vec<String> = Stack::ALL.iter().map(|stack| format!("`{}`", stack.word())).collect();
+    let head = format!(
+        "| Parameter | {} | Range | Unit | Meaning | Source |\n|{}\n",
+        stacks.join(" | "),
+        "---|".repeat(Stack::ALL.len() + 5),
+    );
+    let mut rows = Vec::new();
     for (row, info) in parameters.iter().enumerate() {
         let values: Vec<String> = columns.iter().map(|entries| value(&entries[row].1)).collect();
         let name = info.name;
         let range = info.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} to {high}"));
         let unit = if info.unit == "1" { "" } else { info.unit };
         let (meaning, source) = (cell(&info.meaning), cell(info.source));
-        writeln!(page, "| `{name}` | {} | {range} | {unit} | {meaning} | {source} |", values.join(" | "))
-            .unwrap();
+        let values = values.join(" | ");
+        let text = format!("| `{name}` | {values} | {range} | {unit} | {meaning} | {source} |\n");
+        rows.push((info.level, text));
     }
-    page += "\n## Quirks\n\nWhat a stack does only because this TCP implementation does is no parameter. \
+    page += &by_level(&head, rows);
+    page += "## Quirks\n\nWhat a stack does only because this TCP implementation does is no parameter. \
              [`compat_without`](presets.md#quirks) leaves single quirks out.\n\n| Quirk |";
     for stack in Stack::ALL {
         write!(page, " `{}` |", stack.word()).unwrap();
@@ -313,7 +290,8 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
         write!(page, "{details}\n\n").unwrap();
     }
     write!(page, "Source: {source}\n\n").unwrap();
-    *page += "| Key | Value | Default | Meaning | Source |\n|---|---|---|---|---|\n";
+    let head = "| Key | Value | Default | Meaning | Source |\n|---|---|---|---|---|\n";
+    let mut rows = Vec::new();
     let properties = schema["properties"].as_object().expect("a section has keys");
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
@@ -334,9 +312,10 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
         };
         let kind = kind_of(families, &place, property);
         let (meaning, source) = (cell(meaning), cell(source));
-        writeln!(page, "| `{key}` | {kind} | {default} | {meaning} | {source} |").unwrap();
+        let row = format!("| `{key}` | {kind} | {default} | {meaning} | {source} |\n");
+        rows.push((level_of(property), row));
     }
-    page.push('\n');
+    *page += &by_level(head, rows);
     for (place, inner) in below {
         if place == "[tcp]" {
             *page += "## `[tcp]`\n\nTCP at both endpoints. [TCP stacks](tcp.md) lists its keys and the values of each stack.\n\n";
@@ -348,6 +327,13 @@ fn section(page: &mut String, families: &[FamilyInfo], path: &str, schema: &Json
             section(page, families, &place, inner);
         }
     }
+}
+
+/// Returns the level of a key in the schema.
+fn level_of(property: &Json) -> Level {
+    let word = property["x-level"].as_str().expect("a key has a level");
+    let level = Level::ALL.into_iter().find(|level| level.word() == word);
+    level.unwrap_or_else(|| panic!("no level `{word}`"))
 }
 
 /// Returns the heading of a section: `[mac]`, `[mac.power_control]`, `[[site]]`.
@@ -405,50 +391,38 @@ fn split_source(description: &str) -> (&str, &str) {
     (meaning, source.trim_end_matches('.'))
 }
 
-fn limits() -> String {
-    let exceptions = exceptions();
-    let files = marked_files();
-    let mut page = String::from(
+fn limits_page() -> String {
+    let (limits, files) = (limits(), marked_files());
+    let entry = |page: &mut String, limit: &Limit| {
+        let Limit { id, source, differs, why, affects, effect, .. } = limit;
+        let code = files.get(id).into_iter().flatten();
+        let code: Vec<String> = code.map(|file| format!("[{file}](../../{file})")).collect();
+        write!(
+            page,
+            "### {id}\n\n{differs}\n\n\
+             - **Affects:** {affects}\n- **Effect:** {effect}\n- **Why:** {why}\n\
+             - **Differs from:** {source}\n- **Code:** {}\n\n",
+            code.join(", "),
+        )
+        .unwrap();
+    };
+    let (first, others) = limits.split_at(limits.partition_point(|limit| limit.importance == 1));
+    let mut page = format!(
         "# Models and their limits\n\n\
          This page lists where results differ from a standard, a paper or a reference program, and what is not \
-         modelled. Each entry gives the difference, the scenarios, UEs or flows that are affected, the size of the \
-         effect where it is known, and the reason. The code marks its place with `//= exception <id>`. Under each \
-         heading the entries are ordered by importance. [Validation](../validation.md) shows how well results agree \
-         with ns-3 and Linux.\n\n\
-         ## By importance\n\n",
+         modelled. The {} limits that change results of ordinary scenarios by several per cent or more come first, \
+         then {} others by topic, the important ones of each first. `airwnd explain --limits` prints the table, \
+         `airwnd explain --limits NAME` the entries of a topic or about a word. The code marks its place with `//= \
+         exception <id>`. [Validation](../validation.md) shows how well results agree with ns-3 and Linux.\n\n\
+         ## Limits that change conclusions\n\n",
+        first.len(),
+        others.len(),
     );
-    for (importance, meaning) in IMPORTANCE {
-        let entries = || exceptions.iter().filter(|exception| exception.importance == importance);
-        if importance == 1 {
-            write!(page, "{meaning}:\n\n| Entry | Affects |\n|---|---|\n").unwrap();
-            for Exception { id, affects, .. } in entries() {
-                writeln!(page, "| [{id}](#{id}) | {} |", cell(affects)).unwrap();
-            }
-            page.push('\n');
-        } else {
-            let links: Vec<String> = entries().map(|Exception { id, .. }| format!("[{id}](#{id})")).collect();
-            write!(page, "{meaning}: {}.\n\n", links.join(", ")).unwrap();
-        }
-    }
-    for (topic, heading) in TOPICS {
+    first.iter().for_each(|limit| entry(&mut page, limit));
+    for (topic, heading) in LIMIT_TOPICS {
         write!(page, "## {heading}\n\n").unwrap();
-        for exception in exceptions.iter().filter(|exception| exception.topic == topic) {
-            let Exception { id, source, differs, why, affects, effect, .. } = exception;
-            let code = files.get(id).into_iter().flatten();
-            let code: Vec<String> = code.map(|file| format!("[{file}](../../{file})")).collect();
-            write!(
-                page,
-                "### {id}\n\n{differs}\n\n\
-                 - **Affects:** {affects}\n- **Effect:** {effect}\n- **Why:** {why}\n\
-                 - **Differs from:** {source}\n- **Code:** {}\n\n",
-                code.join(", "),
-            )
-            .unwrap();
-        }
+        others.iter().filter(|limit| limit.topic == topic).for_each(|limit| entry(&mut page, limit));
     }
-    let known = |exception: &Exception| TOPICS.iter().any(|(topic, _)| *topic == exception.topic);
-    let stray = exceptions.iter().find(|exception| !known(exception));
-    assert!(stray.is_none(), "specs/exceptions.toml: an unknown topic: {stray:?}");
     page + ORIGIN
 }
 

@@ -52,25 +52,25 @@ pub struct Common {
     #[param(default = Unit::Packets, unit = "word", source = "Floyd and Jacobson 1993 §8; SmRED 2017 §5.1")]
     pub unit: Unit,
     /// Typical packet size, for `unit = "bytes"` and for `packet_time`.
-    #[param(default = Bytes(1000), range = Bytes(1)..=Bytes(1_000_000))]
+    #[param(expert, default = Bytes(1000), range = Bytes(1)..=Bytes(1_000_000))]
     #[param(unit = "B", source = "Floyd and Jacobson 1993 §5; SmRED 2017 table 1")]
     pub mean_packet: Bytes,
     /// Transmission time of a packet, for the decay of the average; `none`: that of `mean_packet` at the rate, which is
     /// measured if it varies.
-    #[param(default = None, range = Span(1)..=Span::from_secs(60))]
+    #[param(expert, default = None, range = Span(1)..=Span::from_secs(60))]
     #[param(unit = "time", source = "Floyd and Jacobson 1993 §11, s")]
     pub packet_time: Option<Span>,
     /// Mark ECN-capable packets instead of dropping them, unless the average is in the range where every packet is
     /// dropped.
-    #[param(default = true)]
+    #[param(basic, default = true)]
     #[param(unit = "true or false", source = "RFC 7567 §4.2.1; ns-3 RedQueueDisc::UseHardDrop")]
     pub ecn: bool,
     /// Maximum number of packets, including a partly sent one; `none`: no limit.
-    #[param(default = Some(100), range = 1..=1_000_000_000)]
+    #[param(basic, default = Some(100), range = 1..=1_000_000_000)]
     #[param(unit = "packets", source = "ns-3 reference run S5; SmRED 2017 §5.1")]
     pub packets: Option<u64>,
     /// Buffer size; `none`: no limit in bytes.
-    #[param(default = None, range = Bytes(1)..=Bytes(1 << 40))]
+    #[param(basic, default = None, range = Bytes(1)..=Bytes(1 << 40))]
     #[param(unit = "B", source = "ns-3 reference run S5; SmRED 2017 §5.1: packets")]
     pub buffer: Option<Bytes>,
     /// Behaviour of other simulators.

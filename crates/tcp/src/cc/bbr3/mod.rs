@@ -53,7 +53,7 @@ use state::State;
 #[params(source = "draft-ietf-ccwg-bbr-06")]
 pub struct Params {
     /// Pacing gain in Startup.
-    #[param(default = 2.77, range = 1.01..=10.0)]
+    #[param(basic, default = 2.77, range = 1.01..=10.0)]
     #[param(unit = "1", source = "4 ln 2: draft-ietf-ccwg-bbr-06 §2.5 BBR.StartupPacingGain")]
     pub startup_gain: f64,
     /// Pacing gain in Drain.
@@ -67,7 +67,7 @@ pub struct Params {
     #[param(default = 1.25, range = 1.0..=4.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.6.1")]
     pub up_gain: f64,
     /// Window gain.
-    #[param(default = 2.0, range = 1.0..=10.0)]
+    #[param(basic, default = 2.0, range = 1.0..=10.0)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.6 BBR.DefaultCwndGain")]
     pub cwnd_gain: f64,
     /// Window gain in UP.
@@ -78,14 +78,15 @@ pub struct Params {
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.5 BBR.PacingMarginPercent")]
     pub pacing_margin: f64,
     /// Maximum fraction of the bytes in flight that may be lost in a round trip of a probe.
-    #[param(default = 0.02, range = 0.0001..=0.5)]
+    #[param(basic, default = 0.02, range = 0.0001..=0.5)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.LossThresh")]
     pub loss_threshold: f64,
     /// Multiplicative decrease: minimum fraction of the short-term bounds kept after a round trip with losses.
+    #[param(basic)]
     #[param(default = 0.7, range = 0.1..=1.0, unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.Beta")]
     pub beta: f64,
     /// Fraction of inflight_longterm left free for other flows (headroom).
-    #[param(default = 0.15, range = 0.0..=0.9)]
+    #[param(basic, default = 0.15, range = 0.0..=0.9)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.8 BBR.Headroom")]
     pub headroom: f64,
     /// Minimum window.
@@ -99,10 +100,11 @@ pub struct Params {
     #[param(default = 3, range = 1..=100, unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.1.2")]
     pub full_rounds: u32,
     /// Minimum number of discontiguous losses in a round trip that may end Startup.
-    #[param(default = 6, range = 1..=1000)]
+    #[param(expert, default = 6, range = 1..=1000)]
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §5.3.1.3 BBRStartupFullLossCnt")]
     pub full_losses: u32,
     /// Maximum duration of Drain.
+    #[param(expert)]
     #[param(default = 3, range = 1..=1000, unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §5.3.2")]
     pub drain_rounds: u32,
     /// Minimum time between bandwidth probes.
@@ -110,7 +112,7 @@ pub struct Params {
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_wait: Span,
     /// Maximum random addition to that time.
-    #[param(default = Span::from_secs(1), range = Span(0)..=Span::from_secs(3600))]
+    #[param(expert, default = Span::from_secs(1), range = Span(0)..=Span::from_secs(3600))]
     #[param(unit = "time", source = "draft-ietf-ccwg-bbr-06 §5.3.3.8")]
     pub probe_wait_spread: Span,
     /// Maximum number of round trips between bandwidth probes; the number of segments in flight if that is smaller.
@@ -134,10 +136,11 @@ pub struct Params {
     #[param(unit = "1", source = "draft-ietf-ccwg-bbr-06 §2.16.2 BBR.ProbeRTTCwndGain")]
     pub probe_rtt_gain: f64,
     /// Window of the maximum ACK aggregation; one round trip in Startup.
-    #[param(default = 10, range = 1..=1000)]
+    #[param(expert, default = 10, range = 1..=1000)]
     #[param(unit = "round trips", source = "draft-ietf-ccwg-bbr-06 §2.12 BBR.ExtraAckedFilterLen")]
     pub aggregation_rounds: u32,
     /// Send quantum of the host; the window has room for three quanta.
+    #[param(expert)]
     #[param(default = Quantum::ByRate, unit = "word", source = "draft-ietf-ccwg-bbr-06 §5.6.3 and §5.5.8.1")]
     pub quantum: Quantum,
 }

@@ -50,21 +50,22 @@ pub struct Params {
     #[param(unit = "1", source = "Ha and Rhee 2011, section 4.2; ns-3.44 TcpCubic::HyStartMinSamples")]
     pub samples: u32,
     /// Increase of the RTT that ends slow start (eta), as a fraction of the minimum RTT; 1 in ns-3.44.
+    #[param(basic)]
     #[param(default = 0.125, range = 0.01..=10.0, unit = "1", source = "Ha and Rhee 2011, section 4.2 (eta)")]
     pub delay: f64,
     /// Minimum of that increase.
-    #[param(default = Span::from_millis(4), range = Span(0)..=Span::from_secs(1))]
+    #[param(basic, default = Span::from_millis(4), range = Span(0)..=Span::from_secs(1))]
     #[param(
         unit = "time",
         source = "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MIN; ns-3.44 TcpCubic::HyStartDelayMin"
     )]
     pub delay_min: Span,
     /// Maximum of that increase; 1 s in ns-3.44.
-    #[param(default = Span::from_millis(16), range = Span(0)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(16), range = Span(0)..=Span::from_secs(10))]
     #[param(unit = "time", source = "Linux net/ipv4/tcp_cubic.c HYSTART_DELAY_MAX")]
     pub delay_max: Span,
     /// RTT samples of a round. The smoothed RTT follows a growing queue late, so that slow start ends up to a round later.
-    #[param(default = Sampling::Latest)]
+    #[param(expert, default = Sampling::Latest)]
     #[param(
         unit = "1",
         source = "Linux net/ipv4/tcp_cubic.c cubictcp_acked; ns-3.44 TcpSocketBase::ProcessAck"

@@ -22,11 +22,11 @@ use airwnd_units::Span;
 #[params(source = "RFC 9406")]
 pub struct Params {
     /// Minimum RTT increase threshold (MIN_RTT_THRESH).
-    #[param(default = Span::from_millis(4), range = Span(1)..=Span::from_secs(1))]
+    #[param(basic, default = Span::from_millis(4), range = Span(1)..=Span::from_secs(1))]
     #[param(unit = "time", source = "RFC 9406 §4.3")]
     pub threshold_min: Span,
     /// Maximum RTT increase threshold (MAX_RTT_THRESH).
-    #[param(default = Span::from_millis(16), range = Span(1)..=Span::from_secs(10))]
+    #[param(basic, default = Span::from_millis(16), range = Span(1)..=Span::from_secs(10))]
     #[param(unit = "time", source = "RFC 9406 §4.3")]
     pub threshold_max: Span,
     /// Divisor of the last round's minimum RTT that yields the threshold (MIN_RTT_DIVISOR).

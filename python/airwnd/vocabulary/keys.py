@@ -1,0 +1,93 @@
+"""Keys of a scenario as ``--set`` takes them, with their levels."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airwnd.vocabulary.algorithms import LEVELS, Level, Parameter, catalogue
+from airwnd.vocabulary.sections import sections
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key with its path, as in ``rlc.queue.buffer`` or ``flow[download].cc``.
+
+    Attributes
+    ----------
+    path
+        The key with the sections above it; an entry of a list by its id or name, otherwise by its index.
+    level
+        Level of the key, or of a section above it if that concerns fewer readers.
+    """
+
+    path: str
+    level: Level
+
+
+def keys(scenario: Mapping[str, Any], begun: str) -> list[Key]:
+    """Return the keys that begin with `begun`; those of an algorithm only if `begun` leads to it.
+
+    Parameters
+    ----------
+    scenario
+        Scenario as written, for the names of its entries and the algorithms that it selects.
+    begun
+        First letters.
+
+    Examples
+    --------
+    >>> [key.path for key in keys({"flow": [{"id": "download"}]}, "flow[download].rw")]
+    ['flow[download].rwnd']
+    >>> [key.path for key in keys({}, "rlc.queue.")]
+    ['rlc.queue.buffer', 'rlc.queue.packets']
+    """
+    return [key for key in _section("", "", "basic", scenario, begun) if key.path.startswith(begun)]
+
+
+def _section(name: str, path: str, level: Level, written: object, begun: str) -> Iterator[Key]:
+    """Yield the keys of a section at a path, of the sections below it, and of the algorithms on the path."""
+    own: Mapping[str, Any] = written if isinstance(written, Mapping) else {}
+    for key in sections()[name].keys.values():
+        at, inner = f"{path}.{key.name}".strip("."), f"{name}.{key.name}".strip(".")
+        lower, below = _lower(level, key.level), own.get(key.name)
+        if inner not in sections():
+            yield Key(at, lower)
+            if begun.startswith(f"{at}."):
+                yield from _algorithm(key, at, lower, below)
+        elif sections()[inner].heading.startswith("[["):
+            for entry, content in _entries(below):
+                yield from _section(inner, f"{at}[{entry}]", lower, content, begun)
+        else:
+            yield from _section(inner, at, lower, below, begun)
+    if name == "link":
+        yield from _member("link", path, level, own.get("kind", "wire"))
+
+
+def _entries(written: object) -> list[tuple[str, object]]:
+    """Return the entries of a list by id, name or index; the first one if the list is not written."""
+    entries = written if isinstance(written, list) and written else [{}]
+    named = (each if isinstance(each, Mapping) else {} for each in entries)
+    return [
+        (str(name.get("id") or name.get("name") or index), each)
+        for index, (name, each) in enumerate(zip(named, entries, strict=True))
+    ]
+
+
+def _algorithm(key: Parameter, path: str, level: Level, written: object) -> Iterator[Key]:
+    """Yield the parameters of the algorithm that a key selects."""
+    chosen = key.default if written is None else written
+    kind = chosen.get("kind") if isinstance(chosen, Mapping) else chosen
+    if key.family:
+        yield from _member(key.family, path, level, kind)
+
+
+def _member(family: str, path: str, level: Level, kind: object) -> Iterator[Key]:
+    """Yield the parameters of a member of a family."""
+    members = (member for each in catalogue() if each.name == family for member in each.members)
+    for member in members:
+        if member.name == kind:
+            yield from (Key(f"{path}.{each.name}", _lower(level, each.level)) for each in member.params)
+
+
+def _lower(above: Level, own: Level) -> Level:
+    return max(above, own, key=LEVELS.index)
