@@ -154,8 +154,8 @@ impl<'s> Live<'s> {
     /// # Errors
     /// A failed congestion control of a plug-in, or the memory limit.
     pub fn advance(&mut self, to: Time) -> Result<(), Error> {
-        while self.handle_next(to, false)?.is_some() {}
         self.simulation.measure_until(to);
+        while self.handle_next(to, false)?.is_some() {}
         Ok(())
     }
 
@@ -172,13 +172,13 @@ impl<'s> Live<'s> {
         if let Some(exit) = self.simulation.exits.last() {
             return Ok(exit.at);
         }
+        self.simulation.measure_until(to);
         while let Some(now) = self.handle_next(to, true)? {
             if !self.simulation.exits.is_empty() {
                 self.simulation.measure_until(now);
                 return Ok(now);
             }
         }
-        self.simulation.measure_until(to);
         Ok(to)
     }
 
