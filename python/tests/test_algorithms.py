@@ -227,7 +227,7 @@ def test_an_explanation_has_words_ranges_and_a_fragment() -> None:
         "[[flow]]\n  cc = {",
     ):
         assert text in out
-    assert 'recovery = "prr-safe-ack"' in _run("explain", "linux")
+    assert 'recovery = "prr-safe-ack"' in _run("explain", "linux", "--all")
     assert "airwnd list aqm" in _run("explain", "rlc.queue")
 
 

@@ -18,8 +18,8 @@ pub mod marks;
 const ORIGIN: &str =
     "Generated from the code by `cargo run -p airwnd-lab --example reference -- docs/reference`.\n";
 /// Introduction of the page of each family.
-const FAMILY: &str = "Each section describes one algorithm: rule, source and parameters. `airwnd explain NAME` prints \
-                      the same text.\n\n";
+const FAMILY: &str = "Each section describes one algorithm: rule, source and parameters, the basic ones first. `airwnd \
+                      explain NAME --all` prints the same text.\n\n";
 
 /// Returns the files that mark each exception.
 pub fn marked_files() -> BTreeMap<String, BTreeSet<String>> {
