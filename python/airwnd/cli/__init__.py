@@ -11,7 +11,19 @@ from dataclasses import dataclass
 import click
 
 from airwnd import _native
-from airwnd.cli import algorithms, city, completion, guard, link, plot, reproduce, simulate, sweep, view
+from airwnd.cli import (
+    algorithms,
+    city,
+    completion,
+    doctor,
+    guard,
+    link,
+    plot,
+    reproduce,
+    simulate,
+    sweep,
+    view,
+)
 from airwnd.cli.options import Commands
 from airwnd.support.errors import EngineError, InputError
 from airwnd.text.quantities import one_line
@@ -131,5 +143,6 @@ for _command in (
     link.link,
     guard.guard,
     completion.completion,
+    doctor.doctor,
 ):
     cli.add_command(_command)

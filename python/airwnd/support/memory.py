@@ -26,7 +26,7 @@ def share(runs: int = 1, maximum: int | str | None = None) -> int:
     ----------
     runs
         Number of concurrent runs.
-    most
+    maximum
         Limit of each run: bytes, or a text with a unit as in ``"2GB"``. ``None``: all runs share 80 % of the
         memory that is free now. Limits of the process, as by ``ulimit -v``, hold in any case.
     """
