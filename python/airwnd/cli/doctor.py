@@ -52,7 +52,7 @@ def doctor(as_json: bool) -> None:
 def findings() -> Iterator[tuple[str, str, str]]:
     """Yield part, name and result of every check."""
     yield "versions", "airwnd", f"{_native.VERSION}, engine {_native.ENGINE}"
-    yield "versions", "Python", f"{platform.python_version()} ({sys.executable})"
+    yield "versions", "Python", f"{platform.python_version()} in {sys.prefix}"
     yield "versions", "system", f"{platform.system()} {platform.release()}, {platform.machine()}"
     yield from _resources()
     yield "simulation", "airwnd run", _run()
