@@ -149,6 +149,8 @@ def test_the_command_says_what_it_adds(uncertain: Path, cli: Cli) -> None:
     assert done.returncode == 0, done.stderr
     assert "open: T1; 3 more runs, up to 6 seeds" in done.stderr
     assert "3 seeds and more, until decided" in done.stdout
+    stopped = cli("reproduce", uncertain, "--decide", "--max-seeds", "5")
+    assert "not decided within --max-seeds and --budget: T1; the same command" in stopped.stdout
     for arguments, message in (
         (["--decide", "--quick"], "--quick gives no verdicts"),
         (["--budget", "3"], "--budget limits what --decide adds"),

@@ -136,6 +136,7 @@ def _report_look(still_open: "Mapping[str, Sequence[Undecided]]", runs: int, see
 def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -> None:
     from airwnd.study.reproduce import terminal
     from airwnd.study.reproduce.report import PAGE, VERDICTS
+    from airwnd.study.reproduce.verdict import Verdict
     from airwnd.study.reproduce.words import count_text
     from airwnd.text.terminal import console
 
@@ -151,6 +152,18 @@ def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -
         f"{runs} runs of {count_text(len(done), 'experiment')} in {elapsed} {workers_text(pool)}{kept}"
     )
     terminal.show_counts(done, console())
+    still_open = [
+        result.claim.id
+        for each in done
+        if each.effort.decide
+        for result in each.claims()
+        if result.verdict is Verdict.OPEN
+    ]
+    if still_open:
+        click.echo(
+            f"not decided within --max-seeds and --budget: {', '.join(still_open)}; the same command with larger "
+            "limits continues, unless a value is undefined"
+        )
     click.echo(f"verdicts: {out / VERDICTS}")
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):
         click.echo(f"page: {out / key / PAGE}")
