@@ -161,8 +161,8 @@ def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -
     ]
     if still_open:
         click.echo(
-            f"not decided within --max-seeds and --budget: {', '.join(still_open)}; the same command with larger "
-            "limits continues, unless a value is undefined"
+            f"not decided within --max-seeds and --budget: {', '.join(still_open)}; the same command with "
+            "larger limits continues, unless a value is undefined"
         )
     click.echo(f"verdicts: {out / VERDICTS}")
     for key in dict.fromkeys(each.experiment.folder.parent.name for each in done):
