@@ -275,6 +275,72 @@ def test_a_column_of_the_flows_is_averaged(folder: Path) -> None:
         assert mean == pytest.approx(of_run["rtt_ms_mean"].mean())
 
 
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of two downloads beside four calls."""
+    out = tmp_path_factory.mktemp("groups") / "data"
+    text = WEB.replace('traffic = { kind = "transfer", size = "30kB" }', 'traffic = "cbr"')
+    base = Scenario.from_toml(text.replace('arrivals = { kind = "poisson", rate = 3.0 }\n', ""))
+    sweep(base.with_({"flow[0].id": "calls"}, duration="200ms"), grid={"ue[0].count": [2, 3]}, out=out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("column", "group", "label"),
+    [
+        ("goodput_kbps", None, "Goodput (kbit/s),\nover all flows: calls, bulk"),
+        ("flows.goodput_kbps", None, "over all flows: calls, bulk"),
+        ("goodput_kbps", "calls", "flows of calls"),
+        ("flows.rtt_ms_p95", "bulk", "flows of bulk"),
+        ("downlink_prb_use", None, ""),
+    ],
+)
+def test_the_axis_names_the_flows_of_an_average(
+    mixed: Path, column: str, group: str | None, label: str
+) -> None:
+    data = Sweep.load(mixed)
+    (axes,) = data.plot(column, group=group).figure.axes
+    assert axes.get_ylabel().split("\n")[-1] == label.split("\n")[-1] or not label
+    assert ("flows" in axes.get_ylabel()) == bool(label)
+    ((_, x, y),) = points(axes)
+    name = column.removeprefix("flows.")
+    flows = data.flows if group is None else data.flows.filter(pl.col("group") == group)
+    totals = group is None and not column.startswith("flows.")
+    rows = data.runs if totals else flows
+    for users, mean in zip(x, y, strict=True):
+        assert mean == pytest.approx(rows.filter(pl.col("ue[0].count") == users)[name].mean())
+
+
+@pytest.mark.parametrize(
+    ("column", "group", "message"),
+    [
+        ("goodput_kbps", "call", "no group `call`; did you mean `calls`\\?"),
+        ("jain", "calls", "no column `jain` of the group `calls`"),
+        ("flow.goodput_kbps", None, "no column `flow.goodput_kbps`; did you mean `goodput_kbps`"),
+    ],
+)
+def test_an_unknown_group_of_a_sweep_is_an_error(
+    mixed: Path, column: str, group: str | None, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        Sweep.load(mixed).plot(column, group=group)
+
+
+def test_runs_are_compared_by_one_group(web: Run) -> None:
+    assert plot_compare({"web": web}).get_supxlabel() == "Over all flows: \\$web\\$, bulk"
+    figure = plot_compare({"web": web}, group="bulk")
+    assert figure.get_supxlabel() == "Flows of bulk"
+    flows = web.flows.filter(pl.col("group") == "bulk")
+    throughput, _, jain, delivered = (float(np.asarray(axes.lines[0].get_xdata())[0]) for axes in figure.axes)
+    assert throughput == pytest.approx(flows["throughput_kbps"].sum(), rel=0.01)
+    goodput = flows["goodput_kbps"].to_numpy()
+    assert jain == pytest.approx(goodput.sum() ** 2 / (4 * (goodput**2).sum()))
+    sent, received = flows["packets_sent"].sum(), flows["packets_received"].sum()
+    assert delivered == pytest.approx(100 * received / sent)
+    with pytest.raises(InputError, match=r"web: no group `nope`; there are \$web\$, bulk"):
+        plot_compare({"web": web}, group="nope")
+
+
 def test_random_points_are_not_averaged(tmp_path: Path) -> None:
     base = Scenario.from_toml(SMALL).with_(duration="100ms")
     random = {"ue[0].count": "1..3:12", "rlc.queue.buffer": "log:5KiB..1MiB:12"}

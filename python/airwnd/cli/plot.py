@@ -38,6 +38,12 @@ GROUPS = click.option(
     multiple=True,
     help="Group of flows to draw; may be repeated. Default: all groups that have values.",
 )
+GROUP = click.option(
+    "--group",
+    metavar="ID",
+    help="Group of flows whose results are drawn; default: all flows. The picture names them if they are of "
+    "several groups.",
+)
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
 _MIN_IN, _MAX_IN = 1.0, 40.0
@@ -335,6 +341,7 @@ def fct(
 @SOURCES
 @SET
 @SEED
+@GROUP
 @size_options
 @_out("compare.svg")
 @code_options
@@ -343,6 +350,7 @@ def compare(
     sources: tuple[Path, ...],
     settings: tuple[str, ...],
     seed: int | None,
+    group: str | None,
     width: str | None,
     height: float | None,
     out: Path,
@@ -358,7 +366,7 @@ def compare(
 
     check(out)
     size = _size(width, height)
-    _save(plot_compare(_runs(sources, settings, seed, policy, progress), size=size), out)
+    _save(plot_compare(_runs(sources, settings, seed, policy, progress), group=group, size=size), out)
 
 
 @plot.command()
@@ -373,7 +381,8 @@ def compare(
     metavar="COLUMN",
     default="delay_ms_mean",
     show_default=True,
-    help="Column of runs.parquet, or of flows.parquet (averaged over the flows of each run).",
+    help="Column of runs.parquet, or of flows.parquet (averaged over the flows of each run); with a table, "
+    "as in flows.delay_ms_mean, only of that one.",
 )
 @click.option(
     "--by",
@@ -389,6 +398,7 @@ def compare(
 @click.option(
     "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
 )
+@GROUP
 @click.option(
     "--x-scale",
     type=click.Choice(["auto", "linear", "log"]),
@@ -412,6 +422,7 @@ def sweep(
     by: tuple[str, ...],
     facet: str | None,
     where: tuple[str, ...],
+    group: str | None,
     x_scale: "Literal['auto', 'linear', 'log']",
     y_scale: "Literal['linear', 'log']",
     width: str | None,
@@ -434,7 +445,15 @@ def sweep(
             raise InputError(f"--where {text}: expected KEY=VALUE, as in --where rlc.queue.buffer=10KiB")
         chosen[key.strip()] = value.strip()
     figure = Sweep.load(folder).plot(
-        y, x=x, by=by or None, facet=facet, where=chosen, x_scale=x_scale, y_scale=y_scale, size=size
+        y,
+        x=x,
+        by=by or None,
+        facet=facet,
+        where=chosen,
+        group=group,
+        x_scale=x_scale,
+        y_scale=y_scale,
+        size=size,
     )
     _save(figure, out)
 

@@ -9,6 +9,8 @@ from airwnd.plots import style
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -35,6 +37,7 @@ _TICKS_IN = 0.8
 # Number of legend lines that fit a figure, and the height of a line.
 _LEGEND_LINES, _LINE_IN = 2, 0.165
 _MAX_TICKS = 8
+_NAMED_GROUPS = 3
 _DECADES_WITH_STEPS = 2.5
 _LOG_FROM, _UNEVEN = 10, 1.5
 
@@ -49,6 +52,24 @@ def name(table: str, column: str) -> tuple[str, str]:
 def upper(words: str) -> str:
     """Capitalise the name of a quantity, except variables such as cwnd."""
     return words if words.startswith(_LOWER_CASE) else words[:1].upper() + words[1:]
+
+
+def population(groups: "Sequence[str]", group: str | None = None) -> str:
+    """Return the flows over which a value is taken, for a label; empty if all flows are of one group.
+
+    Parameters
+    ----------
+    groups
+        All groups of flows.
+    group
+        The group that is drawn; ``None``: all.
+    """
+    if group is not None:
+        return f"flows of {group}"
+    if len(groups) < 2:  # noqa: PLR2004
+        return ""
+    named = ", ".join(groups) if len(groups) <= _NAMED_GROUPS else f"{len(groups)} groups"
+    return f"over all flows: {named}"
 
 
 def quantity(  # noqa: PLR0913

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from airwnd.plots import axis, style
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -29,17 +32,23 @@ _PANELS = (
     _Panel(("jain",), (0.0, 1.05)),
     _Panel(("pdf_percent",), (0.0, 105.0)),
 )
-_ROW_IN, _REST_IN = 0.24, 0.85
+# Heights of a row, of all else, and of the line that names the flows, in inches.
+_ROW_IN, _REST_IN, _NOTE_IN = 0.24, 0.85, 0.2
 _LONGEST_NAME = 32
 
 
-def plot_compare(runs: "Mapping[str, RunData]", *, size: style.Size | None = None) -> "Figure":
+def plot_compare(
+    runs: "Mapping[str, RunData]", *, group: str | None = None, size: style.Size | None = None
+) -> "Figure":
     """Draw throughput, delay, fairness and packet delivery fraction of runs.
 
     Parameters
     ----------
     runs
         Runs by name, from top to bottom.
+    group
+        Group of flows whose results are drawn; ``None``: all flows together. If they are of several groups,
+        the picture says so.
     size
         Width and height in inches; ``None``: the width of a page, and a height that follows from the number
         of runs.
@@ -52,26 +61,49 @@ def plot_compare(runs: "Mapping[str, RunData]", *, size: style.Size | None = Non
     Raises
     ------
     InputError
-        If there is no run.
+        If there is no run, or a run has no such group.
     """
     if not runs:
         raise InputError("no run to compare")
     names = [_short(name) for name in runs]
+    groups = list(dict.fromkeys(each for run in runs.values() for each in run.flows["group"]))
+    rows = [run.totals if group is None else _of_group(name, run, group) for name, run in runs.items()]
     with style.styled():
         width, height = size or (style.WIDTHS["page"], None)
         figure = style.new_figure((width, height or _REST_IN + _ROW_IN * len(runs)))
         row = figure.subplots(1, len(_PANELS), sharey=True)
         for axes, panel in zip(row, _PANELS, strict=True):
-            _draw(axes, list(runs.values()), panel)
+            _draw(axes, rows, panel)
         row[0].set_yticks(range(len(names)), [style.literal(name) for name in names])
         row[0].set_ylim(len(names) - 0.5, -0.5)
+        if flows := axis.population(groups, group):
+            figure.supxlabel(style.literal(axis.upper(flows)), fontsize="medium")
+            figure.set_figheight(figure.get_figheight() + (0.0 if height else _NOTE_IN))
     return figure
 
 
-def _draw(axes: "Axes", runs: "list[RunData]", panel: _Panel) -> None:
+def _of_group(name: str, run: "RunData", group: str) -> "Mapping[str, float | None]":
+    """Return the columns of the totals for the flows of one group."""
+    flows = run.flows.filter(pl.col("group") == group)
+    if flows.is_empty():
+        there = ", ".join(run.flows["group"].unique(maintain_order=True))
+        raise InputError(f"{name}: no group `{group}`; there are {there}")
+    (row,) = run.groups.filter(pl.col("group") == group).iter_rows(named=True)
+    goodput = flows["goodput_kbps"].fill_null(0.0).to_numpy()
+    squares = float(np.square(goodput).sum())
+    counted = flows.filter(pl.col("pdf_percent").is_not_null())
+    sent = counted["packets_sent"].sum()
+    return {
+        **{column: row[column] for column in ("throughput_kbps", "delay_ms_mean", "delay_ms_p95")},
+        "jain": float(goodput.sum()) ** 2 / (goodput.size * squares) if squares else None,
+        "pdf_percent": 100.0 * counted["packets_received"].sum() / sent if sent else None,
+    }
+
+
+def _draw(axes: "Axes", runs: "Sequence[Mapping[str, Any]]", panel: _Panel) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    rows: list[list[Any]] = [[run.totals.get(column) for column in panel.columns] for run in runs]
+    rows: list[list[Any]] = [[run.get(column) for column in panel.columns] for run in runs]
     for place, values in enumerate(rows):
         known = [value for value in values if value is not None]
         if len(known) > 1:

@@ -45,11 +45,13 @@ def plot_sweep(
     y: str = "delay_ms_mean",
     layout: Layout | None = None,
     *,
+    group: str | None = None,
     size: style.Size | None = None,
 ) -> "Figure":
     """Draw a column over a swept key; :meth:`airwnd.Sweep.plot` documents the arguments."""
     layout = layout or Layout()
-    table, rows = _rows(sweep, y)
+    found = _rows(sweep, y, group)
+    y, rows = found.column, found.rows
     rows = _only(sweep, rows, layout.where)
     layout = _filled(sweep, layout, rows)
     if layout.x is None:
@@ -61,8 +63,9 @@ def plot_sweep(
     places = _places(rows, layout.x, numbers)
     panels = _in_order(rows, [layout.facet]) if layout.facet else [()]
     lines = _in_order(rows, list(layout.by or ()))
-    name, unit = axis.name(table, y)
-    note = _note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
+    name, unit = axis.name(found.table, y)
+    seeds = _note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
+    note = "\n".join(filter(None, (seeds, found.population)))
     with style.styled():
         columns = min(len(panels), _PANELS_IN_A_ROW)
         stack = math.ceil(len(panels) / columns)
@@ -111,23 +114,51 @@ def _size(size: style.Size | None, columns: int, rows: int) -> style.Size:
     return width, height or _PANEL_IN[1] * rows + _LEGEND_IN
 
 
-def _rows(sweep: "SweepData", y: str) -> tuple[str, pl.DataFrame]:
-    """Return the table with the column, and a frame with a row per run and the column as ``value``."""
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a table: a row per run with its ``value``, and the flows that it covers, for the label."""
+
+    table: str
+    column: str
+    rows: pl.DataFrame
+    population: str
+
+
+def _rows(sweep: "SweepData", y: str, group: str | None) -> _Column:
+    """Return the values of a column, of one group of flows if `group` is given."""
     numbers = (found[0] for found in map(sweep.number, sweep.keys) if found is not None)
     keys = list(dict.fromkeys((*sweep.keys, *numbers)))
-    for table, frame in (("totals", sweep.runs), ("flows", sweep.flows)):
-        if y in frame.columns and y not in keys and y != "seed" and frame.schema[y].is_numeric():
-            value = pl.col(y).cast(pl.Float64)
-            if table == "totals":
-                return table, frame.select(*keys, "seed", value=value)
-            return table, frame.group_by(*keys, "seed", maintain_order=True).agg(value=value.mean())
-    there = dict.fromkeys(
-        name
-        for frame in (sweep.runs, sweep.flows)
-        for name, dtype in frame.schema.items()
-        if dtype.is_numeric() and name not in keys and name != "seed"
-    )
-    raise InputError(f"no column `{y}`; {_hint(y, there)}")
+    groups = sweep.flows["group"].unique(maintain_order=True).to_list()
+    flows = sweep.flows
+    if group is not None:
+        if group not in groups:
+            raise InputError(f"no group `{group}`; {_hint(group, groups)}")
+        flows = flows.filter(pl.col("group") == group)
+    # Totals are results of all flows together.
+    frames = {"totals": sweep.runs, "flows": flows} if group is None else {"flows": flows}
+    prefix, dot, rest = y.rpartition(".")
+    if dot and prefix in frames:
+        y, frames = rest, {prefix: frames[prefix]}
+    there = {
+        table: [
+            name
+            for name, dtype in frame.schema.items()
+            if dtype.is_numeric() and name not in keys and name != "seed"
+        ]
+        for table, frame in frames.items()
+    }
+    table = next((table for table, names in there.items() if y in names), None)
+    if table is None:
+        known = dict.fromkeys(name for names in there.values() for name in names)
+        whole = f" of the group `{group}`" if group else ""
+        raise InputError(f"no column `{y}`{whole}; {_hint(y, known)}")
+    value = pl.col(y).cast(pl.Float64)
+    if table == "totals":
+        # Of the totals, PRB use and drops are results of the cells and links.
+        unlike = axis.population(groups) if y in sweep.flows.columns or y == "jain" else ""
+        return _Column(table, y, frames[table].select(*keys, "seed", value=value), unlike)
+    rows = flows.group_by(*keys, "seed", maintain_order=True).agg(value=value.mean())
+    return _Column(table, y, rows, axis.population(groups, group))
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
@@ -275,7 +306,7 @@ def _note(minimum: int, maximum: int) -> str:
     """Describe the points: number of seeds, and confidence level."""
     if maximum == 1:
         return ""
-    seeds = f"{maximum} seeds" if minimum == maximum else f"{min} to {max} seeds"
+    seeds = f"{maximum} seeds" if minimum == maximum else f"{minimum} to {maximum} seeds"
     return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if maximum >= _MIN_SEEDS else "")
 
 

@@ -35,6 +35,7 @@ class Sweep(SweepData):
         by=SEVERAL | NONE,
         facet=TEXT | NONE,
         where=MAPPING | NONE,
+        group=TEXT | NONE,
         x_scale=Kind("'auto'", lambda value: value == "auto") | SCALE,
         y_scale=SCALE,
         size=SIZE | NONE,
@@ -47,6 +48,7 @@ class Sweep(SweepData):
         by: Sequence[str] | None = None,
         facet: str | None = None,
         where: Mapping[str, object] | None = None,
+        group: str | None = None,
         x_scale: Literal["auto", "linear", "log"] = "auto",
         y_scale: Literal["linear", "log"] = "linear",
         size: "Size | None" = None,
@@ -56,7 +58,8 @@ class Sweep(SweepData):
         Parameters
         ----------
         y
-            A column of `runs`, or of `flows` (averaged over the flows of each run).
+            A column of `runs`, or of `flows` (averaged over the flows of each run); ``"flows.delay_ms_mean"``
+            names the table of a column that both have.
         x
             Key on the horizontal axis; ``None``: the numeric key with the most values.
         by
@@ -65,6 +68,9 @@ class Sweep(SweepData):
             Key with a panel for each value; ``None``: the second of the remaining keys.
         where
             Values by key: only runs with these values are drawn.
+        group
+            Group of flows, to average a column of `flows` over; ``None``: all flows. If they are of several
+            groups, the axis label says so.
         x_scale
             ``"auto"``: logarithmic if the values spread unevenly over a decade or more.
         y_scale
@@ -81,9 +87,9 @@ class Sweep(SweepData):
         Raises
         ------
         InputError
-            If a key, column or value does not exist, or if a swept key is not represented in the picture.
+            If a key, column, group or value does not exist, or if a swept key is not represented in the picture.
         """
         from airwnd.plots.sweep import Layout, plot_sweep
 
         layout = Layout(x, None if by is None else tuple(by), facet, dict(where or {}), x_scale, y_scale)
-        return plot_sweep(self, y, layout, size=size)
+        return plot_sweep(self, y, layout, group=group, size=size)
