@@ -153,7 +153,10 @@ def test_check_and_schema(cli: Cli) -> None:
         (("explain", "xyzzy"), "unknown name `xyzzy`; `airwnd list` shows algorithms, stacks and presets"),
         (("explain", "rwmd/drwa"), "unknown name `rwmd/drwa`; did you mean `rwnd/drwa`"),
         (("check", "nowhere.toml"), "nowhere.toml: No such file or directory"),
-        (("reproduce", "example/table9"), "no experiment `example/table9`; there are"),
+        (
+            ("reproduce", "example/table9"),
+            "no experiment, paper or claim `example/table9`; `airwnd",
+        ),
         (("reproduce", TABLE6, "--seeds", "0"), "Invalid value for '--seeds'"),
     ],
 )

@@ -11,7 +11,8 @@ from airwnd.study.batch import Processes
 from airwnd.study.reproduce import terminal
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.plot import KINDS
-from airwnd.study.reproduce.runner import Effort, find, reproduce
+from airwnd.study.reproduce.runner import Effort, reproduce
+from airwnd.study.reproduce.search import find
 
 
 @pytest.fixture(scope="module")

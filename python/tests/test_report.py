@@ -19,7 +19,7 @@ from rich.console import Console
 
 from airwnd import InputError
 from airwnd.study.batch import Processes
-from airwnd.study.reproduce import findings, interactive, report, runner, terminal
+from airwnd.study.reproduce import findings, interactive, report, search, terminal
 from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.findings import Findings
 from airwnd.study.reproduce.paper import Paper
@@ -449,12 +449,12 @@ def made_up(experiment: Experiment) -> Results:
 @pytest.mark.nightly
 def test_no_page_of_a_paper_is_large(tmp_path: Path) -> None:
     """Including the shared script, a page loads less than 2 MB."""
-    for folder in runner.find_all():
+    for folder in search.find_all():
         found = findings.gather(made_up(Experiment.load(folder)))
         (tmp_path / found["name"]).mkdir(parents=True)
         findings.write(found, tmp_path / found["name"])
-    report.write_pages(tmp_path, runner.papers())
+    report.write_pages(tmp_path, search.papers())
     script = (tmp_path / report.ASSETS / report.PLOTLY).stat().st_size
     sizes = {path: path.stat().st_size + script for path in tmp_path.rglob("*.html")}
-    assert len(sizes) > len(runner.papers())
+    assert len(sizes) > len(search.papers())
     assert {path: size for path, size in sizes.items() if size >= 2_000_000} == {}

@@ -3,8 +3,10 @@
 import itertools
 import json
 import re
+import shutil
 import signal
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -17,7 +19,8 @@ from airwnd import InputError
 from airwnd.study.batch import Processes
 from airwnd.study.reproduce import report, terminal
 from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.runner import Effort, Results, find, reproduce
+from airwnd.study.reproduce.runner import Effort, Results, reproduce
+from airwnd.study.reproduce.search import find, name_of
 from airwnd.study.reproduce.space import Setting
 from airwnd.study.reproduce.verdict import Verdict
 
@@ -175,8 +178,118 @@ def test_experiments_are_found_by_name_from_a_subfolder(
     monkeypatch.chdir(folder)
     assert [each.resolve() for each in find("example/table0")] == [folder]
     assert [each.resolve() for each in find("example")] == [folder]
-    with pytest.raises(InputError, match=r"no experiment `exmple`; there are .*example/table0"):
+    with pytest.raises(InputError, match=r"no experiment.* `exmple`; did you mean `example` or .* --list"):
         find("exmple")
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("A08", ["arwa-2019/table5"]),
+        ("arwa-2019/A08", ["arwa-2019/table5"]),
+        ("arwa/table5", ["arwa-2019/table5"]),
+        ("arwa/A03", ["arwa-2019/table2"]),
+        ("constant", ["constant-cwnd/fig2", "constant-cwnd/fig3"]),
+        ("T1", ["example/table0"]),
+    ],
+)
+def test_claims_and_short_names_of_papers_are_found(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, names: list[str]
+) -> None:
+    other = folder.parents[1] / "example-2020" / "table0"
+    shutil.copytree(folder, other)
+    claims = (other / "claims.toml").read_text(encoding="utf-8")
+    (other / "claims.toml").write_text(claims.replace('"T1"', '"T7"'), encoding="utf-8")
+    monkeypatch.chdir(folder)
+    assert [name_of(each) for each in find(name)][: len(names)] == names
+
+
+def test_a_claim_of_several_papers_needs_the_paper(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(folder, folder.parents[1] / "another" / "table0")
+    monkeypatch.chdir(folder)
+    with pytest.raises(InputError, match="`T1` may be of another or example: write another/T1"):
+        find("T1")
+    assert [name_of(each) for each in find("example/T1")] == [NAME]
+
+
+def test_experiments_are_listed_with_their_claims(cli: Cli, folder: Path) -> None:
+    listed = cli("reproduce", "--list", cwd=folder).stdout.splitlines()
+    place = next(number for number, line in enumerate(listed) if line.startswith(f"  {NAME}: "))
+    assert [line.split()[0] for line in listed[place + 1 : place + 3]] == ["T1", "T2"]
+    assert any(line.startswith("    A08  Half TCP, half UDP") for line in listed)
+    few = cli("reproduce", "--list", "A08", cwd=folder)
+    assert few.stderr == "A08: arwa-2019/table5\n"
+    assert len(few.stdout.splitlines()) == 3
+
+
+def test_an_experiment_is_copied_and_not_replaced(cli: Cli, tmp_path: Path) -> None:
+    done = cli("reproduce", "--copy", "arwa/table5", "mine", cwd=tmp_path)
+    assert done.stdout == "copied: mine/table5; run it with `airwnd reproduce mine/table5`\n", done.stderr
+    copy = Experiment.load(tmp_path / "mine" / "table5")
+    shipped = Experiment.load(ROOT / "experiments" / "arwa-2019" / "table5")
+    assert (copy.name, copy.scenario, copy.paper.title) == (
+        "mine/table5",
+        shipped.scenario,
+        shipped.paper.title,
+    )
+    assert [each.text for each in copy.claims] == [each.text for each in shipped.claims]
+    (tmp_path / "mine" / "table5" / "scenario.toml").write_text("mine", encoding="utf-8")
+    again = cli("reproduce", "--copy", "arwa/table5", "mine", cwd=tmp_path)
+    assert (again.returncode, again.stderr.count("\n")) == (2, 2)
+    assert "mine/table5: exists already, and is not replaced" in again.stderr
+    assert (tmp_path / "mine" / "table5" / "scenario.toml").read_text(encoding="utf-8") == "mine"
+    other = cli("reproduce", "--copy", "smred/fig4", "mine", cwd=tmp_path)
+    assert "mine/paper.toml: describes another paper" in other.stderr
+    assert not (tmp_path / "mine" / "fig4").exists()
+
+
+def test_a_changed_scenario_is_marked_and_kept_apart(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    plain = cli("reproduce", folder, "--quick", "--out", out)
+    changes = ("--set", "mac.scheduler=rr", "--set", "duration=150ms")
+    done = cli("reproduce", folder, "--quick", *changes, "--out", out)
+    assert (plain.returncode, done.returncode) == (0, 0), done.stderr
+    assert "changed by mac.scheduler=rr, duration=150ms" in done.stdout
+    assert "changed by" not in plain.stdout
+    changed = out / "set-mac.scheduler=rr,duration=150ms"
+    found, usual = (
+        json.loads((root / NAME / "results.json").read_text(encoding="utf-8")) for root in (changed, out)
+    )
+    assert (found["changed"], usual["changed"]) == (["mac.scheduler=rr", "duration=150ms"], [])
+    assert (found["duration"], found["reused"]) == ("150ms", 0)
+    stored = json.loads(next((changed / NAME / "runs").iterdir()).read_text())
+    assert stored["outcome"]["duration_s"] == 0.15, "--set applies after --quick"
+    for page in ("example/index.html", "index.html"):
+        assert "mac.scheduler=rr" in (changed / page).read_text(encoding="utf-8")
+        assert "mac.scheduler=rr" not in (out / page).read_text(encoding="utf-8")
+    assert "changed by mac.scheduler=rr" in (changed / "verdicts.csv").read_text(encoding="utf-8")
+
+
+def test_full_runs_of_a_changed_scenario_are_not_the_experiment(folder: Path) -> None:
+    experiment = replace(Experiment.load(folder), overrides=(("mac.scheduler", "rr"),))
+    effort = Effort.of(experiment, None, quick=False)
+    assert (effort.preview, effort.full) == (False, False)
+    assert Effort.of(Experiment.load(folder), None, quick=False).full
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("mac.schedulr=rr", "schedulr"),
+        ("mac.scheduler", "--set mac.scheduler: expected KEY=VALUE"),
+        ("ue[0].count=7", "--set ue[0].count=7: changes no run; the axes set the key"),
+    ],
+)
+def test_a_change_without_effect_is_an_error(cli: Cli, folder: Path, change: str, message: str) -> None:
+    done = cli("reproduce", folder, "--quick", "--set", change)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert message in done.stderr
+
+
+def test_measurements_have_no_scenario_to_change(cli: Cli, tmp_path: Path) -> None:
+    done = cli("reproduce", "guard/bus", "--set", "duration=1s", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "guard/bus: --set duration=1s: the experiment is measured, not simulated" in done.stderr
 
 
 @pytest.mark.parametrize(

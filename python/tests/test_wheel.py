@@ -53,7 +53,7 @@ def environment() -> dict[str, str]:
 # Checks of the installed package: reading all experiments requires each of their files.
 READ_ALL = """
 from airwnd.study.reproduce.design import Experiment
-from airwnd.study.reproduce.runner import find_all
+from airwnd.study.reproduce.search import find_all
 
 names = {Experiment.load(folder).name for folder in find_all()}
 print(len(names))

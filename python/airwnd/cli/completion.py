@@ -81,7 +81,7 @@ def _written(file: Path) -> dict[str, Any]:
 
 def experiments(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete papers and their figures."""
-    from airwnd.study.reproduce.runner import find_all
+    from airwnd.study.reproduce.search import find_all
 
     folders = find_all()
     papers = {folder.parent.name for folder in folders}

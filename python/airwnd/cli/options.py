@@ -140,13 +140,19 @@ def load(file: Path, settings: tuple[str, ...], policy: CodePolicy = NO_CODE) ->
 
 def overridden(scenario: "Scenario", settings: tuple[str, ...]) -> "Scenario":
     """Apply the ``--set`` options."""
+    pairs = setting_pairs(settings)
+    return scenario.override(pairs) if pairs else scenario
+
+
+def setting_pairs(settings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Split the ``--set`` options into keys and values."""
     pairs = []
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise InputError(f"--set {setting}: expected KEY=VALUE, as in --set rlc.queue.buffer=10KiB")
         pairs.append((key.strip(), value.strip()))
-    return scenario.override(pairs) if pairs else scenario
+    return tuple(pairs)
 
 
 def saved(result: "RunData", out: Path, *, force: bool) -> Exception | None:

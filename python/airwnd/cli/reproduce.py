@@ -1,6 +1,9 @@
 """``airwnd reproduce``."""
 
 import math
+import re
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +15,11 @@ from airwnd.cli.options import (
     JOBS,
     MAX_MEMORY,
     PROGRESS,
+    SET,
     FiniteRange,
     batch_bar,
     code_options,
+    setting_pairs,
     workers,
     workers_text,
 )
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", metavar="PAPER[/FIGURE]...", nargs=-1, shell_complete=completion.experiments)
+@click.argument("names", metavar="PAPER[/FIGURE]|CLAIM...", nargs=-1, shell_complete=completion.experiments)
 @click.option("--all", "every", is_flag=True, help="Reproduce all experiments of all papers.")
 @click.option(
     "--seeds", type=click.IntRange(1), metavar="N", help="Use seeds 1 to N; default: set by each experiment."
@@ -64,6 +69,15 @@ if TYPE_CHECKING:
     metavar="MINUTES",
     help="With --decide: add no seeds to an experiment that has run for this time.",
 )
+@SET
+@click.option("--list", "listing", is_flag=True, help="List papers, experiments and claims, and run nothing.")
+@click.option(
+    "--copy",
+    "copies",
+    metavar="PAPER[/FIGURE] FOLDER",
+    type=(str, click.Path(path_type=Path)),
+    help="Copy an experiment, or all of a paper, into FOLDER for editing, and run nothing.",
+)
 @click.option("--quick", is_flag=True, help="Use shorter runs and fewer seeds, for a first look.")
 @code_options
 @PROGRESS
@@ -78,19 +92,32 @@ def reproduce(
     dask: str | None,
     max_memory: str | None,
     out: Path,
+    settings: tuple[str, ...],
+    listing: bool,
+    copies: tuple[str, Path] | None,
     quick: bool,
     policy: "CodePolicy",
     progress: bool | None,
 ) -> None:
     """Reproduce published experiments and compare the results with the papers.
 
-    A name is a paper, one of its figures or tables, or the path of an experiment's folder. The same command
-    continues an interrupted reproduction.
+    A name is a paper, one of its figures or tables, the path of an experiment's folder, or a claim. The same
+    command continues an interrupted reproduction. With --set, results are in a folder of their own in --out.
     """
-    from airwnd.study.reproduce import report, runner
+    from airwnd.study.reproduce import report, runner, search
     from airwnd.study.reproduce.design import Experiment
     from airwnd.study.reproduce.sequential import Decide
 
+    if listing:
+        _list(_found(names) or search.find_all())
+        return
+    if copies is not None:
+        if names or every:
+            raise click.UsageError("--copy runs nothing, and takes no further names.")
+        name, target = copies
+        for folder in search.copy(_found((name,)), target):
+            click.echo(f"copied: {folder}; run it with `airwnd reproduce {folder}`")
+        return
     if every == bool(names):
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
     if decide and quick:
@@ -98,12 +125,9 @@ def reproduce(
     if budget is not None and not decide:
         raise click.UsageError("--budget limits what --decide adds.")
     pool = workers(jobs, dask, max_memory)
-    folders = (
-        runner.find_all()
-        if every
-        else list(dict.fromkeys(folder for name in names for folder in runner.find(name)))
-    )
-    experiments = [Experiment.load(folder, policy) for folder in folders]
+    overrides = setting_pairs(settings)
+    folders = search.find_all() if every else _found(names)
+    experiments = [replace(Experiment.load(folder, policy), overrides=overrides) for folder in folders]
     if every:
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     minutes = math.inf if budget is None else budget
@@ -111,7 +135,8 @@ def reproduce(
     efforts = [runner.Effort.of(experiment, seeds, quick=quick, decide=further) for experiment in experiments]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)
-    papers = runner.papers()
+    papers = search.papers()
+    out = out / _folder_of(settings) if settings else out
     check_folder(out)
     done = []
     for number, (experiment, effort) in enumerate(zip(experiments, efforts, strict=True), start=1):
@@ -128,6 +153,44 @@ def reproduce(
     _summarise(done, pool, out, index)
 
 
+# Length of the readable part of a folder's name.
+_NAME = 60
+
+
+def _folder_of(settings: tuple[str, ...]) -> str:
+    """Return the folder of results with ``--set``, which are not mixed with those of other scenarios."""
+    text = ",".join(settings)
+    readable = re.sub(r"[^\w.=,+-]+", "-", text, flags=re.ASCII)[:_NAME]
+    # Different changes may read alike.
+    digest = "" if readable == text else f"-{sha256(text.encode()).hexdigest()[:8]}"
+    return f"set-{readable}{digest}"
+
+
+def _found(names: tuple[str, ...]) -> list[Path]:
+    """Find the experiments, and say which ones a short name or a claim stands for."""
+    from airwnd.study.reproduce import search
+
+    folders: dict[Path, None] = {}
+    for name in names:
+        found = search.find(name)
+        folders.update(dict.fromkeys(found))
+        if not search.is_exact(name):
+            click.echo(f"{name}: {', '.join(map(search.name_of, found))}", err=True)
+    return list(folders)
+
+
+def _list(folders: list[Path]) -> None:
+    """Print papers, experiments and claims."""
+    from airwnd.study.reproduce import search
+
+    for number, (heading, experiments) in enumerate(search.listed(folders).items()):
+        click.echo("\n" * bool(number) + click.style(heading, bold=True))
+        for each in experiments:
+            click.echo(f"  {each.name}: {each.title}")
+            for name, text in each.claims:
+                click.echo(f"    {name}  {text}")
+
+
 def _report_look(still_open: "Mapping[str, Sequence[Undecided]]", runs: int, seeds: int) -> None:
     """Print which claims are open, and what is added for them."""
     click.echo(f"\nopen: {', '.join(still_open)}; {runs} more runs, up to {seeds} seeds", err=True)
@@ -140,6 +203,8 @@ def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -
     from airwnd.study.reproduce.words import count_text
     from airwnd.text.terminal import console
 
+    if changed := done[0].effort.overrides:
+        click.echo(f"\nThe scenario is not the experiment's: changed by {', '.join(changed)}")
     if len(done) == 1:
         terminal.show(done[0], console())
     else:

@@ -92,11 +92,11 @@ def _of_group(name: str, run: "RunData", group: str) -> "Mapping[str, float | No
     goodput = flows["goodput_kbps"].fill_null(0.0).to_numpy()
     squares = float(np.square(goodput).sum())
     counted = flows.filter(pl.col("pdf_percent").is_not_null())
-    sent = counted["packets_sent"].sum()
+    sent, received = (int(counted[column].sum()) for column in ("packets_sent", "packets_received"))
     return {
         **{column: row[column] for column in ("throughput_kbps", "delay_ms_mean", "delay_ms_p95")},
         "jain": float(goodput.sum()) ** 2 / (goodput.size * squares) if squares else None,
-        "pdf_percent": 100.0 * counted["packets_received"].sum() / sent if sent else None,
+        "pdf_percent": 100.0 * received / sent if sent else None,
     }
 
 

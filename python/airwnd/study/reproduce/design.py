@@ -134,6 +134,8 @@ class Experiment:
         Numbers of the paper's table by setting (`ABSENT` for open axes) and measure; empty: no table.
     measured
         Measurements; ``None``: the experiment is simulated.
+    overrides
+        Changes of the scenario by ``--set``, which are not part of the experiment.
     """
 
     folder: Path
@@ -153,6 +155,7 @@ class Experiment:
     paper_values: Mapping[Setting, Mapping[str, float]]
     claims: tuple[Claim, ...]
     measured: Measured | None
+    overrides: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -173,14 +176,19 @@ class Experiment:
         return self.space.setting({**self.space.shown, **levels})
 
     def scenario_for(self, setting: Setting, extra: Mapping[str, Any]) -> Scenario:
-        """Return the scenario of a setting, with `extra` changes applied before those of the setting."""
-        changes = dict(extra)
+        """Return the scenario of a setting: `extra` changes, then those by ``--set``, then the setting's."""
+        changes = {} if self.overrides else dict(extra)
         for level in self._levels(setting):
             changes.update(level.changes)
         try:
-            return self.scenario.with_(changes)
+            return self.base(extra).with_(changes) if self.overrides else self.scenario.with_(changes)
         except ScenarioError as error:
             raise InputError(f"{self.folder / 'experiment.toml'}: setting {setting}: {error}") from None
+
+    def base(self, extra: Mapping[str, Any]) -> Scenario:
+        """Return the scenario without a setting: with `extra` changes, then those by ``--set``."""
+        scenario = self.scenario.with_(extra) if extra else self.scenario
+        return scenario.override(self.overrides) if self.overrides else scenario
 
     def rows(self, setting: Setting) -> Rows:
         """Return the selection of flows of a setting within its run."""

@@ -35,7 +35,7 @@ from airwnd.support.errors import InputError
 from airwnd.support.files import write_atomically
 
 FILE = "results.json"
-FORMAT = 6
+FORMAT = 7
 """Format version of the file; files of other versions are ignored."""
 
 
@@ -161,6 +161,7 @@ class Findings(TypedDict):
     runs: int
     measured: str | None
     quick: list[tuple[str, str]] | None
+    changed: list[str]
     duration: str
     simulation_s: float
     elapsed_s: float
@@ -195,7 +196,8 @@ def gather(results: Results) -> Findings:
         runs=results.runs,
         measured=None if experiment.measured is None else experiment.measured.source,
         quick=_changes(effort.changes) if effort.quick else None,
-        duration=str(effort.changes.get("duration", experiment.scenario.resolved["duration"])),
+        changed=list(effort.overrides),
+        duration=str(experiment.base(effort.changes).resolved["duration"]),
         simulation_s=results.simulation_s,
         elapsed_s=results.elapsed_s,
         reused=results.reused,

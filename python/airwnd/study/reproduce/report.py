@@ -161,6 +161,7 @@ class Total:
         self.runs = sum(each["runs"] for each in every)
         self.simulation_s = sum(each["simulation_s"] for each in every)
         self.previews = sum(each["preview"] for each in every)
+        self.changed = sorted({text for each in every for text in each["changed"]})
         self.engines = sorted({each["engine"] for each in every})
 
 

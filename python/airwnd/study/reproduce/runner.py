@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,6 @@ from airwnd.study.reproduce.expression import Values
 from airwnd.study.reproduce.measure import Measure
 from airwnd.study.reproduce.measured import FILE as MEASURED_FILE
 from airwnd.study.reproduce.measured import Measured
-from airwnd.study.reproduce.paper import FILE as PAPER_FILE
-from airwnd.study.reproduce.paper import Paper
 from airwnd.study.reproduce.readings import Gathering, Readings, Tables
 from airwnd.study.reproduce.sequential import Decide, confidence_at, undecided
 from airwnd.study.reproduce.space import Setting
@@ -42,6 +40,8 @@ class Effort:
         Changes of the scenario by ``--quick``.
     specified
         Number of seeds specified by the experiment.
+    overrides
+        Changes of the scenario by ``--set``, as ``KEY=VALUE``; they are not part of the experiment.
     decide
         Seeds are added until the claims are decided; ``None``: all settings have `seeds` seeds.
     """
@@ -50,6 +50,7 @@ class Effort:
     quick: bool
     changes: Mapping[str, Any]
     specified: int
+    overrides: tuple[str, ...] = ()
     decide: Decide | None = None
 
     @property
@@ -63,8 +64,8 @@ class Effort:
 
     @property
     def full(self) -> bool:
-        """Whether runs have full length and all seeds that the experiment specifies."""
-        return not self.preview and self.seeds >= self.specified
+        """Whether the scenario is the experiment's, and runs have full length and all its seeds."""
+        return not self.preview and not self.overrides and self.seeds >= self.specified
 
     @classmethod
     def of(
@@ -88,6 +89,7 @@ class Effort:
             quick=quick,
             changes=experiment.quick.changes if quick else {},
             specified=experiment.seeds,
+            overrides=tuple(f"{key}={value}" for key, value in experiment.overrides),
         )
 
 
@@ -179,8 +181,8 @@ def check(experiment: Experiment, effort: Effort) -> None:
     Raises
     ------
     InputError
-        If there are more than `MAX_RUNS` runs, or the scenario of a setting is invalid, or nothing has been
-        measured for an experiment with measurements.
+        If there are more than `MAX_RUNS` runs, or the scenario of a setting is invalid, or ``--set`` changes
+        no run, or nothing has been measured for an experiment with measurements.
     """
     if experiment.measured is not None and experiment.measured.seeds < effort.seeds:
         raise InputError(
@@ -193,49 +195,13 @@ def check(experiment: Experiment, effort: Effort) -> None:
         raise InputError(
             f"{experiment.name}: {settings} settings of {effort.seeds} seeds each are over {MAX_RUNS} runs"
         )
-    experiment.scenarios(effort.changes)
-
-
-def find(name: str) -> list[Path]:
-    """Find experiment folders: a path, ``PAPER/FIGURE``, or ``PAPER`` for all of its figures.
-
-    The folders ``experiments`` of the current folder, its parents and the installed package are searched.
-    """
-    roots = _roots()
-    for folder in (Path(name), *(root / name for root in roots)):
-        if (folder / "experiment.toml").is_file():
-            return [folder]
-        figures = sorted(path.parent for path in folder.glob("*/experiment.toml"))
-        if figures and folder not in roots:
-            return figures
-    known = ", ".join(f"{folder.parent.name}/{folder.name}" for folder in find_all())
-    raise InputError(f"no experiment `{name}`; there are {known or 'none here'}")
-
-
-def find_all() -> list[Path]:
-    """Find all experiment folders; of several with the same name, only the nearest."""
-    nearest: dict[tuple[str, str], Path] = {}
-    for root in _roots():
-        for path in sorted(root.glob("*/*/experiment.toml")):
-            nearest.setdefault((path.parts[-3], path.parts[-2]), path.parent)
-    return [nearest[name] for name in sorted(nearest)]
-
-
-def papers() -> list[Paper]:
-    """Read all papers, with or without experiments."""
-    nearest: dict[str, Path] = {}
-    for root in _roots():
-        for path in root.glob(f"*/{PAPER_FILE}"):
-            nearest.setdefault(path.parent.name, path.parent)
-    return [Paper.load(nearest[key]) for key in sorted(nearest)]
-
-
-def _roots() -> list[Path]:
-    here = Path.cwd()
-    return [
-        *(folder / "experiments" for folder in (here, *here.parents)),
-        Path(__file__).parents[2] / "experiments",
-    ]
+    scenarios = experiment.scenarios(effort.changes)
+    if experiment.overrides:
+        named = f"{experiment.name}: --set {' --set '.join(effort.overrides)}"
+        if experiment.measured is not None:
+            raise InputError(f"{named}: the experiment is measured, not simulated")
+        if scenarios == replace(experiment, overrides=()).scenarios(effort.changes):
+            raise InputError(f"{named}: changes no run; the axes set the key, or it has this value")
 
 
 def reproduce(

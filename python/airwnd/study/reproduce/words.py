@@ -18,13 +18,15 @@ def count_text(number: int, thing: str) -> str:
 def effort_text(effort: Effort) -> str:
     """Describe the effort: ``full, 20 seeds``, ``5 of 20 seeds`` or ``preview, 2 of 20 seeds, shortened``.
 
-    If seeds are added until the claims are decided: ``full, 20 seeds and more, until decided``.
+    If seeds are added until the claims are decided: ``full, 20 seeds and more, until decided``. Changes by
+    ``--set`` are named: ``20 seeds, changed by mac.scheduler=rr``.
     """
     seeds = f"{effort.seeds} of {effort.specified}" if effort.seeds < effort.specified else f"{effort.seeds}"
     more = " and more, until decided" if effort.decide else ""
     counted = f"{seeds} seed{'s' * (effort.specified != 1)}{more}"
-    parts = ["full" * effort.full, "preview" * effort.preview, counted]
-    return ", ".join(part for part in (*parts, "shortened" * bool(effort.changes)) if part)
+    parts = ["full" * effort.full, "preview" * effort.preview, counted, "shortened" * bool(effort.changes)]
+    changed = f"changed by {', '.join(effort.overrides)}" if effort.overrides else ""
+    return ", ".join(part for part in (*parts, changed) if part)
 
 
 def setups_text(result: ClaimResult) -> str:

@@ -87,7 +87,7 @@ class Sweep(SweepData):
         Raises
         ------
         InputError
-            If a key, column, group or value does not exist, or if a swept key is not represented in the picture.
+            If a key, column, group or value does not exist, or if a swept key is not in the picture.
         """
         from airwnd.plots.sweep import Layout, plot_sweep
 
