@@ -23,8 +23,10 @@ from airwnd import InputError, Scenario, ScenarioError
 from airwnd.plugins.permission import CodePolicy
 from airwnd.plugins.registry import Plugin, find
 from airwnd.plugins.source import RefusedError
+from airwnd.results.controls import control_text, named
 from airwnd.study.batch import Processes, Store, Task, carry_out
 from airwnd.study.reproduce.design import Experiment
+from airwnd.view.content import content
 
 from .command_line import run_interrupted
 from .conftest import ROOT, Cli
@@ -414,6 +416,46 @@ def test_defaults_are_written_out(tmp_path: Path) -> None:
     cc = wire(tmp_path, gain=2).resolved["flow"][0]["cc"]
     assert list(cc) == ["kind", "class", "sha256", "gain", "word"]
     assert (cc["gain"], cc["word"]) == (2, "x")
+
+
+def test_results_name_the_class_and_what_differs_from_its_defaults(cli: Cli, tmp_path: Path) -> None:
+    init = "    def __init__(self, connection, gain=0.5, beta=0.7):\n        super().__init__(connection)\n"
+    write(tmp_path, more=init)
+    (tmp_path / "other.py").write_text((tmp_path / "mine.py").read_text(encoding="utf-8"), encoding="utf-8")
+    flows = [
+        ("a", {"class": "mine.py:Mine", "gain": 0.5}),
+        ("b", {"class": "mine.py:Mine", "gain": 2, "beta": 0.7}),
+    ]
+    base = Scenario.from_toml(WIRE)
+    run = wire(tmp_path).with_(
+        flow=[{"id": name, "cc": {"kind": "python", **control}} for name, control in flows], duration="200ms"
+    )
+    result = run.run(series="50ms")
+    assert [row["cc"] for row in named(result.outcome["flows"], result.scenario)] == ["Mine", "Mine(gain=2)"]
+    assert "Mine(gain=2)" in result._repr_html_()
+    assert "Mine(gain=2)" in run._repr_html_()
+    facts = content({"one": result, "two": base.with_(duration="200ms").run(series="50ms")}).facts
+    assert [row["cc"] for row in facts["runs"][0]["flows"]] == ["Mine", "Mine(gain=2)"]
+    assert ("flow[0].cc.kind", ["Mine", "newreno"]) in facts["differences"]
+    result.save(tmp_path / "run")
+    # Another process has not seen the class, and therefore not its defaults.
+    shown = cli("view", tmp_path / "run", "--out", tmp_path / "page.html")
+    assert shown.returncode == 0, shown.stderr
+    control = {"kind": "python", "class": "mine.py:Mine", "sha256": "unknown", "gain": 2, "beta": 0.7}
+    assert control_text(control) == "Mine(gain=2, beta=0.7)"
+    assert control_text({"kind": "plugin", "name": "gentle", "gain": 2}) == "gentle(gain=2)"
+
+
+def test_classes_of_the_same_name_are_told_apart() -> None:
+    rows = [{"group": group, "cc": "python"} for group in "ab"] + [{"group": "c", "cc": "cubic"}]
+    controls = [{"kind": "python", "class": f"{name}.py:Mine"} for name in ("one", "two")]
+    scenario = {
+        "flow": [
+            *({"id": group, "cc": control} for group, control in zip("ab", controls, strict=True)),
+            {"id": "c", "cc": {"kind": "cubic"}},
+        ]
+    }
+    assert [row["cc"] for row in named(rows, scenario)] == ["one.py:Mine", "two.py:Mine", "cubic"]
 
 
 def test_a_class_cannot_change_the_settings_of_others(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ _FORMS = '"file.py:Class", "package.module:Class" or the name of a class registe
 _LONGEST = 500
 # Global to the process, because texts refer to classes by name; locked, because threads read scenarios.
 _registered: dict[str, type[CongestionControl]] = {}
+# Defaults of the parameters of each class that a scenario has named, by digest.
+_defaults: dict[str, dict[str, Any]] = {}
 _files: dict[Source, ModuleType] = {}
 _texts: dict[str, bytes] = {}
 _seen: WeakKeyDictionary[type, bytes] = WeakKeyDictionary()
@@ -107,9 +109,7 @@ class Plugin:
 
     def settings_json(self) -> str:
         """Return the settings as JSON, with those defaults that are literals and representable in JSON."""
-        arguments = self._found.signature.parameters.values() if self._found.signature else ()
-        defaults = {each.name: each.default for each in arguments if _is_plain(each.default)}
-        return json.dumps({**defaults, **self.settings})
+        return json.dumps({**_defaults[self.sha256], **self.settings})
 
     def make(self, connection: Connection) -> CongestionControl:
         """Create the controller of a connection, with its own copy of the settings."""
@@ -223,7 +223,14 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Pl
     arguments = json.loads(settings)
     if found.signature:
         _check_arguments(word, found.signature, arguments)
+    parameters = found.signature.parameters.values() if found.signature else ()
+    _defaults[found.sha256] = {each.name: each.default for each in parameters if _is_plain(each.default)}
     return Plugin(name, where or "notebook", arguments, found)
+
+
+def defaults_of(sha256: str) -> Mapping[str, Any]:
+    """Return the defaults of a class's parameters; empty if no scenario of this process names the class."""
+    return _defaults.get(sha256, {})
 
 
 def _find_text(where: str, word: str, folder: str | Path) -> _Found:

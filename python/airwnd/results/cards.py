@@ -5,6 +5,7 @@ from html import escape
 from itertools import repeat
 from typing import Any
 
+from airwnd.results.controls import control_text, named
 from airwnd.results.headline import figures, headline
 from airwnd.text.terminal import number
 from airwnd.vocabulary.columns import tables
@@ -89,7 +90,7 @@ def scenario_card(scenario: Mapping[str, Any]) -> str:
 
 
 def _controller(flow: Mapping[str, Any], key: str) -> str | None:
-    return None if flow["traffic"]["kind"] in _DATAGRAMS else flow[key]["kind"]
+    return None if flow["traffic"]["kind"] in _DATAGRAMS else control_text(flow[key])
 
 
 def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
@@ -98,7 +99,7 @@ def run_card(scenario: Mapping[str, Any], outcome: Mapping[str, Any]) -> str:
     shown = figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent")
     line = f"{outcome['duration_s']:g} s; {shown}"
     # Folders written by earlier versions have no groups.
-    groups = outcome.get("groups", ())
+    groups = named(outcome.get("groups", ()), scenario)
     columns = tables()["groups"].columns
     keys = [key for key in _GROUP_KEYS if any(group[key] is not None for group in groups)]
     return card(

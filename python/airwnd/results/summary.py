@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airwnd.results.controls import named
 from airwnd.results.headline import algorithms, figures, headline
 from airwnd.results.marking import marking_warnings
 from airwnd.results.reach import OUT_OF_REACH, reach_warnings, unreached_ways
@@ -31,8 +32,9 @@ def show(run: RunData) -> None:
     """Print configuration, totals, groups of flows if they add information, and the first flows and links."""
     out = console()
     totals, outcome = run.totals, run.outcome
+    flows, groups = (named(outcome[table], run.scenario) for table in ("flows", "groups"))
     print_wrapped(f"{plain(outcome['scenario'])}, seed {run.seed}", out, "bold")
-    for line in headline(run.scenario, outcome["groups"]):
+    for line in headline(run.scenario, groups):
         print_wrapped(line, out)
     print_wrapped(_effort(run), out)
     print_wrapped(figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent", "jain"), out)
@@ -41,7 +43,6 @@ def show(run: RunData) -> None:
     warnings = (*reach_warnings(outcome["ues"], run.scenario), *marking_warnings(run.scenario))
     for line in (*warnings, *reasons(outcome, run.scenario)):
         print_wrapped(line, out, "yellow")
-    flows, groups = outcome["flows"], outcome["groups"]
     if len(flows) > _MAX_FLOWS or any(_completes(group) for group in groups):
         sheet(_groups(groups), out)
     if flows:

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from airwnd.plots import style
+from airwnd.results.controls import named
 from airwnd.results.grid import Grid, components
 from airwnd.results.reach import reach_warnings
 from airwnd.results.run import RunData
@@ -99,7 +100,7 @@ def _facts(
         "duration": run.duration_s,
         "engine": run.engine,
         "totals": {**run.totals, "drops": sum(run.drops.values())},
-        "flows": flows.select("id", "ue", *(name for name in shown if name not in ("id", "ue"))).to_dicts(),
+        "flows": _flow_rows(run, flows, shown),
         "leftOut": run.flows.height - flows.height,
         "groups": _groups(run),
         "ues": run.ues.select(name for name in _UE if name in run.ues.columns).to_dicts(),
@@ -110,6 +111,11 @@ def _facts(
         "columns": columns,
         "events": _events(run, ids, arrays, prefix),
     }
+
+
+def _flow_rows(run: RunData, flows: pl.DataFrame, shown: Sequence[str]) -> list[dict[str, Any]]:
+    columns = dict.fromkeys(("id", "ue", *shown))
+    return [{name: row[name] for name in columns} for row in named(flows.iter_rows(named=True), run.scenario)]
 
 
 def _carriers(run: RunData) -> str:

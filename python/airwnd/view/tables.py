@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from airwnd.results.controls import control_text
 from airwnd.vocabulary.columns import Column, tables
 
 
@@ -98,6 +99,9 @@ def differences(scenarios: list[Mapping[str, Any]]) -> list[tuple[str, list[str]
 
 def _flat(value: Any, key: str = "") -> dict[str, str]:
     if isinstance(value, Mapping):
+        if value.get("kind") in ("python", "plugin"):
+            # The name has the parameters; two versions of a class differ in their digest only.
+            value = {"kind": control_text(value), "sha256": value.get("sha256", _NONE)}
         parts = [(f"{key}.{name}" if key else str(name), each) for name, each in value.items()]
     elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
         parts = [(f"{key}[{index}]", each) for index, each in enumerate(value)]
