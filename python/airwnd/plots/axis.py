@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airwnd.plots import style
+from airwnd.plots import category, style
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
@@ -144,6 +144,23 @@ def _grows(distinct: "np.typing.NDArray[np.float64]") -> bool:
     return bool(steps.max() > _UNEVEN * steps.min())
 
 
+def entry_width_in(longest: int) -> float:
+    """Return the width in inches of a legend's column whose longest label has this many characters."""
+    return _SWATCH_IN + _LETTER_IN * longest
+
+
+def in_columns(names: "Sequence[str]", width_in: float) -> tuple[int, list[str]]:
+    """Return how many columns of labels fit, and the labels, shortened if not even one column does."""
+    fitting = max(int((width_in - _SWATCH_IN) / _LETTER_IN), 1)
+    names = [category.shortened(name, fitting) for name in names]
+    return max(1, min(len(names), int(width_in / entry_width_in(max(map(len, names)))))), names
+
+
+def grow_for_legend(figure: "Figure", lines: int) -> None:
+    """Increase the height of a figure for a legend of many lines."""
+    figure.set_figheight(figure.get_figheight() + max(lines - _LEGEND_LINES, 0) * _LINE_IN)
+
+
 def legend(
     axes: "Axes", title: str = "", *, panels: int = 1, above_all: bool = False, grow: bool = False
 ) -> None:
@@ -173,12 +190,10 @@ def legend(
         handles = [*handles[:MAX_LINES], Line2D([], [], linestyle="none")]
         names = [*names[:MAX_LINES], more]
     width = (style.figure_of(axes).get_size_inches()[0] - _TICKS_IN) / panels
-    each = _SWATCH_IN + _LETTER_IN * max(map(len, names))
-    columns = max(1, min(len(names), int(width / each)))
+    columns, names = in_columns(names, width)
     lines = math.ceil(len(names) / columns) + bool(title)
-    if grow and lines > _LEGEND_LINES:
-        figure = style.figure_of(axes)
-        figure.set_figheight(figure.get_figheight() + (lines - _LEGEND_LINES) * _LINE_IN)
+    if grow:
+        grow_for_legend(style.figure_of(axes), lines)
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1)}
     owner: Axes | Figure = axes
     if above_all:

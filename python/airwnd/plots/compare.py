@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from airwnd.plots import axis, style
+from airwnd.plots import axis, category, style
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _PANELS = (
 )
 # Heights of a row, of all else, and of the line that names the flows, in inches.
 _ROW_IN, _REST_IN, _NOTE_IN = 0.24, 0.85, 0.2
-_LONGEST_NAME = 32
 
 
 def plot_compare(
@@ -65,7 +64,7 @@ def plot_compare(
     """
     if not runs:
         raise InputError("no run to compare")
-    names = [_short(name) for name in runs]
+    names = [category.shortened(name) for name in runs]
     groups = list(dict.fromkeys(each for run in runs.values() for each in run.flows["group"]))
     rows = [run.totals if group is None else _of_group(name, run, group) for name, run in runs.items()]
     with style.styled():
@@ -132,9 +131,3 @@ def _draw(axes: "Axes", runs: "Sequence[Mapping[str, Any]]", panel: _Panel) -> N
     axes.set_xlim(panel.ends[0], panel.ends[1] or 1.08 * largest or 1.0)
     axes.tick_params("y", length=0)
     axis.legend(axes, panels=len(_PANELS))
-
-
-def _short(name: str) -> str:
-    """Leave out the middle of a long name."""
-    half = _LONGEST_NAME // 2 - 1
-    return name if len(name) <= _LONGEST_NAME else f"{name[:half]}…{name[-half:]}"

@@ -144,8 +144,8 @@ def literal(text: str) -> str:
     return f"\u2060{text}" if text.startswith("_") else text
 
 
-def tilt_labels(axes: "Axes", longest: int, count: int) -> None:
-    """Tilt the labels of categories along x if they would overlap, and draw no grid lines for them.
+def tilt_labels(axes: "Axes", longest: int, count: int) -> bool:
+    """Tilt the labels of categories along x if they would overlap, and return whether; draw no grid lines.
 
     Parameters
     ----------
@@ -158,9 +158,11 @@ def tilt_labels(axes: "Axes", longest: int, count: int) -> None:
     """
     axes.grid(visible=False, axis="x")
     width_in = axes.figure.get_size_inches()[0] * axes.get_position().width  # type: ignore[union-attr]
-    if (longest + 1) * count * _CHARACTER_IN > width_in:
+    tilted = bool((longest + 1) * count * _CHARACTER_IN > width_in)
+    if tilted:
         for label in axes.get_xticklabels():
             label.set(rotation=30, horizontalalignment="right", rotation_mode="anchor")
+    return tilted
 
 
 def series(index: int, count: int = 2) -> Line:
@@ -211,9 +213,12 @@ def new_figure(size: Size | None = None) -> "Figure":
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from airwnd.plots.fit import FittingLayoutEngine
+
     width, height = size or (WIDTH, None)
     figure = Figure(
-        figsize=(width, height or width * (_FLAT if width > WIDTH else _STEEP)), layout="constrained"
+        figsize=(width, height or width * (_FLAT if width > WIDTH else _STEEP)),
+        layout=FittingLayoutEngine(),
     )
     FigureCanvasAgg(figure)
     return figure

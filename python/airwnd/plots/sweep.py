@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from airwnd.plots import axis, style
+from airwnd.plots import axis, category, style
 from airwnd.support.errors import InputError
 from airwnd.vocabulary.columns import later_names
 
@@ -24,6 +24,8 @@ _CONFIDENCE, _MIN_SEEDS = 0.95, 3
 _PANELS_IN_A_ROW = 4
 # Size of a panel, and height of the legend above the panels, in inches.
 _PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
+# Height of a tilted label for each of its characters.
+_PER_CHARACTER_IN = 0.04
 # Fraction of the distance between two categories over which the points of a category are spread.
 _DODGE = 0.5
 
@@ -62,6 +64,7 @@ def plot_sweep(
     numbers = sweep.number(layout.x)
     places = _places(rows, layout.x, numbers)
     panels = _in_order(rows, [layout.facet]) if layout.facet else [()]
+    names = {key: category.texts(rows[key].unique(maintain_order=True)) for key in sweep.keys}
     lines = _in_order(rows, list(layout.by or ()))
     name, unit = axis.name(found.table, y)
     seeds = _note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
@@ -78,19 +81,26 @@ def plot_sweep(
             part = points if layout.facet is None else points.filter(_is([layout.facet], panels[place]))
             for index, values in enumerate(lines):
                 chosen = part.filter(_is(layout.by or (), values)) if values else part
-                look = _Line(index, len(lines), values, numbers is not None, bool(sweep.random))
+                label = ", ".join(
+                    names[key][value] for key, value in zip(layout.by or (), values, strict=True)
+                )
+                look = _Line(index, len(lines), label, numbers is not None, bool(sweep.random))
                 _draw(axes, look, chosen, places)
             if layout.facet is not None:
-                axes.set_title(style.literal(f"{layout.facet} = {_text(panels[place][0])}"))
+                axes.set_title(style.literal(f"{layout.facet} = {names[layout.facet][panels[place][0]]}"))
             if place % columns == 0:
                 axis.quantity(axes.yaxis, name, unit, _largest(points), note)
         axes = all_axes[0, 0]
-        _scales(axes, layout, points, places, categorical=numbers is None)
+        words = None if numbers else [names[layout.x][value] for value in places]
+        _scales(axes, layout, points, places, words)
         below = layout.x + (f" ({numbers[1]})" if numbers and numbers[1] else "")
         for each in all_axes[-1]:
             each.set_xlabel(style.literal(below))
-            if numbers is None:
-                style.tilt_labels(each, max(len(_text(value)) for value in places), len(places))
+            if words:
+                longest = max(map(len, words))
+                tilted = style.tilt_labels(each, longest, len(words))
+                if tilted and each is all_axes[-1][0] and (size is None or size[1] is None):
+                    figure.set_figheight(figure.get_figheight() + _PER_CHARACTER_IN * longest)
         if len(lines) > 1:
             title = ", ".join(layout.by or ())
             axis.legend(axes, title, above_all=len(panels) > 1, grow=size is None or size[1] is None)
@@ -99,11 +109,11 @@ def plot_sweep(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Index of a line, its values, and the style of its points."""
+    """Index of a line, its label, and the style of its points."""
 
     index: int
     count: int
-    values: tuple[object, ...]
+    label: str
     numeric: bool
     scattered: bool
 
@@ -173,10 +183,10 @@ def _hint(word: str, known: Iterable[str]) -> str:
 def _only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) -> pl.DataFrame:
     for key, value in where.items():
         _check(sweep, key, "where")
-        kept = rows.filter(pl.col(key).cast(pl.String) == _text(value))
+        kept = rows.filter(pl.col(key).cast(pl.String) == category.plain(value))
         if kept.is_empty():
-            there = ", ".join(_text(each) for (each,) in _in_order(rows, [key]))
-            raise InputError(f"where {key}={_text(value)}: no such value; there are {there}")
+            there = ", ".join(category.plain(each) for (each,) in _in_order(rows, [key]))
+            raise InputError(f"where {key}={category.plain(value)}: no such value; there are {there}")
         rows = kept
     return rows
 
@@ -276,17 +286,22 @@ def _draw(axes: "Axes", line: _Line, points: pl.DataFrame, places: Mapping[objec
         linewidth=1.2,
         elinewidth=0.8,
         capsize=2,
-        label=style.literal(", ".join(map(_text, line.values))) or "_line",
+        label=style.literal(line.label) or "_line",
     )
 
 
 def _scales(
-    axes: "Axes", layout: Layout, points: pl.DataFrame, places: Mapping[object, float], *, categorical: bool
+    axes: "Axes",
+    layout: Layout,
+    points: pl.DataFrame,
+    places: Mapping[object, float],
+    words: Sequence[str] | None,
 ) -> None:
+    """Scale the axes; `words` are the categories of a horizontal axis without numbers."""
     from matplotlib.ticker import FuncFormatter
 
-    if categorical:
-        axes.set_xticks(list(places.values()), [style.literal(_text(value)) for value in places])
+    if words:
+        axes.set_xticks(list(places.values()), list(map(style.literal, words)))
         axes.set_xlim(-0.5, len(places) - 0.5)
     else:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.10g}"))
@@ -308,9 +323,3 @@ def _note(minimum: int, maximum: int) -> str:
         return ""
     seeds = f"{maximum} seeds" if minimum == maximum else f"{minimum} to {maximum} seeds"
     return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if maximum >= _MIN_SEEDS else "")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,22 +1,33 @@
 """Charts for print, as vector or bitmap files, with Matplotlib."""
 
 import itertools
+import math
 import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from airwnd.plots import style
+from airwnd.plots import axis, category, style
 from airwnd.study.reproduce.chart import Chart, Line, Numbers, bar_place, known, spread
 from airwnd.study.reproduce.labels import Box, place
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 _FRONTIER_SIZE = (5.6, 4.2)
 _PAPER_DASHES = (0, (1, 2))
 _MARKER_POINTS = 6.5
 _OPTIMAL: Any = {"color": "#888888", "linewidth": 1.0, "linestyle": (0, (4, 2)), "zorder": 1}
+# Height of a tilted label for each character beyond those for which the figure has space, and their number.
+_PER_CHARACTER_IN, _SHORT = 0.05, 16
+# Width of a character, and height of a line, of titles and labels.
+_LETTER_IN, _LINE_IN = 0.072, 0.16
+# Margin beside a legend, and the length of its longest label.
+_BESIDE_LEGEND_IN, _LONGEST = 0.2, 44
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "++")
 
 
@@ -32,6 +43,7 @@ def draw(chart: Chart) -> "Figure":
     axes.set_xlabel(style.literal(chart["x_label"]))
     axes.set_ylabel(style.literal(chart["y_label"]))
     axes.set_title(style.literal(chart["title"]))
+    figure.set_figheight(figure.get_figheight() + _height_of_long_texts(chart, figure.get_figwidth()))
     _scale(axes, chart)
     _legend(chart, axes)
     if chart["kind"] == "frontier":
@@ -39,22 +51,30 @@ def draw(chart: Chart) -> "Figure":
     return figure
 
 
+def _height_of_long_texts(chart: Chart, width_in: float) -> float:
+    """Return the height that a title, a label and categories take beyond a line each."""
+    lines = [math.ceil(_LETTER_IN * len(text) / width_in) for text in (chart["title"], chart["x_label"])]
+    longest = max((len(category.shortened(each)) for each in chart["categories"]), default=0)
+    return _LINE_IN * sum(max(each - 1, 0) for each in lines) + _PER_CHARACTER_IN * max(longest - _SHORT, 0)
+
+
 def _scale(axes: "Axes", chart: Chart) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
-    for axis, scale in ((axes.xaxis, chart["x_scale"]), (axes.yaxis, chart["y_scale"])):
+    for each, scale in ((axes.xaxis, chart["x_scale"]), (axes.yaxis, chart["y_scale"])):
         if scale == "log":
-            (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
-            axis.set_major_formatter(lambda value, _: f"{value:g}")
+            (axes.set_xscale if each is axes.xaxis else axes.set_yscale)("log")
+            each.set_major_formatter(lambda value, _: f"{value:g}")
             if chart["kind"] == "frontier":
-                axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-                axis.set_minor_locator(NullLocator())
+                each.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                each.set_minor_locator(NullLocator())
     if chart["x_ticks"]:
         axes.set_xticks(known(chart["x_ticks"]))
         axes.minorticks_off()
     if chart["categories"]:
-        axes.set_xticks(range(len(chart["categories"])), list(map(style.literal, chart["categories"])))
-        style.tilt_labels(axes, max(map(len, chart["categories"])), len(chart["categories"]))
+        words = list(map(category.shortened, chart["categories"]))
+        axes.set_xticks(range(len(chart["categories"])), list(map(style.literal, words)))
+        style.tilt_labels(axes, max(map(len, words)), len(words))
     if chart["kind"] == "time":
         axes.margins(x=0)
     if chart["y_limits"]:
@@ -261,9 +281,26 @@ def _legend(chart: Chart, axes: "Axes") -> None:
     # two columns; the long entries for paper and ours take the next one.
     rows = max(2, -(-len(lines) // 2))
     handles = [*lines, *[blank] * (-len(lines) % rows), *sources, *[blank] * (-len(sources) % rows)]
-    columns = len(handles) // rows
-    axes.figure.legend(
-        handles=handles, loc="outside lower center", ncols=columns, handlelength=3, columnspacing=1
+    labels = [str(each.get_label()) for each in handles]
+    parts = (labels[start : start + rows] for start in range(0, len(labels), rows))
+    width = sum(axis.entry_width_in(max(map(len, part))) for part in parts)
+    if width <= style.figure_of(axes).get_figwidth():
+        columns = len(handles) // rows
+        axes.figure.legend(
+            handles=handles, loc="outside lower center", ncols=columns, handlelength=3, columnspacing=1
+        )
+    else:
+        _legend_of_long_names(axes, [*lines, *sources])
+
+
+def _legend_of_long_names(axes: "Axes", handles: "Sequence[Line2D | Patch]") -> None:
+    """Draw a legend in as many columns as fit, with long names shortened."""
+    figure = style.figure_of(axes)
+    names = [category.shortened(str(each.get_label()), _LONGEST) for each in handles]
+    columns, names = axis.in_columns(names, figure.get_figwidth() - _BESIDE_LEGEND_IN)
+    axis.grow_for_legend(figure, math.ceil(len(names) / columns))
+    figure.legend(
+        handles, names, loc="outside lower center", ncols=columns, handlelength=2.4, columnspacing=1
     )
 
 
@@ -278,7 +315,7 @@ def _frontier_legend(chart: Chart, axes: "Axes") -> None:
     if any(line["paper_y"] for line in chart["lines"]):
         handles.append(Line2D([], [], label="paper", **{**hollow, "color": "#222222"}))
     handles.append(Line2D([], [], label="Pareto-optimal", **_OPTIMAL))
-    axes.figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), columnspacing=1.5)
+    _legend_of_long_names(axes, handles)
 
 
 def svg(figure: "Figure", name: str) -> str:

@@ -1,0 +1,128 @@
+"""Layout that keeps texts inside the picture: titles and labels of axes that are too long are wrapped."""
+
+import textwrap
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from airwnd.plots import style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+    from numpy.typing import NDArray
+
+# Wrapping changes the layout, and the layout the space for texts.
+_MAX_PASSES = 4
+_MAX_LINES = 6
+# Attribute of a text that was wrapped: what it shows, and its whole text.
+_WHOLE = "_airwnd_whole"
+# Distance from the edge of the picture and between texts of neighbouring axes, in points.
+_MARGIN_PT = 2.0
+
+
+class FittingLayoutEngine(ConstrainedLayoutEngine):
+    """Matplotlib's constrained layout, in which no text extends beyond the picture or its axes' share."""
+
+    def execute(self, fig: "Figure") -> None:
+        """Arrange the axes, and wrap the texts for which there is too little space."""
+        for _ in range(_MAX_PASSES):
+            # Before long texts are wrapped, they may leave no space for axes.
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
+                super().execute(fig)
+            # All texts are wrapped for the same layout.
+            wrapped = [_wrap(text, limits) for text, limits in list(_texts(fig))]
+            if not any(wrapped):
+                break
+        super().execute(fig)
+
+
+def _texts(figure: "Figure") -> "Iterator[tuple[Text, tuple[float, float]]]":
+    """Yield each title and label with the ends of its space in pixels, along its direction."""
+    margin = _MARGIN_PT * figure.dpi / 72
+    width, height = figure.bbox.width - margin, figure.bbox.height - margin
+    whole = (margin, width)
+    for name in ("_suptitle", "_supxlabel"):
+        if (text := getattr(figure, name, None)) is not None:
+            yield text, whole
+    for axes in figure.axes:
+        left, right = _between(axes, figure.axes, 0, width, margin)
+        for name in ("title", "_left_title", "_right_title"):
+            yield getattr(axes, name), (left, right)
+        yield axes.xaxis.label, (left, right)
+        yield axes.yaxis.label, _beside(axes, _between(axes, figure.axes, 1, height, margin))
+        if (legend := axes.get_legend()) is not None:
+            yield legend.get_title(), (left, right)
+    for legend in figure.legends:
+        yield legend.get_title(), whole
+
+
+def _between(
+    axes: "Axes", every: "list[Axes]", direction: int, end: float, margin: float
+) -> tuple[float, float]:
+    """Return the ends of the space of axes along x (0) or y (1): half-way to their neighbours."""
+    mine = _corners(axes)
+    low, high = margin, end
+    for other in every:
+        theirs = _corners(other)
+        across = 1 - direction
+        beside = theirs[0, across] < mine[1, across] and mine[0, across] < theirs[1, across]
+        if other is axes or not beside:
+            continue
+        if theirs[1, direction] <= mine[0, direction]:
+            low = max(low, (theirs[1, direction] + mine[0, direction] + margin) / 2)
+        elif theirs[0, direction] >= mine[1, direction]:
+            high = min(high, (theirs[0, direction] + mine[1, direction] - margin) / 2)
+    return low, high
+
+
+def _wrap(text: "Text", limits: tuple[float, float]) -> bool:
+    """Wrap a text that extends beyond its space; return whether it did."""
+    words = text.get_text()
+    if not words or not text.get_visible():
+        return False
+    low, high = _corners(text).T[_direction(text)]
+    if low >= limits[0] - 1 and high <= limits[1] + 1:
+        return False
+    where = text.get_horizontalalignment()
+    space = {
+        "left": limits[1] - low,
+        "center": 2 * min(limits[1] - (low + high) / 2, (low + high) / 2 - limits[0]),
+        "right": high - limits[0],
+    }[where]
+    characters = max(int(max(map(len, words.split("\n"))) * space / (high - low)), 4)
+    # A text that was wrapped already is wrapped again from its beginning.
+    before, whole = getattr(text, _WHOLE, (words, words))
+    lines = (whole if before == words else words).split("\n")
+    wrapped = [part for line in lines for part in textwrap.wrap(line, characters)]
+    if len(wrapped) > _MAX_LINES:
+        wrapped = [*wrapped[: _MAX_LINES - 1], f"{wrapped[_MAX_LINES - 1][: characters - 1]}…"]
+    shown = "\n".join(wrapped)
+    if shown == words:
+        return False
+    text.set_text(shown)
+    setattr(text, _WHOLE, (shown, "\n".join(lines)))
+    return True
+
+
+def _beside(axes: "Axes", limits: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of the space of a label of y, next to tilted labels of x and a legend of the figure."""
+    (_, low), (_, high) = _corners(axes)
+    tilted = any(label.get_rotation() for label in axes.get_xticklabels())
+    return low if tilted else limits[0], high if style.figure_of(axes).legends else limits[1]
+
+
+def _corners(artist: "Axes | Text") -> "NDArray[np.float64]":
+    """Return the lower left and the upper right corner."""
+    return np.asarray(artist.get_window_extent().extents).reshape(2, 2)
+
+
+def _direction(text: "Text") -> int:
+    """Return along which coordinate a text runs: x (0), or y (1)."""
+    return int(round(text.get_rotation()) % 180 == 90)  # noqa: PLR2004 (degrees)
