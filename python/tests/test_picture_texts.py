@@ -25,7 +25,7 @@ from airwnd.study.reproduce.chart import Chart, Line
 if TYPE_CHECKING:
     from airwnd.scenario.run import Run
 
-LONG = "A download with a name that somebody chose to be exact about what it does"
+LONG = "A download with a name that was chosen to be exact about what it does"
 WORDS = f"{LONG}, over a long path through several buildings and a tunnel, at the 95th percentile"
 SCENARIO = f"""\
 name = "{WORDS}"

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from airwnd.plots import style
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
 # Wrapping changes the layout, and the layout the space for texts.
 _MAX_PASSES = 4
 _MAX_LINES = 6
+# A font is up to this share wider at another resolution.
+_WIDER = 0.03
 # Attribute of a text that was wrapped: what it shows, and its whole text.
 _WHOLE = "_airwnd_whole"
 # Distance from the edge of the picture and between texts of neighbouring axes, in points.
@@ -32,15 +32,19 @@ class FittingLayoutEngine(ConstrainedLayoutEngine):
     def execute(self, fig: "Figure") -> None:
         """Arrange the axes, and wrap the texts for which there is too little space."""
         for _ in range(_MAX_PASSES):
-            # Before long texts are wrapped, they may leave no space for axes.
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
+            # Before long texts are wrapped, they may leave no space for axes: only the last layout warns.
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
                 super().execute(fig)
             # All texts are wrapped for the same layout.
             wrapped = [_wrap(text, limits) for text, limits in list(_texts(fig))]
             if not any(wrapped):
                 break
-        super().execute(fig)
+        else:
+            super().execute(fig)
+            return
+        for each in caught:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _texts(figure: "Figure") -> "Iterator[tuple[Text, tuple[float, float]]]":
@@ -56,7 +60,10 @@ def _texts(figure: "Figure") -> "Iterator[tuple[Text, tuple[float, float]]]":
         for name in ("title", "_left_title", "_right_title"):
             yield getattr(axes, name), (left, right)
         yield axes.xaxis.label, (left, right)
-        yield axes.yaxis.label, _beside(axes, _between(axes, figure.axes, 1, height, margin))
+        yield (
+            axes.yaxis.label,
+            _beside(axes, _between(axes, figure.axes, 1, height, margin), legends=bool(figure.legends)),
+        )
         if (legend := axes.get_legend()) is not None:
             yield legend.get_title(), (left, right)
     for legend in figure.legends:
@@ -88,15 +95,17 @@ def _wrap(text: "Text", limits: tuple[float, float]) -> bool:
     if not words or not text.get_visible():
         return False
     low, high = _corners(text).T[_direction(text)]
-    if low >= limits[0] - 1 and high <= limits[1] + 1:
-        return False
     where = text.get_horizontalalignment()
+    spare = _WIDER * (high - low)
+    before_end, after_begin = (0.0 if where == side else spare for side in ("right", "left"))
+    if low - after_begin >= limits[0] - 1 and high + before_end <= limits[1] + 1:
+        return False
     space = {
         "left": limits[1] - low,
         "center": 2 * min(limits[1] - (low + high) / 2, (low + high) / 2 - limits[0]),
         "right": high - limits[0],
     }[where]
-    characters = max(int(max(map(len, words.split("\n"))) * space / (high - low)), 4)
+    characters = max(int(max(map(len, words.split("\n"))) * space / (high - low + spare)), 4)
     # A text that was wrapped already is wrapped again from its beginning.
     before, whole = getattr(text, _WHOLE, (words, words))
     lines = (whole if before == words else words).split("\n")
@@ -111,11 +120,11 @@ def _wrap(text: "Text", limits: tuple[float, float]) -> bool:
     return True
 
 
-def _beside(axes: "Axes", limits: tuple[float, float]) -> tuple[float, float]:
+def _beside(axes: "Axes", limits: tuple[float, float], *, legends: bool) -> tuple[float, float]:
     """Return the ends of the space of a label of y, next to tilted labels of x and a legend of the figure."""
     (_, low), (_, high) = _corners(axes)
     tilted = any(label.get_rotation() for label in axes.get_xticklabels())
-    return low if tilted else limits[0], high if style.figure_of(axes).legends else limits[1]
+    return low if tilted else limits[0], high if legends else limits[1]
 
 
 def _corners(artist: "Axes | Text") -> "NDArray[np.float64]":
