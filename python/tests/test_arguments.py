@@ -92,6 +92,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "by": None,
             "facet": None,
             "where": None,
+            "group": None,
             "x_scale": "auto",
             "y_scale": "linear",
             "size": None,
