@@ -8,7 +8,9 @@ from airwnd.vocabulary.topics import find
 from .conftest import ROOT
 
 PAGE = (ROOT / "docs" / "scope.md").read_text(encoding="utf-8")
-EXCEPTIONS = tomllib.loads((ROOT / "specs" / "exceptions.toml").read_text(encoding="utf-8"))["exception"]
+EXCEPTIONS = tomllib.loads((ROOT / "crates" / "lab" / "src" / "exceptions.toml").read_text(encoding="utf-8"))[
+    "exception"
+]
 
 
 def test_everything_not_modelled_is_on_the_page() -> None:

@@ -1,14 +1,14 @@
-//! Limits of the models, from `specs/exceptions.toml`: the source of the reference page and of `airwnd explain
+//! Limits of the models, from `crates/lab/src/exceptions.toml`: the source of the reference page and of `airwnd explain
 //! --limits`.
 
 use airwnd_catalog::{Node, Param, Params};
 
-const FILE: &str = "specs/exceptions.toml";
-const TEXT: &str = include_str!("../../../specs/exceptions.toml");
+const FILE: &str = "crates/lab/src/exceptions.toml";
+const TEXT: &str = include_str!("exceptions.toml");
 
 /// A difference from a standard, a paper or a reference program, or a feature that is not modelled.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "specs/exceptions.toml")]
+#[params(source = "crates/lab/src/exceptions.toml")]
 pub struct Limit {
     /// Identifier, as in its mark in the code.
     #[param(unit = "text", source = "airwnd")]
@@ -36,9 +36,9 @@ pub struct Limit {
     pub effect: String,
 }
 
-/// `specs/exceptions.toml`.
+/// `crates/lab/src/exceptions.toml`.
 #[derive(Clone, Debug, PartialEq, Params)]
-#[params(source = "specs/exceptions.toml", check)]
+#[params(source = "crates/lab/src/exceptions.toml", check)]
 struct Limits {
     /// The entries.
     #[param(unit = "1", source = "airwnd")]
@@ -70,7 +70,7 @@ pub const LIMIT_TOPICS: [(&str, &str); 8] = [
 /// Returns all limits, the most important first.
 ///
 /// # Panics
-/// On a mistake in `specs/exceptions.toml`, which is a part of the program.
+/// On a mistake in `crates/lab/src/exceptions.toml`, which is a part of the program.
 pub fn limits() -> Vec<Limit> {
     let node = Node::from_toml(TEXT, FILE).unwrap_or_else(|error| panic!("{error}"));
     let limits = Limits::read(&node).unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,4 @@
-//! The reference pages, generated from the catalogue, the schema and `specs/exceptions.toml` as Markdown.
+//! The reference pages, generated from the catalogue, the schema and `crates/lab/src/exceptions.toml` as Markdown.
 
 use airwnd_catalog::{AlgorithmInfo, FamilyInfo, Level, ParamInfo, ParamSet, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
