@@ -195,7 +195,7 @@ pub struct Event {
     pub fate: Fate,
 }
 
-/// What happened to a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It has reached its destination.

@@ -69,6 +69,10 @@ impl Pair<'_> {
     fn ends(&mut self) -> [(End, &mut dyn Endpoint); 2] {
         [(self.flow.ue(), &mut *self.ue), (self.flow.server(), &mut *self.server)]
     }
+
+    fn timeout(&mut self, now: Duration) -> Option<Duration> {
+        [self.ue.timeout(now), self.server.timeout(now)].into_iter().flatten().min()
+    }
 }
 
 impl Path {
@@ -142,9 +146,9 @@ impl Path {
     }
 
     /// Sends all that an endpoint wants to send now.
-    fn transmit(&mut self, from: End, of: &mut dyn Endpoint, calls: &mut Calls) -> Result<(), PathError> {
+    fn transmit(&mut self, from: End, sender: &mut dyn Endpoint, calls: &mut Calls) -> Result<(), PathError> {
         let now = self.now();
-        while let Some(Transmit { datagram, ecn }) = of.poll_transmit(now) {
+        while let Some(Transmit { datagram, ecn }) = sender.poll_transmit(now) {
             calls.count(now, "sends without end")?;
             self.send(now, from, datagram, ecn)?;
         }
@@ -159,12 +163,6 @@ impl Path {
             }
         }
         Ok(())
-    }
-}
-
-impl Pair<'_> {
-    fn timeout(&mut self, now: Duration) -> Option<Duration> {
-        [self.ue.timeout(now), self.server.timeout(now)].into_iter().flatten().min()
     }
 }
 

@@ -46,7 +46,7 @@ pub enum PathError {
     Stuck {
         /// The instant.
         at: Duration,
-        /// What the endpoint does.
+        /// Behaviour of the endpoint, as the end of a sentence.
         what: &'static str,
     },
     /// The simulation has failed: a memory limit, or a simulated flow whose external congestion control has failed.

@@ -28,9 +28,9 @@ const MAX_PACKET: usize = 65_535;
 ///    the owner leaves the network, and `advance` returns that instant.
 /// 3. [`poll`](Path::poll) events until there are no more, and pass them to the endpoints.
 ///
-/// What is sent in response to an event at its instant takes part in the rest of that instant, as with the endpoints of
-/// a simulation: an ACK enters the queue of the UE before the slot that delivered its data transmits. An owner therefore
-/// polls after every call of `advance`; until then time stands still, and a further call returns the same instant.
+/// A packet that is sent in response to an event at its instant takes part in the rest of that instant, as with the
+/// endpoints of a simulation: an ACK enters the queue of the UE before the slot that delivered its data transmits. An
+/// owner therefore polls after every call of `advance`; until then time stands still, and a further call returns the same instant.
 ///
 /// An owner that handles an event later than at its time, because it advances in fixed steps, only delays itself: the
 /// step size changes nothing in the network. A timer of the owner that expires at the same time as an event of the
@@ -123,8 +123,8 @@ impl Path {
     pub fn recorded(scenario: &Scenario, seed: u64, records: &Records) -> Result<Path, Error> {
         let mut live = Live::new(scenario.checked().clone(), seed, records, &[], None)?;
         let begin = live.begin();
-        // What an owner sends at the beginning precedes events of the network at that instant, as what simulated flows
-        // send does.
+        // Packets that an owner sends at the beginning precede events of the network at that instant, as those of
+        // simulated flows do.
         if begin > Time::ZERO {
             live.advance(Time(begin.0 - 1))?;
         }

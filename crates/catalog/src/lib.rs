@@ -230,9 +230,9 @@ pub struct ParamInfo {
 /// reference show the basic ones first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What a first study sets.
+    /// Parameters of a first study.
     Basic,
-    /// What a specialist varies.
+    /// Parameters that a specialist varies.
     Advanced,
     /// Details of an implementation, and special comparisons.
     Expert,

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from shutil import which
 
 import click
@@ -98,7 +97,7 @@ def _called(*words: str) -> str:
     """Return the output of a command of airwnd, ``ok`` if it has none, or the reason why it failed."""
     command = [sys.executable, "-I", "-m", "airwnd", *words]
     try:
-        done = subprocess.run(  # noqa: S603 (this program)
+        done = subprocess.run(  # noqa: S603 (airwnd itself, no shell)
             command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
@@ -109,6 +108,8 @@ def _called(*words: str) -> str:
 
 
 def _sysctl(name: str) -> str:
+    from airwnd.link.refusals import SYSCTLS
+
     with suppress(OSError):
-        return Path("/proc/sys/net/ipv4", name).read_text(encoding="ascii").strip()
+        return (SYSCTLS / name).read_text(encoding="ascii").strip()
     return f"unknown on {os.name}"

@@ -66,13 +66,13 @@ def population(groups: "Sequence[str]", group: str | None = None) -> str:
     """
     if group is not None:
         return f"flows of {group}"
-    if len(groups) < 2:  # noqa: PLR2004
+    if len(groups) < 2:  # noqa: PLR2004 (one group)
         return ""
     named = ", ".join(groups) if len(groups) <= _NAMED_GROUPS else f"{len(groups)} groups"
     return f"over all flows: {named}"
 
 
-def quantity(  # noqa: PLR0913
+def quantity(  # noqa: PLR0913 (parts of a label)
     axis: "Axis", words: str, unit: str, largest: float, note: str = "", *, before_unit: str = " "
 ) -> None:
     """Label an axis with its unit, and use a larger unit where numbers would be long.

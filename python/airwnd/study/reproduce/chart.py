@@ -88,14 +88,14 @@ def chart(results: Results, plot: Plot) -> Chart:
 
 
 def _ours(results: Results, plot: Plot) -> str:
-    seeds, most = results.effort.seeds, results.max_seeds
+    seeds, max_seeds = results.effort.seeds, results.max_seeds
     if plot.kind == "time":
         return "ours: seed 1"
     if plot.kind == "distribution":
         return f"ours: {seeds} seed{'s' * (seeds > 1)}"
     if seeds < MIN_SEEDS:
         return f"ours: mean of {seeds} seeds" if seeds > 1 else "ours: one seed"
-    upto = f" to {most}" if most > seeds else ""
+    upto = f" to {max_seeds}" if max_seeds > seeds else ""
     return f"ours: mean of {seeds}{upto} seeds, 95 % CI"
 
 
