@@ -144,11 +144,13 @@ def test_nothing_is_added_without_need_or_time(uncertain: Path, folder: Path, tm
     assert (found.runs, found.claims()[0].verdict) == (12, Verdict.CLOSE)
 
 
-def test_the_command_says_what_it_adds(uncertain: Path, cli: Cli) -> None:
+def test_the_command_and_the_page_say_what_was_added(uncertain: Path, tmp_path: Path, cli: Cli) -> None:
     done = cli("reproduce", uncertain, "--decide", "--max-seeds", "6")
     assert done.returncode == 0, done.stderr
     assert "open: T1; 3 more runs, up to 6 seeds" in done.stderr
     assert "3 seeds and more, until decided" in done.stdout
+    page = (tmp_path / "out" / "example" / "index.html").read_text(encoding="utf-8")
+    assert "4 × 3 and more: 15 runs" in page
     stopped = cli("reproduce", uncertain, "--decide", "--max-seeds", "5")
     assert "not decided within --max-seeds and --budget: T1; the same command" in stopped.stdout
     for arguments, message in (
