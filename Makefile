@@ -273,7 +273,7 @@ format: $(VENV)/requirements
 lock:
 	$(BIN)/python -m piptools compile --quiet --strip-extras --generate-hashes --allow-unsafe \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
-		--extra dask --extra pandas --extra docs --extra dev --output-file requirements.lock pyproject.toml
+		--extra dask --extra gym --extra pandas --extra docs --extra dev --output-file requirements.lock pyproject.toml
 
 clean:
 	cargo clean

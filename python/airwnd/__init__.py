@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from airwnd.scenario.radio_map import RadioMap
     from airwnd.scenario.run import Run
     from airwnd.scenario.scenario import Scenario
+    from airwnd.scenario.session import Session
     from airwnd.study.parallel import run_many
     from airwnd.study.seeds import over_seeds
     from airwnd.study.sweeps import sweep
@@ -56,6 +57,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Session",
     "Sweep",
     "__version__",
     "catalogue",
@@ -86,6 +88,7 @@ _HOME = {
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",
+    "Session": "airwnd.scenario.session",
     "Sweep": "airwnd.study.sweeps.result",
     "catalogue": "airwnd.vocabulary.algorithms",
     "city": "airwnd.scenario.cities",

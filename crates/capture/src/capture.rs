@@ -4,7 +4,7 @@ use crate::{headers, pcap, pcapng};
 use airwnd_lab::Scenario;
 use airwnd_lab::tap::{Carried, Node, Sight, Tap};
 use std::io::{self, Write};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Settings {
 }
 
 /// The bytes of real packets, in an emulation.
-pub trait Frames {
+pub trait Frames: Send + Sync {
     /// Appends the bytes of the frame with this number.
     fn append(&self, number: u32, to: &mut Vec<u8>);
 }
@@ -45,7 +45,7 @@ pub struct Capture<W> {
     /// Number of packets in each UE's tunnel, downlink and uplink.
     in_tunnel: Vec<[u16; 2]>,
     /// `None` in a simulation.
-    frames: Option<Rc<dyn Frames>>,
+    frames: Option<Arc<dyn Frames>>,
     headers: Vec<u8>,
     record: Vec<u8>,
     failure: Option<io::Error>,
@@ -69,7 +69,7 @@ impl<W: Write> Capture<W> {
         settings: Settings,
         scenario: &Scenario,
         seed: u64,
-        frames: Option<Rc<dyn Frames>>,
+        frames: Option<Arc<dyn Frames>>,
     ) -> io::Result<Capture<W>> {
         let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
         interfaces.sort_unstable();
@@ -127,7 +127,7 @@ impl<W: Write> Capture<W> {
     }
 }
 
-impl<W: Write> Tap for Capture<W> {
+impl<W: Write + Send> Tap for Capture<W> {
     fn packet(&mut self, sight: &Sight) {
         let tunnel = &mut self.in_tunnel[sight.ue as usize][sight.direction as usize];
         let sequence = *tunnel;

@@ -231,6 +231,12 @@ impl Ran {
         self.radio.place(now, ue.0 as usize, position);
     }
 
+    /// Sets the weight of a UE, a positive number, by which its metric in the downlink scheduler is multiplied, in any
+    /// cell that serves it. Returns whether the scheduler has weights.
+    pub fn set_weight(&mut self, ue: UeId, weight: f64) -> bool {
+        self.regions[usize::from(self.home[ue.0 as usize])].set_weight(ue.0, weight)
+    }
+
     /// Whether no TTI is needed until a packet is sent.
     pub fn is_idle(&self) -> bool {
         self.regions.iter().all(Region::is_idle)

@@ -480,11 +480,24 @@ impl Region {
     /// Lets the cell schedule an attached UE, unless it is being promoted.
     fn join(&mut self, number: u32, tti: Tti) {
         let can_be_scheduled = self.table.join(number, tti);
+        let Ue { cell, slot, weight, .. } = *self.table.get(number);
+        if let Some(weight) = weight {
+            self.cell_mut(cell).set_weight(slot, weight);
+        }
         if self.table.has_drx && can_be_scheduled {
             let Ue { cell, slot, .. } = *self.table.get(number);
             self.receivers.iter_mut().for_each(|receivers| receivers.drop_held(cell, slot));
         }
         self.configure(number);
+    }
+
+    /// Sets the weight of a UE in the scheduler of any cell that serves it. Returns whether the one that serves it now has
+    /// weights.
+    pub fn set_weight(&mut self, number: u32, weight: f64) -> bool {
+        let ue = &mut self.table.ues[number as usize];
+        ue.weight = Some(weight);
+        let (cell, slot, attached) = (ue.cell, ue.slot, ue.attached);
+        !attached || self.cell_mut(cell).set_weight(slot, weight)
     }
 
     /// Lets the cell of a UE find a place for its configured grant.

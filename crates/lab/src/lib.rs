@@ -75,5 +75,5 @@ pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use quirks::{CompatInfo, compats};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
-pub use simulation::{Exit, Fate, Frame, Live, RealUe, Socket, UeView, run, run_tapped};
+pub use simulation::{Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, run, run_tapped};
 pub use table::{Column, NOTHING, Table};

@@ -62,7 +62,7 @@ pub struct LinkSight {
 }
 
 /// Observes every packet at every node.
-pub trait Tap {
+pub trait Tap: Send {
     /// Called when a packet crosses an interface of a node.
     fn packet(&mut self, sight: &Sight);
 

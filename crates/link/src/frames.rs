@@ -1,13 +1,12 @@
 //! The bytes of the packets inside the network.
 
 use airwnd_capture::Frames as Bytewise;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of all packets inside the network, by number. Buffers are reused: memory does not grow beyond the largest
 /// number of packets that were inside at the same time.
 #[derive(Clone, Default)]
-pub struct Frames(Rc<RefCell<Slots>>);
+pub struct Frames(Arc<Mutex<Slots>>);
 
 struct Slot {
     bytes: Vec<u8>,
@@ -26,7 +25,7 @@ struct Slots {
 impl Frames {
     /// Copies a packet and returns its number.
     pub fn insert(&self, packet: &[u8]) -> u32 {
-        let mut inside = self.0.borrow_mut();
+        let mut inside = self.slots();
         let number = inside.free.pop().unwrap_or_else(|| {
             inside.slots.push(Slot { bytes: Vec::with_capacity(1500), copies: 0 });
             inside.slots.len() as u32 - 1
@@ -41,14 +40,14 @@ impl Frames {
 
     /// Counts a copy of a packet, which is removed separately.
     pub fn copy(&self, number: u32) {
-        let mut inside = self.0.borrow_mut();
+        let mut inside = self.slots();
         inside.slots[number as usize].copies += 1;
         inside.inside += 1;
     }
 
     /// Removes a packet after passing its bytes to `take`.
     pub fn remove<T>(&self, number: u32, take: impl FnOnce(&mut [u8]) -> T) -> T {
-        let mut inside = self.0.borrow_mut();
+        let mut inside = self.slots();
         let slot = &mut inside.slots[number as usize];
         let taken = take(&mut slot.bytes);
         slot.copies -= 1;
@@ -59,20 +58,24 @@ impl Frames {
         taken
     }
 
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.0.lock().expect("never poisoned")
+    }
+
     /// Number of packets inside, with copies.
     pub fn len(&self) -> usize {
-        self.0.borrow().inside
+        self.slots().inside
     }
 
     /// Access for captures.
-    pub fn shared(&self) -> Rc<dyn Bytewise> {
-        Rc::new(self.clone())
+    pub fn shared(&self) -> Arc<dyn Bytewise> {
+        Arc::new(self.clone())
     }
 }
 
 impl Bytewise for Frames {
     fn append(&self, number: u32, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.0.borrow().slots[number as usize].bytes);
+        to.extend_from_slice(&self.slots().slots[number as usize].bytes);
     }
 }
 

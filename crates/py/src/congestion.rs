@@ -226,19 +226,37 @@ impl From<&cc::Congestion> for Congestion {
 ///     Initial cwnd.
 /// initial_ssthresh_bytes
 ///     Initial ssthresh; ``math.inf``: no threshold.
+/// seed
+///     Seed of the connection, for its random numbers: it depends on the seed of the run and on the flow.
+/// flow
+///     Number of the flow, its row in the table of flows.
+/// ue
+///     Number of its UE.
 #[pyclass(frozen, get_all, module = "airwnd")]
 pub struct Connection {
     mss_bytes: u64,
     initial_window_bytes: u64,
     initial_ssthresh_bytes: f64,
+    seed: u64,
+    flow: u32,
+    ue: u32,
 }
 
 #[pymethods]
 impl Connection {
     #[new]
-    #[pyo3(signature = (*, mss_bytes=1448, initial_window_bytes=14480, initial_ssthresh_bytes=f64::INFINITY))]
-    fn new(mss_bytes: u64, initial_window_bytes: u64, initial_ssthresh_bytes: f64) -> Connection {
-        Connection { mss_bytes, initial_window_bytes, initial_ssthresh_bytes }
+    #[pyo3(signature = (
+        *, mss_bytes=1448, initial_window_bytes=14480, initial_ssthresh_bytes=f64::INFINITY, seed=1, flow=0, ue=0,
+    ))]
+    fn new(
+        mss_bytes: u64,
+        initial_window_bytes: u64,
+        initial_ssthresh_bytes: f64,
+        seed: u64,
+        flow: u32,
+        ue: u32,
+    ) -> Connection {
+        Connection { mss_bytes, initial_window_bytes, initial_ssthresh_bytes, seed, flow, ue }
     }
 
     fn __repr__(&self) -> String {
@@ -253,6 +271,9 @@ impl From<&SenderContext> for Connection {
             mss_bytes: ctx.mss.0,
             initial_window_bytes: ctx.initial_window.0,
             initial_ssthresh_bytes: if none { f64::INFINITY } else { ctx.initial_ssthresh.0 as f64 },
+            seed: ctx.seed,
+            flow: ctx.identity.flow,
+            ue: ctx.identity.ue,
         }
     }
 }

@@ -5,13 +5,15 @@ mod congestion;
 mod guard;
 mod link;
 mod panics;
+mod session;
 mod watch;
 
 use airwnd_catalog::{Error, FamilyInfo, Node, ParamInfo, SectionInfo};
 use airwnd_lab::columns::ColumnInfo;
 use airwnd_lab::tap::Tap;
 use airwnd_lab::{
-    Column, CompatInfo, Plugins, PresetInfo, PresetValue, QuirkInfo, Records, StackInfo, Table, TableInfo,
+    Column, CompatInfo, Outcome, Plugins, PresetInfo, PresetValue, QuirkInfo, Records, StackInfo, Table,
+    TableInfo,
 };
 use airwnd_units::{BitRate, Bytes, Metres, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
@@ -269,13 +271,18 @@ impl Scenario {
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)
         })?;
-        let figures = py.detach(|| serde_json::to_string(&outcome)).expect("figures are values of JSON");
-        let tables = PyDict::new(py);
-        for (name, table) in outcome.into_tables() {
-            tables.set_item(name, columns(py, table)?)?;
-        }
-        Ok((figures, tables))
+        results(py, outcome)
     }
+}
+
+/// Converts results to JSON, and to tables by name and column.
+fn results(py: Python<'_>, outcome: Outcome) -> PyResult<(String, Bound<'_, PyDict>)> {
+    let figures = py.detach(|| serde_json::to_string(&outcome)).expect("figures are values of JSON");
+    let tables = PyDict::new(py);
+    for (name, table) in outcome.into_tables() {
+        tables.set_item(name, columns(py, table)?)?;
+    }
+    Ok((figures, tables))
 }
 
 /// Converts a table to a dictionary of arrays; a column of words becomes indices and the list of words.
@@ -516,6 +523,9 @@ mod _native {
 
     #[pymodule_export]
     use super::panics::{panic_place, show_panics};
+
+    #[pymodule_export]
+    use super::session::{Flow, Session, Ue};
 
     #[pymodule_export]
     use super::watch::{CallTimeout, end_when_stuck};

@@ -206,6 +206,10 @@ pub trait RwndController: Debug + Send + Sync {
     fn window(&self, now: Time, view: &RecvView) -> Advertisement;
     /// Called when a segment was sent with this advertisement.
     fn on_advertised(&mut self, _now: Time, _advertisement: &Advertisement) {}
+    /// Sets the window from outside. Returns whether the controller takes it.
+    fn set_window(&mut self, _window: Bytes) -> bool {
+        false
+    }
     /// Returns the queueing delay of the newest segment, if the controller measures it.
     fn queueing_delay(&self) -> Option<Span> {
         None

@@ -33,6 +33,11 @@ impl RwndController for Fixed {
         Capabilities { is_static: true, ..Capabilities::default() }
     }
 
+    fn set_window(&mut self, window: Bytes) -> bool {
+        self.limit = window;
+        true
+    }
+
     fn window(&self, _: Time, view: &RecvView) -> Advertisement {
         Advertisement::Window(self.limit.min(view.free))
     }

@@ -125,6 +125,8 @@ pub struct EndpointSetup<'a> {
     pub iss: Seq,
     /// Seed of the random draws of the congestion control and the receive-window control.
     pub seed: u64,
+    /// Identity of the connection, for external congestion controls.
+    pub identity: cc::Identity,
 }
 
 /// Endpoint of a connection.
@@ -185,12 +187,12 @@ struct Clock {
 impl Endpoint {
     /// Creates a closed endpoint.
     pub fn new(setup: &EndpointSetup<'_>) -> Endpoint {
-        let EndpointSetup { config, cc, rwnd, peer_rwnd, iss, seed } = *setup;
+        let EndpointSetup { config, cc, rwnd, peer_rwnd, iss, seed, identity } = *setup;
         let controller = rwnd.build(&config.receiver_context(seed));
         let (codes_in, sender_half) = peer_rwnd.sender_half().unzip();
         Endpoint {
             state: State::Closed,
-            sender: Sender::new(config, cc, sender_half, iss, seed),
+            sender: Sender::new(config, cc, sender_half, iss, seed, identity),
             receiver: Receiver::new(config, controller),
             config: Arc::clone(config),
             codes_in,
@@ -278,6 +280,12 @@ impl Endpoint {
     /// Sets the device information for the receive-window control.
     pub fn set_device(&mut self, device: rwnd::Device) {
         self.receiver.set_device(device);
+    }
+
+    /// Sets the window of a receive-window control that takes one from outside, such as `fixed`, and announces a larger
+    /// one. Returns whether it takes it.
+    pub fn set_window(&mut self, window: Bytes) -> bool {
+        self.receiver.set_window(window)
     }
 
     /// Reads up to `max` bytes that were received in order; returns the number read.
@@ -857,6 +865,11 @@ impl Endpoint {
     /// Returns the congestion control.
     pub fn cc(&self) -> &dyn cc::CongestionControl {
         self.sender.cc()
+    }
+
+    /// Returns the congestion control mutably, to set its window or its pacing rate from outside.
+    pub fn cc_mut(&mut self) -> &mut dyn cc::CongestionControl {
+        self.sender.cc_mut()
     }
 
     /// Returns the time spent in each send limit since the connection was established.

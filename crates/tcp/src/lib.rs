@@ -14,7 +14,8 @@
 //! let config = Arc::new(Stack::Ns3v44.config());
 //! let cc = cc::Spec::Newreno(cc::newreno::Params::default());
 //! let rwnd = rwnd::Spec::Fixed(rwnd::fixed::Params::default());
-//! let setup = EndpointSetup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1 };
+//! let setup = EndpointSetup { config: &config, cc: &cc, rwnd: &rwnd, peer_rwnd: &rwnd, iss: Seq(0), seed: 1,
+//!     identity: Default::default() };
 //! let (mut client, mut server) = (Endpoint::new(&setup), Endpoint::new(&setup));
 //! server.listen();
 //! client.connect();

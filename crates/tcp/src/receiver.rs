@@ -399,6 +399,17 @@ impl Receiver {
         taken
     }
 
+    /// Sets the window of a controller that takes one from outside, and announces a larger one. Returns whether it takes it.
+    pub fn set_window(&mut self, window: Bytes) -> bool {
+        if !self.controller.set_window(window) {
+            return false;
+        }
+        self.last_offer = None;
+        let window = window.min(self.view().free).0 as u32;
+        self.ack_now |= window > self.offered();
+        true
+    }
+
     fn view(&self) -> RecvView {
         let free = Bytes(u64::from(self.buffer - self.unread.min(self.buffer)));
         self.observer.view(free, Bytes(u64::from(self.unread)), self.device)

@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn a_window_of_acks_adds_the_increase() {
         let initial_ssthresh = Bytes(u64::MAX);
-        let ctx =
-            SenderContext { mss: Bytes(1000), initial_window: Bytes(10_000), initial_ssthresh, seed: 1 };
+        let (initial_window, identity) = (Bytes(10_000), Default::default());
+        let ctx = SenderContext { mss: Bytes(1000), initial_window, initial_ssthresh, seed: 1, identity };
         let mut aimd = Aimd::new(Params::default(), &ctx);
         let ack = Ack { acked: Bytes(10_000), round: 1, ..Ack::default() };
         // 10 kB + 1 x 1000 B x 10 kB / 10 kB

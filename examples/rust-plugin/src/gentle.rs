@@ -84,6 +84,7 @@ mod tests {
             initial_window: Bytes(10_000),
             initial_ssthresh: Bytes(u64::MAX),
             seed: 1,
+            identity: Default::default(),
         };
         let mut gentle = Gentle::new(Params::default(), &ctx);
         let ack = |rtt_ms| Ack {

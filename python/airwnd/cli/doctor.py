@@ -23,7 +23,11 @@ PROGRAMS = {
     "tshark": "captures on the command line",
 }
 #: Packages of extras, and what needs them.
-EXTRAS = {"pandas": "to_pandas(); airwnd[pandas]", "distributed": "--dask; airwnd[dask]"}
+EXTRAS = {
+    "pandas": "to_pandas(); airwnd[pandas]",
+    "distributed": "--dask; airwnd[dask]",
+    "gymnasium": "environments; airwnd[gym]",
+}
 _TIMEOUT_S = 120.0
 _SCENARIO = 'duration = "10ms"\n[[site]]\n[[ue]]\n[[flow]]\n'
 

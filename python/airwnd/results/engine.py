@@ -75,6 +75,15 @@ def simulate(
     return Raw(outcome, tables, time.perf_counter() - start)
 
 
+def begin(
+    scenario: _native.Scenario, seed: int, series: str | None, max_memory: int | str | None
+) -> _native.Session:
+    """Begin a simulation in steps; the arguments are documented at :class:`airwnd.Session`."""
+    interval = None if series is None else sampling_interval(series)
+    with _panics(seed):
+        return _native.Session(scenario, seed, interval, share(1, max_memory))
+
+
 def link(
     scenario: _native.Scenario,
     request: "Mapping[str, Any]",

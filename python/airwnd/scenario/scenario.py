@@ -477,6 +477,32 @@ class Scenario:
         with marked_interrupts():
             return simulate(self._checked, seed, progress, records)
 
+    @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED)
+    def open_session(
+        self, seed: int, series: str | None = None, max_memory: int | str | None = None
+    ) -> _native.Session:
+        """Prepare a simulation in steps; :class:`airwnd.Session` is its interface.
+
+        Parameters
+        ----------
+        seed
+            The seed, 0 to 2**63 - 1.
+        series
+            As for :meth:`run`.
+        max_memory
+            As for :meth:`run`.
+
+        Raises
+        ------
+        InputError
+            If `series` is not a time with a unit.
+        ScenarioError
+            As for :meth:`run`.
+        """
+        from airwnd.results.engine import begin
+
+        return begin(self._checked, seed, series, max_memory)
+
     @checked(request=MAPPING, update=CALLABLE, pcap=_RUN["pcap"])
     def link(
         self,

@@ -77,7 +77,15 @@ fn compare(text: &str) {
     let idle = airwnd_tcp::cc::Spec::Newreno(Default::default());
     let segments = Rc::default();
     let tcp = |cc, rwnd, peer_rwnd| {
-        let setup = EndpointSetup { config: &config, cc, rwnd, peer_rwnd, iss: Seq(0), seed: 0 };
+        let setup = EndpointSetup {
+            config: &config,
+            cc,
+            rwnd,
+            peer_rwnd,
+            iss: Seq(0),
+            seed: 0,
+            identity: Default::default(),
+        };
         Tcp { endpoint: airwnd_tcp::Endpoint::new(&setup), segments: Rc::clone(&segments), timer: None }
     };
     let (mut server, mut ue) = (tcp(&spec.cc, &plain, &spec.rwnd), tcp(&idle, &spec.rwnd, &plain));

@@ -178,6 +178,11 @@ impl Cell {
         *resource.expect("each slot has a sounding resource") = Some(slot);
     }
 
+    /// Sets the weight of a UE on all carriers. Returns whether the scheduler has weights.
+    pub fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
+        self.downlinks.iter_mut().all(|downlink| downlink.set_weight(slot, weight))
+    }
+
     /// Frees a slot.
     pub fn vacate(&mut self, slot: u16) {
         self.release(slot);

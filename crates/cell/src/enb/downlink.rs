@@ -193,6 +193,11 @@ impl Downlink {
         self.air.retain(|sent| sent.id.slot != slot);
     }
 
+    /// Sets the weight of a UE. Returns whether the scheduler has weights.
+    pub fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
+        self.scheduler.set_weight(slot, weight)
+    }
+
     /// HARQ processes of a UE.
     fn count(&self) -> usize {
         self.access.timing.processes.into()

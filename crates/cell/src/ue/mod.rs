@@ -69,6 +69,8 @@ pub(crate) struct Ue {
     pub failures: u64,
     /// Number of handovers.
     pub handovers: u64,
+    /// Weight in the downlink schedulers that have weights; `None`: 1.
+    pub weight: Option<f64>,
     /// Number of carriers that it aggregates, with the primary one.
     pub carriers: u8,
     /// Its configured grant in each cell that has a place for it.
@@ -131,6 +133,7 @@ impl Ue {
             commanded: Db(0.0),
             failures: 0,
             handovers: 0,
+            weight: None,
             carriers: site.carriers.min(carriers.len() as u8),
             configured_grant: site.configured_grant.clone().map(Box::new),
             masks_requests: false,

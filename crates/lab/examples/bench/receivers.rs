@@ -36,7 +36,15 @@ fn ends(kind: &str) -> (Endpoint, Endpoint) {
         (rwnd::Spec::read(&read("fixed")).unwrap(), rwnd::Spec::read(&read(kind)).unwrap());
     let cc = cc::Spec::read(&read("newreno")).unwrap();
     let end = |rwnd, peer_rwnd| {
-        Endpoint::new(&EndpointSetup { config: &config, cc: &cc, rwnd, peer_rwnd, iss: Seq(0), seed: 1 })
+        Endpoint::new(&EndpointSetup {
+            config: &config,
+            cc: &cc,
+            rwnd,
+            peer_rwnd,
+            iss: Seq(0),
+            seed: 1,
+            identity: Default::default(),
+        })
     };
     let (mut receiver, mut sender) = (end(&control, &plain), end(&plain, &control));
     receiver.read_at_once(true);

@@ -11,6 +11,7 @@ use airwnd_catalog::Error;
 use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
+use airwnd_tcp::cc::Identity;
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, State};
 use airwnd_units::{BitRate, Bytes, Time};
 use std::sync::Arc;
@@ -262,7 +263,8 @@ impl Simulation<'_> {
             };
             // Initial sequence numbers of zero keep captures readable; there is no attacker to guess them.
             let seed = Stream::new(self.seed, "congestion control").child(u64::from(number)).next_u64();
-            let setup = EndpointSetup { config, cc, rwnd, peer_rwnd, iss: Seq(0), seed };
+            let identity = Identity { flow: number, ue: flow.ue };
+            let setup = EndpointSetup { config, cc, rwnd, peer_rwnd, iss: Seq(0), seed, identity };
             Peer { endpoint: Endpoint::new(&setup), timer: None, unwritten: Bytes::ZERO, closing: false }
         };
         let reader = |rate| Reader { rate, max: Bytes(config.mss.into()), piece: Bytes::ZERO };

@@ -2,6 +2,7 @@
 
 use super::flows::{Flow, Group};
 use super::real::{Outside, Real, Socket, SocketRow};
+use super::views::UeView;
 use super::{Content, Happening, Simulation};
 use crate::meter::{Meter, Sampled, Spread};
 use crate::outcome::Outcome;
@@ -73,21 +74,6 @@ pub struct Exit {
     pub ecn: Codepoint,
     /// Outcome.
     pub fate: Fate,
-}
-
-/// State of a UE, for displays.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UeView {
-    /// Bytes queued at the eNB; without cells: in the link queues of the downlink path.
-    pub queue_bytes: Bytes,
-    /// Packets queued there.
-    pub queue_packets: u64,
-    /// SINR of the latest report in dB; `None` without cells or before the first report.
-    pub sinr_db: Option<f64>,
-    /// Number of the serving cell; `None` without cells.
-    pub cell: Option<u16>,
-    /// Sum of the MCS of first downlink transmissions so far, and their number.
-    pub mcs: (u64, u64),
 }
 
 /// A simulation whose owner advances the time and sends frames.
@@ -317,23 +303,7 @@ impl<'s> Live<'s> {
 
     /// State of a UE.
     pub fn ue(&mut self, now: Time, ue: u32) -> UeView {
-        let network = &mut self.simulation.network;
-        match network.ran() {
-            Some(ran) => {
-                let (backlog, figures) = (ran.backlog(UeId(ue)), ran.ue_figures(UeId(ue)));
-                UeView {
-                    queue_bytes: backlog.bytes,
-                    queue_packets: backlog.packets,
-                    sinr_db: figures.sinr.map(|sinr| sinr.0),
-                    cell: Some(figures.cell.0),
-                    mcs: (figures.downlink.mcs_sum, figures.downlink.first),
-                }
-            }
-            None => {
-                let waiting = network.waiting_for(now, ue);
-                UeView { queue_bytes: waiting.bytes, queue_packets: waiting.packets, ..UeView::default() }
-            }
-        }
+        self.simulation.ue_view(now, ue)
     }
 
     /// Ends the simulation at the time of the last [`Live::advance`] and returns its results.

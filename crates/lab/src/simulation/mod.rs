@@ -11,6 +11,8 @@ mod measurement;
 mod memory;
 mod oracle;
 mod real;
+mod session;
+mod views;
 
 use crate::build;
 use crate::incidents::{Incident, Incidents};
@@ -30,12 +32,14 @@ use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span, Time};
 use devices::{Devices, Sizes};
 use flows::{Flow, Group, Page};
-pub use live::{Exit, Fate, Frame, Live, RealUe, UeView};
+pub use live::{Exit, Fate, Frame, Live, RealUe};
 use memory::Memory;
 pub use real::Socket;
 pub(crate) use real::SocketRow;
+pub use session::Session;
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
+pub use views::{FlowView, UeView};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);

@@ -37,6 +37,10 @@ impl Source for Cbr {
     fn writes_per_second(&self) -> f64 {
         self.params.rate.0 as f64 / self.params.packet.bits() as f64
     }
+    fn set_rate(&mut self, rate: BitRate) -> bool {
+        self.params.rate = rate;
+        true
+    }
     fn write(&mut self, now: Time) -> Write {
         Write::Piece(self.params.packet, now + self.params.rate.transmission_time(self.params.packet))
     }

@@ -45,6 +45,9 @@ impl Source for Ftp {
     fn writes_per_second(&self) -> f64 {
         self.0.per_second()
     }
+    fn set_rate(&mut self, rate: BitRate) -> bool {
+        self.0.set_rate(rate)
+    }
     fn write(&mut self, now: Time) -> Write {
         self.0.write(now)
     }

@@ -4,7 +4,7 @@ pub mod on_off;
 
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
-use airwnd_units::{Bytes, Time};
+use airwnd_units::{BitRate, Bytes, Time};
 
 /// Traffic: traffic model of an application, and its transport.
 #[family(name = "traffic", build = fn(ctx: &FlowContext) -> Box<dyn Source>)]
@@ -78,6 +78,10 @@ pub trait Source: Send {
     /// Writes data. Called when the flow starts, and then at each time given by a [`Write::Piece`], a [`Write::Later`]
     /// or a [`Reaction`].
     fn write(&mut self, now: Time) -> Write;
+    /// Sets the rate from outside, from the next write on. Returns whether the source takes it.
+    fn set_rate(&mut self, _rate: BitRate) -> bool {
+        false
+    }
     /// Writes per second during on periods; 0 for a source without periodic writes.
     fn writes_per_second(&self) -> f64 {
         0.0

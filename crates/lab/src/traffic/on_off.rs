@@ -48,6 +48,16 @@ impl Pieces {
         self.rate.0 as f64 / self.size.bits() as f64
     }
 
+    /// Sets the rate of a continuous source. Returns false for one with off periods, whose chunks are counted from its
+    /// beginning.
+    pub(super) fn set_rate(&mut self, rate: BitRate) -> bool {
+        let is_continuous = self.on_off.off == Span::ZERO;
+        if is_continuous {
+            self.rate = rate;
+        }
+        is_continuous
+    }
+
     /// Writes a chunk. Called when the flow starts, and then at each returned time.
     pub(super) fn write(&mut self, now: Time) -> Write {
         if self.on_off.off == Span::ZERO {

@@ -43,6 +43,9 @@ impl Source for Video {
         self.0.per_second()
     }
     //= exception video-without-frames
+    fn set_rate(&mut self, rate: BitRate) -> bool {
+        self.0.set_rate(rate)
+    }
     fn write(&mut self, now: Time) -> Write {
         self.0.write(now)
     }

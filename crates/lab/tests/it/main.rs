@@ -46,6 +46,7 @@ mod records;
 mod reference;
 mod reordering;
 mod schedulers;
+mod session;
 mod threads;
 mod uplink;
 mod wifi;

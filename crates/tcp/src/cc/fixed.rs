@@ -2,7 +2,7 @@
 
 use super::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_catalog::Params;
-use airwnd_units::Bytes;
+use airwnd_units::{BitRate, Bytes};
 
 /// Fixed window: a constant cwnd, independent of loss and delay.
 ///
@@ -22,12 +22,13 @@ pub struct Params {
 pub struct Fixed {
     mss: Bytes,
     cwnd: Bytes,
+    pacing_rate: Option<BitRate>,
 }
 
 impl Fixed {
     /// Creates the controller of a new connection.
     pub fn new(params: Params, ctx: &SenderContext) -> Fixed {
-        Fixed { mss: ctx.mss, cwnd: ctx.mss * u64::from(params.segments) }
+        Fixed { mss: ctx.mss, cwnd: ctx.mss * u64::from(params.segments), pacing_rate: None }
     }
 }
 
@@ -46,5 +47,14 @@ impl CongestionControl for Fixed {
 
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.cwnd = cwnd.max(self.mss);
+    }
+
+    fn pacing_rate(&self) -> Option<BitRate> {
+        self.pacing_rate
+    }
+
+    fn pace_at(&mut self, rate: Option<BitRate>) -> bool {
+        self.pacing_rate = rate;
+        true
     }
 }

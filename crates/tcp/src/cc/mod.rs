@@ -71,6 +71,7 @@ impl Spec {
             initial_window: Bytes(1),
             initial_ssthresh: Bytes(u64::MAX),
             seed: 0,
+            identity: Identity::default(),
         };
         if self.is_outside() { None } else { self.build(&ctx).needed_ecn() }
     }
@@ -101,6 +102,17 @@ pub struct SenderContext {
     pub initial_ssthresh: Bytes,
     /// Seed of this connection's random draws; identical in every run with the same seed.
     pub seed: u64,
+    /// Identity of the connection. No built-in controller depends on it.
+    pub identity: Identity,
+}
+
+/// Identity of a connection in a simulation, for external controllers that learn or keep records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the flow, in the order of results.
+    pub flow: u32,
+    /// Number of its UE.
+    pub ue: u32,
 }
 
 /// An ACK that reports progress.
@@ -274,7 +286,7 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// The slow-start threshold.
     fn ssthresh(&self) -> Bytes;
     /// Overrides the window. Called by the sender's half of a receive-window control
-    /// ([`SenderHalf`](crate::rwnd::SenderHalf)).
+    /// ([`SenderHalf`](crate::rwnd::SenderHalf)), and from outside.
     fn set_cwnd(&mut self, cwnd: Bytes);
     /// Reduces the window after an idle period to `cwnd`. Controllers with a slow-start threshold raise it to `ssthresh`,
     /// which remembers the window before. What the controller knows of the path stays valid.
@@ -299,6 +311,10 @@ pub trait CongestionControl: Debug + Send + Sync {
     /// Handles the end of loss recovery, whether duplicate ACKs or a timeout began it. If the loss was spurious,
     /// [`on_spurious`](CongestionControl::on_spurious) is called first.
     fn on_repaired(&mut self) {}
+    /// Sets the pacing rate from outside; `None`: no pacing. Returns whether the controller takes it.
+    fn pace_at(&mut self, _rate: Option<BitRate>) -> bool {
+        false
+    }
     /// Pacing rate of the payload; `None`: no pacing.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
@@ -344,6 +360,7 @@ pub(crate) mod tests_support {
             initial_window: Bytes(mss * segments),
             initial_ssthresh: Bytes(u64::MAX),
             seed: 1,
+            identity: Identity::default(),
         }
     }
 

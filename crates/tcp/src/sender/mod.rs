@@ -40,6 +40,7 @@ pub(crate) struct Sender {
     /// True if the congestion control is notified of each departure and loss.
     notifies_all: bool,
     seed: u64,
+    identity: cc::Identity,
     /// Sender half of the peer's receive-window control, if any.
     sender_half: Option<Box<dyn SenderHalf>>,
     mss: u32,
@@ -241,6 +242,7 @@ impl Sender {
         sender_half: Option<Box<dyn SenderHalf>>,
         iss: Seq,
         seed: u64,
+        identity: cc::Identity,
     ) -> Sender {
         let bounds = RtoBounds {
             initial: config.initial_rto,
@@ -249,7 +251,7 @@ impl Sender {
             granularity: config.clock_granularity,
         };
         let mss = u32::from(config.mss);
-        let cc = cc_spec.build(&sender_context(config, mss, seed));
+        let cc = cc_spec.build(&sender_context(config, mss, seed, identity));
         let mut board = Scoreboard::new(config.quirks.count_sacked_retransmissions);
         let notifies_all = cc.needs_rate_samples();
         if notifies_all {
@@ -261,6 +263,7 @@ impl Sender {
             cc,
             notifies_all,
             seed,
+            identity,
             sender_half,
             mss,
             sack: false,
@@ -320,7 +323,7 @@ impl Sender {
         self.offer.shift = agreement.shift;
         if agreement.mss != self.mss {
             self.mss = agreement.mss;
-            self.cc = self.cc_spec.build(&sender_context(&self.config, agreement.mss, self.seed));
+            self.cc = self.cc_spec.build(&self.context(agreement.mss));
         }
         self.fit_buffer();
         self.ecn = EcnResponse::new(agreement.ecn, self.cc.is_l4s());
@@ -414,8 +417,16 @@ impl Sender {
         self.rtt.rto()
     }
 
+    fn context(&self, mss: u32) -> cc::SenderContext {
+        sender_context(&self.config, mss, self.seed, self.identity)
+    }
+
     pub fn cc(&self) -> &dyn CongestionControl {
         &*self.cc
+    }
+
+    pub fn cc_mut(&mut self) -> &mut dyn CongestionControl {
+        &mut *self.cc
     }
 
     pub fn rtt(&self) -> &RttEstimator {
@@ -511,12 +522,13 @@ struct Progress {
     forbids_growth: bool,
 }
 
-fn sender_context(config: &Config, mss: u32, seed: u64) -> cc::SenderContext {
+fn sender_context(config: &Config, mss: u32, seed: u64, identity: cc::Identity) -> cc::SenderContext {
     let mss = Bytes(u64::from(mss));
     cc::SenderContext {
         mss,
         initial_window: mss * u64::from(config.initial_window),
         initial_ssthresh: config.initial_ssthresh.unwrap_or(Bytes(u64::MAX)),
         seed,
+        identity,
     }
 }

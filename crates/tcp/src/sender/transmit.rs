@@ -4,7 +4,7 @@ use super::frto::Frto;
 use super::limit::Limit;
 use super::scoreboard::Sent;
 use super::tlp::Tlp;
-use super::{AfterSending, Fin, Outgoing, Phase, Probe, Probed, Sender, sender_context};
+use super::{AfterSending, Fin, Outgoing, Phase, Probe, Probed, Sender};
 use crate::cc::Departure;
 use crate::segment::{Codepoint, Flags};
 use crate::stack::{Pacing, WindowUse};
@@ -221,7 +221,7 @@ impl Sender {
             return room;
         }
         let cwnd = self.cc.cwnd();
-        let initial = sender_context(&self.config, self.mss, self.seed).initial_window.min(cwnd);
+        let initial = self.context(self.mss).initial_window.min(cwnd);
         if !self.config.restart_by_halving {
             self.cc.restart(initial, self.cc.ssthresh());
         } else if is_fresh {

@@ -190,8 +190,15 @@ fn a_plain_sender_ignores_codes_in_an_option() {
     let link = |limit| Link::new(BitRate(10_000_000), Span::from_millis(25), limit);
     let run = |receiver: &rwnd::Spec| {
         let mut net = Net::new(&config, &cc, receiver, [link(100_000), link(100)]);
-        let sender =
-            EndpointSetup { config: &config, cc: &cc, rwnd: &plain, peer_rwnd: &plain, iss: Seq(0), seed: 1 };
+        let sender = EndpointSetup {
+            config: &config,
+            cc: &cc,
+            rwnd: &plain,
+            peer_rwnd: &plain,
+            iss: Seq(0),
+            seed: 1,
+            identity: Default::default(),
+        };
         net.ends[0] = Endpoint::new(&sender);
         net.ends[0].write_endlessly();
         net.open();

@@ -163,6 +163,7 @@ fn deliver(case: &Case) {
         peer_rwnd: &case.rwnd,
         iss: Seq(iss),
         seed: 1,
+        identity: Default::default(),
     };
     let mut ends = [Endpoint::new(&setup(case.iss[0])), Endpoint::new(&setup(case.iss[1]))];
     let mut watches = [Watch::new(case.iss[0]), Watch::new(case.iss[1])];

@@ -1,5 +1,6 @@
 //! Average throughput of each UE.
 
+use super::settle;
 use airwnd_units::Bytes;
 
 /// Numbers that are processed together, in one vector of the processor or several. Lists by slot are filled up to a
@@ -20,7 +21,10 @@ pub(super) fn settle_in_lanes(list: &mut Vec<f64>, slot: u16, entry: f64, rest: 
 #[derive(Clone, Debug)]
 pub struct RateAverages {
     averages: Vec<f64>,
-    weight: f64,
+    /// Weights of the UEs: bytes are divided by them, so that a metric R / T is multiplied by them.
+    weights: Vec<f64>,
+    /// Weight of the newest decision.
+    gain: f64,
     decisions_per_second: f64,
 }
 
@@ -28,14 +32,20 @@ impl RateAverages {
     /// Averages without UEs; the newest decision has the weight 1 / `window`. `decisions_per_second`: that of the
     /// [`Grid`](super::Grid).
     pub fn new(window: f64, decisions_per_second: f64) -> Self {
-        RateAverages { averages: Vec::new(), weight: 1.0 / window, decisions_per_second }
+        RateAverages { averages: Vec::new(), weights: Vec::new(), gain: 1.0 / window, decisions_per_second }
     }
     /// Starts a UE's average at 1 B/s, so that its metric is finite.
     pub fn admit(&mut self, slot: u16) {
         // Infinity remains when averages decay.
         settle_in_lanes(&mut self.averages, slot, 1.0, f64::INFINITY);
+        settle(&mut self.weights, slot, 1.0);
     }
-    /// A UE's average throughput, in bytes per second.
+    /// Sets the weight of a UE: its average is from now on that of its bytes divided by the weight.
+    pub fn set_weight(&mut self, slot: u16, weight: f64) {
+        let before = std::mem::replace(&mut self.weights[usize::from(slot)], weight);
+        self.averages[usize::from(slot)] *= before / weight;
+    }
+    /// A UE's average throughput, divided by its weight, in bytes per second.
     pub fn of(&self, slot: u16) -> f64 {
         self.averages[slot as usize]
     }
@@ -45,16 +55,16 @@ impl RateAverages {
     }
     /// Part of an average that remains after a TTI without grants.
     pub(super) fn kept(&self) -> f64 {
-        1.0 - self.weight
+        1.0 - self.gain
     }
     /// A UE's average after a TTI in which it was granted these bytes.
     pub fn after(&self, slot: u16, bytes: Bytes) -> f64 {
-        (1.0 - self.weight) * self.of(slot) + self.weight * bytes.0 as f64 * self.decisions_per_second
+        (1.0 - self.gain) * self.of(slot) + self.share(slot, bytes)
     }
     /// Advances all averages by one TTI, with the bytes granted to the served UEs.
     pub fn update(&mut self, served: &[(u16, Bytes)]) {
         for average in &mut self.averages {
-            *average *= 1.0 - self.weight;
+            *average *= 1.0 - self.gain;
         }
         self.add(served);
     }
@@ -63,7 +73,7 @@ impl RateAverages {
     pub fn update_some(&mut self, slots: &[u16], served: &[(u16, Bytes)]) {
         let averages = &mut self.averages[..];
         for slot in slots {
-            averages[usize::from(*slot)] *= 1.0 - self.weight;
+            averages[usize::from(*slot)] *= 1.0 - self.gain;
         }
         self.add(served);
     }
@@ -73,14 +83,18 @@ impl RateAverages {
         std::mem::swap(&mut self.averages, advanced);
         self.add(served);
     }
+    /// What these bytes add to a UE's average.
+    fn share(&self, slot: u16, bytes: Bytes) -> f64 {
+        self.gain * bytes.0 as f64 * self.decisions_per_second / self.weights[usize::from(slot)]
+    }
     fn add(&mut self, served: &[(u16, Bytes)]) {
         for (slot, bytes) in served {
-            self.averages[*slot as usize] += self.weight * bytes.0 as f64 * self.decisions_per_second;
+            self.averages[*slot as usize] += self.share(*slot, *bytes);
         }
     }
     /// Advances all averages by TTIs without grants.
     pub fn idle(&mut self, ttis: u64) {
-        let factor = libm::pow(1.0 - self.weight, ttis as f64);
+        let factor = libm::pow(1.0 - self.gain, ttis as f64);
         for average in &mut self.averages {
             *average = (*average * factor).max(f64::MIN_POSITIVE);
         }
@@ -92,6 +106,26 @@ mod tests {
     use super::*;
     use crate::mac::sched::Grid;
     use crate::mac::sched::tests::nr;
+
+    #[test]
+    fn a_weight_divides_the_average_at_once_and_from_then_on() {
+        let mut averages = RateAverages::new(50.0, 1000.0);
+        let mut plain = averages.clone();
+        for averages in [&mut averages, &mut plain] {
+            averages.admit(0);
+            (0..100).for_each(|_| averages.update(&[(0, Bytes(100))]));
+        }
+        averages.set_weight(0, 4.0);
+        for _ in 0..100 {
+            assert!((averages.of(0) * 4.0 / plain.of(0) - 1.0).abs() < 1e-9);
+            averages.update(&[(0, Bytes(300))]);
+            plain.update(&[(0, Bytes(300))]);
+        }
+        averages.admit(0);
+        assert_eq!(averages.of(0), 1.0, "a new UE of the slot");
+        averages.update(&[(0, Bytes(300))]);
+        assert!(averages.of(0) > 1000.0, "has no weight: {}", averages.of(0));
+    }
 
     /// A UE that gets 100 B in each slot with downlink data has this throughput, in each numerology and pattern.
     #[test]

@@ -111,6 +111,11 @@ impl Scheduler for Bet {
         self.averages.idle(ttis);
     }
 
+    fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
+        self.averages.set_weight(slot, weight);
+        true
+    }
+
     fn link_adaptation(&self) -> LinkAdaptation {
         LinkAdaptation::Wideband
     }

@@ -93,6 +93,11 @@ impl<M: Metric> Scheduler for MetricScheduler<M> {
         }
     }
 
+    fn set_weight(&mut self, slot: u16, weight: f64) -> bool {
+        let averages = self.metric.averages();
+        averages.map(|averages| averages.set_weight(slot, weight)).is_some()
+    }
+
     fn link_adaptation(&self) -> LinkAdaptation {
         self.domain.link_adaptation()
     }

@@ -331,6 +331,11 @@ pub trait Scheduler: Send {
     fn on_served(&mut self, _served: &[(u16, Bytes)]) {}
     /// TTIs have passed without scheduling because no UE had data.
     fn on_idle(&mut self, _ttis: u64) {}
+    /// Sets the weight of a UE, by which its metric is multiplied; 1 at admission. Returns whether the scheduler has
+    /// weights.
+    fn set_weight(&mut self, _slot: u16, _weight: f64) -> bool {
+        false
+    }
     /// The report that determines the MCS of a grant.
     fn link_adaptation(&self) -> LinkAdaptation;
     /// Whether it uses [`UeView::head_of_line`].

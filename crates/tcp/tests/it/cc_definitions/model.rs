@@ -214,6 +214,7 @@ pub fn compare(cc: &str, definition: impl Fn(f64) -> Box<dyn Model>) {
             initial_window: Bytes(initial * MSS),
             initial_ssthresh: Bytes(u64::MAX),
             seed: SEED,
+            identity: Default::default(),
         };
         let mut ours = spec.build(&ctx);
         let mut theirs = definition((initial * MSS) as f64);

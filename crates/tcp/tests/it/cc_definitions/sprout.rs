@@ -268,6 +268,7 @@ fn sprout_with_all_bins() {
         initial_window: Bytes(10 * MSS),
         initial_ssthresh: Bytes(u64::MAX),
         seed: 1,
+        identity: Default::default(),
     };
     let ack = |gap_us, queue_us| Event::Ack {
         bytes: MSS,

@@ -134,7 +134,15 @@ impl Net {
     pub fn add(&mut self, config: &Config, cc: &cc::Spec, rwnd: &rwnd::Spec, iss: [Seq; 2]) {
         let config = &Arc::new(config.clone());
         for iss in iss {
-            self.ends.push(Endpoint::new(&EndpointSetup { config, cc, rwnd, peer_rwnd: rwnd, iss, seed: 1 }));
+            self.ends.push(Endpoint::new(&EndpointSetup {
+                config,
+                cc,
+                rwnd,
+                peer_rwnd: rwnd,
+                iss,
+                seed: 1,
+                identity: Default::default(),
+            }));
             self.armed.push(None);
             self.unwritten.push(Bytes::ZERO);
             self.delay.push((Span::ZERO, 0));

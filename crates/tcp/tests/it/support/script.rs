@@ -34,6 +34,7 @@ impl Script {
             peer_rwnd: &rwnd,
             iss,
             seed: 1,
+            identity: Default::default(),
         };
         let timestamps = config.timestamps;
         Script {
