@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import airwnd
-from airwnd import InputError, Run, Scenario, ScenarioError, Sweep
+from airwnd import InputError, Run, Scenario, ScenarioError, Session, Sweep
 from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S
 from airwnd.study import batch
 from airwnd.study.reproduce.statistics import interval
@@ -83,6 +83,9 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "threads": None,
         },
     ),
+    "Scenario.open_session": (SCENARIO.open_session, {"seed": 1, "series": None, "max_memory": None}),
+    "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
+    "Session.flow": (Session(SCENARIO).flow, {"name": "flow-0"}),
     "Sweep.load": (Sweep.load, {"folder": "nowhere"}),
     "Sweep.plot": (
         SWEEP.plot,
@@ -146,6 +149,8 @@ OTHERS = {
     "Run", "Run.of", "Sweep", "Sweep.number",
     "EngineError", "InputError", "ScenarioError",
     "Run.to_json", "Scenario.with_", "Scenario.check_code", "Scenario.check_session",
+    "Session.advance",  # called too often for a check in Python
+    "Session.finish", "Session.read_flows", "Session.read_ues",
     "catalogue", "presets", "schema", "tables",
 }  # fmt: skip
 
@@ -156,7 +161,7 @@ def public() -> Iterator[str]:
         thing = getattr(airwnd, name)
         if callable(thing):
             yield name
-        if thing in {Run, Scenario, Sweep, airwnd.RadioMap, airwnd.Capture}:
+        if thing in {Run, Scenario, Session, Sweep, airwnd.RadioMap, airwnd.Capture}:
             members = inspect.getmembers(
                 thing, lambda each: inspect.isfunction(each) or inspect.ismethod(each)
             )

@@ -34,7 +34,7 @@ def test_a_run_returns_frames(small: Scenario) -> None:
     assert run.series["time_s"].n_unique() >= 4
     assert run.series.columns == [
         *("time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms"),
-        *("delay_ms", "queue_bytes", "queue_packets", "sinr_db", "mcs", "rate_kbps"),
+        *("delay_ms", "packets_marked", "queue_bytes", "queue_packets", "sinr_db", "mcs", "rate_kbps"),
         *("throughput_kbps", "air_kbps", "rsrp_dbm"),
         *("neighbour_rsrp_dbm", "x_m", "y_m", "cell", "neighbour"),
     ]

@@ -137,6 +137,8 @@ pub(crate) struct Meter {
     /// Packets in the data direction dropped anywhere on the path.
     pub dropped: u64,
     pub received_bytes: Bytes,
+    /// Packets received with a congestion mark.
+    pub marked: u64,
     /// One-way delay from the sender's IP layer to the receiver's.
     pub delay: Spread,
     pub rtt: Spread,
@@ -155,6 +157,7 @@ impl Meter {
             received: 0,
             dropped: 0,
             received_bytes: Bytes::ZERO,
+            marked: 0,
             delay,
             rtt,
             payload: Bytes::ZERO,
@@ -170,6 +173,8 @@ pub(crate) struct Sampled {
     pub payload: Bytes,
     /// Bytes of IP packets received.
     pub received: Bytes,
+    /// Packets received with a congestion mark.
+    pub marked: u64,
     /// Bytes of transport blocks decoded for the UE in the direction of the data.
     pub decoded: Bytes,
     /// Sum and number of one-way delays.
@@ -183,6 +188,7 @@ impl Sampled {
     pub fn note(&mut self, meter: &Meter) {
         self.payload = meter.payload;
         self.received = meter.received_bytes;
+        self.marked = meter.marked;
         self.delays = meter.delay.so_far();
     }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Sample {
     /// Mean one-way delay of the data packets received since the last sample.
     #[column(unit = "ms", short = "delay", label = "one-way delay")]
     pub delay_ms: Option<f64>,
+    /// Data packets received with a congestion mark (ECN CE) since the last sample.
+    #[column(short = "marks", label = "marked packets")]
+    pub packets_marked: f64,
     /// Bytes queued at the eNB in the bearer of the flow; without cells: in the link queues of the downlink path.
     #[column(unit = "bytes", short = "queue")]
     pub queue_bytes: Option<f64>,

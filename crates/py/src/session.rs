@@ -161,6 +161,7 @@ const FLOW_COLUMNS: Columns<FlowView> = &[
     ("packets_sent", |flow| flow.packets[0] as f64),
     ("packets_received", |flow| flow.packets[1] as f64),
     ("packets_dropped", |flow| flow.packets[2] as f64),
+    ("packets_marked", |flow| flow.marked as f64),
     ("delay_sum_s", |flow| flow.delays.as_secs()),
     ("retransmissions", |flow| flow.retransmissions as f64),
     ("timeouts", |flow| flow.timeouts as f64),
@@ -206,8 +207,8 @@ fn table<'py, T>(py: Python<'py>, views: &[T], columns: Columns<T>) -> PyResult<
 ///     Whether it has started and may still transfer data.
 /// goodput_bytes
 ///     Payload received, in order for TCP.
-/// packets_sent, packets_received, packets_dropped
-///     IP packets in the direction of the data.
+/// packets_sent, packets_received, packets_dropped, packets_marked
+///     IP packets in the direction of the data; marked: received with a congestion mark (ECN CE).
 /// delay_sum_s
 ///     Sum of the one-way delays of the packets received, in seconds: its growth over that of ``packets_received`` is
 ///     their mean delay.
@@ -261,6 +262,10 @@ impl Flow {
     #[getter]
     fn packets_dropped(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.view(py)?.packets[2])
+    }
+    #[getter]
+    fn packets_marked(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.view(py)?.marked)
     }
     #[getter]
     fn delay_sum_s(&self, py: Python<'_>) -> PyResult<f64> {

@@ -492,6 +492,11 @@ class Scenario:
         max_memory
             As for :meth:`run`.
 
+        Returns
+        -------
+        airwnd._native.Session
+            The session, at the beginning of the warm-up.
+
         Raises
         ------
         InputError

@@ -70,8 +70,8 @@ class Session:
     >>> delivered = 0
     >>> while session.advance(0.1) < 5:
     ...     rate, delivered = (flow.goodput_bytes - delivered) / 0.1, flow.goodput_bytes
-    ...     flow.set_cwnd(max(1.1 * rate * (flow.min_rtt_s or 0.1), 3000))
-    >>> 9000 < session.finish().totals["goodput_kbps"] < 10_000
+    ...     flow.set_cwnd(max(1.25 * rate * (flow.min_rtt_s or 0.1), 30_000))
+    >>> 8500 < session.finish().totals["goodput_kbps"] < 9700
     True
     """
 
@@ -140,6 +140,11 @@ class Session:
         ----------
         name
             Id of the flow, as in results.
+
+        Returns
+        -------
+        airwnd._native.Flow
+            The flow.
 
         Raises
         ------

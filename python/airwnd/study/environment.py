@@ -124,6 +124,9 @@ class Environment(gymnasium.Env["Observation", "Observation"]):
     ScenarioError
         If the scenario cannot be run, or its scheduler has no weights.
 
+    Importing this module registers ``airwnd/Sender-v0``, ``airwnd/Receiver-v0`` and
+    ``airwnd/Scheduler-v0`` with Gymnasium.
+
     Examples
     --------
     >>> from airwnd.study.environment import Environment
@@ -356,10 +359,5 @@ def _controlled(scenario: Scenario, flows: Sequence[str]) -> dict[str, int]:
     return {name: place for name, place in places.items() if not flows or name in flows}
 
 
-def register() -> None:
-    """Register ``airwnd/Sender-v0``, ``airwnd/Receiver-v0`` and ``airwnd/Scheduler-v0``.
-
-    Gymnasium calls it, by the entry point of the package.
-    """
-    for task in TASKS:
-        gymnasium.register(f"{task.capitalize()}-v0", f"{__name__}:Environment", kwargs={"task": task})
+for _task in TASKS:
+    gymnasium.register(f"airwnd/{_task.capitalize()}-v0", f"{__name__}:Environment", kwargs={"task": _task})

@@ -76,6 +76,9 @@ pub struct FlowRow {
     pub packets_received: u64,
     /// Packets dropped on the path, for any cause.
     pub packets_dropped: u64,
+    /// Packets received with a congestion mark (ECN CE).
+    #[column(short = "marks", label = "marked packets")]
+    pub packets_marked: u64,
     /// Segments sent that contained bytes sent before.
     #[column(short = "retrans.", label = "retransmissions", rank = 4)]
     pub retransmissions: u64,
@@ -172,6 +175,9 @@ pub struct GroupRow {
     pub packets_sent: u64,
     /// Packets dropped on the path.
     pub packets_dropped: u64,
+    /// Packets received with a congestion mark (ECN CE).
+    #[column(short = "marks", label = "marked packets")]
+    pub packets_marked: u64,
     /// Segments sent that contained bytes sent before.
     #[column(short = "retrans.", label = "retransmissions")]
     pub retransmissions: u64,
@@ -411,6 +417,9 @@ pub struct Totals {
     /// Jain's fairness index of the goodputs, from 1/n (one flow has all) to 1 (equal shares).
     #[column(range = 0.0..=1.0, short = "Jain", label = "Jain's index", digits = 4)]
     pub jain: Option<f64>,
+    /// Packets received with a congestion mark (ECN CE), over all flows.
+    #[column(short = "marks", label = "marked packets")]
+    pub packets_marked: u64,
     /// Segments sent that contained bytes sent before.
     #[column(short = "retrans.", label = "retransmissions")]
     pub retransmissions: u64,

@@ -56,6 +56,7 @@ impl Simulation<'_> {
                 rate_kbps: kbps(flow.meter.payload - before.payload, period),
                 throughput_kbps: kbps(flow.meter.received_bytes - before.received, period),
                 delay_ms: flow.meter.delay.mean_ms_since(before.delays),
+                packets_marked: (flow.meter.marked - before.marked) as f64,
                 ..Sample::default()
             };
             flow.sampled.note(&flow.meter);
@@ -151,6 +152,7 @@ impl Simulation<'_> {
             pdf_percent: pdf,
             loss_percent: share(sum(|row| row.packets_dropped as f64)),
             jain: jain(rows.iter().map(|row| row.goodput_kbps)),
+            packets_marked: rows.iter().map(|row| row.packets_marked).sum(),
             retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
             timeouts: rows.iter().map(|row| row.timeouts).sum(),
             downlink_prb_use: prb_use(|cell| cell.downlink_prb_use),
@@ -354,6 +356,7 @@ fn group_row(group: &Group, rows: &[FlowRow], flows: &[Flow], completions: &[&Co
         delay_ms: percentiles(&group.delay),
         packets_sent: rows.iter().map(|row| row.packets_sent).sum(),
         packets_dropped: rows.iter().map(|row| row.packets_dropped).sum(),
+        packets_marked: rows.iter().map(|row| row.packets_marked).sum(),
         retransmissions: rows.iter().map(|row| row.retransmissions).sum(),
         timeouts: rows.iter().map(|row| row.timeouts).sum(),
         fct_s: CompletionTimes::of(&times),
@@ -385,6 +388,7 @@ impl Flow {
             packets_sent: meter.sent,
             packets_received: meter.received,
             packets_dropped: meter.dropped,
+            packets_marked: meter.marked,
             retransmissions: match real {
                 Some(real) => real.retransmissions[self.direction as usize],
                 None => stats.map_or(0, |stats| stats.retransmissions),

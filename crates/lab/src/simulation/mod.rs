@@ -460,6 +460,7 @@ impl<'t> Simulation<'t> {
         if let Some(meter) = flow.meter_of(direction) {
             meter.received += 1;
             meter.received_bytes += packet.size;
+            meter.marked += u64::from(packet.ecn == Codepoint::Ce);
             // Recorded when the endpoint has received the segment: its bin is in no cache.
             meter.delay.prefetch(delay);
         }

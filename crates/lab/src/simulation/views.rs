@@ -30,6 +30,8 @@ pub struct FlowView {
     pub goodput: Bytes,
     /// IP packets with data sent, received, and dropped on the path.
     pub packets: [u64; 3],
+    /// Packets received with a congestion mark.
+    pub marked: u64,
     /// Sum of the one-way delays of the packets received.
     pub delays: Span,
     /// Retransmitted segments.
@@ -99,6 +101,7 @@ impl Simulation<'_> {
             is_active: meter.started.is_some() && flow.row.is_none() && is_open,
             goodput: meter.payload,
             packets: [meter.sent, meter.received, meter.dropped],
+            marked: meter.marked,
             delays: Span(delays),
             retransmissions,
             timeouts,

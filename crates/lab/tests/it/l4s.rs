@@ -1,7 +1,8 @@
 //! L4S and classic senders, on links and in a bearer.
 
 use airwnd_catalog::Node;
-use airwnd_lab::{Outcome, Scenario, run};
+use airwnd_lab::{Column, Outcome, Scenario, run};
+use airwnd_units::Span;
 
 fn simulate(toml: &str) -> Outcome {
     simulate_with("", toml)
@@ -113,4 +114,32 @@ fn ecn_that_does_not_count_marks_is_refused_for_a_control_that_needs_it() {
     assert!(of_flow.starts_with("s.toml:7") && of_flow.contains("flow[0].tcp.ecn"), "{of_flow}");
     let datagrams = refused("[[site]]\n[[ue]]\n[[flow]]\ntraffic = \"cbr\"\ntcp.mss = 500\n");
     assert!(datagrams.contains("`cbr` sends UDP datagrams, which have no TCP settings"), "{datagrams}");
+}
+
+/// Marks of a bearer and of a link are counted where they arrive: by flow, group, run and sample.
+#[test]
+fn marks_are_counted_by_flow_group_and_sample() {
+    let flows = "[[ue]]\n[[flow]]\nid = \"l4s\"\ncc = \"prague\"\n[[flow]]\nid = \"classic\"\n";
+    let cell = "[[site]]\nrlc.queue = {kind = \"dualpi2\", min_th = \"4ms\", range = \"2ms\"}\n";
+    let (table, value) = cell.split_once('\n').unwrap();
+    for (network, is_cell) in [(format!("{value}{table}\n"), true), (link("dualpi2"), false)] {
+        let node = Node::from_toml(&format!("duration = \"5s\"\n{network}{flows}"), "test").unwrap();
+        let scenario = Scenario::from_node(&node).unwrap();
+        let outcome = run(&scenario, 1, Some(Span::from_millis(100)), &mut |_| true).unwrap();
+        let [l4s, classic] = [0, 1].map(|flow: usize| outcome.flows()[flow].packets_marked);
+        assert!(l4s > 100 && classic == 0, "{l4s} {classic}: a sender without ECN cannot be marked");
+        assert_eq!(outcome.groups().iter().map(|group| group.packets_marked).sum::<u64>(), l4s);
+        assert_eq!(outcome.totals().packets_marked, l4s);
+        let Some((_, Column::F64(samples))) =
+            outcome.series().iter().find(|(name, _)| *name == "packets_marked")
+        else {
+            panic!("a column of numbers")
+        };
+        let sampled = samples.iter().sum::<f64>() as u64;
+        // The last sample is that of the end, before the events of that instant.
+        assert!(sampled <= l4s && l4s - sampled < 20, "{sampled} of {l4s}");
+        let marks: u64 = outcome.links().iter().map(|link| link.marks).sum();
+        // What the link has marked arrives, but for what is still on the way; a bearer's marks are not those of links.
+        assert!(if is_cell { marks == 0 } else { (l4s..l4s + 100).contains(&marks) }, "{marks}, {l4s}");
+    }
 }
