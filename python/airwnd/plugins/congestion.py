@@ -18,7 +18,7 @@ class CongestionControl(ABC):
     codes) and when a sender restarts after an idle period.
 
     The same calls must produce the same windows. A class must not read a clock, may draw random numbers only
-    from ``connection.seed``, and must keep its state in the object, because all flows and runs share the class.
+    from ``connection.seed``, and must keep its state in the object, because flows and runs share the class.
 
     Parameters
     ----------
