@@ -87,6 +87,23 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
     "Session.flow": (Session(SCENARIO).flow, {"name": "flow-0"}),
     "Sweep.load": (Sweep.load, {"folder": "nowhere"}),
+    "Sweep.compare": (
+        SWEEP.compare,
+        {"by": None, "to": None, "columns": ["jain"], "group": None, "where": None},
+    ),
+    "Sweep.plot_frontier": (
+        SWEEP.plot_frontier,
+        {
+            "by": None,
+            "x": "delay_ms_mean",
+            "y": "goodput_kbps",
+            "group": None,
+            "where": None,
+            "labels": None,
+            "x_scale": "auto",
+            "size": None,
+        },
+    ),
     "Sweep.plot": (
         SWEEP.plot,
         {

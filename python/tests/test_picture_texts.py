@@ -176,6 +176,11 @@ class TestPictures:
     ) -> None:
         check(data.plot("delay_ms_p95", group=group, size=size, **layout))
 
+    def test_frontier(self, data: Sweep, size: style.Size | None) -> None:
+        where = {"mac.scheduler": "pf", "ue[0].count": 3}
+        labels = {category.plain(data.runs["rlc.queue"][0]): WORDS}
+        check(data.plot_frontier("rlc.queue", where=where, labels=labels, size=size))
+
 
 def test_maps_prbs_and_timelines(run: "Run") -> None:
     radio = Scenario.from_toml(SCENARIO).radio_map(points=20)

@@ -14,8 +14,10 @@ from airwnd import _native
 from airwnd.cli import (
     algorithms,
     city,
+    compare,
     completion,
     doctor,
+    export,
     guard,
     link,
     plot,
@@ -119,6 +121,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd city --out city.toml              make the scenario of a city
     airwnd list                              list algorithms, TCP stacks, presets
     airwnd sweep scenario.toml --out out     run many settings and seeds
+    airwnd compare out                       compare their results, with intervals
     airwnd link scenario.toml -- COMMAND     run real programs over a scenario, in real time
     airwnd guard --all                       keep the queue of this machine's access link short
     airwnd reproduce arwa-2019/table6        reproduce a table of a paper
@@ -135,6 +138,8 @@ for _command in (
     simulate.schema,
     city.city,
     plot.plot,
+    compare.compare,
+    export.export,
     algorithms.list_,
     algorithms.explain,
     reproduce.reproduce,

@@ -46,6 +46,12 @@ class FiniteRange(click.FloatRange):
 
 
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=completion.scenarios)
+#: Form of the values of options that are pairs, for messages.
+_PAIRS = {
+    "set": "KEY=VALUE, as in --set rlc.queue.buffer=10KiB",
+    "where": "KEY=VALUE, as in --where rlc.queue.buffer=10KiB",
+    "label": "VALUE=NAME, as in --label cubic=CUBIC",
+}
 SET = click.option(
     "--set",
     "settings",
@@ -146,13 +152,19 @@ def overridden(scenario: "Scenario", settings: tuple[str, ...]) -> "Scenario":
 
 def setting_pairs(settings: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Split the ``--set`` options into keys and values."""
-    pairs = []
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise InputError(f"--set {setting}: expected KEY=VALUE, as in --set rlc.queue.buffer=10KiB")
-        pairs.append((key.strip(), value.strip()))
-    return tuple(pairs)
+    return tuple(_split("set", text) for text in settings)
+
+
+def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """Split the values ``KEY=VALUE`` of an option that may be repeated."""
+    return dict(_split(option, text) for text in texts)
+
+
+def _split(option: str, text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--{option} {text}: expected {_PAIRS[option]}")
+    return key.strip(), value.strip()
 
 
 def saved(result: "RunData", out: Path, *, force: bool) -> Exception | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from airwnd.cli.options import PROGRESS, SEED, SET, Commands, FiniteRange, bar, code_options, load
+from airwnd.cli.options import PROGRESS, SEED, SET, Commands, FiniteRange, bar, code_options, load, pairs
 from airwnd.plots.style import WIDTH, WIDTHS, Size, figure_of
 from airwnd.support.errors import InputError
 
@@ -438,22 +438,73 @@ def sweep(
 
     check(out)
     size = _size(width, height)
-    chosen = {}
-    for text in where:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"--where {text}: expected KEY=VALUE, as in --where rlc.queue.buffer=10KiB")
-        chosen[key.strip()] = value.strip()
     figure = Sweep.load(folder).plot(
         y,
         x=x,
         by=by or None,
         facet=facet,
-        where=chosen,
+        where=pairs("where", where),
         group=group,
         x_scale=x_scale,
         y_scale=y_scale,
         size=size,
+    )
+    _save(figure, out)
+
+
+@plot.command()
+@click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
+@click.option("--by", metavar="KEY", help="Swept key with a point for each value; default: the first.")
+@click.option(
+    "--x", metavar="COLUMN", default="delay_ms_mean", show_default=True, help="Column on the horizontal axis."
+)
+@click.option(
+    "--y", metavar="COLUMN", default="goodput_kbps", show_default=True, help="Column on the vertical axis."
+)
+@click.option(
+    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
+)
+@click.option("--label", metavar="VALUE=NAME", multiple=True, help="Name of a value in the legend.")
+@GROUP
+@click.option(
+    "--x-scale",
+    type=click.Choice(["auto", "linear", "log"]),
+    default="auto",
+    show_default=True,
+    help="Scale of the horizontal axis; auto: logarithmic if the values spread unevenly over a decade.",
+)
+@size_options
+@_out("frontier.svg")
+def frontier(
+    folder: Path,
+    by: str | None,
+    x: str,
+    y: str,
+    where: tuple[str, ...],
+    label: tuple[str, ...],
+    group: str | None,
+    x_scale: "Literal['auto', 'linear', 'log']",
+    width: str | None,
+    height: float | None,
+    out: Path,
+) -> None:
+    """Draw throughput against delay: a point for each value of a swept key, with an ellipse over the seeds.
+
+    FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`.
+    """
+    from airwnd.plots.save import check
+    from airwnd.study.sweeps.result import Sweep
+
+    check(out)
+    figure = Sweep.load(folder).plot_frontier(
+        by,
+        x,
+        y,
+        group=group,
+        where=pairs("where", where),
+        labels=pairs("label", label),
+        x_scale=x_scale,
+        size=_size(width, height),
     )
     _save(figure, out)
 

@@ -112,6 +112,9 @@ def run(
         pool = Pool(jobs, threads, max_memory)
         run_seeds(scenario, seeds, pool, progress, out, force=force, as_json=as_json)
         return
+    if out and out.suffix in {".csv", ".json", ".parquet"} and not out.is_dir():
+        advice = f"`airwnd export FOLDER --format {out.suffix[1:]}` writes them"
+        raise InputError(f"--out {out}: a run is a folder of tables; {advice}")
     if out:
         from airwnd.results import folder as run_folder
 

@@ -52,9 +52,9 @@ def plot_sweep(
 ) -> "Figure":
     """Draw a column over a swept key; :meth:`airwnd.Sweep.plot` documents the arguments."""
     layout = layout or Layout()
-    found = _rows(sweep, y, group)
+    found = values_of(sweep, y, group)
     y, rows = found.column, found.rows
-    rows = _only(sweep, rows, layout.where)
+    rows = only(sweep, rows, layout.where)
     layout = _filled(sweep, layout, rows)
     if layout.x is None:
         raise InputError("nothing to draw along the axis: the sweep has seeds only")
@@ -125,7 +125,7 @@ def _size(size: style.Size | None, columns: int, rows: int) -> style.Size:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Values:
     """A column of a table: a row per run with its ``value``, and the flows that it covers, for the label."""
 
     table: str
@@ -134,8 +134,18 @@ class _Column:
     population: str
 
 
-def _rows(sweep: "SweepData", y: str, group: str | None) -> _Column:
-    """Return the values of a column, of one group of flows if `group` is given."""
+def values_of(sweep: "SweepData", y: str, group: str | None) -> Values:
+    """Return the values of a column by run.
+
+    Parameters
+    ----------
+    sweep
+        The data set.
+    y
+        A column of the runs, or of the flows, averaged over those of a run.
+    group
+        Group of flows; ``None``: all.
+    """
     numbers = (found[0] for found in map(sweep.number, sweep.keys) if found is not None)
     keys = list(dict.fromkeys((*sweep.keys, *numbers)))
     groups = sweep.flows["group"].unique(maintain_order=True).to_list()
@@ -166,9 +176,9 @@ def _rows(sweep: "SweepData", y: str, group: str | None) -> _Column:
     if table == "totals":
         # Of the totals, PRB use and drops are results of the cells and links.
         unlike = axis.population(groups) if y in sweep.flows.columns or y == "jain" else ""
-        return _Column(table, y, frames[table].select(*keys, "seed", value=value), unlike)
+        return Values(table, y, frames[table].select(*keys, "seed", value=value), unlike)
     rows = flows.group_by(*keys, "seed", maintain_order=True).agg(value=value.mean())
-    return _Column(table, y, rows, axis.population(groups, group))
+    return Values(table, y, rows, axis.population(groups, group))
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
@@ -180,7 +190,18 @@ def _hint(word: str, known: Iterable[str]) -> str:
     return f"there are {', '.join(known)}"
 
 
-def _only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) -> pl.DataFrame:
+def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) -> pl.DataFrame:
+    """Return the rows with these values of swept keys.
+
+    Parameters
+    ----------
+    sweep
+        The data set.
+    rows
+        Rows with its keys.
+    where
+        Values by key.
+    """
     for key, value in where.items():
         _check(sweep, key, "where")
         kept = rows.filter(pl.col(key).cast(pl.String) == category.plain(value))

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from airwnd.results.sweep import SweepData
-from airwnd.support.arguments import MAPPING, NONE, SCALE, SEVERAL, SIZE, TEXT, Kind, checked
+from airwnd.study.sweeps.comparison import COLUMNS, Difference
+from airwnd.support.arguments import FLAG, MAPPING, NONE, REAL, SCALE, SEVERAL, SIZE, TEXT, Kind, checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,3 +94,104 @@ class Sweep(SweepData):
 
         layout = Layout(x, None if by is None else tuple(by), facet, dict(where or {}), x_scale, y_scale)
         return plot_sweep(self, y, layout, group=group, size=size)
+
+    @checked(
+        by=TEXT | NONE,
+        x=TEXT,
+        y=TEXT,
+        group=TEXT | NONE,
+        where=MAPPING | NONE,
+        labels=MAPPING | NONE,
+        x_scale=Kind("'auto'", lambda value: value == "auto") | SCALE,
+        size=SIZE | NONE,
+    )
+    def plot_frontier(  # noqa: PLR0913
+        self,
+        by: str | None = None,
+        x: str = "delay_ms_mean",
+        y: str = "goodput_kbps",
+        *,
+        group: str | None = None,
+        where: Mapping[str, object] | None = None,
+        labels: Mapping[str, str] | None = None,
+        x_scale: Literal["auto", "linear", "log"] = "auto",
+        size: "Size | None" = None,
+    ) -> "Figure":
+        """Draw one result against another: a point for each value of a swept key.
+
+        Each point is the mean over the seeds, with an ellipse of one standard deviation around it from three
+        seeds on.
+
+        Parameters
+        ----------
+        by
+            Key with a point for each value; ``None``: the first with several values.
+        x, y
+            Columns of `runs`, or of `flows`, as for :meth:`plot`.
+        group
+            Group of flows; ``None``: all flows.
+        where
+            Values by key: only runs with these values are drawn.
+        labels
+            Names of values in the legend.
+        x_scale
+            ``"auto"``: logarithmic if the values spread unevenly over a decade or more.
+        size
+            Width and height in inches; a height of ``None`` follows from the width.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        InputError
+            If a key, column, group or value does not exist, or another key has several values.
+        """
+        from airwnd.plots.frontier import plot_frontier
+
+        return plot_frontier(
+            self, by, x, y, group=group, where=where, labels=labels, x_scale=x_scale, size=size
+        )
+
+    @checked(
+        by=TEXT | NONE, to=TEXT | REAL | FLAG | NONE, columns=SEVERAL, group=TEXT | NONE, where=MAPPING | NONE
+    )
+    def compare(
+        self,
+        by: str | None = None,
+        to: str | float | None = None,
+        columns: Sequence[str] = COLUMNS,
+        *,
+        group: str | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> list[Difference]:
+        """Compare the values of a swept key, by differences of runs with the same seed.
+
+        Parameters
+        ----------
+        by
+            Key whose values are compared; ``None``: the only one.
+        to
+            Value that the others are compared to; ``None``: the first.
+        columns
+            Columns of `runs`, or of `flows`, as for :meth:`plot`.
+        group
+            Group of flows; ``None``: all flows.
+        where
+            Values by key: only runs with these values are compared.
+
+        Returns
+        -------
+        list[airwnd.study.sweeps.comparison.Difference]
+            A difference per column, combination of the other keys, and value.
+
+        Raises
+        ------
+        InputError
+            If a key, column, group or value does not exist.
+        """
+        from airwnd.study.sweeps.comparison import compare
+
+        return compare(self, by, to, columns, group=group, where=where)

@@ -1,0 +1,77 @@
+"""Tables of runs and sweeps for other programs."""
+
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+
+from airwnd.results.folder import RECORDED
+from airwnd.results.run import RunData
+from airwnd.results.sweep import SweepData
+from airwnd.support.errors import InputError
+from airwnd.support.manifests import FILE
+
+_OF_RUN = ("flows", "groups", "cells", "links", "ues", "connections", *RECORDED)
+
+
+def tables_of(folder: Path) -> dict[str, pl.DataFrame]:
+    """Read the tables of a run or a sweep that have rows.
+
+    Parameters
+    ----------
+    folder
+        Folder of a run or of a sweep.
+
+    Returns
+    -------
+    dict
+        Tables by name; the totals of a run are one with a single row.
+
+    Raises
+    ------
+    InputError
+        If the folder holds neither, or is damaged.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise InputError(
+            f"{folder}: not the folder of a run or sweep, it has no {FILE}; "
+            "`airwnd run FILE --out FOLDER` or `airwnd sweep FILE --out FOLDER` writes one"
+        )
+    try:
+        is_sweep = json.loads(path.read_bytes()).get("kind") == "sweep"
+    except (ValueError, AttributeError):
+        is_sweep = False
+    if is_sweep:
+        sweep = SweepData.load(folder)
+        return {"runs": sweep.runs, "flows": sweep.flows}
+    run = RunData.load(folder)
+    tables = {"totals": pl.DataFrame([run.totals]), **{name: getattr(run, name) for name in _OF_RUN}}
+    return {name: table for name, table in tables.items() if table.height}
+
+
+def encoded(table: pl.DataFrame, kind: str) -> bytes:
+    """Encode a table.
+
+    Parameters
+    ----------
+    table
+        The table. Missing values are empty fields in CSV and ``null`` in JSON.
+    kind
+        ``"csv"``, ``"json"`` (a line per row) or ``"parquet"``.
+
+    Returns
+    -------
+    bytes
+        Content of a file.
+    """
+    file = io.BytesIO()
+    match kind:
+        case "csv":
+            table.write_csv(file)
+        case "json":
+            table.write_ndjson(file)
+        case _:
+            table.write_parquet(file)
+    return file.getvalue()

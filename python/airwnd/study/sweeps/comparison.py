@@ -1,0 +1,118 @@
+"""Comparison of the values of a swept key: differences of runs with the same seed and other settings."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from airwnd.plots.category import plain
+from airwnd.plots.sweep import only, values_of
+from airwnd.study.reproduce.statistics import Interval, interval
+from airwnd.support.errors import InputError
+
+if TYPE_CHECKING:
+    from airwnd.results.sweep import SweepData
+
+COLUMNS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain")
+"""Columns that are compared by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A value of the compared key against the reference, in one column and one combination of the other keys.
+
+    Attributes
+    ----------
+    setting
+        Values of the other keys.
+    value
+        The value of the compared key.
+    table, column
+        Column of the results.
+    mean
+        Mean over the seeds with its 95 % confidence interval.
+    difference
+        Mean difference from the reference, run by run with the same seed, with its interval; ``None``: it is
+        the reference.
+    percent
+        `difference` in percent of the mean of the reference; ``None`` if that is zero.
+    """
+
+    setting: Mapping[str, object]
+    value: object
+    table: str
+    column: str
+    mean: Interval
+    difference: Interval | None
+    percent: float | None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the interval of the difference excludes zero."""
+        found = self.difference
+        return found is not None and (found.low > 0 or found.high < 0)
+
+
+def compare(  # noqa: PLR0913
+    sweep: "SweepData",
+    by: str | None = None,
+    to: object = None,
+    columns: Sequence[str] = COLUMNS,
+    *,
+    group: str | None = None,
+    where: Mapping[str, object] | None = None,
+) -> list[Difference]:
+    """Compare the values of a key; :meth:`airwnd.Sweep.compare` documents the arguments."""
+    by = by or _compared(sweep, where or {})
+    if by not in sweep.keys:
+        raise InputError(f"by {by}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
+    others = [key for key in sweep.keys if key != by]
+    found: list[Difference] = []
+    for column in columns:
+        taken = values_of(sweep, column, group)
+        rows = only(sweep, taken.rows, where or {}).drop_nulls("value")
+        there = rows[by].unique(maintain_order=True).to_list()
+        named = [value for value in there if to is None or plain(value) == plain(to)]
+        if not named:
+            known = ", ".join(map(plain, there)) or "none with values"
+            raise InputError(f"to {plain(to)}: not a value of {by}; there are {known}")
+        reference = named[0]
+        settings = rows.select(others).unique(maintain_order=True).to_dicts() if others else [{}]
+        for setting in settings:
+            here = (
+                rows.filter(pl.all_horizontal(pl.col(key) == value for key, value in setting.items()))
+                if setting
+                else rows
+            )
+            base = here.filter(pl.col(by) == reference).select("seed", base="value").unique("seed")
+            for value in (reference, *(each for each in there if each != reference)):
+                own = (
+                    here.filter(pl.col(by) == value)
+                    .unique("seed")
+                    .join(base, on="seed", maintain_order="left")
+                )
+                if own.is_empty():
+                    continue
+                difference = interval((own["value"] - own["base"]).to_list())
+                about = float(own["base"].mean())  # type: ignore[arg-type]
+                found.append(
+                    Difference(
+                        setting,
+                        value,
+                        taken.table,
+                        taken.column,
+                        interval(own["value"].to_list()),
+                        None if value == reference else difference,
+                        100 * difference.mean / about if about and value != reference else None,
+                    )
+                )
+    return found
+
+
+def _compared(sweep: "SweepData", where: Mapping[str, object]) -> str:
+    """Return the key to compare: the only one left."""
+    free = [key for key in sweep.keys if key not in where]
+    if len(free) != 1:
+        raise InputError(f"by: name the key to compare; swept are {', '.join(sweep.keys) or 'seeds only'}")
+    return free[0]
