@@ -639,6 +639,16 @@ impl Ran {
         Some(all)
     }
 
+    /// As [`Ran::allocations`], but clears the log.
+    pub fn take_allocations(&mut self) -> Option<Vec<Allocation>> {
+        let all = self.allocations();
+        let cells = self.regions.iter_mut().flat_map(|region| &mut region.cells);
+        for log in cells.flat_map(|cell| &mut cell.downlinks).filter_map(|downlink| downlink.log.as_mut()) {
+            log.rows.clear();
+        }
+        all
+    }
+
     /// Number of UEs.
     pub fn ues(&self) -> usize {
         self.home.len()

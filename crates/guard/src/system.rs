@@ -7,6 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 use nix::unistd::ForkResult;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixDatagram;
 
 /// Time of the clock that eBPF programs read.
 pub(crate) fn now() -> Time {
@@ -16,7 +17,8 @@ pub(crate) fn now() -> Time {
 
 /// Cookie of the network namespace of this thread.
 pub(crate) fn netns_cookie() -> io::Result<u64> {
-    let socket = std::net::UdpSocket::bind(("127.0.0.1", 0))?;
+    // A socket without an address: the loopback interface may be down.
+    let socket = UnixDatagram::unbound()?;
     let mut cookie = 0_u64;
     let mut size = size_of::<u64>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `size` bytes to `cookie`.

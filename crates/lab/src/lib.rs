@@ -3,6 +3,7 @@
 //! * [`Scenario`]: the user's input, strictly checked, with every default stated.
 //! * [`run`]: simulates a scenario: a network (`airwnd_network`, the place to start reading) with TCP flows,
 //!   applications and meters.
+//! * [`Session`]: simulates it in steps, which an owner observes and steers.
 //! * [`Outcome`]: the results of a run.
 //!
 //! ```
@@ -75,5 +76,7 @@ pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use quirks::{CompatInfo, compats};
 pub use records::Records;
 pub use scenario::{Core, Flow, Scenario, Site, UeGroup};
-pub use simulation::{Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, run, run_tapped};
+pub use simulation::{
+    CellView, Exit, Fate, FlowView, Frame, Live, RealUe, Session, Socket, UeView, run, run_tapped,
+};
 pub use table::{Column, NOTHING, Table};

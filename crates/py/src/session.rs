@@ -18,13 +18,13 @@ const LARGEST: f64 = (1_u64 << 53) as f64;
 #[pyclass(frozen, module = "airwnd._native")]
 pub struct Session {
     /// `None`: finished.
-    inner: Mutex<Option<airwnd_lab::Session>>,
+    inner: Mutex<Option<airwnd_lab::Session<'static>>>,
     /// End of the warm-up.
     begin: Time,
 }
 
 impl Session {
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<airwnd_lab::Session>>> {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<airwnd_lab::Session<'static>>>> {
         match self.inner.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::WouldBlock) => {
@@ -37,7 +37,7 @@ impl Session {
     fn with<T>(
         &self,
         py: Python<'_>,
-        read: impl FnOnce(&mut airwnd_lab::Session) -> PyResult<T>,
+        read: impl FnOnce(&mut airwnd_lab::Session<'static>) -> PyResult<T>,
     ) -> PyResult<T> {
         match &mut *self.lock(py)? {
             Some(session) => read(session),
@@ -48,7 +48,7 @@ impl Session {
     fn steer(
         &self,
         py: Python<'_>,
-        set: impl FnOnce(&mut airwnd_lab::Session) -> Result<(), Error>,
+        set: impl FnOnce(&mut airwnd_lab::Session<'static>) -> Result<(), Error>,
     ) -> PyResult<()> {
         self.with(py, |session| set(session).map_err(scenario_error))
     }
@@ -180,6 +180,8 @@ const UE_COLUMNS: Columns<UeView> = &[
     ("sinr_db", |ue| or_nan(ue.sinr_db)),
     ("cell", |ue| or_nan(ue.cell.map(f64::from))),
     ("decoded_bytes", |ue| ue.decoded.0 as f64),
+    ("x_m", |ue| or_nan(ue.position_m.map(|[x, _]| x))),
+    ("y_m", |ue| or_nan(ue.position_m.map(|[_, y]| y))),
 ];
 
 fn or_nan(value: Option<f64>) -> f64 {
@@ -352,6 +354,8 @@ impl Flow {
 ///     Number of the serving cell; ``None`` without cells.
 /// decoded_bytes
 ///     Downlink transport blocks decoded so far; zero without cells.
+/// x_m, y_m
+///     Position east and north of the origin; ``None`` without cells.
 #[pyclass(frozen, module = "airwnd._native")]
 pub struct Ue {
     session: Py<Session>,
@@ -386,6 +390,14 @@ impl Ue {
     #[getter]
     fn decoded_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.view(py)?.decoded.0)
+    }
+    #[getter]
+    fn x_m(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.view(py)?.position_m.map(|[x, _]| x))
+    }
+    #[getter]
+    fn y_m(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(self.view(py)?.position_m.map(|[_, y]| y))
     }
 
     /// Set the weight in the downlink scheduler, a factor of the UE's metric: 1 at first. For ``pf``, ``bet``,

@@ -297,8 +297,7 @@ impl<'s> Live<'s> {
 
     /// Id of a flow in results.
     pub fn flow_id(&self, flow: u32) -> String {
-        let group = &self.simulation.groups[self.simulation.flows[flow as usize].group as usize];
-        format!("{}-{}", group.id, flow - group.first)
+        self.simulation.flow_id(flow)
     }
 
     /// State of a UE.

@@ -39,7 +39,7 @@ pub(crate) use real::SocketRow;
 pub use session::Session;
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
-pub use views::{FlowView, UeView};
+pub use views::{CellView, FlowView, UeView};
 
 /// IPv4 and UDP headers (RFC 791, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);

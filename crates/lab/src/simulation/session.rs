@@ -1,12 +1,14 @@
 //! A simulation that its owner advances, observes and steers.
 
 use super::Simulation;
-use super::views::{FlowView, UeView};
+use super::memory::Memory;
+use super::views::{CellView, FlowView, UeView};
 use crate::outcome::Outcome;
-use crate::records::Records;
+use crate::records::{self, Records};
 use crate::scenario::Scenario;
+use crate::table::Table;
 use airwnd_catalog::Error;
-use airwnd_cell::UeId;
+use airwnd_cell::{CellFigures, UeId};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::borrow::Cow;
 
@@ -14,22 +16,44 @@ use std::borrow::Cow;
 /// reads the state of flows and UEs and sets windows, rates and weights.
 ///
 /// A session that is advanced to the end of its scenario and steers nothing has the results of [`run`](crate::run).
-pub struct Session {
-    simulation: Simulation<'static>,
+pub struct Session<'s> {
+    simulation: Simulation<'s>,
     now: Time,
     /// Error that has ended it.
     failed: Option<Error>,
 }
 
-impl Session {
+impl<'s> Session<'s> {
     /// Prepares a session at the beginning of the warm-up.
     ///
     /// # Errors
     /// No flows, a network that cannot be built, or records that the scenario cannot provide.
-    pub fn new(scenario: Scenario, seed: u64, records: &Records) -> Result<Session, Error> {
+    pub fn new(
+        scenario: impl Into<Cow<'s, Scenario>>,
+        seed: u64,
+        records: &Records,
+    ) -> Result<Session<'s>, Error> {
+        let scenario = scenario.into();
         scenario.check_flows()?;
-        let simulation = Simulation::new(Cow::Owned(scenario), seed, records, None, Vec::new())?;
+        let simulation = Simulation::new(scenario, seed, records, None, Vec::new())?;
         Ok(Session { simulation, now: Time::ZERO, failed: None })
+    }
+
+    /// Prepares a session whose owner takes the rows of the records as they appear: a memory limit does not count them.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn streaming(
+        scenario: impl Into<Cow<'s, Scenario>>,
+        seed: u64,
+        records: &Records,
+    ) -> Result<Session<'s>, Error> {
+        let scenario = scenario.into();
+        let memory = Memory::of(&scenario, &Records { series: None, ..records.clone() })?;
+        let mut session = Session::new(scenario, seed, &Records { memory: None, ..records.clone() })?;
+        session.simulation.memory = memory;
+        session.simulation.watch_memory(Time::ZERO);
+        Ok(session)
     }
 
     /// Current time, from the beginning of the warm-up.
@@ -78,8 +102,12 @@ impl Session {
 
     /// Id of a flow in results.
     pub fn flow_id(&self, flow: u32) -> String {
-        let group = &self.simulation.groups[self.simulation.flows[flow as usize].group as usize];
-        format!("{}-{}", group.id, flow - group.first)
+        self.simulation.flow_id(flow)
+    }
+
+    /// Id of the group of a flow.
+    pub fn group_id(&self, flow: u32) -> &str {
+        &self.simulation.groups[self.simulation.flows[flow as usize].group as usize].id
     }
 
     /// UE of a flow.
@@ -153,6 +181,50 @@ impl Session {
         }
         let message = "UEs have no weights: set mac.scheduler to pf, bet, m-lwdf or exp-pf";
         Err(Error::new(&self.simulation.scenario.name, None, message))
+    }
+
+    /// Use of every cell; empty without cells.
+    pub fn cells(&self) -> Vec<CellView> {
+        let figures = self.simulation.network.ran().map(|ran| ran.cell_figures());
+        let view = |cell: CellFigures| CellView {
+            used: cell.downlink_prbs,
+            offered_per_tti: cell.shares[0] * f64::from(cell.prbs[0].0),
+        };
+        figures.into_iter().flatten().map(view).collect()
+    }
+
+    /// Duration of a TTI; `None` without cells.
+    pub fn tti(&self) -> Option<Span> {
+        self.simulation.network.ran().map(|ran| ran.clock().slot())
+    }
+
+    /// Takes the rows of the time series since the last call; no columns if the records have none.
+    pub fn take_series(&mut self) -> Table {
+        let ids = self.ids();
+        let record = self.simulation.record.as_mut();
+        record.map_or_else(Table::new, |record| std::mem::take(&mut record.series).table(&ids))
+    }
+
+    /// Takes the events of the flows since the last call; no columns if the records have no time series.
+    pub fn take_events(&mut self) -> Table {
+        let ids = self.ids();
+        let record = self.simulation.record.as_mut();
+        record.map_or_else(Table::new, |record| std::mem::take(&mut record.incidents).table(&ids))
+    }
+
+    /// Takes the downlink transmissions since the last call; no columns if the records have none.
+    pub fn take_allocations(&mut self) -> Table {
+        let Simulation { network, begin, .. } = &mut self.simulation;
+        let rows = network.ran_mut().and_then(|ran| Some((ran.take_allocations()?, ran.clock())));
+        rows.map_or_else(Table::new, |(rows, clock)| records::table_of(&rows, clock, *begin))
+    }
+
+    /// Ids of the flows, if there are records that name them.
+    fn ids(&self) -> Vec<String> {
+        match self.simulation.record {
+            Some(_) => (0..self.flows()).map(|flow| self.flow_id(flow)).collect(),
+            None => Vec::new(),
+        }
     }
 
     /// Ends the session and returns its results so far.

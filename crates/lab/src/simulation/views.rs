@@ -19,6 +19,17 @@ pub struct UeView {
     pub mcs: (u64, u64),
     /// Bytes of downlink transport blocks decoded so far; zero without cells.
     pub decoded: Bytes,
+    /// Position in metres, east and north of the origin; `None` without cells.
+    pub position_m: Option<[f64; 2]>,
+}
+
+/// PRBs of the downlink of a cell since the beginning, warm-up included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellView {
+    /// PRBs used for data, retransmissions included.
+    pub used: u64,
+    /// Mean number of PRBs per TTI that data can use.
+    pub offered_per_tti: f64,
 }
 
 /// State of a simulated flow. Counters are sums since its start.
@@ -62,6 +73,12 @@ pub struct TcpView {
 }
 
 impl Simulation<'_> {
+    /// Id of a flow in results.
+    pub(super) fn flow_id(&self, number: u32) -> String {
+        let group = &self.groups[self.flows[number as usize].group as usize];
+        format!("{}-{}", group.id, number - group.first)
+    }
+
     /// State of a UE.
     pub(super) fn ue_view(&mut self, now: Time, ue: u32) -> UeView {
         match self.network.ran() {
@@ -74,6 +91,7 @@ impl Simulation<'_> {
                     cell: Some(figures.cell.0),
                     mcs: (figures.downlink.mcs_sum, figures.downlink.first),
                     decoded: Bytes(figures.downlink.decoded_bytes),
+                    position_m: Some([figures.position.x.0, figures.position.y.0]),
                 }
             }
             None => {

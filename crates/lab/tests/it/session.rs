@@ -66,13 +66,13 @@ fn scenario(text: &str) -> Scenario {
 }
 
 /// A session at the end of its warm-up.
-fn session(text: &str) -> Session {
+fn session(text: &str) -> Session<'static> {
     let mut session = Session::new(scenario(text), 1, &Records::default()).unwrap();
     session.advance(session.begin()).unwrap();
     session
 }
 
-fn after(session: &mut Session, millis: u64) {
+fn after(session: &mut Session<'_>, millis: u64) {
     session.advance(session.now() + Span::from_millis(millis)).unwrap();
 }
 
