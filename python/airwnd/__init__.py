@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from airwnd.plugins.registry import register
     from airwnd.results.capture import Capture
     from airwnd.scenario.cities import city
+    from airwnd.scenario.path import Endpoint, Path
     from airwnd.scenario.radio_map import RadioMap
     from airwnd.scenario.run import Run
     from airwnd.scenario.scenario import Scenario
@@ -47,10 +48,12 @@ __all__ = [
     "Congestion",
     "CongestionControl",
     "Connection",
+    "Endpoint",
     "EngineError",
     "Family",
     "InputError",
     "Parameter",
+    "Path",
     "Preset",
     "PresetValue",
     "RadioMap",
@@ -78,10 +81,12 @@ _HOME = {
     "Congestion": "airwnd.plugins.congestion",
     "CongestionControl": "airwnd.plugins.congestion",
     "Connection": "airwnd.plugins.congestion",
+    "Endpoint": "airwnd.scenario.path",
     "EngineError": "airwnd.support.errors",
     "Family": "airwnd.vocabulary.algorithms",
     "InputError": "airwnd.support.errors",
     "Parameter": "airwnd.vocabulary.algorithms",
+    "Path": "airwnd.scenario.path",
     "Preset": "airwnd.vocabulary.presets",
     "PresetValue": "airwnd.vocabulary.presets",
     "RadioMap": "airwnd.scenario.radio_map",

@@ -83,6 +83,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "threads": None,
         },
     ),
+    "Scenario.open_path": (SCENARIO.open_path, {"seed": 1, "series": None, "max_memory": None}),
+    "Path": (airwnd.Path, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
     "Scenario.open_session": (SCENARIO.open_session, {"seed": 1, "series": None, "max_memory": None}),
     "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
     "Session.flow": (Session(SCENARIO).flow, {"name": "flow-0"}),
@@ -161,6 +163,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 }
 #: Without arguments, with those of `CALLS`, or created only by airwnd.
 OTHERS = {
+    "Endpoint",
     "Ack", "Congestion", "Connection", "CongestionControl",  # created by airwnd, with types checked by PyO3
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
     "Run", "Run.of", "Sweep", "Sweep.number",

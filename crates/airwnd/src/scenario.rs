@@ -59,6 +59,12 @@ impl Scenario {
         ScenarioBuilder { node: Ok(Node::new(Value::Table(Vec::new()), "scenario")) }
     }
 
+    /// A scenario that was checked elsewhere, with its source.
+    #[doc(hidden)]
+    pub fn of(node: Node, checked: airwnd_lab::Scenario) -> Scenario {
+        Scenario { node, checked }
+    }
+
     fn from_node(node: Node) -> Result<Scenario, Error> {
         let checked = airwnd_lab::Scenario::from_node(&node)?;
         Ok(Scenario { node, checked })

@@ -5,6 +5,7 @@ mod congestion;
 mod guard;
 mod link;
 mod panics;
+mod path;
 mod session;
 mod watch;
 
@@ -523,6 +524,9 @@ mod _native {
 
     #[pymodule_export]
     use super::panics::{panic_place, show_panics};
+
+    #[pymodule_export]
+    use super::path::Path;
 
     #[pymodule_export]
     use super::session::{Flow, Session, Ue};

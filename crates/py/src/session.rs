@@ -415,7 +415,7 @@ impl Ue {
 }
 
 /// Converts a number that an argument gives in this unit.
-fn quantity(py: Python<'_>, name: &str, value: f64, min: f64, unit: &str) -> PyResult<u64> {
+pub fn quantity(py: Python<'_>, name: &str, value: f64, min: f64, unit: &str) -> PyResult<u64> {
     match (min..=LARGEST).contains(&value) {
         true => Ok(value.round() as u64),
         false => {
@@ -424,7 +424,7 @@ fn quantity(py: Python<'_>, name: &str, value: f64, min: f64, unit: &str) -> PyR
     }
 }
 
-fn input_error(py: Python<'_>, message: &str) -> PyErr {
+pub fn input_error(py: Python<'_>, message: &str) -> PyErr {
     let class = py.import("airwnd.support.errors").and_then(|errors| errors.getattr("InputError"));
     class.and_then(|class| class.call1((message,))).map_or_else(|error| error, PyErr::from_value)
 }

@@ -84,6 +84,15 @@ def begin(
         return _native.Session(scenario, seed, interval, share(1, max_memory))
 
 
+def path(
+    scenario: _native.Scenario, seed: int, series: str | None, max_memory: int | str | None
+) -> _native.Path:
+    """Begin a network in virtual time; the arguments are documented at :class:`airwnd.Path`."""
+    interval = None if series is None else sampling_interval(series)
+    with _panics(seed):
+        return _native.Path(scenario, seed, interval, share(1, max_memory))
+
+
 def link(
     scenario: _native.Scenario,
     request: "Mapping[str, Any]",

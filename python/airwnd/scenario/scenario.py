@@ -508,6 +508,37 @@ class Scenario:
 
         return begin(self._checked, seed, series, max_memory)
 
+    @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED)
+    def open_path(
+        self, seed: int, series: str | None = None, max_memory: int | str | None = None
+    ) -> _native.Path:
+        """Prepare a network in virtual time; :class:`airwnd.Path` is its interface.
+
+        Parameters
+        ----------
+        seed
+            The seed, 0 to 2**63 - 1.
+        series
+            As for :meth:`run`.
+        max_memory
+            As for :meth:`run`.
+
+        Returns
+        -------
+        airwnd._native.Path
+            The network, at the end of the warm-up.
+
+        Raises
+        ------
+        InputError
+            If `series` is not a time with a unit.
+        ScenarioError
+            If the network cannot be built.
+        """
+        from airwnd.results.engine import path
+
+        return path(self._checked, seed, series, max_memory)
+
     @checked(request=MAPPING, update=CALLABLE, pcap=_RUN["pcap"])
     def link(
         self,

@@ -1,0 +1,181 @@
+//! The network in virtual time for transports without I/O, whose endpoints are Python objects.
+
+use crate::session::{input_error, quantity};
+use crate::{Scenario, congestion, results, settle};
+use airwnd::{Bytes, Datagram, Ecn, End, Fate, FlowOptions, PathError, Records, Span};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+/// A network in virtual time; `airwnd.Path` is its interface.
+#[pyclass(frozen, module = "airwnd._native")]
+pub struct Path {
+    /// `None`: finished.
+    inner: Mutex<Option<airwnd::Path>>,
+    flows: Mutex<Vec<airwnd::Flow>>,
+}
+
+/// Time of arrival and departure in seconds, flow, whether it was sent to the UE, data, ECN field, and cause of a drop.
+type PyEvent<'py> = (f64, f64, u32, bool, Bound<'py, PyBytes>, u8, Option<&'static str>);
+
+impl Path {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<airwnd::Path>>> {
+        self.inner
+            .try_lock()
+            .map_err(|_| input_error(py, "the path is used by another thread, or has failed"))
+    }
+
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut airwnd::Path) -> Result<T, PathError>,
+    ) -> PyResult<T> {
+        match &mut *self.lock(py)? {
+            Some(path) => call(path).map_err(|error| refused(py, error)),
+            None => Err(input_error(py, "the path is finished")),
+        }
+    }
+
+    fn end(&self, py: Python<'_>, flow: u32, at_ue: bool) -> PyResult<End> {
+        let flows = self.flows.lock().expect("never poisoned");
+        match flows.get(flow as usize) {
+            Some(flow) => Ok(if at_ue { flow.ue() } else { flow.server() }),
+            None => Err(input_error(py, &format!("flow {flow} was not opened on this path"))),
+        }
+    }
+}
+
+/// Converts an error of a call: a failed simulation as that of a run.
+fn refused(py: Python<'_>, error: PathError) -> PyErr {
+    match error {
+        PathError::Failed(error) => settle::<()>(py, Err(error)).expect_err("it is an error"),
+        other => input_error(py, &other.to_string()),
+    }
+}
+
+fn seconds(at: Duration) -> f64 {
+    at.as_nanos() as f64 / 1e9
+}
+
+fn time(py: Python<'_>, name: &str, value_s: f64) -> PyResult<Duration> {
+    Ok(Duration::from_nanos(quantity(py, name, (value_s * 1e9).ceil(), 0.0, "seconds")?))
+}
+
+#[pymethods]
+impl Path {
+    #[new]
+    #[pyo3(signature = (scenario, seed, series_interval_ns=None, max_memory=None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        seed: u64,
+        series_interval_ns: Option<u64>,
+        max_memory: Option<u64>,
+    ) -> PyResult<Path> {
+        scenario.check_code()?;
+        let records = Records {
+            series: series_interval_ns.map(Span),
+            memory: max_memory.map(Bytes),
+            ..Records::default()
+        };
+        let checked = airwnd::Scenario::of(scenario.node.clone(), scenario.checked.clone());
+        let path = airwnd::Path::recorded(&checked, seed, &records);
+        let located = path.map_err(|error| error.located(&scenario.checked.name, &scenario.node));
+        Ok(Path { inner: Mutex::new(Some(settle(py, located)?)), flows: Mutex::default() })
+    }
+
+    /// Present in seconds from the end of the warm-up.
+    #[getter]
+    fn time_s(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |path| Ok(seconds(path.now())))
+    }
+
+    /// Opens a flow of UDP packets of a UE and returns its number.
+    fn open(&self, py: Python<'_>, ue: &str, ports: Option<[u16; 2]>, dscp: u8) -> PyResult<u32> {
+        if dscp > 63 {
+            return Err(input_error(py, &format!("dscp: expected a number from 0 to 63, found {dscp}")));
+        }
+        let options = FlowOptions::udp().with_dscp(dscp);
+        let options = ports.map_or(options, |[ue, server]| options.with_ports(ue, server));
+        let flow = self.with(py, |path| path.open(path.ue(ue)?, options))?;
+        let mut flows = self.flows.lock().expect("never poisoned");
+        flows.push(flow);
+        Ok(flows.len() as u32 - 1)
+    }
+
+    /// Sends a datagram from the UE or from the server at the present.
+    fn send(&self, py: Python<'_>, flow: u32, from_ue: bool, data: &[u8], ecn: u8) -> PyResult<()> {
+        let ecn = match ecn {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            3 => Ecn::Ce,
+            _ => return Err(input_error(py, &format!("ecn: expected a number from 0 to 3, found {ecn}"))),
+        };
+        let from = self.end(py, flow, from_ue)?;
+        self.with(py, |path| path.send(path.now(), from, Datagram::from(data), ecn))
+    }
+
+    /// Advances to a time, or to the first instant at which packets leave the network, and returns the time. With `before`
+    /// only events before the time are executed.
+    fn advance(&self, py: Python<'_>, to_s: f64, before: bool) -> PyResult<f64> {
+        let to = time(py, "to_s", to_s)?;
+        let mut guard = self.lock(py)?;
+        let Some(path) = &mut *guard else { return Err(input_error(py, "the path is finished")) };
+        let reached = py.detach(|| if before { path.advance_before(to) } else { path.advance(to) });
+        drop(guard);
+        reached.map(seconds).map_err(|error| refused(py, error))
+    }
+
+    /// Returns the next packet that has left the network; `None`: there is none.
+    fn poll<'py>(&self, py: Python<'py>) -> PyResult<Option<PyEvent<'py>>> {
+        let event = self.with(py, |path| Ok(path.poll()))?;
+        Ok(event.map(|event| {
+            let cause = match event.fate {
+                Fate::Delivered => None,
+                Fate::Dropped(cause) => Some(cause.name()),
+            };
+            let is_to_ue = event.to == event.to.flow.ue();
+            let data = PyBytes::new(py, event.datagram.bytes());
+            let flow = event.to.flow.number() as u32;
+            (seconds(event.at), seconds(event.sent_at), flow, is_to_ue, data, event.ecn as u8, cause)
+        }))
+    }
+
+    /// Sets the bytes that the application at an end has received, and the packets that it has sent again.
+    fn report(
+        &self,
+        py: Python<'_>,
+        flow: u32,
+        at_ue: bool,
+        received: u64,
+        retransmissions: u64,
+    ) -> PyResult<()> {
+        let end = self.end(py, flow, at_ue)?;
+        self.with(py, |path| {
+            path.set_received(end, received)?;
+            path.set_retransmissions(end, retransmissions)
+        })
+    }
+
+    /// Records an RTT sample of the sender at an end.
+    fn record_rtt(&self, py: Python<'_>, flow: u32, at_ue: bool, rtt_s: f64) -> PyResult<()> {
+        let (end, rtt) = (self.end(py, flow, at_ue)?, time(py, "rtt_s", rtt_s)?);
+        self.with(py, |path| path.record_rtt(end, rtt))
+    }
+
+    /// Id of a flow in results.
+    fn id(&self, py: Python<'_>, flow: u32) -> PyResult<String> {
+        let end = self.end(py, flow, true)?;
+        self.with(py, |path| path.id(end.flow))
+    }
+
+    /// Ends the path. Returns the results as JSON, and the tables by name and column.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
+        let path = self.lock(py)?.take().ok_or_else(|| input_error(py, "the path is finished"))?;
+        let outcome = py.detach(|| path.finish()).map_err(|error| refused(py, error))?;
+        congestion::take_raised();
+        results(py, outcome)
+    }
+}

@@ -1,0 +1,389 @@
+"""Transports without I/O at the ends of a simulated network, in virtual time."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airwnd.scenario.scenario import Scenario
+from airwnd.support.arguments import DURATION, MEMORY, NONE, SEED, TEXT, checked, instances
+from airwnd.support.errors import InputError
+
+if TYPE_CHECKING:
+    from airwnd.scenario.run import Run
+
+MAX_CALLS = 100_000
+"""Calls of an endpoint at one instant after which it is considered stuck."""
+
+_NANOSECOND = 1e-9
+_STUCK = "sends without end, or its timer stays in the past"
+
+
+class Endpoint(ABC):
+    """One end of a connection without I/O and without a clock, with its application.
+
+    :meth:`Path.run` calls :meth:`transmit` at the start, and after each call of :meth:`receive` or
+    :meth:`on_timeout`; then it asks for :meth:`timeout`. Times are seconds since the beginning of the path.
+
+    Attributes
+    ----------
+    received_bytes
+        Application data received so far, each byte once: goodput in results.
+    retransmissions
+        Packets sent so far that repeat lost data.
+    """
+
+    received_bytes: int = 0
+    retransmissions: int = 0
+
+    @abstractmethod
+    def transmit(self, now_s: float) -> Iterable[bytes | tuple[bytes, int]]:
+        """Return the datagrams to send now.
+
+        Parameters
+        ----------
+        now_s
+            Present in seconds.
+
+        Returns
+        -------
+        Iterable
+            Payloads of UDP packets, or pairs of payload and ECN field: 0 (not ECT), 1 (ECT(1)), 2 (ECT(0)).
+        """
+
+    @abstractmethod
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        """Receive a datagram.
+
+        Parameters
+        ----------
+        now_s
+            Present in seconds.
+        data
+            Payload.
+        ecn
+            ECN field; 3: a queue has marked the packet.
+        """
+
+    def timeout(self) -> float | None:
+        """Return when :meth:`on_timeout` is to be called.
+
+        Returns
+        -------
+        float | None
+            Time in seconds; a time in the past counts as the present. ``None``: no timer is set.
+        """
+        return None
+
+    def on_timeout(self, now_s: float) -> None:  # noqa: B027 (a timer may only ask for a transmission)
+        """Handle the timers that have expired.
+
+        Parameters
+        ----------
+        now_s
+            Present in seconds, not before :meth:`timeout`.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A packet that has left the network.
+
+    Attributes
+    ----------
+    time_s, sent_s
+        Times of arrival, or drop, and of departure in seconds.
+    flow
+        Number of the flow.
+    to_ue
+        Whether it was sent to the UE.
+    data
+        Payload.
+    ecn
+        ECN field, which queues may have marked.
+    dropped
+        Cause of the drop, as in ``drops_CAUSE`` of the results; ``None``: it was delivered.
+    """
+
+    time_s: float
+    sent_s: float
+    flow: int
+    to_ue: bool
+    data: bytes
+    ecn: int
+    dropped: str | None
+
+
+class Path:
+    """A simulated network whose owner sends packets, receives them, and advances the time.
+
+    A path begins at the end of the warm-up. It has no clock: the same scenario, seed and calls give the same
+    packets and results on any machine, faster than real time. Flows of the scenario are simulated beside the
+    owner's, without limit of time.
+
+    Parameters
+    ----------
+    scenario
+        The scenario; it needs no flows.
+    seed
+        Seed from 0 to 2**63 - 1; ``None``: the scenario's seed.
+    series
+        Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
+    max_memory
+        Limit of the estimated memory, as for :meth:`airwnd.Scenario.run`.
+
+    Attributes
+    ----------
+    scenario
+        The scenario.
+    seed
+        The seed.
+
+    Raises
+    ------
+    InputError
+        If `series` is not a time with a unit.
+    ScenarioError
+        If the network cannot be built.
+
+    Examples
+    --------
+    A server that sends a packet every 10 ms, and a UE that counts them.
+
+    >>> import airwnd
+    >>> class Sender(airwnd.Endpoint):
+    ...     next_s = 0.0
+    ...
+    ...     def transmit(self, now_s):
+    ...         if now_s < self.next_s:
+    ...             return []
+    ...         self.next_s += 0.01
+    ...         return [bytes(1000)]
+    ...
+    ...     def receive(self, now_s, data, ecn):
+    ...         pass
+    ...
+    ...     def timeout(self):
+    ...         return self.next_s
+    >>> class Receiver(airwnd.Endpoint):
+    ...     def transmit(self, now_s):
+    ...         return []
+    ...
+    ...     def receive(self, now_s, data, ecn):
+    ...         self.received_bytes += len(data)
+    >>> scenario = airwnd.Scenario.from_dict({"name": "cell", "duration": "2s", "site": [{}], "ue": [{}]})
+    >>> path = airwnd.Path(scenario, seed=1)
+    >>> path.run(Receiver(), Sender(), until_s=2)
+    >>> path.finish().flows["goodput_kbps"].to_list()
+    [792.0]
+    """
+
+    @checked(
+        scenario=instances("a scenario", Scenario),
+        seed=SEED | NONE,
+        series=DURATION | NONE,
+        max_memory=MEMORY | NONE,
+    )
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int | None = None,
+        *,
+        series: str | None = None,
+        max_memory: int | str | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.seed = scenario.seed if seed is None else seed
+        self._native = scenario.open_path(self.seed, series, max_memory)
+        self._began = time.perf_counter()
+
+    @property
+    def time_s(self) -> float:
+        """Present in seconds from the end of the warm-up."""
+        return self._native.time_s
+
+    @checked(ue=TEXT)
+    def open(self, ue: str = "ue", *, ports: Sequence[int] | None = None, dscp: int = 0) -> int:
+        """Open a flow of UDP packets between a UE and the server.
+
+        Parameters
+        ----------
+        ue
+            Name of the UE: that of its group and a number, as in ``"phone-0"``; the number may be omitted.
+        ports
+            Ports of the UE and of the server, for packet filters and queues by flow; ``None``: none.
+        dscp
+            Differentiated services code point, 0 to 63.
+
+        Returns
+        -------
+        int
+            Number of the flow.
+
+        Raises
+        ------
+        InputError
+            If there is no such UE.
+        """
+        return self._native.open(ue, ports, dscp)
+
+    def send(self, flow: int, data: bytes, *, from_ue: bool, ecn: int = 0) -> None:
+        """Send a datagram at the present.
+
+        Parameters
+        ----------
+        flow
+            Number of the flow.
+        data
+            Payload, at least a byte.
+        from_ue
+            Whether the UE sends it, or the server.
+        ecn
+            ECN field: 0, 1, 2 or 3.
+
+        Raises
+        ------
+        InputError
+            If the flow is unknown, or the datagram too large.
+        """
+        self._native.send(flow, from_ue, data, ecn)
+
+    def advance(self, to_s: float, *, before: bool = False) -> float:
+        """Advance to a time, or to the first instant at which packets leave the network.
+
+        Until :meth:`poll` has returned them, time stands still.
+
+        Parameters
+        ----------
+        to_s
+            Time in seconds, rounded up to nanoseconds.
+        before
+            Execute only the events before `to_s`: what the owner does at `to_s` precedes them.
+
+        Returns
+        -------
+        float
+            The time in seconds.
+
+        Raises
+        ------
+        InputError
+            If the time is before the present.
+        ScenarioError
+            If the simulation fails.
+        """
+        return self._native.advance(to_s, before)
+
+    def poll(self) -> Packet | None:
+        """Return the next packet that has left the network.
+
+        Returns
+        -------
+        Packet | None
+            A packet that was delivered or dropped; ``None``: there is none, and time may advance.
+        """
+        found = self._native.poll()
+        return None if found is None else Packet(*found)
+
+    @checked(ue=TEXT)
+    def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> None:
+        """Connect two endpoints through a flow until a time.
+
+        Timers precede events of the network at equal times; drops are not reported to the endpoints. At the
+        end, what they have received and sent again goes into the results.
+
+        Parameters
+        ----------
+        client
+            Endpoint at the UE.
+        server
+            Endpoint at the server.
+        until_s
+            Time in seconds.
+        ue
+            Name of the UE, as for :meth:`open`.
+
+        Raises
+        ------
+        InputError
+            If an endpoint sends without end at one instant, its timer never leaves the past, or it sends what
+            is no datagram.
+        ScenarioError
+            If the simulation fails.
+        """
+        flow = self.open(ue)
+        ends = {True: client, False: server}
+        now_s = self.time_s
+        calls = 0
+        for at_ue, endpoint in ends.items():
+            self._transmit(flow, endpoint, now_s, at_ue=at_ue)
+        while True:
+            timers = [(due, at_ue) for at_ue, each in ends.items() if (due := each.timeout()) is not None]
+            first = max(min(due for due, _ in timers), now_s) if timers else until_s
+            is_timer = bool(timers) and first <= until_s
+            before_s = now_s
+            now_s = self.advance(first if is_timer else until_s, before=is_timer)
+            calls = calls + 1 if now_s == before_s else 0
+            if calls > MAX_CALLS:
+                raise InputError(f"at {now_s:g} s an endpoint {_STUCK}")
+            if self._deliver(flow, ends, now_s):
+                continue
+            if is_timer and now_s >= first - _NANOSECOND:
+                # A whole nanosecond as a float may be just before the time that the endpoint has stated.
+                now_s = max(now_s, first)
+                for due, at_ue in timers:
+                    if due <= now_s:
+                        ends[at_ue].on_timeout(now_s)
+                        self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
+            elif not is_timer:
+                break
+        for at_ue, endpoint in ends.items():
+            self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
+
+    def _deliver(self, flow: int, ends: dict[bool, Endpoint], now_s: float) -> bool:
+        """Pass the packets that have left the network to the endpoints; return whether there were any."""
+        is_any = False
+        while (packet := self.poll()) is not None:
+            is_any = True
+            if packet.dropped is None and packet.flow == flow:
+                endpoint = ends[packet.to_ue]
+                endpoint.receive(now_s, packet.data, packet.ecn)
+                self._transmit(flow, endpoint, now_s, at_ue=packet.to_ue)
+        return is_any
+
+    def _transmit(self, flow: int, endpoint: Endpoint, now_s: float, *, at_ue: bool) -> None:
+        name = type(endpoint).__name__
+        for count, datagram in enumerate(endpoint.transmit(now_s)):
+            if count == MAX_CALLS:
+                raise InputError(f"at {now_s:g} s {name}.transmit {_STUCK}")
+            data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
+            try:
+                self._native.send(flow, at_ue, data, ecn)
+            except TypeError:
+                kind = type(data).__name__
+                raise InputError(
+                    f"{name}.transmit returned {kind} instead of bytes, or no ECN field"
+                ) from None
+
+    def finish(self) -> "Run":
+        """End the path at its present and return its results.
+
+        Returns
+        -------
+        Run
+            Results from the beginning to the present, as of a run.
+
+        Raises
+        ------
+        InputError
+            If it is finished already.
+        """
+        from airwnd.results.engine import Raw
+        from airwnd.scenario.run import Run
+
+        outcome, tables = self._native.finish()
+        return Run.of(self.scenario.resolved, Raw(outcome, tables, time.perf_counter() - self._began))
+
+    def __repr__(self) -> str:
+        return f"<Path of {self.scenario}, seed {self.seed}>"

@@ -1,0 +1,166 @@
+"""Transports without I/O at the ends of a simulated network, in virtual time."""
+
+# ruff: noqa: ARG002 (the methods of an endpoint have their arguments, needed or not)
+
+import runpy
+from collections.abc import Iterable
+from itertools import count
+
+import pytest
+
+from airwnd import Endpoint, InputError, Path, Scenario, ScenarioError
+
+from .conftest import ROOT
+
+WIRE = {
+    "name": "wire",
+    "duration": "2s",
+    "core": {"server_rate": "0bps", "server_delay": "0ms"},
+    "link": [{"rate": "10Mbps", "delay": "20ms", "queue": 5}],
+    "ue": [{"name": "phone", "count": 2}],
+}
+
+
+def path(**changes: object) -> Path:
+    return Path(Scenario.from_dict({**WIRE, **changes}))
+
+
+class Echo(Endpoint):
+    """Send back what arrives, marked as ECT(1)."""
+
+    def __init__(self) -> None:
+        self.waiting: list[bytes] = []
+
+    def transmit(self, now_s: float) -> Iterable[tuple[bytes, int]]:
+        waiting, self.waiting = self.waiting, []
+        return [(data, 1) for data in waiting]
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        assert ecn == 0
+        self.waiting.append(data)
+        self.received_bytes += len(data)
+
+
+class Clock(Endpoint):
+    """Send a packet every 100 ms, and note when each comes back."""
+
+    def __init__(self) -> None:
+        self.next_s, self.due = 0.1, True
+        self.rtts: list[float] = []
+
+    def transmit(self, now_s: float) -> Iterable[bytes]:
+        if not self.due:
+            return []
+        self.due = False
+        return [f"{now_s!r:<1172}".encode()]
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        assert ecn == 1
+        self.rtts.append(now_s - float(data))
+        self.received_bytes += len(data)
+
+    def timeout(self) -> float:
+        return self.next_s
+
+    def on_timeout(self, now_s: float) -> None:
+        assert now_s >= self.next_s
+        self.next_s, self.due = self.next_s + 0.1, True
+
+
+def test_a_packet_takes_the_time_of_the_path() -> None:
+    clock, echo = Clock(), Echo()
+    network = path()
+    network.run(clock, echo, 1.95, ue="phone-1")
+    # 1200 B at 10 Mbit/s and 20 ms, in both directions.
+    assert clock.rtts == pytest.approx([2 * 0.020_96] * len(clock.rtts), abs=2e-6)
+    assert len(clock.rtts) == 20
+    run = network.finish()
+    row = run.flows.row(0, named=True)
+    assert (row["kind"], row["ue"], row["packets_sent"]) == ("udp", 1, 20)
+    assert row["goodput_kbps"] == pytest.approx(20 * 1172 * 8 / 1.95 / 1e3)
+
+
+def test_packets_by_hand_are_delivered_or_dropped() -> None:
+    network = path()
+    flow = network.open("phone", ports=(1, 2), dscp=46)
+    for number in range(8):
+        network.send(flow, bytes([number]) * 1000, from_ue=False, ecn=2)
+    seen = []
+    while network.advance(1.0) < 1:
+        while (packet := network.poll()) is not None:
+            seen.append((packet.data[0], packet.dropped, packet.to_ue, packet.ecn, len(packet.data)))
+            assert packet.time_s == network.time_s
+            assert packet.sent_s == 0
+    # One is being sent and five wait; a drop is known at once.
+    assert seen[:2] == [(6, "link_queue_full", True, 2, 1000), (7, "link_queue_full", True, 2, 1000)]
+    assert [number for number, *_ in seen[2:]] == [0, 1, 2, 3, 4, 5]
+    assert network.finish().drops["link_queue_full"] == 2
+
+
+def test_the_same_calls_have_the_same_run() -> None:
+    def figures(seed: int) -> object:
+        scenario = Scenario.from_dict(
+            {"name": "cell", "duration": "1s", "site": [{}], "ue": [{"count": 2}], "flow": [{}]}
+        )
+        network = Path(scenario, seed, series="100ms")
+        network.run(Clock(), Echo(), 1)
+        run = network.finish()
+        return run.outcome, run.series.rows()
+
+    assert repr(figures(1)) == repr(figures(1))
+    assert repr(figures(1)) != repr(figures(2))
+
+
+class Endless(Echo):
+    def transmit(self, now_s: float) -> Iterable[tuple[bytes, int]]:
+        return ((b"x", 0) for _ in count())
+
+
+class Late(Echo):
+    def timeout(self) -> float:
+        return -1.0
+
+
+class Words(Echo):
+    def transmit(self, now_s: float) -> Iterable[tuple[bytes, int]]:
+        return ["text"]  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda p: p.open("tablet"), "there is no UE `tablet`; UEs: phone-0, phone-1"),
+        (lambda p: p.open("phone", dscp=64), "dscp: expected a number from 0 to 63, found 64"),
+        (lambda p: p.send(0, b"x", from_ue=True), "flow 0 was not opened on this path"),
+        (
+            lambda p: p.send(p.open("phone"), b"x" * 70_000, from_ue=True),
+            "a datagram of 70000 bytes is too large",
+        ),
+        (lambda p: p.send(p.open("phone"), b"x", from_ue=True, ecn=4), "ecn: expected a number from 0 to 3"),
+        (lambda p: (p.advance(1), p.advance(0.5)), "is before the path's present"),
+        (lambda p: p.advance(float("nan")), "to_s must be a number of seconds"),
+        (lambda p: p.advance(1e12), "to_s must be a number of seconds"),
+        (lambda p: p.run(Endless(), Echo(), 1, ue="phone"), "at 0 s Endless.transmit sends without end"),
+        (
+            lambda p: p.run(Late(), Echo(), 1, ue="phone"),
+            "at 0 s an endpoint sends without end, or",
+        ),
+        (lambda p: p.run(Words(), Echo(), 1, ue="phone"), "Words.transmit returned str instead of bytes"),
+        (lambda p: (p.finish(), p.finish()), "the path is finished"),
+    ],
+)
+def test_a_wrong_call_has_one_line(call: object, message: str) -> None:
+    with pytest.raises((InputError, ScenarioError)) as raised:
+        call(path())  # type: ignore[operator]
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_aioquic_downloads_through_a_cell() -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "aioquic-in-cell" / "download.py"))
+    network = Path(Scenario.from_dict(example["CELL"]), 1)
+    client = example["Client"]("reno")
+    network.run(client, example["Server"]("reno"), 1, ue="phone")
+    (row,) = network.finish().flows.filter(kind="udp").rows(named=True)
+    assert client.received_bytes > 100_000
+    assert row["goodput_kbps"] == pytest.approx(client.received_bytes * 8 / 1e3)
