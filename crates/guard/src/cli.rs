@@ -379,6 +379,9 @@ fn read_spec(text: &str) -> Result<Spec, Error> {
         Err(error) if text.contains(['{', '"']) => return Err(error.into()),
         _ => Node::new(Value::Text(text.into()), origin),
     };
+    for (_, leaf) in node.leaves().into_iter().filter(|(key, _)| key.is_empty() || key == "kind") {
+        rules::check_name(leaf).map_err(|why| Error::from(leaf.error(why)))?;
+    }
     let spec = Spec::read(&node)?;
     rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
     spec.check_values().map_err(|fault| fault.at(&node))?;

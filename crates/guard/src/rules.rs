@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::observation::Observation;
 use crate::paths;
-use airwnd_catalog::{Fault, Node, Param, Params};
+use airwnd_catalog::{Fault, Node, Param, Params, Value};
 use airwnd_rwnd::{Spec, drwa, standing};
 use airwnd_units::Span;
 use std::collections::HashSet;
@@ -124,6 +124,12 @@ impl Rules {
     /// One line that names the file, the line and the key.
     pub fn read(text: &str, name: &str, names: &dyn Names) -> Result<Rules, Error> {
         let node = Node::from_toml(text, name)?;
+        let leaves = node.leaves();
+        let names_of_controls =
+            leaves.iter().filter(|(key, _)| key.ends_with(".rwnd") || key.ends_with(".rwnd.kind"));
+        for (key, leaf) in names_of_controls {
+            check_name(leaf).map_err(|why| Error::from(leaf.error(why).within(key)))?;
+        }
         let document = Document::read(&node)?;
         document.check_values().map_err(|fault| fault.at(&node))?;
         let rules = document.rule.into_iter().enumerate().map(|(index, entry)| {
@@ -200,6 +206,19 @@ fn contains(network: IpAddr, bits: u8, address: IpAddr) -> bool {
     }
 }
 
+/// Names of the controllers that the guard offers.
+const OFFERED: [&str; 5] = ["standing", "drwa", "rledbat", "fixed", "none"];
+
+/// Refuses a word that is the name of no controller; the message lists those that the guard offers, not all.
+pub(crate) fn check_name(node: &Node) -> Result<(), String> {
+    match &node.value {
+        Value::Text(name) if !OFFERED.contains(&name.as_str()) && Spec::read(node).is_err() => {
+            Err(airwnd_catalog::unknown_word("rwnd", name, &OFFERED))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Whether the guard offers the controller. The feature `study` adds those of experiments/guard.
 pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
     let is_offered = matches!(spec, Spec::Standing(_) | Spec::Drwa(_) | Spec::Rledbat(_) | Spec::Fixed(_));
@@ -207,10 +226,8 @@ pub(crate) fn can_run(spec: &Spec) -> Result<(), String> {
     if is_offered || is_studied {
         return Ok(());
     }
-    Err(format!(
-        "`{}` is available in `airwnd run` only; allowed: `standing`, `drwa`, `rledbat`, `fixed`, `none`",
-        spec.kind()
-    ))
+    let allowed = OFFERED.map(|name| format!("`{name}`")).join(", ");
+    Err(format!("`{}` is available in `airwnd run` only; allowed: {allowed}", spec.kind()))
 }
 
 #[cfg(test)]
@@ -292,6 +309,16 @@ mod tests {
                 "[[rule]]\nrwnd = \"oracle\"",
                 "rules.toml:2: rule[0].rwnd: `oracle` is available in `airwnd run` only; allowed: `standing`, \
                  `drwa`, `rledbat`, `fixed`, `none`",
+            ),
+            (
+                "[[rule]]\nrwnd = \"drwaa\"",
+                "rules.toml:2: rule[0].rwnd: unknown rwnd `drwaa`; did you mean `drwa`?; allowed: `standing`, `drwa`, \
+                 `rledbat`, `fixed`, `none`",
+            ),
+            (
+                "[[rule]]\nrwnd = {kind = \"foo\"}",
+                "rules.toml:2: rule[0].rwnd.kind: unknown rwnd `foo`; allowed: `standing`, `drwa`, `rledbat`, `fixed`, \
+                 `none`",
             ),
             ("[[rule]]\nport = 0\nrwnd = \"drwa\"", "rules.toml:2: rule[0].port: 0 is outside 1..65535"),
             (
