@@ -7,7 +7,7 @@ use airwnd_lab::Scenario;
 /// Seven sites with three sectors each; UEs move between them over fading channels, and some of them change regions.
 const MOVING: &str = r#"
 preset = "airwnd-0.1"
-duration = "1s"
+duration = "750ms"
 radio.fading = {kind = "eva"}
 radio.position_period = "20ms"
 handover.algorithm = "a3-rsrp"
@@ -64,10 +64,10 @@ fn results_do_not_depend_on_threads() {
     let nr = MOVING.replace("radio.fading", NR);
     let neighbours = MOVING.replace("radio.fading", NEIGHBOURS).replacen("\n[[flow]]\n[[flow]]", STAYING, 1);
     let cases =
-        [(MOVING, &[2, 8][..]), (&layered, &[3]), (&aggregating, &[2]), (&nr, &[3]), (&neighbours, &[3])];
+        [(MOVING, &[2, 5][..]), (&layered, &[3]), (&aggregating, &[2]), (&nr, &[3]), (&neighbours, &[3])];
     for (toml, counts) in cases {
         let (alone, handovers) = results(toml, 1);
-        assert!(handovers > 5, "{handovers} handovers");
+        assert!(handovers > 3, "{handovers} handovers");
         for threads in counts {
             assert!(results(toml, *threads).0 == alone, "{threads} threads");
         }
