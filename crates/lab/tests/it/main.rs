@@ -47,6 +47,7 @@ mod reference;
 mod reordering;
 mod schedulers;
 mod session;
+mod stream;
 mod threads;
 mod uplink;
 mod wifi;
