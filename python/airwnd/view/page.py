@@ -53,7 +53,7 @@ def html(runs: Mapping[str, RunData]) -> str:
     }
     shown = content(runs)
     template = templates.get_template("view.html.j2")
-    style = (static / "view.css").read_text(encoding="utf-8")
+    style = "".join((static / name).read_text(encoding="utf-8") for name in ("theme.css", "view.css"))
     return sealed(
         lambda number: template.render(
             title=", ".join(runs),

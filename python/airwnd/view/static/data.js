@@ -29,7 +29,8 @@ async function read(element) {
   return new Type(bytes.buffer);
 }
 
-function bytesOf(text) {
+/** Decodes base64. */
+export function bytesOf(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
@@ -37,7 +38,20 @@ function bytesOf(text) {
   return bytes;
 }
 
-async function inflate(bytes) {
+/** Decompresses data; more than `max` bytes are an error. */
+export async function inflate(bytes, max = Infinity) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const bounded = max < Infinity ? stream.pipeThrough(atMost(max)) : stream;
+  return new Uint8Array(await new Response(bounded).arrayBuffer());
+}
+
+function atMost(max) {
+  let size = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      size += chunk.length;
+      if (size > max) throw new RangeError(`more than ${max} bytes`);
+      controller.enqueue(chunk);
+    },
+  });
 }
