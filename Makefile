@@ -128,6 +128,26 @@ programs:
 		iperf3 iputils-ping curl iproute2 nftables passt tcpdump > /dev/null; \
 	else echo "tests of airwnd link need:$$missing" >&2; exit 1; fi
 
+# The cell in the browser: out/web/index.html, which opens from disk and needs no network. Rust's target for WebAssembly is
+# installed by rustup, and the optimiser of its modules by npm.
+WEB := out/web-build
+WASM = $${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/web/airwnd_web.wasm
+.PHONY: web
+web: setup $(WEB)/airwnd_web_bg.wasm
+	$(BIN)/python crates/web/site/build.py $(WEB) out/web/index.html
+	@echo "open out/web/index.html"
+
+$(WEB)/airwnd_web_bg.wasm: $(WEB)/node_modules $(RUST) Cargo.toml Cargo.lock
+	@rustup target list --installed | grep -q wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown
+	cargo build --locked --profile web -p airwnd-web --target wasm32-unknown-unknown
+	cargo run --quiet --locked -p airwnd-bindgen -- $(WASM) $(WEB)
+	$(WEB)/node_modules/.bin/wasm-opt -O2 --strip-debug --strip-producers $@ -o $@
+
+$(WEB)/node_modules: crates/web/site/package-lock.json
+	mkdir -p $(WEB) && cp crates/web/site/package.json crates/web/site/package-lock.json $(WEB)
+	npm ci --silent --prefix $(WEB)
+	touch $@
+
 demo: setup
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
@@ -168,7 +188,7 @@ python-tests: python-lint rust-build
 
 # Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
 # wheel. The numbers of generated scenarios and range ends are printed.
-nightly: setup browser linux lint-tools fuzz
+nightly: setup browser linux lint-tools fuzz web
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
 	cargo test -p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m --locked
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
@@ -247,7 +267,7 @@ site: setup
 	@echo "open out/site/index.html"
 
 PYTHON_FILES := python/airwnd python/tests docs/conf.py docs/_site
-TOOL_FILES := tools python/benches experiments
+TOOL_FILES := tools python/benches experiments crates/web/site
 
 lint: rust-lint python-lint
 
@@ -257,7 +277,7 @@ lint-tools: $(VENV)/requirements
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check $(TOOL_FILES)
 	$(BIN)/ruff format --check $(TOOL_FILES)
-	$(BIN)/mypy tools python/benches $(shell git ls-files 'experiments/*.py')
+	$(BIN)/mypy tools python/benches crates/web/site $(shell git ls-files 'experiments/*.py')
 
 # Wording to reconsider, with a better word for each; `make prose FILES=docs/models.md` looks at one file.
 .PHONY: prose

@@ -1,0 +1,432 @@
+/** The page: controls, the loop that advances the simulations, and the pictures. */
+
+import { readTheme } from "airwnd/canvas.js";
+import { CellMap, Grid, PHONE, QueuePicture, ue } from "airwnd/cell.js";
+import { Chart, CHARTS } from "airwnd/charts.js";
+import { csv, offer, picture } from "airwnd/exports.js";
+import { Side } from "airwnd/side.js";
+import { defaults, fault, fragment, learn, LIVE, PACES, readFragment, SETTINGS, toml, withCell } from "airwnd/settings.js";
+import { valueText } from "airwnd/scale.js";
+import { STEPS, Tour } from "airwnd/tour.js";
+
+const facts = JSON.parse(document.getElementById("facts").textContent);
+const find = (id) => document.getElementById(id);
+/** Wall-clock milliseconds that a step of the engine may take, so that the page stays smooth. */
+const BUDGET = 25;
+/** Least time between two updates of texts, in milliseconds: a screen reader and an eye need it. */
+const TEXTS = 250;
+/** Simulated time of a step without a pace, in seconds. */
+const STRIDE = 0.25;
+
+const sides = [new Side("a", facts.looks[0]), new Side("b", facts.looks[1])];
+const state = { a: defaults(), b: null, own: null, pace: "1", tour: null, playing: true };
+const charts = CHARTS.map((spec) => new Chart(spec, chartElement(spec)));
+const map = new CellMap(find("map").querySelector("canvas"));
+const queue = new QueuePicture(find("queue").querySelector("canvas"));
+const grid = new Grid(find("prbs").querySelector("canvas"));
+const tour = new Tour(find("tour"), (step) => openTour(step));
+
+/** Number of the newest restart: replies of earlier ones are ignored. */
+let generation = 0;
+let clock = 0;
+let last = null;
+let advancing = false;
+let told = 0;
+/** Frames and simulated time since `since`, and the rates of the last second. */
+let rates = { since: 0, count: 0, clock: 0, frames: NaN, pace: NaN };
+
+function shown() {
+  return sides.filter((side, index) => (index === 0 || state.b) && side.ready);
+}
+
+function chartElement({ title, unit }) {
+  const figure = document.createElement("figure");
+  figure.className = "chart";
+  const caption = document.createElement("figcaption");
+  const name = document.createElement("span");
+  const measure = document.createElement("span");
+  measure.className = "unit";
+  measure.textContent = ` (${unit})`;
+  name.append(title, measure);
+  const values = document.createElement("span");
+  values.className = "values";
+  caption.append(name, values);
+  const area = document.createElement("div");
+  area.className = "area";
+  const canvas = document.createElement("canvas");
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", title);
+  area.append(canvas);
+  figure.append(caption, area);
+  find("charts").append(figure);
+  return figure;
+}
+
+// Controls.
+
+/** A control of a setting: two of them if configurations may differ in it and there are two. */
+function fieldElement(setting) {
+  const { key, label, both } = setting;
+  const field = document.createElement("div");
+  field.className = "field";
+  const names = both && state.b ? ["a", "b"] : ["a"];
+  const inputs = names.map((name) => control(setting, name));
+  const title = document.createElement("label");
+  title.textContent = label;
+  title.htmlFor = inputs[0].id;
+  if (names.length === 1) {
+    field.append(title, inputs[0]);
+    return field;
+  }
+  const pair = document.createElement("span");
+  pair.className = "pair";
+  inputs.forEach((input, index) => {
+    const part = document.createElement("span");
+    const mark = document.createElement("b");
+    mark.textContent = names[index].toUpperCase();
+    mark.className = `side-${names[index]}`;
+    mark.setAttribute("aria-hidden", "true");
+    input.setAttribute("aria-label", `${label}, configuration ${names[index].toUpperCase()}`);
+    part.append(mark, input);
+    pair.append(part);
+  });
+  field.classList.add("double");
+  field.append(title, pair);
+  return field;
+}
+
+function control({ key, values, range }, name) {
+  const value = state[name][key];
+  const input = document.createElement(values ? "select" : "input");
+  input.id = `${name}-${key}`;
+  if (values) {
+    input.append(...Object.entries(values).map(([each, text]) => new Option(text, each)));
+    input.value = value;
+  } else {
+    Object.assign(input, { type: "number", min: range[0], max: range[1], step: 1, value });
+  }
+  input.addEventListener("change", () => {
+    const error = fault(key, input.value);
+    if (error) {
+      input.value = state[name][key];
+      say(error, true);
+      return;
+    }
+    state[name][key] = input.value;
+    if (state.b) state.b = withCell(state.a, state.b);
+    restart();
+  });
+  return input;
+}
+
+function showControls() {
+  find("fields").replaceChildren(...SETTINGS.map(fieldElement));
+  find("fields").hidden = find("algorithms").hidden = state.own !== null;
+  const chosen = SETTINGS.filter(({ summaries }) => summaries).flatMap(({ key, summaries }) => [state.a, state.b].map((each) => each && summaries[each[key]]));
+  find("algorithms").querySelector("ul").replaceChildren(
+    ...[...new Set(chosen.filter(Boolean))].map((text) => Object.assign(document.createElement("li"), { textContent: text })),
+  );
+  find("reset").hidden = state.own === null;
+  find("second").hidden = state.own !== null;
+  find("second").setAttribute("aria-pressed", state.b !== null);
+  find("pace").value = state.pace;
+  find("toml").value = state.own ?? toml(state.a);
+  find("local").textContent = `airwnd run playground.toml --set duration=60s${state.own === null ? "" : ` --set seed=${state.a.seed}`}`;
+  // Map and PRBs are those of the first configuration.
+  for (const caption of document.querySelectorAll("figcaption[data-name]")) caption.textContent = caption.dataset.name + (state.b ? " (A)" : "");
+  const names = { a: "A", b: "B" };
+  const lines = state.b && state.own === null ? Object.keys(names).map((name) => [name, `${names[name]}: ${words(state[name])}`]) : [];
+  find("legend").replaceChildren(
+    ...lines.map(([name, text]) => {
+      const line = document.createElement("span");
+      line.className = `side-${name}`;
+      line.textContent = text;
+      return line;
+    }),
+  );
+}
+
+/** What distinguishes a configuration. */
+function words(settings) {
+  const differing = SETTINGS.filter(({ key, both }) => both && (state.a[key] !== state.b[key] || ["cc", "rwnd", "queue"].includes(key)));
+  return differing.map(({ key, values }) => values[settings[key]]).join(", ");
+}
+
+function say(text, isError = false) {
+  const line = find("status");
+  line.textContent = text;
+  line.classList.toggle("error", isError);
+}
+
+// Simulation.
+
+/** Begins all configurations from the start. */
+async function restart() {
+  const mine = ++generation;
+  for (const side of sides) {
+    side.engine.stop();
+    side.clear();
+  }
+  [clock, last, advancing] = [0, null, false];
+  grid.reset();
+  showControls();
+  say("building the cell…");
+  history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
+  const scenarios = state.own !== null ? [state.own] : [toml(state.a), ...(state.b ? [toml(state.b)] : [])];
+  const seed = state.own !== null && state.a.seed === defaults().seed ? undefined : Number(state.a.seed);
+  try {
+    await Promise.all(scenarios.map((text, index) => sides[index].begin(text, seed)));
+    if (mine !== generation) return;
+    clock = sides[0].now;
+    for (const chart of charts) chart.top = 0;
+    say("");
+  } catch (error) {
+    if (mine === generation) say(error.message, true);
+  }
+}
+
+/** Advances all configurations to the same time. */
+async function advance(request) {
+  const mine = generation;
+  advancing = true;
+  try {
+    const done = await Promise.all(shown().map((side) => (side.ended ? null : side.advance(request))));
+    if (mine !== generation) return;
+    clock = Math.max(...shown().map(({ now }) => now));
+    document.documentElement.dataset.memory = Math.max(...done.map((each) => each?.memory ?? 0));
+    if (done[0]) grid.append(done[0].allocations, sides[0]);
+    if (shown().every(({ ended }) => ended)) pause("the scenario has ended");
+  } catch (error) {
+    if (mine === generation) pause(error.message, true);
+  } finally {
+    if (mine === generation) advancing = false;
+  }
+}
+
+/** Simulated time that the next frame should show; a configuration that is behind catches up first. */
+function target(elapsed) {
+  const behind = Math.min(...shown().filter(({ ended }) => !ended).map(({ now }) => now));
+  if (behind < clock - 1e-6) return clock;
+  return state.pace === "max" ? clock + STRIDE : clock + Math.min(elapsed, 0.1) * Number(state.pace);
+}
+
+function frame(at) {
+  requestAnimationFrame(frame);
+  measure(at);
+  const elapsed = last === null ? 0 : (at - last) / 1000;
+  if (state.playing && !advancing && shown().length && shown().length === (state.b ? 2 : 1)) {
+    last = at;
+    advance({ to: target(elapsed), budget: BUDGET });
+  }
+  draw(at);
+}
+
+/** Measures frames and simulated seconds per second. */
+function measure(at) {
+  rates.count++;
+  const seconds = (at - rates.since) / 1000;
+  if (seconds < 1) return;
+  rates = { since: at, count: 0, clock, frames: rates.count / seconds, pace: Math.max(0, clock - rates.clock) / seconds };
+  document.documentElement.dataset.frames = rates.frames.toFixed(1);
+  document.documentElement.dataset.pace = rates.pace.toFixed(3);
+}
+
+function draw(at) {
+  const all = shown();
+  if (!all.length) return;
+  for (const chart of charts) if (!chart.element.hidden) chart.draw(all, clock);
+  const isDue = at - told >= TEXTS;
+  find("pictures").hidden = !all[0].hasCells;
+  if (all[0].hasCells) {
+    map.draw(all[0]);
+    queue.draw(all);
+    // At full speed single TTIs would only flicker.
+    if (isDue || !state.playing || Number(state.pace) < 1) grid.draw(all[0]);
+  }
+  if (!isDue) return;
+  told = at;
+  tell(all);
+}
+
+function tell(all) {
+  for (const chart of charts) {
+    const isHidden = !all.some((side) => side.has(chart.spec.of));
+    if (chart.element.hidden !== isHidden) chart.element.hidden = isHidden;
+    if (!isHidden) chart.tell(all);
+  }
+  const { sinr } = ue(all[0].ues, PHONE);
+  const digits = state.playing && !(Number(state.pace) < 1) ? 1 : 3;
+  const isSlow = state.playing && rates.pace > 0 && rates.pace < 0.9 * Number(state.pace);
+  const pace = isSlow ? `, ${valueText(rates.pace, 2)} s per second: this machine is slower than the pace` : "";
+  const radio = Number.isNaN(sinr) ? "" : `, SINR of the phone ${valueText(sinr, 1)} dB`;
+  find("clock").textContent = `t = ${clock.toFixed(digits)} s${radio}${pace}`;
+  grid.canvas.setAttribute("aria-label", `PRBs of the last TTIs of the cell by UE; those of the phone are coloured`);
+  tour.wait(all, clock);
+  const root = document.documentElement;
+  root.dataset.time = clock.toFixed(3);
+  root.dataset.ready = "";
+}
+
+function pause(text = "", isError = false) {
+  state.playing = false;
+  find("play").textContent = "go on";
+  say(text, isError);
+}
+
+function play() {
+  state.playing = true;
+  last = null;
+  find("play").textContent = "pause";
+  say("");
+}
+
+async function oneTti() {
+  pause();
+  if (!advancing && shown().length) await advance({ to: -Infinity, ttis: 1 });
+}
+
+// Tour.
+
+/** Configurations of a step of the tour. */
+function configurations(step) {
+  const { a, b } = STEPS[step - 1];
+  return { a: { ...a }, b: b && { ...b }, own: null };
+}
+
+function openTour(step) {
+  state.tour = step;
+  tour.open(step);
+  find("start-tour").hidden = step !== null;
+  if (step !== null) {
+    Object.assign(state, configurations(step));
+    tour.title.focus();
+    play();
+  }
+  restart();
+}
+
+// Listeners.
+
+function listen() {
+  find("play").addEventListener("click", () => (state.playing ? pause("paused") : play()));
+  find("step").addEventListener("click", oneTti);
+  find("again").addEventListener("click", () => {
+    play();
+    restart();
+  });
+  find("pace").append(...Object.entries(PACES).map(([value, text]) => new Option(text, value)));
+  // Keys of objects that look like whole numbers come first in any case; the order here is that of the pace.
+  find("pace").append(...[...find("pace").options].sort((a, b) => (a.value === "max" ? 1 : b.value === "max" ? -1 : a.value - b.value)));
+  find("pace").addEventListener("change", async (event) => {
+    state.pace = event.target.value;
+    history.replaceState(null, "", `${location.pathname}${location.search}${await fragment(state)}`);
+  });
+  find("second").addEventListener("click", () => {
+    state.b = state.b ? null : { ...state.a, cc: state.a.cc === "bbr" ? "cubic" : "bbr" };
+    restart();
+  });
+  find("live").append(...Object.entries(LIVE).map(([value, { label }]) => new Option(label, value)));
+  find("set").addEventListener("click", setLive);
+  find("start-tour").addEventListener("click", () => openTour(1));
+  find("apply").addEventListener("click", () => {
+    Object.assign(state, { own: find("toml").value, b: null, tour: null });
+    tour.open(null);
+    find("start-tour").hidden = false;
+    play();
+    restart();
+  });
+  find("reset").addEventListener("click", () => {
+    state.own = null;
+    restart();
+  });
+  find("settings").addEventListener("submit", (event) => event.preventDefault());
+  document.addEventListener("keydown", key);
+  for (const button of document.querySelectorAll("[data-export]")) button.addEventListener("click", () => exportAs(button.dataset.export));
+  window.addEventListener("hashchange", () => open(location.hash));
+}
+
+/** Keys of the whole page, unless the focus is in a control that uses them. */
+function key(event) {
+  const uses = event.target.closest("input, select, textarea, button, summary");
+  if (uses || event.ctrlKey || event.metaKey || event.altKey) return;
+  const actions = { " ": () => find("play").click(), ArrowRight: oneTti, Home: () => find("again").click() };
+  if (!(event.key in actions)) return;
+  event.preventDefault();
+  actions[event.key]();
+}
+
+/** Sets a value in every configuration; the first refusal is shown. */
+async function setLive() {
+  const what = find("live").value;
+  const value = find("live-value").valueAsNumber * LIVE[what].factor;
+  try {
+    await Promise.all(shown().map((side) => side.set(what, value)));
+    say(`${LIVE[what].label.split(" ")[0]} is set`);
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+async function exportAs(kind) {
+  const scenario = state.own ?? toml(state.a);
+  if (kind === "toml") offer("playground.toml", scenario, "application/toml");
+  else if (kind === "csv") offer("playground.csv", csv(shown()), "text/csv");
+  else if (kind === "png") {
+    const legend = shown().map((side) => ({ text: state.b ? `${side.name.toUpperCase()}: ${words(state[side.name])}` : "", colour: side.colour() }));
+    offer("playground.png", await picture(charts.filter(({ element }) => !element.hidden), legend));
+  } else {
+    await copy(kind === "link" ? location.href : find("local").textContent);
+  }
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say("copied");
+  } catch {
+    say("the browser does not permit to copy; the text is in the address bar or beside the button", true);
+  }
+}
+
+/** Follows the theme of the system until the button overrides it. */
+function themes() {
+  const button = find("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const apply = () => {
+    readTheme();
+    for (const side of sides) root.style.setProperty(`--side-${side.name}`, side.colour());
+    const dark = (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+    button.setAttribute("aria-pressed", dark);
+    button.textContent = dark ? "light" : "dark";
+    button.title = `Show the page in ${button.textContent} colours`;
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = button.textContent;
+    apply();
+  });
+  system.addEventListener("change", apply);
+  apply();
+}
+
+/** Takes the state from the fragment of an address. */
+async function open(hash) {
+  const { errors, ...found } = await readFragment(hash);
+  Object.assign(state, found);
+  if (state.tour !== null) Object.assign(state, configurations(state.tour));
+  tour.open(state.tour);
+  find("start-tour").hidden = state.tour !== null;
+  await restart();
+  if (errors.length) say(errors[0], true);
+}
+
+themes();
+listen();
+try {
+  const families = SETTINGS.map(({ family }) => family).filter(Boolean);
+  learn(await sides[0].engine.request("describe", { families }));
+  await open(location.hash);
+  requestAnimationFrame(frame);
+} catch (error) {
+  say(`the engine does not start in this browser: ${error.message}`, true);
+}

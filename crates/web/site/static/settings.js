@@ -1,0 +1,168 @@
+/** Settings of a cell: their allowed values, the scenario that they stand for, and the fragment of an address. */
+
+import { bytesOf, inflate } from "airwnd/data.js";
+
+/** Longest scenario in an address, in characters. */
+const MAX_TOML = 64_000;
+
+const yes = { on: "on", off: "off" };
+
+/**
+ * Settings in their order on the page. `values` maps allowed values to labels; a family of algorithms is asked of the
+ * engine. `both`: configurations may differ in it; the others define the cell, which they share.
+ */
+export const SETTINGS = [
+  { key: "cc", label: "Congestion control", family: "cc", start: "cubic", both: true },
+  { key: "rwnd", label: "Receive window", family: "rwnd", start: "autotuning", both: true },
+  { key: "queue", label: "Queue discipline", family: "aqm", start: "drop-tail", both: true },
+  { key: "buffer", label: "Buffer per UE", values: { "10kB": "10 kB", "30kB": "30 kB", "100kB": "100 kB", "300kB": "300 kB", "1MB": "1 MB", "3MB": "3 MB", "10MB": "10 MB" }, start: "1MB", both: true },
+  { key: "scheduler", label: "Scheduler", family: "sched", start: "pf", both: true },
+  { key: "access", label: "Radio access", values: { lte: "LTE, 10 MHz", nr: "NR, 20 MHz", "nr-tdd": "NR TDD, 40 MHz at 3.5 GHz" }, start: "lte" },
+  { key: "ues", label: "Other UEs", range: [0, 300], start: "4" },
+  { key: "background", label: "Their traffic", values: { downloads: "downloads", web: "web pages", video: "video", none: "none" }, start: "downloads" },
+  { key: "game", label: "Game beside the download", values: yes, start: "on" },
+  { key: "distance", label: "Distance of the phone in m", range: [10, 2000], start: "300" },
+  { key: "move", label: "UEs", values: { stay: "stay", walk: "walk", drive: "drive" }, start: "walk" },
+  { key: "seed", label: "Seed", range: [0, 4294967295], start: "1" },
+];
+
+/** Speeds of moving UEs. */
+const SPEEDS = { walk: ["0.5m/s", "1.5m/s"], drive: ["8m/s", "14m/s"] };
+
+/** Values that change while a cell runs: labels, and the factor to the engine's unit. `set` in Rust's `Session` has the rules. */
+export const LIVE = {
+  cwnd: { label: "cwnd of the download in kB", factor: 1e3 },
+  rwnd: { label: "rwnd of the download in kB", factor: 1e3 },
+  weight: { label: "weight of the phone in the scheduler", factor: 1 },
+};
+
+/** Paces of the page: simulated seconds per second. */
+export const PACES = { "0.005": "200 times slower", "0.05": "20 times slower", 1: "real time", 4: "4 times faster", max: "as fast as possible" };
+
+export const defaults = () => Object.fromEntries(SETTINGS.map(({ key, start }) => [key, start]));
+
+/** Adds the members of families to the allowed values. Members that need a value, such as the name of a file, are left out. */
+export function learn(families) {
+  for (const setting of SETTINGS) {
+    if (!setting.family) continue;
+    const members = families[setting.family].filter(({ params }) => !params.some(({ required }) => required));
+    setting.values = Object.fromEntries(members.map(({ name, summary }) => [name, named(name, summary.split(":")[0])]));
+    setting.summaries = Object.fromEntries(members.map(({ name, summary }) => [name, summary]));
+  }
+}
+
+/** Title of an algorithm, after its name in scenarios if that does not follow from the title. */
+function named(name, title) {
+  const letters = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  return letters(title).includes(letters(name)) ? title : `${name}: ${title}`;
+}
+
+/** Returns the error of a value; `null`: it is allowed. */
+export function fault(key, value) {
+  const setting = SETTINGS.find((each) => each.key === key);
+  if (!setting) return `unknown setting \`${shortened(key)}\``;
+  const { values, range } = setting;
+  if (values && !Object.hasOwn(values, value)) return `${key}: unknown value \`${shortened(value)}\`; expected ${Object.keys(values).join(", ")}`;
+  if (range && !(/^\d{1,10}$/.test(value) && Number(value) >= range[0] && Number(value) <= range[1])) {
+    return `${key}: \`${shortened(value)}\` is not a whole number from ${range[0]} to ${range[1]}`;
+  }
+  return null;
+}
+
+const shortened = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text).replace(/\s+/g, " ");
+
+/** The scenario of a configuration. */
+export function toml(settings, duration = "1h") {
+  const { cc, rwnd, queue, buffer, scheduler, access, ues, background, game, distance, move, seed } = settings;
+  const radio = {
+    lte: [],
+    nr: ['carrier = { bandwidth = "20MHz", downlink_frequency = "763MHz", uplink_frequency = "718MHz" }', 'radio.access = "nr"'],
+    "nr-tdd": ['carrier = { bandwidth = "40MHz", downlink_frequency = "3.5GHz" }', 'radio.access = { kind = "nr", numerology = 1, pattern = "DDDSU" }'],
+  }[access];
+  const speeds = SPEEDS[move];
+  const moving = speeds ? [`mobility = { kind = "random-waypoint", min_speed = "${speeds[0]}", max_speed = "${speeds[1]}", pause = "0s", x = ["-500m", "500m"], y = ["-500m", "500m"] }`] : [];
+  const traffic = { downloads: [], web: ['traffic = "web"'], video: ['traffic = "video"'] }[background];
+  const control = [`cc = "${cc}"`, `rwnd = "${rwnd}"`];
+  const lines = [
+    'name = "playground"', `duration = "${duration}"`, `seed = ${seed}`, `rlc.queue = { kind = "${queue}", buffer = "${buffer}" }`,
+    `mac.scheduler = "${scheduler}"`, ...radio, "[[site]]",
+    "[[ue]]", 'name = "phone"', `placement = { kind = "ring", radius = "${distance}m" }`, ...moving,
+  ];
+  if (Number(ues) > 0) lines.push("[[ue]]", 'name = "others"', `count = ${ues}`, 'placement = { kind = "disc", radius = "500m" }', ...moving);
+  lines.push("[[flow]]", 'id = "download"', 'ue = "phone"', ...control, 'start = "3s"');
+  if (game === "on") lines.push("[[flow]]", 'id = "game"', 'ue = "phone"', 'traffic = { kind = "cbr", rate = "48kbps", packet = "100B" }');
+  if (Number(ues) > 0 && traffic) lines.push("[[flow]]", 'id = "others"', 'ue = "others"', ...traffic, ...(background === "video" ? [] : control));
+  return `${lines.join("\n").replaceAll("\n[[", "\n\n[[")}\n`;
+}
+
+/**
+ * Reads the fragment of an address. Returns the settings of both configurations (`b` is `null` for one), an own scenario,
+ * pace and step of the tour, and the errors of values that were replaced by the defaults.
+ */
+export async function readFragment(fragment) {
+  const found = { a: defaults(), b: null, own: null, pace: "1", tour: null, errors: [] };
+  const other = {};
+  for (const [key, value] of new URLSearchParams(fragment.replace(/^#/, ""))) {
+    if (key === "toml") {
+      found.own = await unpacked(value).catch((error) => void found.errors.push(`toml: ${error.message}`));
+      found.own ??= null;
+    } else if (key === "pace") {
+      if (Object.hasOwn(PACES, value)) found.pace = value;
+      else found.errors.push(`pace: unknown value \`${shortened(value)}\`; expected ${Object.keys(PACES).join(", ")}`);
+    } else if (key === "tour") {
+      if (/^[1-6]$/.test(value)) found.tour = Number(value);
+      else found.errors.push("tour: expected a step from 1 to 6");
+    } else {
+      const [, second, name] = /^(b\.)?(.*)$/s.exec(key);
+      const error = fault(name, value);
+      if (error) found.errors.push(error);
+      else if (!second) found.a[name] = value;
+      else other[name] = value;
+    }
+  }
+  if (Object.keys(other).length) found.b = withCell(found.a, { ...found.a, ...other });
+  return found;
+}
+
+/** The second configuration, with the cell of the first one. */
+export function withCell(a, b) {
+  return Object.fromEntries(SETTINGS.map(({ key, both }) => [key, both ? b[key] : a[key]]));
+}
+
+/** Returns the fragment of a state; settings with default values are left out. */
+export async function fragment({ a, b, own, pace, tour }) {
+  const parts = [];
+  const add = (key, value) => parts.push(`${key}=${encodeURIComponent(value)}`);
+  if (tour !== null) {
+    add("tour", tour);
+  } else if (own !== null) {
+    add("toml", await packed(own));
+    if (a.seed !== defaults().seed) add("seed", a.seed);
+  } else {
+    for (const { key, start } of SETTINGS) if (a[key] !== start) add(key, a[key]);
+    const different = SETTINGS.filter(({ key, both }) => b && both && b[key] !== a[key]);
+    for (const { key } of different) add(`b.${key}`, b[key]);
+    // A second configuration that does not differ yet.
+    if (b && !different.length) add("b.cc", b.cc);
+  }
+  if (pace !== "1") add("pace", pace);
+  return parts.length ? `#${parts.join("&")}` : "";
+}
+
+async function packed(text) {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unpacked(text) {
+  if (!/^[\w-]+$/.test(text) || text.length > MAX_TOML) throw new Error("not a packed scenario");
+  let bytes;
+  try {
+    const padded = text.replaceAll("-", "+").replaceAll("_", "/").padEnd(Math.ceil(text.length / 4) * 4, "=");
+    bytes = await inflate(bytesOf(padded), MAX_TOML);
+  } catch {
+    throw new Error(`not a packed scenario of at most ${MAX_TOML} bytes`);
+  }
+  return new TextDecoder().decode(bytes);
+}

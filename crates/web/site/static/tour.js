@@ -1,0 +1,129 @@
+/** The guided tour: each step is a cell, a question, and an answer from the figures of the run that is on the page. */
+
+import { valueText } from "airwnd/scale.js";
+import { defaults, withCell } from "airwnd/settings.js";
+
+/** Simulated seconds after which the answer can be read, and of the end of the interval of its figures. */
+export const ENOUGH = 15;
+const RECENT = 10;
+/** Start of the download in the scenarios of the page. */
+const START = 3;
+
+const mean = (side, kind, column) => side.mean(kind, column, ENOUGH - RECENT, ENOUGH);
+const mbps = (side) => mean(side, "download", "throughput_kbps") / 1e3;
+const delay = (side) => mean(side, "game", "delay_ms");
+const before = (side) => side.mean("game", "delay_ms", 0, START);
+const queue = (side) => mean(side, "download", "queue_bytes") / 1e3;
+const percent = (part, whole) => `${valueText((100 * part) / whole, 0)} %`;
+const ms = (value) => `${valueText(value, value < 10 ? 1 : 0)} ms`;
+const rate = (value) => `${valueText(value, 1)} Mbit/s`;
+const kB = (value) => `${valueText(value, 0)} kB`;
+
+/** How a figure compares with another one, as words. */
+function compared(value, with_, [less, equal, more]) {
+  if (value > 1.05 * with_) return more;
+  return value < 0.95 * with_ ? less : equal;
+}
+
+/** "A has x, B y": both configurations side by side. */
+function both([a, b], of, text) {
+  return `A has ${text(of(a))}, B ${text(of(b))}`;
+}
+
+/** What the second configuration gains and costs. */
+function verdict([a, b]) {
+  const wait = compared(delay(b), delay(a), ["less", "the same", "more"]);
+  const speed = compared(mbps(b), mbps(a), ["slower", "as fast", "faster"]);
+  return `Game: ${both([a, b], delay, ms)} (B waits ${wait}, ${percent(delay(b), delay(a))} of A). Download: ${both([a, b], mbps, rate)} (B is ${speed}).`;
+}
+
+const two = (a, b) => ({ a: { ...defaults(), ...a }, b: { ...defaults(), ...b } });
+
+export const STEPS = [
+  {
+    title: "A download alone",
+    ...two({ game: "off" }),
+    single: true,
+    text: "One phone downloads in a cell with four other phones. The sender's window (cwnd) grows with every ACK. Watch the windows and the RLC queue at the base station.",
+    question: "The window keeps growing. Does the download get faster?",
+    answer: ([a]) =>
+      `Throughput is ${rate(mbps(a))}, on average from second ${ENOUGH - RECENT} to ${ENOUGH}. The window is ${kB(mean(a, "download", "cwnd_bytes") / 1e3)}, and ${kB(queue(a))} of it only wait in the RLC queue. What the cell can send per second does not depend on the window: more of it makes a longer queue.`,
+  },
+  {
+    title: "A ping beside it",
+    ...two({}),
+    single: true,
+    text: "The same phone plays a game: 60 packets of 100 bytes per second, a thousandth of the download. The download starts at second 3.",
+    question: "The game needs almost nothing. What does the download do to it?",
+    answer: ([a]) =>
+      `A game packet took ${ms(before(a))} before the download and takes ${ms(delay(a))} now, ${valueText(delay(a) / before(a), 1)} times as long, up to ${ms(a.max("game", "delay_ms", ENOUGH - RECENT, ENOUGH))}. Both share the RLC queue of the phone, in which ${kB(queue(a))} wait on average. That is bufferbloat.`,
+  },
+  {
+    title: "A small buffer",
+    ...two({}, { buffer: "30kB" }),
+    text: "Two cells with the same seed: the same places, the same fading. A has a buffer of 1 MB for each phone, B one of 30 kB.",
+    question: "A queue cannot be longer than its buffer. Is a small buffer the solution?",
+    answer: (sides) => `${verdict(sides)} Losses of the download: ${both(sides, (side) => side.drops, (value) => valueText(value, 0))}. A size that suits this cell is too small for a phone that is alone in a fast one: take away the other UEs and look again.`,
+  },
+  {
+    title: "CoDel",
+    ...two({}, { queue: "codel" }),
+    text: "A keeps its full buffer. B measures how long packets wait, and drops one if all have waited more than 5 ms for 100 ms.",
+    question: "CoDel knows neither the rate nor the number of phones. Can it be right for all of them?",
+    answer: (sides) => `${verdict(sides)} CoDel controls time instead of bytes, so that its queue follows the rate of the phone. It needs the base station's operator.`,
+  },
+  {
+    title: "The phone helps itself: DRWA and standing",
+    ...two({ rwnd: "drwa" }, { rwnd: "standing" }),
+    text: "Base station and server stay as they are. The phone advertises a smaller receive window (rwnd): with DRWA (A) as the RTT grows, with standing (B) from the rate at which queued segments arrive.",
+    question: "Which of the two windows is the limit now, cwnd or rwnd?",
+    answer: (sides) =>
+      `rwnd: ${both(sides, (side) => mean(side, "download", "rwnd_bytes") / 1e3, kB)}; cwnd: ${both(sides, (side) => mean(side, "download", "cwnd_bytes") / 1e3, kB)}. ${verdict(sides)} Step 2 had no such control: compare its delay.`,
+  },
+  {
+    title: "BBR",
+    ...two({}, { cc: "bbr" }),
+    text: "A has CUBIC, which looks for losses. B has BBR, which measures rate and minimum RTT of the path and sends no more than twice their product.",
+    question: "Two times the product: what does the second one do?",
+    answer: (sides) => `${verdict(sides)} Half of BBR's window may be in the queue. With RTTs this short, how much that is depends on the rate that it measures in a cell that serves in turns.`,
+  },
+].map((step) => ({ ...step, b: step.single ? null : withCell(step.a, step.b) }));
+
+/** The panel of the tour. */
+export class Tour {
+  /** @param show called with the number of a step, from 1; `null`: the tour ends. */
+  constructor(element, show) {
+    Object.assign(this, { element, show, step: null });
+    const part = (name) => element.querySelector(`[data-part="${name}"]`);
+    [this.title, this.text, this.question, this.reply, this.reveal] = ["title", "text", "question", "answer", "reveal"].map(part);
+    [this.back, this.next] = [part("back"), part("next")];
+    this.back.addEventListener("click", () => show(this.step - 1));
+    this.next.addEventListener("click", () => show(this.step < STEPS.length ? this.step + 1 : null));
+    part("end").addEventListener("click", () => show(null));
+    this.reveal.addEventListener("click", () => (this.reply.textContent = this.found));
+  }
+
+  open(step) {
+    this.step = step;
+    this.element.hidden = step === null;
+    if (step === null) return;
+    const { title, text, question } = STEPS[step - 1];
+    this.title.textContent = `Step ${step} of ${STEPS.length}: ${title}`;
+    this.text.textContent = text;
+    this.question.textContent = question;
+    this.reply.textContent = "";
+    this.back.disabled = step === 1;
+    this.next.textContent = step < STEPS.length ? "next step" : "finish";
+    this.found = null;
+    this.wait([], -Infinity);
+  }
+
+  /** Makes the answer, and permits to read it, when the run is long enough. */
+  wait(sides, now) {
+    if (this.step === null) return;
+    if (now >= ENOUGH) this.found ??= STEPS[this.step - 1].answer(sides);
+    this.reveal.disabled = this.found === null;
+    const text = this.found !== null ? "show the answer" : `answer after ${ENOUGH} s of simulated time`;
+    if (this.reveal.textContent !== text) this.reveal.textContent = text;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The engine in a worker: a classic script that follows the generated half of crates/web, so that a worker from a blob
+ * needs no other file. A message is answered by one with the same number.
+ */
+"use strict";
+(() => {
+  const UNLIMITED = 1e9;
+  /** Simulated time between two looks at the clock, in milliseconds. */
+  const SLICE = 5;
+  /** Columns of the time series that pages read. */
+  const COLUMNS = ["time_s", "cwnd_bytes", "rwnd_bytes", "in_flight_bytes", "rtt_ms", "delay_ms", "queue_bytes", "queue_packets", "sinr_db", "rate_kbps", "throughput_kbps"];
+
+  let memory = null;
+  let session = null;
+  let scenario = null;
+  let watched = [];
+  let panic = null;
+
+  const tasks = {
+    /** Prepares the compiled module. */
+    load({ module }) {
+      ({ memory } = wasm_bindgen.initSync({ module }));
+      wasm_bindgen.onPanic((text) => (panic = text));
+      return {};
+    },
+
+    describe({ families }) {
+      return Object.fromEntries(families.map((family) => [family, JSON.parse(wasm_bindgen.describe(family))]));
+    },
+
+    /** Checks a scenario, begins a simulation of it, and passes its warm-up. */
+    begin({ toml, overrides, seed, interval, memory }) {
+      release();
+      scenario = new wasm_bindgen.Scenario(toml, overrides ?? []);
+      session = scenario.begin(seed ?? scenario.seed(), interval, memory);
+      watched = [];
+      while (session.now < 0) session.advance(Math.max(-session.now * 1e3, 1e-6));
+      return { resolved: JSON.parse(scenario.resolved()), cells: plain(scenario.cells()), flows: JSON.parse(session.flows()), tti: session.tti, ...state() };
+    },
+
+    /** Sets a value of a flow or UE: cwnd, rwnd, pacing, rate or weight. */
+    set({ what, target, value }) {
+      session.set(what, target, value);
+      return {};
+    },
+
+    check({ toml, overrides }) {
+      const checked = new wasm_bindgen.Scenario(toml, overrides ?? []);
+      const found = { resolved: JSON.parse(checked.resolved()), written: JSON.parse(checked.written()) };
+      checked.free();
+      return found;
+    },
+
+    /** Selects the flows whose time series are returned. */
+    watch({ flows }) {
+      watched = flows;
+      return {};
+    },
+
+    /** Advances to a time in seconds, as far as the budget of wall-clock milliseconds permits. */
+    advance({ to, budget, ttis }) {
+      const start = performance.now();
+      let ended = false;
+      const min = ttis ? session.tti * ttis : 0;
+      if (min > 0) ended = session.advance(min);
+      while (!ended && (to - session.now) * 1e3 > 1e-6 && performance.now() - start < (budget ?? UNLIMITED)) {
+        ended = session.advance(Math.min(SLICE, (to - session.now) * 1e3));
+      }
+      const rows = session.series();
+      const series = Object.fromEntries(watched.map((id) => [id, rowsOf(rows, id)]));
+      const wall = performance.now() - start;
+      return { ended, wall, memory: memory.buffer.byteLength, series, events: eventsOf(session.events()), allocations: plain(session.allocations()), ...state() };
+    },
+
+    /** Runs a scenario to its end without a session, with messages about the progress. */
+    run({ toml, overrides, seed, interval, progress }, number) {
+      const checked = new wasm_bindgen.Scenario(toml, overrides ?? []);
+      const run = checked.begin(seed ?? checked.seed(), interval ?? 0, 4e9);
+      const { duration } = JSON.parse(checked.resolved());
+      const start = performance.now();
+      for (let ended = false; !ended; ) {
+        ended = run.advance(100);
+        if (progress) self.postMessage({ number, progress: run.now, duration });
+      }
+      const series = interval ? text(run.series()) : null;
+      const outcome = run.finish();
+      checked.free();
+      return { outcome, series, wall: performance.now() - start };
+    },
+  };
+
+  function release() {
+    session?.free();
+    scenario?.free();
+    session = scenario = null;
+  }
+
+  function state() {
+    return { now: session.now, ues: session.ues(), use: session.cells() };
+  }
+
+  /** Rows of one flow. */
+  function rowsOf(rows, id) {
+    const [places, words] = rows.flow ?? [[], []];
+    const flow = words.indexOf(id);
+    const own = [];
+    for (let i = 0; i < places.length; i++) if (places[i] === flow) own.push(i);
+    return Object.fromEntries(COLUMNS.map((name) => [name, Float64Array.from(own, (row) => rows[name][row])]));
+  }
+
+  /** Events of the watched flows. */
+  function eventsOf(events) {
+    const [places, ids] = events.flow ?? [[], []];
+    const [kinds, words] = events.event ?? [[], []];
+    const found = [];
+    for (let i = 0; i < places.length; i++) {
+      if (watched.includes(ids[places[i]])) found.push({ time: events.time_s[i], flow: ids[places[i]], kind: words[kinds[i]] });
+    }
+    return found;
+  }
+
+  /** A table without its words, by column. */
+  function plain(table) {
+    return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, Array.isArray(column) ? Array.from(column[0], (place) => column[1][place]) : column]));
+  }
+
+  /** A table as text that has every bit of its numbers. */
+  function text(table) {
+    const bits = (values) => Array.from(new Uint8Array(values.buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+    return Object.entries(table).map(([name, column]) => `${name} ${Array.isArray(column) ? `${bits(column[0])} ${column[1]}` : bits(column)}`).join("\n");
+  }
+
+  self.onmessage = ({ data }) => {
+    const { number, task, ...values } = data;
+    try {
+      self.postMessage({ number, result: tasks[task](values, number) });
+    } catch (error) {
+      // Errors of the engine are texts. After a panic the module is unusable.
+      const fatal = typeof error !== "string";
+      const message = fatal ? `internal error: ${panic ?? error}` : error;
+      self.postMessage({ number, error: message.split("\n").slice(0, fatal ? 2 : 1).join(" "), fatal });
+    }
+  };
+})();
