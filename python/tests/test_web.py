@@ -1,0 +1,391 @@
+"""The cell in the browser: the same bytes as here, and a page that works from disk, without network."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from airwnd import Scenario, _native
+
+from .browser import HANG_MS, Shoot
+from .conftest import ROOT
+
+pytestmark = pytest.mark.nightly
+
+MAKE = shutil.which("make") or "make"
+SITE = ROOT / "crates" / "web" / "site"
+BUILD = ROOT / "out" / "web-build"
+PAGE = ROOT / "out" / "web" / "index.html"
+#: Limit of everything that a visitor downloads, in bytes.
+BUDGET = 1_500_000
+INTERVAL_MS = 20
+
+OpenWeb = Callable[..., Page]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    """Build the page; nothing happens if it is up to date."""
+    done = subprocess.run([MAKE, "web"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+@pytest.fixture
+def open_web(browser: Browser) -> Iterator[OpenWeb]:
+    """Open the page from disk; errors of the page and requests fail the test.
+
+    With `strict` the page has its own policy, under which Playwright evaluates no expressions.
+    """
+    problems: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def call(
+        fragment: str = "", width: int = 1280, height: int = 900, strict: bool = True, theme: Any = "light"
+    ) -> Page:
+        context = browser.new_context(
+            offline=True,
+            bypass_csp=not strict,
+            color_scheme=theme,
+            viewport={"width": width, "height": height},
+            accept_downloads=True,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(HANG_MS)
+        page.on("request", lambda request: look(request.url))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        page.on("console", lambda message: problems.append(f"console: {message.text}"))
+        page.goto(PAGE.as_uri() + fragment)
+        return page
+
+    def look(address: str) -> None:
+        if not address.startswith(("file:", "data:", "blob:")):
+            problems.append(f"request: {address}")
+
+    yield call
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def members(family: str) -> list[str]:
+    """Return the algorithms of a family that need no value."""
+    families = {each["name"]: each["members"] for each in json.loads(_native.catalogue())}
+    return [m["name"] for m in families[family] if not any(param["required"] for param in m["params"])]
+
+
+def scenarios() -> list[str]:
+    """Return scenarios with every congestion control, receiver, queue discipline and scheduler."""
+    cells = [
+        f"""
+duration = "2s"
+seed = {number}
+rlc.queue = "{queue}"
+mac.scheduler = "{scheduler}"
+[[site]]
+[[ue]]
+count = 3
+placement = {{ kind = "disc", radius = "400m" }}
+[[flow]]
+id = "download"
+cc = "{cc}"
+rwnd = "{rwnd}"
+[[flow]]
+id = "game"
+traffic = {{ kind = "cbr", rate = "48kbps", packet = "100B" }}
+"""
+        for number, (cc, rwnd, queue, scheduler) in enumerate(_combinations())
+    ]
+    nr = 'radio.access = "nr"\n[[site]]\n[[ue]]\ncount = 3\n[[flow]]\n'
+    tdd = nr.replace('"nr"', '{ kind = "nr", numerology = 1, pattern = "DDDSU", mimo = {} }')
+    band = 'carrier = { bandwidth = "20MHz", downlink_frequency = "3.5GHz" }\n'
+    moving = """
+radio = { propagation = "hybrid-buildings", shadowing = { sigma = "6dB" } }
+[[site]]
+sectors = 3
+[[site]]
+position = ["800m", "0m"]
+sectors = 3
+[[ue]]
+count = 6
+placement = { kind = "disc", radius = "500m" }
+mobility = { kind = "constant-velocity", speed = "30m/s" }
+[[flow]]
+id = "web"
+traffic = "web"
+[[flow]]
+id = "up"
+direction = "up"
+[[flow]]
+id = "video"
+traffic = "video"
+"""
+    link = '[[link]]\nrate = "10Mbps"\ndelay = "20ms"\n[[ue]]\n[[flow]]\ncc = "bbr3"\n'
+    others = [nr, band + tdd, moving, link]
+    return cells + [f'duration = "2s"\n{text}' for text in others]
+
+
+def _combinations() -> list[tuple[str, str, str, str]]:
+    families = [members(name) for name in ("cc", "rwnd", "aqm", "sched")]
+    count = max(map(len, families))
+    cc, rwnd, aqm, sched = ([names[i % len(names)] for i in range(count)] for names in families)
+    return list(zip(cc, rwnd, aqm, sched, strict=True))
+
+
+def native(toml: str) -> tuple[str, str]:
+    """Return the results of the native engine: figures, and the bits of the time series."""
+    scenario = _native.Scenario(toml, "scenario", "toml", [], False, 60.0, lambda _: None)
+    seed = json.loads(scenario.to_json())["seed"]
+    figures, tables = scenario.run(seed, INTERVAL_MS * 1_000_000, None)
+
+    def bits(column: Any) -> str:
+        if isinstance(column, tuple):
+            return f"{column[0].tobytes().hex()} {','.join(column[1])}"
+        return str(column.tobytes().hex())
+
+    return figures, "\n".join(f"{name} {bits(column)}" for name, column in tables["series"].items())
+
+
+def test_the_page_is_within_its_budget() -> None:
+    size = len(gzip.compress(PAGE.read_bytes(), 9))
+    assert size < BUDGET, f"{size} bytes gzipped"
+    assert [file.name for file in PAGE.parent.iterdir()] == ["index.html"]
+
+
+def test_node_and_chromium_have_the_bytes_of_the_native_engine(open_web: OpenWeb) -> None:
+    tomls = scenarios()
+    assert len(tomls) >= 30
+    expected = [native(toml) for toml in tomls]
+    if node := shutil.which("node"):
+        done = subprocess.run(
+            [node, str(SITE / "run.mjs"), str(BUILD)],
+            input=json.dumps(tomls),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        for toml, (figures, series), run in zip(tomls, expected, json.loads(done.stdout), strict=True):
+            assert (run["outcome"], run["series"]) == (figures, series), toml
+    page = open_web(strict=False)
+    page.wait_for_selector("html[data-ready]", state="attached")
+    for toml, (figures, series) in zip(tomls, expected, strict=True):
+        run = page.evaluate(
+            """async ([toml, interval]) => {
+                const { Engine } = await import("airwnd/engine.js");
+                globalThis.tested ??= new Engine();
+                return tested.request("run", { toml, interval });
+            }""",
+            [toml, INTERVAL_MS],
+        )
+        assert (run["outcome"], run["series"]) == (figures, series), toml
+
+
+def time_of(page: Page) -> float:
+    return float(page.locator("html").get_attribute("data-time") or "nan")
+
+
+def reach(page: Page, seconds: float) -> None:
+    """Wait until a simulated time is shown."""
+    page.wait_for_selector("html[data-ready]", state="attached")
+    while not time_of(page) >= seconds:
+        page.wait_for_timeout(50)
+
+
+def test_the_cell_is_alive(open_web: OpenWeb, shoot: Shoot) -> None:
+    page = open_web("#pace=max")
+    reach(page, 6)
+    shoot(page, "web", whole=True)
+    queue = page.locator("#queue canvas").get_attribute("aria-label") or ""
+    assert re.fullmatch(r"RLC queue of the phone: [\d.,]+ [kM]B, \d+ packets", queue), queue
+    throughput = page.locator(".chart canvas").first.get_attribute("aria-label") or ""
+    found = re.fullmatch(r"Download: throughput: ([\d.]+) Mbit/s", throughput)
+    assert found, throughput
+    assert float(found[1]) > 1
+    page.get_by_role("button", name="pause").click()
+    page.wait_for_timeout(400)
+    before = time_of(page)
+    for _ in range(3):
+        page.get_by_role("button", name="one TTI").click()
+        page.wait_for_timeout(400)
+    assert time_of(page) == pytest.approx(before + 0.003, abs=1e-6)
+
+
+def test_a_value_changes_while_the_cell_runs(open_web: OpenWeb) -> None:
+    page = open_web("#cc=fixed&pace=max")
+    reach(page, 6)
+    page.get_by_text("Change it while it runs").click()
+    page.get_by_label("New value").fill("20")
+    page.get_by_role("button", name="set", exact=True).click()
+    reach(page, time_of(page) + 3)
+    windows = page.locator(".chart canvas").last.get_attribute("aria-label") or ""
+    assert re.search(r"cwnd 20, rwnd [\d,]+ kB$", windows), windows
+    page.get_by_label("Value", exact=True).select_option("weight")
+    page.get_by_label("Scheduler").select_option("rr")
+    page.get_by_role("button", name="set", exact=True).click()
+    page.wait_for_selector("#status.error")
+    assert "set mac.scheduler to pf" in page.locator("#status").inner_text()
+
+
+def test_a_control_starts_the_cell_again_and_the_address_has_it(open_web: OpenWeb) -> None:
+    page = open_web()
+    reach(page, 0.5)
+    page.get_by_label("Congestion control").select_option("bbr")
+    page.get_by_label("Other UEs").fill("2")
+    page.get_by_label("Other UEs").press("Tab")
+    page.get_by_role("button", name="compare two").click()
+    page.get_by_label("Queue discipline, configuration B").select_option("codel")
+    while "b.queue=codel" not in page.url:
+        page.wait_for_timeout(50)
+    assert page.url.endswith("#cc=bbr&ues=2&b.cc=cubic&b.queue=codel")
+    again = open_web(page.url.partition("index.html")[2])
+    reach(again, 0.5)
+    assert again.get_by_label("Congestion control, configuration A").input_value() == "bbr"
+    assert again.get_by_label("Queue discipline, configuration B").input_value() == "codel"
+    assert again.locator("#legend").inner_text().splitlines() == [
+        "A: BBR v1, Autotuning, Drop-tail",
+        "B: CUBIC, Autotuning, CoDel",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fragment", "message"),
+    [
+        (
+            "#cc=<img src=x onerror=alert(1)>",
+            "cc: unknown value `<img src=x onerror=alert(1)>`; expected newreno, ",
+        ),
+        ("#ues=1e9", "ues: `1e9` is not a whole number from 0 to 300"),
+        ("#ues=-1", "ues: `-1` is not a whole number from 0 to 300"),
+        ("#__proto__=1", "unknown setting `__proto__`"),
+        ("#cc=constructor", "cc: unknown value `constructor`"),
+        ("#toml=%3Cscript%3E", "toml: not a packed scenario"),
+        ("#toml=AAAA", "toml: not a packed scenario of at most 64000 bytes"),
+        ("#tour=7", "tour: expected a step from 1 to 6"),
+        ("#pace=toString", "pace: unknown value `toString`"),
+    ],
+)
+def test_a_hostile_address_is_one_line(open_web: OpenWeb, fragment: str, message: str) -> None:
+    page = open_web(fragment)
+    reach(page, 0.1)
+    status = page.locator("#status")
+    assert status.inner_text().startswith(message)
+    assert "\n" not in status.inner_text()
+    assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("duration = [", "scenario:1: "),
+        ('duration = "1s"\n[[site]]\n[[ue]]\ncuont = 2\n[[flow]]', "scenario:4: ue[0]: unknown key `cuont`"),
+        ('duration = "1s"\n[[site]]\n[[ue]]\ncount = 1000000\n[[flow]]', ""),
+        (
+            'name = "<img src=x onerror=alert(1)>"\nduration = "0s"\n[[site]]\n[[ue]]\n[[flow]]',
+            "scenario:2: duration",
+        ),
+    ],
+)
+def test_a_hostile_scenario_is_one_line(open_web: OpenWeb, toml: str, message: str) -> None:
+    page = open_web()
+    reach(page, 0.1)
+    page.locator("#own summary").click()
+    page.get_by_label("Scenario of configuration A").fill(toml)
+    page.get_by_role("button", name="run this scenario").click()
+    page.wait_for_selector("#status.error")
+    status = page.locator("#status").inner_text()
+    assert status.startswith(message)
+    assert "\n" not in status
+    assert len(status) < 400
+    page.get_by_role("button", name="back to the controls").click()
+    page.wait_for_selector("#status:not(.error)", state="attached")
+
+
+def test_scripts_in_the_page_are_not_executed(open_web: OpenWeb, tmp_path: Path) -> None:
+    """The second line of defence: texts are never parsed as HTML."""
+    text = PAGE.read_text(encoding="utf-8")
+    hostile = "<script>alert(1)</script><img src='none.png' onerror='alert(2)'>"
+    changed = tmp_path / "hostile.html"
+    changed.write_text(text.replace("<main>", f"<main>{hostile}"), encoding="utf-8")
+    page = open_web()
+    other = page.context.new_page()
+    dialogs: list[str] = []
+    other.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    other.goto(changed.as_uri())
+    other.wait_for_selector("html[data-ready]", state="attached")
+    assert dialogs == []
+
+
+def test_an_own_scenario_comes_back_from_its_address(open_web: OpenWeb) -> None:
+    toml = 'duration = "5s"\n[[link]]\nrate = "10Mbps"\ndelay = "20ms"\nqueue = 100\n[[ue]]\n[[flow]]\n'
+    page = open_web("#pace=max")
+    reach(page, 0.1)
+    page.locator("#own summary").click()
+    page.get_by_label("Scenario of configuration A").fill(toml)
+    page.get_by_role("button", name="run this scenario").click()
+    while "toml=" not in page.url:
+        page.wait_for_timeout(50)
+    again = open_web(page.url.partition("index.html")[2])
+    reach(again, 4.9)
+    assert again.locator("#toml").input_value() == toml
+    while again.locator("#status").inner_text() != "the scenario has ended":
+        again.wait_for_timeout(50)
+
+
+def test_files_can_be_exported(open_web: OpenWeb, tmp_path: Path) -> None:
+    page = open_web("#pace=max")
+    reach(page, 2)
+    page.get_by_role("button", name="pause").click()
+    page.get_by_text("Share, export, run locally").click()
+    files = {}
+    for name in ("scenario (TOML)", "time series (CSV)", "charts (PNG)"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        files[name] = tmp_path / download.value.suggested_filename
+        download.value.save_as(files[name])
+    checked = Scenario.load(files["scenario (TOML)"])
+    assert checked.name == "playground"
+    lines = files["time series (CSV)"].read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("configuration,flow,time_s,cwnd_bytes")
+    assert lines[1].startswith("a,download-0,0.05,")
+    assert files["charts (PNG)"].read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+def test_a_step_of_the_tour_has_an_answer_from_its_run(open_web: OpenWeb, shoot: Shoot, step: int) -> None:
+    for width, theme in ((1280, "light"), (900, "light"), (390, "dark")):
+        page = open_web(f"#tour={step}", width=width, theme=theme)
+        page.wait_for_selector("html[data-ready]", state="attached")
+        assert page.get_by_role("button", name="answer after 15 s").is_disabled()
+        page.get_by_label("pace").select_option("max")
+        page.get_by_role("button", name="show the answer").click()
+        answer = page.locator('[data-part="answer"]').inner_text()
+        assert re.search(r"\d", answer), answer
+        assert not re.search("NaN|–|Infinity", answer), answer
+        shoot(page, f"tour-{step}-{width}", whole=True)
+        body = page.locator("body").bounding_box()
+        assert body is not None
+        assert body["width"] <= width
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_violations(open_web: OpenWeb, theme: str) -> None:
+    axe = BUILD / "node_modules" / "axe-core" / "axe.min.js"
+    page = open_web("#tour=3", strict=False, theme=theme)
+    reach(page, 0.5)
+    page.locator("#own summary").click()
+    page.get_by_text("Share, export, run locally").click()
+    page.evaluate(axe.read_text(encoding="utf-8") + "; 0")
+    found = page.evaluate(
+        """axe.run().then(({ violations }) =>
+            violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))"""
+    )
+    assert found == []
