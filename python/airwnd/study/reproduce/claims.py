@@ -426,7 +426,7 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
     check = Check(
         text=entry.text,
         expression=expression,
-        requirement=_requirement(entry),
+        requirement=requirement(entry),
         because=entry.because,
         margin=entry.margin,
         unit=entry.unit,
@@ -444,7 +444,8 @@ def _check(entry: CheckEntry, space: Space, measures: Mapping[str, Bounds]) -> C
     return check
 
 
-def _requirement(entry: CheckEntry) -> Requirement:
+def requirement(entry: CheckEntry) -> Requirement:
+    """Return the required range of a check."""
     tolerance = entry.tolerance
     unit = f" {entry.unit}" if entry.unit else ""
     within = f" ± {tolerance:g}" if tolerance else ""
