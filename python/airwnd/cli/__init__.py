@@ -17,6 +17,7 @@ from airwnd.cli import (
     compare,
     completion,
     doctor,
+    evaluate,
     export,
     guard,
     link,
@@ -125,6 +126,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd link scenario.toml -- COMMAND     run real programs over a scenario, in real time
     airwnd guard --all                       keep the queue of this machine's access link short
     airwnd reproduce arwa-2019/table6        reproduce a table of a paper
+    airwnd evaluate cubic                    evaluate a congestion control against RFC 9743
     """  # noqa: D301 (Click requires the backspace)
     options.debug = debug
     if debug:
@@ -143,6 +145,7 @@ for _command in (
     algorithms.list_,
     algorithms.explain,
     reproduce.reproduce,
+    evaluate.evaluate,
     sweep.sweep,
     view.view,
     link.link,

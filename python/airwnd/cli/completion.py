@@ -88,5 +88,19 @@ def experiments(_context: click.Context, _param: click.Parameter, begun: str) ->
     return _items([*papers, *(f"{folder.parent.name}/{folder.name}" for folder in folders)], begun)
 
 
+def candidates(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete candidates of `airwnd evaluate`: senders, receive-window controls, queue disciplines, or a file."""
+    from airwnd.study.evaluate.candidate import names
+
+    return _items(names(), begun) or [CompletionItem(begun, type="file")]
+
+
+def suites(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete suites of criteria: the included ones, or a file."""
+    from airwnd.study.evaluate.suite import included
+
+    return _items(included(), begun) or [CompletionItem(begun, type="file")]
+
+
 def _items(names: list[str], begun: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in sorted(set(names)) if name.startswith(begun)]

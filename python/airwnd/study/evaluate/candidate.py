@@ -93,8 +93,18 @@ def parse(text: str, parameters: Mapping[str, Any] | None = None) -> Subject:
     return _named(text, text, "sender", given)
 
 
+def names() -> list[str]:
+    """Return the names of all candidates of the engine."""
+    prefixes = {kind: f"{prefix}:" for prefix, kind in _PREFIXES.items()}
+    return [f"{prefixes.get(kind, '')}{name}" for kind in _FAMILIES for name in _known(kind)]
+
+
+def _known(kind: Kind) -> list[str]:
+    return [each.name for each in family(_FAMILIES[kind]).members if each.name not in _NO_CANDIDATES]
+
+
 def _named(text: str, name: str, kind: Kind, parameters: dict[str, Any]) -> Subject:
-    known = [each.name for each in family(_FAMILIES[kind]).members if each.name not in _NO_CANDIDATES]
+    known = _known(kind)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean `{near[0]}`?" if near else ""

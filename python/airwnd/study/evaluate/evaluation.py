@@ -194,7 +194,8 @@ class Evaluator:
         def found(levels: Mapping[str, str], measure: str) -> Values:
             point = Point(levels["who"], levels.get("beside", ""), levels.get("setting", ""))
             return np.array(
-                [self._values[scenario, point, seed][measure] for seed in range(1, seeds + 1)], dtype=np.float64
+                [self._values[scenario, point, seed][measure] for seed in range(1, seeds + 1)],
+                dtype=np.float64,
             )
 
         return with_extremes(found, self.contest.suite.entry.standard)

@@ -6,6 +6,7 @@ threshold. ``docs/reference/suites.md`` describes all keys.
 """
 
 import hashlib
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -58,7 +59,9 @@ class FigureEntry(Measure, frozen=True):
 
     each: Annotated[
         Literal["row", "flow"],
-        Meta(description="What the statistic is over: the selected rows, or the mean of each flow over its rows."),
+        Meta(
+            description="What the statistic is over: the selected rows, or the mean of each flow over its rows."
+        ),
     ] = "row"
 
     def __post_init__(self) -> None:
@@ -168,7 +171,9 @@ class Suite:
         if "/" not in name and path.suffix != ".toml":
             path = FOLDER / f"{name}.toml"
             if not path.is_file():
-                raise InputError(f"--suite {name}: unknown suite; included: {', '.join(included())}; or a file")
+                raise InputError(
+                    f"--suite {name}: unknown suite; included: {', '.join(included())}; or a file"
+                )
         suite = cls(path, load(path, SuiteFile))
         suite._check()
         return suite
@@ -204,3 +209,24 @@ class Suite:
 def included() -> list[str]:
     """Return the names of the included suites."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def copy(name: str, folder: Path) -> list[Path]:
+    """Copy a suite and the files that its scenarios name into a folder, and return their paths.
+
+    Raises
+    ------
+    InputError
+        If there is no such suite, or the folder has one of the files.
+    """
+    suite = Suite.load(name)
+    texts = suite.path.read_text(encoding="utf-8")
+    files = [
+        suite.path,
+        *(each for each in sorted(suite.path.parent.glob("*.rate")) if f'"{each.name}"' in texts),
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        if (folder / file.name).exists():
+            raise InputError(f"{folder / file.name}: already there")
+    return [Path(shutil.copyfile(file, folder / file.name)) for file in files]

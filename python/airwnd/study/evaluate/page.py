@@ -1,0 +1,66 @@
+"""The report as one self-contained HTML page: answers first, each with its figures and a small picture."""
+
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airwnd.study.evaluate import strip
+from airwnd.study.evaluate.report import CriterionText, Report, SuiteText
+from airwnd.study.evaluate.suite import LEVELS
+from airwnd.study.evaluate.worst import number, place_text, value_text, worst
+from airwnd.support.files import write_atomically
+from airwnd.view.pages import environment, sealed
+
+if TYPE_CHECKING:
+    import jinja2
+
+HTML = "report.html"
+
+_ANSWERS = {"meets": "meets", "does not": "fails", "not evaluated": "none"}
+_SIGNS = {"meets": "✓", "does not": "✗", "not evaluated": "–"}
+
+
+def write(report: Report, folder: Path) -> Path:
+    """Write the page into a folder, and return its path."""
+    template = _templates().get_template("report.html.j2")
+    path = folder / HTML
+    write_atomically(path, sealed(lambda number: template.render(report=report, number=number)))
+    return path
+
+
+def ordered(suite: SuiteText) -> list[tuple[str, list[CriterionText]]]:
+    """Return the criteria by level, those of the highest level first, each in the order of the source."""
+    found = [
+        (text, [each for each in suite.criteria if each.level == level]) for level, text in LEVELS.items()
+    ]
+    return [(text, criteria) for text, criteria in found if criteria]
+
+
+def command(report: Report, suite: SuiteText, criterion: CriterionText) -> str:
+    """Return the command that evaluates a criterion again."""
+    words = ["airwnd evaluate", report.candidate.name]
+    words += [f"--set {key}={value}" for key, value in report.candidate.parameters.items()]
+    return " ".join([*words, f"--suite {suite.name}", f"--only {criterion.id}"])
+
+
+def _templates() -> "jinja2.Environment":
+    templates = environment("airwnd.study.evaluate")
+    templates.globals.update(
+        answers=_ANSWERS,
+        signs=_SIGNS,
+        command=command,
+        ordered=ordered,
+        place_text=place_text,
+        strip=strip.draw,
+        fronts=strip.fronts,
+        style=_static("report.css"),
+        value_text=value_text,
+        worst=worst,
+        figure_text=number,
+        markers=strip.marker,
+    )
+    return templates
+
+
+def _static(name: str) -> str:
+    return resources.files("airwnd.study.evaluate").joinpath("static", name).read_text(encoding="utf-8")
