@@ -89,7 +89,7 @@ def experiments(_context: click.Context, _param: click.Parameter, begun: str) ->
 
 
 def candidates(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete candidates of `airwnd evaluate`: senders, receive-window controls, queue disciplines, or a file."""
+    """Complete candidates of `airwnd evaluate`: algorithms, or a file."""
     from airwnd.study.evaluate.candidate import names
 
     return _items(names(), begun) or [CompletionItem(begun, type="file")]

@@ -1,7 +1,6 @@
 """``airwnd evaluate``."""
 
 import re
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from airwnd.text.quantities import counted, seconds_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from airwnd.study.batch import Workers
     from airwnd.study.evaluate.candidate import Subject
@@ -66,8 +66,8 @@ _DIFFERS = 1
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Begin no further criterion after this time, as in 10min, and use what is left for more seeds of criteria "
-    "that are too close to tell.",
+    help="Begin no further criterion after this time, as in 10min; what is left is used for more seeds of "
+    "criteria that are too close to tell.",
 )
 @JOBS
 @DASK
@@ -77,7 +77,7 @@ _DIFFERS = 1
     type=click.Path(path_type=Path),
     default=Path("out/evaluate"),
     show_default=True,
-    help="Folder for the reports, each in a folder of its own; candidates share the finished runs of references.",
+    help="Folder for the reports, each in a folder of its own, and for the finished runs that they share.",
 )
 @click.option(
     "--plugin-timeout",
@@ -174,10 +174,10 @@ def _parameters(settings: tuple[str, ...]) -> dict[str, object]:
 
 
 def _check_only(contests: "Sequence[Contest]", effort: "Effort") -> None:
+    from dataclasses import replace
+
     known = [each for contest in contests for each in contest.suite.entry.criterion]
     for name in effort.only:
-        from dataclasses import replace
-
         if not any(replace(effort, only=(name,)).selects(each) for each in known):
             raise InputError(f"--only {name}: no criterion; there are {', '.join(each.id for each in known)}")
 
@@ -301,4 +301,4 @@ def _verify(
     if differences:
         raise click.exceptions.Exit(_DIFFERS)
     same = "the same bytes" if reports.written(now) == path.read_bytes() else "the same results"
-    click.echo(f"{path}: {counted(len(before.criteria()), 'criterion')} again, {same}")
+    click.echo(f"{path}: {counted(len(before.criteria()), 'row')} again, {same}")

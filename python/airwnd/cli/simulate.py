@@ -190,16 +190,29 @@ def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool) -
 
 
 @click.command()
-@click.argument("file", type=click.Choice(["scenario", "experiment", "claims", "paper"]), default="scenario")
+@click.argument(
+    "file",
+    type=click.Choice(["scenario", "experiment", "claims", "paper", "suite", "report"]),
+    default="scenario",
+)
 def schema(file: str) -> None:
     """Print the JSON Schema of a kind of FILE, for editor support.
 
-    The kinds are scenario (the default) and the files of a reproduction: experiment, claims and paper.
+    The kinds are scenario (the default), the files of a reproduction (experiment, claims, paper), and those of
+    an evaluation (suite, report).
     """
     if file == "scenario":
         from airwnd.vocabulary import algorithms
 
         found = algorithms.schema()
+    elif file == "suite":
+        from airwnd.study.evaluate import suite
+
+        found = suite.schema()
+    elif file == "report":
+        from airwnd.study.evaluate import report
+
+        found = report.schema()
     else:
         from airwnd.study.reproduce import schemas
 

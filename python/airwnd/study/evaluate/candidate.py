@@ -52,7 +52,7 @@ class Subject:
     @property
     def is_code(self) -> bool:
         """Whether runs execute Python code."""
-        return self.value["kind"] == "python"
+        return bool(self.value["kind"] == "python")
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class Contest:
                 beside = self.references[point.beside]
                 flow[beside.key] = dict(beside.value)
         for link in run.get("link", ()):
-            if link.get("name") == BOTTLENECK and subject.kind == "queue":
+            if str(link.get("name", "")).startswith(BOTTLENECK) and subject.kind == "queue":
                 link[subject.key] = dict(subject.value)
         return self._changed(self._load(run), entry, point.setting)
 

@@ -12,7 +12,7 @@ from airwnd.study.evaluate.contest import HIGHEST, LOWEST, Contest
 from airwnd.study.evaluate.suite import CANDIDATE, CriterionCheck, CriterionEntry
 from airwnd.study.reproduce.bounds import Bounds
 from airwnd.study.reproduce.claims import Requirement, requirement
-from airwnd.study.reproduce.expression import Expression, Lookup, Place
+from airwnd.study.reproduce.expression import Expression, Lookup, Place, Values
 from airwnd.study.reproduce.reader import Mistake, placed
 from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval, interval
 from airwnd.study.reproduce.verdict import Verdict
@@ -178,12 +178,13 @@ def _parsed(contest: Contest, entry: CriterionCheck) -> Check:
 def with_extremes(lookup: Lookup, standard: Sequence[str]) -> Lookup:
     """Add the levels `lowest` and `highest` of `who` to a lookup."""
 
-    def found(levels: Mapping[str, str], measure: str) -> np.ndarray:
+    def found(levels: Mapping[str, str], measure: str) -> Values:
         if levels["who"] not in (LOWEST, HIGHEST):
             return lookup(levels, measure)
         values = np.stack([lookup({**levels, "who": name}, measure) for name in standard])
         # A figure that one of them lacks does not count; `fmin` and `fmax` ignore it.
-        return (np.fmin if levels["who"] == LOWEST else np.fmax).reduce(values)
+        reduced: Values = (np.fmin if levels["who"] == LOWEST else np.fmax).reduce(values)
+        return reduced
 
     return found
 

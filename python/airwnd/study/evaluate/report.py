@@ -1,8 +1,8 @@
 """The report of an evaluation as JSON, whose bytes depend on nothing but its inputs.
 
-It has no times and no paths of this machine, so that the same evaluation gives the same file anywhere. The digests
-name everything that a figure depends on: the engine, the candidate, each criterion with its thresholds, and each
-scenario. ``docs/reference/evaluation-report.schema.json`` is its schema.
+It has no times and no paths of this machine: the same evaluation gives the same file anywhere. The
+digests name all that a figure depends on: the engine, the candidate, each criterion with its thresholds,
+and each scenario. ``airwnd schema report`` prints its schema.
 """
 
 import hashlib

@@ -98,11 +98,11 @@ def _candidate(check: CheckText, chosen: Result, scale: _Scale) -> Iterator[str]
 
 
 def _mark(shape: str, x: float, y: float, name: str) -> str:
-    r = 4.0
+    r, d = 4.0, 4.8
     path = {
         "triangle": f"M{x:.1f} {y - r:.1f}l{r} {1.8 * r}h{-2 * r}z",
         "square": f"M{x - r * 0.9:.1f} {y - r * 0.9:.1f}h{1.8 * r}v{1.8 * r}h{-1.8 * r}z",
-        "diamond": f"M{x:.1f} {y - 1.2 * r:.1f}l{1.2 * r} {1.2 * r}l{-1.2 * r} {1.2 * r}l{-1.2 * r} {-1.2 * r}z",
+        "diamond": f"M{x:.1f} {y - d:.1f}l{d} {d}l{-d} {d}l{-d} {-d}z",
         "cross": f"M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}m0 {-2 * r}l{-2 * r} {2 * r}",
     }[shape]
     return f'<path class="{name}" d="{path}"/>'
@@ -118,7 +118,7 @@ class _Pair:
 
 
 def fronts(suite: SuiteText) -> "Markup | None":
-    """Draw goodput against delay of all algorithms: a small mark for each scenario, a large one for the median.
+    """Draw goodput against delay: a small mark for each scenario, a large one for the median of all.
 
     ``None``: the suite has fewer than three scenarios with both.
     """
@@ -139,7 +139,7 @@ def fronts(suite: SuiteText) -> "Markup | None":
         return height - ys(math.log(goodput))
 
     parts = [
-        f'<svg class="front" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Goodput against delay">',
+        f'<svg class="front" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Goodput and delay">',
         f'<line class="axis" x1="{x(1):.1f}" x2="{x(1):.1f}" y1="0" y2="{height:g}"/>',
         f'<line class="axis" y1="{y(1):.1f}" y2="{y(1):.1f}" x1="0" x2="{width:g}"/>',
         f'<text x="{width - 6:g}" y="{height - 6:g}" text-anchor="end">more delay →</text>',

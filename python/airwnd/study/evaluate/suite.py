@@ -1,8 +1,8 @@
 """Suites of criteria as TOML files.
 
-A suite lists the scenarios that it runs, the figures that it measures in each, and the criteria of its source with
-their checks. A check is an expression over the measures of one scenario, with a requirement and the reason for its
-threshold. ``docs/reference/suites.md`` describes all keys.
+A suite lists the scenarios that it runs, the figures that it measures in each, and the criteria of its source
+with their checks. A check is an expression over the measures of a scenario, with a requirement and the reason
+for its threshold. ``docs/reference/suites.md`` describes all keys.
 """
 
 import hashlib
@@ -30,6 +30,7 @@ from airwnd.study.reproduce.reader import (
     one_of,
     placed,
 )
+from airwnd.study.reproduce.reader import schema as schema_of
 from airwnd.support.errors import InputError
 
 FOLDER = Path(__file__).parent / "suites"
@@ -51,7 +52,7 @@ CANDIDATE = "candidate"
 BESIDE = "beside"
 BOTTLENECK = "bottleneck"
 
-PerFlow = Literal["min", "max", "mean", "jain"]
+_PER_FLOW = ("min", "max", "mean", "jain")
 
 
 class FigureEntry(Measure, frozen=True):
@@ -59,15 +60,13 @@ class FigureEntry(Measure, frozen=True):
 
     each: Annotated[
         Literal["row", "flow"],
-        Meta(
-            description="What the statistic is over: the selected rows, or the mean of each flow over its rows."
-        ),
+        Meta(description="Values of the statistic: the selected rows, or the mean of each flow over them."),
     ] = "row"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.each == "flow":
-            one_of("statistic", self.statistic, PerFlow.__args__)
+            one_of("statistic", self.statistic, _PER_FLOW)
 
 
 class SettingEntry(Entry, frozen=True):
@@ -204,6 +203,11 @@ class Suite:
             for number, check in enumerate(criterion.check):
                 with placed(str(self.path), f"criterion[{index}].check[{number}]"):
                     one_of("scenario", check.scenario, self.scenarios)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a suite."""
+    return schema_of(SuiteFile)
 
 
 def included() -> list[str]:

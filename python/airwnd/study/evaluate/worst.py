@@ -14,7 +14,7 @@ def worst(check: CheckText) -> Result:
 
 
 def _distance(check: CheckText, figure: Figure) -> float:
-    """Return the distance to the nearest limit, negative on the wrong side; a value that is undefined is worst."""
+    """Return the distance to the nearest limit, negative on the wrong side; undefined values are worst."""
     if figure.mean is None:
         return -math.inf
     above = math.inf if check.above is None else figure.mean - check.above

@@ -1,0 +1,90 @@
+"""Congestion controls that are bad on purpose, for the tests of ``airwnd evaluate``."""
+
+# ruff: noqa: ARG002
+import math
+import time
+
+import airwnd
+
+
+class _Reno(airwnd.CongestionControl):
+    """NewReno (RFC 5681) in bytes; a subclass spoils one of its rules."""
+
+    increase = 1.0
+    decrease = 0.5
+
+    def __init__(self, connection: airwnd.Connection) -> None:
+        super().__init__(connection)
+        self.mss = connection.mss_bytes
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        if self.cwnd_bytes < self.ssthresh_bytes:
+            self.cwnd_bytes += ack.acked_bytes
+        else:
+            self.cwnd_bytes += self.increase * self.mss * ack.acked_bytes / self.cwnd_bytes
+
+    def on_congestion(self, event: airwnd.Congestion) -> None:
+        self.ssthresh_bytes = max(self.decrease * event.in_flight_bytes, 2.0 * self.mss)
+        self.cwnd_bytes = self.ssthresh_bytes if event.signal in {"loss", "ecn"} else self.mss
+
+
+class Sound(_Reno):
+    """Not sabotaged, to show that the rows fail for the sabotage."""
+
+
+class NeverBacksOff(_Reno):
+    """Ignores every loss and every timeout."""
+
+    governs_recovery = True
+
+    def on_congestion(self, event: airwnd.Congestion) -> None:
+        self.ssthresh_bytes = min(self.ssthresh_bytes, self.cwnd_bytes)
+
+
+class BacksOffToZero(_Reno):
+    """Stays at one segment after the first loss."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        if math.isinf(self.ssthresh_bytes):
+            super().on_ack(ack)
+
+    def on_congestion(self, event: airwnd.Congestion) -> None:
+        self.ssthresh_bytes = self.cwnd_bytes = self.mss
+
+
+class Unfair(_Reno):
+    """Grows eight times as fast as Reno, and gives up a tenth at a loss."""
+
+    increase = 8.0
+    decrease = 0.9
+
+
+class DelayBlind(_Reno):
+    """Keeps at least 150 segments in flight, whatever queue they make; only a timeout counts."""
+
+    def on_congestion(self, event: airwnd.Congestion) -> None:
+        super().on_congestion(event)
+        if event.signal in {"loss", "ecn"}:
+            self.ssthresh_bytes = self.cwnd_bytes = max(self.cwnd_bytes, 150.0 * self.mss)
+
+
+class Raises(_Reno):
+    """Fails at the first ACK."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        raise ZeroDivisionError("on purpose")
+
+
+class Hangs(_Reno):
+    """Does not return from the first ACK."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        while True:
+            time.sleep(0.01)
+
+
+class NotANumber(_Reno):
+    """Sets the window to NaN."""
+
+    def on_ack(self, ack: airwnd.Ack) -> None:
+        self.cwnd_bytes = math.nan
