@@ -198,8 +198,8 @@ def check(file: Path, settings: tuple[str, ...], explain: bool, as_json: bool) -
 def schema(file: str) -> None:
     """Print the JSON Schema of a kind of FILE, for editor support.
 
-    The kinds are scenario (the default), the files of a reproduction (experiment, claims, paper), and those of
-    an evaluation (suite, report).
+    The kinds are scenario (the default), the files of a reproduction (experiment, claims, paper), and those
+    of an evaluation (suite, report).
     """
     if file == "scenario":
         from airwnd.vocabulary import algorithms

@@ -117,7 +117,7 @@ class Contest:
         """
         key = (entry.id, point)
         if key not in self._made:
-            # Mistakes of the suite are told apart from those of the candidate.
+            # First, so that a mistake of the suite is not reported as one of the candidate.
             if not self._made:
                 self.check_suite()
             self._made[key] = self._make(entry, point)

@@ -2,7 +2,7 @@
 
 A suite lists the scenarios that it runs, the figures that it measures in each, and the criteria of its source
 with their checks. A check is an expression over the measures of a scenario, with a requirement and the reason
-for its threshold. ``docs/reference/suites.md`` describes all keys.
+for its threshold. ``docs/suites.md`` describes all keys.
 """
 
 import hashlib

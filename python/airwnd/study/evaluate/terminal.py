@@ -1,10 +1,9 @@
 """Answers of an evaluation on the terminal."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from airwnd.study.evaluate.report import AnswerText, CriterionText, Report
+from airwnd.study.evaluate.report import AnswerText, CriterionText, Report, SuiteText
 from airwnd.study.evaluate.suite import LEVELS
 from airwnd.study.evaluate.worst import place_text, value_text, worst
 from airwnd.text.terminal import print_wrapped
@@ -14,22 +13,23 @@ _STYLES: dict[AnswerText, str] = {
     "does not": "bold red",
     "not evaluated": "bold yellow",
 }
+_INDENT = "    "
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the answer to each criterion, and the worst figure of each that is not met."""
+    """Print the answer to each criterion, and the worst figure of each check that is not met."""
     for suite in report.suites:
         console.print()
         print_wrapped(f"{report.candidate.name}: {suite.title}", console, "bold")
-        grid = Table.grid(padding=(0, 2, 0, 0))
-        for _ in range(4):
-            grid.add_column(overflow="fold")
+        wide = max(len(each.id) for each in suite.criteria)
         for criterion in suite.criteria:
-            answer = Text(criterion.answer, style=_STYLES[criterion.answer])
-            grid.add_row(criterion.id, LEVELS[criterion.level], answer, Text(criterion.title))
-            for line in _reasons(criterion, suite.settings):
-                grid.add_row("", "", "", Text(line, style="dim"))
-        console.print(grid)
+            answer = Text(f"{criterion.answer:<13}", style=_STYLES[criterion.answer])
+            level = f"{LEVELS[criterion.level]:<12}"
+            console.print(
+                Text(f"{criterion.id:<{wide}}  {level}  ").append(answer).append(f"  {criterion.title}")
+            )
+            for line in _reasons(criterion, suite):
+                print_wrapped(f"{_INDENT}{line}", console, "dim")
         counts = [f"{_count(suite.criteria, answer)} {answer}" for answer in _STYLES]
         console.print(f"{suite.name}: {', '.join(counts)}")
 
@@ -38,13 +38,14 @@ def _count(criteria: list[CriterionText], answer: AnswerText) -> int:
     return sum(each.answer == answer for each in criteria)
 
 
-def _reasons(criterion: CriterionText, settings: dict[str, dict[str, str]]) -> list[str]:
+def _reasons(criterion: CriterionText, suite: SuiteText) -> list[str]:
     if criterion.answer == "not evaluated":
         return [criterion.reason]
-    return [
-        f"{check.text}: {value_text(check, found)}, required {check.required}"
-        + (f" ({place})" if (place := place_text(found, settings.get(check.scenario, {}))) else "")
-        for check in criterion.checks
-        if check.decides and check.answer == "does not"
-        for found in [worst(check)]
-    ]
+    found = []
+    for check in criterion.checks:
+        if check.decides and check.answer == "does not":
+            result = worst(check)
+            place = place_text(result, suite.settings.get(check.scenario, {}))
+            where = f" ({place})" if place else ""
+            found.append(f"{check.text}: {value_text(check, result)}, required {check.required}{where}")
+    return found
