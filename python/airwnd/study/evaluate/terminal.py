@@ -6,14 +6,14 @@ from rich.text import Text
 from airwnd.study.evaluate.report import AnswerText, CriterionText, Report, SuiteText
 from airwnd.study.evaluate.suite import LEVELS
 from airwnd.study.evaluate.worst import place_text, value_text, worst
-from airwnd.text.terminal import print_wrapped
+from airwnd.text.terminal import print_wrapped, wrapped
 
 _STYLES: dict[AnswerText, str] = {
     "meets": "bold green",
     "does not": "bold red",
     "not evaluated": "bold yellow",
 }
-_INDENT = "    "
+_INDENT = 4
 
 
 def show(report: Report, console: Console) -> None:
@@ -24,12 +24,11 @@ def show(report: Report, console: Console) -> None:
         wide = max(len(each.id) for each in suite.criteria)
         for criterion in suite.criteria:
             answer = Text(f"{criterion.answer:<13}", style=_STYLES[criterion.answer])
-            level = f"{LEVELS[criterion.level]:<12}"
-            console.print(
-                Text(f"{criterion.id:<{wide}}  {level}  ").append(answer).append(f"  {criterion.title}")
-            )
+            title = f"  {criterion.title} ({LEVELS[criterion.level]})"
+            console.print(Text(f"{criterion.id:<{wide}}  ").append(answer).append(title), soft_wrap=True)
             for line in _reasons(criterion, suite):
-                print_wrapped(f"{_INDENT}{line}", console, "dim")
+                reason = wrapped(line, console.width, _INDENT, _INDENT + 2)
+                console.print(Text(reason, style="dim"), soft_wrap=True)
         counts = [f"{_count(suite.criteria, answer)} {answer}" for answer in _STYLES]
         console.print(f"{suite.name}: {', '.join(counts)}")
 
