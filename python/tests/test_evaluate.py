@@ -399,7 +399,10 @@ def test_mistakes_in_a_suite_name_the_key(before: str, now: str, message: str, s
 def test_a_suite_is_copied_with_its_files(cli: Cli, tmp_path: Path) -> None:
     assert cli("evaluate", "--copy", "rfc9743", "mine").returncode == 0
     names = {path.name for path in (tmp_path / "mine").iterdir()}
-    assert names == {"rfc9743.toml", "outage.rate", "open.rate", "break.rate", "step.rate"}
+    assert names == {
+        "rfc9743.toml",
+        *(f"{each}.rate" for each in ("break", "open", "outage", "step", "trickle")),
+    }
     Contest.of(Suite.load(str(tmp_path / "mine" / "rfc9743.toml")), parse("cubic")).check_suite()
     assert "already there" in cli("evaluate", "--copy", "rfc9743", "mine").stderr
 
