@@ -501,6 +501,6 @@ def test_the_page_shows_every_answer(
     assert wrong["x"] <= dot["x"] <= wrong["x"] + wrong["width"]
     opened.locator("summary").first.click()
     assert opened.get_by_text("a fortieth of the capacity").is_visible()
-    command = "airwnd evaluate cubic --suite small --only impossible"
+    command = "airwnd evaluate cubic --suite small.toml --only impossible"
     assert opened.get_by_text(command).is_visible()
     shoot(opened, f"evaluate-{width}-{scheme}", whole=True)

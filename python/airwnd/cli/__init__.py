@@ -13,6 +13,7 @@ import click
 from airwnd import _native
 from airwnd.cli import (
     algorithms,
+    board,
     city,
     compare,
     completion,
@@ -146,6 +147,7 @@ for _command in (
     algorithms.explain,
     reproduce.reproduce,
     evaluate.evaluate,
+    board.board,
     sweep.sweep,
     view.view,
     link.link,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from airwnd.study.evaluate import strip
 from airwnd.study.evaluate.report import CriterionText, Report, SuiteText
-from airwnd.study.evaluate.suite import LEVELS
+from airwnd.study.evaluate.suite import LEVELS, included
 from airwnd.study.evaluate.worst import number, place_text, value_text, worst
 from airwnd.support.files import write_atomically
 from airwnd.view.pages import environment, sealed
@@ -22,7 +22,7 @@ _SIGNS = {"meets": "✓", "does not": "✗", "not evaluated": "–"}
 
 def write(report: Report, folder: Path) -> Path:
     """Write the page into a folder, and return its path."""
-    template = _templates().get_template("report.html.j2")
+    template = templates().get_template("report.html.j2")
     path = folder / HTML
     write_atomically(path, sealed(lambda number: template.render(report=report, number=number)))
     return path
@@ -40,27 +40,31 @@ def command(report: Report, suite: SuiteText, criterion: CriterionText) -> str:
     """Return the command that evaluates a criterion again."""
     words = ["airwnd evaluate", report.candidate.name]
     words += [f"--set {key}={value}" for key, value in report.candidate.parameters.items()]
-    return " ".join([*words, f"--suite {suite.name}", f"--only {criterion.id}"])
+    name = suite.name if suite.name in included() else f"{suite.name}.toml"
+    return " ".join([*words, f"--suite {name}", f"--only {criterion.id}"])
 
 
-def _templates() -> "jinja2.Environment":
-    templates = environment("airwnd.study.evaluate")
-    templates.globals.update(
+def templates() -> "jinja2.Environment":
+    """Return the templates of the pages, with what they use."""
+    found = environment("airwnd.study.evaluate")
+    found.globals.update(
         answers=_ANSWERS,
+        levels=LEVELS,
         signs=_SIGNS,
         command=command,
         ordered=ordered,
         place_text=place_text,
         strip=strip.draw,
         fronts=strip.fronts,
-        style=_static("report.css"),
+        style=static("report.css"),
         value_text=value_text,
         worst=worst,
         figure_text=number,
         markers=strip.marker,
     )
-    return templates
+    return found
 
 
-def _static(name: str) -> str:
+def static(name: str) -> str:
+    """Return a style sheet or a script of the pages."""
     return resources.files("airwnd.study.evaluate").joinpath("static", name).read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT, _EDGE = 260.0, 34.0, 8.0
 _OURS, _THEIRS = 11.0, 25.0
 _PADDING = 0.12
+_MIN_SCENARIOS = 3
 _SHAPES = ("triangle", "square", "diamond", "cross")
 
 
@@ -126,7 +127,7 @@ def fronts(suite: SuiteText) -> "Markup | None":
 
     pairs = list(_pairs(suite))
     ours = [each for each in pairs if each.who < 0]
-    if len(ours) < 3:  # noqa: PLR2004
+    if len(ours) < _MIN_SCENARIOS:
         return None
     width, height = 460.0, 260.0
     xs = _Scale.of([*(math.log(each.delay) for each in pairs), 0.0], width)
@@ -162,6 +163,56 @@ def fronts(suite: SuiteText) -> "Markup | None":
                     parts.append(_mark(_SHAPES[who % len(_SHAPES)], *at, f"theirs {kind}"))
     parts.append("</svg>")
     return Markup("".join(parts))  # noqa: S704 (numbers, and words of this file)
+
+
+def medians(suite: SuiteText) -> tuple[float, float] | None:
+    """Return the candidate's medians of delay and goodput, relative to the standard references.
+
+    ``None``: the suite has fewer than three scenarios with both.
+    """
+    ours = [each for each in _pairs(suite) if each.who < 0]
+    if len(ours) < _MIN_SCENARIOS:
+        return None
+    return _median([each.delay for each in ours]), _median([each.goodput for each in ours])
+
+
+def board(points: Sequence[tuple[int, str, tuple[float, float]]]) -> "Markup | None":
+    """Draw goodput against delay of candidates by number and name, and their Pareto front.
+
+    ``None``: there are fewer than two.
+    """
+    from markupsafe import Markup, escape
+
+    if len(points) < 2:  # noqa: PLR2004
+        return None
+    width, height = 720.0, 360.0
+    xs = _Scale.of([*(math.log(at[0]) for *_, at in points), 0.0], width)
+    ys = _Scale.of([*(math.log(at[1]) for *_, at in points), 0.0], height)
+    places = [
+        (number, name, xs(math.log(at[0])), height - ys(math.log(at[1]))) for number, name, at in points
+    ]
+    front = sorted(
+        (x, y)
+        for _, _, x, y in places
+        if not any(a <= x and b <= y and (a, b) != (x, y) for _, _, a, b in places)
+    )
+    x0, y0 = xs(0.0), height - ys(0.0)
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in front)
+    parts = [
+        f'<svg class="front" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Goodput and delay">',
+        f'<line class="axis" x1="{x0:.1f}" x2="{x0:.1f}" y1="0" y2="{height:g}"/>',
+        f'<line class="axis" y1="{y0:.1f}" y2="{y0:.1f}" x1="0" x2="{width:g}"/>',
+        f'<polyline class="pareto" points="{line}"/>',
+        f'<text x="{width - 6:g}" y="{height - 6:g}" text-anchor="end">more delay →</text>',
+        '<text x="6" y="14">↑ more goodput</text>',
+        *(
+            f'<g><title>{escape(name)}</title><circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
+            f'<text x="{x + 6:.1f}" y="{y - 4:.1f}">{number}</text></g>'
+            for number, name, x, y in places
+        ),
+        "</svg>",
+    ]
+    return Markup("".join(parts))  # noqa: S704 (numbers, and escaped names)
 
 
 def _pairs(suite: SuiteText) -> Iterator[_Pair]:
