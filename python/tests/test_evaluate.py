@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import numpy as np
 import pytest
 
-from airwnd.study.batch import Finished, Report, Store, Task
+from airwnd.study.batch import Finished, Processes, Report, Store, Task
 from airwnd.study.evaluate import page, report, suite
 from airwnd.study.evaluate.candidate import parse
 from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.evaluation import Effort, Evaluator
-from airwnd.study.evaluate.judge import Answer, Check, checks_of, judge, with_extremes
+from airwnd.study.evaluate.judge import Answer, Check, CriterionResult, checks_of, judge, with_extremes
 from airwnd.study.evaluate.suite import Suite, included
 from airwnd.study.reproduce.expression import Values
 
@@ -504,3 +505,89 @@ def test_the_page_shows_every_answer(
     command = "airwnd evaluate cubic --suite small.toml --only impossible"
     assert opened.get_by_text(command).is_visible()
     shoot(opened, f"evaluate-{width}-{scheme}", whole=True)
+
+
+def test_a_board_has_every_report(
+    done: tuple[Path, report.Report], cli: Cli, tmp_path: Path, open_page: OpenPage, shoot: Shoot
+) -> None:
+    _, found = done
+    other = msgspec.structs.replace(
+        found, candidate=msgspec.structs.replace(found.candidate, name="other<b>", parameters={"gain": 2})
+    )
+    report.write(found, tmp_path / "reports" / "a")
+    report.write(other, tmp_path / "reports" / "b")
+    assert cli("board", "reports", "--out", "site").returncode == 0
+    opened = open_page(tmp_path / "site" / "index.html")
+    names = opened.locator("tbody td.text")
+    assert names.all_inner_texts() == ["cubic", "other<b> (gain = 2)"]
+    opened.get_by_role("button", name="Candidate").click()
+    assert names.all_inner_texts() == ["other<b> (gain = 2)", "cubic"]
+    assert opened.locator("tbody tr").first.locator("a.sign").all_inner_texts() == ["✓", "✗", "–"]
+    shoot(opened, "evaluate-board")
+    opened.get_by_role("link", name="cubic").click()
+    assert opened.locator("h1").inner_text() == "Evaluation of cubic"
+    # A second board of the folder does not take the copies of the first for reports.
+    assert cli("board", ".", "--out", "site").returncode == 0
+    assert len(list((tmp_path / "site" / "entries").iterdir())) == 2
+
+
+def test_a_board_needs_reports(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "empty: no report.json" in cli("board", "empty").stderr
+    (tmp_path / "empty" / "report.json").write_text("{}", encoding="utf-8")
+    found = cli("board", "empty")
+    assert found.returncode == 2
+    assert "not a report of airwnd evaluate" in found.stderr
+
+
+def test_time_that_is_left_adds_seeds(
+    small: Path, cli: Cli, inline: Inline, tmp_path: Path, done: tuple[Path, report.Report]
+) -> None:
+    """The threshold is the mean of the first three seeds, which therefore do not decide."""
+    (near, _) = done[1].suites[0].criteria[0].checks[0].results
+    changed = f'above = {near.figure.mean}\nonly = {{ setting = ["near"] }}\n'
+    small.write_text(SMALL.replace("above = 100\n", changed), encoding="utf-8")
+    words = ("evaluate", "cubic", "--suite", small, "--only", "carries")
+    undecided = cli(*words)
+    assert "too close to tell with 3 seeds" in undecided.stdout
+    runs = inline.runs
+    assert cli(*words, "--budget", "1h").returncode == 0
+    ((_, criterion),) = report.read(tmp_path / "out" / "evaluate" / "cubic" / report.JSON).criteria()
+    assert criterion.seeds in (6, 12, 24)
+    assert inline.runs == runs // 3 * criterion.seeds
+    assert criterion.confidence > 0.9697
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Finished runs of the references, which all candidates share."""
+    return Store(tmp_path_factory.mktemp("shared"))
+
+
+def failed_in_rfc9743(candidate: str, store: Store) -> tuple[set[str], dict[str, CriterionResult]]:
+    contest = Contest.of(Suite.load("rfc9743"), parse(candidate))
+    results = Evaluator(contest, store, Processes()).results(Effort())
+    return {each.entry.id for each in results if each.answer is Answer.FAILS}, {
+        each.entry.id: each for each in results
+    }
+
+
+SABOTAGED = {
+    "Sound": set(),
+    "NeverBacksOff": set(),
+    "BacksOffToZero": set(),
+    "Unfair": set(),
+    "DelayBlind": set(),
+}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", SABOTAGED)
+def test_a_sabotaged_control_fails_the_rows_that_it_should(name: str, shared: Store) -> None:
+    failed, _ = failed_in_rfc9743(f"{HERE}/sabotaged.py:{name}", shared)
+    assert failed == SABOTAGED[name]
+
+
+@pytest.mark.nightly
+def test_known_answers(shared: Store) -> None:
+    raise NotImplementedError
