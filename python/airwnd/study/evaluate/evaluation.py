@@ -96,6 +96,7 @@ class Evaluator:
         checks = {each.id: checks_of(self.contest, each) for each in chosen}
         if any(checks.values()):
             self.contest.check_suite()
+        self._try_code([check for each in checks.values() for check in each])
         done: dict[str, CriterionResult] = {}
         for number, criterion in enumerate(chosen, start=1):
             seeds = (effort.seeds or {}).get(criterion.id, suite.seeds)
@@ -106,6 +107,20 @@ class Evaluator:
         if effort.budget_s is not None:
             self._decide(checks, done, begin, effort)
         return [done[each.id] for each in chosen]
+
+    def _try_code(self, checks: Sequence[Check]) -> None:
+        """Execute a single run of the candidate's code first: code that fails does so in each of its runs."""
+        if not (self.contest.candidate.is_code and checks):
+            return
+        entry = self.contest.suite.scenarios[checks[0].entry.scenario]
+        point = next(self.contest.points(entry))
+        runs = carry_out(
+            [Task(self.contest.scenario(entry, point), 1, entry.series)], self.store, self.workers
+        )
+        # Its criterion counts it again, as one that has finished earlier.
+        self.counts.reused -= runs.fresh
+        self.counts.simulation_s += runs.simulation_s
+        self.counts.elapsed_s += runs.elapsed_s
 
     def _decide(
         self,
