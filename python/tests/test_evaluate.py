@@ -12,12 +12,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from airwnd.study.batch import Finished, Processes, Report, Store, Task
+from airwnd.study.batch import Finished, Report, Store, Task
 from airwnd.study.evaluate import page, report, suite
 from airwnd.study.evaluate.candidate import parse
 from airwnd.study.evaluate.contest import Contest
 from airwnd.study.evaluate.evaluation import Effort, Evaluator
-from airwnd.study.evaluate.judge import Answer, Check, CriterionResult, checks_of, judge, with_extremes
+from airwnd.study.evaluate.judge import Answer, Check, checks_of, judge, with_extremes
 from airwnd.study.evaluate.suite import Suite, included
 from airwnd.study.reproduce.expression import Values
 
@@ -556,38 +556,3 @@ def test_time_that_is_left_adds_seeds(
     assert criterion.seeds in (6, 12, 24)
     assert inline.runs == runs // 3 * criterion.seeds
     assert criterion.confidence > 0.9697
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    """Finished runs of the references, which all candidates share."""
-    return Store(tmp_path_factory.mktemp("shared"))
-
-
-def failed_in_rfc9743(candidate: str, store: Store) -> tuple[set[str], dict[str, CriterionResult]]:
-    contest = Contest.of(Suite.load("rfc9743"), parse(candidate))
-    results = Evaluator(contest, store, Processes()).results(Effort())
-    return {each.entry.id for each in results if each.answer is Answer.FAILS}, {
-        each.entry.id: each for each in results
-    }
-
-
-SABOTAGED: dict[str, set[str]] = {
-    "Sound": set(),
-    "NeverBacksOff": set(),
-    "BacksOffToZero": set(),
-    "Unfair": set(),
-    "DelayBlind": set(),
-}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", SABOTAGED)
-def test_a_sabotaged_control_fails_the_rows_that_it_should(name: str, shared: Store) -> None:
-    failed, _ = failed_in_rfc9743(f"{HERE}/sabotaged.py:{name}", shared)
-    assert failed == SABOTAGED[name]
-
-
-@pytest.mark.nightly
-def test_known_answers(shared: Store) -> None:
-    raise NotImplementedError
