@@ -252,6 +252,21 @@ def test_the_window_of_the_agent_is_that_of_the_flow() -> None:
         assert window == pytest.approx(8 * 14_480, rel=0.02), task
 
 
+def test_the_rate_of_a_shorter_last_step_is_that_of_its_length() -> None:
+    env = Environment(WIRE, flows=["tcp"], step_s=0.75)
+    env.reset(seed=1)
+    rates = []
+    is_over = False
+    while not is_over:
+        *_, is_over, info = env.step(np.full(1, 0.5, np.float32))
+        rates.append(float(info["goodput_bps"][0]))
+    goodput = 8 * env.session.flow("tcp-0").goodput_bytes
+    # 0.75 s, 0.75 s and 0.5 s.
+    assert sum(rate * length for rate, length in zip(rates, (0.75, 0.75, 0.5), strict=True)) == pytest.approx(
+        goodput
+    )
+
+
 def test_a_weight_moves_goodput_between_ues() -> None:
     goodput = {}
     for action in ([1, -1], [-1, 1]):

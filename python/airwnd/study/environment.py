@@ -230,9 +230,10 @@ class Environment(gymnasium.Env["Observation", "Observation"]):
         if values.shape != (rows,) or np.isnan(values).any():
             raise InputError(f"action: expected {rows} numbers, found {action}")
         agent.act(np.clip(values, -1.0, 1.0))
-        left_s = self._end_s - agent.session.time_s
-        time_s = agent.session.advance(max(min(self.step_s, left_s), 0.0))
-        step = agent.observe(self.step_s)
+        before_s = agent.session.time_s
+        time_s = agent.session.advance(max(min(self.step_s, self._end_s - before_s), 0.0))
+        # The last step may be shorter; after the end there is none.
+        step = agent.observe(max(time_s - before_s, _NANOSECOND))
         info = {"time_s": time_s, "goodput_bps": step.goodput_bps, "queueing_delay_s": step.queueing_delay_s}
         is_over = time_s >= self._end_s - _NANOSECOND
         return agent.observation, float(self.reward(step)), False, is_over, info
