@@ -19,6 +19,7 @@ from airwnd.plots.cdf import plot_cdf
 from airwnd.plots.compare import plot_compare
 from airwnd.plots.guard import Half, plot_halves
 from airwnd.plots.save import save
+from airwnd.results.selection import plain
 from airwnd.study.reproduce import figures
 from airwnd.study.reproduce.chart import Chart, Line
 
@@ -178,7 +179,7 @@ class TestPictures:
 
     def test_frontier(self, data: Sweep, size: style.Size | None) -> None:
         where = {"mac.scheduler": "pf", "ue[0].count": 3}
-        labels = {category.plain(data.runs["rlc.queue"][0]): WORDS}
+        labels = {plain(data.runs["rlc.queue"][0]): WORDS}
         check(data.plot_frontier("rlc.queue", where=where, labels=labels, size=size))
 
 

@@ -32,7 +32,7 @@ def written(folder: Path, text: str) -> Path:
 def test_the_command_line_rejects_runs_that_exceed_the_memory(cli: Cli, tmp_path: Path) -> None:
     done = cli("run", written(tmp_path, SHORT), "--series", "1ns", "--max-memory", "1GB")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "series: 1.0e8 rows (one every 1ns for each of 1 flows) need about 31.2 GB" in done.stderr
+    assert "series: 1.0e8 rows (one every 1ns for each of 1 flows) need about 32.8 GB" in done.stderr
 
 
 FULL = pytest.raises(ScenarioError, match=r"packets in the network, .* limit core\.server_queue")

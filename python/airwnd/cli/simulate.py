@@ -112,7 +112,7 @@ def run(
         pool = Pool(jobs, threads, max_memory)
         run_seeds(scenario, seeds, pool, progress, out, force=force, as_json=as_json)
         return
-    if out and out.suffix in {".csv", ".json", ".parquet"} and not out.is_dir():
+    if out and out.suffix in {".csv", ".json", ".parquet"} and not out.exists():
         advice = f"`airwnd export FOLDER --format {out.suffix[1:]}` writes them"
         raise InputError(f"--out {out}: a run is a folder of tables; {advice}")
     if out:

@@ -4,17 +4,12 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any
 
+from airwnd.results.selection import plain
+
 #: Maximum number of characters of a category along an axis, or of a line in a legend.
 MAX_CHARACTERS = 32
 
 _NAMES = ("class", "name", "kind")
-
-
-def plain(value: object) -> str:
-    """Return a swept value as text, as in ``true``, ``0.5`` or ``10KiB``."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def shortened(text: str, maximum: int = MAX_CHARACTERS) -> str:

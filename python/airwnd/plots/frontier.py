@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from airwnd.plots import axis, category, style
-from airwnd.plots.sweep import only, values_of
+from airwnd.results.selection import only, plain, values_of
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def plot_frontier(  # noqa: PLR0913
     if rows.is_empty():
         raise InputError(f"`{x}` and `{y}` have no values in these runs")
     names = category.texts(rows[by].unique(maintain_order=True))
-    known = [category.plain(value) for value in names]
+    known = [plain(value) for value in names]
     unknown = [name for name in labels or {} if name not in known]
     if unknown:
         raise InputError(f"label {unknown[0]}: not a value of {by}; there are {', '.join(known)}")
@@ -59,15 +59,16 @@ def plot_frontier(  # noqa: PLR0913
         axes = figure.subplots()
         for index, (value, shown) in enumerate(names.items()):
             points = rows.filter(pl.col(by) == value).select("x", "y").to_numpy()
-            label = category.shortened((labels or {}).get(category.plain(value), shown))
+            label = category.shortened((labels or {}).get(plain(value), shown))
             _draw(axes, style.series(index, len(names)), points, label)
+        largest_x, largest_y = (float(np.abs(rows[name].to_numpy()).max()) for name in ("x", "y"))
         words, unit = axis.name(across.table, across.column)
-        axis.quantity(axes.xaxis, words, unit, float(rows["x"].abs().max()), across.population)  # type: ignore[arg-type]
+        axis.quantity(axes.xaxis, words, unit, largest_x, axis.population(across.groups, group))
         axis.scale(axes, "x", rows["x"].to_list(), x_scale)
         words, unit = axis.name(up.table, up.column)
         note = f"mean of {fewest}{f' to {most}' if most > fewest else ''} seeds" if most > 1 else ""
         ellipses = ", ellipse: one standard deviation" if most >= _MIN_SEEDS else ""
-        axis.quantity(axes.yaxis, words, unit, float(rows["y"].abs().max()), note + ellipses)  # type: ignore[arg-type]
+        axis.quantity(axes.yaxis, words, unit, largest_y, note + ellipses)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         axis.legend(axes, by, above_all=False, grow=size is None or size[1] is None)
     return figure

@@ -1,8 +1,7 @@
 """Plot over a swept key: a line per value of another key, with means and confidence intervals over seeds."""
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -10,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from airwnd.plots import axis, category, style
+from airwnd.results.selection import check_key, in_order, only, values_of
 from airwnd.support.errors import InputError
-from airwnd.vocabulary.columns import later_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,12 +62,12 @@ def plot_sweep(
         raise InputError(f"`{y}` has no values in these runs")
     numbers = sweep.number(layout.x)
     places = _places(rows, layout.x, numbers)
-    panels = _in_order(rows, [layout.facet]) if layout.facet else [()]
+    panels = in_order(rows, [layout.facet]) if layout.facet else [()]
     names = {key: category.texts(rows[key].unique(maintain_order=True)) for key in sweep.keys}
-    lines = _in_order(rows, list(layout.by or ()))
+    lines = in_order(rows, list(layout.by or ()))
     name, unit = axis.name(found.table, y)
     seeds = _note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
-    note = "\n".join(filter(None, (seeds, found.population)))
+    note = "\n".join(filter(None, (seeds, axis.population(found.groups, group))))
     with style.styled():
         columns = min(len(panels), _PANELS_IN_A_ROW)
         stack = math.ceil(len(panels) / columns)
@@ -124,99 +123,6 @@ def _size(size: style.Size | None, columns: int, rows: int) -> style.Size:
     return width, height or _PANEL_IN[1] * rows + _LEGEND_IN
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """A column of a table: a row per run with its ``value``, and the flows that it covers, for the label."""
-
-    table: str
-    column: str
-    rows: pl.DataFrame
-    population: str
-
-
-def values_of(sweep: "SweepData", y: str, group: str | None) -> Values:
-    """Return the values of a column by run.
-
-    Parameters
-    ----------
-    sweep
-        The data set.
-    y
-        A column of the runs, or of the flows, averaged over those of a run.
-    group
-        Group of flows; ``None``: all.
-    """
-    numbers = (found[0] for found in map(sweep.number, sweep.keys) if found is not None)
-    keys = list(dict.fromkeys((*sweep.keys, *numbers)))
-    groups = sweep.flows["group"].unique(maintain_order=True).to_list()
-    flows = sweep.flows
-    if group is not None:
-        if group not in groups:
-            raise InputError(f"no group `{group}`; {_hint(group, groups)}")
-        flows = flows.filter(pl.col("group") == group)
-    # Totals are results of all flows together.
-    frames = {"totals": sweep.runs, "flows": flows} if group is None else {"flows": flows}
-    prefix, dot, rest = y.rpartition(".")
-    if dot and prefix in frames:
-        y, frames = rest, {prefix: frames[prefix]}
-    there = {
-        table: [
-            name
-            for name, dtype in frame.schema.items()
-            if dtype.is_numeric() and name not in keys and name != "seed"
-        ]
-        for table, frame in frames.items()
-    }
-    table = next((table for table, names in there.items() if y in names), None)
-    if table is None:
-        known = dict.fromkeys(name for names in there.values() for name in names)
-        whole = f" of the group `{group}`" if group else ""
-        raise InputError(f"no column `{y}`{whole}; {_hint(y, known)}")
-    value = pl.col(y).cast(pl.Float64)
-    if table == "totals":
-        # Of the totals, PRB use and drops are results of the cells and links.
-        unlike = axis.population(groups) if y in sweep.flows.columns or y == "jain" else ""
-        return Values(table, y, frames[table].select(*keys, "seed", value=value), unlike)
-    rows = flows.group_by(*keys, "seed", maintain_order=True).agg(value=value.mean())
-    return Values(table, y, rows, axis.population(groups, group))
-
-
-def _hint(word: str, known: Iterable[str]) -> str:
-    if word in (later := later_names("totals", [word])):
-        return f"it is called `{later[word]}` now"
-    near = difflib.get_close_matches(word, list(known), n=3)
-    if near:
-        return f"did you mean {' or '.join(f'`{each}`' for each in near)}?"
-    return f"there are {', '.join(known)}"
-
-
-def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) -> pl.DataFrame:
-    """Return the rows with these values of swept keys.
-
-    Parameters
-    ----------
-    sweep
-        The data set.
-    rows
-        Rows with its keys.
-    where
-        Values by key.
-    """
-    for key, value in where.items():
-        _check(sweep, key, "where")
-        kept = rows.filter(pl.col(key).cast(pl.String) == category.plain(value))
-        if kept.is_empty():
-            there = ", ".join(category.plain(each) for (each,) in _in_order(rows, [key]))
-            raise InputError(f"where {key}={category.plain(value)}: no such value; there are {there}")
-        rows = kept
-    return rows
-
-
-def _check(sweep: "SweepData", key: str, option: str) -> None:
-    if key not in sweep.keys:
-        raise InputError(f"{option} {key}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
-
-
 def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
     """Assign the remaining keys: the longest numeric one to the axis, then to lines, then to panels."""
     given = [(layout.x, "x"), *((key, "by") for key in layout.by or ()), (layout.facet, "facet")]
@@ -224,7 +130,7 @@ def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
     for key, option in given:
         if key is None:
             continue
-        _check(sweep, key, option)
+        check_key(sweep, key, option)
         if key in used:
             raise InputError(f"{option} {key}: the key is already used")
         used.append(key)
@@ -269,19 +175,8 @@ def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.Dat
 def _places(rows: pl.DataFrame, x: str, numbers: tuple[str, str] | None) -> dict[object, float]:
     """Return the position of each value on the axis: the number itself, or the rank of a word."""
     if numbers is None:
-        return {value: float(rank) for rank, (value,) in enumerate(_in_order(rows, [x]))}
+        return {value: float(rank) for rank, (value,) in enumerate(in_order(rows, [x]))}
     return dict(zip(rows[x], rows[numbers[0]].cast(pl.Float64), strict=True))
-
-
-def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> list[tuple[object, ...]]:
-    """Return the combinations of keys' values in the order of the sweep; the last key changes fastest."""
-    if not keys:
-        return [()]
-    ranks = [
-        {value: rank for rank, value in enumerate(rows[key].unique(maintain_order=True))} for key in keys
-    ]
-    found = rows.select(keys).unique().iter_rows()
-    return sorted(found, key=lambda values: [rank[value] for rank, value in zip(ranks, values, strict=True)])
 
 
 def _is(keys: Sequence[str], values: Sequence[object]) -> pl.Expr:

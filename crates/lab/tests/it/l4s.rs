@@ -127,7 +127,7 @@ fn marks_are_counted_by_flow_group_and_sample() {
         let scenario = Scenario::from_node(&node).unwrap();
         let outcome = run(&scenario, 1, Some(Span::from_millis(100)), &mut |_| true).unwrap();
         let [l4s, classic] = [0, 1].map(|flow: usize| outcome.flows()[flow].packets_marked);
-        assert!(l4s > 100 && classic == 0, "{l4s} {classic}: a sender without ECN cannot be marked");
+        assert!(l4s > 50 && classic == 0, "{l4s} {classic}: a sender without ECN cannot be marked");
         assert_eq!(outcome.groups().iter().map(|group| group.packets_marked).sum::<u64>(), l4s);
         assert_eq!(outcome.totals().packets_marked, l4s);
         let Some((_, Column::F64(samples))) =

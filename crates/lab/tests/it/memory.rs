@@ -37,7 +37,7 @@ fn time_series_are_estimated() {
         |period, megabytes| outcome(LINK, &Records { series: Some(Span(period)), ..within(megabytes) });
     assert_eq!(
         sampled(1, 1000).unwrap_err(),
-        "unnamed: series: 2.0e9 rows (one every 1ns for each of 1 flows) need about 624.0 GB, above the memory limit of \
+        "unnamed: series: 2.0e9 rows (one every 1ns for each of 1 flows) need about 656.0 GB, above the memory limit of \
          1.0 GB: sample at intervals of at least 1us, or use fewer flows, or raise the limit (--max-memory)"
     );
     assert!(sampled(1_000_000, 1000).is_ok());

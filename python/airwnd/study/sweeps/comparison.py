@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd.plots.category import plain
-from airwnd.plots.sweep import only, values_of
+from airwnd.results.selection import check_key, only, plain, values_of
 from airwnd.study.reproduce.statistics import Interval, interval
 from airwnd.support.errors import InputError
 
@@ -65,8 +64,7 @@ def compare(  # noqa: PLR0913
 ) -> list[Difference]:
     """Compare the values of a key; :meth:`airwnd.Sweep.compare` documents the arguments."""
     by = by or _compared(sweep, where or {})
-    if by not in sweep.keys:
-        raise InputError(f"by {by}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
+    check_key(sweep, by, "by")
     others = [key for key in sweep.keys if key != by]
     found: list[Difference] = []
     for column in columns:
