@@ -38,7 +38,8 @@ nitpick_ignore_regex = [
     ("py:(class|exc)", r"(Axes|DataFrame|Figure|NDArray)"),
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
     # Types of arguments that are not public names.
-    ("py:(class|exc)", r"(Raw|Size|Workers|airwnd\.(plugins|study\.batch|vocabulary)\..*)"),
+    ("py:(class|exc)", r"(Observation|Raw|Size|Values|Workers|airwnd\._native\.(Path|Session))"),
+    ("py:(class|exc)", r"airwnd\.(plugins|study\.batch|vocabulary)\..*"),
 ]
 
 myst_heading_anchors = 4  # as in the repository: anchors are the words of headings

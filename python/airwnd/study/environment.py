@@ -102,6 +102,9 @@ class Environment(gymnasium.Env["Observation", "Observation"]):
     The seed of :meth:`reset` determines those of all episodes from then on. The same seed and actions have
     the same observations and rewards on any machine.
 
+    Importing this module registers ``airwnd/Sender-v0``, ``airwnd/Receiver-v0`` and
+    ``airwnd/Scheduler-v0`` with Gymnasium.
+
     Parameters
     ----------
     scenario
@@ -123,9 +126,6 @@ class Environment(gymnasium.Env["Observation", "Observation"]):
         If gymnasium is not installed, or an argument is not allowed.
     ScenarioError
         If the scenario cannot be run, or its scheduler has no weights.
-
-    Importing this module registers ``airwnd/Sender-v0``, ``airwnd/Receiver-v0`` and
-    ``airwnd/Scheduler-v0`` with Gymnasium.
 
     Examples
     --------
