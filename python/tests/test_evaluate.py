@@ -556,3 +556,17 @@ def test_time_that_is_left_adds_seeds(
     assert criterion.seeds in (6, 12, 24)
     assert inline.runs == runs // 3 * criterion.seeds
     assert criterion.confidence > 0.9697
+
+
+@pytest.mark.usefixtures("inline")
+def test_a_suite_without_a_selected_criterion_is_left_out(small: Path, cli: Cli, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(
+        SMALL.replace('name = "small"', 'name = "other"').replace('"carries"', '"else"'), "utf-8"
+    )
+    found = cli("evaluate", "cubic", "--suite", small, "--suite", other, "--only", "carries")
+    assert found.returncode == 0, found.stderr
+    assert "small: 1 meets" in found.stdout
+    assert "other" not in found.stdout
+    read = report.read(tmp_path / "out" / "evaluate" / "cubic" / report.JSON)
+    assert [suite.name for suite in read.suites] == ["small"]

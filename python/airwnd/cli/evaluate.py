@@ -156,6 +156,8 @@ def evaluate(
     ]
     effort = Effort(budget_s=duration_ns("budget", budget) / 1e9 if budget else None, only=only)
     _check_only(contests, effort)
+    # A suite from which nothing is selected has no part in the report.
+    contests = [each for each in contests if any(map(effort.selects, each.suite.entry.criterion))]
     done = _run(contests, [effort] * len(contests), out, pool, progress)
     _finish(done, out / _folder_of(subject), pool)
 
