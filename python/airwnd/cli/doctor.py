@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from shutil import which
 
 import click
@@ -54,6 +53,8 @@ def doctor(as_json: bool) -> None:
 
 def findings() -> Iterator[tuple[str, str, str]]:
     """Yield part, name and result of every check."""
+    from importlib.metadata import PackageNotFoundError, version
+
     yield "versions", "airwnd", f"{_native.VERSION}, engine {_native.ENGINE}"
     yield "versions", "Python", f"{platform.python_version()} in {sys.prefix}"
     yield "versions", "system", f"{platform.system()} {platform.release()}, {platform.machine()}"

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from airwnd.plots import axis, category, style
-from airwnd.results.selection import only, plain, values_of
+from airwnd.results.selection import check_key, only, plain, values_of
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MIN_SEEDS = 3
 _POINTS = 60
 
 
-def plot_frontier(  # noqa: PLR0913
+def plot_frontier(  # noqa: PLR0913 (keywords of a public function)
     sweep: "SweepData",
     by: str | None = None,
     x: str = "delay_ms_mean",
@@ -35,9 +35,8 @@ def plot_frontier(  # noqa: PLR0913
 ) -> "Figure":
     """Draw one column against another; :meth:`airwnd.Sweep.plot_frontier` documents the arguments."""
     keys = [key for key in sweep.keys if key not in (where or {})]
-    by = by or next((key for key in keys if sweep.runs[key].n_unique() > 1), None)
-    if by is None or by not in sweep.keys:
-        raise InputError(f"by {by}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
+    by = by or next((key for key in keys if sweep.runs[key].n_unique() > 1), "")
+    check_key(sweep, by, "by")
     wide = [key for key in keys if key != by and sweep.runs[key].n_unique() > 1]
     if wide:
         raise InputError(f"{wide[0]} has several values: select one by where, or name it as by")

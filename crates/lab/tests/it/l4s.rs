@@ -139,7 +139,7 @@ fn marks_are_counted_by_flow_group_and_sample() {
         // The last sample is that of the end, before the events of that instant.
         assert!(sampled <= l4s && l4s - sampled < 20, "{sampled} of {l4s}");
         let marks: u64 = outcome.links().iter().map(|link| link.marks).sum();
-        // What the link has marked arrives, but for what is still on the way; a bearer's marks are not those of links.
+        // Packets that the link has marked arrive, but for those still on the way; a bearer's marks are not those of links.
         assert!(if is_cell { marks == 0 } else { (l4s..l4s + 100).contains(&marks) }, "{marks}, {l4s}");
     }
 }

@@ -53,7 +53,7 @@ class Difference:
         return found is not None and (found.low > 0 or found.high < 0)
 
 
-def compare(  # noqa: PLR0913
+def compare(  # noqa: PLR0913 (keywords of a public function)
     sweep: "SweepData",
     by: str | None = None,
     to: object = None,

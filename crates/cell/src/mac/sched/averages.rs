@@ -83,7 +83,7 @@ impl RateAverages {
         std::mem::swap(&mut self.averages, advanced);
         self.add(served);
     }
-    /// What these bytes add to a UE's average.
+    /// Contribution of these bytes to a UE's average.
     fn share(&self, slot: u16, bytes: Bytes) -> f64 {
         self.gain * bytes.0 as f64 * self.decisions_per_second / self.weights[usize::from(slot)]
     }

@@ -1,0 +1,73 @@
+"""Comparison of a sweep on the terminal, and as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval
+from airwnd.study.sweeps.comparison import Difference
+from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
+from airwnd.vocabulary.columns import tables
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show(found: Sequence[Difference]) -> None:
+    """Print a table for each column and combination of the other keys."""
+    out = console()
+    for setting in {tuple(each.setting.items()): None for each in found}:
+        if setting:
+            print_wrapped(", ".join(f"{key} = {plain(str(value))}" for key, value in setting), out, "bold")
+        rows = [each for each in found if tuple(each.setting.items()) == setting]
+        for name in {(each.table, each.column): None for each in rows}:
+            _show(name, [each for each in rows if (each.table, each.column) == name], out)
+    print_wrapped(
+        "Differences from the first row, run by run with the same seed, with the 95 % confidence interval of "
+        "their mean (Student's t). *: it excludes zero.",
+        out,
+        "dim",
+    )
+
+
+def _show(name: tuple[str, str], rows: Sequence[Difference], out: "Console") -> None:
+    declared = tables()[name[0]].columns[name[1]]
+    unit = f", {declared.shown_unit}" if declared.shown_unit else ""
+
+    def shown(value: float) -> str:
+        return number(value, declared.digits)
+
+    differences = [each.difference for each in rows]
+    intervals = [
+        "" if found is None or found.n < MIN_SEEDS else f"[{shown(found.low)}, {shown(found.high)}]"
+        for found in differences
+    ]
+    percents = [
+        ("" if each.percent is None else f"{each.percent:+.1f}") + (" *" if each.is_significant else "  ")
+        for each in rows
+    ]
+    sheet(
+        [
+            Column(f"{declared.label}{unit}", [plain(str(each.value)) for each in rows], is_name=True),
+            Column("mean", [shown(each.mean.mean) for each in rows]),
+            Column("difference", ["" if found is None else shown(found.mean) for found in differences]),
+            Column("95 % CI", intervals, rank=1, key="low, high"),
+            Column("%  ", percents),
+        ],
+        out,
+    )
+
+
+def encoded(each: Difference) -> dict[str, object]:
+    """Return a difference as an object of JSON; a bound of an infinite interval is ``None``."""
+
+    def bounds(found: Interval | None) -> dict[str, float | None] | None:
+        if found is None:
+            return None
+        return {key: value if abs(value) < float("inf") else None for key, value in asdict(found).items()}
+
+    return {
+        **{key: getattr(each, key) for key in ("setting", "value", "table", "column", "percent")},
+        "mean": bounds(each.mean),
+        "difference": bounds(each.difference),
+    }
