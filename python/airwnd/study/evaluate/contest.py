@@ -59,6 +59,7 @@ class Contest:
     against: tuple[str, ...]
     plugin_timeout_s: float = PLUGIN_TIMEOUT_S
     _made: dict[tuple[str, Point], Scenario] = field(default_factory=dict, repr=False)
+    _as_written: dict[tuple[str, str], Scenario] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -139,7 +140,10 @@ class Contest:
         return [self._written(entry, setting) for setting in settings]
 
     def _written(self, entry: ScenarioEntry, setting: str) -> Scenario:
-        return self._changed(self._load(entry.run), entry, setting)
+        key = (entry.id, setting)
+        if key not in self._as_written:
+            self._as_written[key] = self._changed(self._load(entry.run), entry, setting)
+        return self._as_written[key]
 
     def _make(self, entry: ScenarioEntry, point: Point) -> Scenario:
         run: dict[str, Any] = copy.deepcopy(entry.run)

@@ -15,18 +15,11 @@ from airwnd.study.evaluate.contest import Contest, Point
 from airwnd.study.evaluate.judge import Answer, Check, CriterionResult, checks_of, judge, with_extremes
 from airwnd.study.evaluate.suite import CriterionEntry, FigureEntry, ScenarioEntry
 from airwnd.study.reproduce.expression import Lookup, Values
-from airwnd.study.reproduce.readings import Tables, read
+from airwnd.study.reproduce.readings import STATISTICS, Tables, read
 from airwnd.study.reproduce.sequential import confidence_at
 
 MAX_FACTOR = 8
 """Maximum number of seeds of a criterion, as a multiple of the suite's."""
-
-_OF_FLOWS: Mapping[str, Callable[[Values], float]] = {
-    "min": lambda values: float(np.min(values)),
-    "max": lambda values: float(np.max(values)),
-    "mean": lambda values: float(np.mean(values)),
-    "jain": lambda values: float(np.sum(values) ** 2 / (values.size * np.sum(values**2))),
-}
 
 Bar = Callable[[str], AbstractContextManager[Progress | None]]
 """Returns a progress bar with a title."""
@@ -94,8 +87,6 @@ class Evaluator:
         suite = self.contest.suite.entry
         chosen = [each for each in suite.criterion if effort.selects(each)]
         checks = {each.id: checks_of(self.contest, each) for each in chosen}
-        if any(checks.values()):
-            self.contest.check_suite()
         self._try_code([check for each in checks.values() for check in each])
         done: dict[str, CriterionResult] = {}
         for number, criterion in enumerate(chosen, start=1):
@@ -227,7 +218,7 @@ def figure(measure: FigureEntry, tables: Tables) -> float:
     mean = replace(measure, each="row", statistic="mean")
     values = np.array([read(mean, tables, {"id": (name,)}) for name in flows["id"]])
     # A flow without a value has received nothing.
-    return _OF_FLOWS[measure.statistic](np.nan_to_num(values)) if values.size else float("nan")
+    return float(STATISTICS[measure.statistic](np.nan_to_num(values))) if values.size else float("nan")
 
 
 def _is_over(begin: float, effort: Effort) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 from airwnd.study.evaluate.report import CheckText, Result, SuiteText
@@ -66,7 +67,8 @@ def marker(index: int) -> "Markup":
     from markupsafe import Markup
 
     shape = _mark(_SHAPES[index % len(_SHAPES)], 7, 7, "theirs")
-    return Markup(f'<svg class="marker" viewBox="0 0 14 14" aria-hidden="true">{shape}</svg>')  # noqa: S704
+    whole = f'<svg class="marker" viewBox="0 0 14 14" aria-hidden="true">{shape}</svg>'
+    return Markup(whole)  # noqa: S704 (numbers, and words of this file)
 
 
 def _label(check: CheckText) -> str:
@@ -139,18 +141,12 @@ def fronts(suite: SuiteText) -> "Markup | None":
     def y(goodput: float) -> float:
         return height - ys(math.log(goodput))
 
-    parts = [
-        f'<svg class="front" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Goodput and delay">',
-        f'<line class="axis" x1="{x(1):.1f}" x2="{x(1):.1f}" y1="0" y2="{height:g}"/>',
-        f'<line class="axis" y1="{y(1):.1f}" y2="{y(1):.1f}" x1="0" x2="{width:g}"/>',
-        f'<text x="{width - 6:g}" y="{height - 6:g}" text-anchor="end">more delay →</text>',
-        '<text x="6" y="14">↑ more goodput</text>',
-    ]
+    parts = list(_plane((width, height), (x(1), y(1))))
     for large in (False, True):
         for who in sorted({each.who for each in pairs}, reverse=True):
             mine = [each for each in pairs if each.who == who]
             if large:
-                mine = [_Pair(who, _median([p.delay for p in mine]), _median([p.goodput for p in mine]))]
+                mine = [_Pair(who, median([p.delay for p in mine]), median([p.goodput for p in mine]))]
             kind = "large" if large else "small"
             for each in mine:
                 at = (x(each.delay), y(each.goodput))
@@ -165,6 +161,17 @@ def fronts(suite: SuiteText) -> "Markup | None":
     return Markup("".join(parts))  # noqa: S704 (numbers, and words of this file)
 
 
+def _plane(size: tuple[float, float], origin: tuple[float, float], below: str = "") -> Iterator[str]:
+    """Begin a picture of goodput against delay: axes through the references at `origin`, and their names."""
+    (width, height), (x, y) = size, origin
+    yield f'<svg class="front" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Goodput and delay">'
+    yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height:g}"/>'
+    yield f'<line class="axis" y1="{y:.1f}" y2="{y:.1f}" x1="0" x2="{width:g}"/>'
+    yield below
+    yield f'<text x="{width - 6:g}" y="{height - 6:g}" text-anchor="end">more delay →</text>'
+    yield '<text x="6" y="14">↑ more goodput</text>'
+
+
 def medians(suite: SuiteText) -> tuple[float, float] | None:
     """Return the candidate's medians of delay and goodput, relative to the standard references.
 
@@ -173,7 +180,7 @@ def medians(suite: SuiteText) -> tuple[float, float] | None:
     ours = [each for each in _pairs(suite) if each.who < 0]
     if len(ours) < _MIN_SCENARIOS:
         return None
-    return _median([each.delay for each in ours]), _median([each.goodput for each in ours])
+    return median([each.delay for each in ours]), median([each.goodput for each in ours])
 
 
 def board(points: Sequence[tuple[int, str, tuple[float, float]]]) -> "Markup | None":
@@ -183,7 +190,7 @@ def board(points: Sequence[tuple[int, str, tuple[float, float]]]) -> "Markup | N
     """
     from markupsafe import Markup, escape
 
-    if len(points) < 2:  # noqa: PLR2004
+    if len(points) < 2:  # noqa: PLR2004 (a front joins two)
         return None
     width, height = 720.0, 360.0
     xs = _Scale.of([*(math.log(at[0]) for *_, at in points), 0.0], width)
@@ -198,13 +205,9 @@ def board(points: Sequence[tuple[int, str, tuple[float, float]]]) -> "Markup | N
     )
     x0, y0 = xs(0.0), height - ys(0.0)
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in front)
+    pareto = f'<polyline class="pareto" points="{line}"/>'
     parts = [
-        f'<svg class="front" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Goodput and delay">',
-        f'<line class="axis" x1="{x0:.1f}" x2="{x0:.1f}" y1="0" y2="{height:g}"/>',
-        f'<line class="axis" y1="{y0:.1f}" y2="{y0:.1f}" x1="0" x2="{width:g}"/>',
-        f'<polyline class="pareto" points="{line}"/>',
-        f'<text x="{width - 6:g}" y="{height - 6:g}" text-anchor="end">more delay →</text>',
-        '<text x="6" y="14">↑ more goodput</text>',
+        *_plane((width, height), (x0, y0), pareto),
         *(
             f'<g><title>{escape(name)}</title><circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
             f'<text x="{x + 6:.1f}" y="{y - 4:.1f}">{number}</text></g>'
@@ -240,9 +243,3 @@ def _pairs(suite: SuiteText) -> Iterator[_Pair]:
                 for who, delay, rate in figures:
                     if delay and rate and delay > 0 and rate > 0:
                         yield _Pair(who, delay, rate)
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

@@ -24,7 +24,7 @@ from airwnd.support.errors import InputError
 
 Values = NDArray[np.float64]
 
-_STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
+STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
     "mean": np.mean,
     "median": np.median,
     "min": np.min,
@@ -36,6 +36,7 @@ _STATISTICS: dict[Statistic, Callable[[Values], Any]] = {
     "p99": lambda values: np.percentile(values, 99),
     "jain": lambda values: np.sum(values) ** 2 / (values.size * np.sum(values**2)),
 }
+"""Statistics of values without missing ones, of which there is at least one; ``count`` is their number."""
 
 
 class Figures(Protocol):
@@ -101,7 +102,7 @@ def read(measure: Measure, tables: Tables, rows: Rows | None = None) -> float:
         raise InputError(f"measure `{measure.name}`: {error}") from None
     if measure.statistic == "count":
         return float(values.size)
-    return float(_STATISTICS[measure.statistic](values)) if values.size else math.nan
+    return float(STATISTICS[measure.statistic](values)) if values.size else math.nan
 
 
 @dataclass(frozen=True)
