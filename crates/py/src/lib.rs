@@ -1,9 +1,11 @@
 //! The Python module `airwnd._native`: conversions between Python and `airwnd_lab`.
 
+mod arguments;
 mod capture;
 mod congestion;
 mod guard;
 mod link;
+mod owned;
 mod panics;
 mod path;
 mod session;

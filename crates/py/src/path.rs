@@ -1,18 +1,18 @@
 //! The network in virtual time for transports without I/O, whose endpoints are Python objects.
 
-use crate::session::{input_error, quantity};
+use crate::arguments::{input_error, quantity};
+use crate::owned::Owned;
 use crate::{Scenario, congestion, results, settle};
 use airwnd::{Bytes, Datagram, Ecn, End, Fate, FlowOptions, PathError, Records, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// A network in virtual time; `airwnd.Path` is its interface.
 #[pyclass(frozen, module = "airwnd._native")]
 pub struct Path {
-    /// `None`: finished.
-    inner: Mutex<Option<airwnd::Path>>,
+    inner: Owned<airwnd::Path>,
     flows: Mutex<Vec<airwnd::Flow>>,
 }
 
@@ -20,21 +20,12 @@ pub struct Path {
 type PyEvent<'py> = (f64, f64, u32, bool, Bound<'py, PyBytes>, u8, Option<&'static str>);
 
 impl Path {
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<airwnd::Path>>> {
-        self.inner
-            .try_lock()
-            .map_err(|_| input_error(py, "the path is used by another thread, or has failed"))
-    }
-
     fn with<T>(
         &self,
         py: Python<'_>,
         call: impl FnOnce(&mut airwnd::Path) -> Result<T, PathError>,
     ) -> PyResult<T> {
-        match &mut *self.lock(py)? {
-            Some(path) => call(path).map_err(|error| refused(py, error)),
-            None => Err(input_error(py, "the path is finished")),
-        }
+        self.inner.with(py, |path| call(path).map_err(|error| refused(py, error)))
     }
 
     fn end(&self, py: Python<'_>, flow: u32, at_ue: bool) -> PyResult<End> {
@@ -82,7 +73,7 @@ impl Path {
         let checked = airwnd::Scenario::of(scenario.node.clone(), scenario.checked.clone());
         let path = airwnd::Path::recorded(&checked, seed, &records);
         let located = path.map_err(|error| error.located(&scenario.checked.name, &scenario.node));
-        Ok(Path { inner: Mutex::new(Some(settle(py, located)?)), flows: Mutex::default() })
+        Ok(Path { inner: Owned::new("path", settle(py, located)?), flows: Mutex::default() })
     }
 
     /// Present in seconds from the end of the warm-up.
@@ -121,8 +112,8 @@ impl Path {
     /// only events before the time are executed.
     fn advance(&self, py: Python<'_>, to_s: f64, before: bool) -> PyResult<f64> {
         let to = time(py, "to_s", to_s)?;
-        let mut guard = self.lock(py)?;
-        let Some(path) = &mut *guard else { return Err(input_error(py, "the path is finished")) };
+        let mut guard = self.inner.lock(py)?;
+        let Some(path) = &mut *guard else { return Err(self.inner.finished(py)) };
         let reached = py.detach(|| if before { path.advance_before(to) } else { path.advance(to) });
         drop(guard);
         reached.map(seconds).map_err(|error| refused(py, error))
@@ -173,7 +164,7 @@ impl Path {
 
     /// Ends the path. Returns the results as JSON, and the tables by name and column.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let path = self.lock(py)?.take().ok_or_else(|| input_error(py, "the path is finished"))?;
+        let path = self.inner.take(py)?;
         let outcome = py.detach(|| path.finish()).map_err(|error| refused(py, error))?;
         congestion::take_raised();
         results(py, outcome)

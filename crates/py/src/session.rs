@@ -1,5 +1,7 @@
 //! Simulations that Python code advances, observes and steers.
 
+use crate::arguments::{input_error, quantity};
+use crate::owned::Owned;
 use crate::{Scenario, congestion, results, scenario_error, settle};
 use airwnd_catalog::Error;
 use airwnd_lab::{FlowView, Records, UeView};
@@ -7,42 +9,25 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Simulated time between two looks for a signal.
 const SIGNAL_PERIOD: Span = Span::from_millis(100);
-/// Maximum of a number of bytes or bits per second: floats represent integers exactly up to this value.
-const LARGEST: f64 = (1_u64 << 53) as f64;
 
 /// A simulation in steps; `airwnd.Session` is its interface.
 #[pyclass(frozen, module = "airwnd._native")]
 pub struct Session {
-    /// `None`: finished.
-    inner: Mutex<Option<airwnd_lab::Session<'static>>>,
+    inner: Owned<airwnd_lab::Session<'static>>,
     /// End of the warm-up.
     begin: Time,
 }
 
 impl Session {
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<airwnd_lab::Session<'static>>>> {
-        match self.inner.try_lock() {
-            Ok(guard) => Ok(guard),
-            Err(TryLockError::WouldBlock) => {
-                Err(input_error(py, "the session is advanced by another thread"))
-            }
-            Err(TryLockError::Poisoned(_)) => Err(input_error(py, "the session has ended with an error")),
-        }
-    }
-
     fn with<T>(
         &self,
         py: Python<'_>,
         read: impl FnOnce(&mut airwnd_lab::Session<'static>) -> PyResult<T>,
     ) -> PyResult<T> {
-        match &mut *self.lock(py)? {
-            Some(session) => read(session),
-            None => Err(input_error(py, "the session is finished")),
-        }
+        self.inner.with(py, read)
     }
 
     fn steer(
@@ -74,7 +59,7 @@ impl Session {
         let checked = &scenario.checked;
         let session = airwnd_lab::Session::new(checked.clone(), seed, &records);
         let session = settle(py, session.map_err(|error| error.located(&checked.name, &scenario.node)))?;
-        Ok(Session { begin: session.begin(), inner: Mutex::new(Some(session)) })
+        Ok(Session { begin: session.begin(), inner: Owned::new("session", session) })
     }
 
     /// Time from the end of the warm-up, in seconds.
@@ -86,8 +71,8 @@ impl Session {
     /// Executes all events of the next `by_s` seconds, and returns the time.
     fn advance(&self, py: Python<'_>, by_s: f64) -> PyResult<f64> {
         let by = Span(quantity(py, "by_s", by_s * 1e9, 0.0, "seconds")?);
-        let mut guard = self.lock(py)?;
-        let Some(session) = &mut *guard else { return Err(input_error(py, "the session is finished")) };
+        let mut guard = self.inner.lock(py)?;
+        let Some(session) = &mut *guard else { return Err(self.inner.finished(py)) };
         let to = session.now() + by;
         let mut interrupted = None;
         let advanced = py.detach(|| {
@@ -144,8 +129,7 @@ impl Session {
 
     /// Ends the session. Returns the results as JSON, and the tables by name and column.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
-        let session = self.lock(py)?.take();
-        let session = session.ok_or_else(|| input_error(py, "the session is finished"))?;
+        let session = self.inner.take(py)?;
         let outcome = py.detach(|| session.finish());
         congestion::take_raised();
         results(py, outcome)
@@ -412,19 +396,4 @@ impl Ue {
     fn __repr__(&self) -> String {
         format!("<UE {}>", self.number)
     }
-}
-
-/// Converts a number that an argument gives in this unit.
-pub fn quantity(py: Python<'_>, name: &str, value: f64, min: f64, unit: &str) -> PyResult<u64> {
-    match (min..=LARGEST).contains(&value) {
-        true => Ok(value.round() as u64),
-        false => {
-            Err(input_error(py, &format!("{name} must be a number of {unit}, at least {min}, not {value}")))
-        }
-    }
-}
-
-pub fn input_error(py: Python<'_>, message: &str) -> PyErr {
-    let class = py.import("airwnd.support.errors").and_then(|errors| errors.getattr("InputError"));
-    class.and_then(|class| class.call1((message,))).map_or_else(|error| error, PyErr::from_value)
 }

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from airwnd import _native
 from airwnd.results.capture import capture_of, wanted
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     # Numbers, or words encoded as indices into a list.
     Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
     Columns = Mapping[str, Column]
+
+
+T = TypeVar("T", _native.Session, _native.Path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +79,18 @@ def simulate(
 
 
 def begin(
-    scenario: _native.Scenario, seed: int, series: str | None, max_memory: int | str | None
-) -> _native.Session:
-    """Begin a simulation in steps; the arguments are documented at :class:`airwnd.Session`."""
+    kind: type[T], scenario: _native.Scenario, seed: int, series: str | None, max_memory: int | str | None
+) -> T:
+    """Begin a simulation that its owner advances; :class:`airwnd.Session` documents the other arguments."""
     interval = None if series is None else sampling_interval(series)
     with _panics(seed):
-        return _native.Session(scenario, seed, interval, share(1, max_memory))
+        return kind(scenario, seed, interval, share(1, max_memory))
 
 
-def path(
-    scenario: _native.Scenario, seed: int, series: str | None, max_memory: int | str | None
-) -> _native.Path:
-    """Begin a network in virtual time; the arguments are documented at :class:`airwnd.Path`."""
-    interval = None if series is None else sampling_interval(series)
-    with _panics(seed):
-        return _native.Path(scenario, seed, interval, share(1, max_memory))
+def end(owned: "_native.Session | _native.Path", began_s: float) -> Raw:
+    """End a simulation that its owner advances; `began_s` is a time of `time.perf_counter`."""
+    outcome, tables = owned.finish()
+    return Raw(outcome, tables, time.perf_counter() - began_s)
 
 
 def link(

@@ -379,11 +379,10 @@ class Path:
         InputError
             If it is finished already.
         """
-        from airwnd.results.engine import Raw
+        from airwnd.results.engine import end
         from airwnd.scenario.run import Run
 
-        outcome, tables = self._native.finish()
-        return Run.of(self.scenario.resolved, Raw(outcome, tables, time.perf_counter() - self._began))
+        return Run.of(self.scenario.resolved, end(self._native, self._began))
 
     def __repr__(self) -> str:
         return f"<Path of {self.scenario}, seed {self.seed}>"

@@ -506,7 +506,7 @@ class Scenario:
         """
         from airwnd.results.engine import begin
 
-        return begin(self._checked, seed, series, max_memory)
+        return begin(_native.Session, self._checked, seed, series, max_memory)
 
     @checked(**{name: _RUN[name] for name in ("series", "max_memory")}, seed=SEED)
     def open_path(
@@ -535,9 +535,9 @@ class Scenario:
         ScenarioError
             If the network cannot be built.
         """
-        from airwnd.results.engine import path
+        from airwnd.results.engine import begin
 
-        return path(self._checked, seed, series, max_memory)
+        return begin(_native.Path, self._checked, seed, series, max_memory)
 
     @checked(request=MAPPING, update=CALLABLE, pcap=_RUN["pcap"])
     def link(

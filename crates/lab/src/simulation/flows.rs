@@ -36,6 +36,13 @@ pub(crate) struct Group {
     pub(super) delay: Spread,
 }
 
+impl Group {
+    /// Id of one of its flows in results.
+    pub(super) fn flow_id(&self, number: u32) -> String {
+        format!("{}-{}", self.id, number - self.first)
+    }
+}
+
 pub(crate) struct Flow {
     /// Index of its group.
     pub(super) group: u32,

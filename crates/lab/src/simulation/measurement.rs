@@ -374,7 +374,7 @@ impl Flow {
         let real = self.real.as_deref();
         let stats = self.sending().map(Endpoint::stats);
         FlowRow {
-            id: format!("{}-{}", group.id, number - group.first),
+            id: group.flow_id(number),
             group: group.id.clone(),
             ue: self.ue,
             kind: real.map_or_else(|| group.kind.clone(), |real| real.protocol.word().into()),

@@ -75,8 +75,7 @@ pub struct TcpView {
 impl Simulation<'_> {
     /// Id of a flow in results.
     pub(super) fn flow_id(&self, number: u32) -> String {
-        let group = &self.groups[self.flows[number as usize].group as usize];
-        format!("{}-{}", group.id, number - group.first)
+        self.groups[self.flows[number as usize].group as usize].flow_id(number)
     }
 
     /// State of a UE.

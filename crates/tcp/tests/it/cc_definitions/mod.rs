@@ -127,7 +127,13 @@ fn compare_all<S: Strategy>(
     proptest!(config, |(settings in settings, initial in 2..100_u64, events in events)| {
         let node = Node::from_toml(&cc(&settings), "test").expect("it is TOML");
         let spec = Spec::read(&node).expect("it is a congestion control");
-        let ctx = SenderContext { mss: Bytes(MSS), initial_window: Bytes(initial * MSS), initial_ssthresh: Bytes(u64::MAX), seed: 1, identity: Default::default() };
+        let ctx = SenderContext {
+            mss: Bytes(MSS),
+            initial_window: Bytes(initial * MSS),
+            initial_ssthresh: Bytes(u64::MAX),
+            seed: 1,
+            identity: Default::default(),
+        };
         let mut ours = spec.build(&ctx);
         let mut theirs = definition(&settings, initial as f64);
         play(&mut *ours, &mut *theirs, &events, mark_above_us)?;
