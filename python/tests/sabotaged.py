@@ -1,6 +1,6 @@
 """Congestion controls that are bad on purpose, for the tests of ``airwnd evaluate``."""
 
-# ruff: noqa: ARG002
+# ruff: noqa: ARG002 (the methods of a sender have their arguments, needed or not)
 import math
 import time
 
