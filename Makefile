@@ -6,15 +6,22 @@ BIN := $(VENV)/bin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # maturin sets this variable. With it, cargo compiles the extension module and the Rust tests from the same artefacts.
 export PYO3_BUILD_EXTENSION_MODULE := 1
+# Container images often set it. Each interpreter that a test starts would then compile this package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUST := $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs'))
 
-.PHONY: setup release browser tshark programs demo test nightly fuzz fuzz-corpus bench lint format lock clean
+.PHONY: install release setup browser tshark programs demo test nightly fuzz fuzz-corpus bench lint format lock clean
 
 # The package in place: Python from this folder, and the extension module compiled as the Rust tests are (`dev`), or
 # with the settings of the released wheel, for benchmarks and long studies.
-setup: $(VENV)/built-dev
+install: $(VENV)/built-dev
 release: $(VENV)/built-release
+
+# All that `make test` needs: the package, the programs of other projects that tests run, the compiled tests, and what
+# clippy reads of the dependencies. What it finds here, `make test` prints.
+setup: install browser tshark programs rust-build
+	@$(CLIPPY) > /dev/null 2>&1 || true
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
 # any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled
@@ -70,7 +77,7 @@ publish-check:
 
 # Manual pages of the commands, in docs/man, which the wheel installs.
 .PHONY: man
-man: setup
+man: install
 	$(BIN)/python docs/_site/manual.py
 
 $(VENV)/built-%: $(VENV)/requirements $(RUST) Cargo.toml Cargo.lock pyproject.toml
@@ -133,7 +140,7 @@ programs:
 WEB := out/web-build
 WASM = $${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/web/airwnd_web.wasm
 .PHONY: web
-web: setup $(WEB)/airwnd_web_bg.wasm
+web: install $(WEB)/airwnd_web_bg.wasm
 	$(BIN)/python crates/web/site/build.py $(WEB) out/web/index.html
 	@echo "open out/web/index.html"
 
@@ -148,32 +155,37 @@ $(WEB)/node_modules: crates/web/site/package-lock.json
 	npm ci --silent --prefix $(WEB)
 	touch $@
 
-demo: setup
+demo: install
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
 # Each step prints one line with its time, and its output only if it fails; V=1 prints all.
 STEP := $(PYTHON) tools/step.py
-test: setup browser tshark programs
+test: setup
 	@$(STEP) --begin
-	@$(MAKE) --no-print-directory --jobs 3 rust-tests kernel-tests python-tests
+	@$(MAKE) --no-print-directory --jobs 3 kernel-tests rust-tests python-tests
 	@$(STEP) --summary
 
-# Rust tests, Python tests and those of the running kernel, which wait most of the time, run side by side.
+# Rust tests, Python tests and those of the running kernel, which wait most of the time, run side by side. Those of the
+# kernel begin first, since cargo would let them wait for the lints.
+CLIPPY := cargo clippy --all-targets --locked -- -D warnings
 .PHONY: rust-lint rust-build rust-tests kernel-tests python-lint python-tests
+# Their manifests exempt these from `--tests`.
+KERNEL_TESTS := --test kernel --test sides
+rust-build: $(VENV)/built-dev
+	@$(STEP) rust-build 'Rust tests: build' -- cargo test --tests --no-run --locked
+	@$(STEP) kernel-build 'Rust tests with the kernel: build' -- cargo test $(KERNEL_TESTS) --no-run --locked
+
 # `cargo fmt` follows `mod` declarations, but `#[family]` generates those of its members: rustfmt gets every file.
 rust-lint:
 	@$(STEP) rustfmt 'Rust format' -- rustfmt --check --files-with-diff $(RUST)
-	@$(STEP) clippy 'Rust lints' -- cargo clippy --all-targets --locked -- -D warnings
+	@$(STEP) clippy 'Rust lints' -- $(CLIPPY)
 
-rust-build: rust-lint
-	@$(STEP) rust-build 'Rust tests: build' -- cargo test --tests --no-run --locked
-
-rust-tests: rust-build
-	@$(STEP) rust-tests 'Rust tests' -- cargo test --lib --bins --test it --test program --test cell --locked --no-fail-fast
+rust-tests: rust-lint
+	@$(STEP) rust-tests 'Rust tests' -- cargo test --tests --locked --no-fail-fast
 	@$(STEP) doctests 'Rust doctests' -- cargo test --doc --locked
 
-kernel-tests: rust-build
-	@$(STEP) kernel-tests 'Rust tests with the kernel' -- cargo test --test kernel --test sides --locked --no-fail-fast
+kernel-tests:
+	@$(STEP) kernel-tests 'Rust tests with the kernel' -- cargo test $(KERNEL_TESTS) --locked --no-fail-fast
 
 python-lint: $(VENV)/requirements
 	@$(STEP) ruff 'Python lints' -- $(BIN)/ruff check $(PYTHON_FILES)
@@ -182,13 +194,12 @@ python-lint: $(VENV)/requirements
 	@$(STEP) imports 'Python layers' -- env PYTHONPATH=python $(BIN)/lint-imports --no-logo --no-cache
 	@$(STEP) prose 'Prose' -- $(BIN)/python docs/_site/prose.py --brief
 
-# Some Python tests run programs that the Rust half builds.
-python-tests: python-lint rust-build
+python-tests: python-lint
 	@$(STEP) python-tests 'Python tests' -- $(BIN)/pytest --numprocesses auto
 
 # Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
 # wheel. The numbers of generated scenarios and range ends are printed.
-nightly: setup browser linux lint-tools fuzz web
+nightly: setup linux lint-tools fuzz web
 	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
 	cargo test -p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m --locked
 	cargo test -p airwnd-attack --locked -- --ignored --nocapture
@@ -238,7 +249,7 @@ bench-instructions: $(VENV)/requirements
 PGO := cargo pgo
 TRAINED = $${CARGO_TARGET_DIR:-target}/$(HOST)/release/examples/run
 .PHONY: trained
-trained: setup
+trained: install
 	@$(PGO) --version > /dev/null 2>&1 || cargo install --quiet --locked cargo-pgo
 	rustup component add llvm-tools
 	$(PGO) instrument build -- --locked -p airwnd-lab --example run
@@ -257,12 +268,12 @@ bench-scaling: trained
 
 # Executes the notebooks and stores their outputs.
 .PHONY: notebooks
-notebooks: setup
+notebooks: install
 	$(BIN)/python docs/_site/notebooks.py
 
 # The documentation as HTML pages that need no network.
 .PHONY: site
-site: setup
+site: install
 	$(BIN)/sphinx-build -E -W --keep-going -n -j 2 -c docs . out/site
 	@echo "open out/site/index.html"
 

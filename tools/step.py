@@ -1,5 +1,7 @@
 """Runs the steps of `make test`: one line for each, with its time, and its output only if it fails.
 
+The time is that of the clock, and in brackets that of the processors.
+
     python tools/step.py --begin
     python tools/step.py NAME DESCRIPTION -- COMMAND...
     python tools/step.py --summary
@@ -10,6 +12,7 @@ summary adds up the tests of all steps since `--begin`.
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -45,10 +48,17 @@ def read(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace")
 
 
+def processor_time() -> float:
+    """Return the seconds that processors spent on the commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(name: str, description: str, command: list[str]) -> int:
     """Run a step, print its line, and return its exit code."""
     log = LOGS / f"{name}.log"
     start = time.monotonic()
+    worked = processor_time()
     merged = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     with log.open("wb") as file, merged as process:
         for line in process.stdout or ():
@@ -59,7 +69,8 @@ def run(name: str, description: str, command: list[str]) -> int:
     code = process.returncode
     counts = outcomes(read(log))
     tests = f"; {listed(counts)}" if counts else ""
-    print(f"{description}: {time.monotonic() - start:.0f} s{tests}", flush=True)
+    took = f"{time.monotonic() - start:.0f} s ({processor_time() - worked:.0f} CPU s)"
+    print(f"{description}: {took}{tests}", flush=True)
     if code:
         print(*read(log).splitlines()[-TAIL:], sep="\n")
         print(f"{description}: failed with exit code {code}; the whole output is in {log}", flush=True)

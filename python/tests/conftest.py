@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import hypothesis
 import pytest
+from _pytest.mark import ParameterSet
 from xdist.scheduler import LoadScopeScheduling
 
 from airwnd import Scenario
@@ -59,6 +60,11 @@ rwnd = "autotuning"
 
 
 Result = TypeVar("Result")
+
+
+def nightly(*values: object) -> ParameterSet:
+    """Return the values of a parametrized test that `make test` leaves to `make nightly`."""
+    return pytest.param(*values, marks=pytest.mark.nightly)
 
 
 def in_thread(function: Callable[[], Result]) -> Result:

@@ -184,7 +184,7 @@ def test_a_full_disk_is_one_error_and_leaves_no_partial_file(
 
 def test_progress_increases_to_one(wire: Scenario, tmp_path: Path) -> None:
     reported: list[float] = []
-    tasks = [Task(wire.with_(duration="3000s"), seed) for seed in range(3)]
+    tasks = [Task(wire.with_(duration="1000s"), seed) for seed in range(3)]
     carry_out(tasks, Store(tmp_path), Processes(2), reported.append)
     assert reported == sorted(reported)
     assert reported[-1] == 1.0

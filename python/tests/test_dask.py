@@ -245,6 +245,7 @@ def once(fraction: float, act: Callable[[], object]) -> Callable[[float], None]:
     return progress
 
 
+@pytest.mark.nightly
 def test_a_restarted_scheduler_gets_the_missing_runs(wire: Scenario, tmp_path: Path) -> None:
     port = free_port()
     with ExitStack() as stack:
@@ -283,6 +284,7 @@ def test_a_lost_scheduler_is_one_error_and_keeps_finished_runs(
     assert carry_out(long_tasks(wire), Store(tmp_path), Processes(2)).reused == kept
 
 
+@pytest.mark.nightly
 def test_a_scheduler_lost_during_a_question_is_noticed(
     wire: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,6 +305,7 @@ def test_a_scheduler_lost_during_a_question_is_noticed(
             carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", 10 * HANG_S, 1))
 
 
+@pytest.mark.nightly
 def test_a_cluster_without_workers_is_one_error(wire: Scenario, tmp_path: Path) -> None:
     port = free_port()
     with (
@@ -312,6 +315,7 @@ def test_a_cluster_without_workers_is_one_error(wire: Scenario, tmp_path: Path) 
         carry_out([Task(wire, 1)], Store(tmp_path), Dask(f"tcp://127.0.0.1:{port}", HANG_S, 1))
 
 
+@pytest.mark.nightly
 def test_a_worker_without_airwnd_is_one_error(wire: Scenario, tmp_path: Path) -> None:
     (tmp_path / "airwnd.py").write_text("", encoding="utf-8")
     port = free_port()

@@ -20,12 +20,21 @@ from airwnd import Scenario
 from airwnd.cli import cli as command_line
 from airwnd.vocabulary.algorithms import family
 
-from .conftest import ROOT, Cli
+from .conftest import ROOT, Cli, nightly
 from .pages import PAGES, Block, blocks, commands
 
 MODULES = sorted(module.name for module in pkgutil.walk_packages(airwnd.__path__, "airwnd."))
 PUBLIC = [name for name in airwnd.__all__ if not name.startswith("__")]
 CHEAP = ("run", "check", "city", "list", "explain", "schema", "sweep", "plot")
+#: Pages whose examples take more than three seconds of processor time, except the two that people read first.
+SLOW = (
+    "draw-pictures.md",
+    "explore-a-run.md",
+    "short-flows.md",
+    "simulate-a-city.md",
+    "sweep.md",
+    "tutorial-nr.md",
+)
 # Wall-clock times differ in each run.
 TIMES = re.compile(r"\bin \d|real time|of the time")
 
@@ -36,7 +45,11 @@ def test_docstrings(name: str, root: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [nightly(page) if page.name in SLOW else page for page in PAGES],
+    ids=[str(page.relative_to(ROOT)) for page in PAGES],
+)
 def test_the_examples_of_a_page_work(
     page: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ def page() -> str:
     return (root / "docs" / "how-to" / "reproduce-a-paper.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_the_example_gives_the_verdicts_that_the_page_shows(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,22 @@ from .conftest import Cli
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
 
+@cache
+def catalogue() -> list[dict[str, Any]]:
+    """Return the algorithm families."""
+    families: list[dict[str, Any]] = json.loads(_native.catalogue())
+    return families
+
+
+@cache
+def whole_schema() -> dict[str, Any]:
+    """Return the schema of scenarios."""
+    return schema()
+
+
 def declared() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yield each algorithm and section, as `explain` names it, with its parameters."""
-    for family in json.loads(_native.catalogue()):
+    for family in catalogue():
         for member in family["members"]:
             yield f"{family['name']}/{member['name']}", member["params"]
     for section in json.loads(_native.sections()):
@@ -43,10 +57,10 @@ def properties(name: str) -> dict[str, Any]:
     """Return the schemas of the parameters of an algorithm or the keys of a section."""
     family, slash, member = name.partition("/")
     if slash:
-        schemas = next(each for each in json.loads(_native.catalogue()) if each["name"] == family)["schema"]
+        schemas = next(each for each in catalogue() if each["name"] == family)["schema"]
         tables = (each["properties"] for each in schemas["anyOf"] if "properties" in each)
         return next(each for each in tables if each["kind"]["const"] == member)
-    found: Any = schema()
+    found: Any = whole_schema()
     for step in filter(None, name.split(".")):
         found = without_none(found["properties"][step])
         found = found.get("items", found)

@@ -32,7 +32,7 @@ from airwnd.plots import save
 from airwnd.support.errors import InputError
 
 from .command_line import command_words
-from .conftest import ROOT
+from .conftest import ROOT, nightly
 from .test_link import Call, Engine, call, engine
 from .test_link_session import USERS, Emulator, emulator, refusal
 from .waiting import wait_until
@@ -135,7 +135,7 @@ def test_the_table_has_a_line_for_each_workload(plan: str) -> None:
     assert set(ids) - set(shown) == ({"downloads", "uploads"} & set(ids) if plan != "rrul" else set())
 
 
-@pytest.mark.parametrize("plan", BATTERIES)
+@pytest.mark.parametrize("plan", [plan if plan == "rrul" else nightly(plan) for plan in BATTERIES])
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
 def test_equal_results_are_equal_pictures(plan: str, suffix: str, tmp_path: Path) -> None:
     for name in "ab":
@@ -418,6 +418,7 @@ def steps_of_the_workflow() -> list[tuple[str, str]]:
     return [(name, script) for name, script in steps if not re.search(r"\bsudo\b|\bpip\b", script)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("emulator", USERS[:1], indirect=True)
 def test_the_steps_of_the_example_workflow_pass(emulator: Emulator) -> None:
     for path in WORKFLOW.iterdir():

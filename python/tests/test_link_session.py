@@ -22,6 +22,7 @@ import pytest
 from airwnd import Run
 
 from .command_line import command_words
+from .conftest import nightly
 from .waiting import running, wait_until
 
 PHONE = """
@@ -165,7 +166,7 @@ def refusal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     return call
 
 
-@pytest.fixture(params=USERS)
+@pytest.fixture(params=[nightly(user) if user == "root" else user for user in USERS])
 def emulator(request: pytest.FixtureRequest, refusal: Callable[[str], str], tmp_path: Path) -> Emulator:
     if refused := refusal(request.param):
         pytest.skip(f"this machine refuses sessions: {refused}")
@@ -477,6 +478,7 @@ def test_the_session_begins_when_a_server_of_udp_has_its_port(emulator: Emulator
     assert output == "datagram\n"
 
 
+@pytest.mark.parametrize("emulator", USERS, indirect=True)
 def test_nothing_on_the_host_changes(emulator: Emulator) -> None:
     state = "ip -j addr; ip -j route; ip -j -6 route; ip -j rule; sysctl -a --pattern '^net' 2> /dev/null"
     link = f"{AIRWND} --rate 10Mbit"

@@ -215,6 +215,7 @@ def test_both_directions_through_a_cell(capture: Captured) -> None:
         assert len(flagged(sent, "retransmission", "out_of_order")) == ours["retransmissions"] > 0
 
 
+@pytest.mark.nightly
 def test_sequence_numbers_wrap(capture: Captured) -> None:
     fast = {
         "link[0].rate": "10Gbps",

@@ -23,6 +23,8 @@ from airwnd.results.selection import plain
 from airwnd.study.reproduce import figures
 from airwnd.study.reproduce.chart import Chart, Line
 
+from .conftest import nightly
+
 if TYPE_CHECKING:
     from airwnd.scenario.run import Run
 
@@ -225,7 +227,7 @@ def made_up(kind: str, *, lines: int, categories: int = 4, long: str = LONG) -> 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("lines", [1, 2, 5, 9])
+@pytest.mark.parametrize("lines", [1, nightly(2), nightly(5), 9])
 @pytest.mark.parametrize("kind", ["lines", "bars", "time", "distribution", "frontier"])
 def test_charts_of_reproductions(kind: str, lines: int, tmp_path: Path) -> None:
     chart = made_up(kind, lines=lines)

@@ -130,9 +130,9 @@ def test_the_example_keeps_the_queue_short(cli: Cli) -> None:
 
 def test_the_examples_in_rust_and_python_agree() -> None:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    # `cargo test --workspace` has usually built the program before; `cargo run -p` would build every crate
-    # once more, with fewer features of their dependencies.
-    build = ["cargo", "test", "--workspace", "--locked", "--quiet", "--test", "program", "--no-run"]
+    # Set-up has usually built the program; `cargo run -p` would build every crate once more, with fewer
+    # features of their dependencies.
+    build = ["cargo", "test", "--locked", "--quiet", "--test", "program", "--no-run"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     built = subprocess.run(build, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr

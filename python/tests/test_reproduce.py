@@ -25,7 +25,7 @@ from airwnd.study.reproduce.space import Setting
 from airwnd.study.reproduce.verdict import Verdict
 
 from .command_line import run_interrupted
-from .conftest import ROOT, Cli
+from .conftest import ROOT, Cli, nightly
 
 SHIPPED = sorted(path.parent for path in (ROOT / "experiments").glob("*/*/experiment.toml"))
 NAME = "example/table0"
@@ -337,7 +337,7 @@ def test_an_error_in_an_experiment_is_one_line(
     assert re.search(message, done.stderr), done.stderr
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [nightly(signal.SIGKILL), signal.SIGINT])
 def test_a_reproduction_continues_where_it_stopped(
     folder: Path, tmp_path: Path, cli: Cli, how: signal.Signals
 ) -> None:

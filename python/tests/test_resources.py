@@ -15,7 +15,7 @@ from airwnd.support.files import read_text
 from airwnd.text.quantities import csv_cells, one_line
 
 from .command_line import command_words
-from .conftest import Cli
+from .conftest import Cli, nightly
 
 SHORT = 'duration = "100ms"\n[[link]]\nrate = "10Mbps"\n[[ue]]\n[[flow]]\n'
 FLOOD = 'duration = "2s"\n[[site]]\n[[ue]]\n[[flow]]\ntraffic = { kind = "cbr", rate = "1000Gbps" }\n'
@@ -70,8 +70,15 @@ def test_limits_of_container_and_process_apply(monkeypatch: pytest.MonkeyPatch, 
     assert memory.free() == 0
 
 
-@pytest.mark.parametrize("options", ["", "--max-memory 2.9GB"])
-@pytest.mark.parametrize("limit", ["-v", "-d"])
+@pytest.mark.parametrize(
+    ("limit", "options"),
+    [
+        ("-v", ""),
+        nightly("-v", "--max-memory 2.9GB"),
+        nightly("-d", ""),
+        ("-d", "--max-memory 2.9GB"),
+    ],
+)
 def test_a_run_within_a_limited_address_space_ends_with_a_message(
     tmp_path: Path, limit: str, options: str
 ) -> None:

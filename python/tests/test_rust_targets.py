@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import ROOT
+from .conftest import ROOT, nightly
 
 #: A test function, behind any other attributes.
 _TEST = re.compile(r"^[ \t]*#\[test\]\s*(?:#\[[^\]]*\]\s*)*(?:pub )?fn (\w+)", re.MULTILINE)
@@ -64,6 +64,13 @@ def dependencies(executable: Path) -> set[Path]:
     return {(ROOT / word).resolve() for word in rule.split(": ", 1)[1].split()}
 
 
+def kernel_tests() -> list[str]:
+    """Return the Makefile's arguments for test programs that `cargo test --tests` does not run."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (arguments,) = re.findall(r"^KERNEL_TESTS := (.*)$", makefile, re.MULTILINE)
+    return str(arguments).split()
+
+
 def packages(members: str) -> list[Package]:
     """Build the tests of these members of the workspace, and ask the executables.
 
@@ -77,7 +84,8 @@ def packages(members: str) -> list[Package]:
     folders = [Path(package["manifest_path"]).parent for package in chosen]
     found = {folder: Package(folder) for folder in folders}
     selection = ["--workspace"] if members == "workspace_members" else []
-    built = run("cargo", "test", "--tests", "--no-run", "--locked", "--message-format", "json", *selection)
+    build = ["cargo", "test", "--no-run", "--locked", "--message-format", "json", *selection]
+    built = run(*build, "--tests") + run(*build, *kernel_tests())
     for message in map(json.loads, built.splitlines()):
         if message["reason"] == "compiler-artifact" and message["profile"]["test"]:
             folder = Path(message["manifest_path"]).parent
@@ -139,7 +147,7 @@ def tracked() -> list[Path]:
 
 @pytest.mark.parametrize(
     "members",
-    ["workspace_default_members", pytest.param("workspace_members", marks=pytest.mark.nightly)],
+    ["workspace_default_members", nightly("workspace_members")],
 )
 def test_every_rust_test_is_in_a_program_that_is_run(members: str) -> None:
     files = tracked()
@@ -147,7 +155,7 @@ def test_every_rust_test_is_in_a_program_that_is_run(members: str) -> None:
 
 
 def test_make_test_runs_every_test_program() -> None:
-    """The Makefile names the programs, because those of the running kernel run beside the others."""
+    """The Makefile names those that cargo does not run by itself."""
     metadata = json.loads(run("cargo", "metadata", "--format-version", "1", "--no-deps", "--locked"))
     members = set(metadata["workspace_default_members"])
     targets = [
@@ -156,6 +164,8 @@ def test_make_test_runs_every_test_program() -> None:
         if package["id"] in members
         for target in package["targets"]
     ]
-    programs = {target["name"] for target in targets if target["kind"] == ["test"]}
+    exempt = {target["name"] for target in targets if target["kind"] == ["test"] and not target["test"]}
+    assert {word for word in kernel_tests() if word != "--test"} == exempt
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert set(re.findall(r"--test (\w+)", makefile)) == programs
+    for command in ("cargo test --tests --locked", "cargo test $(KERNEL_TESTS) --locked", "cargo test --doc"):
+        assert f"-- {command}" in makefile

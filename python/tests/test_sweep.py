@@ -16,7 +16,7 @@ from airwnd.study.sweeps.axes import grid, plain
 from airwnd.study.sweeps.draws import _UNITS, draw
 
 from .command_line import run_interrupted
-from .conftest import Cli
+from .conftest import Cli, nightly
 from .test_batch import WIRE, workers_of
 
 TABLES = ("flows.parquet", "manifest.json", "runs.parquet")
@@ -242,7 +242,7 @@ def test_a_deterministic_sweep_reports_that_seeds_change_nothing(
         assert ("every seed gave the same run: nothing in the scenario is random" in done.stdout) == said
 
 
-@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("way", [signal.SIGINT, nightly(signal.SIGKILL)])
 def test_an_interrupted_sweep_continues_to_the_same_bytes(
     cli: Cli, file: Path, tmp_path: Path, way: signal.Signals
 ) -> None:
