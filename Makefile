@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # The extension module is built for this interpreter, regardless of other Pythons on the path.
-export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# maturin names it so.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python3
 # maturin sets this variable. With it, cargo compiles the extension module and the Rust tests from the same artefacts.
 export PYO3_BUILD_EXTENSION_MODULE := 1
 # Container images often set it. Each interpreter that a test starts would then compile this package anew.
@@ -19,9 +20,10 @@ install: $(VENV)/built-dev
 release: $(VENV)/built-release
 
 # All that `make test` needs: the package, the programs of other projects that tests run, the compiled tests, and what
-# clippy reads of the dependencies. What it finds here, `make test` prints.
+# clippy and mypy keep about the dependencies. What they find here, `make test` prints.
 setup: install browser tshark programs rust-build
 	@$(CLIPPY) > /dev/null 2>&1 || true
+	@$(BIN)/mypy > /dev/null 2>&1 || true
 
 # The released package: a source distribution, and the wheel that is built from it, for CPython 3.11 and later on
 # any Linux with glibc 2.28 or later (zig links against that version, independent of this machine's). It is compiled

@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import json
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -134,6 +135,13 @@ def values(page: Page, column: str) -> list[dict[str, str]]:
     return found
 
 
+def factor(page: Page, column: str) -> float:
+    """Return by how much the values that a panel shows are to be multiplied for the unit of the column."""
+    title = page.inner_text(f".panel[data-column={column}] h3")
+    unit = re.search(r"\(([^)]+)\)", title)
+    return {"kB": 1e3, "MB": 1e6, "Mbit/s": 1e3, "s": 1e3}.get(unit[1] if unit else "", 1.0)
+
+
 def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
     page.mouse.move(*start)
     page.mouse.down()
@@ -153,10 +161,14 @@ def test_the_cursor_shows_the_values_of_the_series(
             expected = dict(zip(rows["flow"], rows[column], strict=True))
             shown = {each["flow"]: float(each["value"]) for each in values(page, column)}
             assert set(shown) == set(expected) == {"flow-0", "flow-1", "flow-2"}
+            times = factor(page, column)
             for flow, value in expected.items():
-                assert shown[flow] == pytest.approx(np.nan if value is None else value, rel=1e-6, nan_ok=True)
+                assert times * shown[flow] == pytest.approx(
+                    np.nan if value is None else value, rel=1e-6, nan_ok=True
+                )
     texts = [each["text"].strip() for each in values(page, "cwnd_bytes")]
-    assert texts[0].startswith(f"{rows['cwnd_bytes'][0]:,.0f}")
+    assert "(kB)" in page.inner_text(".panel[data-column=cwnd_bytes] h3")
+    assert texts[0].startswith(f"{rows['cwnd_bytes'][0] / 1e3:,.3f}".rstrip("0").rstrip("."))
     assert sum("(ssthresh" in text for text in texts) == 1, "of the hovered line"
     shoot(page, "cell")
 
@@ -322,7 +334,8 @@ def test_a_line_is_selected_by_a_click(cell: Run, show: Callable[..., Page]) -> 
     page = show(cell=cell)
     time = cell.series["time_s"].unique().sort()[30]
     low, high = (
-        float(page.get_attribute(".panel[data-column=cwnd_bytes]", f"data-{end}") or 0)
+        factor(page, "cwnd_bytes")
+        * float(page.get_attribute(".panel[data-column=cwnd_bytes]", f"data-{end}") or 0)
         for end in ("low", "high")
     )
     row = cell.series.filter(pl.col("time_s") == time).sort("cwnd_bytes").row(-1, named=True)
@@ -348,7 +361,7 @@ def test_many_flows_are_a_band(crowd: Run, show: Callable[..., Page], shoot: Sho
     for column in ("cwnd_bytes", "rtt_ms", "throughput_kbps"):
         at = crowd.series.filter((pl.col("time_s") - time).abs() < 1e-6)[column].drop_nulls().to_numpy()
         band = next(each for each in values(page, column) if "median" in each)
-        shown = [float(band[part]) for part in ("low", "median", "high")]
+        shown = [factor(page, column) * float(band[part]) for part in ("low", "median", "high")]
         assert shown == pytest.approx(np.quantile(at, [0.05, 0.5, 0.95]), rel=1e-5)
     page.click("#flows tr[data-flow=flow-7] td:nth-child(4)")
     page.click("#flows tr[data-flow=flow-3] td:nth-child(4)")
@@ -522,13 +535,13 @@ def test_runs_are_compared_flow_by_flow(cell: Run, show: Callable[..., Page], sh
     assert page.locator("#flows tr.selected[data-flow=flow-1]").count() == 2, "the same flow in both runs"
     page.mouse.move(*place(page, 0.5))
     shown = {
-        (each["run"], each["flow"]): float(each["value"])
+        (each["run"], each["flow"]): factor(page, "rwnd_bytes") * float(each["value"])
         for each in values(page, "rwnd_bytes")
         if "flow" in each
     }
     for index, run in enumerate((cell, other)):
         at = run.series.filter(((pl.col("time_s") - 0.5).abs() < 1e-6) & (pl.col("flow") == "flow-1"))
-        assert shown[str(index), "flow-1"] == at["rwnd_bytes"][0]
+        assert shown[str(index), "flow-1"] == pytest.approx(at["rwnd_bytes"][0], rel=1e-6)
     shoot(page, "runs")
     page.uncheck("#runs tr[data-run='1'] input")
     settle(page)
@@ -773,7 +786,7 @@ def test_two_runs_have_a_shared_or_two_separate_scales(
 
     def high() -> float:
         settle(page)
-        return float(page.get_attribute(column, "data-high") or 0)
+        return factor(page, "queue_bytes") * float(page.get_attribute(column, "data-high") or 0)
 
     maximum = [run.series["queue_bytes"].max() for run in (cell, bloated)]
     assert high() == pytest.approx(1.06 * max(maximum), rel=0.02)  # type: ignore[type-var, operator]

@@ -81,9 +81,9 @@ fn table(name: &str, table: &Table) -> Result<(), String> {
 }
 
 fn percentiles(of: &str, spread: Percentiles) -> Result<(), String> {
-    let values = [spread.mean, spread.p50, spread.p95, spread.p99];
+    let values = [spread.mean, spread.p50, spread.p95, spread.p99, spread.p999];
     let all_or_none = values.iter().all(Option::is_some) || values.iter().all(Option::is_none);
-    let ordered = spread.p50 <= spread.p95 && spread.p95 <= spread.p99;
+    let ordered = spread.p50 <= spread.p95 && spread.p95 <= spread.p99 && spread.p99 <= spread.p999;
     holds(all_or_none && ordered, || format!("{of}: {spread:?}"))
 }
 

@@ -98,9 +98,14 @@ impl Qci {
         self.0.priority
     }
 
-    /// Packet delay budget from the base station to the UE, to be met by 98 % of the packets.
+    /// Packet delay budget between the base station and the UE, to be met by 98 % of the packets.
     pub fn delay_budget(self) -> Span {
         Span::from_millis(self.0.budget_ms - self.0.core_ms)
+    }
+
+    /// Packet delay budget between the gateway that enforces policy and the UE.
+    pub fn whole_delay_budget(self) -> Span {
+        Span::from_millis(self.0.budget_ms)
     }
 
     /// Whether its packets are useless when late: voice, live video, games and signalling, in contrast to buffered
@@ -125,6 +130,7 @@ mod tests {
         assert_eq!(numbers(|qci| !qci.is_real_time()), [4, 6, 8, 9, 10, 70, 72, 73, 74, 76]);
         // voice: 100 ms minus the 20 ms beyond the eNB
         assert_eq!(Qci::new(1).unwrap().delay_budget(), Span::from_millis(80));
+        assert_eq!(Qci::new(1).unwrap().whole_delay_budget(), Span::from_millis(100));
         assert_eq!(Qci::new(80).unwrap().delay_budget(), Span::from_millis(9));
         assert_eq!([0, 11, 68, 91, 255].map(Qci::new), [None; 5]);
     }

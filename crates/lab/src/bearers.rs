@@ -61,7 +61,7 @@ impl DedicatedBearer {
         self.quality().check()
     }
 
-    fn quality(&self) -> Quality {
+    pub(crate) fn quality(&self) -> Quality {
         Quality { qci: self.qci, gbr: self.gbr, mbr: self.mbr, pbr: self.pbr }
     }
 
@@ -95,10 +95,14 @@ pub(crate) struct Quality {
 }
 
 impl Quality {
-    fn bearer(&self) -> Bearer {
+    /// The class of the bearer.
+    pub fn qci(&self) -> Qci {
         let usual = if self.gbr.is_some() { Qci::GUARANTEED } else { Qci::BEST_EFFORT };
-        let qci = self.qci.map_or(usual, |number| Qci::new(number).expect("checked: a standardized number"));
-        Bearer::new(qci, self.gbr.unwrap_or(BitRate(0)), self.mbr.unwrap_or(BitRate(0)))
+        self.qci.map_or(usual, |number| Qci::new(number).expect("checked: a standardized number"))
+    }
+
+    fn bearer(&self) -> Bearer {
+        Bearer::new(self.qci(), self.gbr.unwrap_or(BitRate(0)), self.mbr.unwrap_or(BitRate(0)))
     }
 
     /// A bearer with the network's RLC.

@@ -127,6 +127,30 @@ impl Spread {
     }
 }
 
+/// Variation of the one-way delay between consecutive packets, in the order of their arrival.
+//= RFC 3393 §4.5
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Variation {
+    last: Option<Span>,
+    sum: u128,
+    count: u64,
+}
+
+impl Variation {
+    #[inline]
+    fn record(&mut self, delay: Span) {
+        if let Some(last) = self.last.replace(delay) {
+            self.sum += u128::from(delay.0.abs_diff(last.0));
+            self.count += 1;
+        }
+    }
+
+    /// Mean absolute difference in milliseconds; `None` for fewer than two packets.
+    pub fn mean_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e6)
+    }
+}
+
 /// Measurements in the data direction of a flow: IP packets from the sender of the data to its receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
@@ -141,6 +165,12 @@ pub(crate) struct Meter {
     pub marked: u64,
     /// One-way delay from the sender's IP layer to the receiver's.
     pub delay: Spread,
+    /// Differences between the delays of consecutive packets.
+    pub variation: Variation,
+    /// Delay that packets should not exceed.
+    pub budget: Option<Span>,
+    /// Packets received within the budget.
+    pub on_time: u64,
     pub rtt: Spread,
     /// Payload received, in order for TCP.
     pub payload: Bytes,
@@ -149,8 +179,8 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Creates a meter with these spreads of one-way delay and RTT.
-    pub fn new(delay: Spread, rtt: Spread) -> Self {
+    /// Creates a meter with these spreads of one-way delay and RTT, and a delay that packets should not exceed.
+    pub fn new(delay: Spread, rtt: Spread, budget: Option<Span>) -> Self {
         Meter {
             sent: 0,
             has_sent_data: false,
@@ -159,11 +189,27 @@ impl Meter {
             received_bytes: Bytes::ZERO,
             marked: 0,
             delay,
+            variation: Variation::default(),
+            budget,
+            on_time: 0,
             rtt,
             payload: Bytes::ZERO,
             started: None,
             completed: None,
         }
+    }
+
+    /// Records the one-way delay of a packet received.
+    #[inline]
+    pub fn record_delay(&mut self, delay: Span) {
+        self.delay.record(delay);
+        self.variation.record(delay);
+        self.on_time += u64::from(self.budget.is_some_and(|budget| delay <= budget));
+    }
+
+    /// Packets received within the budget, in per cent of those sent; `None` without a budget or data.
+    pub fn on_time_percent(&self) -> Option<f64> {
+        self.budget.filter(|_| self.has_sent_data).map(|_| 100.0 * self.on_time as f64 / self.sent as f64)
     }
 }
 
@@ -216,6 +262,21 @@ mod tests {
         assert_eq!(sum.percentiles_ms(percents), whole.percentiles_ms(percents));
         // 600 s with two significant digits
         assert!((sum.percentiles_ms([100.0])[0].unwrap() / 600_000.0 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn delays_vary_between_consecutive_packets_and_meet_a_budget() {
+        let budget = Span::from_millis(20);
+        let mut meter = Meter::new(Spread::new(), Spread::new(), Some(budget));
+        assert_eq!((meter.variation.mean_ms(), meter.on_time_percent()), (None, None));
+        for delay in [10, 20, 21, 5] {
+            meter.record_delay(Span::from_millis(delay));
+        }
+        assert!((meter.variation.mean_ms().unwrap() - (10.0 + 1.0 + 16.0) / 3.0).abs() < 1e-9);
+        // One of five packets is lost.
+        (meter.sent, meter.has_sent_data) = (5, true);
+        assert_eq!(meter.on_time_percent(), Some(60.0));
+        assert_eq!(Meter { budget: None, ..meter }.on_time_percent(), None);
     }
 
     #[test]

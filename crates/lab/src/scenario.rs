@@ -10,7 +10,7 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Defaults, Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
-use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, RadioSettings, Rlc, handover, mobility, rrc};
+use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
 use airwnd_rlc::am::Conduct;
@@ -270,6 +270,11 @@ pub struct Flow {
     #[param(basic, default = None, range = Span::ZERO..=Span::from_secs(31_536_000))]
     #[param(unit = "time", source = "the scenario")]
     pub stop: Option<Span>,
+    /// One-way delay that packets should not exceed, for `on_time_percent` of the results; `none`: the packet delay
+    /// budget of the bearer's QCI or 5QI, without cells none.
+    #[param(default = None, range = Span::from_micros(1)..=Span::from_secs(3600))]
+    #[param(unit = "time", source = "TS 23.203 Table 6.1.7-A; TS 23.501 Table 5.7.4-1")]
+    pub delay_budget: Option<Span>,
 }
 
 /// A scenario: UEs, the network between them and a server, and flows.
@@ -834,6 +839,14 @@ impl UeGroup {
     pub(crate) fn bearer_of_real(&self, flow: &Signature) -> BearerId {
         let carries = |bearer: &DedicatedBearer| bearer.filter.iter().any(|filter| filter.matches(flow));
         BearerId(self.bearer.iter().position(carries).map_or(0, |place| place as u8 + 1))
+    }
+
+    /// The class of one of its bearers.
+    pub(crate) fn qci(&self, bearer: BearerId) -> Qci {
+        match bearer.0.checked_sub(1) {
+            Some(place) => self.bearer[usize::from(place)].quality().qci(),
+            None => self.quality().qci(),
+        }
     }
 
     fn quality(&self) -> Quality {

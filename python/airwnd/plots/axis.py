@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airwnd.plots import category, style
-from airwnd.vocabulary.columns import tables
+from airwnd.vocabulary.columns import larger_unit, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 MAX_LINES = 12
 
 _LOWER_CASE = ("cwnd", "rwnd", "ssthresh")
-
-# Larger units for each unit of a column, with their factors.
-_LARGER = {
-    "kbit/s": ((1e6, "Gbit/s"), (1e3, "Mbit/s")),
-    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
-    "ms": ((1e3, "s"),),
-    "m": ((1e3, "km"),),
-}
-# Minimum largest value, in the larger unit, for an axis to use that unit.
-_FROM = 10
 
 _LETTER_IN = 0.062
 _SWATCH_IN = 0.45
@@ -94,8 +84,7 @@ def quantity(  # noqa: PLR0913 (parts of a label)
     """
     from matplotlib.ticker import FuncFormatter
 
-    fits = (each for each in _LARGER.get(unit, ()) if largest >= _FROM * each[0])
-    factor, shown = next(fits, (1.0, unit))
+    factor, shown = larger_unit(unit, largest)
     label = f"{words}{before_unit}({shown})" if shown else words
     axis.set_label_text(style.literal(label + (f",\n{note}" if note else "")))
     # Matplotlib's logarithmic labels are formulas in a different typeface.

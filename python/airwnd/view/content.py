@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from airwnd.results.reach import reach_warnings
 from airwnd.results.run import RunData
 from airwnd.view import plan
 from airwnd.view.pack import Packed, pack
-from airwnd.view.panels import panels
+from airwnd.view.panels import Panel, panels
 from airwnd.view.tables import differences, flow_figures, group_figures, total_figures
+from airwnd.vocabulary.columns import larger_unit
 
 # Names of the kinds of events, in the order shown; other kinds follow under their own names.
 KINDS = {
@@ -59,12 +60,13 @@ def content(runs: Mapping[str, RunData]) -> Content:
     columns = list(dict.fromkeys(name for run in runs.values() for name in run.series.columns))
     filled = {name for run in runs.values() for name in _filled(run.series)}
     kinds = dict.fromkeys([*KINDS, *(kind for run in facts for kind in run["events"]["kinds"])])
+    drawn = [_in_larger_unit(panel, arrays, len(runs)) for panel in panels(columns, filled)]
     with ThreadPoolExecutor() as pool:
         packed = dict(zip(arrays, pool.map(pack, arrays.values()), strict=True))
     return Content(
         facts={
             "runs": facts,
-            "panels": [asdict(panel) | {"title": panel.title} for panel in panels(columns, filled)],
+            "panels": [asdict(panel) | {"title": panel.title} for panel in drawn],
             "kinds": {kind: KINDS.get(kind, kind) for kind in kinds},
             "flowFigures": [asdict(figure) for figure in figures],
             "groupFigures": [asdict(figure) for figure in group_figures()],
@@ -82,6 +84,18 @@ def content(runs: Mapping[str, RunData]) -> Content:
         },
         arrays=packed,
     )
+
+
+def _in_larger_unit(panel: Panel, arrays: dict[str, NDArray[Any]], runs: int) -> Panel:
+    """Convert the values of a panel to a unit in which they are short, the same for all runs."""
+    keys = [f"{run}/{column}" for run in range(runs) for column in (panel.column, panel.beside)]
+    present = [key for key in keys if key in arrays]
+    finite = [arrays[key][np.isfinite(arrays[key])] for key in present]
+    factor, unit = larger_unit(
+        panel.unit, max((float(values.max(initial=0)) for values in finite), default=0)
+    )
+    arrays.update({key: arrays[key] / np.float32(factor) for key in present})
+    return replace(panel, unit=unit)
 
 
 def _facts(

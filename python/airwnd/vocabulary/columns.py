@@ -12,6 +12,28 @@ from typing import Any, Literal
 from airwnd import _native
 from airwnd.support.errors import InputError
 
+# Larger units for each unit of a column, with their factors.
+_LARGER = {
+    "kbit/s": ((1e6, "Gbit/s"), (1e3, "Mbit/s")),
+    "bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
+    "ms": ((1e3, "s"),),
+    "m": ((1e3, "km"),),
+}
+# Minimum largest value, in the larger unit, for an axis to use that unit.
+_FROM = 10
+
+
+def larger_unit(unit: str, largest: float) -> tuple[float, str]:
+    """Return the unit in which an axis up to this value has short numbers, and its multiple of the given one.
+
+    Examples
+    --------
+    >>> larger_unit("kbit/s", 72_000), larger_unit("kbit/s", 9_000)
+    ((1000.0, 'Mbit/s'), (1.0, 'kbit/s'))
+    """
+    fits = (each for each in _LARGER.get(unit, ()) if largest >= _FROM * each[0])
+    return next(fits, (1.0, unit))
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

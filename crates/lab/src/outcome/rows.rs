@@ -34,6 +34,9 @@ pub struct Percentiles {
     /// 99th percentile.
     #[column(label = "99th percentile", rank = 3)]
     pub p99: Option<f64>,
+    /// 99.9th percentile.
+    #[column(label = "99.9th percentile", rank = 7)]
+    pub p999: Option<f64>,
 }
 
 /// A row per flow. Packets, delay and throughput refer to the direction of the data and count IP packets, including the
@@ -63,6 +66,14 @@ pub struct FlowRow {
     /// One-way delay between the IP layers of sender and receiver.
     #[column(unit = "ms", short = "delay", label = "one-way delay", rank = 1)]
     pub delay_ms: Percentiles,
+    /// Jitter: mean absolute difference between the one-way delays of consecutive packets (RFC 3393), in the order of
+    /// their arrival; null for fewer than two packets.
+    #[column(unit = "ms", short = "jitter", rank = 7)]
+    pub jitter_ms: Option<f64>,
+    /// Packets received within `delay_budget` divided by packets sent. Null without a budget, or if nothing or only a
+    /// handshake was sent.
+    #[column(unit = "%", range = 0.0..=100.0, short = "on time", label = "packets within the delay budget", rank = 7)]
+    pub on_time_percent: Option<f64>,
     /// RTT samples of the sender.
     #[column(unit = "ms", short = "RTT", rank = 5)]
     pub rtt_ms: Percentiles,

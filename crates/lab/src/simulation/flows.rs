@@ -13,7 +13,7 @@ use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
 use airwnd_tcp::cc::Identity;
 use airwnd_tcp::{Config, Endpoint, EndpointSetup, Seq, State};
-use airwnd_units::{BitRate, Bytes, Time};
+use airwnd_units::{BitRate, Bytes, Span, Time};
 use std::sync::Arc;
 
 /// Flows of one `[[flow]]` of the scenario.
@@ -193,10 +193,12 @@ impl Simulation<'_> {
     fn add_flow(&mut self, place: u32, group: &scenario::Flow, start: Time, ue: u32, ctx: &FlowContext) {
         let number = self.flows.len() as u32;
         let source = group.traffic.build(ctx);
+        let bearer = self.bearer_of(ue, group);
+        let budget = group.delay_budget.or_else(|| self.delay_budget(ue, bearer));
         self.flows.push(Flow {
             group: place,
             ue,
-            bearer: self.bearer_of(ue, group),
+            bearer,
             direction: group.direction,
             size: source.size(),
             is_requested: source.is_requested(),
@@ -206,9 +208,9 @@ impl Simulation<'_> {
             can_fail: source.transport() == Transport::Tcp && group.cc.is_outside(),
             on_way: 0,
             meter: if group.is_once() {
-                Meter::new(Spread::lasting(), Spread::lasting())
+                Meter::new(Spread::lasting(), Spread::lasting(), budget)
             } else {
-                Meter::new(Spread::new(), Spread::new())
+                Meter::new(Spread::new(), Spread::new(), budget)
             },
             sampled: Sampled::default(),
             noted: (0, 0),
@@ -228,6 +230,11 @@ impl Simulation<'_> {
     fn bearer_of(&self, ue: u32, flow: &scenario::Flow) -> BearerId {
         let bearer = self.group_of(ue).bearer_named(flow.bearer.as_ref());
         bearer.expect("checked: each group of the flow has the bearer")
+    }
+
+    /// The delay that the class of a bearer allows; `None` without cells.
+    pub(super) fn delay_budget(&self, ue: u32, bearer: BearerId) -> Option<Span> {
+        self.network.ran().map(|_| self.group_of(ue).qci(bearer).whole_delay_budget())
     }
 
     /// The group of a UE.

@@ -202,7 +202,8 @@ impl<'s> Live<'s> {
         let simulation = &mut self.simulation;
         let bearer = simulation.group_of(ue).bearer_of_real(signature);
         let number = simulation.flows.len() as u32;
-        let mut meter = Meter::new(Spread::new(), Spread::new());
+        let budget = simulation.delay_budget(ue, bearer);
+        let mut meter = Meter::new(Spread::new(), Spread::new(), budget);
         meter.started = Some(now);
         let mut sampled = Sampled::default();
         if let Some(ran) = simulation.network.ran() {
@@ -226,7 +227,7 @@ impl<'s> Live<'s> {
             noted: (0, 0),
             identifications: [0; 2],
             row: None,
-            real: Some(Box::new(Real::new(protocol, ends))),
+            real: Some(Box::new(Real::new(protocol, ends, budget))),
         });
         simulation.groups[self.group as usize].end = number + 1;
         if simulation.record.is_some() {

@@ -364,8 +364,8 @@ fn group_row(group: &Group, rows: &[FlowRow], flows: &[Flow], completions: &[&Co
 }
 
 fn percentiles(spread: &Spread) -> Percentiles {
-    let [p50, p95, p99] = spread.percentiles_ms([50.0, 95.0, 99.0]);
-    Percentiles { mean: spread.mean_ms(), p50, p95, p99 }
+    let [p50, p95, p99, p999] = spread.percentiles_ms([50.0, 95.0, 99.0, 99.9]);
+    Percentiles { mean: spread.mean_ms(), p50, p95, p99, p999 }
 }
 
 impl Flow {
@@ -383,6 +383,8 @@ impl Flow {
             goodput_kbps: kbps(meter.payload, duration),
             throughput_kbps: kbps(meter.received_bytes, duration),
             delay_ms: percentiles(&meter.delay),
+            jitter_ms: meter.variation.mean_ms(),
+            on_time_percent: meter.on_time_percent(),
             rtt_ms: percentiles(&meter.rtt),
             pdf_percent: meter.has_sent_data.then(|| 100.0 * meter.received as f64 / meter.sent as f64),
             packets_sent: meter.sent,

@@ -469,7 +469,7 @@ impl<'t> Simulation<'t> {
         }
         let flow = &mut self.flows[number as usize];
         if let Some(meter) = flow.meter_of(direction) {
-            meter.delay.record(delay);
+            meter.record_delay(delay);
         }
         match &packet.content.carried {
             Carried::Datagram(payload) => flow.meter.payload += *payload,

@@ -125,12 +125,12 @@ pub(crate) struct Real {
 }
 
 impl Real {
-    pub fn new(protocol: Protocol, ends: [String; 2]) -> Real {
+    pub fn new(protocol: Protocol, ends: [String; 2], budget: Option<Span>) -> Real {
         Real {
             protocol,
             ends,
             controls: [None, None],
-            reverse: Meter::new(Spread::new(), Spread::new()),
+            reverse: Meter::new(Spread::new(), Spread::new(), budget),
             reverse_sampled: Sampled::default(),
             sockets: [None; 2],
             retransmissions: [0; 2],

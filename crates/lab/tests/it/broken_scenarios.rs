@@ -143,7 +143,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     (
         r#"id = "web""#,
         r#"name = "web""#,
-        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `bearer`, `direction`, `traffic`, `cc`, `rwnd`, `tcp`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`",
+        ":21: flow[0]: unknown key `name`; allowed: `id`, `ue`, `bearer`, `direction`, `traffic`, `cc`, `rwnd`, `tcp`, `read_rate`, `count`, `arrivals`, `start`, `stagger`, `stop`, `delay_budget`",
     ),
     ("lambda = 3.0", "gain = 3.0", ":24: flow[0].rwnd: unknown key `gain`; allowed: ..."),
     (

@@ -361,10 +361,10 @@ fn simulate(case: &Case) -> Outcome {
 }
 
 fn check_percentiles(spread: Percentiles) -> Result<(), TestCaseError> {
-    let values = [spread.mean, spread.p50, spread.p95, spread.p99];
+    let values = [spread.mean, spread.p50, spread.p95, spread.p99, spread.p999];
     prop_assert!(values.iter().all(Option::is_some) || values.iter().all(Option::is_none));
     prop_assert!(values.iter().flatten().all(|value| value.is_finite() && *value >= 0.0));
-    prop_assert!(spread.p50 <= spread.p95 && spread.p95 <= spread.p99);
+    prop_assert!(spread.p50 <= spread.p95 && spread.p95 <= spread.p99 && spread.p99 <= spread.p999);
     Ok(())
 }
 
