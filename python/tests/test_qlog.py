@@ -222,6 +222,7 @@ def test_handovers_are_in_the_file(tmp_path: File) -> None:
     settings = {
         "name": "drive",
         "duration": "3s",
+        "handover": {"algorithm": "a3-rsrp"},
         "site": [{"position": ["0m", "0m"]}, {"position": ["400m", "0m"]}],
         "ue": [
             {
@@ -294,11 +295,11 @@ def test_without_a_file_nothing_is_logged() -> None:
 
 
 def _log(events: Any, **more: Any) -> Callable[[File], object]:
-    def call(folder: File) -> object:
+    def call(folder: File) -> None:
         path = Path(Scenario.from_dict(WIRE), 1, qlog=folder / "x.qlog")
         flow = path.open("phone")
         path.advance(0.1)
-        return path.log(more.pop("flow", flow), events, from_ue=True, **more)
+        path.log(more.pop("flow", flow), events, from_ue=True, **more)
 
     return call
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 MAX_CALLS = 100_000
 """Calls of an endpoint at one instant after which it is considered stuck."""
 
-_NANOSECOND = 1e-9
 _STUCK = "sends without end, or its timer stays in the past"
 
 
@@ -166,7 +165,7 @@ class Path:
     ...         self.received_bytes += len(data)
     >>> scenario = airwnd.Scenario.from_dict({"name": "cell", "duration": "2s", "site": [{}], "ue": [{}]})
     >>> path = airwnd.Path(scenario, seed=1)
-    >>> path.run(Receiver(), Sender(), until_s=2)
+    >>> flow = path.run(Receiver(), Sender(), until_s=2)
     >>> path.finish().flows["goodput_kbps"].to_list()
     [792.0]
     """
@@ -192,6 +191,7 @@ class Path:
         self._native = scenario.open_path(self.seed, series, max_memory)
         self._began = time.perf_counter()
         about = {"seed": self.seed, "engine": _native.ENGINE}
+        self._min_delays_s: dict[tuple[int, bool], float] = {}
         self._log = None if qlog is None else Log(qlog, scenario.name, about)
 
     @property
@@ -335,12 +335,33 @@ class Path:
         if found is None:
             return None
         packet = Packet(*found)
+        if packet.dropped is None:
+            to = packet.flow, packet.to_ue
+            delay_s = packet.time_s - packet.sent_s
+            self._min_delays_s[to] = min(self._min_delays_s.get(to, delay_s), delay_s)
         if self._log is not None:
             self._log.left(packet)
         return packet
 
+    def min_delay_s(self, flow: int, *, to_ue: bool) -> float | None:
+        """Return the minimum one-way delay of the packets that :meth:`poll` has returned.
+
+        Parameters
+        ----------
+        flow
+            Number of the flow.
+        to_ue
+            Packets to the UE, or those to the server.
+
+        Returns
+        -------
+        float | None
+            The delay in seconds; ``None``: no packet was delivered.
+        """
+        return self._min_delays_s.get((flow, to_ue))
+
     @checked(ue=TEXT)
-    def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> None:
+    def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> int:
         """Connect two endpoints through a flow until a time.
 
         Timers precede events of the network at equal times; drops are not reported to the endpoints. At the
@@ -357,6 +378,11 @@ class Path:
         ue
             Name of the UE, as for :meth:`open`.
 
+        Returns
+        -------
+        int
+            Number of the flow.
+
         Raises
         ------
         InputError
@@ -372,27 +398,27 @@ class Path:
         for at_ue, endpoint in ends.items():
             self._transmit(flow, endpoint, now_s, at_ue=at_ue)
         while True:
-            timers = [(due, at_ue) for at_ue, each in ends.items() if (due := each.timeout()) is not None]
-            first = max(min(due for due, _ in timers), now_s) if timers else until_s
-            is_timer = bool(timers) and first <= until_s
+            timers = [(due_s, at_ue) for at_ue, each in ends.items() if (due_s := each.timeout()) is not None]
+            first_s = max(min(timers)[0], now_s) if timers else math.inf
+            is_timer = first_s <= until_s
             before_s = now_s
-            now_s = self.advance(first if is_timer else until_s, before=is_timer)
+            now_s = self.advance(min(first_s, until_s), before=is_timer)
             calls = calls + 1 if now_s == before_s else 0
             if calls > MAX_CALLS:
                 raise InputError(f"at {now_s:g} s an endpoint {_STUCK}")
             if self._deliver(flow, ends, now_s):
                 continue
-            if is_timer and now_s >= first - _NANOSECOND:
-                # A whole nanosecond as a float may be just before the time that the endpoint has stated.
-                now_s = max(now_s, first)
-                for due, at_ue in timers:
-                    if due <= now_s:
-                        ends[at_ue].on_timeout(now_s)
-                        self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
-            elif not is_timer:
+            if not is_timer:
                 break
+            # A whole nanosecond as a float may be just before the time that the endpoint has stated.
+            now_s = max(now_s, first_s)
+            for due_s, at_ue in timers:
+                if due_s <= now_s:
+                    ends[at_ue].on_timeout(now_s)
+                    self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
         for at_ue, endpoint in ends.items():
             self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
+        return flow
 
     def _deliver(self, flow: int, ends: dict[bool, Endpoint], now_s: float) -> bool:
         """Pass the packets that have left the network to the endpoints; return whether there were any."""
