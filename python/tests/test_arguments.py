@@ -261,7 +261,7 @@ def test_an_argument_of_a_wrong_type_is_one_line_that_names_it(name: str, argume
         ),
         (lambda: airwnd.Trial(SCENARIO, duration_s=0), "duration_s: expected a number above zero, found 0"),
         (
-            lambda: airwnd.Trial(SCENARIO).run(lambda _: 5),
+            lambda: airwnd.Trial(SCENARIO).run(lambda _: 5),  # type: ignore[return-value]
             "endpoints: expected a function that returns a pair",
         ),
         (lambda: batch.Processes(jobs=0), "jobs: expected a whole number above zero"),

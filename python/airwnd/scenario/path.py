@@ -188,11 +188,11 @@ class Path:
     ) -> None:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
+        about = {"seed": self.seed, "engine": _native.ENGINE}
+        self._log = None if qlog is None else Log(qlog, scenario.name, about)
+        self._min_delays_s: dict[tuple[int, bool], float] = {}
         self._native = scenario.open_path(self.seed, series, max_memory)
         self._began = time.perf_counter()
-        about = {"seed": self.seed, "engine": _native.ENGINE}
-        self._min_delays_s: dict[tuple[int, bool], float] = {}
-        self._log = None if qlog is None else Log(qlog, scenario.name, about)
 
     @property
     def time_s(self) -> float:
