@@ -96,8 +96,11 @@ def write_atomically(path: Path, contents: str | bytes | Iterable[bytes]) -> Non
     data = contents.encode() if isinstance(contents, str) else contents
     partial = partial_path(path)
     try:
-        with partial.open("wb") as file:
-            file.writelines([data] if isinstance(data, bytes) else data)
+        if isinstance(data, bytes):
+            partial.write_bytes(data)
+        else:
+            with partial.open("wb") as file:
+                file.writelines(data)
         partial.replace(path)
     except BaseException as error:
         with suppress(OSError):
