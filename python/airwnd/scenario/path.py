@@ -1,6 +1,7 @@
 """Transports without I/O at the ends of a simulated network, in virtual time."""
 
 import math
+import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,8 +15,6 @@ from airwnd.support.arguments import DURATION, MEMORY, NONE, PATH, SEED, TEXT, c
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from airwnd.scenario.run import Run
 
 MAX_CALLS = 100_000
@@ -183,7 +182,7 @@ class Path:
         seed: int | None = None,
         *,
         series: str | None = None,
-        qlog: "str | PathLike[str] | None" = None,
+        qlog: str | os.PathLike[str] | None = None,
         max_memory: int | str | None = None,
     ) -> None:
         self.scenario = scenario

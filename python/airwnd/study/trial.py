@@ -168,11 +168,11 @@ class Trial:
 
 
 class Report:
-    """Results of a trial, returned by :meth:`Trial.run`.
+    """Results of a trial, returned by :meth:`airwnd.Trial.run`.
 
     A measure is one of
 
-    - a column of :attr:`airwnd.Run.flows`, such as ``"goodput_kbps"``, in the row of the connection,
+    - a column of `flows` in the results, such as ``"goodput_kbps"``, in the row of the connection,
     - ``"loss_percent"``: packets dropped in percent of those sent,
     - ``"delay_ms_min"``: minimum one-way delay,
     - ``"queueing_delay_ms_p95"``: 95th percentile of the one-way delay less its minimum,
