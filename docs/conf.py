@@ -39,6 +39,7 @@ nitpick_ignore_regex = [
     ("py:(class|exc)", r"(collections|matplotlib|np|numpy|os|pathlib|pl|polars|typing)\..*"),
     # Types of arguments that are not public names.
     ("py:(class|exc)", r"(Observation|Raw|Size|Values|Workers|airwnd\._native\.(Path|Session))"),
+    ("py:(class|exc)", r"airwnd\.study\.trial\._Connection"),
     ("py:(class|exc)", r"airwnd\.(plugins|study\.batch|vocabulary)\..*"),
 ]
 

@@ -19,11 +19,12 @@ from airwnd.plots.compare import plot_compare
 from airwnd.results.radio import RadioData
 from airwnd.results.run import RunData
 from airwnd.results.sweep import SweepData
-from airwnd.scenario.path import Packet
+from airwnd.scenario.packet import Packet
 from airwnd.study import batch
 from airwnd.study.environment import Environment, Step, log_utility
 from airwnd.study.reproduce.statistics import Interval, interval
 from airwnd.study.sweeps.comparison import Difference
+from airwnd.study.trial import Report
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -93,7 +94,7 @@ def names() -> str:
     public = [name for name in airwnd.__all__ if not name.startswith("__")]
     directives = [_directive(name, getattr(airwnd, name)) for name in public]
     helpers = (*DATA, batch.Processes, batch.Dask, interval, Interval, plot_cdf, plot_compare)
-    helpers += (_native.Flow, _native.Ue, Packet, Difference, Environment, Step, log_utility)
+    helpers += (_native.Flow, _native.Ue, Packet, Report, Difference, Environment, Step, log_utility)
     helpers += (style.styled, style.line, style.series, style.Line)
     directives += [_directive(f"{_module(each)}.{each.__name__}", each) for each in helpers]
     return "\n".join(["```{eval-rst}", *directives, "```"])

@@ -1,4 +1,7 @@
-"""A QUIC download by aioquic over a simulated cell, in virtual time: `python download.py reno 1 2 3`."""
+"""A QUIC download by aioquic over a simulated cell, in virtual time: `python download.py reno 1 2 3`.
+
+`python download.py --qlog reno 1` also writes `reno-1.qlog`, with the events of both ends and of the network.
+"""
 
 import datetime
 import ssl
@@ -8,6 +11,7 @@ import airwnd
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import HandshakeCompleted, StreamDataReceived
+from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -38,11 +42,39 @@ def certificate():
     return builder.sign(key, hashes.SHA256()), key
 
 
+class Trace(QuicLoggerTrace):
+    """Events of a connection until the path takes them, which has their time."""
+
+    def __init__(self, events, is_client, odcid):
+        super().__init__(is_client=is_client, odcid=odcid)
+        self.waiting = events
+
+    def log_event(self, *, category, event, data):
+        self.waiting.append({"name": f"{category}:{event}", "data": data})
+
+
+class Logger(QuicLogger):
+    """Logger of the connection at an end."""
+
+    def __init__(self, events):
+        super().__init__()
+        self.events = events
+
+    def start_trace(self, is_client, odcid):
+        return Trace(self.events, is_client, odcid)
+
+    def end_trace(self, trace):
+        """Keep the events, which the path takes later."""
+
+
 class Quic(airwnd.Endpoint):
     """An end of a QUIC connection."""
 
-    def __init__(self, connection):
-        self.connection = connection
+    def __init__(self, configuration, *, log):
+        self.events = []
+        self.configuration = configuration
+        self.configuration.quic_logger = Logger(self.events) if log else None
+        self.connection = None
 
     def transmit(self, now_s):
         return [data for data, _ in self.connection.datagrams_to_send(now_s)] if self.connection else []
@@ -58,6 +90,11 @@ class Quic(airwnd.Endpoint):
     def on_timeout(self, now_s):
         self.connection.handle_timer(now_s)
 
+    def qlog(self):
+        taken = self.events[:]
+        self.events.clear()
+        return taken
+
     def handle(self, event):
         """Let the application react to an event of the connection."""
 
@@ -65,14 +102,15 @@ class Quic(airwnd.Endpoint):
 class Client(Quic):
     """Ask for a file once the handshake is complete."""
 
-    def __init__(self, algorithm):
+    def __init__(self, algorithm, *, log=False):
         configuration = QuicConfiguration(
             congestion_control_algorithm=algorithm,
             verify_mode=ssl.CERT_NONE,
             max_data=WHOLE,
             max_stream_data=WHOLE,
         )
-        super().__init__(QuicConnection(configuration=configuration))
+        super().__init__(configuration, log=log)
+        self.connection = QuicConnection(configuration=configuration)
         self.connection.connect(SERVER, now=0.0)
 
     def handle(self, event):
@@ -85,12 +123,12 @@ class Client(Quic):
 class Server(Quic):
     """Answer with an endless file."""
 
-    def __init__(self, algorithm):
-        super().__init__(None)
+    def __init__(self, algorithm, *, log=False):
         chain, key = certificate()
-        self.configuration = QuicConfiguration(
+        configuration = QuicConfiguration(
             is_client=False, congestion_control_algorithm=algorithm, certificate=chain, private_key=key
         )
+        super().__init__(configuration, log=log)
 
     def receive(self, now_s, data, ecn):
         if self.connection is None:
@@ -106,16 +144,18 @@ class Server(Quic):
             self.connection.send_stream_data(0, bytes(50_000_000))
 
 
-def download(algorithm, seed):
+def download(algorithm, seed, *, log=False, until_s=10):
     """Return the results of a download of ten seconds."""
-    path = airwnd.Path(airwnd.Scenario.from_dict(CELL), seed)
-    path.run(Client(algorithm), Server(algorithm), 10, ue="phone")
+    qlog = f"{algorithm}-{seed}.qlog" if log else None
+    path = airwnd.Path(airwnd.Scenario.from_dict(CELL), seed, series="10ms" if log else None, qlog=qlog)
+    path.run(Client(algorithm, log=log), Server(algorithm, log=log), until_s, ue="phone")
     return path.finish()
 
 
 if __name__ == "__main__":
-    algorithm, *seeds = sys.argv[1:] or ("reno", "1")
+    log = "--qlog" in sys.argv
+    algorithm, *seeds = [word for word in sys.argv[1:] if word != "--qlog"] or ("reno", "1")
     for seed in map(int, seeds):
-        run = download(algorithm, seed)
+        run = download(algorithm, seed, log=log)
         row = run.flows.filter(run.flows["kind"] == "udp").row(0, named=True)
         print(f"seed {seed}: {row['goodput_kbps']:.0f} kbit/s, p95 delay {row['delay_ms_p95']:.0f} ms ({run.wall_s:.1f} s)")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from airwnd.study.seeds import over_seeds
     from airwnd.study.sweeps import sweep
     from airwnd.study.sweeps.result import Sweep
+    from airwnd.study.trial import Trial
     from airwnd.support.errors import EngineError, InputError
     from airwnd.vocabulary.algorithms import Algorithm, Family, Parameter, catalogue, schema
     from airwnd.vocabulary.columns import tables
@@ -62,6 +63,7 @@ __all__ = [
     "ScenarioError",
     "Session",
     "Sweep",
+    "Trial",
     "__version__",
     "catalogue",
     "city",
@@ -95,6 +97,7 @@ _HOME = {
     "ScenarioError": "airwnd._native",
     "Session": "airwnd.scenario.session",
     "Sweep": "airwnd.study.sweeps.result",
+    "Trial": "airwnd.study.trial",
     "catalogue": "airwnd.vocabulary.algorithms",
     "city": "airwnd.scenario.cities",
     "over_seeds": "airwnd.study.seeds",

@@ -84,7 +84,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
     "Scenario.open_path": (SCENARIO.open_path, {"seed": 1, "series": None, "max_memory": None}),
-    "Path": (airwnd.Path, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
+    "Path": (
+        airwnd.Path,
+        {"scenario": SCENARIO, "seed": 1, "series": None, "qlog": None, "max_memory": None},
+    ),
     "Scenario.open_session": (SCENARIO.open_session, {"seed": 1, "series": None, "max_memory": None}),
     "Session": (Session, {"scenario": SCENARIO, "seed": 1, "series": None, "max_memory": None}),
     "Session.flow": (Session(SCENARIO).flow, {"name": "flow-0"}),
@@ -120,6 +123,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "size": None,
         },
     ),
+    "Trial": (airwnd.Trial, {"scenario": SCENARIO, "seeds": 1, "duration_s": None, "ue": None}),
+    "Trial.run": (airwnd.Trial(SCENARIO).run, {"endpoints": lambda _: None}),
     "city": (
         airwnd.city,
         {
@@ -181,7 +186,7 @@ def public() -> Iterator[str]:
         thing = getattr(airwnd, name)
         if callable(thing):
             yield name
-        if thing in {Run, Scenario, Session, Sweep, airwnd.RadioMap, airwnd.Capture}:
+        if thing in {Run, Scenario, Session, Sweep, airwnd.RadioMap, airwnd.Capture, airwnd.Trial}:
             members = inspect.getmembers(
                 thing, lambda each: inspect.isfunction(each) or inspect.ismethod(each)
             )
@@ -248,6 +253,17 @@ def test_an_argument_of_a_wrong_type_is_one_line_that_names_it(name: str, argume
         (lambda: airwnd.over_seeds([RUN, RUN]), "runs: two runs have the same seed"),
         (lambda: airwnd.over_seeds([RUN, SCENARIO.with_(duration="90ms").run()]), "of different scenarios"),
         (lambda: interval([]), "values: expected at least one value"),
+        (lambda: airwnd.Trial(SCENARIO, []), "seeds: expected at least one seed, and none twice"),
+        (lambda: airwnd.Trial(SCENARIO, [3, 3]), "seeds: expected at least one seed, and none twice"),
+        (
+            lambda: airwnd.Trial(SCENARIO, ["x"]),
+            "seeds: expected a whole number from 0 to 2**63 - 1, found 'x'",
+        ),
+        (lambda: airwnd.Trial(SCENARIO, duration_s=0), "duration_s: expected a number above zero, found 0"),
+        (
+            lambda: airwnd.Trial(SCENARIO).run(lambda _: 5),  # type: ignore[return-value]
+            "endpoints: expected a function that returns a pair",
+        ),
         (lambda: batch.Processes(jobs=0), "jobs: expected a whole number above zero"),
         (lambda: batch.Store(5), "folder: expected a path, found 5"),
         (lambda: batch.Dask(5), "address: expected a text, found 5"),

@@ -1,13 +1,17 @@
 """Transports without I/O at the ends of a simulated network, in virtual time."""
 
+import math
+import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from airwnd import _native
+from airwnd.scenario.packet import Packet
+from airwnd.scenario.qlog import Log
 from airwnd.scenario.scenario import Scenario
-from airwnd.support.arguments import DURATION, MEMORY, NONE, SEED, TEXT, checked, instances
+from airwnd.support.arguments import DURATION, MEMORY, NONE, PATH, SEED, TEXT, checked, instances
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +20,6 @@ if TYPE_CHECKING:
 MAX_CALLS = 100_000
 """Calls of an endpoint at one instant after which it is considered stuck."""
 
-_NANOSECOND = 1e-9
 _STUCK = "sends without end, or its timer stays in the past"
 
 
@@ -85,34 +88,15 @@ class Endpoint(ABC):
             Present in seconds, not before :meth:`timeout`.
         """
 
+    def qlog(self) -> Iterable[Mapping[str, Any]]:
+        """Return what the stack has logged since the last call; a path without a qlog does not ask.
 
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """A packet that has left the network.
-
-    Attributes
-    ----------
-    time_s, sent_s
-        Times of arrival, or drop, and of departure in seconds.
-    flow
-        Number of the flow.
-    to_ue
-        Whether it was sent to the UE.
-    data
-        Payload.
-    ecn
-        ECN field, which queues may have marked.
-    dropped
-        Cause of the drop, as in ``drops_CAUSE`` of the results; ``None``: it was delivered.
-    """
-
-    time_s: float
-    sent_s: float
-    flow: int
-    to_ue: bool
-    data: bytes
-    ecn: int
-    dropped: str | None
+        Returns
+        -------
+        Iterable
+            Events as for :meth:`Path.log`.
+        """
+        return ()
 
 
 class Path:
@@ -130,6 +114,10 @@ class Path:
         Seed from 0 to 2**63 - 1; ``None``: the scenario's seed.
     series
         Sampling interval of the time series with its unit, as in ``"10ms"``; ``None``: no series.
+    qlog
+        File for the packets of the owner and the events of the stacks at their ends, which :meth:`finish`
+        writes; its name ends in ``.qlog`` or ``.json``. With `series` it also has the samples and handovers.
+        ``None``: no file.
     max_memory
         Limit of the estimated memory, as for :meth:`airwnd.Scenario.run`.
 
@@ -143,9 +131,11 @@ class Path:
     Raises
     ------
     InputError
-        If `series` is not a time with a unit.
+        If `series` is not a time with a unit, or `qlog` is no such name or its folder is missing.
     ScenarioError
         If the network cannot be built.
+    OSError
+        If the folder of `qlog` cannot be written.
 
     Examples
     --------
@@ -174,7 +164,7 @@ class Path:
     ...         self.received_bytes += len(data)
     >>> scenario = airwnd.Scenario.from_dict({"name": "cell", "duration": "2s", "site": [{}], "ue": [{}]})
     >>> path = airwnd.Path(scenario, seed=1)
-    >>> path.run(Receiver(), Sender(), until_s=2)
+    >>> flow = path.run(Receiver(), Sender(), until_s=2)
     >>> path.finish().flows["goodput_kbps"].to_list()
     [792.0]
     """
@@ -183,6 +173,7 @@ class Path:
         scenario=instances("a scenario", Scenario),
         seed=SEED | NONE,
         series=DURATION | NONE,
+        qlog=PATH | NONE,
         max_memory=MEMORY | NONE,
     )
     def __init__(
@@ -191,10 +182,14 @@ class Path:
         seed: int | None = None,
         *,
         series: str | None = None,
+        qlog: str | os.PathLike[str] | None = None,
         max_memory: int | str | None = None,
     ) -> None:
         self.scenario = scenario
         self.seed = scenario.seed if seed is None else seed
+        about = {"seed": self.seed, "engine": _native.ENGINE}
+        self._log = None if qlog is None else Log(qlog, scenario.name, about)
+        self._min_delays_s: dict[tuple[int, bool], float] = {}
         self._native = scenario.open_path(self.seed, series, max_memory)
         self._began = time.perf_counter()
 
@@ -226,7 +221,30 @@ class Path:
         InputError
             If there is no such UE.
         """
-        return self._native.open(ue, ports, dscp)
+        flow = self._native.open(ue, ports, dscp)
+        if self._log is not None:
+            self._log.opened(self.id(flow), ue)
+        return flow
+
+    def id(self, flow: int) -> str:
+        """Return the id of a flow in results.
+
+        Parameters
+        ----------
+        flow
+            Number of the flow.
+
+        Returns
+        -------
+        str
+            The id.
+
+        Raises
+        ------
+        InputError
+            If the flow is unknown.
+        """
+        return self._native.id(flow)
 
     def send(self, flow: int, data: bytes, *, from_ue: bool, ecn: int = 0) -> None:
         """Send a datagram at the present.
@@ -248,6 +266,35 @@ class Path:
             If the flow is unknown, or the datagram too large.
         """
         self._native.send(flow, from_ue, data, ecn)
+        if self._log is not None:
+            self._log.sent(self.time_s, flow, data, ecn, to_ue=not from_ue)
+
+    def log(
+        self, flow: int, events: Iterable[Mapping[str, Any]], *, from_ue: bool, own_times: bool = False
+    ) -> None:
+        """Add events of the stack at an end of a flow to the qlog; without one nothing happens.
+
+        Parameters
+        ----------
+        flow
+            Number of the flow.
+        events
+            Events of qlog: dictionaries with a ``name`` and ``data``.
+        from_ue
+            Whether the stack of the UE, the client in the file, has logged them, or that of the server.
+        own_times
+            Keep the ``time`` of each event, in milliseconds on the clock of the path and in order. By
+            default events have the time of the call: stacks often take it from the clock of the machine.
+
+        Raises
+        ------
+        InputError
+            If the flow is unknown, something is no such event, or a time is before that of the last event of
+            the end or after the present.
+        """
+        if self._log is not None:
+            self.id(flow)
+            self._log.add(self.time_s, flow, events, at_ue=from_ue, own_times=own_times)
 
     def advance(self, to_s: float, *, before: bool = False) -> float:
         """Advance to a time, or to the first instant at which packets leave the network.
@@ -284,10 +331,36 @@ class Path:
             A packet that was delivered or dropped; ``None``: there is none, and time may advance.
         """
         found = self._native.poll()
-        return None if found is None else Packet(*found)
+        if found is None:
+            return None
+        packet = Packet(*found)
+        if packet.dropped is None:
+            to = packet.flow, packet.to_ue
+            delay_s = packet.time_s - packet.sent_s
+            self._min_delays_s[to] = min(self._min_delays_s.get(to, delay_s), delay_s)
+        if self._log is not None:
+            self._log.left(packet)
+        return packet
+
+    def min_delay_s(self, flow: int, *, to_ue: bool) -> float | None:
+        """Return the minimum one-way delay of the packets that :meth:`poll` has returned.
+
+        Parameters
+        ----------
+        flow
+            Number of the flow.
+        to_ue
+            Packets to the UE, or those to the server.
+
+        Returns
+        -------
+        float | None
+            The delay in seconds; ``None``: no packet was delivered.
+        """
+        return self._min_delays_s.get((flow, to_ue))
 
     @checked(ue=TEXT)
-    def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> None:
+    def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> int:
         """Connect two endpoints through a flow until a time.
 
         Timers precede events of the network at equal times; drops are not reported to the endpoints. At the
@@ -304,6 +377,11 @@ class Path:
         ue
             Name of the UE, as for :meth:`open`.
 
+        Returns
+        -------
+        int
+            Number of the flow.
+
         Raises
         ------
         InputError
@@ -319,27 +397,27 @@ class Path:
         for at_ue, endpoint in ends.items():
             self._transmit(flow, endpoint, now_s, at_ue=at_ue)
         while True:
-            timers = [(due, at_ue) for at_ue, each in ends.items() if (due := each.timeout()) is not None]
-            first = max(min(due for due, _ in timers), now_s) if timers else until_s
-            is_timer = bool(timers) and first <= until_s
+            timers = [(due_s, at_ue) for at_ue, each in ends.items() if (due_s := each.timeout()) is not None]
+            first_s = max(min(timers)[0], now_s) if timers else math.inf
+            is_timer = first_s <= until_s
             before_s = now_s
-            now_s = self.advance(first if is_timer else until_s, before=is_timer)
+            now_s = self.advance(min(first_s, until_s), before=is_timer)
             calls = calls + 1 if now_s == before_s else 0
             if calls > MAX_CALLS:
                 raise InputError(f"at {now_s:g} s an endpoint {_STUCK}")
             if self._deliver(flow, ends, now_s):
                 continue
-            if is_timer and now_s >= first - _NANOSECOND:
-                # A whole nanosecond as a float may be just before the time that the endpoint has stated.
-                now_s = max(now_s, first)
-                for due, at_ue in timers:
-                    if due <= now_s:
-                        ends[at_ue].on_timeout(now_s)
-                        self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
-            elif not is_timer:
+            if not is_timer:
                 break
+            # A whole nanosecond as a float may be just before the time that the endpoint has stated.
+            now_s = max(now_s, first_s)
+            for due_s, at_ue in timers:
+                if due_s <= now_s:
+                    ends[at_ue].on_timeout(now_s)
+                    self._transmit(flow, ends[at_ue], now_s, at_ue=at_ue)
         for at_ue, endpoint in ends.items():
             self._native.report(flow, at_ue, endpoint.received_bytes, endpoint.retransmissions)
+        return flow
 
     def _deliver(self, flow: int, ends: dict[bool, Endpoint], now_s: float) -> bool:
         """Pass the packets that have left the network to the endpoints; return whether there were any."""
@@ -359,12 +437,14 @@ class Path:
                 raise InputError(f"at {now_s:g} s {name}.transmit {_STUCK}")
             data, ecn = datagram if isinstance(datagram, tuple) else (datagram, 0)
             try:
-                self._native.send(flow, at_ue, data, ecn)
+                self.send(flow, data, from_ue=at_ue, ecn=ecn)
             except TypeError:
                 kind = type(data).__name__
                 raise InputError(
                     f"{name}.transmit returned {kind} instead of bytes, or no ECN field"
                 ) from None
+        if self._log is not None:
+            self.log(flow, endpoint.qlog(), from_ue=at_ue)
 
     def finish(self) -> "Run":
         """End the path at its present and return its results.
@@ -378,11 +458,26 @@ class Path:
         ------
         InputError
             If it is finished already.
+        OSError
+            If the qlog cannot be written.
         """
         from airwnd.results.engine import end
         from airwnd.scenario.run import Run
 
-        return Run.of(self.scenario.resolved, end(self._native, self._began))
+        if self._log is not None:
+            self._poll_the_last()
+        run = Run.of(self.scenario.resolved, end(self._native, self._began))
+        if self._log is not None:
+            self._log.write(run)
+        return run
+
+    def _poll_the_last(self) -> None:
+        """Log the packets that leave the network at the present, the last instant of the results."""
+        # Rounding up to nanoseconds must not lead past the present.
+        now_s = math.nextafter(self.time_s, 0)
+        self.advance(now_s)
+        while self.poll() is not None:
+            self.advance(now_s)
 
     def __repr__(self) -> str:
         return f"<Path of {self.scenario}, seed {self.seed}>"

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
@@ -90,12 +91,16 @@ def opened(path: Path, *, pipes: bool = False) -> BufferedReader:
         raise
 
 
-def write_atomically(path: Path, contents: str | bytes) -> None:
-    """Write a file atomically: after an interruption it is complete or absent."""
+def write_atomically(path: Path, contents: str | bytes | Iterable[bytes]) -> None:
+    """Write a file atomically, also in parts: after an interruption it is complete or absent."""
     data = contents.encode() if isinstance(contents, str) else contents
     partial = partial_path(path)
     try:
-        partial.write_bytes(data)
+        if isinstance(data, bytes):
+            partial.write_bytes(data)
+        else:
+            with partial.open("wb") as file:
+                file.writelines(data)
         partial.replace(path)
     except BaseException as error:
         with suppress(OSError):
