@@ -41,7 +41,10 @@ os.environ["AIRWND_PROGRESS"] = "0"
 pytest.MonkeyPatch().setattr("airwnd._native.end_when_stuck", lambda *_, **__: None)
 
 #: Files whose tests share expensive fixtures: a package, a cluster, runs.
-TOGETHER = {"test_dask", "test_evaluate_answers", "test_new_algorithm", "test_plots", "test_view"}
+TOGETHER = {
+    *("test_dask", "test_evaluate_answers", "test_evaluate_bbr_draft"),
+    *("test_new_algorithm", "test_plots", "test_view"),
+}
 
 ROOT = Path(__file__).parents[2]
 TABLE6 = ROOT / "experiments" / "arwa-2019" / "table6"

@@ -310,7 +310,7 @@ def test_a_changed_candidate_is_found(small: Path, cli: Cli, tmp_path: Path) -> 
         (("nothere.py:Mine",), "nothere.py:Mine: there is no file nothere.py"),
         (
             ("cubic", "--suite", "rfc9999"),
-            "--suite rfc9999: unknown suite; included: cellular, rfc7928, rfc9743",
+            "--suite rfc9999: unknown suite; included: bbr-draft, cellular, rfc7928, rfc9743",
         ),
         (("cubic", "--suite", "rfc7928"), "cubic is a sender, suite rfc7928 evaluates a queue"),
         (("aqm:codel", "--suite", "cellular"), "aqm:codel is a queue, suite cellular evaluates a sender"),

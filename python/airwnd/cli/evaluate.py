@@ -46,7 +46,8 @@ _DIFFERS = 1
     multiple=True,
     metavar="NAME|FILE",
     shell_complete=completion.suites,
-    help="Suite of criteria; default: rfc9743 and cellular, for a queue discipline rfc7928. May be repeated.",
+    help="Suite of criteria: rfc9743 and cellular (default), rfc7928 (default for a queue discipline), "
+    "bbr-draft, or a file. May be repeated.",
 )
 @click.option(
     "--against",
