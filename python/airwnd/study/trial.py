@@ -13,7 +13,7 @@ from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS, Interval, i
 from airwnd.support.arguments import CALLABLE, NONE, NUMBER, POSITIVE, SEED, SEVERAL, TEXT, checked, instances
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import counted
-from airwnd.vocabulary.columns import find
+from airwnd.vocabulary.columns import Column, find
 
 if TYPE_CHECKING:
     from airwnd.scenario.run import Run
@@ -325,7 +325,11 @@ def _measure(what: "str | Callable[[Run], float]") -> _Measure:
     column = find(f"flows.{what}")
     if column.type == "text":
         raise InputError(f"measure: flows.{what} is a text, not a number")
-    return _Measure(column.label, column.shown_unit, column.range, lambda found: found.value(what))
+    return _of(column, lambda found: found.value(what))
+
+
+def _of(column: Column, value: Callable[[_Connection], float]) -> _Measure:
+    return _Measure(column.label, column.shown_unit, column.range, value)
 
 
 def _loss(found: _Connection) -> float:
@@ -337,7 +341,7 @@ def _queueing_delay(found: _Connection) -> float:
 
 
 _DERIVED = {
-    "loss_percent": _Measure("packet loss", "%", (0.0, math.inf), _loss),
+    "loss_percent": _of(find("totals.loss_percent"), _loss),
     "delay_ms_min": _Measure("minimum delay", "ms", (0.0, math.inf), lambda found: found.min_delay_ms),
     "queueing_delay_ms_p95": _Measure(
         "queueing delay, 95th percentile", "ms", (0.0, math.inf), _queueing_delay
