@@ -71,6 +71,12 @@ pub fn expand(item: Tokens) -> Result<Tokens> {
         #[automatically_derived]
         impl ::airwnd_lab::columns::Row for #name {
             const MEANING: &'static str = #meaning;
+
+            fn columns() -> &'static [::airwnd_lab::columns::ColumnInfo] {
+                static COLUMNS: ::std::sync::LazyLock<::std::vec::Vec<::airwnd_lab::columns::ColumnInfo>> =
+                    ::std::sync::LazyLock::new(::airwnd_lab::columns::declared::<#name>);
+                &COLUMNS
+            }
         }
     })
 }

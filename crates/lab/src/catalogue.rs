@@ -162,7 +162,7 @@ pub struct TableInfo {
     /// Meaning of a row.
     pub meaning: &'static str,
     /// Columns, in order.
-    pub columns: Vec<ColumnInfo>,
+    pub columns: &'static [ColumnInfo],
 }
 
 /// Tables of a run: those with one row, then those of figures, then the long ones, which are stored by columns.
@@ -228,7 +228,7 @@ mod tests {
     fn each_column_is_declared_once_with_a_sentence() {
         for table in tables() {
             let mut seen = BTreeSet::new();
-            for column in &table.columns {
+            for column in table.columns {
                 assert!(seen.insert(&column.name), "{}.{} is duplicated", table.name, column.name);
                 assert!(column.meaning.ends_with('.'), "{}.{}", table.name, column.name);
                 let explained = |word: &&str| column.meaning.contains(&format!("`{word}`"));

@@ -53,8 +53,8 @@ impl<R: Row> Default for Rows<R> {
             Kind::Text => unreachable!("long tables have words instead of texts"),
         };
         let table = columns::<R>()
-            .into_iter()
-            .map(|column| Growing { name: column.name, kind: column.kind, values: growing(column.kind) })
+            .iter()
+            .map(|column| Growing { name: column.name.clone(), kind: column.kind, values: growing(column.kind) })
             .collect();
         Rows { table, row: PhantomData }
     }

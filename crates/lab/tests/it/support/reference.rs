@@ -269,7 +269,7 @@ fn results() -> String {
     for TableInfo { name, meaning, columns } in tables() {
         write!(page, "## `{name}`\n\n{meaning}\n\n| Column | Type | Unit | Meaning |\n|---|---|---|---|\n")
             .unwrap();
-        for ColumnInfo { name, kind, unit, meaning, .. } in &columns {
+        for ColumnInfo { name, kind, unit, meaning, .. } in columns {
             let unit = if *unit == "1" { "" } else { unit };
             writeln!(page, "| `{name}` | {} | {unit} | {} |", kind.word(), cell(meaning)).unwrap();
         }
