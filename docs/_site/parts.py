@@ -66,7 +66,7 @@ def _command(command: click.Command, parent: click.Context) -> str:
         options = [record for record in records if record and record[1]]
         if options:
             lines += ["", "| Option | Meaning |", "|---|---|"]
-            lines += [f"| `{name.replace(' RANGE', '')}` | {_cell(meaning)} |" for name, meaning in options]
+            lines += [f"| {_option(name)} | {_cell(meaning)} |" for name, meaning in options]
         return "\n".join([*lines, "", *below])
 
 
@@ -77,6 +77,11 @@ def _prose(text: str) -> str:
         "```text\n" + part.removeprefix("\b\n") + "\n```" if part.startswith("\b") else part
         for part in paragraphs
     )
+
+
+def _option(name: str) -> str:
+    """Format an option with its value as code. A bar would end the cell even there."""
+    return "`" + name.replace(" RANGE", "").replace("|", r"\|") + "`"
 
 
 def _cell(text: str) -> str:

@@ -103,6 +103,8 @@ def test_a_browser_needs_no_network(site: Path, open_page: OpenPage) -> None:
     search = open_page(site / "search.html")
     search.goto(search.url + "?q=bufferbloat")
     search.wait_for_selector("#search-results li")
+    # The theme keeps its settings.
+    search.evaluate("localStorage.clear(); sessionStorage.clear()")
 
 
 @pytest.mark.nightly
@@ -121,6 +123,14 @@ def test_every_command_is_in_the_reference(site: Path) -> None:
         assert f"airwnd {name}" in text
         for param in command.params:
             assert all(option in text for option in param.opts if option.startswith("--"))
+
+
+def test_each_option_has_a_row_of_two_cells() -> None:
+    rows = [line for line in script("parts").commands().splitlines() if line.startswith("| `")]
+    assert len(rows) > 100
+    assert [
+        row for row in rows if len(re.split(r"(?<!\\)\|", row)) != len(("", "option", "meaning", ""))
+    ] == []
 
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
