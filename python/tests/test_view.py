@@ -154,6 +154,8 @@ def test_the_cursor_shows_the_values_of_the_series(
     cell: Run, show: Callable[..., Page], shoot: Shoot
 ) -> None:
     page = show(cell=cell)
+    panels = page.locator("#panel-switches label").all_inner_texts()
+    assert len(set(panels)) == len(panels) > 5
     for time in (0.1, 0.46, 0.92):
         page.mouse.move(*place(page, time))
         for column in ("cwnd_bytes", "rwnd_bytes", "rtt_ms", "queue_bytes", "throughput_kbps", "mcs"):

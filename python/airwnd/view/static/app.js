@@ -25,7 +25,11 @@ showRuns(state, looks);
 showGroups(state, looks);
 if (plan.run >= 0) plan.draw();
 about();
-switches("panel-switches", facts.panels.map(({ column, name }) => [column, name]), state.panelsShown, "panels");
+const panelNames = facts.panels.map(({ name }) => name);
+// A queue has a panel in bytes and one in packets.
+const isShared = (name) => panelNames.indexOf(name) !== panelNames.lastIndexOf(name);
+const panelSwitches = facts.panels.map(({ column, name, title }) => [column, isShared(name) ? title : name]);
+switches("panel-switches", panelSwitches, state.panelsShown, "panels");
 switches("event-switches", events.kinds.map((kind) => [kind, facts.kinds[kind], plots.lanes.picture(kind)]), state.kindsShown, "panels");
 document.getElementById("event-switches").hidden = events.kinds.length === 0;
 many();
