@@ -54,7 +54,11 @@ impl<R: Row> Default for Rows<R> {
         };
         let table = columns::<R>()
             .iter()
-            .map(|column| Growing { name: column.name.clone(), kind: column.kind, values: growing(column.kind) })
+            .map(|column| Growing {
+                name: column.name.clone(),
+                kind: column.kind,
+                values: growing(column.kind),
+            })
             .collect();
         Rows { table, row: PhantomData }
     }
