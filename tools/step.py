@@ -60,7 +60,8 @@ def run(name: str, description: str, command: list[str]) -> int:
     start = time.monotonic()
     worked = processor_time()
     merged = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    with log.open("wb") as file, merged as process:
+    # Unbuffered: the log of a step that is killed ends with what it did last.
+    with log.open("wb", buffering=0) as file, merged as process:
         for line in process.stdout or ():
             file.write(line)
             if os.environ.get("V"):
