@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ChildStdout;
+use std::time::Duration;
 
 use airwnd_netns::{DeviceSetup, Setup, Side, Stdio};
 
@@ -19,6 +20,8 @@ const RECEIVER: (Ipv4Addr, Ipv6Addr) =
     (Ipv4Addr::new(100, 64, 0, 2), Ipv6Addr::new(0xfd00, 0x64, 0, 0, 0, 0, 0, 2));
 /// A test fails if what it waits for has not happened after this number of ACKs.
 const PATIENCE: usize = 200_000;
+/// No ACK for this long is a hang, which ends the test, as pytest's limit ends one.
+const SILENCE: Duration = Duration::from_secs(1200);
 /// Most ACKs of a connection in a row that acknowledge nothing new; a connection that stalls has more.
 const DUPLICATES: u32 = 1000;
 /// Most times that a segment is sent again.
@@ -98,7 +101,8 @@ impl Session {
         let mut consecutive = 0;
         let mut last = None;
         for _ in 0..PATIENCE {
-            let ack = self.wire.acks.recv().expect("the wire runs");
+            let ack = self.wire.acks.recv_timeout(SILENCE);
+            let ack = ack.unwrap_or_else(|error| panic!("{what}: {error}; the last ACK is {last:?}"));
             self.check(&ack);
             if self.left.contains(&ack.connection) {
                 continue;
