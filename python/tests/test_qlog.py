@@ -15,13 +15,8 @@ import pytest
 from airwnd import Endpoint, InputError, Path, Run, Scenario
 from airwnd.scenario.qlog import SCHEMA
 
-WIRE = {
-    "name": "wire",
-    "duration": "2s",
-    "core": {"server_rate": "0bps", "server_delay": "0ms"},
-    "link": [{"rate": "10Mbps", "delay": "20ms", "queue": 5}],
-    "ue": [{"name": "phone", "count": 2}],
-}
+from .test_path import WIRE
+
 CELL = {
     "name": "cell",
     "duration": "1s",

@@ -156,6 +156,12 @@ impl Path {
         self.with(py, |path| path.record_rtt(end, rtt))
     }
 
+    /// Minimum one-way delay in seconds of the packets delivered to an end; `None`: there are none.
+    fn min_delay_s(&self, py: Python<'_>, flow: u32, at_ue: bool) -> PyResult<Option<f64>> {
+        let end = self.end(py, flow, at_ue)?;
+        self.with(py, |path| Ok(path.min_delay(end)?.map(seconds)))
+    }
+
     /// Id of a flow in results.
     fn id(&self, py: Python<'_>, flow: u32) -> PyResult<String> {
         let end = self.end(py, flow, true)?;

@@ -189,7 +189,6 @@ class Path:
         self.seed = scenario.seed if seed is None else seed
         about = {"seed": self.seed, "engine": _native.ENGINE}
         self._log = None if qlog is None else Log(qlog, scenario.name, about)
-        self._min_delays_s: dict[tuple[int, bool], float] = {}
         self._native = scenario.open_path(self.seed, series, max_memory)
         self._began = time.perf_counter()
 
@@ -334,16 +333,12 @@ class Path:
         if found is None:
             return None
         packet = Packet(*found)
-        if packet.dropped is None:
-            to = packet.flow, packet.to_ue
-            delay_s = packet.time_s - packet.sent_s
-            self._min_delays_s[to] = min(self._min_delays_s.get(to, delay_s), delay_s)
         if self._log is not None:
             self._log.left(packet)
         return packet
 
     def min_delay_s(self, flow: int, *, to_ue: bool) -> float | None:
-        """Return the minimum one-way delay of the packets that :meth:`poll` has returned.
+        """Return the minimum one-way delay of the packets that have been delivered.
 
         Parameters
         ----------
@@ -356,8 +351,13 @@ class Path:
         -------
         float | None
             The delay in seconds; ``None``: no packet was delivered.
+
+        Raises
+        ------
+        InputError
+            If the flow is unknown.
         """
-        return self._min_delays_s.get((flow, to_ue))
+        return self._native.min_delay_s(flow, to_ue)
 
     @checked(ue=TEXT)
     def run(self, client: Endpoint, server: Endpoint, until_s: float, *, ue: str = "ue") -> int:

@@ -90,11 +90,10 @@ def _in_larger_unit(panel: Panel, arrays: dict[str, NDArray[Any]], runs: int) ->
     """Convert the values of a panel to a unit in which they are short, the same for all runs."""
     keys = [f"{run}/{column}" for run in range(runs) for column in (panel.column, panel.beside)]
     present = [key for key in keys if key in arrays]
-    finite = [arrays[key][np.isfinite(arrays[key])] for key in present]
-    factor, unit = larger_unit(
-        panel.unit, max((float(values.max(initial=0)) for values in finite), default=0)
-    )
-    arrays.update({key: arrays[key] / np.float32(factor) for key in present})
+    largest = (float(arrays[key].max(where=np.isfinite(arrays[key]), initial=0)) for key in present)
+    factor, unit = larger_unit(panel.unit, max(largest, default=0))
+    for key in present:
+        arrays[key] /= np.float32(factor)
     return replace(panel, unit=unit)
 
 
