@@ -1,7 +1,7 @@
 //! Invariants of the results of every run.
 
 use airwnd_kernel::Direction;
-use airwnd_lab::columns::{Cell, ColumnInfo, Row, columns};
+use airwnd_lab::columns::{Cell, ColumnInfo, Row};
 use airwnd_lab::{Column, LinkRow, Outcome, Percentiles, Scenario, Table, tables};
 use airwnd_phy::access::Spec;
 use airwnd_phy::tables::McsTable;
@@ -47,7 +47,7 @@ fn number(of: &str, column: &ColumnInfo, value: f64) -> Result<(), String> {
 }
 
 fn rows<R: Row>(name: &str, rows: &[R]) -> Result<(), String> {
-    let columns = columns::<R>();
+    let columns = R::columns();
     rows.iter().try_for_each(|row| {
         let (mut column, mut result) = (columns.iter(), Ok(()));
         R::cells(Some(row), &mut |cell| {

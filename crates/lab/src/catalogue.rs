@@ -1,6 +1,6 @@
 //! Catalogue of algorithms, scenario sections, TCP stacks and result tables.
 
-use crate::columns::{ColumnInfo, Row, columns};
+use crate::columns::{ColumnInfo, Row};
 use crate::compat::QuirkInfo;
 use crate::incidents::Event;
 use crate::outcome::{
@@ -168,7 +168,7 @@ pub struct TableInfo {
 /// Tables of a run: those with one row, then those of figures, then the long ones, which are stored by columns.
 pub fn tables() -> Vec<TableInfo> {
     fn of<R: Row>(name: &'static str) -> TableInfo {
-        TableInfo { name, meaning: R::MEANING, columns: columns::<R>() }
+        TableInfo { name, meaning: R::MEANING, columns: R::columns() }
     }
     vec![
         of::<RunRow>("run"),

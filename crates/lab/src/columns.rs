@@ -4,7 +4,7 @@
 //! `airwnd explain` and the reference page of results are derived from the declaration.
 //!
 //! ```
-//! use airwnd_lab::columns::{Columns, Row, columns};
+//! use airwnd_lab::columns::{Columns, Row};
 //!
 //! /// Statistics of a delay.
 //! #[derive(Columns)]
@@ -25,9 +25,9 @@
 //!     delay_ms: Spread,
 //! }
 //!
-//! let names: Vec<&str> = columns::<FlowRow>().iter().map(|column| column.name.as_str()).collect();
+//! let names: Vec<&str> = FlowRow::columns().iter().map(|column| column.name.as_str()).collect();
 //! assert_eq!(names, ["packets", "delay_ms_mean", "delay_ms_p50"]);
-//! let p50 = &columns::<FlowRow>()[2];
+//! let p50 = &FlowRow::columns()[2];
 //! assert_eq!((p50.unit, p50.meaning.as_str()), ("ms", "One-way delay: median."));
 //! let row = FlowRow { packets: 3, delay_ms: Spread { mean: 25.5, p50: None } };
 //! assert_eq!(
@@ -220,11 +220,6 @@ pub trait Row: Columns {
     fn columns() -> &'static [ColumnInfo];
 }
 
-/// Columns of a row, in order.
-pub fn columns<R: Row>() -> &'static [ColumnInfo] {
-    R::columns()
-}
-
 /// Makes the columns of a row from their declarations.
 #[doc(hidden)]
 pub fn declared<R: Columns>() -> Vec<ColumnInfo> {
@@ -247,7 +242,7 @@ pub fn declared<R: Columns>() -> Vec<ColumnInfo> {
 
 /// Converts a row to a JSON object.
 pub fn to_json<R: Row>(row: &R) -> Json {
-    serde_json::to_value(Object(columns::<R>(), row)).expect("columns are values of JSON")
+    serde_json::to_value(Object(R::columns(), row)).expect("columns are values of JSON")
 }
 
 /// A row that serializes as an object.
@@ -285,7 +280,7 @@ impl<R: Row> Serialize for Object<'_, R> {
 
 impl<R: Row> Serialize for Array<'_, R> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let columns = columns::<R>();
+        let columns = R::columns();
         to.collect_seq(self.0.iter().map(|row| Object(columns, row)))
     }
 }
@@ -433,7 +428,7 @@ mod tests {
             #[column(unit = "ms", range = 0.0..=9.0, short = "RTT", digits = 1, rank = 5)]
             rtt_ms: Percentiles,
         }
-        let [mean, p95, rlc] = columns::<Row>() else { panic!("three columns") };
+        let [mean, p95, rlc] = <Row as super::Row>::columns() else { panic!("three columns") };
         assert_eq!((p95.name.as_str(), p95.unit, p95.range.clone()), ("rtt_ms_p95", "ms", 0.0..=9.0));
         assert_eq!(p95.meaning, "Round-trip time: 95th percentile.");
         assert_eq!(rlc.meaning, "Round-trip time: RLC's part.");
@@ -459,8 +454,10 @@ mod tests {
             /// A count.
             lost_packets: u64,
         }
-        let headings: Vec<_> =
-            columns::<Row>().iter().map(|column| (column.short.as_str(), column.digits)).collect();
+        let headings: Vec<_> = <Row as super::Row>::columns()
+            .iter()
+            .map(|column| (column.short.as_str(), column.digits))
+            .collect();
         assert_eq!(headings, [("air rate", 1), ("lost packets", 0)]);
     }
 
@@ -481,7 +478,8 @@ mod tests {
             /// A count.
             count: u64,
         }
-        let ranges: Vec<_> = columns::<Row>().iter().map(|column| column.range.clone()).collect();
+        let ranges: Vec<_> =
+            <Row as super::Row>::columns().iter().map(|column| column.range.clone()).collect();
         assert_eq!(ranges, [0.0..=100.0, 0.0..=f64::INFINITY, ANY, 0.0..=f64::INFINITY]);
     }
 }

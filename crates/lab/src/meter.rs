@@ -24,6 +24,11 @@ enum Samples {
     Many(Histogram),
 }
 
+/// Mean in milliseconds of nanoseconds, given their sum and number; `None` without any.
+fn mean_ms((sum, count): (u128, u64)) -> Option<f64> {
+    (count > 0).then(|| sum as f64 / count as f64 / 1e6)
+}
+
 fn micros(span: Span) -> u32 {
     (span.0 / 1000).min(u32::MAX.into()) as u32
 }
@@ -88,7 +93,7 @@ impl Spread {
 
     /// Mean in milliseconds; `None` without samples.
     pub fn mean_ms(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e6)
+        mean_ms(self.so_far())
     }
 
     /// Percentiles in milliseconds; `None` without samples.
@@ -117,8 +122,7 @@ impl Spread {
 
     /// Mean in milliseconds of the samples since [`Spread::so_far`] returned `before`; `None` without samples.
     pub fn mean_ms_since(&self, before: (u128, u64)) -> Option<f64> {
-        let count = self.count - before.1;
-        (count > 0).then(|| (self.sum - before.0) as f64 / count as f64 / 1e6)
+        mean_ms((self.sum - before.0, self.count - before.1))
     }
 
     /// Sum and number of all samples.
@@ -147,7 +151,7 @@ impl Variation {
 
     /// Mean absolute difference in milliseconds; `None` for fewer than two packets.
     pub fn mean_ms(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e6)
+        mean_ms((self.sum, self.count))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables stored by columns, for time series and events.
 
-use crate::columns::{Cell, Kind, Row, columns};
+use crate::columns::{Cell, Kind, Row};
 use std::marker::PhantomData;
 
 /// Named columns of equal length; no columns if the table was not requested.
@@ -52,7 +52,7 @@ impl<R: Row> Default for Rows<R> {
             Kind::Whole | Kind::Word(_) | Kind::Flow => Values::Whole(Vec::new()),
             Kind::Text => unreachable!("long tables have words instead of texts"),
         };
-        let table = columns::<R>()
+        let table = R::columns()
             .iter()
             .map(|column| Growing {
                 name: column.name.clone(),

@@ -539,7 +539,7 @@ mod tests {
         let drops = Drops::of(|cause| cause as u64);
         let expected = Cause::ALL.map(|cause| format!("\"{}\":{}", cause.name(), cause as u64)).join(",");
         assert_eq!(columns::to_json(&drops).to_string(), format!("{{{expected}}}"));
-        for column in columns::columns::<LinkDrops>() {
+        for column in <LinkDrops as columns::Row>::columns() {
             assert!(Cause::ALL.iter().any(|cause| cause.name() == column.name), "{}", column.name);
         }
     }
