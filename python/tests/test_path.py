@@ -136,6 +136,7 @@ class Words(Echo):
         (lambda p: p.open("tablet"), "there is no UE `tablet`; UEs: phone-0, phone-1"),
         (lambda p: p.open("phone", dscp=64), "dscp: expected a number from 0 to 63, found 64"),
         (lambda p: p.send(0, b"x", from_ue=True), "flow 0 was not opened on this path"),
+        (lambda p: p.min_delay_s(0, to_ue=True), "flow 0 was not opened on this path"),
         (
             lambda p: p.send(p.open("phone"), b"x" * 70_000, from_ue=True),
             "a datagram of 70000 bytes is too large",
