@@ -356,7 +356,8 @@ def test_results_are_read_while_the_battery_is_prepared() -> None:
     assert found == results("tcp_download")
 
 
-@pytest.mark.parametrize("plan", BATTERIES)
+# The other batteries have its workload, too.
+@pytest.mark.parametrize("plan", [nightly(plan) if plan == "tcp_download" else plan for plan in BATTERIES])
 def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
     words = ["--rate", "20Mbit", "--rate-up", "10Mbit", "--delay", "10ms", "--battery", plan]
     words += ["--require", "idle.p50 >= 15ms"]
@@ -372,10 +373,9 @@ def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
     for name, each in delays.items():
         assert each["samples"], name
         assert len(each["samples"]) <= each["sent"]
-        # A ping passes the link twice. A packet enters it with the time of the relay's turn that reads it,
-        # which may have begun before it was sent.
-        base_ms = 10 if name.startswith("call") else 20
-        assert min(delay for _, delay in each["samples"]) >= base_ms / 2
+        # A ping passes the link twice, and a packet may enter it 50 us before it is read (`GRAIN` of the relay).
+        passes = 1 if name.startswith("call") else 2
+        assert min(delay for _, delay in each["samples"]) >= passes * (10 - 0.05)
     count = BATTERIES[plan].downloads + BATTERIES[plan].uploads
     assert len(battery["transfers"]) == count
     for name, points in battery["transfers"].items():

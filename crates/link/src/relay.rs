@@ -41,6 +41,9 @@ const SPIN: Span = Span::from_micros(100);
 const LONGEST_SPIN: Span = Span::from_millis(1);
 const REST: Span = Span::from_micros(100);
 const _: () = assert!(LONGEST_SPIN.0 * 100 < 95 * (LONGEST_SPIN.0 + REST.0));
+/// Maximum time between a read and the simulated time at which its packets enter. Each read of a busy turn would otherwise
+/// be as early as the turn is long: milliseconds while other programs run.
+const GRAIN: Span = Span::from_micros(50);
 /// Period of the snapshots.
 const SNAPSHOT_PERIOD: Span = Span::from_millis(200);
 /// Maximum number of addresses learned from packets, besides those of the devices.
@@ -139,6 +142,8 @@ pub struct Totals {
 pub struct Relay<'s> {
     live: Live<'s>,
     clock: Clock,
+    /// Simulated time that the network has reached.
+    reached: Time,
     ends: Vec<End>,
     ues: Vec<Ue>,
     /// Index of the device behind which an address lies.
@@ -201,6 +206,7 @@ impl<'s> Relay<'s> {
         Ok(Relay {
             live,
             clock: Clock::start(begin),
+            reached: begin,
             ends,
             ues,
             routes,
@@ -247,12 +253,13 @@ impl<'s> Relay<'s> {
 
     /// Advances the network to the present, reads what has arrived, and sleeps until something is due.
     fn turn(&mut self, shared: &Shared<'_>) -> Result<(), Error> {
-        let now = self.clock.now();
-        self.advance(now)?;
+        let clock = self.clock;
+        self.advance(clock.now())?;
         let mut is_busy = false;
         for place in 0..self.ends.len() {
-            is_busy |= self.read(now, place);
+            is_busy |= self.read(place, || clock.now())?;
         }
+        let now = self.reached;
         self.flows.check_ends(&mut self.live, now);
         if self.clock.elapsed() >= self.next_snapshot {
             self.note_sockets(now, shared);
@@ -277,6 +284,7 @@ impl<'s> Relay<'s> {
     /// Executes the events that are due, and writes the packets that leave.
     fn advance(&mut self, now: Time) -> Result<(), Error> {
         self.live.advance(now)?;
+        self.reached = now;
         let mut exits = std::mem::take(&mut self.exits);
         exits.extend(self.live.exits());
         for exit in exits.drain(..) {
@@ -333,16 +341,20 @@ impl<'s> Relay<'s> {
     }
 
     /// Reads packets from a device. Returns whether more may be waiting.
-    fn read(&mut self, now: Time, place: usize) -> bool {
+    fn read(&mut self, place: usize, now: impl Fn() -> Time) -> Result<bool, Error> {
         let (mut buffer, mut segment) = (std::mem::take(&mut self.buffer), std::mem::take(&mut self.segment));
         let mut may_have_more = true;
         let mut entered = 0;
         while may_have_more && entered < BATCH {
             match self.ends[place].file.read(&mut buffer) {
                 Ok(length) if length > 0 => {
+                    let present = now();
+                    if present.since(self.reached) > GRAIN {
+                        self.advance(present)?;
+                    }
                     let each = |packet: &[u8]| {
                         entered += 1;
-                        self.enter(now, place, packet);
+                        self.enter(self.reached, place, packet);
                     };
                     if offload::split(&mut buffer[..length], &mut segment, each).is_err() {
                         self.totals.packets.malformed += 1;
@@ -354,7 +366,7 @@ impl<'s> Relay<'s> {
             }
         }
         (self.buffer, self.segment) = (buffer, segment);
-        may_have_more
+        Ok(may_have_more)
     }
 
     /// Sends a packet into the network.
@@ -667,7 +679,7 @@ mod tests {
             let (mut relay, [server, ue]) = relay_that(&scenario, coalesces);
             let begin = relay.live.begin();
             server.send(&read).unwrap();
-            assert!(!relay.read(begin, 0));
+            assert!(!relay.read(0, || begin).unwrap());
             relay.advance(begin + Span::from_millis(20)).unwrap();
             let written: Vec<usize> =
                 std::iter::from_fn(|| received(&ue)).map(|packet| packet.len()).collect();
@@ -676,6 +688,22 @@ mod tests {
             assert_eq!((packets.entered, packets.out, unaccounted(&relay)), (3, 3, 0));
             assert_eq!(relay.totals.lateness.figures().count, 3);
         }
+    }
+
+    /// A packet that is sent while a turn lasts enters when it is read, not when the turn began.
+    #[test]
+    fn a_packet_enters_when_it_is_read() {
+        let scenario = scenario(WIRE);
+        let (mut relay, [server, ue]) = relay(&scenario);
+        let begin = relay.live.begin();
+        let packet = datagram(SERVER, UE, (4433, 5000), 99);
+        server.send(&[&[0; offload::HEADER], packet.as_slice()].concat()).unwrap();
+        let read_at = begin + Span::from_millis(5);
+        relay.read(0, || read_at).unwrap();
+        relay.advance(read_at + Span::from_millis(9)).unwrap();
+        assert_eq!(received(&ue), None);
+        relay.advance(read_at + Span::from_millis(11)).unwrap();
+        assert_eq!(received(&ue), Some(packet));
     }
 
     /// The client of a download sends first, and the server sends the data.
