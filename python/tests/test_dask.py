@@ -149,6 +149,7 @@ def test_a_worker_with_another_engine_is_one_error(wire: Scenario, tmp_path: Pat
     )
 
 
+@pytest.mark.nightly
 def test_a_killed_worker_changes_no_byte(wire: Scenario, tmp_path: Path) -> None:
     base = wire.with_(duration="30s")
     killed: list[int] = []
@@ -166,6 +167,7 @@ def test_a_killed_worker_changes_no_byte(wire: Scenario, tmp_path: Path) -> None
     assert contents(tmp_path / "dask") == contents(tmp_path / "here")
 
 
+@pytest.mark.nightly
 def test_a_task_that_kills_its_workers_is_one_error_after_the_other_runs(
     wire: Scenario, tmp_path: Path, cluster: Any, deadly: Task
 ) -> None:
@@ -267,6 +269,7 @@ def test_a_restarted_scheduler_gets_the_missing_runs(wire: Scenario, tmp_path: P
     assert [run.outcome["seed"] for run in results] == list(range(40))
 
 
+@pytest.mark.nightly
 def test_a_lost_scheduler_is_one_error_and_keeps_finished_runs(
     wire: Scenario, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,7 +146,14 @@ def test_the_measure_finds_what_it_is_for() -> None:
         ]
 
 
-@pytest.mark.parametrize("size", [None, (3.5, None), (7.16, 2.4)], ids=["usual", "column", "page"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(None, id="usual"),
+        pytest.param((3.5, None), id="column"),
+        pytest.param((7.16, 2.4), id="page", marks=pytest.mark.nightly),
+    ],
+)
 class TestPictures:
     """Pictures of runs and sweeps, in several sizes."""
 
@@ -227,7 +234,7 @@ def made_up(kind: str, *, lines: int, categories: int = 4, long: str = LONG) -> 
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("lines", [1, nightly(2), nightly(5), 9])
+@pytest.mark.parametrize("lines", [nightly(1), nightly(2), nightly(5), 9])
 @pytest.mark.parametrize("kind", ["lines", "bars", "time", "distribution", "frontier"])
 def test_charts_of_reproductions(kind: str, lines: int, tmp_path: Path) -> None:
     chart = made_up(kind, lines=lines)
