@@ -21,7 +21,7 @@ release: $(VENV)/built-release
 
 # All that `make test` needs: the package, the programs of other projects that tests run, the compiled tests, and what
 # clippy and mypy keep about the dependencies. What they find here, `make test` prints.
-setup: install browser tshark programs rust-build
+setup: install $(VENV)/bytecode browser tshark programs rust-build
 	@$(CLIPPY) > /dev/null 2>&1 || true
 	@$(BIN)/mypy > /dev/null 2>&1 || true
 
@@ -88,10 +88,20 @@ $(VENV)/built-%: $(VENV)/requirements $(RUST) Cargo.toml Cargo.lock pyproject.to
 	rm -f $(VENV)/built-*
 	touch $@
 
+# uv takes a sixth of the time of pip (15 instead of 91 s for 150 packages, 2026-11-29), but does not read pip's settings,
+# which may name the only package index that can be reached.
+PIP_INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r
 $(VENV)/requirements: requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "airwnd needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock | $(PIP_INSTALL) /dev/stdin
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock || \
+		$(PIP_INSTALL) requirements.lock
+	touch $@
+
+# Without it the first test run would compile what it imports, each of its processes anew.
+$(VENV)/bytecode: $(VENV)/requirements
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	touch $@
 
 # The tests of HTML pages need a browser: the system's, otherwise Debian's package, otherwise Playwright's. The headless

@@ -27,6 +27,10 @@ _TEST = re.compile(r"^[ \t]*#\[test\]\s*(?:#\[[^\]]*\]\s*)*(?:pub )?fn (\w+)", r
 _DATA = {"data", "proptest-regressions"}
 
 
+#: Variables of the Makefile, without which cargo would compile everything again.
+MAKE = {"PYO3_PYTHON": str(ROOT / ".venv/bin/python3"), "PYO3_BUILD_EXTENSION_MODULE": "1"}
+
+
 @dataclass
 class Package:
     """A package: its test executables, and what they contain."""
@@ -40,6 +44,7 @@ class Package:
 
 def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
     """Return the output of a command."""
+    environment = MAKE | (environment or os.environ)
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
