@@ -14,8 +14,8 @@ Shoot = Callable[..., None]
 #: Timeout, sufficient on the slowest machine.
 HANG_MS = 600_000
 
-# The headless shell first: without windows and their interface, a page takes 0.65 CPU s instead of 1.53 (Chromium 156, pages
-# of `airwnd view`, 2026-11-29).
+# The headless shell first: without windows and their interface, a page takes 0.65 CPU s instead of 1.53
+# (Chromium 156, pages of `airwnd view`, 2026-11-29).
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),

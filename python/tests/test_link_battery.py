@@ -373,7 +373,7 @@ def test_a_session_runs_a_battery(emulator: Emulator, plan: str) -> None:
     for name, each in delays.items():
         assert each["samples"], name
         assert len(each["samples"]) <= each["sent"]
-        # A ping passes the link twice, and a packet may enter it 50 us before it is read (`GRAIN` of the relay).
+        # A ping passes the link twice. A packet enters at most 50 us before it is read (the relay's `GRAIN`).
         passes = 1 if name.startswith("call") else 2
         assert min(delay for _, delay in each["samples"]) >= passes * (10 - 0.05)
     count = BATTERIES[plan].downloads + BATTERIES[plan].uploads

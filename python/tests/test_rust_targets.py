@@ -44,7 +44,7 @@ class Package:
 
 def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
     """Return the output of a command."""
-    environment = MAKE | (environment or os.environ)
+    environment = MAKE | dict(environment or os.environ)
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
