@@ -220,6 +220,7 @@ def test_a_radio_is_selected(tmp_path: Path) -> None:
         airwnd.city(sites=file, radio="5G")
 
 
+@pytest.mark.nightly
 def test_the_list_of_a_country_takes_little_memory(tmp_path: Path) -> None:
     """The memory of 60 000 rows; a region keeps its own cells only."""
     file = tmp_path / "cells.csv.gz"

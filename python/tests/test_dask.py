@@ -342,6 +342,7 @@ def test_an_interrupt_in_a_finalizer_is_neither_lost_nor_printed(
     assert len(names(tmp_path)) < 400
 
 
+@pytest.mark.nightly
 def test_ctrl_c_ends_the_command_at_once(tmp_path: Path, cluster: Any) -> None:
     (tmp_path / "wire.json").write_text(json.dumps(WIRE), encoding="utf-8")
     arguments = ["--grid", "link[0].queue=5,50", "--seeds", "250", "--set", "duration=120s"]

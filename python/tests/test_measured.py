@@ -247,6 +247,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., pl
     return call
 
 
+@pytest.mark.nightly
 def test_late_sessions_are_repeated_and_finished_cells_are_kept(
     measure: Callable[..., pl.DataFrame],
 ) -> None:

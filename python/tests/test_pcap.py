@@ -26,7 +26,7 @@ import airwnd
 from airwnd import Capture, InputError, Run, Scenario
 
 from .command_line import run_interrupted
-from .conftest import Cli
+from .conftest import Cli, nightly
 
 Frame = Mapping[str, str]
 
@@ -156,7 +156,7 @@ def newly_sacked(frames: Sequence[Frame]) -> list[int]:
 
 
 @pytest.mark.parametrize("sack", [False, True])
-@pytest.mark.parametrize("loss", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("loss", [nightly(0.0), nightly(0.01), 0.05])
 def test_tshark_counts_as_the_sender_does(capture: Captured, loss: float, sack: bool) -> None:
     scenario = wired(loss, **{"tcp.sack": sack, "duration": "10s" if loss else "4s"})
     run, file = capture(scenario)

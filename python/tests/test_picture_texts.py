@@ -180,7 +180,9 @@ class TestPictures:
         ],
         ids=["x", "by", "facet", "two"],
     )
-    @pytest.mark.parametrize("group", [None, LONG], ids=["all", "group"])
+    @pytest.mark.parametrize(
+        "group", [pytest.param(None, id="all"), pytest.param(LONG, id="group", marks=pytest.mark.nightly)]
+    )
     def test_sweep(
         self, data: Sweep, size: style.Size | None, layout: dict[str, Any], group: str | None
     ) -> None:

@@ -30,7 +30,7 @@ from airwnd.study.reproduce.statistics import MIN_SEEDS
 from airwnd.study.reproduce.words import effort_text
 
 from .browser import HANG_MS, OpenPage, Shoot
-from .conftest import CLAIMS, TABLE0, write_experiment
+from .conftest import CLAIMS, TABLE0, nightly, write_experiment
 
 NAME = "example/table0"
 CHART = "document.querySelector('.chart')"
@@ -158,7 +158,7 @@ def test_claims_come_before_pictures(out: Path, open_page: OpenPage) -> None:
 
 
 @pytest.mark.parametrize("name", ["index.html", "example/index.html"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [nightly("light"), "dark"])
 def test_pages_fit_a_phone(
     out: Path, open_page: OpenPage, shoot: Shoot, name: str, scheme: Literal["light", "dark"]
 ) -> None:

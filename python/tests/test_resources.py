@@ -73,7 +73,7 @@ def test_limits_of_container_and_process_apply(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("limit", "options"),
     [
-        ("-v", ""),
+        nightly("-v", ""),
         nightly("-v", "--max-memory 2.9GB"),
         nightly("-d", ""),
         ("-d", "--max-memory 2.9GB"),

@@ -22,7 +22,7 @@ from airwnd.view.content import content
 from airwnd.view.pack import Packed, pack
 
 from .browser import OpenPage, Shoot
-from .conftest import SMALL, Cli
+from .conftest import SMALL, Cli, nightly
 
 # The margins of all panels, as in static/canvas.js.
 LEFT, RIGHT = 72, 18
@@ -727,7 +727,7 @@ def test_no_label_exceeds_its_canvas(drive: Run, show: Callable[..., Page]) -> N
     assert left - 6 >= widest
 
 
-@pytest.mark.parametrize("width", [390, 700, 1400])
+@pytest.mark.parametrize("width", [390, nightly(700), nightly(1400)])
 def test_the_page_is_as_wide_as_the_screen(
     drive: Run, crowd: Run, cell: Run, open_page: OpenPage, tmp_path: Path, shoot: Shoot, width: int
 ) -> None:
@@ -750,7 +750,7 @@ def test_the_page_is_as_wide_as_the_screen(
         shoot(page, f"{name}-{width}", whole=True)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [nightly("light"), "dark"])
 def test_the_theme_follows_the_system_and_the_button(
     cell: Run, show: Callable[..., Page], shoot: Shoot, scheme: Any
 ) -> None:
