@@ -81,6 +81,8 @@ impl Site {
              ip link set wan up"
         ));
         site.ends[1].shell("ip address add 192.0.2.2/24 dev isp; ip link set isp up");
+        // The kernel notes the carrier of a link later; states of a test are compared.
+        site.await_state("the link is up", |state| !state.contains("NO-CARRIER"));
         Ok(site)
     }
 
