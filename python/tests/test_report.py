@@ -94,6 +94,20 @@ def stored(out: Path) -> Findings:
     return found
 
 
+def test_tables_of_a_large_experiment_have_a_page(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tables(page: Path) -> list[str]:
+        return re.findall(r"<table>\n<caption>.*?</table>", page.read_text(encoding="utf-8"), re.DOTALL)
+
+    paper, large = own / "out" / "example" / "index.html", own / "out" / NAME / report.TABLES
+    here = tables(paper)
+    assert here
+    assert not large.exists()
+    monkeypatch.setattr(report, "MAX_CELLS", 0)
+    report.write_pages(own / "out")
+    assert (tables(paper), tables(large)) == ([], here)
+    assert f'href="{large.relative_to(paper.parent)}"' in paper.read_text(encoding="utf-8")
+
+
 def test_no_link_is_broken(out: Path) -> None:
     pages = [out / "index.html", out / "example" / "index.html"]
     texts = {page.resolve(): html.unescape(page.read_text(encoding="utf-8")) for page in pages}

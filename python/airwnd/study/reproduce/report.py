@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 PAGE = "index.html"
 VERDICTS = "verdicts.csv"
 SETUPS = "set-ups.html"
+TABLES = "tables.html"
+#: Cells of all tables of an experiment on the page of its paper.
+MAX_CELLS = 1000
 ASSETS = "assets"
 PLOTLY = "plotly-basic.min.js"
 """The script: plotly.js's distribution of its basic traces; its licence is next to it."""
@@ -97,6 +100,8 @@ def write_pages(root: Path, papers: Sequence[Paper] = ()) -> Path:
     for found in every:
         if found["shown"]:
             write_atomically(root / found["name"] / SETUPS, page("setups.html.j2", found=found))
+        if _is_large(found):
+            write_atomically(root / found["name"] / TABLES, page("tables.html.j2", found=found))
     write_atomically(root / VERDICTS, verdicts_csv(reports))
     index = root / PAGE
     write_atomically(index, page("index.html.j2", reports=reports, total=Total(reports)))
@@ -192,6 +197,11 @@ def verdicts_csv(reports: Iterable[PaperReport]) -> str:
     return stream.getvalue()
 
 
+def _is_large(found: Findings) -> bool:
+    """Whether the tables of an experiment have a page of their own, beside that of its paper."""
+    return sum(len(table["rows"]) * len(table["columns"]) for table in found["tables"]) > MAX_CELLS
+
+
 def _templates() -> "jinja2.Environment":
     templates = environment("airwnd.study.reproduce")
     templates.filters["seconds"] = seconds_text
@@ -207,6 +217,8 @@ def _templates() -> "jinja2.Environment":
         Verdict.UNSETTLED: "·",
     }
     templates.globals["setups"] = SETUPS
+    templates.globals["tables"] = TABLES
+    templates.tests["large"] = _is_large
     templates.globals["plotly"] = f"../{ASSETS}/{PLOTLY}"
     templates.globals["dark"] = interactive.DARK
     templates.globals["min_seeds"] = MIN_SEEDS
