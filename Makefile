@@ -99,7 +99,8 @@ $(VENV)/requirements: requirements.lock
 		$(PIP_INSTALL) requirements.lock
 	touch $@
 
-# Without it the first test run would compile what it imports, each of its processes anew.
+# Without it the first test run would compile what it imports, each of its processes anew. Files that cannot be compiled
+# are for other versions of Python.
 $(VENV)/bytecode: $(VENV)/requirements
 	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	touch $@

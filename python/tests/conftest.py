@@ -65,9 +65,9 @@ rwnd = "autotuning"
 Result = TypeVar("Result")
 
 
-def nightly(*values: object) -> ParameterSet:
+def nightly(*values: object, id: str | None = None) -> ParameterSet:  # noqa: A002 (pytest's name of it)
     """Return the values of a parametrized test that `make test` leaves to `make nightly`."""
-    return pytest.param(*values, marks=pytest.mark.nightly)
+    return pytest.param(*values, id=id, marks=pytest.mark.nightly)
 
 
 def in_thread(function: Callable[[], Result]) -> Result:

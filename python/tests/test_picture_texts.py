@@ -151,7 +151,7 @@ def test_the_measure_finds_what_it_is_for() -> None:
     [
         pytest.param(None, id="usual"),
         pytest.param((3.5, None), id="column"),
-        pytest.param((7.16, 2.4), id="page", marks=pytest.mark.nightly),
+        nightly((7.16, 2.4), id="page"),
     ],
 )
 class TestPictures:
@@ -180,9 +180,7 @@ class TestPictures:
         ],
         ids=["x", "by", "facet", "two"],
     )
-    @pytest.mark.parametrize(
-        "group", [pytest.param(None, id="all"), pytest.param(LONG, id="group", marks=pytest.mark.nightly)]
-    )
+    @pytest.mark.parametrize("group", [pytest.param(None, id="all"), nightly(LONG, id="group")])
     def test_sweep(
         self, data: Sweep, size: style.Size | None, layout: dict[str, Any], group: str | None
     ) -> None:

@@ -20,7 +20,7 @@ const RECEIVER: (Ipv4Addr, Ipv6Addr) =
     (Ipv4Addr::new(100, 64, 0, 2), Ipv6Addr::new(0xfd00, 0x64, 0, 0, 0, 0, 0, 2));
 /// A test fails if what it waits for has not happened after this number of ACKs.
 pub const PATIENCE: usize = 200_000;
-/// No ACK for this long is a hang, which ends the test, as pytest's limit ends one.
+/// No ACK under test for this long is a hang, which ends the test, as pytest's limit ends one.
 const SILENCE: Duration = Duration::from_secs(1200);
 /// Most ACKs of a connection in a row that acknowledge nothing new; a connection that stalls has more.
 const DUPLICATES: u32 = 1000;
