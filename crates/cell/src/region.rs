@@ -46,8 +46,6 @@ pub(crate) struct Region {
     receivers: Vec<Receivers>,
     rules: Rules,
     access: Arc<Access>,
-    /// Scratch: reports of RLC to the MAC of the cells.
-    reports_down: Vec<DownlinkReport>,
     /// Scratch: signals of UEs to the cells.
     signals: Vec<Signal>,
     /// PDUs decoded in the last TTI, which reach RLC at its end.
@@ -86,7 +84,6 @@ impl Region {
             receivers: carriers.iter().zip(radio.all()).map(receivers).collect(),
             rules: rules.clone(),
             access: access.clone(),
-            reports_down: Vec::with_capacity(ues),
             signals: Vec::with_capacity(ues),
             decoded_down: Vec::with_capacity(16 * cells.len()),
             decoded_up: Vec::with_capacity(ues),
@@ -215,7 +212,7 @@ impl Region {
         }
         for &(number, content) in &decoded {
             if let Some(report) = self.table.receive(now, number, direction, content) {
-                self.report_down(report);
+                report_down(&mut self.cells, self.first, report);
             }
         }
         decoded.clear();
@@ -236,30 +233,14 @@ impl Region {
 
     /// Handles expired timers of RLC.
     pub fn expire(&mut self, now: Time) {
-        let mut reports = std::mem::take(&mut self.reports_down);
-        self.table.expire(now, &mut reports);
-        self.report_all_down(reports);
-    }
-
-    /// Passes reports of RLC at the eNB to the MAC.
-    fn report_all_down(&mut self, mut reports: Vec<DownlinkReport>) {
-        reports.iter().for_each(|report| self.report_down(*report));
-        reports.clear();
-        self.reports_down = reports;
-    }
-
-    /// Passes a report of RLC at the eNB to the MAC.
-    #[inline(always)]
-    fn report_down(&mut self, report: DownlinkReport) {
-        let DownlinkReport { cell, slot, carriers, waiting } = report;
-        self.cells[cell - self.first].report(slot, carriers, waiting);
+        let Region { first, cells, table, .. } = self;
+        table.expire(now, |report| report_down(cells, *first, report));
     }
 
     /// Repeats buffer reports to the MAC that are due, and sends UEs' new reports and requests.
     fn report_buffers(&mut self, tti: Tti) {
-        let mut reports = std::mem::take(&mut self.reports_down);
-        self.table.repeat_rlc_reports(tti, &mut reports);
-        self.report_all_down(reports);
+        let Region { first, cells, table, .. } = &mut *self;
+        table.repeat_rlc_reports(tti, |report| report_down(cells, *first, report));
         let mut signals = std::mem::take(&mut self.signals);
         self.table.signal(tti, &mut signals);
         for Signal { cell, slot, content } in signals.drain(..) {
@@ -429,14 +410,14 @@ impl Region {
     /// Enqueues a packet in a bearer, and reports it to the MAC.
     pub fn send(&mut self, packet: Sdu, id: LegId, events: &mut EventLog) {
         if let Some(report) = self.table.enqueue(packet, id, events) {
-            self.report_down(report);
+            report_down(&mut self.cells, self.first, report);
         }
     }
 
     /// Reports the buffer status of all bearers of a UE after a change of its cell or of its RLC.
     pub fn report_all(&mut self, now: Time, number: u32) {
         if let Some(report) = self.table.report_all(now, number) {
-            self.report_down(report);
+            report_down(&mut self.cells, self.first, report);
         }
     }
 
@@ -537,4 +518,11 @@ impl Region {
         self.receivers.iter_mut().for_each(|receivers| receivers.leave(number as usize));
         self.table.release(number)
     }
+}
+
+/// Passes a report of RLC at the eNB to the MAC of a cell, one of a region that begins with the cell `first`.
+#[inline(always)]
+fn report_down(cells: &mut [Cell], first: usize, report: DownlinkReport) {
+    let DownlinkReport { cell, slot, carriers, waiting } = report;
+    cells[cell - first].report(slot, carriers, waiting);
 }

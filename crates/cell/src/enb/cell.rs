@@ -77,8 +77,13 @@ impl Cell {
     /// Reports the backlog of the UE in a slot to the carriers that serve it.
     #[inline(always)]
     pub fn report(&mut self, slot: u16, carriers: u8, waiting: BufferStatus) {
-        for downlink in &mut self.downlinks[..usize::from(carriers)] {
-            downlink.on_report(slot, waiting);
+        let (primary, secondary) = self.downlinks.split_first_mut().expect("a cell has carriers");
+        primary.on_report(slot, waiting);
+        // Mostly there is none, and each packet is reported: a loop over all would cost more than the report.
+        if carriers > 1 {
+            secondary[..usize::from(carriers) - 1]
+                .iter_mut()
+                .for_each(|downlink| downlink.on_report(slot, waiting));
         }
     }
 

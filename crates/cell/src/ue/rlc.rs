@@ -38,11 +38,11 @@ impl Leg {
     /// reported again after a period, in unacknowledged mode only after a transmission opportunity.
     #[inline]
     fn time_report(&mut self, now: Time, id: LegId, timers: &mut [Timers<LegId>; 2], clock: SlotClock) {
-        let timers = &mut timers[self.timers()];
+        let [unacknowledged, acknowledged] = timers;
         if self.rlc.is_acknowledged() {
-            timers.arm(clock.from(now), id, &mut self.report_at);
+            acknowledged.arm(clock.from(now), id, &mut self.report_at);
         } else {
-            timers.disarm(&mut self.report_at);
+            unacknowledged.disarm(&mut self.report_at);
         }
     }
 }
@@ -95,8 +95,8 @@ impl UeTable {
         down
     }
 
-    /// Repeats the buffer reports that are due. Adds those to the MAC of an eNB.
-    pub fn repeat_rlc_reports(&mut self, tti: Tti, down: &mut Vec<DownlinkReport>) {
+    /// Repeats the buffer reports that are due. Passes those to the MAC of an eNB to `down`.
+    pub fn repeat_rlc_reports(&mut self, tti: Tti, mut down: impl FnMut(DownlinkReport)) {
         let now = self.clock.start(tti);
         for mode in 0..self.report_timers.len() {
             if !self.report_timers[mode].has_entries(tti) {
@@ -120,7 +120,7 @@ impl UeTable {
                 }
                 let all = if ue.has_several() { ue.reported(now, id.direction) } else { waiting };
                 match id.direction {
-                    Direction::Down => down.extend(ue.downlink_report(all)),
+                    Direction::Down => ue.downlink_report(all).into_iter().for_each(&mut down),
                     Direction::Up => self.on_uplink_report(now, id.ue, all),
                 }
             }
@@ -153,15 +153,15 @@ impl UeTable {
         self.follow(now, number)
     }
 
-    /// Handles expired timers. Adds the reports to the MAC of an eNB that follow.
-    pub fn expire(&mut self, now: Time, down: &mut Vec<DownlinkReport>) {
+    /// Handles expired timers. Passes the reports to the MAC of an eNB that follow to `down`.
+    pub fn expire(&mut self, now: Time, mut down: impl FnMut(DownlinkReport)) {
         for index in 0..self.timed.len() {
             let LegId { ue, bearer, direction } = self.timed.get(index);
             let UeTable { ues, events, arrivals, .. } = self;
             let leg = ues[ue as usize].leg(bearer, direction);
             if leg.rlc.deadline().is_some_and(|deadline| deadline <= now) {
                 leg.rlc.expire(now, &mut arrive(arrivals, ue, direction), events);
-                down.extend(self.follow(now, ue));
+                self.follow(now, ue).into_iter().for_each(&mut down);
             }
         }
         let UeTable { ues, timed, .. } = self;
