@@ -156,7 +156,7 @@ fn rlc_at_the_enb_reports_arrivals_and_repeats_what_is_left() {
     assert!(MacSide::new(&mut ue, &[0]).transmit_down(0, Tti(2), Bytes(400), 0).is_some());
     let mut repeated = |tti| {
         let mut reports = Vec::new();
-        ue.repeat_rlc_reports(Tti(tti), &mut reports);
+        ue.repeat_rlc_reports(Tti(tti), |report| reports.push(report));
         reports.iter().map(|report| (report.slot, report.waiting.total().0)).collect::<Vec<_>>()
     };
     assert!((3..12).all(|tti| repeated(tti).is_empty()));
@@ -195,7 +195,7 @@ fn a_ue_takes_its_timers_to_another_table() {
     assert!(one.is_idle() && other.is_idle());
     other.admit(0, ue);
     let mut reports = Vec::new();
-    other.repeat_rlc_reports(Tti(12), &mut reports);
+    other.repeat_rlc_reports(Tti(12), |report| reports.push(report));
     assert_eq!(reports.len(), 1);
     enqueue(&mut other, 12, 0, Direction::Up, 100);
     requests(&mut other, 12..14);
