@@ -134,6 +134,8 @@ def _scenario(generator: random.Random) -> dict[str, Any]:
         settings |= {
             "carrier.bandwidth": bandwidth,
             "radio.fading": {"kind": fading, "interference": False},
+            # As measured; later versions change it along the way.
+            "radio.shadowing.correlation_distance": "none",
             "mac.scheduler": scheduler,
             "rlc.queue": buffer,
         }

@@ -8,7 +8,7 @@ use airwnd_phy::antenna::{Antenna, Bearing};
 use airwnd_phy::blockage::Blockage;
 use airwnd_phy::link_budget::{noise_per_prb, power_per_prb};
 use airwnd_phy::propagation::{Draws, LinkGeometry, Propagation};
-use airwnd_phy::shadowing::Shadowing;
+use airwnd_phy::shadowing::{Losses, ScaledPosition, Shadowing, Spread};
 use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Db, Dbm, Hertz, Metres, Time};
 
@@ -19,6 +19,10 @@ const MOVED: f64 = 1.0 / 64.0;
 /// Fraction of its ground distance to a neighbour by which a UE moves before the link is computed anew: 0.08 dB with
 /// the same path loss.
 const MOVED_LITTLE: f64 = 1.0 / 200.0;
+/// Fraction of the correlation distance of its shadowing by which a UE moves before the link is computed anew: a standard
+/// deviation of 0.13 dB if that of the shadowing is 8 dB.
+const ALIKE: f64 = 1.0 / 256.0;
+const UNSHADOWED: Spread = Spread { sigma: Db(0.0), correlation_distance: Metres(f64::INFINITY) };
 
 /// Fraction of the noise and of the neighbours' interference above which a cell that is not a neighbour interferes when
 /// it sends, instead of by its mean: 0.04 dB. With twice as much, 1.4 % of SINRs have errors above 0.1 dB in 133 cells.
@@ -124,6 +128,8 @@ struct Terrain {
     chance: Stream,
     /// `None`: no shadowing.
     shadowing: Option<Shadowing>,
+    /// Whether the shadowing of a UE changes along its way.
+    is_shadowed_along: Vec<bool>,
     cells: Vec<Mast>,
     /// Vectors to the copies of the network; the nearest copy of a site counts.
     copies: Vec<[Metres; 2]>,
@@ -205,8 +211,7 @@ struct Shared {
     site: Position,
     /// Path loss in the downlink and in the uplink.
     losses: [Db; 2],
-    /// Standard deviation of shadowing.
-    sigma: Db,
+    spread: Spread,
     direction: Bearing,
     /// Square of the distance within which they are valid, in square metres.
     valid_within: f32,
@@ -250,6 +255,7 @@ impl Terrain {
     ) {
         // The sectors of a site share it.
         let mut before: Option<Shared> = None;
+        let mut along = self.losses(ue).filter(|_| self.is_shadowed_along[ue]);
         for (place, link) in links.iter_mut().enumerate().filter(|(_, link)| !link.is_valid(position)) {
             let mast = &self.cells[link.cell as usize];
             let shared = match before.take() {
@@ -257,7 +263,11 @@ impl Terrain {
                 _ => self.measure_site(ue, position, &mast.site),
             };
             let [down, up] = shared.losses;
-            let shadowed = Db(shared.sigma.0 * link.shadowed);
+            if let Some(along) = &mut along {
+                let here = ScaledPosition::of(position, shared.spread.correlation_distance);
+                link.shadowed = along.to(mast.site.site, link.cell, Some(here));
+            }
+            let shadowed = Db(shared.spread.sigma.0 * link.shadowed);
             let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
             link.power = mast.power_per_prb - (down - gain);
             link.received = link.power.milliwatts();
@@ -278,22 +288,29 @@ impl Terrain {
         let downlink = LinkGeometry::new(place, position, self.downlink_frequency, draws);
         let links = [downlink, downlink.at(self.uplink_frequency)];
         let own = self.propagation.shadowing(&downlink);
+        let spread = own.or(self.shadowing.as_ref().map(Shadowing::spread)).unwrap_or(UNSHADOWED);
         let ground = downlink.ground_distance();
-        let valid = MOVED_LITTLE * ground.0;
+        let shadowed_alike =
+            if self.is_shadowed_along[ue] { ALIKE * spread.correlation_distance.0 } else { f64::INFINITY };
+        let valid = (MOVED_LITTLE * ground.0).min(shadowed_alike);
         Shared {
             site: site.position,
             losses: links.map(|link| self.propagation.path_loss(&link)),
-            sigma: own.or(self.shadowing.as_ref().map(Shadowing::sigma)).unwrap_or(Db(0.0)),
+            spread,
             direction: Bearing::over(ground, position, place),
             valid_within: (valid * valid) as f32,
         }
     }
 
+    /// The shadowing of a UE's links.
+    fn losses(&self, ue: usize) -> Option<Losses<'_>> {
+        self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32))
+    }
+
     /// The link between a UE at a position and a cell.
     fn link(&self, ue: usize, position: Position, cell: usize, blockage: Option<&Blockage>) -> Link {
         let site = self.cells[cell].site.site;
-        let losses = self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
-        let shadowed = losses.map_or(0.0, |mut losses| losses.to(site, cell as u32));
+        let shadowed = self.losses(ue).map_or(0.0, |mut losses| losses.to(site, cell as u32, None));
         let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
         let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
         self.measure(ue, position, &mut link, |_, _| ());
@@ -337,9 +354,9 @@ impl Share<'_> {
         let surroundings = &mut ues[ue - *first];
         let position = surroundings.position;
         all.clear();
-        let mut shadowing = terrain.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32));
+        let mut losses = terrain.losses(ue);
         all.extend((0..).zip(&terrain.cells).map(|(cell, mast)| {
-            let shadowed = shadowing.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell));
+            let shadowed = losses.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell, None));
             let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
             Link { cell, shadowed, blocked, ..Link::default() }
         }));
@@ -355,9 +372,19 @@ impl Share<'_> {
             let significant = SIGNIFICANT * surroundings.noise;
             others.clear();
             let mut nearest = f32::INFINITY;
+            // Shadowing changes a link sooner than its distance, but the selection is for long.
+            let valid_within = |link: &Link| {
+                if !terrain.is_shadowed_along[ue] {
+                    return link.valid_within;
+                }
+                let site = terrain.cells[link.cell as usize].site.position;
+                let valid =
+                    MOVED_LITTLE * site.nearest_copy(&terrain.copies, position).ground_distance(position).0;
+                (valid * valid) as f32
+            };
             let mut uplink = UplinkRatio::default();
             let mut leave = |link: &Link| {
-                nearest = nearest.min(link.valid_within);
+                nearest = nearest.min(valid_within(link));
                 surroundings.far += link.received;
                 surroundings.far_uplink += link.received * uplink.of(link);
                 if link.received >= significant {
@@ -445,14 +472,20 @@ impl Gains {
             Mast::new(&CellSite { power, ..site.clone() }, access.prbs)
         };
         // Carriers share the obstacles in the way: one stream for all of them.
+        let shadowing = setup
+            .radio
+            .shadowing
+            .clone()
+            .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing")));
         let terrain = Terrain {
             propagation: setup.radio.propagation.build(),
             chance: crate::settings::Radio::chance(setup.seed),
-            shadowing: setup
-                .radio
-                .shadowing
-                .clone()
-                .map(|params| Shadowing::new(params, Stream::new(setup.seed, "shadowing"))),
+            is_shadowed_along: setup
+                .ues
+                .iter()
+                .map(|ue| shadowing.as_ref().is_some_and(Shadowing::changes) && ue.mobility.moves())
+                .collect(),
+            shadowing,
             cells: setup.cells.iter().map(mast).collect(),
             copies: setup.copies.clone(),
             downlink_frequency: carrier.downlink_frequency,
@@ -687,4 +720,58 @@ pub(super) fn highest(powers: impl Iterator<Item = f64>) -> usize {
         .enumerate()
         .fold(first, |best, (index, power)| if power > best.1 { (index, power) } else { best })
         .0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RadioSettings;
+    use crate::mobility::{Spec, constant_velocity};
+    use airwnd_phy::{Position, shadowing};
+
+    /// Losses to the only cell around which UEs are led in a circle, so that only shadowing changes them.
+    fn around(shadowing: shadowing::Params, mobility: Spec, threshold: f64) -> Vec<f64> {
+        const UE: usize = 0;
+        let at = |step: usize| {
+            let (sin, cos) = (step as f64 / 100.0).sin_cos();
+            Position::new(200.0 * cos, 200.0 * sin, 1.5)
+        };
+        let ue = UeSite { mobility, ..UeSite::at(at(0)) };
+        let radio = RadioSettings {
+            shadowing: Some(shadowing),
+            neighbour_threshold: Some(threshold),
+            ..Default::default()
+        };
+        let cell = CellSite::at(Position::new(0.0, 0.0, 30.0));
+        let setup = RanSetup { radio, ..RanSetup::new(vec![cell], vec![ue]) };
+        let carriers = setup.carriers().unwrap();
+        let mut gains = Gains::new(&setup, &carriers[0], &Crew::default());
+        let loss = |step| {
+            let mut share = gains.shares(1).next().unwrap();
+            share.place(UE, at(step), 0);
+            share.loss(UE, 0).0
+        };
+        (0..=100).map(loss).collect()
+    }
+
+    /// 2 m a step: neighbouring losses differ by 1.6 dB on average if their correlation is exp(-2 / 50) or a little more.
+    #[test]
+    fn shadowing_changes_along_the_way_of_a_ue() {
+        let moving = || Spec::ConstantVelocity(constant_velocity::Params::default());
+        let stays = shadowing::Params { correlation_distance: None, ..Default::default() };
+        for threshold in [0.0, 0.0002] {
+            let along = around(shadowing::Params::default(), moving(), threshold);
+            let (low, high) = along
+                .iter()
+                .fold((f64::MAX, f64::MIN), |(low, high), loss| (low.min(*loss), high.max(*loss)));
+            assert!((10.0..45.0).contains(&(high - low)), "{low} to {high} dB over 200 m");
+            let steps = along.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+            assert!((0.4..2.5).contains(&(steps.sum::<f64>() / 100.0)), "{along:?}");
+            let at_rest =
+                around(shadowing::Params::default(), UeSite::at(Position::default()).mobility, threshold);
+            for constant in [around(stays.clone(), moving(), threshold), at_rest] {
+                assert!(constant.iter().all(|loss| (loss - constant[0]).abs() < 1e-6), "{constant:?}");
+            }
+        }
+    }
 }

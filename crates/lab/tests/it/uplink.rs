@@ -84,6 +84,7 @@ fn small_packets_both_ways_never_wait_for_the_report_timer() {
         duration = "60s"
         carrier.bandwidth = "5MHz"
         radio.propagation = "log-distance"
+        radio.shadowing.correlation_distance = "none"
         radio.fading = "epa"
         rlc.mode = "am"
         [[site]]
@@ -138,7 +139,9 @@ fn a_lost_grant_is_repeated() {
         core.server_delay = "15ms"
         core.x2_delay = "5ms"
         carrier.bandwidth = "5MHz"
-        radio = {propagation = "log-distance", fading = {kind = "eva", speed = "25m/s", interference = false}}
+        radio.propagation = "log-distance"
+        radio.shadowing.correlation_distance = "none"
+        radio.fading = {kind = "eva", speed = "25m/s", interference = false}
         rlc = {mode = "am", queue = {kind = "drop-tail", buffer = "2MB"}}
         handover = {algorithm = "a3-rsrp", preparation = "30ms", random_access = "20ms", path_switch = "20ms"}
         [[site]]

@@ -1,7 +1,7 @@
 //! Path loss between two points.
 
 use super::Position;
-use crate::shadowing::standard_normal;
+use crate::shadowing::{Spread, standard_normal};
 use airwnd_catalog::family;
 use airwnd_kernel::Stream;
 use airwnd_units::{Db, Hertz, Metres};
@@ -29,8 +29,8 @@ pub trait Propagation: Send + Sync {
         false
     }
 
-    /// Standard deviation of shadowing on this link; `None`: that of the scenario.
-    fn shadowing(&self, _link: &LinkGeometry) -> Option<Db> {
+    /// Spread of shadowing on this link; `None`: that of the scenario.
+    fn shadowing(&self, _link: &LinkGeometry) -> Option<Spread> {
         None
     }
 }

@@ -1,6 +1,7 @@
 //! Path loss of TR 38.901.
 
 use super::{Draws, LinkGeometry, Propagation};
+use crate::shadowing::Spread;
 use airwnd_catalog::{Choice, Params};
 use airwnd_units::{Db, Metres};
 use std::f64::consts::PI;
@@ -305,21 +306,25 @@ impl Propagation for Tr38901 {
 
     //= TR 38.901 Table 7.4.1-1
     //= TR 38.901 Table 7.5-6
-    fn shadowing(&self, link: &LinkGeometry) -> Option<Db> {
+    fn shadowing(&self, link: &LinkGeometry) -> Option<Spread> {
         let path = Path::of(link);
-        let deviation = match (self.params.scenario, self.has_sight(link)) {
-            (Scenario::UrbanMacro | Scenario::UrbanMicro, _) if self.is_indoor(&link.draws) => 7.0,
-            (Scenario::RuralMacro, _) if self.is_indoor(&link.draws) => 8.0,
-            (Scenario::UrbanMacro | Scenario::UrbanMicro, true) => 4.0,
-            (Scenario::UrbanMacro, false) => 6.0,
-            (Scenario::UrbanMicro, false) => 7.82,
-            (Scenario::RuralMacro, true) if path.ground <= path.breakpoint(Scenario::RuralMacro) => 4.0,
-            (Scenario::RuralMacro, true) => 6.0,
-            (Scenario::RuralMacro, false) => 8.0,
-            (Scenario::MixedOffice | Scenario::OpenOffice, true) => 3.0,
-            (Scenario::MixedOffice | Scenario::OpenOffice, false) => 8.03,
+        let is_indoor = self.is_indoor(&link.draws);
+        let (sigma, distance) = match (self.params.scenario, self.has_sight(link)) {
+            (Scenario::UrbanMacro | Scenario::UrbanMicro, _) if is_indoor => (7.0, 7.0),
+            (Scenario::RuralMacro, _) if is_indoor => (8.0, 120.0),
+            (Scenario::UrbanMacro, true) => (4.0, 37.0),
+            (Scenario::UrbanMicro, true) => (4.0, 10.0),
+            (Scenario::UrbanMacro, false) => (6.0, 50.0),
+            (Scenario::UrbanMicro, false) => (7.82, 13.0),
+            (Scenario::RuralMacro, true) if path.ground <= path.breakpoint(Scenario::RuralMacro) => {
+                (4.0, 37.0)
+            }
+            (Scenario::RuralMacro, true) => (6.0, 37.0),
+            (Scenario::RuralMacro, false) => (8.0, 120.0),
+            (Scenario::MixedOffice | Scenario::OpenOffice, true) => (3.0, 10.0),
+            (Scenario::MixedOffice | Scenario::OpenOffice, false) => (8.03, 6.0),
         };
-        Some(Db(deviation))
+        Some(Spread { sigma: Db(sigma), correlation_distance: Metres(distance) })
     }
 }
 
@@ -482,7 +487,9 @@ mod tests {
 
     #[test]
     fn shadowing_depends_on_sight() {
-        let sigma = |scenario, sight, ground| model(scenario, sight).shadowing(&link(ground, 35.0, 0.7));
+        let sigma = |scenario, sight, ground| {
+            model(scenario, sight).shadowing(&link(ground, 35.0, 0.7)).map(|spread| spread.sigma)
+        };
         assert_eq!(sigma(Scenario::UrbanMacro, Sight::Always, 100.0), Some(Db(4.0)));
         assert_eq!(sigma(Scenario::UrbanMicro, Sight::Never, 100.0), Some(Db(7.82)));
         // breakpoint 2 pi x 35 x 1.5 x 0.7e9 / 3e8 = 769.7 m
