@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::install::{self, Init, Program, Service};
 use crate::live;
 use crate::log;
+use crate::measure;
 use crate::output;
 use crate::processes::Processes;
 use crate::rules::{self, Rules};
@@ -24,9 +25,13 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Exit code for bad input, and for a system on which the guard cannot run.
 const REFUSED: u8 = 2;
+
+/// Exit code of a shell for a command that SIGINT has ended.
+const INTERRUPTED: u8 = 130;
 
 /// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
 #[derive(Debug, Parser)]
@@ -64,6 +69,10 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Measure ping and throughput of the own link to a server, without and with the guard, with a grade for each
+    Test(Test),
+    /// Be the server of `airwnd guard test`: downloads, uploads and replies to pings, bounded for use on the Internet
+    Serve(Serve),
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
     /// Show a download with a ping beside it in a cell of `airwnd link`, without and with the guard
@@ -99,6 +108,44 @@ struct Shape {
     /// Remove the shapers of a guard that was killed
     #[arg(long, conflicts_with_all = ["only", "qdisc", "json_log"])]
     undo: bool,
+}
+
+#[derive(Debug, Args)]
+struct Test {
+    /// Machine that runs `airwnd guard serve`: a name or an address, with the port unless it is 9551
+    #[arg(value_name = "SERVER[:PORT]")]
+    server: String,
+    /// Length of the test; queues that drain slowly make it longer
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(20..=600))]
+    seconds: u64,
+    /// Receive-window control of the guarded downloads, as in scenarios; default: that of the guard
+    #[arg(long, value_name = "SPEC")]
+    rwnd: Option<String>,
+    /// Connections in each direction
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
+    flows: u8,
+    /// Measure both directions at the same time as well
+    #[arg(long)]
+    both: bool,
+    /// Write figures and samples to FILE, as a JSON object
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    json: Option<PathBuf>,
+    /// Draw ping and throughput over time to FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Serve {
+    /// Address and port, TCP and UDP; default: port 9551 of all addresses
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Tests at the same time; one client has at most half of them
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
+    clients: u8,
+    /// Data of a test, in both directions together
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    gigabytes: u16,
 }
 
 #[derive(Debug, Args)]
@@ -169,6 +216,9 @@ struct Run {
     record: Option<PathBuf>,
 }
 
+/// Receive-window control of the guard's own rules.
+const DEFAULT: &str = "standing";
+
 /// The command without Python.
 const BINARY: &str = "airwnd-guard";
 
@@ -185,6 +235,11 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Ok(Cli { command: Some(Command::Shape(options)), .. }) => shape(options),
+        Ok(Cli { command: Some(Command::Test(options)), .. }) => match test(options) {
+            Ok(false) => return INTERRUPTED,
+            outcome => outcome.map(drop),
+        },
+        Ok(Cli { command: Some(Command::Serve(options)), .. }) => serve(&options),
         Ok(Cli { command: Some(Command::Install(options)), .. }) => install(options),
         Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
@@ -281,6 +336,30 @@ fn shape(options: Shape) -> Result<(), Error> {
     let discipline =
         qdisc.and_then(|word| Discipline::ALL.into_iter().find(|discipline| discipline.word() == word));
     shape::run(&shape::Options { interface, ways, discipline, json_log })
+}
+
+/// Returns false if the test was interrupted.
+fn test(options: Test) -> Result<bool, Error> {
+    let Test { server, seconds, rwnd, flows, both, json, svg } = options;
+    let rules = match &rwnd {
+        Some(spec) => Rules::all(read_spec(spec)?),
+        None => Rules::default(),
+    };
+    measure::test(&measure::Options {
+        server,
+        length: Duration::from_secs(seconds),
+        flows: flows.into(),
+        has_both: both,
+        rules,
+        rwnd: rwnd.unwrap_or(DEFAULT.to_string()),
+        json,
+        svg,
+    })
+}
+
+fn serve(options: &Serve) -> Result<(), Error> {
+    let bytes = u64::from(options.gigabytes) * 1_000_000_000;
+    measure::serve(options.listen, measure::Limits { clients: options.clients.into(), bytes })
 }
 
 fn install(options: Install) -> Result<(), Error> {

@@ -25,6 +25,7 @@ mod live;
 mod log;
 mod machine;
 mod maps;
+mod measure;
 mod names;
 mod observation;
 mod output;

@@ -88,8 +88,11 @@ impl Request {
                     [Transfer::Download, Transfer::Upload].into_iter().find(|each| each.word() == *word)?;
                 let length = Duration::from_millis(number(ms)?);
                 let token = Token::parse(token)?;
-                (length <= LONGEST && !length.is_zero())
-                    .then_some(Request::Transfer { transfer, token, length })
+                (length <= LONGEST && !length.is_zero()).then_some(Request::Transfer {
+                    transfer,
+                    token,
+                    length,
+                })
             }
             _ => None,
         }

@@ -83,7 +83,10 @@ mod tests {
         assert_eq!(read(b"one\ntwo\n"), Ok(b"one".to_vec()));
         assert_eq!(read(b"one"), Err(ErrorKind::UnexpectedEof));
         assert_eq!(read(&[b'a'; 1000]), Err(ErrorKind::InvalidData));
-        assert_eq!(read_line(&b"one\n"[..], until, || true).map_err(|why| why.kind()), Err(ErrorKind::TimedOut));
+        assert_eq!(
+            read_line(&b"one\n"[..], until, || true).map_err(|why| why.kind()),
+            Err(ErrorKind::TimedOut)
+        );
     }
 
     #[test]

@@ -35,9 +35,7 @@ pub(crate) fn run(address: Option<SocketAddr>, limits: Limits) -> Result<(), Err
     let server = Server::open(address, limits)?;
     privileges::give_up(0, || true)?;
     eprintln!("serving at {}, TCP and UDP", server.address()?);
-    server.serve(signals.as_fd(), || {
-        matches!(signals.arrived(), Some(signal) if signal != Signal::SIGHUP)
-    })
+    server.serve(signals.as_fd(), || matches!(signals.arrived(), Some(signal) if signal != Signal::SIGHUP))
 }
 
 /// A server that has its sockets.
@@ -113,7 +111,9 @@ impl Server {
         };
         let (listener, echo) = match address {
             Some(address) => bind(address),
-            None => bind(all(Ipv6Addr::UNSPECIFIED.into())).or_else(|_| bind(all(Ipv4Addr::UNSPECIFIED.into()))),
+            None => {
+                bind(all(Ipv6Addr::UNSPECIFIED.into())).or_else(|_| bind(all(Ipv4Addr::UNSPECIFIED.into())))
+            }
         }
         .map_err(|why: std::io::Error| {
             let address = address.unwrap_or(all(Ipv4Addr::UNSPECIFIED.into()));
@@ -158,7 +158,7 @@ impl Server {
             }
             echo::answer(&self.echo, &self.shared);
             match self.listener.accept() {
-                Ok((stream, peer)) => self.admit(scope, stream, Network::of(peer.ip())),
+                Ok((stream, peer)) => self.admit(scope, stream, peer.ip()),
                 Err(why) if wire::is_temporary(&why) => {}
                 Err(why) => {
                     self.shared.log(&format!("cannot accept a connection: {why}"));
@@ -170,12 +170,13 @@ impl Server {
         Ok(())
     }
 
-    fn admit<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, stream: TcpStream, network: Network) {
+    fn admit<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, stream: TcpStream, peer: IpAddr) {
+        let network = Network::of(peer);
         if !self.shared.registry().admit(network) {
             self.shared.log("too many connections without a request");
             return;
         }
-        let serve = move || transfer::serve(stream, network, &self.shared);
+        let serve = move || transfer::serve(stream, peer, &self.shared);
         if let Err(why) = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, serve) {
             self.shared.registry().no_longer_waits(network);
             self.shared.log(&format!("no thread for a connection: {why}"));

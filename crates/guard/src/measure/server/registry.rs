@@ -222,7 +222,9 @@ mod tests {
         assert!(!registry.admit(third));
         registry.no_longer_waits(own);
         assert!(registry.admit(third));
-        (0..100).for_each(|_| [own, other, third].map(|each| registry.no_longer_waits(each)).into_iter().collect());
+        (0..100).for_each(|_| {
+            [own, other, third].map(|each| registry.no_longer_waits(each)).into_iter().collect()
+        });
         assert!(registry.waiting.is_empty(), "nothing is kept of those that have gone");
     }
 
@@ -230,9 +232,14 @@ mod tests {
     fn a_network_has_half_of_the_sessions() {
         let mut registry = registry();
         let [own, other, third] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"].map(network);
-        for (number, network, is_admitted) in
-            [(0, own, true), (1, own, true), (2, own, false), (3, other, true), (4, other, true), (5, third, false)]
-        {
+        for (number, network, is_admitted) in [
+            (0, own, true),
+            (1, own, true),
+            (2, own, false),
+            (3, other, true),
+            (4, other, true),
+            (5, third, false),
+        ] {
             assert_eq!(registry.begin(token(number), network, NOW).is_ok(), is_admitted, "{number}");
         }
         registry.end(token(0));

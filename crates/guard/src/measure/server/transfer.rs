@@ -7,7 +7,7 @@ use crate::measure::wire::{self, PIECE, is_temporary};
 use nix::sys::socket::{MsgFlags, getsockopt, recv, sockopt};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::fd::AsRawFd as _;
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Serves a connection that was admitted.
-pub(super) fn serve(mut stream: TcpStream, network: Network, shared: &Shared) {
+pub(super) fn serve(mut stream: TcpStream, peer: IpAddr, shared: &Shared) {
+    let network = Network::of(peer);
     let request = receive_request(&mut stream, shared);
     shared.registry().no_longer_waits(network);
-    let who = || stream.peer_addr().map(|peer| peer.ip().to_canonical().to_string()).unwrap_or_default();
     let outcome = match request {
         Ok(Some(Request::Session)) => hold_session(&mut stream, network, shared),
         Ok(Some(Request::Transfer { transfer, token, length })) => {
-            match shared.registry().share(token, network, shared.now()) {
+            // The registry is locked for this statement only.
+            let share = shared.registry().share(token, network, shared.now());
+            match share {
                 Ok(share) => run(&mut stream, transfer, length, &share, shared),
                 Err(reason) => refuse(&mut stream, reason),
             }
@@ -35,7 +37,7 @@ pub(super) fn serve(mut stream: TcpStream, network: Network, shared: &Shared) {
         Err(why) => Err(format!("no request: {why}")),
     };
     if let Err(why) = outcome {
-        shared.log(&format!("{}: {why}", who()));
+        shared.log(&format!("{}: {why}", peer.to_canonical()));
     }
     wire::reset(stream);
 }

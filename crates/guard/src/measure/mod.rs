@@ -1,0 +1,19 @@
+//! Ping and throughput of the own link, without and with the guard: `test`, and `serve` for the other end.
+//!
+//! What decides is separate from sockets and clocks: the protocol, the phases, figures and grades, table and picture.
+
+mod client;
+mod guarded;
+mod picture;
+mod ping;
+mod progress;
+mod protocol;
+mod report;
+mod results;
+mod run;
+mod schedule;
+mod server;
+mod wire;
+
+pub(crate) use run::{Options, run as test};
+pub(crate) use server::{Limits, run as serve};
