@@ -112,6 +112,12 @@ pub(crate) fn refuse_guarded() -> Result<(), Error> {
         .try_for_each(|folder| lock(folder, FlockArg::LockSharedNonblock).map(drop))
 }
 
+/// Removes a cgroup without processes that no guard controls.
+pub(crate) fn remove_unguarded(folder: &Path) -> Result<(), Error> {
+    let _own = lock(folder, FlockArg::LockExclusiveNonblock)?;
+    fs::remove_dir(folder).map_err(|why| Error::failed(format!("cgroup {}", folder.display()), &why))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

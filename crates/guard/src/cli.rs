@@ -116,7 +116,7 @@ struct Test {
     #[arg(value_name = "SERVER[:PORT]")]
     server: String,
     /// Length of the test; queues that drain slowly make it longer
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(20..=600))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(30..=600))]
     seconds: u64,
     /// Receive-window control of the guarded downloads, as in scenarios; default: that of the guard
     #[arg(long, value_name = "SPEC")]

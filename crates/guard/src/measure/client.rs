@@ -6,7 +6,7 @@ use super::wire::{self, PIECE, is_temporary};
 use crate::{Error, system};
 use nix::sys::socket::{MsgFlags, getsockopt, recv, sockopt};
 use std::io::{self, ErrorKind, Write as _};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -174,6 +174,8 @@ impl Flow {
 
     /// Ends the transfer; returns what the server has received of an upload, if it reports that.
     pub fn end(self) -> Option<u64> {
+        // The server reports at the end of its time or of the data.
+        let _ = self.stream.shutdown(Shutdown::Write);
         let report = (self.transfer == Transfer::Upload).then(|| receive_answer(&self.stream).ok()).flatten();
         wire::reset(self.stream);
         match report {

@@ -21,11 +21,20 @@ pub(super) fn text(measured: &Measured) -> String {
         measured.server, measured.address, measured.flows
     )];
     lines.extend(table(&rows));
+    lines.push(legend(measured));
     lines.push(RULE.to_string());
     lines.push(quote(measured, &rows));
     lines.extend(advice(measured, &rows));
     lines.extend(measured.notes.iter().cloned());
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn legend(measured: &Measured) -> String {
+    let phase = measured.phases.iter().find(|phase| phase.step.load != Load::Idle);
+    let left_out = phase.map_or(0.0, |phase| phase.counted_s - phase.begin_s);
+    format!(
+        "goodput: of whole phases; ping: UDP, without the first {left_out:.1} s of a load, percentiles by nearest rank"
+    )
 }
 
 fn table(rows: &[Row]) -> Vec<String> {
@@ -50,9 +59,8 @@ fn table(rows: &[Row]) -> Vec<String> {
 }
 
 fn line(row: &Row) -> [String; COLUMNS] {
-    let figure = |value: Option<f64>, digits: usize| {
-        value.map_or(NONE.to_string(), |value| format!("{value:.digits$}"))
-    };
+    let figure =
+        |value: Option<f64>, digits: usize| value.map_or(NONE.to_string(), |value| fixed(value, digits));
     let mbps = |kbps: Option<f64>| figure(kbps.map(|kbps| kbps / 1e3), 2);
     let [p50, p95, p99] = row.rtt_ms.map(|rtt_ms| figure(rtt_ms, 1));
     let guarded = if row.step.is_guarded { ", guarded" } else { "" };
@@ -67,6 +75,15 @@ fn line(row: &Row) -> [String; COLUMNS] {
         figure(row.added_ms, 1),
         row.grade().unwrap_or(NONE).to_string(),
     ]
+}
+
+/// A number without the sign of a zero.
+fn fixed(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    match text.strip_prefix('-') {
+        Some(zero) if zero.bytes().all(|byte| matches!(byte, b'0' | b'.')) => zero.to_string(),
+        _ => text,
+    }
 }
 
 /// What the guard has changed.
@@ -191,16 +208,17 @@ mod tests {
             ]
         );
         assert!(lines[7].starts_with("upload                  -    4.00      95.0"), "{text}");
+        assert!(lines[8].contains("without the first 2.0 s of a load"), "{text}");
         assert_eq!(
-            lines[9],
+            lines[10],
             "to quote: download 9.60 Mbit/s at 420 ms (F) without the guard, 9.40 Mbit/s at 45 ms (A) with it; upload \
              4.00 Mbit/s at 95 ms (C); idle 20 ms (median ping)"
         );
         assert!(
-            lines[10]
+            lines[11]
                 .ends_with("uploads here: grade C; for uploads and other traffic: airwnd guard shape wlan0")
         );
-        assert_eq!(lines.len(), 11);
+        assert_eq!(lines.len(), 12);
     }
 
     #[test]
@@ -212,6 +230,11 @@ mod tests {
         let text = text(&measured);
         assert!(text.contains(", no guard\n") && !text.contains("with it"), "{text}");
         assert!(text.ends_with("measured without the guard: no permission\n"), "{text}");
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!([-0.04, -0.06, 0.0, 2.0].map(|value| fixed(value, 1)), ["0.0", "-0.1", "0.0", "2.0"]);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) struct Point {
 pub(super) struct Phase {
     pub step: Step,
     pub begin_s: f64,
-    /// End of the part that the figures leave out.
+    /// End of the part that the percentiles of pings leave out.
     pub counted_s: f64,
     pub end_s: f64,
     pub down: Vec<Point>,
@@ -135,17 +135,14 @@ impl Measured {
     }
 }
 
-/// Payload per time of the parts of phases that count.
+/// Payload per time, from the request to the end of each phase, as in `airwnd link --battery`. A part would count what has
+/// arrived before it, and was waiting for a lost segment.
 fn goodput_kbps(phases: &[&Phase], points: fn(&Phase) -> &[Point]) -> Option<f64> {
+    let ends = phases.iter().filter_map(|phase| points(phase).first().zip(points(phase).last()));
     let (mut bytes, mut seconds) = (0, 0.0);
-    for phase in phases {
-        let points = points(phase);
-        if let (Some(first), Some(last)) =
-            (points.iter().find(|point| point.at_s >= phase.counted_s), points.last())
-        {
-            bytes += last.bytes.saturating_sub(first.bytes);
-            seconds += last.at_s - first.at_s;
-        }
+    for (first, last) in ends {
+        bytes += last.bytes.saturating_sub(first.bytes);
+        seconds += last.at_s - first.at_s;
     }
     (seconds > 0.0).then(|| bytes as f64 * 8e-3 / seconds)
 }
