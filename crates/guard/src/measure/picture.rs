@@ -11,6 +11,8 @@ const X: (f64, f64) = (70.0, 884.0);
 /// Upper and lower edge of the panels.
 const PING: (f64, f64) = (96.0, 320.0);
 const RATE: (f64, f64) = (344.0, 464.0);
+/// Space above the largest value.
+const MARGIN: f64 = 1.06;
 /// Interval over which throughput is drawn, in seconds.
 const MEAN_S: f64 = 0.5;
 /// Colours and dashes: downlink and uplink differ by both. The second set is for dark pages.
@@ -28,13 +30,13 @@ pub(super) fn svg(measured: &Measured) -> String {
     let end_s = measured.phases.iter().map(|phase| phase.end_s).fold(1.0, f64::max);
     let rtts_ms = measured.pings.iter().filter_map(|ping| ping.rtt_ms);
     let time = Scale::new(end_s, X.0, X.1);
-    let ping = Scale::new(rtts_ms.fold(1.0, f64::max), PING.1, PING.0);
+    let ping = Scale::new(rtts_ms.fold(1.0, f64::max) * MARGIN, PING.1, PING.0);
     let rates = |points: fn(&Phase) -> &[Point]| {
         measured.phases.iter().map(|phase| rates_mbps(points(phase))).collect::<Vec<_>>()
     };
     let (down, up) = (rates(|phase| &phase.down), rates(|phase| &phase.up));
     let largest = down.iter().chain(&up).flatten().map(|(_, mbps)| *mbps).fold(0.1, f64::max);
-    let rate = Scale::new(largest, RATE.1, RATE.0);
+    let rate = Scale::new(largest * MARGIN, RATE.1, RATE.0);
 
     let title = title(measured);
     let mut out = format!(

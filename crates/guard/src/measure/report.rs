@@ -79,8 +79,11 @@ fn line(row: &Row) -> [String; COLUMNS] {
 
 /// A number without the sign of a zero.
 fn fixed(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$}");
-    match text.strip_prefix('-') {
+    without_sign_of_zero(format!("{value:.digits$}"))
+}
+
+fn without_sign_of_zero(text: String) -> String {
+    match text.strip_prefix(['-', '+']) {
         Some(zero) if zero.bytes().all(|byte| matches!(byte, b'0' | b'.')) => zero.to_string(),
         _ => text,
     }
@@ -89,7 +92,7 @@ fn fixed(value: f64, digits: usize) -> String {
 /// What the guard has changed.
 fn difference(without: &Row, with: &Row) -> [String; COLUMNS] {
     let change = |of: &dyn Fn(&Row) -> Option<f64>, digits: usize| match (of(without), of(with)) {
-        (Some(without), Some(with)) => format!("{:+.digits$}", with - without),
+        (Some(without), Some(with)) => without_sign_of_zero(format!("{:+.digits$}", with - without)),
         _ => String::new(),
     };
     [
