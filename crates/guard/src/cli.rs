@@ -69,7 +69,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Measure ping and throughput of the own link to a server, without and with the guard, with a grade for each
+    /// Measure ping and goodput of your link to a server, without and with the guard, with a grade for each load
     Test(Test),
     /// Be the server of `airwnd guard test`: downloads, uploads and replies to pings, bounded for use on the Internet
     Serve(Serve),
@@ -130,7 +130,7 @@ struct Test {
     /// Write figures and samples to FILE, as a JSON object
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
-    /// Draw ping and throughput over time to FILE
+    /// Draw ping and goodput over time to FILE, in SVG
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
 }

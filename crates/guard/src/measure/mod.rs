@@ -1,4 +1,4 @@
-//! Ping and throughput of the own link, without and with the guard: `test`, and `serve` for the other end.
+//! Ping and goodput of the user's link, without and with the guard: `test`, and `serve` for the other end.
 //!
 //! What decides is separate from sockets and clocks: the protocol, the phases, figures and grades, table and picture.
 

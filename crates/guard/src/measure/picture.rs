@@ -1,4 +1,4 @@
-//! The picture of a test: ping over time, and throughput below. An SVG file that stands alone, for light and dark pages.
+//! The picture of a test: ping over time, and goodput below. An SVG file that stands alone, for light and dark pages.
 
 use super::results::{Measured, Phase, Point};
 use super::schedule::Load;
@@ -13,7 +13,7 @@ const PING: (f64, f64) = (96.0, 320.0);
 const RATE: (f64, f64) = (344.0, 464.0);
 /// Space above the largest value.
 const MARGIN: f64 = 1.06;
-/// Interval over which throughput is drawn, in seconds.
+/// Interval over which goodput is drawn, in seconds.
 const MEAN_S: f64 = 0.5;
 /// Colours and dashes: downlink and uplink differ by both. The second set is for dark pages.
 const STYLE: &str = "\
@@ -68,7 +68,7 @@ pub(super) fn svg(measured: &Measured) -> String {
 fn title(measured: &Measured) -> String {
     let with =
         measured.rwnd.as_ref().map_or(String::new(), |rwnd| format!(", without and with the guard ({rwnd})"));
-    escaped(&format!("Ping and throughput to {}{with}", measured.server))
+    escaped(&format!("Ping and goodput to {}{with}", measured.server))
 }
 
 /// Grades, and what the lines are.
