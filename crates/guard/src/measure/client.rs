@@ -9,9 +9,11 @@ use std::io::{self, ErrorKind, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time for a connection to an address, and for the answer to a request behind a queue.
+/// Time for a connection, and for the answer to a request, which other data may delay.
+const CONNECT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A session at a server; the token is valid as long as the value lives.
@@ -31,7 +33,7 @@ impl Session {
         let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(failed)?.collect();
         let mut last = io::Error::from(ErrorKind::NotFound);
         for server in addresses {
-            match TcpStream::connect_timeout(&server, PATIENCE) {
+            match TcpStream::connect_timeout(&server, CONNECT) {
                 Ok(stream) => return Session::begin(name, stream, server),
                 Err(why) => last = why,
             }
@@ -43,7 +45,12 @@ impl Session {
     fn begin(name: &str, stream: TcpStream, server: SocketAddr) -> Result<Session, Error> {
         let failed = |why: io::Error| Error::failed(format!("server {name}"), &why);
         wire::prepare(&stream).map_err(failed)?;
-        let answer = ask(&stream, Request::Session).map_err(|why| why.of_server(name))?;
+        wire::write_line(&stream, Request::Session).map_err(failed)?;
+        let answer = receive_answer(&stream).map_err(|why| match why {
+            // A server of another version closes the connection.
+            Failure::Io(why) if why.kind() == ErrorKind::UnexpectedEof => Failure::Protocol.of_server(name),
+            why => why.of_server(name),
+        })?;
         let Answer::Session { token, congestion_control } = answer else {
             return Err(Failure::Protocol.of_server(name));
         };
@@ -58,14 +65,18 @@ impl Session {
         })
     }
 
-    /// Makes connections, which the cgroup of this process has at this moment.
+    /// Makes connections, which the cgroup of this process has at this moment. At the same time, as the server waits for
+    /// their requests, and a round trip may be long.
     pub fn connect(&self, number: usize) -> io::Result<Vec<TcpStream>> {
-        let connect = |_| {
-            let stream = TcpStream::connect_timeout(&self.server, PATIENCE)?;
+        let connect = || {
+            let stream = TcpStream::connect_timeout(&self.server, CONNECT)?;
             wire::prepare(&stream)?;
             Ok(stream)
         };
-        (0..number).map(connect).collect()
+        thread::scope(|scope| {
+            let made: Vec<_> = (0..number).map(|_| scope.spawn(connect)).collect();
+            made.into_iter().map(|each| each.join().expect("a connection is made or refused")).collect()
+        })
     }
 }
 
@@ -87,12 +98,6 @@ impl Failure {
             }
         }
     }
-}
-
-/// Sends a request and returns its answer.
-fn ask(stream: &TcpStream, request: Request) -> Result<Answer, Failure> {
-    wire::write_line(stream, request).map_err(Failure::Io)?;
-    receive_answer(stream)
 }
 
 fn receive_answer(stream: &TcpStream) -> Result<Answer, Failure> {

@@ -14,8 +14,8 @@ pub(super) const SILENCE: Duration = Duration::from_secs(60);
 /// Transfers of a session at the same time: sixteen in each direction, and those that end.
 const TRANSFERS: usize = 64;
 /// Connections without a request at the same time, in all and of one network.
-const WAITING: usize = 64;
-const WAITING_OF_ONE: usize = 32;
+const WAITING: usize = 128;
+const WAITING_OF_ONE: usize = 64;
 /// Replies to the pings of a session per second.
 const ECHOES: u32 = 100;
 
@@ -217,14 +217,14 @@ mod tests {
     fn connections_without_a_request_are_bounded() {
         let mut registry = registry();
         let (own, other, third) = (network("192.0.2.1"), network("192.0.2.2"), network("192.0.2.3"));
-        assert_eq!((0..100).filter(|_| registry.admit(own)).count(), 32);
-        assert_eq!((0..100).filter(|_| registry.admit(other)).count(), 32);
+        assert_eq!((0..100).filter(|_| registry.admit(own)).count(), 64);
+        assert_eq!((0..100).filter(|_| registry.admit(other)).count(), 64);
         assert!(!registry.admit(third));
         registry.no_longer_waits(own);
         assert!(registry.admit(third));
-        (0..100).for_each(|_| {
-            [own, other, third].map(|each| registry.no_longer_waits(each)).into_iter().collect()
-        });
+        for network in [own, other, third].repeat(100) {
+            registry.no_longer_waits(network);
+        }
         assert!(registry.waiting.is_empty(), "nothing is kept of those that have gone");
     }
 
