@@ -25,7 +25,6 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Exit code for bad input, and for a system on which the guard cannot run.
 const REFUSED: u8 = 2;
@@ -70,9 +69,9 @@ enum Command {
         place: Place,
     },
     /// Measure ping and goodput of your link to a server, without and with the guard, with a grade for each load
-    Test(Test),
+    Test(measure::Test),
     /// Be the server of `airwnd guard test`: downloads, uploads and replies to pings, bounded for use on the Internet
-    Serve(Serve),
+    Serve(measure::Serve),
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
     /// Show a download with a ping beside it in a cell of `airwnd link`, without and with the guard
@@ -108,44 +107,6 @@ struct Shape {
     /// Remove the shapers of a guard that was killed
     #[arg(long, conflicts_with_all = ["only", "qdisc", "json_log"])]
     undo: bool,
-}
-
-#[derive(Debug, Args)]
-struct Test {
-    /// Machine that runs `airwnd guard serve`: a name or an address, with the port unless it is 9551
-    #[arg(value_name = "SERVER[:PORT]")]
-    server: String,
-    /// Length of the test; queues that drain slowly make it longer
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(30..=600))]
-    seconds: u64,
-    /// Receive-window control of the guarded downloads, as in scenarios; default: that of the guard
-    #[arg(long, value_name = "SPEC")]
-    rwnd: Option<String>,
-    /// Connections in each direction
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
-    flows: u8,
-    /// Measure both directions at the same time as well
-    #[arg(long)]
-    both: bool,
-    /// Write figures and samples to FILE, as a JSON object
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    json: Option<PathBuf>,
-    /// Draw ping and goodput over time to FILE, in SVG
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    svg: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-struct Serve {
-    /// Address and port, TCP and UDP; default: port 9551 of all addresses
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    listen: Option<SocketAddr>,
-    /// Tests at the same time; one client has at most half of them
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=64))]
-    clients: u8,
-    /// Data of a test, in both directions together
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-    gigabytes: u16,
 }
 
 #[derive(Debug, Args)]
@@ -216,9 +177,6 @@ struct Run {
     record: Option<PathBuf>,
 }
 
-/// Receive-window control of the guard's own rules.
-const DEFAULT: &str = "standing";
-
 /// The command without Python.
 const BINARY: &str = "airwnd-guard";
 
@@ -235,11 +193,11 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Ok(Cli { command: Some(Command::Shape(options)), .. }) => shape(options),
-        Ok(Cli { command: Some(Command::Test(options)), .. }) => match test(options) {
+        Ok(Cli { command: Some(Command::Test(options)), .. }) => match measure::test(options) {
             Ok(false) => return INTERRUPTED,
             outcome => outcome.map(drop),
         },
-        Ok(Cli { command: Some(Command::Serve(options)), .. }) => serve(&options),
+        Ok(Cli { command: Some(Command::Serve(options)), .. }) => measure::serve(&options),
         Ok(Cli { command: Some(Command::Install(options)), .. }) => install(options),
         Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
@@ -338,30 +296,6 @@ fn shape(options: Shape) -> Result<(), Error> {
     shape::run(&shape::Options { interface, ways, discipline, json_log })
 }
 
-/// Returns false if the test was interrupted.
-fn test(options: Test) -> Result<bool, Error> {
-    let Test { server, seconds, rwnd, flows, both, json, svg } = options;
-    let rules = match &rwnd {
-        Some(spec) => Rules::all(read_spec(spec)?),
-        None => Rules::default(),
-    };
-    measure::test(&measure::Options {
-        server,
-        length: Duration::from_secs(seconds),
-        flows: flows.into(),
-        has_both: both,
-        rules,
-        rwnd: rwnd.unwrap_or(DEFAULT.to_string()),
-        json,
-        svg,
-    })
-}
-
-fn serve(options: &Serve) -> Result<(), Error> {
-    let bytes = u64::from(options.gigabytes) * 1_000_000_000;
-    measure::serve(options.listen, measure::Limits { clients: options.clients.into(), bytes })
-}
-
 fn install(options: Install) -> Result<(), Error> {
     let Install { router, rwnd, init, binary, command, place } = options;
     if let Some(spec) = &rwnd {
@@ -449,7 +383,7 @@ fn describe(command: &clap::Command) -> Json {
 }
 
 /// Reads a controller that the guard offers, as a value of TOML or as a bare word.
-fn read_spec(text: &str) -> Result<Spec, Error> {
+pub(crate) fn read_spec(text: &str) -> Result<Spec, Error> {
     let origin = "--rwnd";
     let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
         Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {

@@ -3,6 +3,7 @@
 //! What decides is separate from sockets and clocks: the protocol, the phases, figures and grades, table and picture.
 
 mod client;
+mod command;
 mod guarded;
 mod picture;
 mod ping;
@@ -15,5 +16,4 @@ mod schedule;
 mod server;
 mod wire;
 
-pub(crate) use run::{Options, run as test};
-pub(crate) use server::{Limits, run as serve};
+pub(crate) use command::{Serve, Test, serve, test};
