@@ -29,9 +29,6 @@ use std::path::PathBuf;
 /// Exit code for bad input, and for a system on which the guard cannot run.
 const REFUSED: u8 = 2;
 
-/// Exit code of a shell for a command that SIGINT has ended.
-const INTERRUPTED: u8 = 130;
-
 /// Keep the queue of your access link short: limit the receive windows of downloads on this machine.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
@@ -194,7 +191,7 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Ok(Cli { command: Some(Command::Shape(options)), .. }) => shape(options),
         Ok(Cli { command: Some(Command::Test(options)), .. }) => match measure::test(options) {
-            Ok(false) => return INTERRUPTED,
+            Ok(code) if code > 0 => return code,
             outcome => outcome.map(drop),
         },
         Ok(Cli { command: Some(Command::Serve(options)), .. }) => measure::serve(&options),

@@ -1,5 +1,7 @@
 //! The options of `test` and `serve`.
 
+use super::requirement::Requirement;
+use super::run::Outcome;
 use super::{run, server};
 use crate::Error;
 use crate::cli::read_spec;
@@ -9,6 +11,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Exit code if a requirement is not met, as of `airwnd link`, and that of a shell for a command that SIGINT has ended.
+const UNMET: u8 = 3;
+const INTERRUPTED: u8 = 130;
 /// Receive-window control of the guard's own rules.
 const DEFAULT: &str = "standing";
 
@@ -29,6 +34,10 @@ pub(crate) struct Test {
     /// Measure both directions at the same time as well
     #[arg(long)]
     both: bool,
+    /// End with exit code 3 unless a figure keeps a bound, as in 'download_guarded.added_ms < 30': row, key and unit are
+    /// those of --json; repeatable
+    #[arg(long, value_name = "CONDITION")]
+    require: Vec<String>,
     /// Write figures and samples to FILE, as a JSON object
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
@@ -50,22 +59,29 @@ pub(crate) struct Serve {
     gigabytes: u16,
 }
 
-/// Measures; returns false if the test was interrupted.
-pub(crate) fn test(options: Test) -> Result<bool, Error> {
-    let Test { server, seconds, rwnd, flows, both, json, svg } = options;
+/// Measures; returns the exit code.
+pub(crate) fn test(options: Test) -> Result<u8, Error> {
+    let Test { server, seconds, rwnd, flows, both, require, json, svg } = options;
     let rules = match &rwnd {
         Some(spec) => Rules::all(read_spec(spec)?),
         None => Rules::default(),
     };
-    run::run(&run::Options {
+    let required = require.iter().map(|text| Requirement::parse(text)).collect::<Result<_, _>>()?;
+    let outcome = run::run(&run::Options {
         server,
         length: Duration::from_secs(seconds),
         flows: flows.into(),
         has_both: both,
         rules,
         rwnd: rwnd.unwrap_or(DEFAULT.to_string()),
+        required,
         json,
         svg,
+    })?;
+    Ok(match outcome {
+        Outcome::Met => 0,
+        Outcome::Unmet => UNMET,
+        Outcome::Interrupted => INTERRUPTED,
     })
 }
 

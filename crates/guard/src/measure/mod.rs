@@ -10,6 +10,7 @@ mod ping;
 mod progress;
 mod protocol;
 mod report;
+mod requirement;
 mod results;
 mod run;
 mod schedule;

@@ -157,7 +157,7 @@ pub(super) fn to_json(measured: &Measured) -> Value {
     })
 }
 
-fn row_json(row: &Row) -> Value {
+pub(super) fn row_json(row: &Row) -> Value {
     let mut object = json!({
         "id": row.id(),
         "load": row.step.load.word(),

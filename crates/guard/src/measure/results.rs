@@ -88,7 +88,7 @@ impl Row {
 
     /// Its name in the JSON object.
     pub fn id(&self) -> String {
-        format!("{}{}", self.step.load.word(), if self.step.is_guarded { "_guarded" } else { "" })
+        self.step.id()
     }
 }
 

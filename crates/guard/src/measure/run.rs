@@ -5,6 +5,7 @@ use super::guarded::Guard;
 use super::ping::Pinger;
 use super::progress::Progress;
 use super::protocol::{Transfer, split_server};
+use super::requirement::Requirement;
 use super::results::{Measured, Phase, percentile};
 use super::schedule::{LONGEST_PAUSE, Load, PAUSE, Plan, Step, is_drained};
 use super::{picture, report, wire};
@@ -30,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const SURPLUS: Duration = Duration::from_secs(5);
 
 /// What to measure.
-pub(crate) struct Options {
+pub(super) struct Options {
     pub server: String,
     pub length: Duration,
     pub flows: usize,
@@ -38,8 +39,18 @@ pub(crate) struct Options {
     pub rules: Rules,
     /// Name of the receive-window control.
     pub rwnd: String,
+    pub required: Vec<Requirement>,
     pub json: Option<PathBuf>,
     pub svg: Option<PathBuf>,
+}
+
+/// How a test has ended.
+pub(super) enum Outcome {
+    Met,
+    /// A requirement is not met.
+    Unmet,
+    /// By SIGINT or SIGTERM.
+    Interrupted,
 }
 
 /// Why a test has no results.
@@ -54,13 +65,19 @@ impl From<Error> for Ended {
     }
 }
 
-/// Measures and prints the results; returns false if SIGINT or SIGTERM has ended it.
-pub(crate) fn run(options: &Options) -> Result<bool, Error> {
+/// Measures and prints the results.
+pub(super) fn run(options: &Options) -> Result<Outcome, Error> {
     check_file("--json", options.json.as_deref())?;
     check_file("--svg", options.svg.as_deref())?;
     match measure(options) {
-        Ok(measured) => write(options, &measured).map(|()| true),
-        Err(Ended::Interrupted) => Ok(false),
+        Ok(measured) => {
+            write(options, &measured)?;
+            let rows = measured.rows();
+            let failures = options.required.iter().filter_map(|required| required.failure(&rows));
+            let unmet = failures.inspect(|failure| eprintln!("{failure}")).count();
+            Ok(if unmet == 0 { Outcome::Met } else { Outcome::Unmet })
+        }
+        Err(Ended::Interrupted) => Ok(Outcome::Interrupted),
         Err(Ended::Failed(error)) => Err(error),
     }
 }

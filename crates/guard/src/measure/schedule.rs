@@ -51,6 +51,13 @@ pub(super) struct Step {
     pub is_guarded: bool,
 }
 
+impl Step {
+    /// Name of its row in the JSON object.
+    pub fn id(self) -> String {
+        format!("{}{}", self.load.word(), if self.is_guarded { "_guarded" } else { "" })
+    }
+}
+
 /// The phases and their lengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
