@@ -40,6 +40,7 @@ mod routes;
 mod rules;
 mod shape;
 mod signals;
+mod spec;
 mod system;
 mod table;
 

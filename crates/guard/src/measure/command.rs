@@ -4,8 +4,8 @@ use super::requirement::Requirement;
 use super::run::Outcome;
 use super::{run, server};
 use crate::Error;
-use crate::cli::read_spec;
 use crate::rules::Rules;
+use crate::spec;
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ pub(crate) struct Serve {
 pub(crate) fn test(options: Test) -> Result<u8, Error> {
     let Test { server, seconds, rwnd, flows, both, require, json, svg } = options;
     let rules = match &rwnd {
-        Some(spec) => Rules::all(read_spec(spec)?),
+        Some(spec) => Rules::all(spec::read(spec)?),
         None => Rules::default(),
     };
     let required = require.iter().map(|text| Requirement::parse(text)).collect::<Result<_, _>>()?;
