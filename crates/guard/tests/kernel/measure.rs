@@ -27,7 +27,10 @@ fn serve(site: &Site) -> Child {
 
 fn test(site: &Site) -> Child {
     let mut command = site.ends[0].enter(PROGRAM);
-    command.args(["test", SERVER, "--flows", "1"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .args(["test", SERVER, "--flows", "1", "--seconds", "30"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     command.spawn().expect("nsenter of util-linux")
 }
 
