@@ -48,6 +48,7 @@ pub use carried::Carried;
 pub use cli::{commands, main};
 pub use error::Error;
 pub use maps::Counters;
+pub use measure::rewritten as rewritten_message;
 pub use observation::{Event, Observation, TimestampUnit};
 pub use policy::{Policy, Reason, Status, Target, Treatment};
 pub use record::{Record, Recorded, read_recording};

@@ -18,3 +18,4 @@ mod server;
 mod wire;
 
 pub(crate) use command::{Serve, Test, serve, test};
+pub use protocol::rewritten;
