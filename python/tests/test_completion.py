@@ -39,6 +39,7 @@ BASH = shutil.which("bash") or "bash"
         (["airwnd", "guard", "sta"], ["plain,status", "file,sta"]),
         (["airwnd", "guard", "status", "--li"], ["plain,--live"]),
         (["airwnd", "guard", "--all", "--rwnd", "drw"], ["plain,drwa"]),
+        (["airwnd", "guard", "test", "server", "--req"], ["plain,--require"]),
         (["airwnd", "guard", "--forward", "l"], ["plain,lo"]),
         (["airwnd", "guard", "--cgroup", "/sys"], ["file,/sys"]),
         (["airwnd", "guard", "demo", "--sec"], ["plain,--seconds"]),

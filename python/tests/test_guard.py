@@ -1,7 +1,9 @@
 """``airwnd guard`` from Python; `crates/guard/tests` covers the guard itself."""
 
+import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -72,6 +74,21 @@ def test_check_reports_every_requirement(cli_process: Cli) -> None:
             ["shape", "lo", "--undo", "--only", "up"],
             "airwnd guard: the argument '--undo' cannot be used with ",
         ),
+        (
+            ["test", "example.org:0"],
+            "airwnd guard: server example.org:0: `0` is no port; allowed: 1 to 65535",
+        ),
+        (["test", "[::1"], "airwnd guard: server [::1: [ without ]"),
+        (
+            ["test", "a", "--seconds", "5"],
+            "airwnd guard: invalid value '5' for '--seconds <SECONDS>': 5 is not ",
+        ),
+        (["test", "a", "--rwnd", "drw"], "airwnd guard: --rwnd: unknown rwnd `drw`; did you mean `drwa`?; "),
+        (
+            ["test", "a", "--svg", "none/a.svg"],
+            "airwnd guard: --svg none/a.svg: its folder does not exist",
+        ),
+        (["serve", "--listen", "9551"], "airwnd guard: invalid value '9551' for '--listen <ADDRESS:PORT>': "),
         (["demo", "--out", "a.gif"], "airwnd: a.gif: the name of a picture must end in .svg, .pdf, .png"),
         (["demo", "none.toml"], "airwnd: none.toml: "),
         (["demo", "--seconds", "1"], "airwnd: Invalid value for '--seconds': 1.0 is not in the range "),
@@ -160,6 +177,42 @@ def test_the_programs_load_in_debians_kernel(tmp_path: Path) -> None:
     done = run_in_linux(["sh", "-c", script], job)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(re.findall(": ok$", done.stdout, re.MULTILINE)) == 5
+
+
+#: Connections and datagrams that are not of the protocol; fails until the server listens.
+STRANGERS = """
+import socket
+for data in (b"", b"GET / HTTP/1.1", bytes(9000), b"airwnd-guard-test/1 session", b"\\n" * 99) * 9:
+    with socket.create_connection(("server", 9551)) as sock:
+        sock.sendall(data)
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    for size in range(200):
+        sock.sendto(b"AWG1" + bytes(size), ("server", 9551))
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(os.geteuid() != 0, reason="the guard needs root")
+def test_the_guard_shortens_the_ping_of_a_link_with_a_long_queue(cli_process: Cli, tmp_path: Path) -> None:
+    """A whole `guard test`, over 10 Mbit/s with 0.8 s of buffer, after strangers have been at the server."""
+    if lines := missing():
+        pytest.skip("; ".join(lines))
+    guard = [sys.executable, "-I", "-m", "airwnd", "guard"]
+    (tmp_path / "strangers.py").write_text(STRANGERS, encoding="utf-8")
+    begin = f'until {sys.executable} -I {tmp_path}/strangers.py; do sleep 0.1; done; exec "$@"'
+    link = ["--rate", "10Mbit", "--delay", "10ms", "--queue", "1MB", "--quiet"]
+    link += ["--sysctl", "net.ipv4.tcp_congestion_control=reno", "--server", shlex.join([*guard, "serve"])]
+    files = ["--json", f"{tmp_path}/test.json", "--svg", f"{tmp_path}/test.svg"]
+    done = cli_process("link", *link, "--", "sh", "-c", begin, "sh", *guard, "test", "server", *files)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "test.json").read_text(encoding="utf-8"))
+    rows = {row["id"]: row for row in found["rows"]}
+    assert list(rows) == ["idle", "download", "download_guarded", "upload", "upload_guarded"], done.stdout
+    without, guarded = rows["download"], rows["download_guarded"]
+    assert guarded["added_ms"] < without["added_ms"] / 2, done.stdout
+    assert guarded["down_goodput_kbps"] > without["down_goodput_kbps"] / 2, done.stdout
+    assert "to quote: download " in done.stdout
+    assert (tmp_path / "test.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
 #: What is on an interface before, while shapers are there, and after SIGKILL, with lines between.

@@ -1,7 +1,9 @@
 //! Fuzz targets of `airwnd guard`: what it reads from files, from the kernel, and from another process.
 
 use airwnd_catalog::{Node, Param as _};
-use airwnd_guard::{Names, Observation, Policy, Recorded, Rules, Target, read_recording, status_table};
+use airwnd_guard::{
+    Names, Observation, Policy, Recorded, Rules, Target, read_recording, rewritten_message, status_table,
+};
 use airwnd_rwnd::Spec;
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::{HashMap, HashSet};
@@ -120,5 +122,13 @@ pub fn answer(bytes: &[u8]) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("{table:?} ends within a line"))
+    }
+}
+
+/// Reads what strangers may send to `guard serve`, and to its clients.
+pub fn message(bytes: &[u8]) -> Result<(), String> {
+    match rewritten_message(bytes) {
+        Some(written) if written != bytes => Err(format!("{bytes:?} is accepted as {written:?}")),
+        _ => Ok(()),
     }
 }

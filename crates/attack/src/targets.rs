@@ -26,7 +26,7 @@ use std::num::{NonZeroU8, NonZeroU16};
 pub type Target = fn(&[u8]) -> Result<(), String>;
 
 /// Targets by the names of their folders in the corpus.
-pub const ALL: [(&str, Target); 11] = [
+pub const ALL: [(&str, Target); 12] = [
     ("scenario_toml", scenario_toml),
     ("scenario_json", scenario_json),
     ("scenario_legal", scenario_legal),
@@ -38,6 +38,7 @@ pub const ALL: [(&str, Target); 11] = [
     ("guard_reports", guard::reports),
     ("guard_recording", guard::recording),
     ("guard_answer", guard::answer),
+    ("guard_message", guard::message),
 ];
 
 /// Number of calls of `progress` before a run is stopped.

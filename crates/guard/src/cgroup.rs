@@ -7,6 +7,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+/// Where cgroup version 2 is mounted: alone, or beside version 1.
+const FOLDERS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
 /// A cgroup that no other guard controls: neither itself, nor one above or below.
 ///
 /// The lock on the folder ends with the process, also by SIGKILL.
@@ -72,10 +75,47 @@ pub(crate) fn is_root(folder: &Path) -> bool {
 
 /// Returns the cgroup of all processes.
 pub(crate) fn root() -> Result<PathBuf, Error> {
-    let folders = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(PathBuf::from);
-    folders.into_iter().find(|folder| is_root(folder)).ok_or_else(|| {
-        Error::new("no cgroup version 2; mount it with: sudo mount -t cgroup2 none /sys/fs/cgroup")
-    })
+    FOLDERS.iter().map(PathBuf::from).find(|folder| is_root(folder)).ok_or_else(missing)
+}
+
+fn missing() -> Error {
+    Error::new("no cgroup version 2; mount it with: sudo mount -t cgroup2 none /sys/fs/cgroup")
+}
+
+/// Returns the folder of cgroup version 2, which in a container is not that of all processes.
+pub(crate) fn mounted() -> Result<PathBuf, Error> {
+    let mut folders = FOLDERS.iter().map(PathBuf::from);
+    folders.find(|folder| is_cgroup(folder)).ok_or_else(missing)
+}
+
+/// Returns the cgroup of this process.
+pub(crate) fn own() -> Result<PathBuf, Error> {
+    let text = fs::read_to_string("/proc/self/cgroup")
+        .map_err(|why| Error::failed("cannot find the cgroup of this process", &why))?;
+    let path = text.lines().find_map(own_in).unwrap_or_default();
+    Ok(mounted()?.join(path))
+}
+
+/// Reads a line of /proc/self/cgroup; that of version 2 has no controllers: 0::/user.slice/session.scope. A cgroup outside
+/// of the namespace begins with `..`, and the namespace's own is then the nearest one.
+fn own_in(line: &str) -> Option<&str> {
+    let path = line.strip_prefix("0::/")?;
+    Some(if path.starts_with("..") { "" } else { path })
+}
+
+/// Fails if a guard controls sockets that this process makes.
+pub(crate) fn refuse_guarded() -> Result<(), Error> {
+    // Without cgroup version 2 there is no guard.
+    let Ok(own) = own() else { return Ok(()) };
+    own.ancestors()
+        .take_while(|folder| is_cgroup(folder))
+        .try_for_each(|folder| lock(folder, FlockArg::LockSharedNonblock).map(drop))
+}
+
+/// Removes a cgroup without processes that no guard controls.
+pub(crate) fn remove_unguarded(folder: &Path) -> Result<(), Error> {
+    let _own = lock(folder, FlockArg::LockExclusiveNonblock)?;
+    fs::remove_dir(folder).map_err(|why| Error::failed(format!("cgroup {}", folder.display()), &why))
 }
 
 #[cfg(test)]
@@ -94,6 +134,18 @@ mod tests {
             "",
         ] {
             assert_eq!(holder_in(other, 4242), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_own_cgroup_is_that_of_version_2() {
+        for (line, expected) in [
+            ("0::/user.slice/session.scope", Some("user.slice/session.scope")),
+            ("0::/", Some("")),
+            ("0::/../../other", Some("")),
+            ("5:net_cls:/", None),
+        ] {
+            assert_eq!(own_in(line), expected, "{line}");
         }
     }
 

@@ -8,13 +8,13 @@ use crate::error::Error;
 use crate::install::{self, Init, Program, Service};
 use crate::live;
 use crate::log;
+use crate::measure;
 use crate::output;
 use crate::processes::Processes;
-use crate::rules::{self, Rules};
+use crate::rules::Rules;
 use crate::shape::{self, Discipline};
+use crate::spec;
 use crate::table;
-use airwnd_catalog::{Node, Param, Value};
-use airwnd_rwnd::Spec;
 use airwnd_shape::Way;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
@@ -64,6 +64,10 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Measure ping and goodput of your link to a server, without and with the guard, with a grade for each load
+    Test(measure::Test),
+    /// Be the server of `airwnd guard test`: downloads, uploads and replies to pings, bounded for use on the Internet
+    Serve(measure::Serve),
     /// Report what this kernel can do and what is missing; exit code 2 if the guard cannot run
     Check,
     /// Show a download with a ping beside it in a cell of `airwnd link`, without and with the guard
@@ -185,6 +189,11 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         }
         Ok(Cli { command: Some(Command::Check), .. }) => check(),
         Ok(Cli { command: Some(Command::Shape(options)), .. }) => shape(options),
+        Ok(Cli { command: Some(Command::Test(options)), .. }) => match measure::test(options) {
+            Ok(code) if code > 0 => return code,
+            outcome => outcome.map(drop),
+        },
+        Ok(Cli { command: Some(Command::Serve(options)), .. }) => measure::serve(&options),
         Ok(Cli { command: Some(Command::Install(options)), .. }) => install(options),
         Ok(Cli { command: Some(Command::Uninstall { place }), .. }) => install::uninstall(&place.into()),
         Ok(Cli { command: Some(Command::Demo { .. }), .. }) => {
@@ -233,7 +242,7 @@ fn run(run: &Run) -> Result<(), Error> {
     }
     let source = match (&run.rules, &run.rwnd) {
         (Some(path), _) => Source::of(path)?,
-        (None, Some(spec)) => Source::Options(Rules::all(read_spec(spec)?)),
+        (None, Some(spec)) => Source::Options(Rules::all(spec::read(spec)?)),
         (None, None) => Source::Options(Rules::default()),
     };
     daemon::run(&Options {
@@ -286,7 +295,7 @@ fn shape(options: Shape) -> Result<(), Error> {
 fn install(options: Install) -> Result<(), Error> {
     let Install { router, rwnd, init, binary, command, place } = options;
     if let Some(spec) = &rwnd {
-        read_spec(spec)?;
+        spec::read(spec)?;
     }
     let program = match (command, binary) {
         (Some(command), _) => Program::Command(command),
@@ -367,39 +376,6 @@ fn describe(command: &clap::Command) -> Json {
         "commands": commands.map(|each| (each.get_name().to_string(), describe(each)))
             .collect::<serde_json::Map<_, _>>(),
     })
-}
-
-/// Reads a controller that the guard offers, as a value of TOML or as a bare word.
-fn read_spec(text: &str) -> Result<Spec, Error> {
-    let origin = "--rwnd";
-    let node = match Node::from_toml(&format!("rwnd = {text}"), origin) {
-        Ok(Node { value: Value::Table(mut entries), .. }) if entries.len() == 1 => {
-            without_lines(entries.remove(0).1, origin)
-        }
-        Err(error) if text.contains(['{', '"']) => return Err(error.into()),
-        _ => Node::new(Value::Text(text.into()), origin),
-    };
-    for (_, leaf) in node.leaves().into_iter().filter(|(key, _)| key.is_empty() || key == "kind") {
-        rules::check_name(leaf).map_err(|why| Error::from(leaf.error(why)))?;
-    }
-    let spec = Spec::read(&node)?;
-    rules::can_run(&spec).map_err(|why| Error::from(node.error(why)))?;
-    spec.check_values().map_err(|fault| fault.at(&node))?;
-    Ok(spec)
-}
-
-/// Removes line numbers: an option is one line.
-fn without_lines(node: Node, origin: &str) -> Node {
-    let value = match node.value {
-        Value::Table(entries) => {
-            Value::Table(entries.into_iter().map(|(key, node)| (key, without_lines(node, origin))).collect())
-        }
-        Value::List(items) => {
-            Value::List(items.into_iter().map(|node| without_lines(node, origin)).collect())
-        }
-        plain => plain,
-    };
-    Node::new(value, origin)
 }
 
 #[cfg(test)]

@@ -33,6 +33,9 @@ const VALID: Span = Span::from_secs(2);
 const FLOOR_SEGMENTS: u64 = 2;
 /// Window while the minimum RTT of a path is measured again, in segments: as in BBR's ProbeRTT.
 const DIP_SEGMENTS: u64 = 4;
+/// Round trips with a lowered window after which a connection may begin a dip. Before, what was in flight at the end of
+/// slow start is still queued, longer than a dip drains: the dip's minimum would contain that queue.
+const DRAINING_ROUNDS: u32 = 4;
 /// Round trips after a change of the route whose RTTs may be those of the former route.
 const UNSETTLED_ROUNDS: u32 = 3;
 /// Largest window (RFC 7323 §2.3): sequence numbers of a connection are not farther from each other.
@@ -473,7 +476,9 @@ impl Flow {
         }
         let rtt = self.rtt();
         if let (Treatment::Window(window), Some(rtt)) = (&mut self.treatment, rtt) {
-            paths.measure_again(seen.time, self.path, rtt);
+            if self.round.count >= FREE_ROUNDS + DRAINING_ROUNDS {
+                paths.measure_again(seen.time, self.path, rtt);
+            }
             if paths.is_dip(seen.time, self.path.0) {
                 *window = self.mss * DIP_SEGMENTS;
             }
@@ -933,6 +938,24 @@ pub(crate) mod tests {
         assert_eq!(dipped.count(), 4);
         let window = (0..8).map(|_| connection.receive(&mut policy, 40)).last().unwrap();
         assert_eq!(window, Some(Bytes(80_000)));
+    }
+
+    /// The minimum RTT of a new path is measured again after 30 s; a download may begin then.
+    #[test]
+    fn a_dip_waits_until_the_queue_of_slow_start_has_drained() {
+        let mut policy = policy(OF_PAPER);
+        let first = Connection::controlled(&mut policy);
+        let later = first.seen.time + Span::from_secs(40);
+        let mut second = Connection::open(2, later, Span::from_millis(20));
+        policy.on_observation(&second.seen);
+        for rtt_ms in [20, 60, 220, 480, 680, 780, 400, 22] {
+            second.rtt = Span::from_millis(rtt_ms);
+            second.receive(&mut policy, 40);
+        }
+        let min_rtt = |policy: &Policy| policy.flows().find(|status| status.flow == 2).unwrap().min_rtt;
+        let windows: Vec<_> = (0..40).map(|_| second.receive(&mut policy, 40)).collect();
+        assert!(windows.contains(&Some(Bytes(4000))), "a dip: {windows:?}");
+        assert_eq!(min_rtt(&policy), Some(Span::from_millis(20)));
     }
 
     #[test]

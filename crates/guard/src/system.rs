@@ -8,11 +8,49 @@ use nix::unistd::ForkResult;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
 
 /// Time of the clock that eBPF programs read.
 pub(crate) fn now() -> Time {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has this clock");
     Time(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// Time of the clock by which the kernel states the arrival of datagrams.
+pub(crate) fn real_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_REALTIME).expect("Linux has this clock").into()
+}
+
+/// Limits the data of a TCP connection that the kernel holds beyond its cwnd.
+pub(crate) fn limit_unsent(socket: impl AsFd, bytes: u32) -> io::Result<()> {
+    let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+    let size = size_of::<u32>() as libc::socklen_t;
+    // SAFETY: the kernel reads `size` bytes of `bytes`.
+    Errno::result(unsafe {
+        libc::setsockopt(socket.as_fd().as_raw_fd(), level, option, (&raw const bytes).cast(), size)
+    })?;
+    Ok(())
+}
+
+/// Bytes of `struct tcp_info` of linux/tcp.h up to the end of `tcpi_bytes_acked`: 8 bytes, 24 words of 32 bits, and three
+/// of 64 bits, of which it is the last one.
+const TCP_INFO: usize = 8 + 24 * 4 + 3 * 8;
+
+/// Returns the bytes of a TCP connection that the other end has acknowledged.
+pub(crate) fn bytes_acked(socket: impl AsFd) -> io::Result<u64> {
+    let mut info = [0_u8; TCP_INFO];
+    let mut size = TCP_INFO as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes to `info`.
+    Errno::result(unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok(u64::from_ne_bytes(*info.last_chunk().expect("longer than a word")))
 }
 
 /// Cookie of the network namespace of this thread.

@@ -109,6 +109,8 @@ def guard(context: click.Context, arguments: tuple[str, ...]) -> None:
     airwnd guard install                     run it as a service; `uninstall` undoes it
     airwnd guard check                       what this kernel can do, and what is missing
     airwnd guard demo                        before and after, in a cell of `airwnd link`
+    airwnd guard test SERVER                 before and after on your link, with a grade
+    airwnd guard serve                       the server for it
     airwnd guard --help                      all options
 
     Needs Linux 6.1 or later, and root or the capabilities CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. The windows

@@ -1,5 +1,6 @@
 //! The tests.
 
+use crate::measure;
 use crate::roles;
 use crate::session::{PATIENCE, Session};
 use crate::shape;
@@ -45,6 +46,9 @@ pub const ALL: &[Case] = &[
     ("shapers_of_others_are_left_alone", shape::what_others_have_made_is_left_alone),
     ("shapers_that_are_left_are_removed_on_request", shape::what_is_left_is_removed_on_request),
     ("shapers_of_a_guard_that_is_stopped_are_undone", shape::a_guard_that_is_stopped_is_undone),
+    ("a_test_that_is_interrupted_leaves_nothing", measure::interrupted_tests_leave_nothing),
+    ("a_test_beside_a_guard_is_refused", measure::a_test_beside_a_guard_is_refused),
+    ("a_test_without_privileges_is_not_refused", measure::without_privileges),
     ("shapers_see_the_traffic_of_both_directions", shape::traffic_of_both_directions_is_seen),
 ];
 

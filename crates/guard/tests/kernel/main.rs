@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 
 mod cases;
+mod measure;
 mod roles;
 mod session;
 mod shape;

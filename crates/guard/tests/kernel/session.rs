@@ -167,10 +167,10 @@ fn side(name: &str, (v4, v6): (Ipv4Addr, Ipv6Addr), command: &[&str]) -> Result<
 }
 
 /// A cgroup for one test, removed at the end.
-struct Cgroup(PathBuf);
+pub struct Cgroup(pub PathBuf);
 
 impl Cgroup {
-    fn create(name: &str) -> Result<Cgroup, String> {
+    pub fn create(name: &str) -> Result<Cgroup, String> {
         let root = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
             .map(Path::new)
             .into_iter()

@@ -12,17 +12,17 @@ use nix::unistd::Pid;
 use crate::roles;
 
 /// Times that a state is read before a test fails, and the pause between.
-const ATTEMPTS: u32 = 500;
-const PAUSE: Duration = Duration::from_millis(20);
+pub const ATTEMPTS: u32 = 500;
+pub const PAUSE: Duration = Duration::from_millis(20);
 const PORT: &str = "5002";
 
 /// Two namespaces joined by a pair of interfaces: `wan` in that of the guard, and the other end of the link.
-struct Site {
-    ends: [Holder; 2],
+pub struct Site {
+    pub ends: [Holder; 2],
 }
 
 /// Holds a namespace.
-struct Holder {
+pub struct Holder {
     child: Child,
     _output: BufReader<ChildStdout>,
     pid: String,
@@ -43,13 +43,13 @@ impl Holder {
         Holder { child, _output: output, pid: pid.trim().to_string() }
     }
 
-    fn enter(&self, program: &str) -> Command {
+    pub fn enter(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["-t", &self.pid, "-n", "-m", "--", program]);
         command
     }
 
-    fn shell(&self, script: &str) -> String {
+    pub fn shell(&self, script: &str) -> String {
         let output = self.enter("sh").args(["-ec", script]).output().expect("nsenter of util-linux");
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("text")
@@ -65,7 +65,7 @@ impl Drop for Holder {
 
 impl Site {
     /// Returns the reason, one line, if the machine refuses.
-    fn open() -> Result<Site, String> {
+    pub fn open() -> Result<Site, String> {
         let check = guard(&mut Command::new(env!("CARGO_BIN_EXE_airwnd-guard")), &["check"]);
         if let Some(line) =
             check.lines().find(|line| line.starts_with("shapers: ") && !line.ends_with(": ok"))
@@ -139,7 +139,7 @@ fn guard(command: &mut Command, arguments: &[&str]) -> String {
 }
 
 /// The guard itself: nsenter has become it.
-fn end(mut child: Child, signal: Signal) -> String {
+pub fn end(mut child: Child, signal: Signal) -> String {
     kill(Pid::from_raw(child.id().cast_signed()), signal).expect("a process");
     child.wait().expect("a child").to_string()
 }
