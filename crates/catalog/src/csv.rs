@@ -34,6 +34,29 @@ impl Table {
     /// A text without a header, a column that is unknown or duplicate, or a line with more or fewer fields than the
     /// header.
     pub fn of(text: &str, known: &[&str]) -> Result<Table, Mistake> {
+        Table::checked(text, |columns| {
+            let listed = quoted(known);
+            if columns.iter().all(|name| name.parse::<f64>().is_ok()) {
+                return Err(format!("there is no header line before the numbers; known columns: {listed}"));
+            }
+            let unknown = columns.iter().find(|name| !known.contains(&name.as_str()));
+            unknown.map_or(Ok(()), |name| Err(format!("unknown column `{}`; known: {listed}", shown(name))))
+        })
+    }
+
+    /// The same of a text that may have any other columns, too.
+    ///
+    /// # Errors
+    /// A text without a header, a duplicate column, or a line with more or fewer fields than the header.
+    pub fn with_others(text: &str) -> Result<Table, Mistake> {
+        Table::checked(text, |columns| {
+            let is_header = columns.iter().any(|name| name.parse::<f64>().is_err());
+            is_header.then_some(()).ok_or_else(|| "there is no header line before the numbers".into())
+        })
+    }
+
+    /// Splits a text whose header passes a check.
+    fn checked(text: &str, check: impl Fn(&[String]) -> Result<(), String>) -> Result<Table, Mistake> {
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .delimiter(separator(text))
@@ -53,14 +76,7 @@ impl Table {
         }
         let (header, names) = lines.remove(0);
         let columns: Vec<String> = names.iter().map(str::to_string).collect();
-        let listed = || known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        if columns.iter().all(|name| name.parse::<f64>().is_ok()) {
-            let why = format!("there is no header line before the numbers; known columns: {}", listed());
-            return Err((header, why));
-        }
-        if let Some(unknown) = columns.iter().find(|name| !known.contains(&name.as_str())) {
-            return Err((header, format!("unknown column `{}`; known: {}", shown(unknown), listed())));
-        }
+        check(&columns).map_err(|why| (header, why))?;
         if let Some(twice) = (1..columns.len()).find(|place| columns[..*place].contains(&columns[*place])) {
             return Err((header, format!("duplicate column `{}`", columns[twice])));
         }
@@ -76,6 +92,29 @@ impl Table {
     /// Returns the index of a column, if it exists.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
+    }
+
+    /// Returns the index of the column with the first of these names that exists, in any case of letters.
+    pub fn find_any(&self, names: &[&str]) -> Option<usize> {
+        let find = |name: &&str| self.columns.iter().position(|column| column.eq_ignore_ascii_case(name));
+        names.iter().find_map(find)
+    }
+
+    /// The mistake of a table that has no column of these names.
+    pub fn lacks(&self, names: &[&str]) -> Mistake {
+        let columns: Vec<String> = self.columns.iter().map(|name| shown(name)).collect();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        (self.header, format!("no column {}; the file has {}", quoted(names), quoted(&columns)))
+    }
+
+    /// Returns the name of a column.
+    pub fn name(&self, column: usize) -> &str {
+        &self.columns[column]
+    }
+
+    /// Number of the header line.
+    pub fn header(&self) -> usize {
+        self.header
     }
 
     /// Returns the index of a required column.
@@ -114,6 +153,12 @@ impl Table {
 }
 
 impl Line<'_> {
+    /// The mistake of a column whose text is not of this form.
+    pub fn mistake(&self, column: usize, form: &str) -> Mistake {
+        let (text, name) = (shown(&self.cells[column]), &self.columns[column]);
+        (self.number, format!("`{text}` in column `{name}` is not {form}"))
+    }
+
     /// Returns the text in a column.
     pub fn text(&self, column: usize) -> &str {
         &self.cells[column]
@@ -152,6 +197,11 @@ impl Line<'_> {
             }
         }
     }
+}
+
+/// Names in a message.
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Start of a text of a file that is not known to be short or printable.

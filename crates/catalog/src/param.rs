@@ -327,7 +327,11 @@ impl<T: Param> Param for Option<T> {
         }
     }
     fn to_json(&self) -> Json {
-        self.as_ref().map_or(Json::Null, Param::to_json)
+        match self.as_ref().map(Param::to_json) {
+            // Null would be read as a value that is not set, where `none` is set over another value.
+            Some(Json::Null) => NONE.into(),
+            value => value.unwrap_or(Json::Null),
+        }
     }
     fn schema() -> Json {
         or_none(T::schema())

@@ -88,9 +88,9 @@ pub(crate) struct Agenda {
     movers: Vec<(u32, Box<dyn Mobility>)>,
     /// Their positions at the last update.
     moves: Vec<(u32, Position)>,
-    /// Whether links can be blocked, and the UEs of which one has changed at the last update.
-    has_blockage: bool,
-    blocked: Vec<u32>,
+    /// Whether links of UEs at rest can change, and the UEs of which one has changed at the last update.
+    changes_at_rest: bool,
+    changed: Vec<u32>,
     /// All UEs; empty if no UE can change cells.
     roamers: Vec<Roamer>,
     /// UEs and watches of which a time to trigger has begun, by share of the UEs; otherwise empty.
@@ -166,8 +166,8 @@ impl Agenda {
             queue: EventQueue::with_capacity(4 * setup.ues.len() + 4),
             movers: (0..).zip(&setup.ues).filter_map(trajectory).collect(),
             moves: Vec::new(),
-            has_blockage: setup.radio.blockage.is_some(),
-            blocked: Vec::with_capacity(setup.ues.len()),
+            changes_at_rest: setup.radio.blockage.is_some() || setup.ues.iter().any(|ue| ue.replay.is_some()),
+            changed: Vec::with_capacity(setup.ues.len()),
             roamers: roamers.collect(),
             begun: Vec::new(),
             weight: libm::exp2(-f64::from(settings.filter_coefficient) / 4.0),
@@ -176,7 +176,7 @@ impl Agenda {
             notices: Vec::with_capacity(16),
             settings,
         };
-        if !agenda.movers.is_empty() || agenda.has_blockage || agenda.settings.link_failure.is_some() {
+        if !agenda.movers.is_empty() || agenda.changes_at_rest || agenda.settings.link_failure.is_some() {
             agenda.queue.schedule(Time::ZERO + agenda.position_period, Due::Place);
         }
         if agenda.roamers.iter().any(|roamer| roamer.measurements.watches() > 0) {
@@ -240,7 +240,7 @@ impl Agenda {
     /// Updates the channels to the positions of moving UEs.
     fn follow_ues(&mut self, now: Time, radio: &mut Radio, crew: &Crew) {
         self.queue.schedule(now + self.position_period, Due::Place);
-        let Agenda { movers, roamers, moves, blocked, .. } = self;
+        let Agenda { movers, roamers, moves, changed, .. } = self;
         moves.resize(movers.len(), (0, Position::default()));
         let size = movers.len().div_ceil(SHARES).max(1);
         let here = &*radio;
@@ -250,10 +250,10 @@ impl Agenda {
                 *moved = (*number, Position { x, y, ..here.position(*number as usize) });
             }
         });
-        if self.has_blockage {
-            radio.block(now, blocked);
+        if self.changes_at_rest {
+            radio.advance(now, changed);
             let at_rest = |ue: &&u32| movers.binary_search_by_key(*ue, |(number, _)| *number).is_err();
-            moves.extend(blocked.iter().filter(at_rest).map(|ue| (*ue, radio.position(*ue as usize))));
+            moves.extend(changed.iter().filter(at_rest).map(|ue| (*ue, radio.position(*ue as usize))));
             moves.sort_unstable_by_key(|(ue, _)| *ue);
         }
         self.checked = Some((0, now));
@@ -276,9 +276,9 @@ impl Agenda {
     /// Finds the next failed link among those not yet checked.
     fn check_links(&mut self, radio: &Radio) -> Option<(Time, Task)> {
         let params = self.settings.link_failure.as_ref()?;
-        let Agenda { roamers, monitored, checked, movers, has_blockage, .. } = self;
+        let Agenda { roamers, monitored, checked, movers, changes_at_rest, .. } = self;
         let (count, now) = checked.as_mut()?;
-        let are_still = movers.is_empty() && !*has_blockage;
+        let are_still = movers.is_empty() && !*changes_at_rest;
         while let Some(number) = monitored.get(*count).map(|ue| *ue as usize) {
             *count += 1;
             let roamer = &mut roamers[number];

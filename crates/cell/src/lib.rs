@@ -17,6 +17,7 @@ mod radio;
 mod ran;
 mod reach;
 mod region;
+pub mod replay;
 pub mod rrc;
 mod settings;
 mod ue;

@@ -7,6 +7,7 @@ use crate::mac::outer_loop::OuterLoop;
 use crate::mac::uplink_adaptation::{Schemes, UplinkAdaptation};
 use crate::mac::{configured_grant, drx, outer_loop, pdcch, power_control, scell, sched, uplink_sched};
 use crate::mobility;
+use crate::replay;
 use crate::rrc;
 use airwnd_catalog::{Choice, Params};
 use airwnd_kernel::Stream;
@@ -453,6 +454,8 @@ pub struct UeSite {
     pub carriers: u8,
     /// Its configured grant in each cell; `None`: all of its data needs grants.
     pub configured_grant: Option<configured_grant::Params>,
+    /// Its recorded channel; `None`: path loss, shadowing and interference determine it.
+    pub replay: Option<Arc<replay::Params>>,
     /// Its bearers, the default bearer first.
     pub bearers: Arc<[BearerSetup]>,
 }
@@ -469,6 +472,7 @@ impl UeSite {
             srs_offset: None,
             carriers: 1,
             configured_grant: None,
+            replay: None,
             bearers: [BearerSetup::default()].into(),
         }
     }

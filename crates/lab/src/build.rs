@@ -66,6 +66,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
         };
         let paths = Stream::new(seed, "mobility").child(index as u64);
         let bearers: Arc<[BearerSetup]> = group.bearers(&scenario.rlc).into();
+        let replay = group.replay.clone().map(Arc::new);
         (0..).zip(group.placement.places(index, group.count, seed)).map(move |(number, place)| UeSite {
             position: Position { x: place.x, y: place.y, z: height(number) },
             mobility: group.mobility.clone(),
@@ -75,6 +76,7 @@ pub(crate) fn setup(scenario: &Scenario, seed: u64) -> RanSetup {
             srs_offset: place.srs_offset,
             carriers: group.carriers.unwrap_or(u8::MAX),
             configured_grant: group.configured_grant.clone(),
+            replay: replay.clone(),
             bearers: bearers.clone(),
         })
     });

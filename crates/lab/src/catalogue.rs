@@ -14,7 +14,7 @@ use crate::{
     placement, size, traffic,
 };
 use airwnd_catalog::{FamilyInfo, Node, Param, ParamSet, SectionInfo};
-use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, handover, mac, mobility, rrc};
+use airwnd_cell::{Carrier, Mac, RadioSettings, Rlc, SecondaryCarrier, handover, mac, mobility, replay, rrc};
 use airwnd_links::link::{self, Duplicate, Jitter, Police, Reorder, Tbf};
 use airwnd_links::{aqm, loss};
 use airwnd_phy::{self as phy, access, amc};
@@ -94,6 +94,7 @@ pub fn sections() -> Vec<SectionInfo> {
         SectionInfo::of::<Tbf>("[link.tbf_up]"),
         SectionInfo::of::<Site>("[[site]]"),
         SectionInfo::of::<UeGroup>("[[ue]]"),
+        SectionInfo::of::<replay::Params>("[ue.replay]"),
         SectionInfo::of::<mac::configured_grant::Params>("[ue.configured_grant]"),
         SectionInfo::of::<DedicatedBearer>("[[ue.bearer]]"),
         SectionInfo::of::<PacketFilter>("[[ue.bearer.filter]]"),

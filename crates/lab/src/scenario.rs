@@ -10,6 +10,7 @@ use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
 use airwnd_catalog::{Defaults, Error, Fault, Node, Param, Params, unknown_word};
 use airwnd_cell::mac::configured_grant;
+use airwnd_cell::replay;
 use airwnd_cell::{BearerId, BearerSetup, Carrier, Mac, Qci, RadioSettings, Rlc, handover, mobility, rrc};
 use airwnd_kernel::Direction;
 use airwnd_links::{aqm, link, loss};
@@ -161,6 +162,9 @@ pub struct UeGroup {
     #[param(basic)]
     #[param(default = mobility::Spec::Static(Default::default()), unit = "1", source = "ns-3 reference runs")]
     pub mobility: mobility::Spec,
+    /// Recorded channel, as of a drive test; `none`: path loss, shadowing and interference determine the channel.
+    #[param(default = None, unit = "1", source = "a choice: models of the channel")]
+    pub replay: Option<replay::Params>,
     /// Height above ground.
     #[param(default = Metres(1.5), range = Metres(0.1)..=Metres(1000.0))]
     #[param(unit = "m", source = "TR 36.814 Table A.2.1.1-2")]

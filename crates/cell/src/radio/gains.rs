@@ -1,6 +1,7 @@
 //! Gains of links, as far as they depend on positions.
 
 use crate::crew::{Crew, SHARES};
+use crate::replay::Replay;
 use crate::settings::{CellSite, RanSetup, UeSite};
 use airwnd_kernel::{Stream, prefetch};
 use airwnd_phy::ComponentCarrier;
@@ -22,6 +23,8 @@ const MOVED_LITTLE: f64 = 1.0 / 200.0;
 /// Fraction of the correlation distance of its shadowing by which a UE moves before the link is computed anew: a standard
 /// deviation of 0.13 dB if that of the shadowing is 8 dB.
 const ALIKE: f64 = 1.0 / 256.0;
+/// Loss to the cells that a UE with a recorded channel does not receive.
+const OUT_OF_REACH: Db = Db(300.0);
 const UNSHADOWED: Spread = Spread { sigma: Db(0.0), correlation_distance: Metres(f64::INFINITY) };
 
 /// Fraction of the noise and of the neighbours' interference above which a cell that is not a neighbour interferes when
@@ -117,6 +120,8 @@ pub(crate) struct Gains {
     cell_noise: Vec<f64>,
     /// `None`: no link is blocked.
     blockage: Option<Blockage>,
+    /// Recorded channels, by UE.
+    replays: Vec<(u32, Replay)>,
     /// Scratch of each share.
     scratch: Vec<Scratch>,
 }
@@ -204,6 +209,34 @@ struct Surroundings {
     valid_within: Metres,
     /// Number of changes of the links.
     changes: u64,
+    /// `None`: the UE has no recorded channel.
+    replayed: Option<Replayed>,
+}
+
+/// The recorded channel of a UE at a time.
+#[derive(Clone, Copy)]
+struct Replayed {
+    /// The only cell in reach.
+    cell: u32,
+    /// Received power per PRB.
+    power: Dbm,
+    /// Whether the uplink has the same loss.
+    has_loss: bool,
+}
+
+impl Replayed {
+    /// Sets a link, which a cell with this power per PRB has been computed for.
+    fn set(&self, link: &mut Link, sent: Dbm) {
+        if link.cell != self.cell {
+            (link.power, link.uplink_loss) = (sent - OUT_OF_REACH, OUT_OF_REACH);
+        } else {
+            link.power = self.power;
+            if self.has_loss {
+                link.uplink_loss = sent - self.power;
+            }
+        }
+        link.valid_within = OUTDATED;
+    }
 }
 
 /// What the links from a UE to the sectors of a site share.
@@ -250,6 +283,7 @@ impl Terrain {
         &self,
         ue: usize,
         position: Position,
+        replayed: Option<Replayed>,
         links: &mut [Link],
         mut changed: impl FnMut(usize, &Link),
     ) {
@@ -270,12 +304,15 @@ impl Terrain {
             let shadowed = Db(shared.spread.sigma.0 * link.shadowed);
             let gain = mast.gain_towards(shared.direction) - shadowed - link.blocked;
             link.power = mast.power_per_prb - (down - gain);
-            link.received = link.power.milliwatts();
             link.uplink_loss = up - gain;
             if self.threshold.is_some() {
                 link.measured_at = [position.x.0 as f32, position.y.0 as f32];
                 link.valid_within = shared.valid_within;
             }
+            if let Some(replayed) = replayed {
+                replayed.set(link, mast.power_per_prb);
+            }
+            link.received = link.power.milliwatts();
             before = Some(shared);
             changed(place, link);
         }
@@ -308,12 +345,13 @@ impl Terrain {
     }
 
     /// The link between a UE at a position and a cell.
-    fn link(&self, ue: usize, position: Position, cell: usize, blockage: Option<&Blockage>) -> Link {
+    fn link(&self, ue: usize, at: &Surroundings, cell: usize, blockage: Option<&Blockage>) -> Link {
+        let Surroundings { position, replayed, .. } = *at;
         let site = self.cells[cell].site.site;
         let shadowed = self.losses(ue).map_or(0.0, |mut losses| losses.to(site, cell as u32, None));
         let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
         let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
-        self.measure(ue, position, &mut link, |_, _| ());
+        self.measure(ue, position, replayed, &mut link, |_, _| ());
         link[0]
     }
 }
@@ -328,10 +366,12 @@ impl Share<'_> {
             return true;
         }
         let Share { terrain, first, links, near, uplinks, ues, .. } = self;
-        let Surroundings { neighbours, ref mut changes, ref mut knows_uplinks, .. } = ues[ue - *first];
+        let Surroundings { neighbours, replayed, ref mut changes, ref mut knows_uplinks, .. } =
+            ues[ue - *first];
         let start = (ue - *first) * terrain.max;
         let mut has_changed = false;
-        terrain.measure(ue, position, &mut links[start..][..neighbours as usize], |place, link| {
+        let links = &mut links[start..][..neighbours as usize];
+        terrain.measure(ue, position, replayed, links, |place, link| {
             has_changed = true;
             near[start + place] = link.near();
             uplinks[start + place] = UNKNOWN;
@@ -360,7 +400,7 @@ impl Share<'_> {
             let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
             Link { cell, shadowed, blocked, ..Link::default() }
         }));
-        terrain.measure(ue, position, all, |_, _| ());
+        terrain.measure(ue, position, surroundings.replayed, all, |_, _| ());
         surroundings.changes += 1;
         surroundings.selected_at = position;
         (surroundings.far, surroundings.far_uplink) = (0.0, 0.0);
@@ -466,6 +506,7 @@ impl Gains {
             selected_at: ue.position,
             valid_within: Metres(0.0),
             changes: 0,
+            replayed: None,
         };
         let mast = |site: &CellSite| {
             let power = carrier.power.unwrap_or(site.power);
@@ -510,6 +551,7 @@ impl Gains {
                 .iter()
                 .map(|cell| noise_per_prb(cell.noise_figure, access.prb_bandwidth).milliwatts())
                 .collect(),
+            replays: Vec::new(),
             scratch: Vec::new(),
         };
         // Each share has scratch.
@@ -553,24 +595,48 @@ impl Gains {
         })
     }
 
-    /// Advances blockage to a time. `changed` receives the UEs with another loss, in ascending order; their links are
-    /// computed anew when they are next placed.
-    pub fn block(&mut self, now: Time, changed: &mut Vec<u32>) {
-        let Gains { terrain, links, ues, blockage, .. } = self;
-        let Some(blockage) = blockage else { return };
+    /// Replaces the channels of UEs, in ascending order, by recorded ones from the cells that are the strongest, or that
+    /// serve them by the setup.
+    pub fn replay(&mut self, setup: &RanSetup, replays: Vec<(u32, Replay)>) {
+        self.replays = replays;
+        for index in 0..self.replays.len() {
+            let (ue, replay) = &mut self.replays[index];
+            let (ue, power, has_loss) = (*ue as usize, replay.power(Time::ZERO), replay.has_loss);
+            let cell = setup.ues[ue].cell.map_or_else(|| self.strongest(ue), |cell| cell.0 as usize);
+            self.ues[ue].replayed = Some(Replayed { cell: cell as u32, power, has_loss });
+            let ues = self.ues.len();
+            self.shares(ues).next().expect("there are UEs").select(ue, Some(cell));
+        }
+    }
+
+    /// Advances blockage and recorded channels to a time. `changed` receives the UEs with other losses, in ascending order;
+    /// their links are computed anew when they are next placed.
+    pub fn advance(&mut self, now: Time, changed: &mut Vec<u32>) {
+        let Gains { terrain, links, ues, blockage, replays, .. } = self;
         changed.clear();
-        blockage.advance(now, |ue, _| {
-            if changed.last() != Some(&(ue as u32)) {
-                changed.push(ue as u32);
-            }
-        });
-        for ue in changed.iter().map(|ue| *ue as usize) {
-            for link in &mut links[ue * terrain.max..][..ues[ue].neighbours as usize] {
-                let blocked = blockage.loss(ue, terrain.cells[link.cell as usize].site.site);
-                if blocked != link.blocked {
-                    link.blocked = blocked;
-                    link.valid_within = OUTDATED;
+        if let Some(blockage) = blockage {
+            blockage.advance(now, |ue, _| {
+                if changed.last() != Some(&(ue as u32)) {
+                    changed.push(ue as u32);
                 }
+            });
+            for ue in changed.iter().map(|ue| *ue as usize) {
+                for link in &mut links[ue * terrain.max..][..ues[ue].neighbours as usize] {
+                    let blocked = blockage.loss(ue, terrain.cells[link.cell as usize].site.site);
+                    if blocked != link.blocked {
+                        link.blocked = blocked;
+                        link.valid_within = OUTDATED;
+                    }
+                }
+            }
+        }
+        for (ue, replay) in replays {
+            let replayed = ues[*ue as usize].replayed.as_mut().expect("its channel is a recorded one");
+            let power = replay.power(now);
+            if std::mem::replace(&mut replayed.power, power) != power
+                && let Err(place) = changed.binary_search(ue)
+            {
+                changed.insert(place, *ue);
             }
         }
     }
@@ -622,7 +688,7 @@ impl Gains {
     /// The link between a UE and a cell.
     pub fn link(&self, ue: usize, cell: usize) -> Link {
         let found = find(self.links(ue), cell).copied();
-        found.unwrap_or_else(|| self.terrain.link(ue, self.ues[ue].position, cell, self.blockage.as_ref()))
+        found.unwrap_or_else(|| self.terrain.link(ue, &self.ues[ue], cell, self.blockage.as_ref()))
     }
 
     /// The strongest cell at a UE; the first of several equal ones.

@@ -21,11 +21,13 @@ mod uplink;
 use crate::crew::{Crew, SHARES};
 use crate::mac::power_control;
 use crate::mac::sched::Rbgs;
-use crate::settings::RanSetup;
+use crate::replay::{self, Replay};
+use crate::settings::{RanSetup, UeSite};
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::amc::Amc;
 use airwnd_phy::amc::steps::Steps;
 use airwnd_phy::error_model::ErrorModel;
+use airwnd_phy::link_budget::noise_per_prb;
 use airwnd_phy::{Cqi, Position, Prbs, Sinr};
 use airwnd_units::{Db, Dbm, Time, Tti};
 use fading::{MotionsShare, Scattering};
@@ -133,8 +135,14 @@ impl Radio {
         let (prbs, rbg_prbs) = (access.prbs, access.rbg_prbs.0);
         let errors: Arc<dyn ErrorModel> = setup.radio.errors().into();
         let receiver = setup.radio.receiver();
-        let gains = Gains::new(setup, carrier, crew);
         let amc = layered::by_rank(&setup.radio.amc, &receiver, access);
+        let mut gains = Gains::new(setup, carrier, crew);
+        let replay = |(number, ue): (u32, &UeSite)| {
+            let noise = noise_per_prb(ue.noise_figure, access.prb_bandwidth);
+            let receiver = replay::Receiver { noise, amc: &*amc[0], prbs };
+            Some((number, Replay::new(ue.replay.as_ref()?, &receiver)))
+        };
+        gains.replay(setup, (0..).zip(&setup.ues).filter_map(replay).collect());
         let scattering = Scattering::of(setup, carrier);
         let is_cached = scattering.is_none() && gains.are_complete();
         let steps = amc.iter().filter(|_| !is_cached).map(|amc| Steps::new(&**amc, Prbs(rbg_prbs))).collect();
@@ -243,11 +251,11 @@ impl Radio {
         self.secondary.iter_mut().for_each(|radio| radio.place_all(now, moves, crew));
     }
 
-    /// Advances blockage to a time. `changed` receives the UEs to be placed again, in ascending order: the same on all
-    /// carriers.
-    pub fn block(&mut self, now: Time, changed: &mut Vec<u32>) {
-        self.gains.block(now, changed);
-        self.secondary.iter_mut().for_each(|radio| radio.block(now, changed));
+    /// Advances blockage and recorded channels to a time. `changed` receives the UEs to be placed again, in ascending
+    /// order: the same on all carriers.
+    pub fn advance(&mut self, now: Time, changed: &mut Vec<u32>) {
+        self.gains.advance(now, changed);
+        self.secondary.iter_mut().for_each(|radio| radio.advance(now, changed));
     }
 
     /// All UEs in one share.

@@ -45,6 +45,7 @@ mod radio_map;
 mod records;
 mod reference;
 mod reordering;
+mod replay;
 mod schedulers;
 mod session;
 mod stream;
