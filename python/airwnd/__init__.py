@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
     from airwnd.plugins.congestion import Ack, Congestion, CongestionControl, Connection
+    from airwnd.plugins.queue import Queue, QueueDiscipline, QueuedPacket
     from airwnd.plugins.registry import register
     from airwnd.results.capture import Capture
     from airwnd.scenario.cities import city
@@ -57,6 +58,9 @@ __all__ = [
     "Path",
     "Preset",
     "PresetValue",
+    "Queue",
+    "QueueDiscipline",
+    "QueuedPacket",
     "RadioMap",
     "Run",
     "Scenario",
@@ -91,6 +95,9 @@ _HOME = {
     "Path": "airwnd.scenario.path",
     "Preset": "airwnd.vocabulary.presets",
     "PresetValue": "airwnd.vocabulary.presets",
+    "Queue": "airwnd.plugins.queue",
+    "QueueDiscipline": "airwnd.plugins.queue",
+    "QueuedPacket": "airwnd.plugins.queue",
     "RadioMap": "airwnd.scenario.radio_map",
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",

@@ -509,7 +509,7 @@ mod _native {
     use pyo3::panic::PanicException;
 
     #[pymodule_export]
-    use super::plugin::{Ack, Congestion, Connection};
+    use super::plugin::{Ack, Congestion, Connection, Queue, QueuedPacket};
 
     #[pymodule_export]
     use super::guard::{guard, guard_commands};

@@ -30,6 +30,7 @@ ROLES = {
     role.family: role
     for role in (
         Role("cc", "CongestionControl", ("on_ack", "on_congestion"), "connection"),
+        Role("aqm", "QueueDiscipline", ("enqueue", "dequeue"), "queue"),
     )
 }
 #: All roles, by base class.

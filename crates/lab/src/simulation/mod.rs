@@ -259,7 +259,8 @@ impl<'t> Simulation<'t> {
         let memory = Memory::of(&scenario, records)?;
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
-        let mut ran = build::ran(&scenario, seed, records.threads.unwrap_or(NonZeroUsize::MIN))?;
+        let threads = records.threads.filter(|_| !scenario.has_plugins_in_cells());
+        let mut ran = build::ran(&scenario, seed, threads.unwrap_or(NonZeroUsize::MIN))?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(ran.clock(), begin, window));
         }

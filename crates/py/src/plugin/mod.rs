@@ -5,8 +5,10 @@
 //! of one line.
 
 mod congestion;
+mod queue;
 
 pub use congestion::{Ack, Congestion, Connection};
+pub use queue::{Queue, QueuedPacket};
 
 use crate::watch::{self, Watch};
 use airwnd_catalog::outside::{Class, Failures, Family, Found, Registry};
@@ -52,6 +54,7 @@ pub struct Named {
 /// Makes the classes of all families available to a scenario, and notes those that it names.
 pub fn register(plugins: &mut Plugins, named: &Arc<Mutex<Named>>, allow_code: bool) {
     register_role(&mut plugins.cc, named, allow_code);
+    register_role(&mut plugins.aqm, named, allow_code);
 }
 
 fn register_role<R: Role + ?Sized>(registry: &mut Registry<R>, named: &Arc<Mutex<Named>>, allow_code: bool) {
@@ -198,6 +201,29 @@ impl Plugin {
             Wrong::Raised(raised) => self.error(py, method, raised),
             Wrong::Value(what) => Error::new(&self.place, None, format!("{}.{method}: {what}", self.class)),
         }
+    }
+}
+
+/// An object of a class, without its methods. After a failure it is not called again.
+#[derive(Clone, Debug)]
+struct Object {
+    plugin: Arc<Plugin>,
+    watch: Option<Arc<Watch>>,
+    failures: Failures,
+}
+
+impl Object {
+    fn new(plugin: &Arc<Plugin>, watch: Option<Arc<Watch>>, failures: &Failures) -> Object {
+        Object { plugin: plugin.clone(), watch, failures: failures.clone() }
+    }
+
+    /// Calls a method; `None`: it failed, or a plug-in has failed before, and the run ends.
+    fn call<T>(&self, method: &str, code: impl FnOnce(Python<'_>) -> Result<T, Wrong>) -> Option<T> {
+        if self.failures.first().is_some() {
+            return None;
+        }
+        let called = Python::attach(|py| self.plugin.call(py, self.watch.as_deref(), method, || code(py)));
+        called.map_err(|failure| self.failures.report(failure)).ok()
     }
 }
 

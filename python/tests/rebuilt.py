@@ -1,0 +1,104 @@
+"""Built-in members of families, rebuilt as classes in Python: results must be equal."""
+
+import math
+from collections import deque
+
+import airwnd
+
+NS = 1_000_000_000
+
+
+def ns(seconds: float) -> int:
+    """Return a time in nanoseconds, as the engine has it."""
+    return round(seconds * NS)
+
+
+class DropTail(airwnd.QueueDiscipline):
+    """A FIFO with a limit in bytes."""
+
+    def __init__(self, queue: airwnd.Queue, buffer_bytes: int = 1_000_000) -> None:
+        super().__init__(queue)
+        self.buffer_bytes = buffer_bytes
+        self.packets: deque[airwnd.QueuedPacket] = deque()
+
+    def enqueue(self, packet: airwnd.QueuedPacket) -> None:
+        if self.queue.backlog_bytes + self.queue.held_bytes > self.buffer_bytes:
+            packet.drop()
+        else:
+            self.packets.append(packet)
+
+    def dequeue(self) -> airwnd.QueuedPacket | None:
+        return self.packets.popleft() if self.packets else None
+
+
+class CoDel(DropTail):
+    """CoDel with exact square roots."""
+
+    TARGET, INTERVAL, MTU = NS // 200, NS // 10, 1500
+
+    def __init__(self, queue: airwnd.Queue, buffer_bytes: int = 1_000_000) -> None:
+        super().__init__(queue, buffer_bytes)
+        self.dropping = False
+        self.first_above: int | None = None
+        self.drop_next = self.count = self.last_count = 0
+        self.bytes = 0
+
+    def enqueue(self, packet: airwnd.QueuedPacket) -> None:
+        before = len(self.packets)
+        super().enqueue(packet)
+        self.bytes += packet.size_bytes * (len(self.packets) - before)
+
+    def take(self, now: int) -> tuple[airwnd.QueuedPacket | None, bool]:
+        if not self.packets:
+            self.first_above = None
+            return None, False
+        packet = self.packets.popleft()
+        self.bytes -= packet.size_bytes
+        if now - ns(packet.arrived_s) < self.TARGET or self.bytes <= self.MTU:
+            self.first_above = None
+            return packet, False
+        if self.first_above is None:
+            self.first_above = now + self.INTERVAL
+        return packet, now >= self.first_above
+
+    def after(self, before: int) -> int:
+        return before + round(self.INTERVAL / NS * (1.0 / math.sqrt(max(self.count, 1))) * NS)
+
+    def signals(self, packet: airwnd.QueuedPacket) -> bool:
+        """Return whether the packet was marked; otherwise it was dropped."""
+        if packet.is_ecn_capable and packet.mark():
+            return True
+        packet.drop(early=True)
+        return False
+
+    def dequeue(self) -> airwnd.QueuedPacket | None:
+        now = ns(self.queue.now_s)
+        packet, may_drop = self.take(now)
+        if packet is None or not may_drop:
+            self.dropping = False
+            return packet
+        return self.proceed(packet, now) if self.dropping else self.start(packet, now)
+
+    def proceed(self, packet: airwnd.QueuedPacket, now: int) -> airwnd.QueuedPacket | None:
+        while now >= self.drop_next:
+            self.count += 1
+            if self.signals(packet):
+                self.drop_next = self.after(self.drop_next)
+                return packet
+            following, may_drop = self.take(now)
+            if following is None or not may_drop:
+                self.dropping = False
+                return following
+            packet = following
+            self.drop_next = self.after(self.drop_next)
+        return packet
+
+    def start(self, packet: airwnd.QueuedPacket, now: int) -> airwnd.QueuedPacket | None:
+        following = packet if self.signals(packet) else self.take(now)[0]
+        self.dropping = True
+        delta = self.count - self.last_count
+        recent = now - self.drop_next < 16 * self.INTERVAL
+        self.count = delta if delta > 1 and recent else 1
+        self.last_count = self.count
+        self.drop_next = self.after(now)
+        return following

@@ -1,0 +1,281 @@
+"""Queue disciplines written in Python: equal to built-in members, and errors of one line."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airwnd import InputError, Scenario, ScenarioError
+from airwnd.plugins.registry import find
+from airwnd.study.evaluate.candidate import parse
+
+from .conftest import ROOT, Cli
+
+REBUILT = Path(__file__).parent / "rebuilt.py"
+
+WIRE = """
+name = "wire"
+duration = "20s"
+tcp.mss = 1000
+[[link]]
+rate = "10Mbps"
+delay = "25ms"
+aqm = "drop-tail"
+[[ue]]
+count = 2
+[[flow]]
+cc = "cubic"
+"""
+CELL = """
+name = "cell"
+duration = "3s"
+rlc.queue = "drop-tail"
+[[site]]
+[[ue]]
+count = 3
+placement = { kind = "ring", radius = "300m" }
+[[flow]]
+cc = "cubic"
+"""
+
+
+def named(name: str, **arguments: object) -> dict[str, object]:
+    """Return the value of a key that names a rebuilt member."""
+    return {"kind": "python", "class": f"{REBUILT}:{name}", **arguments}
+
+
+def results(scenario: Scenario, key: str, value: object) -> tuple[str, Any]:
+    """Run a scenario with a member, and return its results."""
+    run = scenario.with_({key: value}).run(series="100ms")
+    return json.dumps(run.outcome), run.series
+
+
+def assert_same(text: str, key: str, built_in: object, rebuilt: Mapping[str, object]) -> str:
+    """Compare the results of a built-in member with those of a class; return them."""
+    scenario = Scenario.from_toml(text, allow_code=True)
+    ours, ours_series = results(scenario, key, built_in)
+    theirs, theirs_series = results(scenario, key, rebuilt)
+    assert theirs == ours
+    assert theirs_series.equals(ours_series)
+    return ours
+
+
+def complaint(folder: Path, text: str, key: str, body: str, **arguments: object) -> str:
+    """Return the error message of a run with a class in a file, without the place of the setting."""
+    (folder / "mine.py").write_text(body, encoding="utf-8")
+    (folder / "s.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(folder / "s.toml", allow_code=True).with_(
+            {key: {"kind": "python", "class": "mine.py:Mine", **arguments}}
+        ).run()
+    return str(caught.value).rpartition("}: ")[2]
+
+
+# Queue disciplines.
+
+
+@pytest.mark.parametrize(
+    ("changes", "built_in", "rebuilt"),
+    [
+        ("", {"kind": "drop-tail", "buffer": "50kB"}, named("DropTail", buffer_bytes=50_000)),
+        ("", {"kind": "codel", "packets": "none", "buffer": "300kB"}, named("CoDel", buffer_bytes=300_000)),
+        (
+            "tcp.ecn = 'classic'\n",
+            {"kind": "codel", "packets": "none", "buffer": "300kB"},
+            named("CoDel", buffer_bytes=300_000),
+        ),
+    ],
+)
+def test_a_queue_of_a_link_equals_the_built_in_one(
+    changes: str, built_in: object, rebuilt: Mapping[str, object]
+) -> None:
+    ours = json.loads(assert_same(changes + WIRE, "link[0].aqm", built_in, rebuilt))
+    down = next(link for link in ours["links"] if link["link"] == "link" and link["direction"] == "down")
+    assert down["drops_link_queue_full"] + down["drops_link_queue_early"] + down["marks"] > 0
+
+
+def test_a_queue_of_a_bearer_equals_the_built_in_one() -> None:
+    for built_in, rebuilt in (
+        ({"kind": "drop-tail", "buffer": "60kB"}, named("DropTail", buffer_bytes=60_000)),
+        ({"kind": "codel", "packets": "none", "buffer": "300kB"}, named("CoDel", buffer_bytes=300_000)),
+    ):
+        assert_same(CELL, "rlc.queue", built_in, rebuilt)
+    # Packets are discarded while the class has them.
+    timer = "rlc.discard_timer = '50ms'\n" + CELL
+    assert_same(
+        timer, "rlc.queue", {"kind": "drop-tail", "buffer": "600kB"}, named("DropTail", buffer_bytes=600_000)
+    )
+
+
+QUEUE = """import math
+import airwnd
+
+
+class Mine(airwnd.QueueDiscipline):
+    def __init__(self, queue: airwnd.Queue, limit: int = 50) -> None:
+        super().__init__(queue)
+        self.limit = limit
+        self.packets: list[airwnd.QueuedPacket] = []
+
+    def enqueue(self, packet: airwnd.QueuedPacket) -> None:
+        {enqueue}
+        self.packets.append(packet)
+        if len(self.packets) > self.limit:
+            self.packets.pop(0).drop()
+
+    def dequeue(self) -> airwnd.QueuedPacket | None:
+        {dequeue}
+        return self.packets.pop(0) if self.packets else None
+"""
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        ({"enqueue": "1 / 0"}, "mine.py:12: Mine.enqueue: ZeroDivisionError: division by zero"),
+        ({"dequeue": "raise KeyError('x')"}, "mine.py:18: Mine.dequeue: KeyError: 'x'"),
+        ({"dequeue": "raise SystemExit(0)"}, "mine.py:18: Mine.dequeue: SystemExit: 0"),
+        (
+            {"enqueue": "return 7"},
+            "mine.py: Mine.enqueue: returns 7; it must return None, and drop a packet with packet.drop()",
+        ),
+        (
+            {"dequeue": "return None"},
+            "mine.py: Mine.dequeue: returns None, and 1 packets are in the queue; it must return one of them",
+        ),
+        (
+            {"dequeue": "return math.nan"},
+            "mine.py: Mine.dequeue: returns nan; it must return a packet of the queue, or None if it is "
+            "empty",
+        ),
+        (
+            {"dequeue": "return airwnd.QueuedPacket(airwnd.Queue())"},
+            "mine.py: Mine.dequeue: returns <QueuedPacket of 1500 bytes>; it must return a packet of the "
+            "queue, or None if it is empty",
+        ),
+        (
+            {"dequeue": "return self.packets[0] if self.packets else None"},
+            "mine.py: Mine.dequeue: returns a packet that has left the queue; it must return one that is "
+            "inside",
+        ),
+        (
+            {"enqueue": "packet.drop(); packet.drop()"},
+            "mine.py:12: Mine.enqueue: ValueError: a packet that has left the queue cannot be dropped",
+        ),
+        (
+            {"enqueue": "packet.drop(); packet.mark()"},
+            "mine.py:12: Mine.enqueue: ValueError: a packet that has left the queue cannot be marked",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("text", "key"), [(WIRE, "link[0].aqm"), (CELL, "rlc.queue")])
+def test_a_wrong_queue_ends_the_run_with_one_line(
+    tmp_path: Path, text: str, key: str, bodies: dict[str, str], expected: str
+) -> None:
+    body = QUEUE.format(**{"enqueue": "pass", "dequeue": "pass", **bodies})
+    assert complaint(tmp_path, text, key, body) == expected
+
+
+def test_a_fault_in_a_constructor_and_an_unknown_key_are_one_line(tmp_path: Path) -> None:
+    body = QUEUE.format(enqueue="pass", dequeue="pass")
+    wrong = body.replace("self.limit = limit", "raise ValueError(f'limit is {limit}')")
+    expected = "mine.py:8: Mine.__init__: ValueError: limit is 3"
+    assert complaint(tmp_path, WIRE, "link[0].aqm", wrong, limit=3) == expected
+    assert complaint(tmp_path, CELL, "rlc.queue", wrong, limit=3) == expected
+    assert complaint(tmp_path, WIRE, "link[0].aqm", body, limits=3) == (
+        "link[0].aqm: unknown key `limits`; did you mean `limit`?; allowed: `limit` (Mine.__init__)"
+    )
+    assert complaint(tmp_path, WIRE, "flow[0].cc", body) == (
+        "flow[0].cc.class: mine.py: Mine is not a subclass of airwnd.CongestionControl"
+    )
+    without = body.replace("def dequeue", "def dequeues")
+    assert (
+        complaint(tmp_path, WIRE, "link[0].aqm", without) == "link[0].aqm.class: mine.py: Mine lacks dequeue"
+    )
+
+
+def test_a_call_that_never_returns_gives_one_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        QUEUE.format(enqueue="pass", dequeue="while True: pass"), encoding="utf-8"
+    )
+    scenario = Scenario.from_toml(WIRE, str(tmp_path / "s"), allow_code=True, plugin_timeout_s=0.2)
+    with pytest.raises(ScenarioError, match=r"^mine.py:18: Mine.dequeue: did not return within 0.2 s"):
+        scenario.with_({"link[0].aqm": {"kind": "python", "class": "mine.py:Mine"}}).run()
+
+
+def test_queues_know_their_place_and_draw_from_their_seed(tmp_path: Path) -> None:
+    body = QUEUE.format(enqueue="pass", dequeue="pass").replace(
+        "self.limit = limit",
+        "self.limit = limit\n        place = (queue.direction, queue.link, queue.ue, queue.bearer)\n"
+        "        Mine.seen.append((*place, queue.seed))",
+    )
+    body = body.replace("    def __init__", "    seen: list[tuple[object, ...]] = []\n\n    def __init__")
+    for text, key in ((WIRE, "link[0].aqm"), (CELL, "rlc.queue")):
+        (tmp_path / "mine.py").write_text(body + f"\n# {key}\n", encoding="utf-8")
+        scenario = Scenario.from_toml(text, str(tmp_path / "s"), allow_code=True)
+        scenario = scenario.with_({key: {"kind": "python", "class": "mine.py:Mine"}}, duration="100ms")
+        assert scenario.run().outcome == scenario.run().outcome
+        plugin = find("mine.py:Mine", None, "{}", tmp_path, "aqm")
+        plugin.load()
+        seen = vars(plugin.kind)["seen"]
+        half = len(seen) // 2
+        assert seen[:half] == seen[half:]  # two runs with the same seed
+        assert len({seed for *_, seed in seen[:half]}) == half
+        places = [place[:4] for place in seen[:half]]
+        if key == "rlc.queue":
+            assert places == [(way, None, ue, 0) for ue in range(3) for way in ("down", "up")]
+        else:
+            assert places == [("down", 0, None, None), ("up", 0, None, None)]
+
+
+def test_parallel_runs_equal_sequential_runs() -> None:
+    scenario = Scenario.from_toml(CELL, allow_code=True).with_(
+        {"rlc.queue": named("CoDel")}, duration="500ms"
+    )
+    alone = [scenario.run(seed=seed).outcome for seed in range(3)]
+    assert [run.outcome for run in scenario.run_many(range(3), jobs=2)] == alone
+
+
+def test_a_class_is_swept_by_its_parameters_in_two_processes(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "fresh.py").write_bytes((ROOT / "examples" / "python-plugin" / "fresh.py").read_bytes())
+    queue = '{ kind = "python", class = "fresh.py:Fresh", limit_s = 0.1 }'
+    (tmp_path / "s.toml").write_text(WIRE.replace('"drop-tail"', queue), encoding="utf-8")
+    grid = "link[0].aqm.limit_s=0.02,0.1"
+    done = cli(
+        "sweep", "s.toml", "--grid", grid, "--seeds", "1", "--allow-code", "--jobs", "2", "--out", "out"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_queue_is_a_candidate_of_an_evaluation() -> None:
+    file = ROOT / "examples" / "python-plugin" / "fresh.py"
+    fresh = parse(f"aqm:{file}:Fresh", {"limit_s": 0.05})
+    assert (fresh.kind, fresh.key, fresh.is_code) == ("queue", "aqm", True)
+    assert fresh.value == {"kind": "python", "class": f"{file}:Fresh", "limit_s": 0.05}
+    with pytest.raises(InputError, match=r"^rwnd:mine.py:Mine: expected NAME of a sender"):
+        parse("rwnd:mine.py:Mine")
+    with pytest.raises(InputError, match=r"^aqm:mine.py:Mine: there is no file mine.py$"):
+        parse("aqm:mine.py:Mine")
+
+
+# Documentation.
+
+
+@pytest.mark.parametrize(
+    ("label", "key", "value"),
+    [
+        ("drop-tail, 1 MB", "rlc.queue", {"kind": "drop-tail", "buffer": "1MB"}),
+        ("CoDel", "rlc.queue", "codel"),
+        ("Fresh, 100 ms", "rlc.queue", {"kind": "python", "class": "fresh.py:Fresh"}),
+        ("Fresh, 50 ms", "rlc.queue", {"kind": "python", "class": "fresh.py:Fresh", "limit_s": 0.05}),
+    ],
+)
+def test_the_guide_has_the_results_of_its_classes(label: str, key: str, value: object) -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    scenario = Scenario.load(ROOT / "examples" / "python-plugin" / "scenario.toml", allow_code=True)
+    totals = scenario.with_({"flow[0].cc": "cubic", key: value}).run().totals
+    assert (
+        f"| {label} | {totals['throughput_kbps']:,.0f} kbit/s | {totals['delay_ms_mean']:.1f} ms |" in guide
+    )
