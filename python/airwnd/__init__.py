@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airwnd._native import ScenarioError
     from airwnd.plugins.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.plugins.queue import Queue, QueueDiscipline, QueuedPacket
+    from airwnd.plugins.scheduler import DownlinkScheduler, SchedulerCarrier, SchedulerTti, SchedulerUe
     from airwnd.plugins.registry import register
     from airwnd.results.capture import Capture
     from airwnd.scenario.cities import city
@@ -50,6 +51,7 @@ __all__ = [
     "Congestion",
     "CongestionControl",
     "Connection",
+    "DownlinkScheduler",
     "Endpoint",
     "EngineError",
     "Family",
@@ -65,6 +67,9 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "SchedulerCarrier",
+    "SchedulerTti",
+    "SchedulerUe",
     "Session",
     "Sweep",
     "Trial",
@@ -87,6 +92,7 @@ _HOME = {
     "Congestion": "airwnd.plugins.congestion",
     "CongestionControl": "airwnd.plugins.congestion",
     "Connection": "airwnd.plugins.congestion",
+    "DownlinkScheduler": "airwnd.plugins.scheduler",
     "Endpoint": "airwnd.scenario.path",
     "EngineError": "airwnd.support.errors",
     "Family": "airwnd.vocabulary.algorithms",
@@ -102,6 +108,9 @@ _HOME = {
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",
+    "SchedulerCarrier": "airwnd.plugins.scheduler",
+    "SchedulerTti": "airwnd.plugins.scheduler",
+    "SchedulerUe": "airwnd.plugins.scheduler",
     "Session": "airwnd.scenario.session",
     "Sweep": "airwnd.study.sweeps.result",
     "Trial": "airwnd.study.trial",

@@ -1,7 +1,9 @@
 """Built-in members of families, rebuilt as classes in Python: results must be equal."""
 
 import math
+import sys
 from collections import deque
+from collections.abc import Mapping
 
 import airwnd
 
@@ -102,3 +104,59 @@ class CoDel(DropTail):
         self.last_count = self.count
         self.drop_next = self.after(now)
         return following
+
+
+class RoundRobin(airwnd.DownlinkScheduler):
+    """Round robin that leaves the remainder unused, for UEs that stay in their cell."""
+
+    link_adaptation = "wideband"
+
+    def __init__(self, carrier: airwnd.SchedulerCarrier) -> None:
+        super().__init__(carrier)
+        self.slots = 0
+        self.cursor = -1
+
+    def on_admit(self, ue: int) -> None:
+        self.slots = ue + 1
+
+    def allocate(self, tti: airwnd.SchedulerTti) -> list[airwnd.SchedulerUe | None]:
+        eligible = [ue for ue in tti.ues if ue.wideband_cqi > 0]
+        given: list[airwnd.SchedulerUe | None] = []
+        if eligible:
+            share = max(len(tti.rbgs) // len(eligible), 1)
+            start = (self.cursor + 1) % self.slots
+            self.cursor = start
+            for ue in sorted(eligible, key=lambda ue: (ue.number < start, ue.number)):
+                given += [ue] * min(share, len(tti.rbgs) - len(given))
+                if len(given) == len(tti.rbgs):
+                    self.cursor = ue.number
+                    break
+        return given + [None] * (len(tti.rbgs) - len(given))
+
+
+class ProportionalFair(airwnd.DownlinkScheduler):
+    """Proportional fair with a moving average of the bytes."""
+
+    def __init__(self, carrier: airwnd.SchedulerCarrier, window: float = 99.0) -> None:
+        super().__init__(carrier)
+        self.gain = 1.0 / window
+        self.average: dict[int, float] = {}
+
+    def on_admit(self, ue: int) -> None:
+        self.average[ue] = 1.0
+
+    def on_release(self, ue: int) -> None:
+        del self.average[ue]
+
+    def allocate(self, tti: airwnd.SchedulerTti) -> list[airwnd.SchedulerUe | None]:
+        return [max(tti.ues, key=lambda ue: ue.rate_bps(rbg) / self.average[ue.number]) for rbg in tti.rbgs]
+
+    def on_served(self, served: Mapping[int, int]) -> None:
+        for ue, average in self.average.items():
+            share = self.gain * served.get(ue, 0) * self.carrier.decisions_per_s
+            self.average[ue] = (1.0 - self.gain) * average + share
+
+    def on_idle(self, ttis: int) -> None:
+        factor = (1.0 - self.gain) ** ttis
+        for ue, average in self.average.items():
+            self.average[ue] = max(average * factor, sys.float_info.min)

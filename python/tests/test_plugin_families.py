@@ -1,6 +1,7 @@
 """Queue disciplines written in Python: equal to built-in members, and errors of one line."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,22 @@ rlc.queue = "drop-tail"
 [[ue]]
 count = 3
 placement = { kind = "ring", radius = "300m" }
+[[flow]]
+cc = "cubic"
+"""
+MOVING = """
+name = "moving"
+duration = "12s"
+[handover]
+algorithm = { kind = "a3-rsrp", time_to_trigger = "100ms" }
+[[site]]
+position = ["0m", "0m"]
+[[site]]
+position = ["600m", "0m"]
+[[ue]]
+count = 4
+placement = { kind = "line", from = ["100m", "30m"], to = ["250m", "30m"] }
+mobility = { kind = "constant-velocity", speed = "40m/s", direction = "0deg" }
 [[flow]]
 cc = "cubic"
 """
@@ -258,6 +275,99 @@ def test_a_queue_is_a_candidate_of_an_evaluation() -> None:
         parse("rwnd:mine.py:Mine")
     with pytest.raises(InputError, match=r"^aqm:mine.py:Mine: there is no file mine.py$"):
         parse("aqm:mine.py:Mine")
+
+
+# Downlink schedulers.
+
+FADING = "radio.fading = { kind = 'epa', speed = '1m/s' }\n"
+PDCCH = "mac.pdcch = {}\n"
+
+
+@pytest.mark.parametrize("changes", ["", FADING, PDCCH])
+@pytest.mark.parametrize(("built_in", "rebuilt"), [("rr", "RoundRobin"), ("pf", "ProportionalFair")])
+def test_a_scheduler_equals_the_built_in_one(changes: str, built_in: str, rebuilt: str) -> None:
+    text = changes + CELL.replace("count = 3", "count = 12")
+    if changes == PDCCH and built_in == "rr":
+        return  # it takes back what it has decided, which the rebuilt one does not
+    ours = json.loads(assert_same(text, "mac.scheduler", built_in, named(rebuilt)))
+    assert ours["totals"]["goodput_kbps"] > 1000
+
+
+def test_a_scheduler_knows_ues_that_change_cells() -> None:
+    assert_same(MOVING, "mac.scheduler", "pf", named("ProportionalFair"))
+
+
+SCHEDULER = """import math
+import airwnd
+
+
+class Mine(airwnd.DownlinkScheduler):
+    def __init__(self, carrier: airwnd.SchedulerCarrier) -> None:
+        super().__init__(carrier)
+        self.before = None
+
+    def allocate(self, tti: airwnd.SchedulerTti) -> list[airwnd.SchedulerUe | None]:
+        {allocate}
+        return [tti.ues[0]] * len(tti.rbgs)
+
+    def on_served(self, served: dict[int, int]) -> None:
+        {served}
+"""
+ALLOWED = "it must return a list with a UE of tti.ues, or None, for each of the 16 RBGs of tti.rbgs"
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        ({"allocate": "1 / 0"}, "mine.py:11: Mine.allocate: ZeroDivisionError: division by zero"),
+        ({"served": "assert not served"}, "mine.py:15: Mine.on_served: AssertionError"),
+        ({"served": "return 1"}, "mine.py: Mine.on_served: returns 1; it must return None"),
+        ({"allocate": "return None"}, f"mine.py: Mine.allocate: returns None; {ALLOWED}"),
+        ({"allocate": "return -1"}, f"mine.py: Mine.allocate: returns -1; {ALLOWED}"),
+        ({"allocate": "return []"}, f"mine.py: Mine.allocate: returns a list of 0; {ALLOWED}"),
+        ({"allocate": "return tti.ues * 99"}, f"mine.py: Mine.allocate: returns a list of {{}}; {ALLOWED}"),
+        (
+            {"allocate": "return [math.nan] * len(tti.rbgs)"},
+            f"mine.py: Mine.allocate: returns nan for RBG 0; {ALLOWED}",
+        ),
+        (
+            {"allocate": "return [None] * (len(tti.rbgs) - 1) + [7]"},
+            f"mine.py: Mine.allocate: returns 7 for RBG 15; {ALLOWED}",
+        ),
+        (
+            {"allocate": "self.before = self.before or tti.ues[0]; return [self.before] * len(tti.rbgs)"},
+            f"mine.py: Mine.allocate: returns <SchedulerUe 0> for RBG 0; {ALLOWED}",
+        ),
+        (
+            {"allocate": "return [airwnd.SchedulerUe()] * len(tti.rbgs)"},
+            f"mine.py: Mine.allocate: returns <SchedulerUe 0> for RBG 0; {ALLOWED}",
+        ),
+    ],
+)
+def test_a_wrong_scheduler_ends_the_run_with_one_line(
+    tmp_path: Path, bodies: dict[str, str], expected: str
+) -> None:
+    body = SCHEDULER.format(**{"allocate": "pass", "served": "pass", **bodies})
+    said = complaint(tmp_path, CELL, "mac.scheduler", body)
+    assert re.sub("list of [1-9][0-9]*", "list of {}", said) == expected
+
+
+def test_the_attributes_of_a_scheduler_are_checked(tmp_path: Path) -> None:
+    body = SCHEDULER.format(allocate="pass", served="pass").replace("self.before = None", "self.link_adaptation = 3")
+    assert complaint(tmp_path, CELL, "mac.scheduler", body) == (
+        "mine.py: Mine.__init__: link_adaptation is 3; it must be 'wideband' or 'subband'"
+    )
+
+
+def test_threads_do_not_change_the_results_of_cells_with_classes() -> None:
+    text = CELL.replace("[[site]]", "[[site]]\nsectors = 3\nrings = 1").replace("count = 3", "count = 30")
+    scenario = Scenario.from_toml(text, allow_code=True).with_(
+        {"mac.scheduler": named("ProportionalFair"), "rlc.queue": named("DropTail")}, duration="300ms"
+    )
+    assert scenario.run(threads=2).outcome == scenario.run().outcome
+    wrong = scenario.with_({"mac.scheduler": named("ProportionalFair", window=0.0)})
+    with pytest.raises(ScenarioError, match=r"rebuilt.py:\d+: ProportionalFair.__init__: ZeroDivisionError"):
+        wrong.run(threads=2)
 
 
 # Documentation.

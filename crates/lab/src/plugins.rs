@@ -3,6 +3,7 @@
 use crate::scenario::Scenario;
 use airwnd_catalog::outside::{External, Failures, Registry};
 use airwnd_catalog::{Error, Node, ParamSet};
+use airwnd_cell::mac::sched::Scheduler;
 use airwnd_links::aqm::QueueDisc;
 use airwnd_tcp::cc::{CongestionControl, SenderContext};
 use std::path::Path;
@@ -14,6 +15,8 @@ pub struct Plugins {
     pub cc: Registry<dyn CongestionControl>,
     /// Queue disciplines.
     pub aqm: Registry<dyn QueueDisc>,
+    /// Downlink schedulers.
+    pub scheduler: Registry<dyn Scheduler>,
 }
 
 impl Plugins {
@@ -67,7 +70,8 @@ impl Scenario {
             let linked = queue.link(node.nearest(&key), folder, &plugins.aqm);
             linked.map_err(|error| error.within(&key))?;
         }
-        Ok(())
+        let linked = self.mac.scheduler.link(node.nearest("mac.scheduler"), folder, &plugins.scheduler);
+        linked.map_err(|error| error.within("mac.scheduler"))
     }
 
     /// Whether it has plug-ins.
@@ -81,7 +85,7 @@ impl Scenario {
     pub(crate) fn has_plugins_in_cells(&self) -> bool {
         let queues = queues!(self, iter, as_ref);
         let mut in_cells = queues.iter().filter(|(key, _)| key.starts_with("rlc") || key.starts_with("ue"));
-        in_cells.any(|(_, queue)| queue.is_outside())
+        self.mac.scheduler.is_outside() || in_cells.any(|(_, queue)| queue.is_outside())
     }
 
     /// Reports the failures of plug-ins from now on to this slot.
@@ -90,5 +94,6 @@ impl Scenario {
         self.flow.iter_mut().filter_map(|flow| flow.cc.external()).for_each(attach);
         let queues = queues!(&mut *self, iter_mut, as_mut, mut).into_iter();
         queues.filter_map(|(_, queue)| queue.external()).for_each(attach);
+        self.mac.scheduler.external().into_iter().for_each(attach);
     }
 }

@@ -509,7 +509,7 @@ mod _native {
     use pyo3::panic::PanicException;
 
     #[pymodule_export]
-    use super::plugin::{Ack, Congestion, Connection, Queue, QueuedPacket};
+    use super::plugin::{Ack, Congestion, Connection, Queue, QueuedPacket, SchedulerCarrier, SchedulerTti, SchedulerUe};
 
     #[pymodule_export]
     use super::guard::{guard, guard_commands};

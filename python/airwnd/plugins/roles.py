@@ -31,6 +31,7 @@ ROLES = {
     for role in (
         Role("cc", "CongestionControl", ("on_ack", "on_congestion"), "connection"),
         Role("aqm", "QueueDiscipline", ("enqueue", "dequeue"), "queue"),
+        Role("sched", "DownlinkScheduler", ("allocate",), "carrier"),
     )
 }
 #: All roles, by base class.

@@ -24,6 +24,7 @@ _EXAMPLES: dict[str, Any] = {
     "link/trace.down": "nyc-subway",
     "cc/python.class": "gentle.py:Gentle",
     "aqm/python.class": "mine.py:Mine",
+    "sched/python.class": "mine.py:Mine",
     "cc/plugin.name": "registered-name",
     "arrivals/file.path": "arrivals.csv",
     "size/empirical.path": "sizes.csv",

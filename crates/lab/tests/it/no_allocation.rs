@@ -147,7 +147,7 @@ fn steady_state_allocates_nothing() {
         );
         assert_eq!(allocations_after(Span::from_secs(4), &toml), 0, "{kind} before a link");
     }
-    for kind in airwnd_cell::mac::sched::Spec::kinds() {
+    for kind in airwnd_cell::mac::sched::Spec::built_in() {
         let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("12s", "7s");
         assert_eq!(allocations_after(Span::from_secs(4), &toml), 0, "{kind}");
     }

@@ -4,7 +4,7 @@ use super::{Backlog, Cause, QueueEvents, Waiting};
 use airwnd_units::{Bytes, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A drop or mark that the owner has not heard of.
+/// A drop or mark that has not been reported to the owner.
 #[derive(Clone, Copy, Debug)]
 enum Happened {
     Dropped(Waiting, Cause),
@@ -20,7 +20,7 @@ pub struct Ledger {
     inside: BTreeMap<u64, Waiting>,
     bytes: Bytes,
     arrivals: u64,
-    /// Packets that have waited for too long, until the discipline hears of it.
+    /// Packets that have waited for too long, until the discipline returns or drops them.
     expired: BTreeSet<u64>,
     happened: Vec<Happened>,
 }

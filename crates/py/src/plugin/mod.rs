@@ -6,9 +6,11 @@
 
 mod congestion;
 mod queue;
+mod scheduler;
 
 pub use congestion::{Ack, Congestion, Connection};
 pub use queue::{Queue, QueuedPacket};
+pub use scheduler::{SchedulerCarrier, SchedulerTti, SchedulerUe};
 
 use crate::watch::{self, Watch};
 use airwnd_catalog::outside::{Class, Failures, Family, Found, Registry};
@@ -55,6 +57,7 @@ pub struct Named {
 pub fn register(plugins: &mut Plugins, named: &Arc<Mutex<Named>>, allow_code: bool) {
     register_role(&mut plugins.cc, named, allow_code);
     register_role(&mut plugins.aqm, named, allow_code);
+    register_role(&mut plugins.scheduler, named, allow_code);
 }
 
 fn register_role<R: Role + ?Sized>(registry: &mut Registry<R>, named: &Arc<Mutex<Named>>, allow_code: bool) {
