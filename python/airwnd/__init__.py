@@ -24,9 +24,17 @@ if TYPE_CHECKING:
     from airwnd._native import VERSION as __version__  # noqa: N811
     from airwnd._native import ScenarioError
     from airwnd.plugins.congestion import Ack, Congestion, CongestionControl, Connection
+    from airwnd.plugins.handover import (
+        CellMeasurement,
+        HandoverAlgorithm,
+        HandoverEvent,
+        HandoverReport,
+        HandoverUe,
+    )
     from airwnd.plugins.queue import Queue, QueueDiscipline, QueuedPacket
-    from airwnd.plugins.scheduler import DownlinkScheduler, SchedulerCarrier, SchedulerTti, SchedulerUe
     from airwnd.plugins.registry import register
+    from airwnd.plugins.scheduler import DownlinkScheduler, SchedulerCarrier, SchedulerTti, SchedulerUe
+    from airwnd.plugins.traffic import TrafficFlow, TrafficSource
     from airwnd.results.capture import Capture
     from airwnd.scenario.cities import city
     from airwnd.scenario.path import Endpoint, Path
@@ -48,6 +56,7 @@ __all__ = [
     "Ack",
     "Algorithm",
     "Capture",
+    "CellMeasurement",
     "Congestion",
     "CongestionControl",
     "Connection",
@@ -55,6 +64,10 @@ __all__ = [
     "Endpoint",
     "EngineError",
     "Family",
+    "HandoverAlgorithm",
+    "HandoverEvent",
+    "HandoverReport",
+    "HandoverUe",
     "InputError",
     "Parameter",
     "Path",
@@ -72,6 +85,8 @@ __all__ = [
     "SchedulerUe",
     "Session",
     "Sweep",
+    "TrafficFlow",
+    "TrafficSource",
     "Trial",
     "__version__",
     "catalogue",
@@ -89,6 +104,7 @@ _HOME = {
     "Ack": "airwnd.plugins.congestion",
     "Algorithm": "airwnd.vocabulary.algorithms",
     "Capture": "airwnd.results.capture",
+    "CellMeasurement": "airwnd.plugins.handover",
     "Congestion": "airwnd.plugins.congestion",
     "CongestionControl": "airwnd.plugins.congestion",
     "Connection": "airwnd.plugins.congestion",
@@ -96,6 +112,10 @@ _HOME = {
     "Endpoint": "airwnd.scenario.path",
     "EngineError": "airwnd.support.errors",
     "Family": "airwnd.vocabulary.algorithms",
+    "HandoverAlgorithm": "airwnd.plugins.handover",
+    "HandoverEvent": "airwnd.plugins.handover",
+    "HandoverReport": "airwnd.plugins.handover",
+    "HandoverUe": "airwnd.plugins.handover",
     "InputError": "airwnd.support.errors",
     "Parameter": "airwnd.vocabulary.algorithms",
     "Path": "airwnd.scenario.path",
@@ -113,6 +133,8 @@ _HOME = {
     "SchedulerUe": "airwnd.plugins.scheduler",
     "Session": "airwnd.scenario.session",
     "Sweep": "airwnd.study.sweeps.result",
+    "TrafficFlow": "airwnd.plugins.traffic",
+    "TrafficSource": "airwnd.plugins.traffic",
     "Trial": "airwnd.study.trial",
     "catalogue": "airwnd.vocabulary.algorithms",
     "city": "airwnd.scenario.cities",

@@ -11,9 +11,13 @@ __all__ = [
     "VERSION",
     "Ack",
     "CallTimeout",
+    "CellMeasurement",
     "Congestion",
     "Connection",
     "Flow",
+    "HandoverEvent",
+    "HandoverReport",
+    "HandoverUe",
     "Interrupted",
     "PanicException",
     "Path",
@@ -25,6 +29,7 @@ __all__ = [
     "SchedulerTti",
     "SchedulerUe",
     "Session",
+    "TrafficFlow",
     "Ue",
     "catalogue",
     "compats",
@@ -181,7 +186,13 @@ class SchedulerCarrier:
 @final
 class SchedulerUe:
     def __new__(
-        cls, *, number: int = 0, backlog_bytes: int = 10_000, delay_s: float = 0.0, cqi: int = 15, rank: int = 1
+        cls,
+        *,
+        number: int = 0,
+        backlog_bytes: int = 10_000,
+        delay_s: float = 0.0,
+        cqi: int = 15,
+        rank: int = 1,
     ) -> SchedulerUe: ...
     @property
     def number(self) -> int: ...
@@ -215,6 +226,74 @@ class SchedulerTti:
     def ues(self) -> list[SchedulerUe]: ...
     @property
     def is_repeated(self) -> bool: ...
+
+@final
+class HandoverUe:
+    def __new__(cls, *, number: int = 0, cells: int = 2, seed: int = 1) -> HandoverUe: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+@final
+class HandoverEvent:
+    def __new__(
+        cls,
+        event: Literal["a2", "a3", "a4"],
+        threshold: float,
+        *,
+        quantity: Literal["rsrp", "rsrq"] = "rsrp",
+        hysteresis_db: float = 0.0,
+        time_to_trigger_s: float = 0.0,
+        interval_s: float = 1.024,
+    ) -> HandoverEvent: ...
+
+@final
+class CellMeasurement:
+    def __new__(cls, cell: int, *, rsrp_dbm: float = -100.0, rsrq_db: float = -10.0) -> CellMeasurement: ...
+    @property
+    def cell(self) -> int: ...
+    @property
+    def rsrp_dbm(self) -> float: ...
+    @property
+    def rsrq_db(self) -> float: ...
+
+@final
+class HandoverReport:
+    def __new__(
+        cls,
+        serving: CellMeasurement,
+        neighbours: list[CellMeasurement],
+        *,
+        event: int = 0,
+        now_s: float = 0.0,
+    ) -> HandoverReport: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def event(self) -> int: ...
+    @property
+    def serving(self) -> CellMeasurement: ...
+    @property
+    def neighbours(self) -> list[CellMeasurement]: ...
+
+@final
+class TrafficFlow:
+    def __new__(
+        cls, *, size_bytes: int | None = None, seed: int = 1, flow: int = 0, ue: int = 0
+    ) -> TrafficFlow: ...
+    @property
+    def transport(self) -> Literal["tcp", "udp"]: ...
+    @property
+    def size_bytes(self) -> int | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def ue(self) -> int: ...
 
 @final
 class Queue:

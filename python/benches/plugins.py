@@ -42,6 +42,23 @@ placement = { kind = "ring", radius = "300m" }
 [[flow]]
 cc = "cubic"
 """
+ROAMING = """
+duration = "20s"
+warmup = "0s"
+handover.algorithm = "a2-a4-rsrq"
+[[site]]
+position = ["0m", "0m"]
+sectors = 3
+[[site]]
+position = ["600m", "0m"]
+sectors = 3
+[[ue]]
+count = 50
+placement = { kind = "disc", radius = "500m" }
+mobility = { kind = "random-waypoint" }
+[[flow]]
+traffic = { kind = "cbr", rate = "8kbps" }
+"""
 #: Scenario, key, built-in member, class with its arguments, counted methods.
 FAMILIES = {
     "aqm": (
@@ -50,6 +67,27 @@ FAMILIES = {
         {"kind": "drop-tail", "buffer": "100kB"},
         {"kind": "python", "class": f"{REBUILT}:DropTail", "buffer_bytes": 100_000},
         ("enqueue", "dequeue"),
+    ),
+    "sched": (
+        CELL,
+        "mac.scheduler",
+        {"kind": "pf"},
+        {"kind": "python", "class": f"{REBUILT}:ProportionalFair"},
+        ("allocate", "on_served", "on_idle"),
+    ),
+    "handover": (
+        ROAMING,
+        "handover.algorithm",
+        {"kind": "a2-a4-rsrq"},
+        {"kind": "python", "class": f"{REBUILT}:A2A4Rsrq"},
+        ("target", "on_handover"),
+    ),
+    "traffic": (
+        WIRE,
+        "flow[0].traffic",
+        {"kind": "cbr", "rate": "8Mbps"},
+        {"kind": "python", "class": f"{REBUILT}:Cbr", "transport": "udp", "rate_bps": 8_000_000},
+        ("write",),
     ),
 }
 

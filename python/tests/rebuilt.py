@@ -160,3 +160,76 @@ class ProportionalFair(airwnd.DownlinkScheduler):
         factor = (1.0 - self.gain) ** ttis
         for ue, average in self.average.items():
             self.average[ue] = max(average * factor, sys.float_info.min)
+
+
+class A3Rsrp(airwnd.HandoverAlgorithm):
+    """Handover to the strongest neighbour after event A3."""
+
+    def __init__(
+        self, ue: airwnd.HandoverUe, hysteresis_db: float = 3.0, time_to_trigger_s: float = 0.256
+    ) -> None:
+        super().__init__(ue)
+        self.event = airwnd.HandoverEvent(
+            "a3", 0.0, hysteresis_db=hysteresis_db, time_to_trigger_s=time_to_trigger_s
+        )
+
+    def events(self) -> list[airwnd.HandoverEvent]:
+        return [self.event]
+
+    def target(self, report: airwnd.HandoverReport) -> int | None:
+        best = report.neighbours[0]
+        # RSRP_00, below -140 dBm, is no measurement.
+        return best.cell if best.rsrp_dbm >= -140 else None
+
+
+class A2A4Rsrq(airwnd.HandoverAlgorithm):
+    """Handover to the neighbour with the best RSRQ when that of the serving cell is low."""
+
+    def __init__(self, ue: airwnd.HandoverUe) -> None:
+        super().__init__(ue)
+        self.known: dict[int, int] = {}
+
+    def events(self) -> list[airwnd.HandoverEvent]:
+        return [
+            airwnd.HandoverEvent("a2", -5.0, quantity="rsrq", interval_s=0.24),
+            airwnd.HandoverEvent("a4", -20.0, quantity="rsrq", interval_s=0.48),
+        ]
+
+    def target(self, report: airwnd.HandoverReport) -> int | None:
+        if report.event == 1:
+            self.known.update({other.cell: self.index(other) for other in report.neighbours})
+            return None
+        best = max(sorted(self.known), key=lambda cell: self.known[cell], default=None)
+        lowest = max(self.index(report.serving) + 1, 1)
+        return best if best is not None and self.known[best] >= lowest else None
+
+    def index(self, cell: airwnd.CellMeasurement) -> int:
+        return min(max(math.floor(2.0 * cell.rsrq_db + 40.0), 0), 34)
+
+    def on_handover(self) -> None:
+        self.known.clear()
+
+
+class Cbr(airwnd.TrafficSource):
+    """Datagrams of one size at equal intervals."""
+
+    def __init__(self, flow: airwnd.TrafficFlow, rate_bps: int = 1_000_000, packet_bytes: int = 1000) -> None:
+        super().__init__(flow)
+        self.packet_bytes = packet_bytes
+        # The engine has whole nanoseconds, rounded up.
+        self.wait_s = -(-8 * packet_bytes * NS // rate_bps) / NS
+
+    def write(self, now_s: float) -> tuple[int, float | None]:  # noqa: ARG002
+        return self.packet_bytes, self.wait_s
+
+
+class Transfer(airwnd.TrafficSource):
+    """All data at once."""
+
+    def __init__(self, flow: airwnd.TrafficFlow, size_bytes: int = 1_000_000) -> None:
+        super().__init__(flow)
+        self.size_bytes = size_bytes if flow.size_bytes is None else flow.size_bytes
+
+    def write(self, now_s: float) -> tuple[int, float | None]:  # noqa: ARG002
+        assert self.size_bytes is not None
+        return self.size_bytes, None

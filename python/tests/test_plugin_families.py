@@ -353,7 +353,9 @@ def test_a_wrong_scheduler_ends_the_run_with_one_line(
 
 
 def test_the_attributes_of_a_scheduler_are_checked(tmp_path: Path) -> None:
-    body = SCHEDULER.format(allocate="pass", served="pass").replace("self.before = None", "self.link_adaptation = 3")
+    body = SCHEDULER.format(allocate="pass", served="pass").replace(
+        "self.before = None", "self.link_adaptation = 3"
+    )
     assert complaint(tmp_path, CELL, "mac.scheduler", body) == (
         "mine.py: Mine.__init__: link_adaptation is 3; it must be 'wideband' or 'subband'"
     )
@@ -368,6 +370,174 @@ def test_threads_do_not_change_the_results_of_cells_with_classes() -> None:
     wrong = scenario.with_({"mac.scheduler": named("ProportionalFair", window=0.0)})
     with pytest.raises(ScenarioError, match=r"rebuilt.py:\d+: ProportionalFair.__init__: ZeroDivisionError"):
         wrong.run(threads=2)
+
+
+# Handover algorithms.
+
+
+@pytest.mark.parametrize(
+    ("built_in", "rebuilt"),
+    [
+        ("a3-rsrp", named("A3Rsrp")),
+        (
+            {"kind": "a3-rsrp", "hysteresis": "1dB", "time_to_trigger": "100ms"},
+            named("A3Rsrp", hysteresis_db=1.0, time_to_trigger_s=0.1),
+        ),
+        ("a2-a4-rsrq", named("A2A4Rsrq")),
+    ],
+)
+def test_a_handover_algorithm_equals_the_built_in_one(
+    built_in: object, rebuilt: Mapping[str, object]
+) -> None:
+    ours = json.loads(assert_same(MOVING, "handover.algorithm", built_in, rebuilt))
+    assert sum(ue["handovers"] for ue in ours["ues"]) > 0
+
+
+HANDOVER = """import math
+import airwnd
+
+
+class Mine(airwnd.HandoverAlgorithm):
+    def events(self) -> list[airwnd.HandoverEvent]:
+        {events}
+        return [airwnd.HandoverEvent("a3", 1.0)]
+
+    def target(self, report: airwnd.HandoverReport) -> int | None:
+        {target}
+        return report.neighbours[0].cell
+"""
+CELLS = "it must return the number of a cell, 0 to 1, or None"
+
+
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        ({"target": "1 / 0"}, "mine.py:11: Mine.target: ZeroDivisionError: division by zero"),
+        ({"target": "return 2"}, f"mine.py: Mine.target: returns 2; {CELLS}"),
+        ({"target": "return -1"}, f"mine.py: Mine.target: returns -1; {CELLS}"),
+        ({"target": "return 10**30"}, f"mine.py: Mine.target: returns 1{'0' * 30}; {CELLS}"),
+        ({"target": "return math.nan"}, f"mine.py: Mine.target: returns nan; {CELLS}"),
+        ({"target": "return True"}, f"mine.py: Mine.target: returns True; {CELLS}"),
+        (
+            {"target": "return report.serving"},
+            f"mine.py: Mine.target: returns <CellMeasurement of cell 0: {{}}; {CELLS}",
+        ),
+        (
+            {"events": "return 3"},
+            "mine.py: Mine.events: returns 3; it must return a list of at most 32 airwnd.HandoverEvent",
+        ),
+        (
+            {"events": "return [airwnd.HandoverEvent('a5', 0.0)]"},
+            'mine.py:7: Mine.events: ValueError: event is "a5"; allowed: a2, a3, a4',
+        ),
+        (
+            {"events": "return [airwnd.HandoverEvent('a3', math.nan)]"},
+            "mine.py:7: Mine.events: ValueError: threshold is NaN; allowed: -200 to 100",
+        ),
+        (
+            {"events": "return [airwnd.HandoverEvent('a3', 1.0, interval_s=0.0)]"},
+            "mine.py:7: Mine.events: ValueError: interval_s is 0; allowed: 0.12 to 3600",
+        ),
+    ],
+)
+def test_a_wrong_handover_algorithm_ends_the_run_with_one_line(
+    tmp_path: Path, bodies: dict[str, str], expected: str
+) -> None:
+    body = HANDOVER.format(**{"events": "pass", "target": "pass", **bodies})
+    said = complaint(tmp_path, MOVING, "handover.algorithm", body)
+    assert re.sub("cell 0: [^>]*>", "cell 0: {}", said) == expected
+
+
+# Traffic sources.
+
+
+@pytest.mark.parametrize(
+    ("changes", "built_in", "rebuilt"),
+    [
+        ({}, {"kind": "cbr", "rate": "3Mbps"}, named("Cbr", transport="udp", rate_bps=3_000_000)),
+        (
+            {"flow[0].arrivals": {"kind": "poisson", "rate": 2.0}},
+            {"kind": "transfer", "size": "200kB"},
+            named("Transfer", ends=True, size_bytes=200_000),
+        ),
+    ],
+)
+def test_a_source_equals_the_built_in_one(
+    changes: dict[str, object], built_in: dict[str, object], rebuilt: Mapping[str, object]
+) -> None:
+    for text in (WIRE, CELL):
+        base = Scenario.from_toml(text, allow_code=True)
+        ours, ours_series = results(base.with_({"flow[0].traffic": built_in, **changes}), "seed", 1)
+        theirs, theirs_series = results(base.with_({"flow[0].traffic": rebuilt, **changes}), "seed", 1)
+        assert theirs == ours.replace(f'"{built_in["kind"]}"', '"python"')
+        assert theirs_series.equals(ours_series)
+        assert json.loads(ours)["totals"]["goodput_kbps"] > 100
+
+
+SOURCE = """import math
+import airwnd
+
+
+class Mine(airwnd.TrafficSource):
+    def write(self, now_s: float) -> tuple[int, float | None]:
+        {write}
+        return 1000, 0.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("1 / 0", "mine.py:7: Mine.write: ZeroDivisionError: division by zero"),
+        *(
+            (
+                f"return {answer}",
+                f"mine.py: Mine.write: returns {shown or answer}; it must return a number of bytes, ",
+            )
+            for answer, shown in {
+                "None": "",
+                "7": "",
+                "(-1, 0.1)": "",
+                "(1.5, 0.1)": "",
+                "(True, 0.1)": "",
+                "(70000, 0.1)": "",
+                "(2**70, 0.1)": "(1180591620717411303424, 0.1)",
+                "(1000, 0.0)": "",
+                "(1000, -1.0)": "",
+                "(1000, math.nan)": "(1000, nan)",
+                "(1000, math.inf)": "(1000, inf)",
+                "(1000, 'soon')": "",
+                "(1, 2, 3)": "",
+            }.items()
+        ),
+    ],
+)
+def test_a_wrong_source_ends_the_run_with_one_line(tmp_path: Path, answer: str, expected: str) -> None:
+    body = SOURCE.format(write=answer)
+    said = complaint(tmp_path, WIRE, "flow[0].traffic", body, transport="udp")
+    assert said.startswith(expected)
+    if "must return" in expected:
+        assert said.endswith("0 to 65507, and the seconds to the next write, 1e-6 to 1e9, or None")
+
+
+def test_a_source_ends_its_flow(tmp_path: Path) -> None:
+    body = SOURCE.format(write="return (2000, None) if now_s > 1 else (0, 0.3)")
+    (tmp_path / "mine.py").write_text(body, encoding="utf-8")
+    for transport in ("tcp", "udp"):
+        traffic = {"kind": "python", "class": "mine.py:Mine", "transport": transport}
+        scenario = Scenario.from_toml(WIRE, str(tmp_path / "s"), allow_code=True)
+        run = scenario.with_({"flow[0].traffic": traffic, "warmup": "0s"}).run()
+        rates = [flow["goodput_kbps"] for flow in run.outcome["flows"]]
+        assert rates == pytest.approx([0.8, 0.8])  # 2000 B in 20 s
+
+
+def test_the_scenario_says_whether_flows_end(tmp_path: Path) -> None:
+    body = SOURCE.format(write="pass")
+    (tmp_path / "mine.py").write_text(body, encoding="utf-8")
+    scenario = Scenario.from_toml(WIRE, str(tmp_path / "s"), allow_code=True)
+    mine = {"kind": "python", "class": "mine.py:Mine"}
+    with pytest.raises(ScenarioError, match="flows of `python` never complete"):
+        scenario.with_({"flow[0].traffic": mine, "flow[0].arrivals": {"kind": "poisson", "rate": 1.0}})
 
 
 # Documentation.
@@ -389,3 +559,34 @@ def test_the_guide_has_the_results_of_its_classes(label: str, key: str, value: o
     assert (
         f"| {label} | {totals['throughput_kbps']:,.0f} kbit/s | {totals['delay_ms_mean']:.1f} ms |" in guide
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "value"),
+    [
+        ("maximum throughput (`mt`)", "mt"),
+        ("proportional fair (`pf`)", "pf"),
+        *(
+            (f"Fair, exponent {each:g}", {"kind": "python", "class": "fair.py:Fair", "exponent": each})
+            for each in (0.5, 1.0, 2.0)
+        ),
+    ],
+)
+def test_the_guide_has_the_results_of_its_scheduler(label: str, value: object) -> None:
+    guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
+    scenario = Scenario.load(ROOT / "examples" / "python-plugin" / "scenario.toml", allow_code=True)
+    far = {"flow[0].cc": "cubic", "ue[0].placement": {"kind": "disc", "radius": "900m"}}
+    run = scenario.with_({**far, "mac.scheduler": value}).run()
+    rates = [flow["goodput_kbps"] for flow in run.outcome["flows"]]
+    jain = sum(rates) ** 2 / len(rates) / sum(rate**2 for rate in rates)
+    assert f"| {label} | {run.totals['throughput_kbps']:,.0f} kbit/s | {jain:.2f} |" in guide
+
+
+def test_the_other_examples_run() -> None:
+    patient = {"kind": "python", "class": f"{ROOT}/examples/python-plugin/patient.py:Patient", "wait_s": 3.0}
+    run = Scenario.from_toml(MOVING, allow_code=True).with_({"handover.algorithm": patient}).run()
+    assert sum(ue["handovers"] for ue in run.outcome["ues"]) > 0
+    game = {"kind": "python", "class": f"{ROOT}/examples/python-plugin/game.py:Game", "transport": "udp"}
+    scenario = Scenario.from_toml(CELL, allow_code=True).with_({"flow[0].traffic": game})
+    totals = [scenario.run(seed=seed).totals["goodput_kbps"] for seed in (1, 1, 2)]
+    assert totals[0] == totals[1] != totals[2]

@@ -51,6 +51,14 @@ pub trait Head: ParamSet + Clone {
     fn label(&self) -> String;
 }
 
+/// A head that names a class in Python.
+pub trait ClassHead: Head {
+    /// The class.
+    fn class(&self) -> Class;
+    /// Sets the digest of its text.
+    fn set_digest(&mut self, sha256: String);
+}
+
 /// Name of a class in Python, and the digest of its text.
 #[derive(Clone, Debug, PartialEq, Params)]
 #[params(source = "the class")]
@@ -79,9 +87,13 @@ impl Head for Class {
     }
 }
 
-impl AsMut<Class> for Class {
-    fn as_mut(&mut self) -> &mut Class {
-        self
+impl ClassHead for Class {
+    fn class(&self) -> Class {
+        self.clone()
+    }
+
+    fn set_digest(&mut self, sha256: String) {
+        self.sha256 = Some(sha256);
     }
 }
 
@@ -299,15 +311,14 @@ impl<F: Family + ?Sized> Linked<F> for Outside<Name, F> {
     }
 }
 
-impl<H: Head + AsMut<Class>, F: Family + ?Sized> Linked<F> for Outside<H, F> {
+impl<H: ClassHead, F: Family + ?Sized> Linked<F> for Outside<H, F> {
     fn link(&mut self, node: &Node, folder: &Path, plugins: &Registry<F>) -> Result<(), Error> {
         let Some(find) = &plugins.python else {
             return Err(node.error("`python` needs Python: use `airwnd run` or the package `airwnd`"));
         };
         let settings = Self::own(node).to_json().map(table)?;
-        let class = self.head.as_mut();
-        let found = find(class, settings, node, folder)?;
-        class.sha256 = Some(found.sha256);
+        let found = find(&self.head.class(), settings, node, folder)?;
+        self.head.set_digest(found.sha256);
         (self.settings, self.make) = (found.settings, Some(found.make));
         Ok(())
     }

@@ -1,8 +1,10 @@
 //! Plug-ins: their registration by the caller, and their places in a scenario.
 
 use crate::scenario::Scenario;
+use crate::traffic::Source;
 use airwnd_catalog::outside::{External, Failures, Registry};
 use airwnd_catalog::{Error, Node, ParamSet};
+use airwnd_cell::handover::Handover;
 use airwnd_cell::mac::sched::Scheduler;
 use airwnd_links::aqm::QueueDisc;
 use airwnd_tcp::cc::{CongestionControl, SenderContext};
@@ -17,6 +19,10 @@ pub struct Plugins {
     pub aqm: Registry<dyn QueueDisc>,
     /// Downlink schedulers.
     pub scheduler: Registry<dyn Scheduler>,
+    /// Handover algorithms.
+    pub handover: Registry<dyn Handover>,
+    /// Traffic sources.
+    pub traffic: Registry<dyn Source>,
 }
 
 impl Plugins {
@@ -65,19 +71,25 @@ impl Scenario {
             let key = format!("flow[{index}].cc");
             let linked = flow.cc.link(node.nearest(&key), folder, &plugins.cc);
             linked.map_err(|error| error.within(&key))?;
+            let key = format!("flow[{index}].traffic");
+            let linked = flow.traffic.link(node.nearest(&key), folder, &plugins.traffic);
+            linked.map_err(|error| error.within(&key))?;
         }
         for (key, queue) in queues!(&mut *self, iter_mut, as_mut, mut) {
             let linked = queue.link(node.nearest(&key), folder, &plugins.aqm);
             linked.map_err(|error| error.within(&key))?;
         }
         let linked = self.mac.scheduler.link(node.nearest("mac.scheduler"), folder, &plugins.scheduler);
-        linked.map_err(|error| error.within("mac.scheduler"))
+        linked.map_err(|error| error.within("mac.scheduler"))?;
+        let (key, algorithm) = ("handover.algorithm", &mut self.handover.algorithm);
+        let linked = algorithm.link(node.nearest(key), folder, &plugins.handover);
+        linked.map_err(|error| error.within(key))
     }
 
     /// Whether it has plug-ins.
     pub(crate) fn has_plugins(&self) -> bool {
         self.has_plugins_in_cells()
-            || self.flow.iter().any(|flow| flow.cc.is_outside())
+            || self.flow.iter().any(|flow| flow.cc.is_outside() || flow.traffic.is_outside())
             || queues!(self, iter, as_ref).iter().any(|(_, queue)| queue.is_outside())
     }
 
@@ -85,15 +97,19 @@ impl Scenario {
     pub(crate) fn has_plugins_in_cells(&self) -> bool {
         let queues = queues!(self, iter, as_ref);
         let mut in_cells = queues.iter().filter(|(key, _)| key.starts_with("rlc") || key.starts_with("ue"));
-        self.mac.scheduler.is_outside() || in_cells.any(|(_, queue)| queue.is_outside())
+        self.mac.scheduler.is_outside()
+            || self.handover.algorithm.is_outside()
+            || in_cells.any(|(_, queue)| queue.is_outside())
     }
 
     /// Reports the failures of plug-ins from now on to this slot.
     pub(crate) fn attach(&mut self, failures: &Failures) {
         let attach = |each: &mut dyn External| each.attach(failures);
         self.flow.iter_mut().filter_map(|flow| flow.cc.external()).for_each(attach);
+        self.flow.iter_mut().filter_map(|flow| flow.traffic.external()).for_each(attach);
         let queues = queues!(&mut *self, iter_mut, as_mut, mut).into_iter();
         queues.filter_map(|(_, queue)| queue.external()).for_each(attach);
         self.mac.scheduler.external().into_iter().for_each(attach);
+        self.handover.algorithm.external().into_iter().for_each(attach);
     }
 }

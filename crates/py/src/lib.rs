@@ -509,7 +509,10 @@ mod _native {
     use pyo3::panic::PanicException;
 
     #[pymodule_export]
-    use super::plugin::{Ack, Congestion, Connection, Queue, QueuedPacket, SchedulerCarrier, SchedulerTti, SchedulerUe};
+    use super::plugin::{
+        Ack, CellMeasurement, Congestion, Connection, HandoverEvent, HandoverReport, HandoverUe, Queue,
+        QueuedPacket, SchedulerCarrier, SchedulerTti, SchedulerUe, TrafficFlow,
+    };
 
     #[pymodule_export]
     use super::guard::{guard, guard_commands};

@@ -28,10 +28,12 @@ from weakref import WeakKeyDictionary
 
 from airwnd._native import Interrupted
 from airwnd.plugins.congestion import CongestionControl
+from airwnd.plugins.handover import HandoverAlgorithm
 from airwnd.plugins.queue import QueueDiscipline
 from airwnd.plugins.roles import ROLES, Role
 from airwnd.plugins.scheduler import DownlinkScheduler
 from airwnd.plugins.source import Inspected, RefusedError, Source, class_names, inspect_class, is_outside
+from airwnd.plugins.traffic import TrafficSource
 from airwnd.support.errors import InputError
 from airwnd.support.interrupts import on_interrupt
 
@@ -42,7 +44,13 @@ _FORMS = '"file.py:Class", "package.module:Class" or the name of a class registe
 _LONGEST = 500
 # Global to the process, because texts refer to classes by name; locked, because threads read scenarios.
 _registered: dict[str, type] = {}
-_bases: dict[str, type] = {"cc": CongestionControl, "aqm": QueueDiscipline, "sched": DownlinkScheduler}
+_bases: dict[str, type] = {
+    "cc": CongestionControl,
+    "aqm": QueueDiscipline,
+    "sched": DownlinkScheduler,
+    "handover": HandoverAlgorithm,
+    "traffic": TrafficSource,
+}
 # Defaults of the parameters of each class that a scenario has named, by digest.
 _defaults: dict[str, dict[str, Any]] = {}
 _files: dict[Source, ModuleType] = {}

@@ -32,6 +32,8 @@ ROLES = {
         Role("cc", "CongestionControl", ("on_ack", "on_congestion"), "connection"),
         Role("aqm", "QueueDiscipline", ("enqueue", "dequeue"), "queue"),
         Role("sched", "DownlinkScheduler", ("allocate",), "carrier"),
+        Role("handover", "HandoverAlgorithm", ("events", "target"), "ue"),
+        Role("traffic", "TrafficSource", ("write",), "flow"),
     )
 }
 #: All roles, by base class.

@@ -25,6 +25,8 @@ _EXAMPLES: dict[str, Any] = {
     "cc/python.class": "gentle.py:Gentle",
     "aqm/python.class": "mine.py:Mine",
     "sched/python.class": "mine.py:Mine",
+    "handover/python.class": "mine.py:Mine",
+    "traffic/python.class": "mine.py:Mine",
     "cc/plugin.name": "registered-name",
     "arrivals/file.path": "arrivals.csv",
     "size/empirical.path": "sizes.csv",

@@ -159,7 +159,9 @@ impl Simulation<'_> {
                     for copy in 0..u64::from(group.count) {
                         let later = group.stagger * (index * u64::from(group.count) + copy);
                         let stream = of_ue(drawing).child(number).child(copy);
-                        let ctx = FlowContext { stream, size: arrival.size };
+                        let identity = Identity { ue, ..Identity::default() };
+                        let transport = group.traffic.transport();
+                        let ctx = FlowContext { stream, size: arrival.size, transport, identity };
                         flows.push((begin + arrival.at + later, ue, ctx));
                     }
                 }
@@ -189,7 +191,8 @@ impl Simulation<'_> {
 
     fn add_flow(&mut self, place: u32, group: &scenario::Flow, start: Time, ue: u32, ctx: &FlowContext) {
         let number = self.flows.len() as u32;
-        let source = group.traffic.build(ctx);
+        let identity = Identity { flow: number, ..ctx.identity };
+        let source = group.traffic.build(&FlowContext { identity, ..*ctx });
         let bearer = self.bearer_of(ue, group);
         let budget = group.delay_budget.or_else(|| self.delay_budget(ue, bearer));
         self.flows.push(Flow {

@@ -1,6 +1,6 @@
 //! Congestion controls implemented as Python classes: they receive events and set windows.
 
-use super::{Plugin, Role, Wrong, shown};
+use super::{Plugin, Role, Wrong, optional, shown};
 use crate::watch::Watch;
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::Failures;
@@ -281,8 +281,6 @@ impl Role for dyn CongestionControl {
             let py = class.py();
             let object = class.call_method1("make", (Connection::from(ctx),))?;
             let bound = |name: &str| object.getattr(name).map(Bound::unbind);
-            let measures: bool = class.call_method1("defines", ("on_delivery",))?.extract()?;
-            let on_delivery = if measures { Some(bound("on_delivery")?) } else { None };
             let governs_recovery = object.getattr("governs_recovery")?.is_truthy()?;
             let is_l4s = object.getattr("is_l4s")?.is_truthy()?;
             let mut controller = Controller {
@@ -290,7 +288,7 @@ impl Role for dyn CongestionControl {
                 watch,
                 on_ack: bound("on_ack")?,
                 on_congestion: bound("on_congestion")?,
-                on_delivery,
+                on_delivery: optional(class, &object, "on_delivery")?,
                 governs_recovery,
                 is_l4s,
                 mss: ctx.mss.0 as f64,

@@ -5,18 +5,23 @@
 //! of one line.
 
 mod congestion;
+mod handover;
 mod queue;
 mod scheduler;
+mod traffic;
 
 pub use congestion::{Ack, Congestion, Connection};
+pub use handover::{CellMeasurement, HandoverEvent, HandoverReport, HandoverUe};
 pub use queue::{Queue, QueuedPacket};
 pub use scheduler::{SchedulerCarrier, SchedulerTti, SchedulerUe};
+pub use traffic::TrafficFlow;
 
 use crate::watch::{self, Watch};
 use airwnd_catalog::outside::{Class, Failures, Family, Found, Registry};
 use airwnd_catalog::{Error, Node};
 use airwnd_lab::Plugins;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::path::Path;
@@ -58,6 +63,8 @@ pub fn register(plugins: &mut Plugins, named: &Arc<Mutex<Named>>, allow_code: bo
     register_role(&mut plugins.cc, named, allow_code);
     register_role(&mut plugins.aqm, named, allow_code);
     register_role(&mut plugins.scheduler, named, allow_code);
+    register_role(&mut plugins.handover, named, allow_code);
+    register_role(&mut plugins.traffic, named, allow_code);
 }
 
 fn register_role<R: Role + ?Sized>(registry: &mut Registry<R>, named: &Arc<Mutex<Named>>, allow_code: bool) {
@@ -228,6 +235,29 @@ impl Object {
         let called = Python::attach(|py| self.plugin.call(py, self.watch.as_deref(), method, || code(py)));
         called.map_err(|failure| self.failures.report(failure)).ok()
     }
+
+    /// Calls a method that returns nothing, if the class has it.
+    fn notify(
+        &self,
+        name: &str,
+        method: Option<&Py<PyAny>>,
+        arguments: impl FnOnce(Python<'_>) -> PyResult<Bound<'_, PyTuple>>,
+    ) {
+        let Some(method) = method else { return };
+        self.call(name, |py| {
+            let returned = method.bind(py).call1(arguments(py)?)?;
+            match returned.is_none() {
+                true => Ok(()),
+                false => Err(Wrong::Value(format!("returns {}; it must return None", shown(&returned)))),
+            }
+        });
+    }
+}
+
+/// Returns a method of an object that its base class defines as doing nothing; `None`: the class has none.
+fn optional(class: &Bound<'_, PyAny>, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+    let is_defined: bool = class.call_method1("defines", (name,))?.extract()?;
+    is_defined.then(|| object.getattr(name).map(Bound::unbind)).transpose()
 }
 
 enum Wrong {

@@ -1,6 +1,6 @@
 //! Downlink schedulers implemented as Python classes: in each TTI they give RBGs to UEs.
 
-use super::{Object, Plugin, Role, Wrong, shown};
+use super::{Object, Plugin, Role, Wrong, optional, shown};
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::Failures;
 use airwnd_cell::mac::sched::{Candidates, Grants, Grid, LinkAdaptation, MAX_RBGS, Rbgs, Scheduler, UeView};
@@ -197,10 +197,7 @@ impl Role for dyn Scheduler {
                 seed: grid.identity.seed,
             };
             let object = class.call_method1("make", (carrier,))?;
-            let optional = |name: &str| -> PyResult<Option<Py<PyAny>>> {
-                let defined: bool = class.call_method1("defines", (name,))?.extract()?;
-                defined.then(|| object.getattr(name).map(Bound::unbind)).transpose()
-            };
+            let optional = |name: &str| optional(class, &object, name);
             let word = object.getattr("link_adaptation")?;
             let link_adaptation = match word.extract::<String>().as_deref() {
                 Ok("wideband") => LinkAdaptation::Wideband,
@@ -237,7 +234,7 @@ struct User {
     class: Qci,
 }
 
-/// A scheduler whose decisions are those of an object. After a failure nobody is served.
+/// A scheduler whose decisions are those of an object. After a failure no UE is served.
 struct Allocator {
     object: Object,
     allocate: Py<PyAny>,
@@ -334,25 +331,6 @@ impl Allocator {
         }
         Ok(given)
     }
-
-    /// Notifies the object, if its class has the method.
-    fn notify<'py, A>(
-        &self,
-        name: &str,
-        method: Option<&Py<PyAny>>,
-        argument: impl FnOnce(Python<'_>) -> PyResult<A>,
-    ) where
-        A: for<'a> IntoPyObject<'a>,
-    {
-        let Some(method) = method else { return };
-        self.object.call(name, |py| {
-            let returned = method.call1(py, (argument(py)?,))?.into_bound(py);
-            match returned.is_none() {
-                true => Ok(()),
-                false => Err(Wrong::Value(format!("returns {}; it must return None", shown(&returned)))),
-            }
-        });
-    }
 }
 
 impl Scheduler for Allocator {
@@ -363,7 +341,7 @@ impl Scheduler for Allocator {
             Some(place) => *place = user,
             None => self.users.push(user),
         }
-        self.notify("on_admit", self.on_admit.as_ref(), |_| Ok(user.number));
+        self.object.notify("on_admit", self.on_admit.as_ref(), |py| (user.number,).into_pyobject(py));
     }
 
     fn lead(&mut self, slot: u16, class: Qci) {
@@ -372,7 +350,7 @@ impl Scheduler for Allocator {
 
     fn release(&mut self, slot: u16) {
         let number = self.users[usize::from(slot)].number;
-        self.notify("on_release", self.on_release.as_ref(), |_| Ok(number));
+        self.object.notify("on_release", self.on_release.as_ref(), |py| (number,).into_pyobject(py));
     }
 
     fn allocate(&mut self, tti: Tti, free: Rbgs, ues: Candidates<'_>, grants: &mut Grants) {
@@ -384,17 +362,17 @@ impl Scheduler for Allocator {
     }
 
     fn on_served(&mut self, served: &[(u16, Bytes)]) {
-        self.notify("on_served", self.on_served.as_ref(), |py| {
+        self.object.notify("on_served", self.on_served.as_ref(), |py| {
             let bytes = PyDict::new(py);
             for (slot, size) in served {
                 bytes.set_item(self.users[usize::from(*slot)].number, size.0)?;
             }
-            Ok(bytes.unbind())
+            (bytes,).into_pyobject(py)
         });
     }
 
     fn on_idle(&mut self, ttis: u64) {
-        self.notify("on_idle", self.on_idle.as_ref(), |_| Ok(ttis));
+        self.object.notify("on_idle", self.on_idle.as_ref(), |py| (ttis,).into_pyobject(py));
     }
 
     fn link_adaptation(&self) -> LinkAdaptation {
