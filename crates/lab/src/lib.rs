@@ -41,6 +41,7 @@ mod links;
 mod map;
 mod meter;
 mod outcome;
+mod outside;
 mod packet_filter;
 pub mod placement;
 mod plugins;
