@@ -11,15 +11,25 @@ __all__ = [
     "VERSION",
     "Ack",
     "CallTimeout",
+    "CellMeasurement",
     "Congestion",
     "Connection",
     "Flow",
+    "HandoverEvent",
+    "HandoverReport",
+    "HandoverUe",
     "Interrupted",
     "PanicException",
     "Path",
+    "Queue",
+    "QueuedPacket",
     "Scenario",
     "ScenarioError",
+    "SchedulerCarrier",
+    "SchedulerTti",
+    "SchedulerUe",
     "Session",
+    "TrafficFlow",
     "Ue",
     "catalogue",
     "compats",
@@ -147,6 +157,194 @@ class Connection:
     def flow(self) -> int: ...
     @property
     def ue(self) -> int: ...
+
+@final
+class SchedulerCarrier:
+    def __new__(
+        cls,
+        *,
+        cell: int = 0,
+        number: int = 0,
+        rbgs: int = 25,
+        prbs_per_rbg: int = 4,
+        decisions_per_s: float = 1000.0,
+        seed: int = 1,
+    ) -> SchedulerCarrier: ...
+    @property
+    def cell(self) -> int: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def rbgs(self) -> int: ...
+    @property
+    def prbs_per_rbg(self) -> int: ...
+    @property
+    def decisions_per_s(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+
+@final
+class SchedulerUe:
+    def __new__(
+        cls,
+        *,
+        number: int = 0,
+        backlog_bytes: int = 10_000,
+        delay_s: float = 0.0,
+        cqi: int = 15,
+        rank: int = 1,
+    ) -> SchedulerUe: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def backlog_bytes(self) -> int: ...
+    @property
+    def delay_s(self) -> float: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def wideband_cqi(self) -> int: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def delay_budget_s(self) -> float: ...
+    @property
+    def gbr_bps(self) -> int: ...
+    def cqi(self, rbg: int) -> int: ...
+    def rate_bps(self, rbg: int) -> float: ...
+
+@final
+class SchedulerTti:
+    def __new__(
+        cls, ues: list[SchedulerUe], *, number: int = 0, rbgs: list[int] = ..., is_repeated: bool = False
+    ) -> SchedulerTti: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def rbgs(self) -> list[int]: ...
+    @property
+    def ues(self) -> list[SchedulerUe]: ...
+    @property
+    def is_repeated(self) -> bool: ...
+
+@final
+class HandoverUe:
+    def __new__(cls, *, number: int = 0, cells: int = 2, seed: int = 1) -> HandoverUe: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+@final
+class HandoverEvent:
+    def __new__(
+        cls,
+        event: Literal["a2", "a3", "a4"],
+        threshold: float,
+        *,
+        quantity: Literal["rsrp", "rsrq"] = "rsrp",
+        hysteresis_db: float = 0.0,
+        time_to_trigger_s: float = 0.0,
+        interval_s: float = 1.024,
+    ) -> HandoverEvent: ...
+
+@final
+class CellMeasurement:
+    def __new__(cls, cell: int, *, rsrp_dbm: float = -100.0, rsrq_db: float = -10.0) -> CellMeasurement: ...
+    @property
+    def cell(self) -> int: ...
+    @property
+    def rsrp_dbm(self) -> float: ...
+    @property
+    def rsrq_db(self) -> float: ...
+
+@final
+class HandoverReport:
+    def __new__(
+        cls,
+        serving: CellMeasurement,
+        neighbours: list[CellMeasurement],
+        *,
+        event: int = 0,
+        now_s: float = 0.0,
+    ) -> HandoverReport: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def event(self) -> int: ...
+    @property
+    def serving(self) -> CellMeasurement: ...
+    @property
+    def neighbours(self) -> list[CellMeasurement]: ...
+
+@final
+class TrafficFlow:
+    def __new__(
+        cls, *, size_bytes: int | None = None, seed: int = 1, flow: int = 0, ue: int = 0
+    ) -> TrafficFlow: ...
+    @property
+    def transport(self) -> Literal["tcp", "udp"]: ...
+    @property
+    def size_bytes(self) -> int | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def ue(self) -> int: ...
+
+@final
+class Queue:
+    def __new__(cls, *, rate_bps: int | None = None, seed: int = 1) -> Queue: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def backlog_bytes(self) -> int: ...
+    @property
+    def backlog_packets(self) -> int: ...
+    @property
+    def held_bytes(self) -> int: ...
+    @property
+    def rate_bps(self) -> int | None: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def direction(self) -> Literal["down", "up"]: ...
+    @property
+    def link(self) -> int | None: ...
+    @property
+    def group(self) -> int | None: ...
+    @property
+    def ue(self) -> int | None: ...
+    @property
+    def bearer(self) -> int | None: ...
+
+@final
+class QueuedPacket:
+    def __new__(
+        cls,
+        queue: Queue,
+        *,
+        size_bytes: int = 1500,
+        arrived_s: float = 0.0,
+        flow: int = 0,
+        is_ecn_capable: bool = False,
+        is_l4s: bool = False,
+    ) -> QueuedPacket: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def arrived_s(self) -> float: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def is_ecn_capable(self) -> bool: ...
+    @property
+    def is_l4s(self) -> bool: ...
+    def drop(self, *, early: bool = False) -> None: ...
+    def mark(self) -> bool: ...
 
 @final
 class Session:

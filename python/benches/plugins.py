@@ -1,7 +1,8 @@
-"""Cost of a congestion control in Python: ``python python/benches/plugins.py``.
+"""Cost of classes in Python: ``python python/benches/plugins.py``.
 
 One flow over a wire of 10 Mbit/s for 60 s (S5 of the engine's bench), with built-in NewReno and NewReno in
-Python, and the share of the class's code in the difference. Each value is the minimum of nine.
+Python, and the share of the class's code in the difference. For each other family, a run with a built-in
+member and with the same in Python (``python/tests/rebuilt.py``). Each value is the minimum of nine.
 """
 
 import sys
@@ -14,6 +15,7 @@ import airwnd
 from airwnd.plugins.registry import find
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "python-plugin"
+REBUILT = Path(__file__).parents[1] / "tests" / "rebuilt.py"
 WIRE = """
 duration = "60s"
 warmup = "0s"
@@ -28,6 +30,68 @@ queue = 100
 """
 
 
+CELL = """
+duration = "10s"
+warmup = "0s"
+mac.scheduler = "pf"
+rlc.queue = { kind = "drop-tail", buffer = "1MB" }
+[[site]]
+[[ue]]
+count = 5
+placement = { kind = "ring", radius = "300m" }
+[[flow]]
+cc = "cubic"
+"""
+ROAMING = """
+duration = "20s"
+warmup = "0s"
+handover.algorithm = "a2-a4-rsrq"
+[[site]]
+position = ["0m", "0m"]
+sectors = 3
+[[site]]
+position = ["600m", "0m"]
+sectors = 3
+[[ue]]
+count = 50
+placement = { kind = "disc", radius = "500m" }
+mobility = { kind = "random-waypoint" }
+[[flow]]
+traffic = { kind = "cbr", rate = "8kbps" }
+"""
+#: Scenario, key, built-in member, class with its arguments, counted methods.
+FAMILIES = {
+    "aqm": (
+        WIRE,
+        "link[0].aqm",
+        {"kind": "drop-tail", "buffer": "100kB"},
+        {"kind": "python", "class": f"{REBUILT}:DropTail", "buffer_bytes": 100_000},
+        ("enqueue", "dequeue"),
+    ),
+    "sched": (
+        CELL,
+        "mac.scheduler",
+        {"kind": "pf"},
+        {"kind": "python", "class": f"{REBUILT}:ProportionalFair"},
+        ("allocate", "on_served", "on_idle"),
+    ),
+    "handover": (
+        ROAMING,
+        "handover.algorithm",
+        {"kind": "a2-a4-rsrq"},
+        {"kind": "python", "class": f"{REBUILT}:A2A4Rsrq"},
+        ("target", "on_handover"),
+    ),
+    "traffic": (
+        WIRE,
+        "flow[0].traffic",
+        {"kind": "cbr", "rate": "8Mbps"},
+        {"kind": "python", "class": f"{REBUILT}:Cbr", "transport": "udp", "rate_bps": 8_000_000},
+        ("write",),
+    ),
+}
+
+
 def minimum(call: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
     """Measure the time of a call in seconds, as the minimum of nine."""
     times = []
@@ -36,6 +100,37 @@ def minimum(call: Callable[[], object], clock: Callable[[], float] = time.proces
         call()
         times.append(clock() - start)
     return min(times)
+
+
+def cost(family: str) -> str:
+    """Measure the cost of a call of a family."""
+    text, key, built_in, python, methods = FAMILIES[family]
+    text = text.replace("queue = 100\n", "") if family == "aqm" else text
+    scenario = airwnd.Scenario.from_toml(text, str(EXAMPLE / "s.toml"), allow_code=True)
+    ours, theirs = scenario.with_({key: built_in}), scenario.with_({key: python})
+    plugin = find(str(python["class"]), None, "{}", EXAMPLE, family)
+    plugin.load()
+    calls = 0
+
+    def counted(method: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
+            nonlocal calls
+            calls += 1
+            return method(*arguments)
+
+        return call
+
+    own = {name: getattr(plugin.kind, name) for name in methods}
+    for name, method in own.items():
+        setattr(plugin.kind, name, counted(method))
+    theirs.run()
+    for name, method in own.items():
+        setattr(plugin.kind, name, method)
+    before, after = minimum(ours.run), minimum(theirs.run)
+    return (
+        f"{family:<9} {calls:>7} calls, {before * 1e3:6.1f} ms built in, {after * 1e3:6.1f} ms in Python, "
+        f"more for each call {(after - before) / calls * 1e9:6.0f} ns"
+    )
 
 
 def main() -> None:
@@ -68,6 +163,7 @@ def main() -> None:
     for name, scenario in (("built in", built_in), ("in Python", python)):
         one, two = (minimum(partial(scenario.run_many, range(8), jobs), time.perf_counter) for jobs in (1, 2))
         lines.append(f"8 runs {name:<10} {one * 1e3:6.0f} ms in 1 thread, {two * 1e3:.0f} ms in 2")
+    lines += [cost(family) for family in FAMILIES]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -169,7 +169,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
 #: Without arguments, with those of `CALLS`, or created only by airwnd.
 OTHERS = {
     "Endpoint",
-    "Ack", "Congestion", "Connection", "CongestionControl",  # created by airwnd, with types checked by PyO3
+    # Created by airwnd, or constructed in tests of a class, with types checked by PyO3.
+    "Ack", "Congestion", "Connection", "CongestionControl", "Queue", "QueueDiscipline", "QueuedPacket",
+    "DownlinkScheduler", "SchedulerCarrier", "SchedulerTti", "SchedulerUe", "CellMeasurement",
+    "HandoverAlgorithm", "HandoverEvent", "HandoverReport", "HandoverUe", "TrafficFlow", "TrafficSource",
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
     "Run", "Run.of", "Sweep", "Sweep.number",
     "EngineError", "InputError", "ScenarioError",

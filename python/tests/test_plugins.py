@@ -321,7 +321,7 @@ def test_a_cell_that_is_run_again_replaces_its_class() -> None:
 
 def test_an_unsuitable_class_is_not_registered() -> None:
     with pytest.raises(InputError, match=r"int is not a subclass of airwnd.CongestionControl"):
-        airwnd.register(int)  # type: ignore[type-var]  # wrong on purpose
+        airwnd.register(int)
     text = HEAD + ON_ACK.format("pass") + ON_CONGESTION.format("pass")
     names: dict[str, type[airwnd.CongestionControl]] = {}
     exec(compile(text, "<nowhere>", "exec"), names)  # noqa: S102
@@ -1055,7 +1055,11 @@ def test_the_schema_contains_it() -> None:
 
 def test_the_guide_shows_the_examples() -> None:
     guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
-    for path in ("python-plugin/gentle.py", "python-plugin/scenario.toml", "rust-plugin/Cargo.toml"):
+    classes = sorted(path.name for path in EXAMPLE.glob("*.py") if path.name != "newreno.py")
+    for path in (
+        *(f"python-plugin/{name}" for name in (*classes, "scenario.toml")),
+        "rust-plugin/Cargo.toml",
+    ):
         assert (ROOT / "examples" / path).read_text(encoding="utf-8") in guide, path
     for path in ("gentle.rs", "main.rs"):
         assert (ROOT / "examples" / "rust-plugin" / "src" / path).read_text(encoding="utf-8") in guide, path

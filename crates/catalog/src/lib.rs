@@ -195,6 +195,7 @@ pub mod derived;
 mod error;
 mod fault;
 mod node;
+pub mod outside;
 mod param;
 
 pub use airwnd_derive::{Choice, Params, family};

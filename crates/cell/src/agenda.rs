@@ -7,12 +7,12 @@
 use crate::crew::{Crew, SHARES};
 use crate::handover::link_failure::Monitor;
 use crate::handover::measurement::Measurements;
-use crate::handover::{Handover, Settings};
+use crate::handover::{Context, Handover, Settings};
 use crate::identity::{CellId, UeId};
 use crate::mobility::Mobility;
 use crate::radio::Radio;
 use crate::settings::RanSetup;
-use airwnd_kernel::{Event, EventQueue};
+use airwnd_kernel::{Event, EventQueue, Stream};
 use airwnd_phy::Position;
 use airwnd_units::{Db, Metres, Span, Time};
 
@@ -155,7 +155,12 @@ impl Agenda {
             switch_at: None,
         };
         let can_roam = settings.can_change_cells();
-        let roamers = setup.ues.iter().filter(|_| can_roam).map(|_| roamer(settings.algorithm.build()));
+        let seeds = Stream::new(setup.seed, "handover");
+        let algorithm = |ue: u32| {
+            let seed = seeds.child(ue.into()).next_u64();
+            settings.algorithm.build(&Context { ue, cells: setup.cells.len() as u16, seed })
+        };
+        let roamers = (0..setup.ues.len() as u32).filter(|_| can_roam).map(|ue| roamer(algorithm(ue)));
         let trajectory = |(number, ue): (u32, &crate::UeSite)| {
             let path = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
             path.moves().then_some((number, path))
@@ -354,7 +359,7 @@ impl Agenda {
         let Roamer { algorithm, measurements, .. } = &mut self.roamers[number];
         let again = now + measurements.watched(watch.into()).interval;
         self.queue.schedule(again, Due::Again { ue: number as u32, watch });
-        let report = measurements.report(watch.into(), serving, again)?;
+        let report = measurements.report(watch.into(), serving, now, again)?;
         let target = algorithm.on_report(&report).map(|target| usize::from(target.0))?;
         (target != serving).then_some(Task::Prepare { ue: number, target })
     }

@@ -28,6 +28,8 @@ struct Member<'a> {
     conditions: Vec<&'a Attribute>,
     /// Where its file is, `#[path = ".."]`, if not beside the family.
     path: Option<&'a Attribute>,
+    /// Whether its parameters create it, `#[outside]`: its type is not known to the engine.
+    is_outside: bool,
 }
 
 pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
@@ -47,6 +49,7 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
     let params: Vec<&Path> = members.iter().map(|member| member.params).collect();
     let kinds: Vec<&String> = members.iter().map(|member| &member.kind).collect();
     let documented = documented(&item, &members);
+    let outside = arguments.build.as_ref().and_then(|build| outside(name, build, &members));
     let build = arguments.build.map(|build| constructor(name, &build, &members)).transpose()?;
 
     Ok(quote! {
@@ -77,6 +80,8 @@ pub fn expand(arguments: Tokens, item: Tokens) -> Result<Tokens> {
         }
 
         #build
+
+        #outside
 
         impl ::airwnd_catalog::Param for #name {
             fn read(node: &::airwnd_catalog::Node) -> Result<Self, ::airwnd_catalog::Error> {
@@ -176,6 +181,7 @@ fn member(variant: &Variant) -> Result<Member<'_>> {
         kind,
         conditions: named("cfg").collect(),
         path: named("path").next(),
+        is_outside: named("outside").next().is_some(),
     })
 }
 
@@ -187,12 +193,15 @@ fn documented(item: &ItemEnum, members: &[Member<'_>]) -> ItemEnum {
             let doc = format!("Selected by `{}`, the name of its file.", member.kind);
             variant.attrs.push(syn::parse_quote!(#[doc = #doc]));
         }
-        variant.attrs.retain(|attribute| !attribute.path().is_ident("path"));
+        variant
+            .attrs
+            .retain(|attribute| !["path", "outside"].iter().any(|own| attribute.path().is_ident(own)));
     }
     item
 }
 
-/// Generates the constructor. It passes a copy of the parameters and its own arguments to the member's `new`.
+/// Generates the constructor. It passes a copy of the parameters and its own arguments to the member's `new`; the
+/// parameters of a member from outside create it.
 fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Result<Tokens> {
     let mut arguments = Vec::new();
     for input in &build.inputs {
@@ -210,6 +219,9 @@ fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Resul
         let Member { variant, module, .. } = member;
         let conditions = member.conditions();
         let object = format_ident!("{variant}");
+        if member.is_outside {
+            return quote!(#conditions #name::#variant(params) => params.build(#(#passed),*),);
+        }
         quote!(#conditions #name::#variant(params) => Box::new(#module::#object::new(params.clone() #(, #passed)*)),)
     });
     Ok(quote! {
@@ -217,6 +229,57 @@ fn constructor(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Resul
             /// Creates the algorithm that this member declares.
             pub fn build(&self, #(#declared),*) -> #object {
                 match self { #(#arms)* }
+            }
+        }
+    })
+}
+
+/// Generates the methods of a family with members from outside; `None`: it has no such members.
+fn outside(name: &Ident, build: &TypeFnPtr, members: &[Member<'_>]) -> Option<Tokens> {
+    let own = members.iter().filter(|member| member.is_outside);
+    let (variants, kinds): (Vec<&Ident>, Vec<&String>) =
+        own.map(|member| (member.variant, &member.kind)).unzip();
+    let ReturnType::Type(_, object) = &build.output else { return None };
+    (!variants.is_empty()).then(|| {
+        quote! {
+            impl #name {
+                /// Words of the members that are not external to the engine, in order of declaration.
+                pub fn built_in() -> Vec<String> {
+                    let outside = [#(#kinds),*];
+                    Self::kinds().into_iter().filter(|kind| !outside.contains(&kind.as_str())).collect()
+                }
+
+                /// Whether the member is external to the engine.
+                pub fn is_outside(&self) -> bool {
+                    matches!(self, #(#name::#variants(_))|*)
+                }
+
+                /// The parameters of an external member; `None`: it is built in.
+                pub fn external(&mut self) -> Option<&mut dyn ::airwnd_catalog::outside::External> {
+                    match self {
+                        #(#name::#variants(params) => Some(params),)*
+                        _ => None,
+                    }
+                }
+
+                /// Resolves the constructor of an external member; built-in members need none. `node` is the table in the
+                /// scenario, `folder` the folder that relative paths refer to.
+                ///
+                /// # Errors
+                /// The plug-in is not registered, or it rejects its settings.
+                pub fn link(
+                    &mut self,
+                    node: &::airwnd_catalog::Node,
+                    folder: &::std::path::Path,
+                    plugins: &::airwnd_catalog::outside::RegistryOf<#object>,
+                ) -> Result<(), ::airwnd_catalog::Error> {
+                    match self {
+                        #(#name::#variants(params) => {
+                            ::airwnd_catalog::outside::Linked::link(params, node, folder, plugins)
+                        })*
+                        _ => Ok(()),
+                    }
+                }
             }
         }
     })
@@ -241,6 +304,21 @@ mod tests {
         assert!(code.contains("pub mod drop_tail ;") && code.contains("pub mod r#static ;"), "{code}");
         assert!(code.contains("\"drop-tail\"") && code.contains("\"static\""), "{code}");
         assert!(code.contains("drop_tail :: DropTail :: new (params . clone () , ctx)"), "{code}");
+    }
+
+    #[test]
+    fn the_parameters_of_a_member_from_outside_create_it() {
+        let arguments = quote!(name = "f", build = fn(ctx: &Ctx) -> Box<dyn Rule>);
+        let code = expanded(
+            arguments,
+            quote!(
+                #[outside]
+                Python(python::Params)
+            ),
+        )
+        .unwrap();
+        assert!(code.contains("Spec :: Python (params) => params . build (ctx)"), "{code}");
+        assert!(!code.contains("# [outside]"), "{code}");
     }
 
     #[test]

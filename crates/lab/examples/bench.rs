@@ -47,7 +47,7 @@ fn main() {
     ] {
         row(&format!("S3 {variant}, {users} users"), &s3::scenario(variant, users, placed, "20", "80"));
     }
-    for scheduler in sched::Spec::kinds() {
+    for scheduler in sched::Spec::built_in() {
         row(
             &format!("ten cars, {scheduler}"),
             &format!(

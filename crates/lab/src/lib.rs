@@ -41,8 +41,10 @@ mod links;
 mod map;
 mod meter;
 mod outcome;
+mod outside;
 mod packet_filter;
 pub mod placement;
+mod plugins;
 mod preset;
 mod preset_values;
 mod quirks;
@@ -58,7 +60,6 @@ mod topology;
 pub mod traffic;
 
 pub use airwnd_cell::RadioMap;
-pub use airwnd_tcp::cc::plugins::Plugins;
 pub use bearers::DedicatedBearer;
 pub use catalogue::{StackInfo, TableInfo, catalogue, controls_of_marks, schema, sections, stacks, tables};
 pub use compat::{Compat, QuirkInfo};
@@ -71,6 +72,7 @@ pub use outcome::{
     LinkDrops, LinkRow, Outcome, Percentiles, Queued, RunRow, Totals, UeRow,
 };
 pub use packet_filter::{PacketFilter, Protocol, Signature};
+pub use plugins::Plugins;
 pub use preset::Preset;
 pub use preset_values::{PresetInfo, PresetValue, presets};
 pub use quirks::{CompatInfo, compats};

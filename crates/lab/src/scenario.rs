@@ -5,6 +5,7 @@ use crate::compat::{self, Compat};
 use crate::files::{Folder, ReadPipe, no_pipe};
 use crate::links::Link;
 use crate::packet_filter::Signature;
+use crate::plugins::Plugins;
 use crate::preset::Preset;
 use crate::traffic::Transport;
 use crate::{arrivals, hexagon, placement, traffic};
@@ -17,7 +18,6 @@ use airwnd_links::{aqm, link, loss};
 use airwnd_rlc::am::Conduct;
 use airwnd_rlc::{Protocol, am, um};
 use airwnd_rwnd as rwnd;
-use airwnd_tcp::cc::plugins::Plugins;
 use airwnd_tcp::{Config, Overrides, Settings, cc};
 use airwnd_units::{BitRate, Db, Dbm, Degrees, Metres, Span};
 use std::borrow::Cow;
@@ -390,7 +390,7 @@ impl Scenario {
         let (compat, without) = (scenario.compat, scenario.compat_without.clone());
         compat::adopt(&mut scenario, compat, &without, node)?;
         scenario.read_files(&Folder { path: folder(node), read_pipe }).map_err(|fault| fault.at(node))?;
-        scenario.link(node, plugins)?;
+        scenario.link(node, folder(node), plugins)?;
         scenario.check_values().map_err(|fault| fault.at(node))?;
         Ok(scenario)
     }
@@ -422,14 +422,6 @@ impl Scenario {
             None => (0..self.link.len()).collect(),
             Some(via) => via.iter().filter_map(place).collect(),
         }
-    }
-
-    fn link(&mut self, node: &Node, plugins: &Plugins) -> Result<(), Error> {
-        for (index, flow) in self.flow.iter_mut().enumerate() {
-            let key = format!("flow[{index}].cc");
-            flow.cc.link(node.nearest(&key), folder(node), plugins).map_err(|error| error.within(&key))?;
-        }
-        Ok(())
     }
 
     /// Checks that there are flows, which a simulation needs.

@@ -4,7 +4,7 @@ use crate::links::Sharing;
 use crate::scenario::{S1U, SERVER, Scenario, X2};
 use airwnd_cell::Ran;
 use airwnd_kernel::{Direction, Key, Stream};
-use airwnd_links::aqm::QueueContext;
+use airwnd_links::aqm::{Identity, QueueContext};
 use airwnd_links::link::{self, Carrier, Managed, Queue, Server, wifi::Medium, wire::Wire};
 use airwnd_links::{aqm, loss};
 use airwnd_network::{Access, Duplex, Hop, LinkId, MediumId, OneWay, Topology};
@@ -69,12 +69,15 @@ impl Builder<'_> {
 
     fn server(&self) -> Duplex {
         let core = &self.scenario.core;
-        let one_way = |loss, number| {
+        let one_way = |loss, direction: Direction| {
+            let number = direction as u64;
             let link = plain(core.server_rate, Wire::FRAMING, core.server_delay, core.server_queue);
             let link = self.losing(link, loss, self.losses.child(number));
-            behind(core.server_aqm.as_ref(), 0, link, self.queues.child(number))
+            let identity = Identity { direction, ..Identity::default() };
+            behind(core.server_aqm.as_ref(), 0, link, self.queues.child(number), identity)
         };
-        let (down, up) = (one_way(&core.server_loss, 0), one_way(&core.server_loss_up, 1));
+        let down = one_way(&core.server_loss, Direction::Down);
+        let up = one_way(&core.server_loss_up, Direction::Up);
         Duplex { name: SERVER.into(), of: None, down, up }
     }
 
@@ -129,6 +132,9 @@ impl Builder<'_> {
         let settings = &link.settings;
         let name = settings.name.clone();
         let (number, of) = of.unzip();
+        let owner = |sharing| number.filter(|_| settings.per == sharing).map(|number| number as u32);
+        let (group, ue) = (owner(Sharing::Group), owner(Sharing::Ue));
+        let identity = Identity { link: Some(place as u32), group, ue, ..Identity::default() };
         let numbered = |stream: Stream| number.map_or(stream, |number| stream.child(number as u64));
         match link.kind.carrier(self.start) {
             Carrier::Each { down, up } => {
@@ -153,7 +159,8 @@ impl Builder<'_> {
                     }
                     let one_way = self.losing(one_way, loss, numbered(self.losses_of(place, direction)));
                     let stream = numbered(self.queues.child(link_stream(place, direction)));
-                    behind(settings.discipline(direction), settings.ring, one_way, stream)
+                    let identity = Identity { direction, ..identity };
+                    behind(settings.discipline(direction), settings.ring, one_way, stream, identity)
                 };
                 let down = one_way(Direction::Down, down, &settings.loss);
                 let up = one_way(Direction::Up, up, &settings.loss_up);
@@ -195,9 +202,15 @@ fn link_stream(place: usize, direction: Direction) -> u64 {
 }
 
 /// Adds a queue discipline and a transmit ring to a link, if there is a discipline.
-fn behind(discipline: Option<&aqm::Spec>, ring: u64, link: link::Link<Key>, stream: Stream) -> OneWay {
+fn behind(
+    discipline: Option<&aqm::Spec>,
+    ring: u64,
+    link: link::Link<Key>,
+    stream: Stream,
+    identity: Identity,
+) -> OneWay {
     let Some(discipline) = discipline else { return OneWay::Plain(link) };
-    let queue = discipline.build(&QueueContext { stream, rate: link.rate() });
+    let queue = discipline.build(&QueueContext { stream, rate: link.rate(), identity });
     OneWay::Managed(Managed::new(link, queue, ring as usize))
 }
 

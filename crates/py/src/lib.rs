@@ -2,12 +2,12 @@
 
 mod arguments;
 mod capture;
-mod congestion;
 mod guard;
 mod link;
 mod owned;
 mod panics;
 mod path;
+mod plugin;
 mod session;
 mod watch;
 
@@ -41,7 +41,7 @@ fn scenario_error(error: Error) -> PyErr {
 /// Converts the result of a call that may have run a plug-in. An exception raised by the plug-in becomes the cause of
 /// the error; Ctrl-C replaces the error.
 fn settle<T>(py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
-    let raised = congestion::take_raised();
+    let raised = plugin::take_raised();
     result.map_err(|error| match raised {
         Some(raised) if raised.is_instance_of::<Interrupted>(py) => raised,
         raised => {
@@ -104,15 +104,8 @@ impl Scenario {
             node.set(key, value).map_err(scenario_error)?;
         }
         let mut plugins = Plugins::default();
-        let found = Arc::new(Mutex::new((Vec::new(), None)));
-        let noting = found.clone();
-        plugins.set_python(move |head, node, folder| {
-            let (outside, refused) = congestion::find(head, node, folder, allow_code)?;
-            let mut noting = noting.lock().expect("never poisoned");
-            noting.0.push(head.class.clone());
-            noting.1 = noting.1.take().or(refused);
-            Ok(outside)
-        });
+        let named = Arc::new(Mutex::new(plugin::Named::default()));
+        plugin::register(&mut plugins, &named, allow_code);
         let _watched = watch::Scope::open(call_limit);
         let interrupted = RefCell::new(None);
         let read_pipe = |path: &Path| {
@@ -131,8 +124,8 @@ impl Scenario {
             return Err(interrupted);
         }
         let checked = settle(py, checked)?;
-        let (plugins, refused) = std::mem::take(&mut *found.lock().expect("never poisoned"));
-        Ok(Scenario { checked, node, plugins, refused, call_limit })
+        let plugin::Named { classes, refused } = std::mem::take(&mut *named.lock().expect("never poisoned"));
+        Ok(Scenario { checked, node, plugins: classes, refused, call_limit })
     }
 
     /// Python classes that the scenario names.
@@ -516,7 +509,10 @@ mod _native {
     use pyo3::panic::PanicException;
 
     #[pymodule_export]
-    use super::congestion::{Ack, Congestion, Connection};
+    use super::plugin::{
+        Ack, CellMeasurement, Congestion, Connection, HandoverEvent, HandoverReport, HandoverUe, Queue,
+        QueuedPacket, SchedulerCarrier, SchedulerTti, SchedulerUe, TrafficFlow,
+    };
 
     #[pymodule_export]
     use super::guard::{guard, guard_commands};

@@ -2,7 +2,7 @@
 
 use crate::arguments::{input_error, quantity};
 use crate::owned::Owned;
-use crate::{Scenario, congestion, results, settle};
+use crate::{Scenario, plugin, results, settle};
 use airwnd::{Bytes, Datagram, Ecn, End, Fate, FlowOptions, PathError, Records, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -172,7 +172,7 @@ impl Path {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
         let path = self.inner.take(py)?;
         let outcome = py.detach(|| path.finish()).map_err(|error| refused(py, error))?;
-        congestion::take_raised();
+        plugin::take_raised();
         results(py, outcome)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::{input_error, quantity};
 use crate::owned::Owned;
-use crate::{Scenario, congestion, results, scenario_error, settle};
+use crate::{Scenario, plugin, results, scenario_error, settle};
 use airwnd_catalog::Error;
 use airwnd_lab::{FlowView, Records, UeView};
 use airwnd_units::{BitRate, Bytes, Span, Time};
@@ -131,7 +131,7 @@ impl Session {
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(String, Bound<'py, PyDict>)> {
         let session = self.inner.take(py)?;
         let outcome = py.detach(|| session.finish());
-        congestion::take_raised();
+        plugin::take_raised();
         results(py, outcome)
     }
 }

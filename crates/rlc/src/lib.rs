@@ -181,7 +181,10 @@ mod tests {
     /// A queue of this capacity.
     pub fn queue(buffer: Bytes) -> Box<dyn aqm::QueueDisc> {
         let params = aqm::drop_tail::Params { buffer, packets: None };
-        aqm::Spec::DropTail(params)
-            .build(&aqm::QueueContext { stream: Stream::new(1, "test queue"), rate: None })
+        aqm::Spec::DropTail(params).build(&aqm::QueueContext {
+            stream: Stream::new(1, "test queue"),
+            rate: None,
+            identity: Default::default(),
+        })
     }
 }

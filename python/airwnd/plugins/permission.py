@@ -15,7 +15,7 @@ class CodePolicy:
     Attributes
     ----------
     allow
-        Whether files and modules with congestion controls may be executed.
+        Whether files and modules that define classes may be executed.
     timeout_s
         Wall-clock limit of each call into such code, in seconds; infinity: no limit.
     """

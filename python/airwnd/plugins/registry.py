@@ -1,4 +1,4 @@
-"""Finds, checks and loads congestion controls written in Python.
+"""Finds, checks and loads classes that implement members of families.
 
 A scenario refers to a class by name, and the name is resolved where the run is executed. The same scenario
 works from a file, on the command line, in worker processes and on other machines. Finding a class reads its
@@ -26,19 +26,31 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
-from airwnd._native import Connection, Interrupted
+from airwnd._native import Interrupted
 from airwnd.plugins.congestion import CongestionControl
+from airwnd.plugins.handover import HandoverAlgorithm
+from airwnd.plugins.queue import QueueDiscipline
+from airwnd.plugins.roles import ROLES, Role
+from airwnd.plugins.scheduler import DownlinkScheduler
 from airwnd.plugins.source import Inspected, RefusedError, Source, class_names, inspect_class, is_outside
+from airwnd.plugins.traffic import TrafficSource
 from airwnd.support.errors import InputError
 from airwnd.support.interrupts import on_interrupt
 
-Class = TypeVar("Class", bound=type[CongestionControl])
+Class = TypeVar("Class", bound=type)
 
 _FORMS = '"file.py:Class", "package.module:Class" or the name of a class registered with airwnd.register'
 #: Maximum number of characters of an exception shown in a message.
 _LONGEST = 500
 # Global to the process, because texts refer to classes by name; locked, because threads read scenarios.
-_registered: dict[str, type[CongestionControl]] = {}
+_registered: dict[str, type] = {}
+_bases: dict[str, type] = {
+    "cc": CongestionControl,
+    "aqm": QueueDiscipline,
+    "sched": DownlinkScheduler,
+    "handover": HandoverAlgorithm,
+    "traffic": TrafficSource,
+}
 # Defaults of the parameters of each class that a scenario has named, by digest.
 _defaults: dict[str, dict[str, Any]] = {}
 _files: dict[Source, ModuleType] = {}
@@ -61,6 +73,8 @@ class Plugin:
 
     Attributes
     ----------
+    role
+        What the class is.
     sha256
         Digest of the texts that define the class and its bases.
     """
@@ -69,12 +83,13 @@ class Plugin:
         self.name = name.rpartition(":")[2]
         self.place = place
         self.settings = settings
+        self.role = found.role
         self.sha256 = found.sha256
         self._found = found
         self._kind = found.registered
 
     @property
-    def kind(self) -> type[CongestionControl]:
+    def kind(self) -> type:
         """The loaded class."""
         if self._kind is None:
             raise RefusedError("class", str(self.refusal()))
@@ -97,23 +112,22 @@ class Plugin:
         with _lock, marked_interrupts():
             in_file = self.place.endswith(".py")
             module = _execute(self.place, source) if in_file else _import(self.place)
-            kind = _check(self.place, self.name, getattr(module, self.name, None))
+            kind = _check(self.place, self.name, getattr(module, self.name, None), self.role)
             _check_texts(self.place, kind, inspected)
-        _check_arguments(self.name, inspect.signature(kind), self.settings)
+        _check_arguments(self.name, inspect.signature(kind), self.settings, self.role)
         self._kind = kind
 
-    @property
-    def measures(self) -> bool:
-        """Whether the class handles ACKs during loss recovery."""
-        return self.kind.on_delivery is not CongestionControl.on_delivery
+    def defines(self, method: str) -> bool:
+        """Return whether the class defines a method of its base class that does nothing by default."""
+        return getattr(self.kind, method) is not getattr(_bases[self.role.family], method)
 
     def settings_json(self) -> str:
         """Return the settings as JSON, with those defaults that are literals and representable in JSON."""
         return json.dumps({**_defaults[self.sha256], **self.settings})
 
-    def make(self, connection: Connection) -> CongestionControl:
-        """Create the controller of a connection, with its own copy of the settings."""
-        return self.kind(connection, **copy.deepcopy(dict(self.settings)))
+    def make(self, first: object) -> object:
+        """Create an object of the class, with its own copy of the settings."""
+        return self.kind(first, **copy.deepcopy(dict(self.settings)))
 
     def explain(self, error: BaseException) -> tuple[int | None, str]:
         """Describe an exception in one line; return also the last line of the class in its traceback."""
@@ -126,6 +140,8 @@ class _Found:
 
     Attributes
     ----------
+    role
+        What the class is.
     sha256
         Digest of the texts that define the class and its bases.
     signature
@@ -136,9 +152,10 @@ class _Found:
         Text of the named file or module, and the class found in it.
     """
 
+    role: Role
     sha256: str
     signature: Signature | None
-    registered: type[CongestionControl] | None = None
+    registered: type | None = None
     source: Source | None = None
     inspected: Inspected | None = None
 
@@ -161,7 +178,7 @@ def register(kind: Class) -> Class:
     Parameters
     ----------
     kind
-        A subclass of :class:`airwnd.CongestionControl`.
+        A subclass of a base class of airwnd, such as :class:`airwnd.CongestionControl`.
 
     Returns
     -------
@@ -189,7 +206,7 @@ def register(kind: Class) -> Class:
     'python'
     """
     try:
-        _check("airwnd.register", getattr(kind, "__name__", repr(kind)), kind)
+        _check("airwnd.register", getattr(kind, "__name__", repr(kind)), kind, _role_of(kind))
         _digest(kind)
     except RefusedError as refused:
         raise InputError(str(refused)) from refused.__cause__
@@ -198,7 +215,7 @@ def register(kind: Class) -> Class:
     return kind
 
 
-def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Plugin:
+def find(name: str, sha256: str | None, settings: str, folder: str | Path, family: str = "cc") -> Plugin:
     """Find a class named by a scenario, and check the settings against its constructor.
 
     Parameters
@@ -211,18 +228,21 @@ def find(name: str, sha256: str | None, settings: str, folder: str | Path) -> Pl
         Arguments of the constructor, as a JSON object.
     folder
         Folder that file names are relative to.
+    family
+        Family of the key that names the class.
     """
+    role = ROLES[family]
     where, _, word = name.rpartition(":")
     if not word.isidentifier():
         raise RefusedError("class", f"expected {_FORMS}, found {name!r}")
     with _lock:
-        found = _find_text(where, word, folder) if where else _find_registered(word)
+        found = _find_text(where, word, folder, role) if where else _find_registered(word, role)
     if sha256 not in {None, found.sha256}:
         message = f"{name} has changed since this digest was taken; its digest is {found.sha256}"
         raise RefusedError("sha256", message)
     arguments = json.loads(settings)
     if found.signature:
-        _check_arguments(word, found.signature, arguments)
+        _check_arguments(word, found.signature, arguments, role)
     parameters = found.signature.parameters.values() if found.signature else ()
     _defaults[found.sha256] = {each.name: each.default for each in parameters if _is_plain(each.default)}
     return Plugin(name, where or "notebook", arguments, found)
@@ -233,22 +253,23 @@ def defaults_of(sha256: str) -> Mapping[str, Any]:
     return _defaults.get(sha256, {})
 
 
-def _find_text(where: str, word: str, folder: str | Path) -> _Found:
+def _find_text(where: str, word: str, folder: str | Path, role: Role) -> _Found:
     in_file = where.endswith(".py")
     source = Source.read(Path(folder, where), where) if in_file else Source.of_module(where)
     if word not in source.bindings:
-        choices = _unknown(word, class_names(source), "it has")
+        choices = _unknown(word, class_names(source, role), "it has")
         raise RefusedError("class", f"{where}: there is no class {choices}")
-    inspected = inspect_class(source, word, where)
-    return _Found(inspected.sha256, inspected.signature(), source=source, inspected=inspected)
+    inspected = inspect_class(source, word, where, role)
+    signature = inspected.signature(role)
+    return _Found(role, inspected.sha256, signature, source=source, inspected=inspected)
 
 
-def _find_registered(word: str) -> _Found:
+def _find_registered(word: str, role: Role) -> _Found:
     if word not in _registered:
         choices = _unknown(word, sorted(_registered), "registered")
         raise RefusedError("class", f"in this process there is no class {choices}; expected {_FORMS}")
-    kind = _registered[word]
-    return _Found(_digest(kind), inspect.signature(kind), registered=kind)
+    kind = _check("notebook", word, _registered[word], role)
+    return _Found(role, _digest(kind), inspect.signature(kind), registered=kind)
 
 
 def _execute(shown: str, source: Source) -> ModuleType:
@@ -284,16 +305,26 @@ def _import(name: str) -> ModuleType:
         raise RefusedError("class", f"{name}: {_explain(error, set())[1]}", name) from error
 
 
-def _check(place: str, word: str, kind: object) -> type[CongestionControl]:
-    if not (isinstance(kind, type) and issubclass(kind, CongestionControl)):
-        raise RefusedError("class", f"{place}: {word} is not a subclass of airwnd.CongestionControl")
+def _role_of(kind: object) -> Role | None:
+    """Return the role of a class; ``None``: it has none."""
+    families = (
+        family for family, base in _bases.items() if isinstance(kind, type) and issubclass(kind, base)
+    )
+    return next((ROLES[family] for family in families), None)
+
+
+def _check(place: str, word: str, kind: object, role: Role | None) -> type:
+    if not isinstance(kind, type) or role is None or not issubclass(kind, _bases[role.family]):
+        bases = [role] if role else ROLES.values()
+        allowed = " or ".join(f"airwnd.{each.base}" for each in bases)
+        raise RefusedError("class", f"{place}: {word} is not a subclass of {allowed}")
     lacking = sorted(getattr(kind, "__abstractmethods__", ()))
     if lacking:
         raise RefusedError("class", f"{place}: {word} lacks {' and '.join(lacking)}")
     return kind
 
 
-def _check_texts(place: str, kind: type[CongestionControl], inspected: Inspected) -> None:
+def _check_texts(place: str, kind: type, inspected: Inspected) -> None:
     """Raise an error for a class whose texts differ from those of the digest."""
     known = {source.text for source in inspected.sources}
     paths = {str(source.path) for source in inspected.sources}
@@ -318,7 +349,7 @@ def _unknown(word: str, known: Iterable[str], which: str) -> str:
     return f"`{word}`{hint}; {which}: {', '.join(f'`{each}`' for each in known) or 'none'}"
 
 
-def _lineage(kind: type[CongestionControl]) -> list[type]:
+def _lineage(kind: type) -> list[type]:
     """List a class and its bases, except those of airwnd and the standard library."""
     return [kind, *(base for base in kind.__mro__[1:] if not is_outside(base.__module__))]
 
@@ -354,17 +385,17 @@ def _read_text(kind: type) -> bytes:
     return "".join(lines).encode()
 
 
-def _digest(kind: type[CongestionControl]) -> str:
+def _digest(kind: type) -> str:
     """Return the digest of the texts that define a class."""
     texts = dict.fromkeys(_text(each) for each in _lineage(kind))
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
-def _check_arguments(word: str, signature: Signature, settings: Mapping[str, Any]) -> None:
+def _check_arguments(word: str, signature: Signature, settings: Mapping[str, Any], role: Role) -> None:
     arguments = list(signature.parameters.values())
     name = f"{word}.__init__"
     if not arguments or arguments[0].kind not in {Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD}:
-        raise RefusedError("class", f"{name} must take the connection as its first argument")
+        raise RefusedError("class", f"{name} must take the {role.first} as its first argument")
     first, *others = arguments
     named = {
         each.name: each for each in others if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}

@@ -11,9 +11,8 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from types import CodeType
 
-#: Base class of plug-ins, and its abstract methods.
-_BASE = "CongestionControl"
-_ABSTRACT = ("on_ack", "on_congestion")
+from airwnd.plugins.roles import BASES, Role
+
 #: Maximum size of a text in bytes: its syntax tree takes hundreds of times as much memory.
 _LARGEST = 1 << 20
 
@@ -135,8 +134,8 @@ class Inspected:
     complete
         Whether all bases were found. A base that is the result of a call, for example, is not found without
         executing code.
-    is_control
-        Whether ``airwnd.CongestionControl`` is among the bases found.
+    role
+        Role of the first base class of airwnd that was found; ``None``: none was found.
     classes
         Class statements of the class and its bases.
     """
@@ -144,7 +143,7 @@ class Inspected:
     name: str
     sources: tuple[Source, ...]
     complete: bool
-    is_control: bool
+    role: Role | None
     classes: tuple[ast.ClassDef, ...] = field(repr=False)
 
     @cached_property
@@ -158,19 +157,19 @@ class Inspected:
         """Whether its text fully defines the class: no decorators, metaclasses or unknown bases."""
         return self.complete and not any(each.decorator_list or each.keywords for each in self.classes)
 
-    def check(self, place: str) -> None:
-        """Raise an error for a class that is certainly not a congestion control; `place` names its file."""
-        if self.complete and not self.is_control:
-            raise RefusedError("class", f"{place}: {self.name} is not a subclass of airwnd.{_BASE}")
+    def check(self, place: str, role: Role) -> None:
+        """Raise an error for a class that certainly does not have this role; `place` names its file."""
+        if self.role is not role and (self.complete or self.role):
+            raise RefusedError("class", f"{place}: {self.name} is not a subclass of airwnd.{role.base}")
         if not self.plain:
             return
         members = {name for each in self.classes for name in _members(each)}
-        lacking = [] if "*" in members else [name for name in _ABSTRACT if name not in members]
+        lacking = [] if "*" in members else [name for name in role.abstract if name not in members]
         if lacking:
             raise RefusedError("class", f"{place}: {self.name} lacks {' and '.join(lacking)}")
 
-    def signature(self) -> Signature | None:
-        """Return the constructor's signature; ``None`` if it is known only after execution.
+    def signature(self, role: Role) -> Signature | None:
+        """Return the constructor's signature in a role; ``None`` if it is known only after execution.
 
         A default that is not a literal is shown as ``...``.
         """
@@ -185,11 +184,11 @@ class Inspected:
                 return None if constructor.decorator_list else _signature(constructor.args)
             if "__init__" in members:
                 return None
-        return Signature([Parameter("connection", Parameter.POSITIONAL_OR_KEYWORD)])
+        return Signature([Parameter(role.first, Parameter.POSITIONAL_OR_KEYWORD)])
 
 
-def inspect_class(source: Source, name: str, place: str) -> Inspected:
-    """Find a class at the top level of a text; raise an error if it is certainly not a congestion control.
+def inspect_class(source: Source, name: str, place: str, role: Role) -> Inspected:
+    """Find a class at the top level of a text; raise an error if it certainly does not have a role.
 
     Parameters
     ----------
@@ -197,12 +196,14 @@ def inspect_class(source: Source, name: str, place: str) -> Inspected:
         Text, and name of the class in it.
     place
         Name of the file or module in messages.
+    role
+        What the class must be.
     """
     if source.bindings[name] is None:
         message = f"{place}: {name} must be a class statement or an import at the top level"
         raise RefusedError("class", message)
     inspected = _inspect(source, name)
-    inspected.check(place)
+    inspected.check(place, role)
     return inspected
 
 
@@ -210,16 +211,16 @@ def _inspect(source: Source, name: str) -> Inspected:
     walk = _Walk()
     walk.follow(source, name)
     classes = tuple(each for _, each in walk.classes)
-    return Inspected(name, tuple(walk.sources), walk.complete, walk.is_control, classes)
+    return Inspected(name, tuple(walk.sources), walk.complete, walk.role, classes)
 
 
-def class_names(source: Source) -> list[str]:
-    """List the classes of a text that may be congestion controls."""
+def class_names(source: Source, role: Role) -> list[str]:
+    """List the classes of a text that may have a role."""
     names = []
     for name, bound in source.bindings.items():
         if isinstance(bound, ast.ClassDef):
             inspected = _inspect(source, name)
-            if inspected.is_control or not inspected.complete:
+            if inspected.role is role or not (inspected.role or inspected.complete):
                 names.append(name)
     return sorted(names)
 
@@ -247,7 +248,7 @@ class _Walk:
     def __init__(self) -> None:
         self.classes: list[tuple[Source, ast.ClassDef]] = []
         self.complete = True
-        self.is_control = False
+        self.role: Role | None = None
 
     @property
     def sources(self) -> dict[Source, None]:
@@ -282,8 +283,8 @@ class _Walk:
             self.complete = False
 
     def _follow_import(self, module: str, name: str) -> None:
-        if module.partition(".")[0] == "airwnd" and name == _BASE:
-            self.is_control = True
+        if module.partition(".")[0] == "airwnd" and name in BASES:
+            self.role = self.role or BASES[name]
         elif not is_outside(module):
             try:
                 source = Source.of_module(module)

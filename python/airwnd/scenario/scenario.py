@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -757,11 +757,7 @@ class Scenario:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as text; unpickling fails where a class or a link trace differs from the one here."""
-        classes = [
-            (f"flow[{index}].cc.sha256", flow["cc"]["sha256"])
-            for index, flow in enumerate(self.resolved["flow"])
-            if flow["cc"]["kind"] == "python"
-        ]
+        classes = list(_digests(self.resolved))
         recordings = [
             (f"link[{index}].digest", link["digest"])
             for index, link in enumerate(self.resolved["link"])
@@ -806,6 +802,18 @@ def as_toml(value: object, name: str = "value") -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(as_toml(item, name) for item in value) + "]"
     return _json(name, value)
+
+
+def _digests(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the keys and digests of the classes in a resolved scenario."""
+    if isinstance(value, Mapping):
+        if value.get("kind") == "python":
+            yield f"{key}.sha256", value["sha256"]
+        for name, each in value.items():
+            yield from _digests(each, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _digests(each, f"{key}[{index}]")
 
 
 def _json(name: str, value: object) -> str:

@@ -8,13 +8,13 @@ use super::versions::ReportTiming;
 use crate::identity::{CarrierId, CellId, UeId};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
-use crate::mac::sched::{ChannelState, Grants, Grid, LinkAdaptation, Rbgs, Scheduler, settle};
+use crate::mac::sched::{ChannelState, Grants, Grid, Identity, LinkAdaptation, Rbgs, Scheduler, settle};
 use crate::mac::slots::Slots;
 use crate::mac::{Block, Content, Reception};
 use crate::radio::Air;
 use crate::settings::RanSetup;
 use crate::ue::{Assignment, MacSide};
-use airwnd_kernel::Direction;
+use airwnd_kernel::{Direction, Stream};
 use airwnd_phy::ComponentCarrier;
 use airwnd_phy::access::{Access, Level};
 use airwnd_phy::error_model::SoftBits;
@@ -131,7 +131,10 @@ impl Downlink {
         outer_loop: Option<OuterLoop>,
     ) -> Self {
         let access = &carrier.access;
-        let grid = Grid::of(access);
+        let mut seed =
+            Stream::new(setup.seed, "downlink scheduler").child(cell as u64).child(carrier.number.into());
+        let identity = Identity { cell: cell as u16, carrier: carrier.number, seed: seed.next_u64() };
+        let grid = Grid { identity, ..Grid::of(access) };
         Downlink {
             access: access.clone(),
             cell,

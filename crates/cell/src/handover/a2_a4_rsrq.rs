@@ -1,6 +1,6 @@
 //! Handover to a better cell once the serving cell's quality is low.
 
-use super::{Event, Handover, Quantity, Report, Trigger, rsrq_of_index};
+use super::{Context, Event, Handover, Quantity, Report, Trigger, rsrq_of_index};
 use crate::identity::CellId;
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
@@ -40,7 +40,7 @@ pub struct A2A4Rsrq {
 
 impl A2A4Rsrq {
     /// The algorithm for one UE.
-    pub fn new(params: Params) -> Self {
+    pub fn new(params: Params, _ctx: &Context) -> Self {
         A2A4Rsrq { params, neighbours: Vec::new() }
     }
 }
@@ -84,7 +84,7 @@ impl Handover for A2A4Rsrq {
 mod tests {
     use super::super::Measured;
     use super::*;
-    use airwnd_units::Dbm;
+    use airwnd_units::{Dbm, Time};
 
     fn measured(cell: u16, rsrq: f64) -> Measured {
         Measured { cell: CellId(cell), rsrp: Dbm(-90.0), rsrq: Db(rsrq) }
@@ -92,9 +92,15 @@ mod tests {
 
     #[test]
     fn the_best_known_neighbour_has_to_be_better_by_the_offset() {
-        let mut algorithm = A2A4Rsrq::new(Params { neighbour_offset: 2, ..Params::default() });
+        let mut algorithm =
+            A2A4Rsrq::new(Params { neighbour_offset: 2, ..Params::default() }, &Context::default());
         let mut report = |trigger, serving, neighbours: &[Measured]| {
-            algorithm.on_report(&Report { trigger, serving: measured(0, serving), neighbours })
+            algorithm.on_report(&Report {
+                now: Time::ZERO,
+                trigger,
+                serving: measured(0, serving),
+                neighbours,
+            })
         };
         assert_eq!(report(A2, -10.0, &[]), None, "no neighbour is known");
         assert_eq!(report(1, -10.0, &[measured(2, -9.0), measured(1, -9.4)]), None);
@@ -103,8 +109,12 @@ mod tests {
         report(1, -10.0, &[measured(2, -15.0)]);
         assert_eq!(report(A2, -12.0, &[]), Some(CellId(1)), "the newest report counts");
         algorithm.on_handover();
-        let again =
-            algorithm.on_report(&Report { trigger: A2, serving: measured(1, -15.0), neighbours: &[] });
+        let again = algorithm.on_report(&Report {
+            now: Time::ZERO,
+            trigger: A2,
+            serving: measured(1, -15.0),
+            neighbours: &[],
+        });
         assert_eq!(again, None);
     }
 }

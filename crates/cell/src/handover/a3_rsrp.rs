@@ -1,6 +1,6 @@
 //! Handover to the strongest cell.
 
-use super::{Event, Handover, Quantity, Report, Trigger};
+use super::{Context, Event, Handover, Quantity, Report, Trigger};
 use crate::identity::CellId;
 use airwnd_catalog::Params;
 use airwnd_units::{Db, Span};
@@ -43,7 +43,7 @@ pub struct A3Rsrp {
 
 impl A3Rsrp {
     /// The algorithm for one UE.
-    pub fn new(params: Params) -> Self {
+    pub fn new(params: Params, _ctx: &Context) -> Self {
         A3Rsrp { params }
     }
 }

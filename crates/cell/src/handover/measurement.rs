@@ -231,7 +231,7 @@ impl Measurements {
     }
 
     /// The report of an event; its repetition is due at `again`. `None`: the serving cell is not measured yet.
-    pub fn report(&mut self, watch: usize, serving: usize, again: Time) -> Option<Report<'_>> {
+    pub fn report(&mut self, watch: usize, serving: usize, now: Time, again: Time) -> Option<Report<'_>> {
         self.watches[watch].again = Some(again);
         let own = self.of(serving)?;
         let quantity = self.watches[watch].trigger.quantity;
@@ -243,7 +243,7 @@ impl Measurements {
         neighbours.sort_unstable_by(|a, b| of(b).total_cmp(&of(a)).then(a.cell.cmp(&b.cell)));
         neighbours.truncate(MAX_REPORTED);
         self.neighbours = neighbours;
-        Some(Report { trigger: watch, serving: own, neighbours: &self.neighbours })
+        Some(Report { now, trigger: watch, serving: own, neighbours: &self.neighbours })
     }
 
     /// Resets all events after a change of cells.
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(step(ms(1000), [-80.0, -76.0]), (false, false));
         assert!(!measurements.trigger(ms(1055), 0));
         assert!(measurements.trigger(ms(1056), 0));
-        let report = measurements.report(0, 0, ms(2080)).unwrap();
+        let report = measurements.report(0, 0, ms(2080), ms(2080)).unwrap();
         assert_eq!(report.neighbours.iter().map(|cell| cell.cell.0).collect::<Vec<_>>(), [1]);
         assert!(measurements.is_due(ms(2080), 0));
         assert!(
@@ -348,7 +348,7 @@ mod tests {
             measurements.filter(1.0);
             measurements.evaluate(now, 0, 4);
             let entered = measurements.trigger(now, 0);
-            let report = entered.then(|| measurements.report(0, 4, now).unwrap());
+            let report = entered.then(|| measurements.report(0, 4, now, now).unwrap());
             report.map_or(Vec::new(), |report| report.neighbours.iter().map(|cell| cell.cell.0).collect())
         };
         assert!(step(ms(200), &[(4, -80.0), (9, -76.0)]).is_empty());

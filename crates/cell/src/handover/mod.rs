@@ -10,18 +10,31 @@ mod settings;
 
 use crate::identity::CellId;
 use airwnd_catalog::family;
-use airwnd_units::{Db, Dbm, Span};
+use airwnd_units::{Db, Dbm, Span, Time};
 
 pub use link_failure::Params as LinkFailure;
 pub use settings::{Forwarding, Settings};
 
 /// Handover algorithm: when a cell hands a UE over, and to which target.
-#[family(name = "handover", build = fn() -> Box<dyn Handover>)]
+#[family(name = "handover", build = fn(ctx: &Context) -> Box<dyn Handover>)]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Spec {
     Never(none::Params),
     A3Rsrp(a3_rsrp::Params),
     A2A4Rsrq(a2_a4_rsrq::Params),
+    #[outside]
+    Python(python::Params),
+}
+
+/// Identity of a UE, for external algorithms. No built-in algorithm depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Number of the UE.
+    pub ue: u32,
+    /// Number of cells.
+    pub cells: u16,
+    /// Seed of the algorithm's random draws; identical in every run with the same seed.
+    pub seed: u64,
 }
 
 /// A configured reporting event of a UE (TS 36.331 §5.5.4).
@@ -99,6 +112,8 @@ pub(crate) fn rsrq_of_index(index: u8) -> f64 {
 /// Measurement report of a UE.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
+    /// Time of the report.
+    pub now: Time,
     /// Index of the event in [`Handover::triggers`].
     pub trigger: usize,
     /// The serving cell.

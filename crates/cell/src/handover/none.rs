@@ -1,6 +1,6 @@
 //! No handover.
 
-use super::{Handover, Report, Trigger};
+use super::{Context, Handover, Report, Trigger};
 use crate::identity::CellId;
 use airwnd_catalog::Params;
 
@@ -14,7 +14,7 @@ pub struct Never;
 
 impl Never {
     /// The algorithm for one UE.
-    pub fn new(_params: Params) -> Self {
+    pub fn new(_params: Params, _ctx: &Context) -> Self {
         Never
     }
 }

@@ -5,7 +5,7 @@ use crate::bearer::Bearer;
 use crate::mac::prioritization::Bucket;
 use crate::settings::{BearerSetup, RanSetup};
 use airwnd_kernel::{Direction, Key, Stream};
-use airwnd_links::aqm::QueueContext;
+use airwnd_links::aqm::{Identity, QueueContext};
 use airwnd_phy::access::Access;
 use airwnd_rlc::{BearerEvents, BufferStatus, DropCause, OneWay, Returned};
 use airwnd_units::{Time, Tti};
@@ -107,7 +107,9 @@ impl Bearers {
                     Stream::new(setup.seed, &name).child(number as u64).child(bearer as u64)
                 }
             };
-            let queue = queue.build(&QueueContext { stream, rate: None });
+            let (ue, bearer) = (Some(number as u32), Some(bearer as u8));
+            let identity = Identity { link: None, group: None, ue, bearer, direction };
+            let queue = queue.build(&QueueContext { stream, rate: None, identity });
             let protocol = rlc.quirks.protocol.unwrap_or(setup.radio.access.protocol());
             Leg {
                 rlc: OneWay::new(rlc, protocol, &access.timing, processes[direction as usize], queue),

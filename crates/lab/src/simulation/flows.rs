@@ -7,7 +7,6 @@ use crate::outcome::FlowRow;
 use crate::scenario::{self, UeGroup};
 use crate::tap::Carried;
 use crate::traffic::{FlowContext, Part, Source, Transport, Write};
-use airwnd_catalog::Error;
 use airwnd_cell::{BearerId, UeId};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_rwnd as rwnd;
@@ -60,8 +59,6 @@ pub(crate) struct Flow {
     pub(super) start: Time,
     pub(super) connection: Option<Box<Connection>>,
     pub(super) stopped: bool,
-    /// Set if the congestion control is a plug-in, which may fail.
-    pub(super) can_fail: bool,
     /// Packets of the flow in the network.
     pub(super) on_way: u32,
     pub(super) meter: Meter,
@@ -162,7 +159,9 @@ impl Simulation<'_> {
                     for copy in 0..u64::from(group.count) {
                         let later = group.stagger * (index * u64::from(group.count) + copy);
                         let stream = of_ue(drawing).child(number).child(copy);
-                        let ctx = FlowContext { stream, size: arrival.size };
+                        let identity = Identity { ue, ..Identity::default() };
+                        let transport = group.traffic.transport();
+                        let ctx = FlowContext { stream, size: arrival.size, transport, identity };
                         flows.push((begin + arrival.at + later, ue, ctx));
                     }
                 }
@@ -192,7 +191,8 @@ impl Simulation<'_> {
 
     fn add_flow(&mut self, place: u32, group: &scenario::Flow, start: Time, ue: u32, ctx: &FlowContext) {
         let number = self.flows.len() as u32;
-        let source = group.traffic.build(ctx);
+        let identity = Identity { flow: number, ..ctx.identity };
+        let source = group.traffic.build(&FlowContext { identity, ..*ctx });
         let bearer = self.bearer_of(ue, group);
         let budget = group.delay_budget.or_else(|| self.delay_budget(ue, bearer));
         self.flows.push(Flow {
@@ -205,7 +205,6 @@ impl Simulation<'_> {
             start,
             connection: None,
             stopped: false,
-            can_fail: source.transport() == Transport::Tcp && group.cc.is_outside(),
             on_way: 0,
             meter: if group.is_once() {
                 Meter::new(Spread::lasting(), Spread::lasting(), budget)
@@ -220,7 +219,7 @@ impl Simulation<'_> {
             source,
         });
         if group.is_once() {
-            self.prepare(Time::ZERO, number);
+            self.prepare(number);
             self.queue.schedule(start, Happening::Write(number));
             self.schedule_stop(number);
         }
@@ -249,7 +248,7 @@ impl Simulation<'_> {
     }
 
     /// Creates the endpoints of a flow's connection.
-    fn prepare(&mut self, now: Time, number: u32) {
+    fn prepare(&mut self, number: u32) {
         if self.record.is_some() {
             self.observed.push(number);
             if let Some(ran) = self.network.ran() {
@@ -292,7 +291,6 @@ impl Simulation<'_> {
         receiver.read_at_once(at_once);
         connection.needs = receiver.device_needs();
         self.flows[number as usize].connection = Some(Box::new(connection));
-        self.watch(now, number);
     }
 
     fn schedule_stop(&mut self, number: u32) {
@@ -311,7 +309,7 @@ impl Simulation<'_> {
             if next < group.end {
                 self.queue.schedule(self.flows[next as usize].start, Happening::Write(next));
             }
-            self.prepare(now, number);
+            self.prepare(number);
             self.schedule_stop(number);
         }
         let flow = &mut self.flows[number as usize];
@@ -348,7 +346,7 @@ impl Simulation<'_> {
         let flow = &self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let is_over = || flow.connection.as_ref().is_some_and(|connection| connection.is_over());
-        if !(group.is_dynamic && is_over()) || flow.failure().is_some() {
+        if !(group.is_dynamic && is_over()) {
             return;
         }
         self.conclude(number);
@@ -491,19 +489,6 @@ impl Simulation<'_> {
             peer.closing = false;
         }
     }
-
-    /// Schedules the end of the run if the flow's congestion control has failed.
-    pub(super) fn watch(&mut self, now: Time, number: u32) {
-        let flow = &mut self.flows[number as usize];
-        if flow.can_fail && flow.failure().is_some() {
-            flow.can_fail = false;
-            self.queue.schedule(now, Happening::Failure(number));
-        }
-    }
-
-    pub(super) fn failure(&self, number: u32) -> Error {
-        self.flows[number as usize].failure().expect("scheduled by a failure").clone()
-    }
 }
 
 impl Flow {
@@ -529,10 +514,5 @@ impl Flow {
     /// Receiver of the data.
     pub fn receiving(&self) -> Option<&Endpoint> {
         self.connection.as_ref().map(|connection| connection.endpoint(self.direction.reverse()))
-    }
-
-    /// Error of its congestion control, if it has failed.
-    pub(super) fn failure(&self) -> Option<&Error> {
-        self.sending()?.cc().failure()
     }
 }

@@ -220,7 +220,6 @@ impl<'s> Live<'s> {
             start: now,
             connection: None,
             stopped: false,
-            can_fail: false,
             on_way: 0,
             meter,
             sampled,
@@ -335,6 +334,9 @@ enum Step {
 impl Simulation<'_> {
     /// Performs a step until `end`, as [`Simulation::step`] does. With `pauses` it ends as soon as a frame has left.
     fn step_live(&mut self, end: Time, pauses: bool) -> Step {
+        if self.failures.first().is_some() {
+            return Step::Ends(self.queue.now(), Happening::Failure);
+        }
         let now = match self.paused.take() {
             Some(now) => now,
             None => match self.network_goes_until(end).and_then(|limit| self.network.advance(limit)) {

@@ -24,6 +24,7 @@ use crate::table::Rows;
 use crate::tap::{Carried, Crossing, LinkSight, Node, Sight, Stage, Tap};
 use crate::topology::topology;
 use airwnd_catalog::Error;
+use airwnd_catalog::outside::Failures;
 use airwnd_cell::{Notice, UeId};
 use airwnd_kernel::{Codepoint, Direction, Event, EventQueue};
 use airwnd_network::{Cause, LinkId, Network, Observer, Outcome as NetworkOutcome, Packet};
@@ -66,8 +67,8 @@ enum Happening {
     Progress,
     /// `progress` is called within a period, after [`PROGRESS_STEPS`]; never scheduled.
     Busy,
-    /// A flow's congestion control has failed.
-    Failure(u32),
+    /// A plug-in has failed; never scheduled.
+    Failure,
     /// The memory limit of the run is reached.
     Exhausted,
 }
@@ -76,7 +77,7 @@ impl Event for Happening {
     /// Order at equal instants: timers, applications, the network, observation.
     fn class(&self) -> u8 {
         match self {
-            Happening::Timer(..) | Happening::Failure(_) | Happening::Exhausted => 0,
+            Happening::Timer(..) | Happening::Failure | Happening::Exhausted => 0,
             Happening::Write(_) | Happening::Stop(_) | Happening::Read(_) => 1,
             Happening::Sample | Happening::Progress | Happening::Busy => AFTER_THE_NETWORK,
         }
@@ -163,6 +164,8 @@ struct Simulation<'t> {
     /// Flows that are sampled, if there is a record.
     observed: Vec<u32>,
     scenario: Cow<'t, Scenario>,
+    /// Failures of plug-ins.
+    failures: Failures,
     seed: u64,
     /// End of the warm-up.
     begin: Time,
@@ -242,17 +245,22 @@ impl Scenario {
 
 impl<'t> Simulation<'t> {
     fn new(
-        scenario: Cow<'t, Scenario>,
+        mut scenario: Cow<'t, Scenario>,
         seed: u64,
         records: &Records,
         tap: Option<&'t mut dyn Tap>,
         real_ues: Vec<RealUe>,
     ) -> Result<Simulation<'t>, Error> {
         records.check(&scenario)?;
+        let failures = Failures::default();
+        if scenario.has_plugins() {
+            scenario.to_mut().attach(&failures);
+        }
         let memory = Memory::of(&scenario, records)?;
         let ues: usize = scenario.ue.iter().map(|group| group.count as usize).sum();
         let begin = Time::ZERO + scenario.warmup;
-        let mut ran = build::ran(&scenario, seed, records.threads.unwrap_or(NonZeroUsize::MIN))?;
+        let threads = records.threads.filter(|_| !scenario.has_plugins_in_cells());
+        let mut ran = build::ran(&scenario, seed, threads.unwrap_or(NonZeroUsize::MIN))?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(ran.clock(), begin, window));
         }
@@ -275,6 +283,7 @@ impl<'t> Simulation<'t> {
             begin,
             measured: scenario.duration,
             scenario,
+            failures,
             memory,
             real_ues,
             exits: Vec::new(),
@@ -292,7 +301,8 @@ impl<'t> Simulation<'t> {
 
     /// Advances the network to the next event at its ends and returns that event; `None`: no more events until `end`.
     fn step(&mut self, end: Time) -> Option<(Time, Happening)> {
-        while let Some(limit) = self.network_goes_until(end)
+        while self.failures.first().is_none()
+            && let Some(limit) = self.network_goes_until(end)
             && let Some(now) = self.network.advance(limit)
         {
             // All outcomes of a network event are handled before other events at its instant.
@@ -308,6 +318,9 @@ impl<'t> Simulation<'t> {
             if self.is_busy() {
                 return Some((now, Happening::Busy));
             }
+        }
+        if self.failures.first().is_some() {
+            return Some((self.queue.now(), Happening::Failure));
         }
         if self.is_busy() {
             return Some((self.queue.now(), Happening::Busy));
@@ -332,7 +345,9 @@ impl<'t> Simulation<'t> {
                     self.watch_memory(now);
                 }
             }
-            Happening::Failure(flow) => return Err(self.failure(flow)),
+            Happening::Failure => {
+                return Err(self.failures.first().expect("the event follows a failure").clone());
+            }
             Happening::Exhausted => return Err(self.exhaustion(now)),
         }
         Ok(())
@@ -384,7 +399,6 @@ impl<'t> Simulation<'t> {
             }
             break;
         }
-        self.watch(now, number);
     }
 
     /// Handles a timer event. An event superseded by an earlier one, or of a flow that is over, is ignored; a timer

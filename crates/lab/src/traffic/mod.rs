@@ -2,8 +2,9 @@
 
 pub mod on_off;
 
-use airwnd_catalog::family;
+use airwnd_catalog::{Choice, family};
 use airwnd_kernel::Stream;
+use airwnd_tcp::cc::Identity;
 use airwnd_units::{BitRate, Bytes, Time};
 
 /// Traffic: traffic model of an application, and its transport.
@@ -16,6 +17,8 @@ pub enum Spec {
     Cbr(cbr::Params),
     Video(video::Params),
     Web(web::Params),
+    #[outside]
+    Python(python::Params),
 }
 
 /// Inputs of an application in addition to its parameters.
@@ -25,14 +28,20 @@ pub struct FlowContext {
     pub stream: Stream,
     /// Size of the flow, given by its arrival process; `None`: the size parameter applies.
     pub size: Option<Bytes>,
+    /// Transport protocol. No built-in source depends on it.
+    pub transport: Transport,
+    /// Identity of the flow. No built-in source depends on it.
+    pub identity: Identity,
 }
 
 /// Transport protocol of an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Transport {
     /// A TCP connection, opened when the flow starts.
+    #[word = "tcp"]
     Tcp,
     /// UDP datagrams.
+    #[word = "udp"]
     Udp,
 }
 
@@ -119,17 +128,26 @@ pub trait Source: Send {
 impl Spec {
     /// Transport protocol.
     pub fn transport(&self) -> Transport {
-        self.source().transport()
+        match self {
+            Spec::Python(params) => params.head.transport,
+            _ => self.source().transport(),
+        }
     }
 
     /// Returns whether the sources end by themselves.
     pub fn ends(&self) -> bool {
-        self.source().ends()
+        match self {
+            Spec::Python(params) => params.head.ends,
+            _ => self.source().ends(),
+        }
     }
 
     /// Returns whether [`FlowContext::size`] replaces the size parameter.
     pub fn takes_size(&self) -> bool {
-        self.source().takes_size()
+        match self {
+            Spec::Python(params) => params.head.ends,
+            _ => self.source().takes_size(),
+        }
     }
 
     /// Writes per second during on periods; 0 for sources without periodic writes.
@@ -139,6 +157,8 @@ impl Spec {
 
     /// Creates a source to query properties that do not depend on the flow.
     fn source(&self) -> Box<dyn Source> {
-        self.build(&FlowContext { stream: Stream::new(0, "nothing is drawn"), size: None })
+        let stream = Stream::new(0, "nothing is drawn");
+        let (transport, identity) = (Transport::Tcp, Identity::default());
+        self.build(&FlowContext { stream, size: None, transport, identity })
     }
 }

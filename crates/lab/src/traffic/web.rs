@@ -233,7 +233,15 @@ mod tests {
     use super::*;
 
     fn browser(params: Params) -> Web {
-        Web::new(params, &FlowContext { stream: Stream::new(1, "web"), size: None })
+        Web::new(
+            params,
+            &FlowContext {
+                stream: Stream::new(1, "web"),
+                size: None,
+                transport: Transport::Tcp,
+                identity: Default::default(),
+            },
+        )
     }
 
     #[test]

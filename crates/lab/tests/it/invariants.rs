@@ -196,7 +196,7 @@ fn users(name: &'static str) -> impl Strategy<Value = String> {
 
 /// A queue discipline.
 fn discipline() -> impl Strategy<Value = String> + Clone {
-    select(aqm::Spec::kinds())
+    select(aqm::Spec::built_in())
 }
 
 /// Queue limits (bytes and SDUs), radio, sites and UEs. Some queues are smaller than a packet.

@@ -140,14 +140,14 @@ fn steady_state_allocates_nothing() {
     ] {
         assert_eq!(allocations_after(Span::from_secs(9), &toml), 0, "{name}");
     }
-    for kind in airwnd_links::aqm::Spec::kinds() {
+    for kind in airwnd_links::aqm::Spec::built_in() {
         let link = format!("[[link]]\nrate = \"20Mbps\"\nring = 1\naqm = \"{kind}\"\n");
         let toml = format!(
             "preset = \"airwnd-0.1\"\nduration = \"7s\"\ntcp.ecn = \"classic\"\n{link}[[ue]]\ncount = 3\n[[flow]]\n"
         );
         assert_eq!(allocations_after(Span::from_secs(4), &toml), 0, "{kind} before a link");
     }
-    for kind in airwnd_cell::mac::sched::Spec::kinds() {
+    for kind in airwnd_cell::mac::sched::Spec::built_in() {
         let toml = cell(20, "fixed").replace("\"pss\"", &format!("\"{kind}\"")).replace("12s", "7s");
         assert_eq!(allocations_after(Span::from_secs(4), &toml), 0, "{kind}");
     }

@@ -53,11 +53,11 @@ fn the_rate_follows_the_recording() {
     let replay = format!("replay = {{path = \"-\", quantity = \"sinr\", rows = {rows}}}");
     let toml = cell(300, false, &replay);
     let received = |until: f64| {
-        simulate(&toml.replace("\"6s\"", &format!("\"{until}s\""))).flows()[0].goodput_kbps * f64::from(until)
+        simulate(&toml.replace("\"6s\"", &format!("\"{until}s\""))).flows()[0].goodput_kbps * until
     };
     let [early, three, four, six] = [1.9, 3.0, 4.0, 6.0].map(received);
     assert!(early > 1.9 * 20_000.0, "{early}");
-    assert_eq!(three, four, "nothing arrives without a channel");
+    assert!((three - four).abs() < 1.0, "nothing arrives without a channel: {three} {four}");
     // 0.1 s more at 20 dB, and what was on its way.
     assert!((1.0..1.2).contains(&(three / early)), "{three} {early}");
     let slow = (six - four) / 2.0 / (early / 1.9);

@@ -4,13 +4,15 @@
 //! rest is in RLC's buffer.
 
 mod fifo;
+mod ledger;
 mod parts;
 
 use airwnd_catalog::family;
-use airwnd_kernel::{Codepoint, Key, Stream};
+use airwnd_kernel::{Codepoint, Direction, Key, Stream};
 use airwnd_units::{BitRate, Bytes, Span, Time};
 
 pub use fifo::Fifo;
+pub use ledger::Ledger;
 
 /// Queue discipline of a bearer's buffer before RLC, or of a link.
 #[family(name = "aqm", build = fn(ctx: &QueueContext) -> Box<dyn QueueDisc>)]
@@ -31,6 +33,8 @@ pub enum Spec {
     FqPie(fq_pie::Params),
     FqCobalt(fq_cobalt::Params),
     DualPi2(dualpi2::Params),
+    #[outside]
+    Python(python::Params),
     // An example of docs/how-to/add-an-algorithm.md.
     #[cfg(test)]
     #[path = "../../../../docs/how-to/algorithms/head_drop.rs"]
@@ -44,6 +48,29 @@ pub struct QueueContext {
     pub stream: Stream,
     /// Constant service rate; `None`: the rate varies.
     pub rate: Option<BitRate>,
+    /// Identity of the queue. No built-in discipline depends on it.
+    pub identity: Identity,
+}
+
+/// Identity of a queue in a simulation, for external disciplines that learn or keep records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the link; `None`: a bearer, or the link of the server.
+    pub link: Option<u32>,
+    /// Number of the group of UEs, for a link that each group has.
+    pub group: Option<u32>,
+    /// Number of the UE; `None`: UEs share the queue.
+    pub ue: Option<u32>,
+    /// Number of the UE's bearer.
+    pub bearer: Option<u8>,
+    /// Direction of the packets.
+    pub direction: Direction,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Identity { link: None, group: None, ue: None, bearer: None, direction: Direction::Down }
+    }
 }
 
 /// A packet in a queue.
@@ -129,7 +156,7 @@ pub(crate) mod tests {
 
     /// A context with a varying service rate.
     pub fn ctx() -> QueueContext {
-        QueueContext { stream: Stream::new(1, "test queue"), rate: None }
+        QueueContext { stream: Stream::new(1, "test queue"), rate: None, identity: Identity::default() }
     }
 
     /// Returns a packet of flow 0 that is not ECN-capable.
@@ -165,7 +192,7 @@ pub(crate) mod tests {
 
     #[test]
     fn every_discipline_reports_its_oldest_packet() {
-        for kind in Spec::kinds() {
+        for kind in Spec::built_in() {
             let node = airwnd_catalog::Node::from_json(&format!("\"{kind}\""), "test").unwrap();
             let mut queue = <Spec as airwnd_catalog::Param>::read(&node).unwrap().build(&ctx());
             let mut seen = Seen::default();

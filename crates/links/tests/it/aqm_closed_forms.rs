@@ -9,7 +9,7 @@ use airwnd_units::{Bytes, Span, Time};
 const SERVICE: Span = Span::from_millis(1);
 
 fn discipline(toml: &str) -> Box<dyn QueueDisc> {
-    let ctx = QueueContext { stream: Stream::new(1, "test queue"), rate: None };
+    let ctx = QueueContext { stream: Stream::new(1, "test queue"), rate: None, identity: Default::default() };
     Spec::read(&Node::from_toml(toml, "test").unwrap()).unwrap().build(&ctx)
 }
 

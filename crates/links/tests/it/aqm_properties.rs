@@ -71,7 +71,8 @@ fn check(kind: &str, steps: &[(u64, Step)], rate: Option<BitRate>) -> Result<(),
     let toml = format!("kind = \"{kind}\"\npackets = {PACKETS}\nbuffer = \"20000B\"\n");
     let spec = Spec::read(&Node::from_toml(&toml, "test").unwrap()).unwrap();
     prop_assert_eq!(spec.check_values(), Ok(()));
-    let mut queue = spec.build(&QueueContext { stream: Stream::new(7, kind), rate });
+    let mut queue =
+        spec.build(&QueueContext { stream: Stream::new(7, kind), rate, identity: Default::default() });
     let (mut ends, mut now, mut arrived) = (Ends::default(), Time::ZERO, 0);
     let mut sent = Vec::new();
     for (gap, step) in steps {
@@ -136,7 +137,7 @@ proptest! {
         steps in prop::collection::vec((0u64..3000, step()), 1..400),
         rate in prop::option::of(100_000u64..50_000_000),
     ) {
-        for kind in Spec::kinds() {
+        for kind in Spec::built_in() {
             check(&kind, &steps, rate.map(BitRate))?;
         }
     }

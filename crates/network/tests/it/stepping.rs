@@ -69,7 +69,7 @@ impl Plan {
             if self.managed {
                 let codel: aqm::Spec = read("kind = \"codel\"");
                 let rate = Some(BitRate(6_000_000));
-                let queue = codel.build(&QueueContext { stream, rate });
+                let queue = codel.build(&QueueContext { stream, rate, identity: Default::default() });
                 OneWay::Managed(Managed::new(impair(wire(6, delay, Queue::default())), queue, 1))
             } else {
                 let queue = Queue { packets: Some(20), mark_above: Some(10), ..Queue::default() };

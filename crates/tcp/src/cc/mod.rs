@@ -5,16 +5,13 @@
 
 pub mod outside;
 pub(crate) mod parts;
-pub mod plugins;
 pub mod slow_start;
 
 use crate::Seq;
 use crate::stack::Ecn;
-use airwnd_catalog::{Error, Node, family};
+use airwnd_catalog::{Error, family};
 use airwnd_units::{BitRate, Bytes, Span, Time};
-use plugins::Plugins;
 use std::fmt::Debug;
-use std::path::Path;
 
 /// Congestion control: limits the sender's bytes in flight (cwnd) and, for some algorithms, its pacing rate.
 #[family(name = "cc", build = fn(ctx: &SenderContext) -> Box<dyn CongestionControl>)]
@@ -48,7 +45,9 @@ pub enum Spec {
     Bbr(bbr::Params),
     Bbr3(bbr3::Params),
     Fixed(fixed::Params),
+    #[outside]
     Plugin(plugin::Params),
+    #[outside]
     Python(python::Params),
     // An example of docs/how-to/add-an-algorithm.md.
     #[cfg(test)]
@@ -57,11 +56,6 @@ pub enum Spec {
 }
 
 impl Spec {
-    /// Whether the controller is external to the engine. Only such controllers can [fail](CongestionControl::failure).
-    pub fn is_outside(&self) -> bool {
-        matches!(self, Spec::Plugin(_) | Spec::Python(_))
-    }
-
     /// Returns the [ECN feedback that the controller needs](CongestionControl::needed_ecn). External controllers need
     /// none.
     pub fn needed_ecn(&self) -> Option<Ecn> {
@@ -74,20 +68,6 @@ impl Spec {
             identity: Identity::default(),
         };
         if self.is_outside() { None } else { self.build(&ctx).needed_ecn() }
-    }
-
-    /// Resolves the constructor of an external controller; built-in controllers need none. `node` is the table in the
-    /// scenario, `folder` the folder that relative paths refer to.
-    ///
-    /// # Errors
-    /// The plug-in is not registered, or it rejects its settings.
-    pub fn link(&mut self, node: &Node, folder: &Path, plugins: &Plugins) -> Result<(), Error> {
-        match self {
-            Spec::Plugin(params) => *params = plugins.find_plugin(&params.head, node, folder)?,
-            Spec::Python(params) => *params = plugins.find_python(&params.head, node, folder)?,
-            _ => {}
-        }
-        Ok(())
     }
 }
 
@@ -382,9 +362,8 @@ mod tests {
 
     /// All built-in controllers with default parameters.
     fn built_in() -> Vec<(String, Box<dyn CongestionControl>)> {
-        Spec::kinds()
+        Spec::built_in()
             .into_iter()
-            .filter(|name| !["plugin", "python"].contains(&name.as_str()))
             .map(|name| {
                 let node = Node::from_json(&format!("\"{name}\""), "test").unwrap();
                 let cc = Spec::read(&node).unwrap().build(&ctx(1000, 10));

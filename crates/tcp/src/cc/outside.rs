@@ -1,131 +1,64 @@
 //! Congestion controls from outside the engine.
 //!
-//! An external member of the family consists of a head, which identifies the plug-in, and settings that only the
-//! plug-in interprets. [`Plugins`](super::plugins::Plugins) resolves it.
+//! ```
+//! use airwnd_catalog::outside::Registry;
+//! use airwnd_catalog::{Node, Param, Params};
+//! use airwnd_tcp::cc::{CongestionControl, SenderContext, Spec, newreno};
+//! use std::path::Path;
+//! /// Half: NewReno that keeps a quarter of the bytes in flight at a congestion event.
+//! #[derive(Clone, Debug, PartialEq, Params)]
+//! #[params(source = "an example")]
+//! pub struct Params {
+//!     /// Fraction of the bytes in flight kept at a congestion event.
+//!     #[param(default = 0.25, range = 0.01..=0.99, unit = "1", source = "an example")]
+//!     pub keep: f64,
+//! }
+//!
+//! let mut plugins = Registry::<dyn CongestionControl>::default();
+//! plugins.add("half", |params: &Params, ctx: &SenderContext| {
+//!     let params = newreno::Params { beta: params.keep, ..Default::default() };
+//!     Ok(Box::new(newreno::Newreno::new(params, ctx)))
+//! });
+//! let node = Node::from_toml("kind = \"plugin\"\nname = \"half\"\nkeep = 2.0", "s.toml").unwrap();
+//! let error = Spec::read(&node).unwrap().link(&node, Path::new(""), &plugins).unwrap_err();
+//! assert_eq!(error.to_string(), "s.toml:3: keep: 2.0 is outside 0.01..0.99");
+//! ```
 
 use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext};
-use airwnd_catalog::{Error, Node, Param, ParamInfo, ParamSet};
+use airwnd_catalog::Error;
+use airwnd_catalog::outside::{Failures, Family};
 use airwnd_units::{BitRate, Bytes};
-use serde_json::{Map, Value as Json};
-use std::fmt;
-use std::sync::Arc;
 
-/// Constructor of a controller, called once per connection.
-pub type Make = Arc<dyn Fn(&SenderContext) -> Result<Box<dyn CongestionControl>, Error> + Send + Sync>;
+impl Family for dyn CongestionControl {
+    type Context = SenderContext;
 
-/// Identification of a plug-in in a scenario.
-pub trait Head: ParamSet + Clone {
-    /// Name of the plug-in in messages.
-    fn label(&self) -> String;
-}
-
-/// Parameters of an external member: its head and the settings that only the plug-in interprets.
-#[derive(Clone)]
-pub struct Outside<H> {
-    /// Identification of the plug-in.
-    pub head: H,
-    /// Settings of the plug-in, completed with its defaults once it is resolved.
-    pub settings: Map<String, Json>,
-    make: Option<Make>,
-}
-
-impl<H> Outside<H> {
-    /// Creates the parameters of a resolved plug-in.
-    pub fn new(head: H, settings: Map<String, Json>, make: Make) -> Outside<H> {
-        Outside { head, settings, make: Some(make) }
-    }
-}
-
-impl<H: Head> Outside<H> {
-    /// Returns the plug-in's own settings from the table in the scenario.
-    ///
-    /// # Errors
-    /// A number that is not finite.
-    pub fn settings_of(node: &Node) -> Result<Map<String, Json>, Error> {
-        own_settings::<H>(node).to_json().map(table)
-    }
-}
-
-impl<H: fmt::Debug> fmt::Debug for Outside<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outside").field("head", &self.head).field("settings", &self.settings).finish()
-    }
-}
-
-impl<H: PartialEq> PartialEq for Outside<H> {
-    fn eq(&self, other: &Outside<H>) -> bool {
-        self.head == other.head && self.settings == other.settings
-    }
-}
-
-impl<H: Head> Param for Outside<H> {
-    fn read(node: &Node) -> Result<Self, Error> {
-        let head = H::read(&node.entries(is_head::<H>))?;
-        let settings = Self::settings_of(node)?;
-        Ok(Outside { head, settings, make: None })
-    }
-
-    fn to_json(&self) -> Json {
-        let mut object = table(self.head.to_json());
-        object.extend(self.settings.clone());
-        object.into()
-    }
-
-    fn schema() -> Json {
-        let mut schema = H::schema();
-        schema["additionalProperties"] = true.into();
-        schema
-    }
-}
-
-impl<H: Head> ParamSet for Outside<H> {
-    const DOC: &'static str = H::DOC;
-    const SOURCE: &'static str = H::SOURCE;
-    fn infos() -> Vec<ParamInfo> {
-        H::infos()
-    }
-}
-
-fn is_head<H: ParamSet>(key: &str) -> bool {
-    H::infos().iter().any(|info| info.name == key)
-}
-
-/// Returns the keys of a member's table that do not belong to its head.
-pub(super) fn own_settings<H: ParamSet>(node: &Node) -> Node {
-    node.entries(|key| key != "kind" && !is_head::<H>(key))
-}
-
-/// Returns the table of a JSON object.
-pub(super) fn table(json: Json) -> Map<String, Json> {
-    match json {
-        Json::Object(table) => table,
-        other => unreachable!("settings are a table, not {other}"),
+    fn guarded(
+        made: Result<Box<Self>, Error>,
+        label: String,
+        ctx: &SenderContext,
+        failures: Failures,
+    ) -> Box<Self> {
+        if let Err(failure) = &made {
+            failures.report(failure.clone());
+        }
+        let mut guarded = Guarded { inner: made, label, mss: ctx.mss, cwnd: ctx.mss, failures };
+        guarded.inspect("at connection start");
+        Box::new(guarded)
     }
 }
 
 /// Wrapper of an external controller that checks its window and errors after every call.
 #[derive(Debug)]
-pub struct Guarded {
+struct Guarded {
     inner: Result<Box<dyn CongestionControl>, Error>,
     label: String,
     mss: Bytes,
     /// Last valid window.
     cwnd: Bytes,
+    failures: Failures,
 }
 
 impl Guarded {
-    /// Creates the controller of a new connection.
-    pub fn new<H: Head>(params: Outside<H>, ctx: &SenderContext) -> Guarded {
-        let label = params.head.label();
-        let inner = match &params.make {
-            Some(make) => make(ctx),
-            None => Err(Error::new(&label, None, "the scenario was read without the registered plug-ins")),
-        };
-        let mut guarded = Guarded { inner, label, mss: ctx.mss, cwnd: ctx.mss };
-        guarded.inspect("at connection start");
-        guarded
-    }
-
     fn call(&mut self, when: &str, call: impl FnOnce(&mut dyn CongestionControl)) {
         if let Ok(inner) = &mut self.inner {
             call(&mut **inner);
@@ -134,16 +67,23 @@ impl Guarded {
     }
 
     fn inspect(&mut self, when: &str) {
-        let Ok(inner) = &self.inner else { return };
-        let cwnd = inner.cwnd();
-        if let Some(failure) = inner.failure() {
-            self.inner = Err(failure.clone());
-        } else if cwnd < self.mss {
-            let message = format!("cwnd is {cwnd} {when}; it must be at least one segment ({})", self.mss);
-            self.inner = Err(Error::new(&self.label, None, message));
-        } else {
-            self.cwnd = cwnd;
-        }
+        let failure = match &self.inner {
+            Err(_) => return,
+            Ok(inner) => match (inner.cwnd(), inner.failure()) {
+                (_, Some(failure)) => failure.clone(),
+                (cwnd, None) if cwnd < self.mss => {
+                    let message =
+                        format!("cwnd is {cwnd} {when}; it must be at least one segment ({})", self.mss);
+                    Error::new(&self.label, None, message)
+                }
+                (cwnd, None) => {
+                    self.cwnd = cwnd;
+                    return;
+                }
+            },
+        };
+        self.failures.report(failure.clone());
+        self.inner = Err(failure);
     }
 }
 

@@ -25,8 +25,7 @@ const YIELDS_TO_DELAYED_ACKS: &str = "lp";
 const YIELDING: [&str; 2] = ["lp", "ledbat-plus-plus"];
 
 fn all_controls() -> impl Iterator<Item = (String, cc::Spec)> {
-    let inside = |name: &String| !["plugin", "python"].contains(&name.as_str());
-    cc::Spec::kinds().into_iter().filter(inside).map(|name| {
+    cc::Spec::built_in().into_iter().map(|name| {
         let node = Node::from_json(&format!("\"{name}\""), "test").expect("it is JSON");
         let spec = cc::Spec::read(&node).expect("it is a congestion control");
         (name, spec)

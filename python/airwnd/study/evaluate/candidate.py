@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from airwnd.plugins.roles import ROLES
 from airwnd.study.evaluate.suite import Kind
 from airwnd.support.errors import InputError
 from airwnd.vocabulary.algorithms import family
@@ -20,7 +21,7 @@ _PLANNED = {
     "quinn": "stacks outside the engine",
     "quiche": "stacks outside the engine",
 }
-_FORMS = "NAME of a sender, FILE.py:Class, package.module:Class, rwnd:NAME or aqm:NAME"
+_FORMS = "NAME of a sender, FILE.py:Class, package.module:Class, rwnd:NAME, aqm:NAME or aqm:FILE.py:Class"
 _CODE = re.compile(r"(.+\.py|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 # These need arguments that no evaluation can choose.
 _NO_CANDIDATES = {"plugin", "python"}
@@ -79,18 +80,18 @@ def parse(text: str, parameters: Mapping[str, Any] | None = None) -> Subject:
     prefix, colon, rest = text.partition(":")
     if colon and prefix in _PLANNED:
         raise InputError(f"{text}: {_PLANNED[prefix]} cannot be evaluated yet; expected {_FORMS}")
-    if colon and prefix in _PREFIXES:
-        return _named(text, rest, _PREFIXES[prefix], given)
-    if colon:
-        if not (found := _CODE.fullmatch(text)):
+    kind = _PREFIXES.get(prefix, "sender") if colon else "sender"
+    name = text if kind == "sender" else rest
+    if ":" in name:
+        if _FAMILIES[kind] not in ROLES or not (found := _CODE.fullmatch(name)):
             raise InputError(f"{text}: expected {_FORMS}")
         file = Path(found[1])
         if file.suffix == ".py" and not file.is_file():
             raise InputError(f"{text}: there is no file {file}")
         # Suites have folders of their own, to which the names of files in a scenario are relative.
         place = str(file.resolve()) if file.suffix == ".py" else found[1]
-        return Subject(text, "sender", {"kind": "python", "class": f"{place}:{found[2]}", **given})
-    return _named(text, text, "sender", given)
+        return Subject(text, kind, {"kind": "python", "class": f"{place}:{found[2]}", **given})
+    return _named(text, name, kind, given)
 
 
 def names() -> list[str]:

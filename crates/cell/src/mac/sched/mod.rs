@@ -32,6 +32,8 @@ pub enum Spec {
     MLwdf(m_lwdf::Params),
     ExpPf(exp_pf::Params),
     Cqa(cqa::Params),
+    #[outside]
+    Python(python::Params),
     // An example of docs/how-to/add-an-algorithm.md.
     #[cfg(test)]
     #[path = "../../../../../docs/how-to/algorithms/max_rate.rs"]
@@ -105,6 +107,19 @@ pub struct Grid {
     pub rate_by_cqi: [f64; 16],
     /// TTIs per second in which new data can be sent: 1000 in LTE; in NR the slots with downlink data.
     pub decisions_per_second: f64,
+    /// Identity of the carrier. No built-in scheduler depends on it.
+    pub identity: Identity,
+}
+
+/// Identity of a carrier in a simulation, for external schedulers that learn or keep records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the cell.
+    pub cell: u16,
+    /// Number of the carrier in the cell; 0: the primary carrier.
+    pub carrier: u8,
+    /// Seed of the scheduler's random draws; identical in every run with the same seed.
+    pub seed: u64,
 }
 
 impl Grid {
@@ -117,6 +132,7 @@ impl Grid {
             rbg_prbs: access.rbg_prbs,
             rate_by_cqi: [0.0; 16],
             decisions_per_second,
+            identity: Identity::default(),
         };
         grid.rate_by_cqi =
             std::array::from_fn(|cqi| grid.block_on(1, Cqi(cqi as u8), 1).0 as f64 * decisions_per_second);

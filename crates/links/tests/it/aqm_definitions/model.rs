@@ -111,7 +111,8 @@ pub struct Seen {
 pub fn compare(draw: impl Fn(&mut Draws, Stream) -> (String, Box<dyn Definition>)) -> Seen {
     let mut seen = Seen::default();
     for run in 0..RUNS {
-        let ctx = QueueContext { stream: Stream::new(run, "discipline"), rate: None };
+        let ctx =
+            QueueContext { stream: Stream::new(run, "discipline"), rate: None, identity: Default::default() };
         let mut draws = Draws(Stream::new(run, "settings"));
         let (toml, mut theirs) = draw(&mut draws, ctx.stream);
         let mut ours = discipline(&toml, &ctx);

@@ -1,32 +1,19 @@
 //! Congestion controls implemented as Python classes: they receive events and set windows.
 
-use crate::watch::{self, Watch};
-use airwnd_catalog::{Error, Node};
-use airwnd_tcp::cc::outside::Outside;
-use airwnd_tcp::cc::{self, CongestionControl, SenderContext, Signal, python};
+use super::{Plugin, Role, Wrong, optional, shown};
+use crate::watch::Watch;
+use airwnd_catalog::Error;
+use airwnd_catalog::outside::Failures;
+use airwnd_tcp::cc::{self, CongestionControl, SenderContext, Signal};
 use airwnd_units::{BitRate, Bytes, Span};
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::cell::RefCell;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Maximum window in bytes: floats represent integers exactly up to this value, and TCP windows are below 2^30.
 const LARGEST: f64 = (1_u64 << 53) as f64;
-/// Characters of an invalid value shown in a message.
-const SHOWN: usize = 40;
-
-thread_local! {
-    /// Exception raised by a plug-in; errors of the engine contain text only. A run stays on one thread.
-    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-}
-
-/// Returns the exception raised by a plug-in on this thread, and clears it.
-pub fn take_raised() -> Option<PyErr> {
-    RAISED.take()
-}
 
 /// An ACK that made progress.
 ///
@@ -278,180 +265,41 @@ impl From<&SenderContext> for Connection {
     }
 }
 
-/// Finds a class with `airwnd.plugins.registry.find`. Loads it if permitted; otherwise returns an error with the reason.
-pub fn find(
-    head: &python::Head,
-    node: &Node,
-    folder: &Path,
-    allow_code: bool,
-) -> Result<(Outside<python::Head>, Option<Error>), Error> {
-    let settings = Outside::<python::Head>::settings_of(node)?;
-    Python::attach(|py| {
-        let found = || -> PyResult<_> {
-            let plugins = py.import("airwnd.plugins.registry")?;
-            let settings = serde_json::Value::from(settings).to_string();
-            let arguments = (&head.class, &head.sha256, settings, folder);
-            let plugin = plugins.call_method1("find", arguments)?;
-            let refusal: Option<String> = plugin.call_method0("refusal")?.extract()?;
-            let refused = refusal.filter(|_| !allow_code).map(|why| node.nearest("class").error(why));
-            if refused.is_none() {
-                load(py, &head.class, &plugin)?;
-            }
-            let sha256: String = plugin.getattr("sha256")?.extract()?;
-            let settings: String = plugin.call_method0("settings_json")?.extract()?;
-            Ok((Plugin::new(&plugin)?, sha256, settings, refused))
-        };
-        let (plugin, sha256, settings, refused) = found().map_err(|raised| refusal(py, node, raised))?;
-        let serde_json::Value::Object(settings) =
-            serde_json::from_str(&settings).expect("written as a JSON object")
-        else {
-            unreachable!("settings are a table")
-        };
-        let head = python::Head { class: head.class.clone(), sha256: Some(sha256) };
-        let plugin = Arc::new(plugin);
-        Ok((Outside::new(head, settings, Arc::new(move |ctx| plugin.clone().begin(ctx))), refused))
-    })
-}
-
-/// Loads the class within the time limit.
-fn load(py: Python<'_>, name: &str, plugin: &Bound<'_, PyAny>) -> PyResult<()> {
-    let watch = watch::current(py, name)?;
-    let (loaded, late) = watch::call(py, watch.as_deref(), || plugin.call_method0("load"));
-    match watch {
-        Some(watch) if late => {
-            // Place of the interruption.
-            let place = loaded.err().and_then(|raised| raised.value(py).getattr("place").ok());
-            let place = place.filter(|place| !place.is_none()).map_or_else(|| plugin.getattr("place"), Ok)?;
-            let message = format!("{}: {}", place.str()?, watch.message());
-            let refused = py.import("airwnd.plugins.registry")?.getattr("RefusedError")?;
-            Err(PyErr::from_value(refused.call1(("class", message))?))
-        }
-        _ => loaded.map(drop),
-    }
-}
-
-/// Converts an error of `airwnd.plugins.registry` to an error at the key that it names.
-fn refusal(py: Python<'_>, node: &Node, raised: PyErr) -> Error {
-    let value = raised.value(py);
-    let key = value.getattr("key").and_then(|key| key.extract::<String>());
-    let message = value.str().map_or_else(|_| raised.to_string(), |text| text.to_string());
-    let error = match key.as_deref() {
-        Ok(key @ ("class" | "sha256")) => node.nearest(key).error(message).within(key),
-        Ok(key) => node.nearest(key).error(message),
-        Err(_) => {
-            RAISED.set(Some(raised));
-            return node.error(message);
-        }
-    };
-    RAISED.set(raised.cause(py));
-    error
-}
-
-/// A plug-in class: an `airwnd.plugins.registry.Plugin`.
-#[derive(Debug)]
-struct Plugin {
-    object: Py<PyAny>,
-    class: String,
-    place: String,
-}
-
-impl Plugin {
-    fn new(plugin: &Bound<'_, PyAny>) -> PyResult<Plugin> {
-        Ok(Plugin {
-            object: plugin.clone().unbind(),
-            class: plugin.getattr("name")?.extract()?,
-            place: plugin.getattr("place")?.extract()?,
-        })
-    }
-
-    fn begin(self: Arc<Self>, ctx: &SenderContext) -> Result<Box<dyn CongestionControl>, Error> {
-        Python::attach(|py| {
-            let name = format!("{}: {}", self.place, self.class);
-            let watch = watch::current(py, &name).map_err(|raised| self.error(py, "__init__", raised))?;
-            let made = || -> Result<Controller, Wrong> {
-                let object = self.object.bind(py).call_method1("make", (Connection::from(ctx),))?;
-                let bound = |name: &str| object.getattr(name).map(Bound::unbind);
-                let measures: bool = self.object.bind(py).getattr("measures")?.extract()?;
-                let on_delivery = if measures { Some(bound("on_delivery")?) } else { None };
-                let governs_recovery = object.getattr("governs_recovery")?.is_truthy()?;
-                let is_l4s = object.getattr("is_l4s")?.is_truthy()?;
-                let mut controller = Controller {
-                    plugin: self.clone(),
-                    watch: watch.clone(),
-                    on_ack: bound("on_ack")?,
-                    on_congestion: bound("on_congestion")?,
-                    on_delivery,
-                    governs_recovery,
-                    is_l4s,
-                    mss: ctx.mss.0 as f64,
-                    state: State::default(),
-                    failure: None,
-                    object: object.unbind(),
-                };
-                controller.state = controller.read(py)?;
-                Ok(controller)
-            };
-            let controller = self.call(py, watch.as_deref(), "__init__", made)?;
-            Ok(Box::new(controller) as Box<dyn CongestionControl>)
-        })
-    }
-
-    /// Calls a method of the class. Exceptions, invalid results and exceeding the time limit are errors.
-    fn call<T>(
-        &self,
-        py: Python<'_>,
-        watch: Option<&Watch>,
-        method: &str,
-        code: impl FnOnce() -> Result<T, Wrong>,
-    ) -> Result<T, Error> {
-        let call = || code().map_err(|why| self.wrong(py, method, why));
-        match (watch::call(py, watch, call), watch) {
-            ((result, true), Some(watch)) => {
-                let line = result.err().and_then(|error| error.line());
-                RAISED.set(None);
-                Err(Error::new(&self.place, line, format!("{}.{method}: {}", self.class, watch.message())))
-            }
-            ((result, _), _) => result,
-        }
-    }
-
-    /// Error for an exception raised by a method.
-    fn error(&self, py: Python<'_>, method: &str, raised: PyErr) -> Error {
-        let value = raised.clone_ref(py).into_value(py);
-        let explained = self.object.bind(py).call_method1("explain", (value,));
-        let (line, what) = explained
-            .and_then(|explained| explained.extract::<(Option<usize>, String)>())
-            .unwrap_or_else(|_| (None, raised.to_string()));
-        RAISED.set(Some(raised));
-        Error::new(&self.place, line, format!("{}.{method}: {what}", self.class))
-    }
-
-    /// Error for an exception or an invalid value.
-    fn wrong(&self, py: Python<'_>, method: &str, why: Wrong) -> Error {
-        match why {
-            Wrong::Raised(raised) => self.error(py, method, raised),
-            Wrong::Value(what) => Error::new(&self.place, None, format!("{}.{method}: {what}", self.class)),
-        }
-    }
-}
-
-enum Wrong {
-    Raised(PyErr),
-    Value(String),
-}
-
-impl From<PyErr> for Wrong {
-    fn from(raised: PyErr) -> Wrong {
-        Wrong::Raised(raised)
-    }
-}
-
 /// Values set by a plug-in object.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     cwnd: Bytes,
     ssthresh: Bytes,
     pacing_rate: Option<BitRate>,
+}
+
+impl Role for dyn CongestionControl {
+    const FAMILY: &'static str = "cc";
+
+    fn begin(plugin: &Arc<Plugin>, ctx: &SenderContext, _failures: &Failures) -> Result<Box<Self>, Error> {
+        plugin.create(|class, watch| {
+            let py = class.py();
+            let object = class.call_method1("make", (Connection::from(ctx),))?;
+            let bound = |name: &str| object.getattr(name).map(Bound::unbind);
+            let governs_recovery = object.getattr("governs_recovery")?.is_truthy()?;
+            let is_l4s = object.getattr("is_l4s")?.is_truthy()?;
+            let mut controller = Controller {
+                plugin: plugin.clone(),
+                watch,
+                on_ack: bound("on_ack")?,
+                on_congestion: bound("on_congestion")?,
+                on_delivery: optional(class, &object, "on_delivery")?,
+                governs_recovery,
+                is_l4s,
+                mss: ctx.mss.0 as f64,
+                state: State::default(),
+                failure: None,
+                object: object.unbind(),
+            };
+            controller.state = controller.read(py)?;
+            Ok(Box::new(controller) as Box<dyn CongestionControl>)
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -528,15 +376,6 @@ impl Controller {
             ssthresh: Bytes(if ssthresh.is_infinite() { u64::MAX } else { ssthresh as u64 }),
             pacing_rate: pacing_rate.map(|rate| BitRate(rate as u64)),
         })
-    }
-}
-
-/// Formats a value for messages.
-fn shown(value: &Bound<'_, PyAny>) -> String {
-    let text = value.repr().map_or_else(|_| value.get_type().to_string(), |repr| repr.to_string());
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
     }
 }
 
