@@ -126,6 +126,7 @@ fn ran(seed: u64) -> RanSetup {
         cell: None,
         srs_offset: None,
         configured_grant: None,
+        replay: None,
         carriers: 1,
         bearers: vec![BearerSetup::default(); BEARERS as usize].into(),
     };
