@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from airwnd.plugins.congestion import Ack, Congestion, CongestionControl, Connection
     from airwnd.plugins.registry import register
     from airwnd.results.capture import Capture
+    from airwnd.results.radio_trace import RadioTrace
     from airwnd.scenario.cities import city
     from airwnd.scenario.path import Endpoint, Path
     from airwnd.scenario.radio_map import RadioMap
@@ -58,6 +59,7 @@ __all__ = [
     "Preset",
     "PresetValue",
     "RadioMap",
+    "RadioTrace",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -92,6 +94,7 @@ _HOME = {
     "Preset": "airwnd.vocabulary.presets",
     "PresetValue": "airwnd.vocabulary.presets",
     "RadioMap": "airwnd.scenario.radio_map",
+    "RadioTrace": "airwnd.results.radio_trace",
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",

@@ -293,6 +293,10 @@ class Scenario:
         allocations_ns: tuple[int, int] | None = None,
         max_memory: int | None = None,
         threads: int | None = None,
+        radio: tuple[
+            tuple[list[str], list[str], tuple[int, int] | None], Callable[[str, dict[str, _Column]], None]
+        ]
+        | None = None,
     ) -> tuple[str, dict[str, dict[str, _Column]]]: ...
 
 def catalogue() -> str: ...

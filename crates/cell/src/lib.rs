@@ -19,6 +19,7 @@ mod reach;
 mod region;
 pub mod rrc;
 mod settings;
+pub mod trace;
 mod ue;
 
 pub use agenda::Notice;

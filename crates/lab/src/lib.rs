@@ -46,6 +46,7 @@ pub mod placement;
 mod preset;
 mod preset_values;
 mod quirks;
+pub mod radio;
 mod recordings;
 mod records;
 mod scenario;
