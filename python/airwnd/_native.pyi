@@ -289,7 +289,7 @@ class Scenario:
         seed: int,
         series_interval_ns: int | None,
         progress: Callable[[float], object] | None,
-        pcap: tuple[PathLike[str], list[str], int | None] | None = None,
+        pcap: tuple[PathLike[str], list[str], int | None, list[str]] | None = None,
         allocations_ns: tuple[int, int] | None = None,
         max_memory: int | None = None,
         threads: int | None = None,

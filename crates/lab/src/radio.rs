@@ -15,6 +15,7 @@ pub use airwnd_cell::trace::{
 };
 pub use airwnd_cell::{BearerId, CarrierId, CellId, UeId};
 pub use airwnd_phy::access::Protocol;
+pub use airwnd_phy::tables::tbs_index;
 pub use airwnd_rlc::RlcMode;
 pub use airwnd_rlc::am::Nack;
 pub use airwnd_rlc::trace::{DataPdu, PduContent, PduFormat, TracedPdu};
@@ -26,7 +27,32 @@ pub const LAYERS: [&str; 3] = ["mac", "rlc", "rrc"];
 /// Tables of a trace, in their order.
 pub const TABLES: [&str; 5] = ["radio_grants", "radio_blocks", "radio_control", "radio_pdus", "radio_rrc"];
 
+/// What a frame of the radio interface says besides its records.
+#[derive(Clone, Copy, Debug)]
+pub struct RadioInterface {
+    /// Generation.
+    pub protocol: Protocol,
+    /// Slots in a millisecond; one in LTE.
+    pub slots_per_ms: u64,
+    /// Whether both directions share the carrier.
+    pub is_tdd: bool,
+    /// Upper ends in bytes of the levels of a short buffer status report from 1 on; the last level has none.
+    pub buffer_levels: &'static [u64],
+}
+
 impl Scenario {
+    /// The radio interface of the primary carrier; `None` without a site.
+    pub fn radio_interface(&self) -> Option<RadioInterface> {
+        let carriers = self.carrier.components(&self.radio.access).ok().filter(|_| !self.site.is_empty())?;
+        let access = &carriers.first()?.access;
+        Some(RadioInterface {
+            protocol: self.radio.access.protocol(),
+            slots_per_ms: access.clock.per_millisecond(),
+            is_tdd: access.timing.plan.len() > 1,
+            buffer_levels: access.buffer_levels,
+        })
+    }
+
     /// A filter for these layers, UEs (none: all) and this window of the measurement.
     ///
     /// # Errors

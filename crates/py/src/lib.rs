@@ -249,10 +249,11 @@ impl Scenario {
         self.check_code()?;
         let _watched = watch::Scope::open(self.call_limit);
         let filter = radio.as_ref().map(|(wanted, _)| radio::filter(&self.checked, wanted)).transpose()?;
+        let captured = radio::captured(&self.checked, pcap.as_ref())?;
         let records = Records {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
-            radio: filter.clone(),
+            radio: radio::either(filter.clone(), captured),
             memory: max_memory.map(Bytes),
             threads,
         };

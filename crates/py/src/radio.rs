@@ -1,6 +1,6 @@
 //! Traces of the radio interface, whose tables are passed to Python in parts.
 
-use super::{ScenarioError, columns};
+use super::{ScenarioError, capture, columns};
 use airwnd_capture::Capture;
 use airwnd_lab::radio::{RadioFilter, RadioRecord, RadioTables};
 use airwnd_lab::tap::{LinkSight, Sight, Tap};
@@ -20,6 +20,20 @@ pub type Wanted = (Vec<String>, Vec<String>, Option<(u64, u64)>);
 pub fn filter(scenario: &Scenario, (layers, ues, window): &Wanted) -> PyResult<RadioFilter> {
     let window = window.map(|(begin, end)| Span(begin)..Span(end));
     scenario.radio_filter(layers, ues, window).map_err(|error| ScenarioError::new_err(error.to_string()))
+}
+
+/// Returns the filter for the frames of a capture: all layers, since a frame needs records of each.
+pub fn captured(scenario: &Scenario, wanted: Option<&capture::Wanted>) -> PyResult<Option<RadioFilter>> {
+    let has_frames = wanted.is_some_and(|(.., radio)| !radio.is_empty());
+    has_frames.then(|| filter(scenario, &Wanted::default())).transpose()
+}
+
+/// Returns the filter for what one of two wants.
+pub fn either(one: Option<RadioFilter>, other: Option<RadioFilter>) -> Option<RadioFilter> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.either(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// A trace and the function that writes a part of one of its tables.

@@ -62,6 +62,11 @@ if TYPE_CHECKING:
     help="Bytes kept of each packet, 0 for all; default: headers only.",
 )
 @click.option(
+    "--pcap-layers",
+    metavar="LAYER,...",
+    help="Also capture the PDUs of these layers: mac, rlc; without --pcap-node no packets are captured.",
+)
+@click.option(
     "--allocations",
     metavar="FROM..TO",
     help="Record PRB allocations in this time window, as in 1s..1.1s.",
@@ -106,6 +111,7 @@ def run(
     pcap: Path | None,
     nodes: tuple[str, ...],
     snaplen: int | None,
+    pcap_layers: str | None,
     allocations: str | None,
     radio_trace: Path | None,
     radio_layers: str | None,
@@ -135,20 +141,9 @@ def run(
         raise click.UsageError("--jobs requires --seeds.", click.get_current_context())
     if force and out is None:
         raise click.UsageError("--force requires --out.", click.get_current_context())
-    if pcap is None and (nodes or snaplen is not None):
-        raise click.UsageError("--pcap-node and --pcap-snaplen require --pcap.", click.get_current_context())
-    if radio_trace is None and (radio_layers is not None or radio_ues or radio_window is not None):
-        raise click.UsageError(
-            "--radio-layers, --radio-ue and --radio-window require --radio-trace.",
-            click.get_current_context(),
-        )
     window = None if allocations is None else _window("--allocations", allocations)
-    capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
-    trace = None
-    if radio_trace is not None:
-        layers = radio_layers.split(",") if radio_layers is not None else ()
-        between = None if radio_window is None else _window("--radio-window", radio_window)
-        trace = RadioTrace(radio_trace, layers, radio_ues, between)
+    capture = _capture(pcap, nodes, snaplen, pcap_layers)
+    trace = _trace(radio_trace, radio_layers, radio_ues, radio_window)
     scenario = load(file, settings, policy)
     if seeds is not None:
         from airwnd.cli.seeds import Pool, run_seeds
@@ -185,6 +180,33 @@ def run(
         raise failure
     if out and not as_json:
         click.echo(f"written to {out}")
+
+
+def _capture(
+    path: Path | None, nodes: tuple[str, ...], snaplen: int | None, layers: str | None
+) -> Capture | None:
+    if path is None:
+        if nodes or snaplen is not None or layers is not None:
+            raise click.UsageError(
+                "--pcap-node, --pcap-snaplen and --pcap-layers require --pcap.", click.get_current_context()
+            )
+        return None
+    words = layers.split(",") if layers is not None else []
+    return Capture(path, nodes or (() if words else ("server",)), snaplen, layers=words)
+
+
+def _trace(
+    folder: Path | None, layers: str | None, ues: tuple[str, ...], window: str | None
+) -> RadioTrace | None:
+    if folder is None:
+        if layers is not None or ues or window is not None:
+            raise click.UsageError(
+                "--radio-layers, --radio-ue and --radio-window require --radio-trace.",
+                click.get_current_context(),
+            )
+        return None
+    words = layers.split(",") if layers is not None else []
+    return RadioTrace(folder, words, ues, None if window is None else _window("--radio-window", window))
 
 
 def _window(option: str, text: str) -> tuple[str, str]:

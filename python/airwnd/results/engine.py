@@ -122,7 +122,9 @@ def link(
     captured = None
     if pcap is not None:
         capture = capture_of(pcap)
-        path, nodes, snaplen = wanted(scenario, capture)
+        if capture.layers:
+            raise InputError("pcap: layers are for airwnd run; airwnd link captures packets only")
+        path, nodes, snaplen, _ = wanted(scenario, capture)
         captured = {
             "path": str(path.absolute()),
             "nodes": nodes,

@@ -418,8 +418,8 @@ class Scenario:
             the folder of `radio_trace` has other files.
         ScenarioError
             If the window of `allocations` or of `radio_trace` lies outside the run, or there are no cells; if
-            the run needs more memory than `max_memory`; if the scenario names Python code without permission to execute it
-            (:meth:`load`), or if such code fails.
+            the run needs more memory than `max_memory`; if the scenario names Python code without permission
+            to execute it (:meth:`load`), or if such code fails.
         OSError
             If the capture cannot be written.
         EngineError

@@ -585,11 +585,6 @@ impl Downlink {
         }
     }
 
-    /// First PRB of a transmission.
-    fn first_prb(&self, rbgs: Rbgs) -> u16 {
-        rbgs.0.trailing_zeros() as u16 * self.access.rbg_prbs.0
-    }
-
     /// Notes the assignment of a new block, the last one to a UE, for an observer.
     // What it needs is looked up again: kept for it, it would cost a run without observer more than the branch.
     #[cold]
@@ -601,7 +596,8 @@ impl Downlink {
         let cqi = self.cqi(self.csi.view(slot), rbgs, air.receivers.reports(self.cell));
         self.note_grant(tti, sent, Some(cqi), ues);
         if block.content.is_none() {
-            self.note_end(tti, sent, BlockOutcome::Unused, ues);
+            let event = ended(&self.access, self.transmission(sent), rbgs, BlockOutcome::Unused);
+            ues.note(slot, tti, event);
         }
     }
 
@@ -612,43 +608,13 @@ impl Downlink {
         let grant = GrantRecord {
             transmission: self.transmission(sent),
             on_air: self.access.clock.start(tti + self.access.timing.decision_to_air),
-            first: self.first_prb(sent.rbgs),
+            first: first_prb(&self.access, sent.rbgs),
             rbgs: sent.rbgs.0,
             cqi,
             command: None,
             is_configured: false,
         };
         ues.note(sent.id.slot, tti, RadioEvent::Grant(grant));
-    }
-
-    /// Notes the outcome of a transmission on air for the log and for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note_reception(&mut self, tti: Tti, sent: OnAir, reception: Reception, ues: &mut MacSide<'_>) {
-        let Transmission { number: transmission, mcs, size, .. } = self.transmission(sent);
-        if let Some(log) = &mut self.log {
-            log.note(Allocation {
-                tti,
-                cell: CellId(self.cell as u16),
-                carrier: self.carrier,
-                ue: UeId(ues.number(sent.id.slot)),
-                rbgs: sent.rbgs,
-                transmission,
-                mcs,
-                size,
-                reception,
-            });
-        }
-        self.note_end(tti, sent, reception.into(), ues);
-    }
-
-    /// Notes the end of a transmission for an observer.
-    fn note_end(&self, tti: Tti, sent: OnAir, outcome: BlockOutcome, ues: &mut MacSide<'_>) {
-        let transmission = self.transmission(sent);
-        let modulation = self.access.scheme(transmission.mcs).modulation.order() as u8;
-        let first = self.first_prb(sent.rbgs);
-        let block = BlockRecord { transmission, modulation, first, outcome };
-        ues.note(sent.id.slot, tti, RadioEvent::Block(block));
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -688,6 +654,7 @@ impl Downlink {
         ues: &mut MacSide<'_>,
         decoded: &mut Vec<(u32, Content)>,
     ) {
+        let consequences = self.access.timing.slot(tti);
         let OnAir { id, level, rbgs, prbs } = sent;
         let index = self.index(id);
         let held = &mut self.processes[index];
@@ -697,10 +664,10 @@ impl Downlink {
         let assignment = Assignment { tti, cell, carrier, process, level, rbgs, prbs };
         let reception = ues.receive_block(id.slot, &assignment, block, air);
         if self.is_observed {
-            self.note_reception(tti, sent, reception, ues);
+            let transmission = Transmission::of(block, Direction::Down, carrier, process, prbs);
+            let received = ReceivedBlock { tti, cell, slot: id.slot, rbgs, transmission, reception };
+            received.note(&self.access, self.log.as_mut(), ues);
         }
-        let consequences = self.access.timing.slot(tti);
-        let block = &self.processes[index].as_ref().expect(ON_AIR).block;
         let (after, answer) = match reception {
             Reception::AssignmentLost => (consequences.silence, Answer::Silence),
             Reception::Failed => (consequences.feedback, Answer::Nack),
@@ -722,6 +689,50 @@ impl User {
         let after = free & (u16::MAX << self.last << 1);
         (if after != 0 { after } else { free }).trailing_zeros() as u8
     }
+}
+
+/// The outcome of a transmission on air.
+struct ReceivedBlock {
+    tti: Tti,
+    cell: usize,
+    slot: u16,
+    rbgs: Rbgs,
+    transmission: Transmission,
+    reception: Reception,
+}
+
+impl ReceivedBlock {
+    /// Notes it for the log and for an observer.
+    #[cold]
+    #[inline(never)]
+    fn note(&self, access: &Access, log: Option<&mut Log>, ues: &mut MacSide<'_>) {
+        let ReceivedBlock { tti, cell, slot, rbgs, transmission, reception } = *self;
+        if let Some(log) = log {
+            log.note(Allocation {
+                tti,
+                cell: CellId(cell as u16),
+                carrier: transmission.carrier,
+                ue: UeId(ues.number(slot)),
+                rbgs,
+                transmission: transmission.number,
+                mcs: transmission.mcs,
+                size: transmission.size,
+                reception,
+            });
+        }
+        ues.note(slot, tti, ended(access, transmission, rbgs, reception.into()));
+    }
+}
+
+/// The end of a transmission for an observer.
+fn ended(access: &Access, transmission: Transmission, rbgs: Rbgs, outcome: BlockOutcome) -> RadioEvent {
+    let modulation = access.scheme(transmission.mcs).modulation.order() as u8;
+    RadioEvent::Block(BlockRecord { transmission, modulation, first: first_prb(access, rbgs), outcome })
+}
+
+/// First PRB of a transmission.
+fn first_prb(access: &Access, rbgs: Rbgs) -> u16 {
+    rbgs.0.trailing_zeros() as u16 * access.rbg_prbs.0
 }
 
 /// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from
