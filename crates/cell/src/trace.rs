@@ -1,6 +1,6 @@
 //! Records of what the radio interface does, for an observer: grants, blocks, control elements, PDUs of RLC, RRC.
 //!
-//! Nobody observes by default. Then each place that notes a record costs a branch.
+//! There is no observer by default. Then each place that notes a record costs a branch.
 
 use crate::identity::{BearerId, CarrierId, CellId, UeId};
 use crate::mac::{Block, Reception};
@@ -298,7 +298,7 @@ impl Tracer {
         self.0 = Some(Box::new(Tracing { filter, records: Vec::new() }));
     }
 
-    /// Whether anybody observes.
+    /// Whether there is an observer.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.0.is_some()

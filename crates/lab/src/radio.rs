@@ -72,7 +72,10 @@ impl Scenario {
             match LAYERS.iter().position(|word| word == layer) {
                 Some(place) => wanted[place] = true,
                 None => {
-                    return fail(format!("radio: there is no layer `{layer}`; layers: {}", LAYERS.join(", ")));
+                    return fail(format!(
+                        "radio: there is no layer `{layer}`; layers: {}",
+                        LAYERS.join(", ")
+                    ));
                 }
             }
         }

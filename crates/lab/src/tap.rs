@@ -1,7 +1,7 @@
 //! Per-node packet taps.
 
 use crate::Scenario;
-use crate::radio::RadioRecord;
+use airwnd_cell::trace::RadioRecord;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span};

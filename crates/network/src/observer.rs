@@ -37,7 +37,7 @@ pub trait Observer<C> {
     /// Called at each stage of a packet at a link.
     fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<C>);
 
-    /// Called with each record of the radio interface, if the cells have been told to keep them
+    /// Called with each record of the radio interface, if the cells keep them
     /// ([`Ran::observe`](airwnd_cell::Ran::observe)).
     fn on_record(&mut self, record: &RadioRecord);
 }

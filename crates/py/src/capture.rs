@@ -18,7 +18,8 @@ pub type Wanted = (PathBuf, Vec<String>, Option<u32>, Vec<String>);
 fn layers(words: &[String]) -> PyResult<Vec<RadioLayer>> {
     let known = |word: &String| RadioLayer::ALL.into_iter().find(|layer| layer.word() == word);
     let layer = |word| {
-        let unknown = || ScenarioError::new_err(format!("there is no layer `{word}` to capture; layers: mac, rlc"));
+        let unknown =
+            || ScenarioError::new_err(format!("there is no layer `{word}` to capture; layers: mac, rlc"));
         known(word).ok_or_else(unknown)
     };
     words.iter().map(layer).collect()

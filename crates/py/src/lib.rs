@@ -274,7 +274,8 @@ impl Scenario {
             let mut capture =
                 pcap.map(|wanted| capture::File::new(&self.checked, seed, wanted)).transpose()?;
             let writes = radio.zip(filter);
-            let mut trace = writes.map(|((_, write), filter)| radio::Trace::new(&self.checked, filter, write));
+            let mut trace =
+                writes.map(|((_, write), filter)| radio::Trace::new(&self.checked, filter, write));
             let is_tapped = capture.is_some() || trace.is_some();
             let mut taps = radio::Taps {
                 capture: capture.as_mut().map(|file| &mut file.capture),

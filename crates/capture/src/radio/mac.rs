@@ -56,7 +56,9 @@ impl Block {
         if let Some(headroom) = self.headroom_db {
             match interface.protocol {
                 // TS 36.133 Table 9.1.8.4-1: from -23 dB
-                Protocol::Lte => elements.push((LTE.headroom, vec![(headroom + 23.0).clamp(0.0, 63.0) as u8])),
+                Protocol::Lte => {
+                    elements.push((LTE.headroom, vec![(headroom + 23.0).clamp(0.0, 63.0) as u8]))
+                }
                 Protocol::Nr => elements.push((NR.headroom, vec![nr_headroom(headroom), MAX_POWER])),
             }
         }

@@ -1,8 +1,8 @@
 //! Frames of MAC and RLC for Wireshark, from the records of a run.
 //!
 //! A frame is an exported PDU: the name of a dissector of Wireshark, the context that a PDU itself does not state, and
-//! the PDU. `mac-lte-framed` and `mac-nr-framed` are dissectors by name; those of RLC are heuristic dissectors, which
-//! have to be enabled.
+//! the PDU. `mac-lte-framed` is a dissector by name. The others are heuristic dissectors of UDP payloads, which begin with
+//! a magic text and have to be enabled: Wireshark 4.0 does not find `mac-nr-framed`, and has none for RLC.
 
 mod bits;
 mod mac;
@@ -245,7 +245,8 @@ impl RadioFrames {
     /// Context of a transport block of NR: slot and HARQ process.
     fn nr_context(&mut self, record: &RadioRecord, event: &BlockRecord) {
         let sent = event.transmission;
-        self.begin(DISSECTOR, "mac-nr-framed");
+        self.begin(HEURISTIC, "mac_nr_udp");
+        self.frame.extend(b"mac-nr");
         self.frame.extend([self.radio_type(), mac::direction(sent.direction), C_RNTI]);
         self.identifiers([2, 3], record.ue);
         let (slot, in_frame) = (self.slot(record.at), 10 * self.interface.slots_per_ms);

@@ -114,7 +114,8 @@ fn nr_status(to: &mut Vec<u8>, format: PduFormat, ack: u64, nacks: &[Nack]) {
     bits.put(4, 0).put(size, ack).flag(!nacks.is_empty()).put(if is_long { 1 } else { 7 }, 0);
     let mut rest = nacks;
     while let Some(first) = rest.first() {
-        let follows = |pair: &[Nack]| pair.iter().all(|nack| nack.part.is_none()) && pair[0].sn + 1 == pair[1].sn;
+        let follows =
+            |pair: &[Nack]| pair.iter().all(|nack| nack.part.is_none()) && pair[0].sn + 1 == pair[1].sn;
         let run = 1 + rest.windows(2).take(LONGEST_RANGE - 1).take_while(|pair| follows(pair)).count();
         rest = &rest[run..];
         bits.put(size, first.sn).flag(!rest.is_empty()).flag(first.part.is_some()).flag(run > 1);

@@ -64,11 +64,15 @@ fn status_pdus_are_those_of_the_standard() {
     let nr = format(Protocol::Nr, RlcMode::Am, 18);
     assert_eq!(bytes(nr, nacks(&[])), [0, 0, 9 << 2]);
     // a NACK range of three
-    assert_eq!(bytes(nr, nacks(&[whole(3), whole(4), whole(5)])), [0, 0, 9 << 2 | 0b10, 0, 0, 3 << 6 | 0b001 << 3, 3]);
+    assert_eq!(
+        bytes(nr, nacks(&[whole(3), whole(4), whole(5)])),
+        [0, 0, 9 << 2 | 0b10, 0, 0, 3 << 6 | 0b001 << 3, 3]
+    );
 }
 
 fn block(interface: &RadioInterface, size: usize, lengths: &[u32], buffer_bytes: Option<u64>) -> Vec<u8> {
-    let mode = format(interface.protocol, RlcMode::Um, if interface.protocol == Protocol::Lte { 10 } else { 12 });
+    let mode =
+        format(interface.protocol, RlcMode::Um, if interface.protocol == Protocol::Lte { 10 } else { 12 });
     let pdus = lengths.iter().map(|length| {
         let content = PduContent::Data(data(0, [true; 2], &[*length]));
         (0, TracedPdu { format: mode, size: Bytes::ZERO, content })
@@ -82,7 +86,8 @@ fn block(interface: &RadioInterface, size: usize, lengths: &[u32], buffer_bytes:
 /// TS 36.321 figures 6.1.2-1 to -3.
 #[test]
 fn padding_fills_a_block_of_lte() {
-    let interface = RadioInterface { protocol: Protocol::Lte, slots_per_ms: 1, is_tdd: false, buffer_levels: &[10, 12] };
+    let interface =
+        RadioInterface { protocol: Protocol::Lte, slots_per_ms: 1, is_tdd: false, buffer_levels: &[10, 12] };
     for size in 20..400 {
         for length in [10, 126, 200] {
             let written = block(&interface, size, &[length], Some(11));
@@ -100,7 +105,8 @@ fn padding_fills_a_block_of_lte() {
 /// TS 38.321 figure 6.1.2-4.
 #[test]
 fn elements_of_nr_follow_data_and_precede_padding() {
-    let interface = RadioInterface { protocol: Protocol::Nr, slots_per_ms: 2, is_tdd: true, buffer_levels: &[10, 14] };
+    let interface =
+        RadioInterface { protocol: Protocol::Nr, slots_per_ms: 2, is_tdd: true, buffer_levels: &[10, 14] };
     let written = block(&interface, 20, &[3, 4], Some(12));
     assert_eq!(written, [4, 4, 0, 0, 0, 0, 4, 5, 0, 0, 0, 0, 0, 61, 2, 63, 0, 0, 0, 0]);
     let long = block(&interface, 304, &[300], None);
