@@ -74,7 +74,8 @@ fn block(interface: &RadioInterface, size: usize, lengths: &[u32], buffer_bytes:
     let mode =
         format(interface.protocol, RlcMode::Um, if interface.protocol == Protocol::Lte { 10 } else { 12 });
     let pdus = lengths.iter().map(|length| {
-        let content = PduContent::Data(data(0, [true; 2], &[*length]));
+        let sn = (interface.protocol == Protocol::Lte).then_some(0);
+        let content = PduContent::Data(DataPdu { sn, ..data(0, [true; 2], &[*length]) });
         (0, TracedPdu { format: mode, size: Bytes::ZERO, content })
     });
     let block = Block { pdus: pdus.collect(), buffer_bytes, headroom_db: None };
