@@ -22,7 +22,7 @@ PREFERENCES = (
     "rlc-lte.do_sequence_analysis:Only-RLC-frames",
     "rlc-lte.do_sequence_analysis_am:Only-RLC-frames",
     "mac-lte.track_sr:FALSE",
-    # Segments of the first transmission and of the second may overlap (TS 38.322 §5.3.2); Wireshark refuses that.
+    # Segments of a first transmission and of a second may overlap, which Wireshark refuses.
     "rlc-nr.reassemble_am_frames:FALSE",
 )
 HEURISTICS = ("rlc_lte_udp", "rlc_nr_udp", "mac_nr_udp")
@@ -83,7 +83,7 @@ def test_tshark_dissects_lte_as_the_trace_counts_it(tmp_path: Path, mode: str) -
     capture = Capture(file, nodes=[], layers=["mac", "rlc"])
     cell(mode).run(pcap=capture, radio_trace=folder)
     mac = ("mac-lte.direction", "mac-lte.ueid", "mac-lte.dl-phy.mcs-index", "mac-lte.crc-status")
-    rlc = ("rlc-lte.am.fixed.sn", "rlc-lte.um.sn", "rlc-lte.am.ack-sn", "rlc-lte.direction", "rlc-lte.ueid")
+    rlc = ("rlc-lte.am.fixed.sn", "rlc-lte.um.sn", "rlc-lte.am.ack-sn", "rlc-lte.pdu-length")
     found = frames(
         file,
         *("frame.interface_name", "_ws.malformed", "_ws.expert.message", "mac-lte.sr-req"),
@@ -116,7 +116,7 @@ def test_tshark_dissects_lte_as_the_trace_counts_it(tmp_path: Path, mode: str) -
 
     pdus = read(folder, "pdus")
     in_rlc = [frame for frame in found if frame["frame.interface_name"] == "rlc"]
-    assert len(in_rlc) == len(pdus)
+    assert [int(frame["rlc-lte.pdu-length"]) for frame in in_rlc] == pdus["bytes"].to_list()
     sn = "rlc-lte.am.fixed.sn" if mode == "am" else "rlc-lte.um.sn"
     data = pdus.filter(pl.col("pdu") == "data")
     assert [int(frame[sn]) for frame in in_rlc if frame[sn]] == [number % 1024 for number in data["sn"]]
@@ -133,7 +133,14 @@ def test_tshark_dissects_nr_as_the_trace_counts_it(tmp_path: Path, mode: str) ->
     found = frames(
         file,
         *("frame.interface_name", "frame.protocols", "_ws.malformed", "_ws.expert.severity"),
-        *("mac-nr.direction", "mac-nr.harqid", "rlc-nr.am.sn", "rlc-nr.um.sn", "rlc-nr.am.ack-sn"),
+        *(
+            "mac-nr.direction",
+            "mac-nr.harqid",
+            "rlc-nr.am.sn",
+            "rlc-nr.um.sn",
+            "rlc-nr.am.ack-sn",
+            "rlc-nr.pdu-length",
+        ),
     )
     assert not [frame for frame in found if frame["_ws.malformed"]]
     blocks = read(folder, "blocks").filter(pl.col("outcome") != "unused")
@@ -147,7 +154,7 @@ def test_tshark_dissects_nr_as_the_trace_counts_it(tmp_path: Path, mode: str) ->
     pdus = read(folder, "pdus")
     in_rlc = [frame for frame in found if frame["frame.interface_name"] == "rlc"]
     assert all("rlc-nr" in frame["frame.protocols"] for frame in in_rlc)
-    assert len(in_rlc) == len(pdus)
+    assert [int(frame["rlc-nr.pdu-length"]) for frame in in_rlc] == pdus["bytes"].to_list()
     sn, size = ("rlc-nr.am.sn", 1 << 18) if mode == "am" else ("rlc-nr.um.sn", 1 << 12)
     numbered = pdus.filter(pl.col("sn").is_not_null())
     assert [int(frame[sn]) for frame in in_rlc if frame[sn]] == [number % size for number in numbered["sn"]]
