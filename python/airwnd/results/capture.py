@@ -36,8 +36,8 @@ class Capture:
     real_only
         Leave out the packets of simulated flows; in a session of real programs only.
     layers
-        ``mac`` and ``rlc``: also capture the transport blocks and scheduling requests of all UEs, and the PDUs
-        of RLC, each layer at an interface of its own; in a run only, and not in a ``.pcap``.
+        ``mac`` and ``rlc``: also capture the transport blocks and scheduling requests of all UEs, and the
+        PDUs of RLC, each layer at an interface of its own; in a run only, and not in a ``.pcap``.
 
     Examples
     --------
