@@ -90,7 +90,7 @@ impl OneWay {
             (OneWay::Um(tx, rx), Content::Um(pdu)) => {
                 // A receiver forgets an SDU of which a part is lost: then the begin of the next one tells its end.
                 let inside = pdu.begin + 1..pdu.end;
-                let ends = rx.stream().flat_map(|[begin, end]| [begin, end]);
+                let ends = rx.stream().flatten();
                 let pieces = lengths(pdu.begin, pdu.end, ends.filter(|at| inside.contains(at)));
                 let whole = [!mark.is_partial, !self.source().is_partial()];
                 let size = tx.header() + indicators(pieces.len() as u64) + Bytes(pdu.end - pdu.begin);

@@ -203,7 +203,7 @@ impl RadioFrames {
         self.begin(DISSECTOR, "mac-lte-framed");
         self.frame.extend([self.radio_type(), mac::direction(direction), rnti_type]);
         let subframe = self.slot(at);
-        let number = ((subframe / 10 % 1024) << 4 | subframe % 10) as u16;
+        let number = (((subframe / 10 % 1024) << 4) | (subframe % 10)) as u16;
         self.frame.push(4);
         self.frame.extend(number.to_be_bytes());
     }
