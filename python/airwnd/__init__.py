@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from airwnd.plugins.scheduler import DownlinkScheduler, SchedulerCarrier, SchedulerTti, SchedulerUe
     from airwnd.plugins.traffic import TrafficFlow, TrafficSource
     from airwnd.results.capture import Capture
+    from airwnd.results.radio_trace import RadioTrace
     from airwnd.scenario.cities import city
     from airwnd.scenario.path import Endpoint, Path
     from airwnd.scenario.radio_map import RadioMap
@@ -77,6 +78,7 @@ __all__ = [
     "QueueDiscipline",
     "QueuedPacket",
     "RadioMap",
+    "RadioTrace",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -125,6 +127,7 @@ _HOME = {
     "QueueDiscipline": "airwnd.plugins.queue",
     "QueuedPacket": "airwnd.plugins.queue",
     "RadioMap": "airwnd.scenario.radio_map",
+    "RadioTrace": "airwnd.results.radio_trace",
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",

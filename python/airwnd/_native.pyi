@@ -487,10 +487,14 @@ class Scenario:
         seed: int,
         series_interval_ns: int | None,
         progress: Callable[[float], object] | None,
-        pcap: tuple[PathLike[str], list[str], int | None] | None = None,
+        pcap: tuple[PathLike[str], list[str], int | None, list[str]] | None = None,
         allocations_ns: tuple[int, int] | None = None,
         max_memory: int | None = None,
         threads: int | None = None,
+        radio: tuple[
+            tuple[list[str], list[str], tuple[int, int] | None], Callable[[str, dict[str, _Column]], None]
+        ]
+        | None = None,
     ) -> tuple[str, dict[str, dict[str, _Column]]]: ...
 
 def catalogue() -> str: ...

@@ -27,7 +27,14 @@ CODE = {"allow_code": False, "plugin_timeout_s": PLUGIN_TIMEOUT_S}
 
 #: Calls of every public function and method with valid arguments; each argument in turn gets a wrong value.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-    "Capture": (airwnd.Capture, {"path": "x.pcapng", "nodes": ["server"], "snaplen": 0, "real_only": False}),
+    "Capture": (
+        airwnd.Capture,
+        {"path": "x.pcapng", "nodes": ["server"], "snaplen": 0, "real_only": False, "layers": []},
+    ),
+    "RadioTrace": (
+        airwnd.RadioTrace,
+        {"path": "radio", "layers": ["mac"], "ues": ["ue-0"], "window": ("0s", "1s")},
+    ),
     "RadioMap.plot": (MAP.plot, {"quantity": "sinr", "axes": None}),
     "Run.load": (Run.load, {"folder": "nowhere"}),
     "Run.plot": (
@@ -64,6 +71,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "allocations": None,
             "max_memory": None,
             "threads": None,
+            "radio_trace": None,
         },
     ),
     "Scenario.run_many": (
@@ -81,6 +89,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "allocations": None,
             "max_memory": None,
             "threads": None,
+            "radio_trace": None,
         },
     ),
     "Scenario.open_path": (SCENARIO.open_path, {"seed": 1, "series": None, "max_memory": None}),
@@ -189,7 +198,16 @@ def public() -> Iterator[str]:
         thing = getattr(airwnd, name)
         if callable(thing):
             yield name
-        if thing in {Run, Scenario, Session, Sweep, airwnd.RadioMap, airwnd.Capture, airwnd.Trial}:
+        if thing in {
+            Run,
+            Scenario,
+            Session,
+            Sweep,
+            airwnd.RadioMap,
+            airwnd.RadioTrace,
+            airwnd.Capture,
+            airwnd.Trial,
+        }:
             members = inspect.getmembers(
                 thing, lambda each: inspect.isfunction(each) or inspect.ismethod(each)
             )

@@ -381,7 +381,10 @@ def test_ctrl_c_leaves_a_complete_file(tmp_path: Path) -> None:
             ("--pcap", "a.pcap", "--pcap-node", "all"),
             "a.pcap: a .pcap holds one node; name one, or end the file in .pcapng",
         ),
-        (("--pcap-node", "ue-0"), "--pcap-node and --pcap-snaplen require --pcap. See `airwnd run --help`."),
+        (
+            ("--pcap-node", "ue-0"),
+            "--pcap-node, --pcap-snaplen and --pcap-layers require --pcap. See `airwnd run --help`.",
+        ),
     ],
 )
 def test_errors(cli: Cli, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:

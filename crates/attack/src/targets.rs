@@ -192,7 +192,7 @@ fn drawn_capture(u: &mut Unstructured<'_>) -> Drawn<(Settings, Scenario, Vec<Sig
     while !u.is_empty() && sights.len() < 50 {
         sights.push(sight(u, &all)?);
     }
-    Ok((Settings { format, nodes, snaplen, real_only: false }, scenario, sights))
+    Ok((Settings { format, nodes, snaplen, real_only: false, radio: Vec::new() }, scenario, sights))
 }
 
 fn sight(u: &mut Unstructured<'_>, nodes: &[At]) -> Drawn<Sight> {

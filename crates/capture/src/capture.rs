@@ -1,8 +1,11 @@
 //! Tap that writes a capture file.
 
+use crate::radio::{self, RadioFrames, RadioLayer};
 use crate::{headers, pcap, pcapng};
 use airwnd_lab::Scenario;
-use airwnd_lab::tap::{Carried, Node, Sight, Tap};
+use airwnd_lab::radio::RadioRecord;
+use airwnd_lab::tap::{Carried, Crossing, Node, Sight, Tap};
+use airwnd_units::Time;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -26,6 +29,8 @@ pub struct Settings {
     pub snaplen: Option<u32>,
     /// Leave out packets of simulated flows, in an emulation.
     pub real_only: bool,
+    /// Layers of the radio interface to capture, each an interface behind those of the nodes; only in pcapng.
+    pub radio: Vec<RadioLayer>,
 }
 
 /// The bytes of real packets, in an emulation.
@@ -46,6 +51,8 @@ pub struct Capture<W> {
     in_tunnel: Vec<[u16; 2]>,
     /// `None` in a simulation.
     frames: Option<Arc<dyn Frames>>,
+    /// `None` without layers of the radio interface.
+    radio: Option<RadioFrames>,
     headers: Vec<u8>,
     record: Vec<u8>,
     failure: Option<io::Error>,
@@ -73,12 +80,16 @@ impl<W: Write> Capture<W> {
     ) -> io::Result<Capture<W>> {
         let mut interfaces: Vec<(Node, u32)> = settings.nodes.iter().copied().zip(0..).collect();
         interfaces.sort_unstable();
+        let radio = scenario.radio_interface().filter(|_| !settings.radio.is_empty()).map(|interface| {
+            RadioFrames::new(interface, Time::ZERO + scenario.warmup, settings.radio.clone())
+        });
         let mut capture = Capture {
             to,
             settings,
             interfaces,
             in_tunnel: vec![[0; 2]; scenario.ues() as usize],
             frames,
+            radio,
             headers: Vec::with_capacity(headers::LONGEST),
             record: Vec::new(),
             failure: None,
@@ -105,6 +116,10 @@ impl<W: Write> Capture<W> {
         to.write_all(record)?;
         for node in &settings.nodes {
             pcapng::interface(record, &node.to_string(), node.interface(), snaplen, link_type);
+            to.write_all(record)?;
+        }
+        for layer in &settings.radio {
+            pcapng::interface(record, layer.word(), layer.interface(), 0, radio::EXPORTED_PDU);
             to.write_all(record)?;
         }
         Ok(())
@@ -168,6 +183,18 @@ impl<W: Write + Send> Tap for Capture<W> {
         if self.failure.is_none() {
             self.failure = self.to.write_all(record).err();
         }
+    }
+
+    fn radio(&mut self, seen: &RadioRecord) {
+        let Capture { radio: Some(radio), settings, to, record, failure, .. } = self else { return };
+        let first = settings.nodes.len();
+        radio.see(seen, &mut |place, at, frame| {
+            let (interface, length) = ((first + place) as u32, frame.len() as u32);
+            pcapng::packet(record, interface, at, Crossing::Out, length, (frame, 0));
+            if failure.is_none() {
+                *failure = to.write_all(record).err();
+            }
+        });
     }
 
     fn continues(&self) -> bool {

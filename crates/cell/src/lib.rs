@@ -20,6 +20,7 @@ mod region;
 pub mod replay;
 pub mod rrc;
 mod settings;
+pub mod trace;
 mod ue;
 
 pub use agenda::Notice;

@@ -5,7 +5,7 @@
 
 use crate::agenda::{Agenda, Notice, Task};
 use crate::crew::{Crew, partition};
-use crate::enb::{Allocation, Cell, CellPlan, FREE_SLOT, Log, ReportTiming};
+use crate::enb::{Allocation, Cell, CellPlan, Downlink, FREE_SLOT, ReportTiming};
 use crate::handover::Forwarding;
 use crate::identity::{BearerId, CellId, UeId};
 use crate::mac::BlockFigures;
@@ -14,6 +14,7 @@ use crate::radio::Radio;
 use crate::reach::{LinkBudget, Reach, UplinkBudget};
 use crate::region::{Region, Rules};
 use crate::settings::RanSetup;
+use crate::trace::{RadioEvent, RadioFilter, RadioRecord, RrcCause, RrcEvent, RrcRecord};
 use crate::ue::{Arrival, Dropped, EventLog, LegId, Ue, Waiting};
 use airwnd_kernel::{Direction, Key};
 use airwnd_links::aqm::Backlog;
@@ -321,7 +322,9 @@ impl Ran {
             }
             let mut failed = std::mem::take(&mut self.regions[index].table.failed);
             for number in failed.drain(..) {
-                if !self.fail_link(now, number as usize) {
+                if !self.fail_link(now, number as usize, RrcCause::MaxRetransmissions) {
+                    let (event, cause) = (RrcEvent::LinkFailure, RrcCause::MaxRetransmissions);
+                    self.note(now, number as usize, event, cause, None);
                     self.region(number).table.get(number).failures += 1;
                     self.re_establish_rlc(now, number);
                 }
@@ -420,14 +423,19 @@ impl Ran {
             match task {
                 Task::GiveUp(ue) => {
                     if !self.is_released(now, ue) {
-                        self.fail_link(now, ue);
+                        self.fail_link(now, ue, RrcCause::OutOfSync);
                     }
                 }
                 Task::Prepare { ue, target } => {
                     let slot = self.reserve(ue, target);
+                    if slot.is_none() {
+                        self.note(now, ue, RrcEvent::HandoverFailure, RrcCause::NoSlot, Some(target));
+                    }
                     self.agenda.prepared(now, ue, target, slot);
                 }
                 Task::Command { ue, target, slot } => {
+                    let cause = RrcCause::MeasurementReport;
+                    self.note(now, ue, RrcEvent::HandoverStart, cause, Some(target));
                     self.leave(now, ue);
                     self.move_bearers(now, ue, target, slot);
                 }
@@ -435,14 +443,18 @@ impl Ran {
                     let is_handover = !self.is_released(now, ue);
                     self.region(ue as u32).table.get(ue as u32).handovers += u64::from(is_handover);
                     self.activate(now, ue);
+                    self.note(now, ue, RrcEvent::HandoverEnd, RrcCause::MeasurementReport, None);
                 }
                 Task::Withdraw(ue) => {
+                    self.note(now, ue, RrcEvent::HandoverFailure, RrcCause::LowSinr, None);
                     let Ue { cell, slot, .. } = *self.ue(ue as u32);
                     self.vacate(cell, slot);
                 }
                 Task::Reestablish { ue, cell } => {
                     let slot = self.reserve(ue, cell);
                     if let Some(slot) = slot {
+                        let event = RrcEvent::Reestablishment;
+                        self.note(now, ue, event, RrcCause::CellSearch, Some(cell));
                         if !self.failure_keeps {
                             self.release_failed(now, ue);
                         }
@@ -460,6 +472,45 @@ impl Ran {
         }
     }
 
+    /// Notes an event of RRC for an observer.
+    fn note(&mut self, at: Time, number: usize, event: RrcEvent, cause: RrcCause, to: Option<usize>) {
+        let Ran { regions, home, radio, .. } = self;
+        let trace = &mut regions[usize::from(home[number])].table.trace;
+        if !trace.is_on() {
+            return;
+        }
+        let cell = radio.serving(number);
+        let rsrp = radio.rsrp(number, cell);
+        let to_rsrp = to.map(|to| radio.rsrp(number, to));
+        let to = to.map(|to| CellId(to as u16));
+        let event = RadioEvent::Rrc(RrcRecord { event, cause, to, rsrp: Some(rsrp), to_rsrp });
+        trace.note(RadioRecord { at, ue: UeId(number as u32), cell: CellId(cell as u16), event });
+    }
+
+    /// Records what a filter wants, until the owner takes it.
+    pub fn observe(&mut self, filter: &RadioFilter) {
+        for region in &mut self.regions {
+            region.table.trace.observe(filter.clone());
+            for cell in &mut region.cells {
+                cell.downlinks.iter_mut().for_each(Downlink::observe);
+                cell.uplink.observe();
+            }
+        }
+    }
+
+    /// Whether there is an observer.
+    pub fn is_observed(&self) -> bool {
+        self.regions.iter().any(|region| region.table.trace.is_on())
+    }
+
+    /// Moves the records so far to the end of a list, in the order of their times, those of one time in the order of the
+    /// regions.
+    pub fn take_records(&mut self, into: &mut Vec<RadioRecord>) {
+        let first = into.len();
+        self.regions.iter_mut().for_each(|region| region.table.trace.take(into));
+        into[first..].sort_by_key(|record| record.at);
+    }
+
     /// Drains pending mobility events.
     pub fn take_notices(&mut self, into: &mut Vec<Notice>) {
         self.agenda.take_notices(into);
@@ -473,8 +524,9 @@ impl Ran {
 
     /// Declares a radio link failure and starts the search for another cell; returns false if re-establishment is
     /// disabled.
-    fn fail_link(&mut self, now: Time, number: usize) -> bool {
+    fn fail_link(&mut self, now: Time, number: usize, cause: RrcCause) -> bool {
         let Some(kept) = self.agenda.give_up(now, number) else { return false };
+        self.note(now, number, RrcEvent::LinkFailure, cause, None);
         if let Some((cell, slot)) = kept {
             self.vacate(cell, slot);
         }
@@ -618,13 +670,13 @@ impl Ran {
     pub fn log_allocations(&mut self, ttis: Range<Tti>) {
         let cells = self.regions.iter_mut().flat_map(|region| &mut region.cells);
         for downlink in cells.flat_map(|cell| &mut cell.downlinks) {
-            downlink.log = Some(Log { ttis: ttis.clone(), rows: Vec::new() });
+            downlink.keep_log(ttis.clone());
         }
     }
 
     /// Memory for the logged downlink transmissions, in bytes.
     pub fn allocations_bytes(&self) -> usize {
-        let logs = self.cells().flat_map(|cell| &cell.downlinks).filter_map(|downlink| downlink.log.as_ref());
+        let logs = self.cells().flat_map(|cell| &cell.downlinks).filter_map(Downlink::log);
         // They are copied and converted to a table.
         logs.map(|log| 3 * log.rows.len() * size_of::<Allocation>()).sum()
     }
@@ -632,7 +684,7 @@ impl Ran {
     /// The logged downlink transmissions, by TTI, cell and carrier; `None` if logging is disabled.
     pub fn allocations(&self) -> Option<Vec<Allocation>> {
         let downlinks = self.cells().flat_map(|cell| &cell.downlinks);
-        let logs = downlinks.map(|downlink| downlink.log.as_ref().map(|log| &log.rows));
+        let logs = downlinks.map(|downlink| downlink.log().map(|log| &log.rows));
         let mut all: Vec<Allocation> =
             logs.collect::<Option<Vec<_>>>()?.into_iter().flatten().copied().collect();
         all.sort_by_key(|allocation| (allocation.tti, allocation.cell, allocation.carrier));
@@ -643,9 +695,7 @@ impl Ran {
     pub fn take_allocations(&mut self) -> Option<Vec<Allocation>> {
         let all = self.allocations();
         let cells = self.regions.iter_mut().flat_map(|region| &mut region.cells);
-        for log in cells.flat_map(|cell| &mut cell.downlinks).filter_map(|downlink| downlink.log.as_mut()) {
-            log.rows.clear();
-        }
+        cells.flat_map(|cell| &mut cell.downlinks).for_each(Downlink::clear_log);
         all
     }
 

@@ -10,6 +10,7 @@ use crate::mac::Content;
 use crate::mac::power_control;
 use crate::radio::{Air, Measurement, Radio, Receivers, UplinkSignal};
 use crate::settings::RanSetup;
+use crate::trace::{Control, ControlRecord, RadioEvent};
 use crate::ue::{DownlinkReport, EventLog, LegId, MacSide, Signal, SignalContent, Ue, UeTable};
 use airwnd_kernel::{Direction, prefetch};
 use airwnd_phy::ComponentCarrier;
@@ -243,6 +244,9 @@ impl Region {
         table.repeat_rlc_reports(tti, |report| report_down(cells, *first, report));
         let mut signals = std::mem::take(&mut self.signals);
         self.table.signal(tti, &mut signals);
+        if self.table.trace.is_on() {
+            self.note_signals(tti, &signals);
+        }
         for Signal { cell, slot, content } in signals.drain(..) {
             let uplink = &mut self.cell_mut(cell).uplink;
             match content {
@@ -251,6 +255,20 @@ impl Region {
             }
         }
         self.signals = signals;
+    }
+
+    /// Notes what UEs send outside of blocks for an observer.
+    #[cold]
+    #[inline(never)]
+    fn note_signals(&mut self, tti: Tti, signals: &[Signal]) {
+        for Signal { cell, slot, content } in signals {
+            let content = match *content {
+                SignalContent::Report(waiting) => Control::Buffer(waiting),
+                SignalContent::Request => Control::Request,
+            };
+            let ue = self.cell(*cell).users[usize::from(*slot)];
+            self.table.note(tti, ue, RadioEvent::Control(ControlRecord { content, process: None }));
+        }
     }
 
     fn schedule(&mut self, radio: &Radio, tti: Tti) {

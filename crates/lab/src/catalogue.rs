@@ -6,6 +6,7 @@ use crate::incidents::Event;
 use crate::outcome::{
     CellRow, CompletionRow, ConnectionRow, Conservation, FlowRow, GroupRow, LinkRow, RunRow, Totals, UeRow,
 };
+use crate::radio::{BlockRow, ControlRow, GrantRow, PduRow, RrcRow};
 use crate::records::AllocationRow;
 use crate::series::Sample;
 use crate::simulation::SocketRow;
@@ -186,6 +187,11 @@ pub fn tables() -> Vec<TableInfo> {
         of::<AllocationRow>("allocations"),
         of::<CompletionRow>("completions"),
         of::<SocketRow>("sockets"),
+        of::<GrantRow>("radio_grants"),
+        of::<BlockRow>("radio_blocks"),
+        of::<ControlRow>("radio_control"),
+        of::<PduRow>("radio_pdus"),
+        of::<RrcRow>("radio_rrc"),
     ]
 }
 

@@ -48,6 +48,7 @@ mod plugins;
 mod preset;
 mod preset_values;
 mod quirks;
+pub mod radio;
 mod recordings;
 mod records;
 mod scenario;

@@ -1,6 +1,7 @@
 //! Optional records of a run: time series, events and downlink transmissions.
 
 use crate::columns::{Cell, Columns, Kind, one_column};
+use crate::radio::RadioFilter;
 use crate::scenario::Scenario;
 use crate::table::{Rows, Table};
 use airwnd_catalog::Error;
@@ -16,6 +17,8 @@ pub struct Records {
     pub series: Option<Span>,
     /// Window of the recorded downlink transmissions, from the end of the warm-up; `None`: not recorded.
     pub allocations: Option<Range<Span>>,
+    /// Records of the radio interface that the tap wants; `None`: none.
+    pub radio: Option<RadioFilter>,
     /// Limit on the estimated memory of the run and its tables; `None`: no limit. A run that reaches it ends with an
     /// error; results never depend on it.
     pub memory: Option<Bytes>,

@@ -1,6 +1,7 @@
 //! Per-node packet taps.
 
 use crate::Scenario;
+use airwnd_cell::trace::RadioRecord;
 use airwnd_kernel::{Codepoint, Direction};
 use airwnd_tcp::Segment;
 use airwnd_units::{Bytes, Span};
@@ -68,6 +69,10 @@ pub trait Tap: Send {
 
     /// Called when a packet reaches the queue of a link, leaves the link, or is dropped by the queue.
     fn at_link(&mut self, _: &LinkSight) {}
+
+    /// Called with each record of the radio interface that [`Records::radio`](crate::Records::radio) wants, in the order of
+    /// their times.
+    fn radio(&mut self, _: &RadioRecord) {}
 
     /// Returns whether the run should continue.
     fn continues(&self) -> bool {

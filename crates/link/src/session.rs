@@ -184,7 +184,13 @@ impl<'p> Recording<'p> {
         let nodes = nodes.map_err(|message| Error::System(format!("--pcap-node: {message}")))?;
         let is_older = path.extension().is_some_and(|extension| extension == "pcap");
         let format = if is_older { Format::Pcap } else { Format::Pcapng };
-        let settings = Settings { format, nodes, snaplen: wanted.snaplen, real_only: wanted.real_only };
+        let settings = Settings {
+            format,
+            nodes,
+            snaplen: wanted.snaplen,
+            real_only: wanted.real_only,
+            radio: Vec::new(),
+        };
         let capture = File::create(path)
             .and_then(|file| {
                 Capture::of_frames(BufWriter::new(file), settings, scenario, seed, Some(frames.shared()))

@@ -5,6 +5,7 @@ use crate::event::NetworkEvent;
 use crate::legs::Legs;
 use crate::topology::{Access, LinkId};
 use airwnd_cell::handover::Forwarding;
+use airwnd_cell::trace::RadioRecord;
 use airwnd_cell::{Arrival, Dropped, Forward, Notice, Ran, UeId};
 use airwnd_kernel::EventQueue;
 use airwnd_units::{Span, Time, Tti};
@@ -37,12 +38,17 @@ pub(crate) struct Air {
     drops: Vec<Dropped>,
     pub forwards: Vec<Forward>,
     pub notices: Vec<Notice>,
+    /// Whether the cells keep records of the radio interface.
+    pub is_observed: bool,
+    pub records: Vec<RadioRecord>,
 }
 
 impl Air {
     pub fn new(access: Access, legs: Vec<Legs>) -> Air {
         Air {
             decoding: access.ran.decoding(),
+            is_observed: access.ran.is_observed(),
+            records: Vec::new(),
             undecoded: VecDeque::with_capacity(256),
             ran: access.ran,
             s1u: access.s1u,

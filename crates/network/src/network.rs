@@ -242,6 +242,9 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
                     self.unfinished = Unfinished::Nothing;
                     let air = self.air.as_mut().expect("a TTI of cells");
                     air.transmit(&mut self.queue);
+                    if air.is_observed {
+                        self.pass_records();
+                    }
                     self.collect(now);
                 }
             },
@@ -256,6 +259,16 @@ impl<C: Copy, O: Observer<C>> Network<C, O> {
                 }
             },
         }
+    }
+
+    /// Passes the records of the radio interface to the observer that it has not seen.
+    #[cold]
+    #[inline(never)]
+    pub fn pass_records(&mut self) {
+        let Some(air) = &mut self.air else { return };
+        air.ran.take_records(&mut air.records);
+        air.records.iter().for_each(|record| self.observer.on_record(record));
+        air.records.clear();
     }
 
     /// Moves the UEs and forwards packets to those that have changed cells.

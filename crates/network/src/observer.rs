@@ -3,6 +3,7 @@
 use crate::node::Node;
 use crate::packet::Packet;
 use crate::topology::LinkId;
+use airwnd_cell::trace::RadioRecord;
 use airwnd_units::Time;
 
 /// Direction in which a packet crosses a node's interface.
@@ -35,6 +36,10 @@ pub trait Observer<C> {
 
     /// Called at each stage of a packet at a link.
     fn on_link(&mut self, now: Time, link: LinkId, stage: Stage, packet: &Packet<C>);
+
+    /// Called with each record of the radio interface, if the cells keep them
+    /// ([`Ran::observe`](airwnd_cell::Ran::observe)).
+    fn on_record(&mut self, record: &RadioRecord);
 }
 
 impl<C> Observer<C> for () {
@@ -44,4 +49,5 @@ impl<C> Observer<C> for () {
 
     fn on_crossing(&mut self, _: Time, _: Node, _: Crossing, _: &Packet<C>) {}
     fn on_link(&mut self, _: Time, _: LinkId, _: Stage, _: &Packet<C>) {}
+    fn on_record(&mut self, _: &RadioRecord) {}
 }

@@ -1,5 +1,7 @@
 //! Packet captures written to files.
 
+use super::ScenarioError;
+use airwnd_capture::radio::RadioLayer;
 use airwnd_capture::{Capture, Format, Settings};
 use airwnd_lab::Scenario;
 use airwnd_lab::tap::Node;
@@ -9,8 +11,19 @@ use std::fs;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-/// The file, the names of the nodes, and the snap length.
-pub type Wanted = (PathBuf, Vec<String>, Option<u32>);
+/// The file, the names of the nodes, the snap length, and the layers of the radio interface.
+pub type Wanted = (PathBuf, Vec<String>, Option<u32>, Vec<String>);
+
+/// Returns the layers of the radio interface with these names.
+fn layers(words: &[String]) -> PyResult<Vec<RadioLayer>> {
+    let known = |word: &String| RadioLayer::ALL.into_iter().find(|layer| layer.word() == word);
+    let layer = |word| {
+        let unknown =
+            || ScenarioError::new_err(format!("there is no layer `{word}` to capture; layers: mac, rlc"));
+        known(word).ok_or_else(unknown)
+    };
+    words.iter().map(layer).collect()
+}
 
 /// Returns the nodes with these names; `all` selects all nodes.
 pub fn nodes(scenario: &Scenario, words: &[String]) -> PyResult<Vec<Node>> {
@@ -19,7 +32,7 @@ pub fn nodes(scenario: &Scenario, words: &[String]) -> PyResult<Vec<Node>> {
     }
     let mut nodes = Vec::new();
     for word in words {
-        let node = scenario.node(word).map_err(super::ScenarioError::new_err)?;
+        let node = scenario.node(word).map_err(ScenarioError::new_err)?;
         if !nodes.contains(&node) {
             nodes.push(node);
         }
@@ -35,10 +48,11 @@ pub struct File {
 
 impl File {
     /// Creates the file: pcap for the extension `.pcap`, otherwise pcapng.
-    pub fn new(scenario: &Scenario, seed: u64, (path, words, snaplen): Wanted) -> PyResult<File> {
+    pub fn new(scenario: &Scenario, seed: u64, (path, words, snaplen, radio): Wanted) -> PyResult<File> {
         let older = path.extension().is_some_and(|extension| extension == "pcap");
         let format = if older { Format::Pcap } else { Format::Pcapng };
-        let settings = Settings { format, nodes: nodes(scenario, &words)?, snaplen, real_only: false };
+        let (nodes, radio) = (nodes(scenario, &words)?, layers(&radio)?);
+        let settings = Settings { format, nodes, snaplen, real_only: false, radio };
         let begun = fs::File::create(&path)
             .and_then(|file| Capture::new(BufWriter::new(file), settings, scenario, seed));
         match begun {

@@ -8,6 +8,7 @@ mod owned;
 mod panics;
 mod path;
 mod plugin;
+mod radio;
 mod session;
 mod watch;
 
@@ -222,8 +223,9 @@ impl Scenario {
     /// transmissions in this window of the measurement. `progress` is called with the completed fraction; an exception
     /// that it raises ends the run, and so does a signal. `pcap` has the path of a capture, the captured nodes, and the
     /// snap length in bytes; the file is complete even if the run fails. `max_memory` is the memory limit in bytes, and
-    /// `threads` the number of threads.
-    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None, threads=None))]
+    /// `threads` the number of threads. `radio` has the layers, UEs and window of a trace of the radio interface, and the
+    /// function that writes a part of one of its tables.
+    #[pyo3(signature = (seed, series_interval_ns, progress, pcap=None, allocations_ns=None, max_memory=None, threads=None, radio=None))]
     #[allow(clippy::too_many_arguments, reason = "arguments of the Python method")]
     fn run<'py>(
         &self,
@@ -235,12 +237,16 @@ impl Scenario {
         allocations_ns: Option<(u64, u64)>,
         max_memory: Option<u64>,
         threads: Option<NonZeroUsize>,
+        radio: Option<(radio::Wanted, Py<PyAny>)>,
     ) -> PyResult<(String, Bound<'py, PyDict>)> {
         self.check_code()?;
         let _watched = watch::Scope::open(self.call_limit);
+        let filter = radio.as_ref().map(|(wanted, _)| radio::filter(&self.checked, wanted)).transpose()?;
+        let captured = radio::captured(&self.checked, pcap.as_ref())?;
         let records = Records {
             series: series_interval_ns.map(Span),
             allocations: allocations_ns.map(|(from, until)| Span(from)..Span(until)),
+            radio: radio::either(filter.clone(), captured),
             memory: max_memory.map(Bytes),
             threads,
         };
@@ -260,9 +266,18 @@ impl Scenario {
             };
             let mut capture =
                 pcap.map(|wanted| capture::File::new(&self.checked, seed, wanted)).transpose()?;
-            let tap = capture.as_mut().map(|file| &mut file.capture as &mut dyn Tap);
+            let writes = radio.zip(filter);
+            let mut trace =
+                writes.map(|((_, write), filter)| radio::Trace::new(&self.checked, filter, write));
+            let is_tapped = capture.is_some() || trace.is_some();
+            let mut taps = radio::Taps {
+                capture: capture.as_mut().map(|file| &mut file.capture),
+                trace: trace.as_mut(),
+            };
+            let tap = is_tapped.then_some(&mut taps as &mut dyn Tap);
             let outcome = airwnd_lab::run_tapped(&self.checked, seed, &records, tap, &mut report);
             let written = capture.map_or(Ok(()), capture::File::finish);
+            let written = written.and(trace.map_or(Ok(()), radio::Trace::finish));
             let outcome = outcome.map_err(|error| error.located(&self.checked.name, &self.node));
             let outcome = Python::attach(|py| settle(py, outcome));
             raised.map_or(written.and(outcome), Err)

@@ -15,6 +15,7 @@ pub mod nr_um;
 mod one_way;
 mod segmenter;
 mod settings;
+pub mod trace;
 pub mod um;
 
 pub use airwnd_phy::access::Protocol;

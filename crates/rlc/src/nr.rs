@@ -36,6 +36,15 @@ impl Headers {
     /// With an 18-bit sequence number.
     pub const AM_18: Headers = Headers { whole: Bytes(3), first: Bytes(3), other: Bytes(5) };
 
+    /// Size of the sequence numbers of these headers in bits.
+    pub(crate) fn sn_size(&self) -> u16 {
+        match (self.whole, self.first) {
+            (Bytes(1), Bytes(1)) => 6,
+            (Bytes(3), _) => 18,
+            _ => 12,
+        }
+    }
+
     /// Size of a PDU with this much data, with its MAC subheader.
     pub fn size(&self, data: Bytes, is_first: bool, is_last: bool) -> Bytes {
         let pdu = self.header(is_first, is_last) + data;
@@ -48,13 +57,18 @@ impl Headers {
         pdu.saturating_sub(self.header(is_first, false))
     }
 
-    fn header(&self, is_first: bool, is_last: bool) -> Bytes {
+    pub(crate) fn header(&self, is_first: bool, is_last: bool) -> Bytes {
         match (is_first, is_last) {
             (true, true) => self.whole,
             (true, false) => self.first,
             (false, _) => self.other,
         }
     }
+}
+
+/// Size of a PDU from that with its MAC subheader.
+pub(crate) fn without_subheader(size: Bytes) -> Bytes {
+    if size <= SHORT + Bytes(2) { size - Bytes(2) } else { size - Bytes(3) }
 }
 
 /// MAC subheader with a length of 8 or 16 bits (TS 38.321 §6.1.2).

@@ -36,6 +36,11 @@ impl Tx {
         &self.source
     }
 
+    /// Headers of its PDUs.
+    pub(crate) fn headers(&self) -> Headers {
+        self.headers
+    }
+
     /// Enqueues a packet from the upper layer; its size includes the IP header.
     pub fn enqueue(&mut self, packet: Sdu, events: &mut dyn BearerEvents) {
         self.source.enqueue(packet, events);
@@ -232,6 +237,13 @@ impl Rx {
     /// SDUs on air, neither delivered nor dropped.
     pub fn inside(&self) -> impl Iterator<Item = &Sdu> {
         self.expected.iter().map(|expected| &expected.sdu)
+    }
+
+    /// Begin and end in the stream of the SDUs on air from a position on, with their sequence numbers.
+    pub(crate) fn stream(&self, from: u64) -> impl Iterator<Item = (u64, u64, Option<u64>)> + '_ {
+        let first = self.expected.partition_point(|expected| expected.end <= from);
+        let range = self.expected.range(first..);
+        range.map(|expected| (expected.end - expected.sdu.size.0, expected.end, expected.sn))
     }
 
     fn deliver_in_order(&mut self, deliver: &mut impl FnMut(Sdu)) {

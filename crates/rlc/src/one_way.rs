@@ -34,11 +34,11 @@ pub enum OneWay {
 /// Transmitter and receiver in acknowledged mode, and the PDUs between them.
 pub struct Acknowledged {
     params: am::Params,
-    protocol: Protocol,
-    tx: am::Tx,
+    pub(crate) protocol: Protocol,
+    pub(crate) tx: am::Tx,
     rx: am::Rx,
     /// PDUs on air, by HARQ process.
-    blocks: Vec<am::Block>,
+    pub(crate) blocks: Vec<am::Block>,
     /// Time from the start of a slot until a UE has decoded its grants.
     control_region: Span,
 }

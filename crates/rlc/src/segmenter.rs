@@ -226,6 +226,11 @@ impl Segmenter {
         self.sent
     }
 
+    /// Whether a part of an SDU has been sent and the rest waits.
+    pub fn is_partial(&self) -> bool {
+        self.partial.is_some()
+    }
+
     /// Bytes and packets that wait, including the rest of a partly sent SDU.
     pub fn backlog(&self) -> Backlog {
         let queued = self.queue.backlog();

@@ -174,7 +174,7 @@ def prbs(
     run = _run(source, settings, seed, policy, progress, allocations=requested)
     window_s = None
     if requested is not None:
-        begin_ns, end_ns = window(*requested)
+        begin_ns, end_ns = window("allocations", *requested)
         window_s = begin_ns / 1e9, end_ns / 1e9
     _save(figure_of(run.plot_prbs(cell, window_s, carrier=carrier)), out)
 

@@ -21,6 +21,7 @@ from airwnd.cli.options import (
 )
 from airwnd.results.capture import MAX_BYTES, Capture
 from airwnd.results.marking import marking_warnings
+from airwnd.results.radio_trace import RadioTrace
 from airwnd.support.errors import InputError
 from airwnd.support.files import source_name
 
@@ -61,9 +62,37 @@ if TYPE_CHECKING:
     help="Bytes kept of each packet, 0 for all; default: headers only.",
 )
 @click.option(
+    "--pcap-layers",
+    metavar="LAYER,...",
+    help="Also capture the PDUs of these layers: mac, rlc; without --pcap-node no packets are captured.",
+)
+@click.option(
     "--allocations",
     metavar="FROM..TO",
     help="Record PRB allocations in this time window, as in 1s..1.1s.",
+)
+@click.option(
+    "--radio-trace",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder for a trace of MAC, RLC and RRC: a folder of Parquet files for each table.",
+)
+@click.option(
+    "--radio-layers",
+    metavar="LAYER,...",
+    help="Layers of the trace: mac, rlc, rrc; default: all.",
+)
+@click.option(
+    "--radio-ue",
+    "radio_ues",
+    multiple=True,
+    metavar="UE",
+    help="UE of the trace: ue-0 and so on; default: all. May be repeated.",
+)
+@click.option(
+    "--radio-window",
+    metavar="FROM..TO",
+    help="Time window of the trace, as in 2s..5s; default: the whole run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @JOBS
@@ -82,7 +111,12 @@ def run(
     pcap: Path | None,
     nodes: tuple[str, ...],
     snaplen: int | None,
+    pcap_layers: str | None,
     allocations: str | None,
+    radio_trace: Path | None,
+    radio_layers: str | None,
+    radio_ues: tuple[str, ...],
+    radio_window: str | None,
     as_json: bool,
     jobs: int | None,
     threads: int,
@@ -92,7 +126,13 @@ def run(
 ) -> None:
     """Simulate the scenario in FILE and print a summary; `-` is standard input."""
     if seeds is not None:
-        single = {"--seed": seed, "--series": series, "--pcap": pcap, "--allocations": allocations}
+        single = {
+            "--seed": seed,
+            "--series": series,
+            "--pcap": pcap,
+            "--allocations": allocations,
+            "--radio-trace": radio_trace,
+        }
         if given := [option for option, value in single.items() if value is not None]:
             raise click.UsageError(
                 f"{given[0]} applies to a single run, not to --seeds.", click.get_current_context()
@@ -101,10 +141,9 @@ def run(
         raise click.UsageError("--jobs requires --seeds.", click.get_current_context())
     if force and out is None:
         raise click.UsageError("--force requires --out.", click.get_current_context())
-    if pcap is None and (nodes or snaplen is not None):
-        raise click.UsageError("--pcap-node and --pcap-snaplen require --pcap.", click.get_current_context())
-    window = None if allocations is None else _window(allocations)
-    capture = None if pcap is None else Capture(pcap, nodes or ("server",), snaplen)
+    window = None if allocations is None else _window("--allocations", allocations)
+    capture = _capture(pcap, nodes, snaplen, pcap_layers)
+    trace = _trace(radio_trace, radio_layers, radio_ues, radio_window)
     scenario = load(file, settings, policy)
     if seeds is not None:
         from airwnd.cli.seeds import Pool, run_seeds
@@ -120,7 +159,16 @@ def run(
 
         run_folder.check(out, scenario.resolved, scenario.seed if seed is None else seed, force=force)
     with bar(f"{scenario.name}", progress) as update:
-        result = scenario.run(seed, series, update, capture, window, max_memory=max_memory, threads=threads)
+        result = scenario.run(
+            seed,
+            series,
+            update,
+            capture,
+            window,
+            max_memory=max_memory,
+            threads=threads,
+            radio_trace=trace,
+        )
     failure = saved(result, out, force=force) if out else None
     if as_json:
         click.echo(json.dumps(result.to_json(), allow_nan=False))
@@ -134,10 +182,37 @@ def run(
         click.echo(f"written to {out}")
 
 
-def _window(text: str) -> tuple[str, str]:
+def _capture(
+    path: Path | None, nodes: tuple[str, ...], snaplen: int | None, layers: str | None
+) -> Capture | None:
+    if path is None:
+        if nodes or snaplen is not None or layers is not None:
+            raise click.UsageError(
+                "--pcap-node, --pcap-snaplen and --pcap-layers require --pcap.", click.get_current_context()
+            )
+        return None
+    words = layers.split(",") if layers is not None else []
+    return Capture(path, nodes or (() if words else ("server",)), snaplen, layers=words)
+
+
+def _trace(
+    folder: Path | None, layers: str | None, ues: tuple[str, ...], window: str | None
+) -> RadioTrace | None:
+    if folder is None:
+        if layers is not None or ues or window is not None:
+            raise click.UsageError(
+                "--radio-layers, --radio-ue and --radio-window require --radio-trace.",
+                click.get_current_context(),
+            )
+        return None
+    words = layers.split(",") if layers is not None else []
+    return RadioTrace(folder, words, ues, None if window is None else _window("--radio-window", window))
+
+
+def _window(option: str, text: str) -> tuple[str, str]:
     begin, dots, end = text.partition("..")
     if not dots:
-        raise InputError(f"--allocations {text}: expected FROM..TO, as in --allocations 1s..1.1s")
+        raise InputError(f"{option} {text}: expected FROM..TO, as in {option} 1s..1.1s")
     return begin, end
 
 

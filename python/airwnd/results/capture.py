@@ -13,9 +13,11 @@ from airwnd.support.errors import InputError
 from airwnd.support.files import check_file
 
 if TYPE_CHECKING:
-    Wanted = tuple[Path, list[str], int | None]
+    Wanted = tuple[Path, list[str], int | None, list[str]]
 
 MAX_BYTES = 65_535
+# Layers of the radio interface whose frames can be captured.
+LAYERS = ("mac", "rlc")
 
 
 @dataclass(frozen=True)
@@ -33,23 +35,31 @@ class Capture:
         Bytes kept of each packet, at most 65535; 0: all; ``None``: headers only.
     real_only
         Leave out the packets of simulated flows; in a session of real programs only.
+    layers
+        ``mac`` and ``rlc``: also capture the transport blocks and scheduling requests of all UEs, and the
+        PDUs of RLC, each layer at an interface of its own; in a run only, and not in a ``.pcap``.
 
     Examples
     --------
     >>> import airwnd
     >>> capture = airwnd.Capture("download.pcapng", nodes=["server", "ue-0"], snaplen=0)
+    >>> radio = airwnd.Capture("radio.pcapng", nodes=[], layers=["mac", "rlc"])
     """
 
     path: str | PathLike[str]
     nodes: Sequence[str] = ("server",)
     snaplen: int | None = None
     real_only: bool = False
+    layers: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         PATH.check("path", self.path)
         (TEXT | SEVERAL).check("nodes", self.nodes)
         for node in self.nodes:
             TEXT.check("nodes", node)
+        (TEXT | SEVERAL).check("layers", self.layers)
+        for layer in self.layers:
+            TEXT.check("layers", layer)
         (WHOLE | NONE).check("snaplen", self.snaplen)
         FLAG.check("real_only", self.real_only)
 
@@ -63,7 +73,8 @@ def wanted(scenario: _native.Scenario, capture: Capture) -> "Wanted":
     """Check a capture and convert it to the engine's arguments."""
     path = Path(os.fspath(capture.path))
     nodes = [capture.nodes] if isinstance(capture.nodes, str) else list(capture.nodes)
-    if not nodes:
+    layers = [capture.layers] if isinstance(capture.layers, str) else list(dict.fromkeys(capture.layers))
+    if not nodes and not layers:
         raise InputError("pcap: no node to capture at; name one, or all")
     try:
         scenario.check_nodes(nodes)
@@ -71,7 +82,11 @@ def wanted(scenario: _native.Scenario, capture: Capture) -> "Wanted":
         raise InputError(f"pcap: {error}") from None
     if path.suffix == ".pcap" and (len(set(nodes)) > 1 or "all" in nodes):
         raise InputError(f"{path}: a .pcap holds one node; name one, or end the file in .pcapng")
+    if unknown := [layer for layer in layers if layer not in LAYERS]:
+        raise InputError(f"pcap: there is no layer `{unknown[0]}` to capture; layers: {', '.join(LAYERS)}")
+    if layers and path.suffix == ".pcap":
+        raise InputError(f"{path}: a .pcap holds one node; end the file in .pcapng for layers")
     if capture.snaplen is not None and not 0 <= capture.snaplen <= MAX_BYTES:
         raise InputError(f"pcap: a snap length of {capture.snaplen}; 0 to {MAX_BYTES} bytes are allowed")
     check_file(path)
-    return path, nodes, capture.snaplen
+    return path, nodes, capture.snaplen, layers

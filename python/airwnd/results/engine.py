@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from airwnd import _native
 from airwnd.results.capture import capture_of, wanted
+from airwnd.results.radio_trace import trace_of, words
 from airwnd.support.errors import EngineError, InputError
 from airwnd.support.memory import share
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from airwnd.results.capture import Capture
+    from airwnd.results.radio_trace import RadioTrace
+    from airwnd.results.radio_writer import Writer
 
     # Numbers, or words encoded as indices into a list.
     Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
@@ -57,6 +60,7 @@ class Records:
     allocations: tuple[str, str] | None = None
     max_memory: int | str | None = None
     threads: int | None = None
+    radio_trace: "RadioTrace | str | PathLike[str] | None" = None
 
 
 def simulate(
@@ -64,18 +68,33 @@ def simulate(
 ) -> Raw:
     """Run a checked scenario; the arguments are documented at :meth:`airwnd.Scenario.run`."""
     interval = None if records.series is None else sampling_interval(records.series)
-    watched = None if records.allocations is None else window(*records.allocations)
+    watched = None if records.allocations is None else window("allocations", *records.allocations)
     captured = None
     if records.pcap is not None:
         capture = capture_of(records.pcap)
         if capture.real_only:
             raise InputError("pcap: real_only is for airwnd link; all packets of a run are simulated")
         captured = wanted(scenario, capture)
+    radio = None if records.radio_trace is None else _radio(records.radio_trace)
     maximum = share(1, records.max_memory)
     start = time.perf_counter()
     with _panics(seed):
-        outcome, tables = scenario.run(seed, interval, progress, captured, watched, maximum, records.threads)
+        outcome, tables = scenario.run(
+            seed, interval, progress, captured, watched, maximum, records.threads, radio
+        )
     return Raw(outcome, tables, time.perf_counter() - start)
+
+
+def _radio(
+    radio_trace: "RadioTrace | str | PathLike[str]",
+) -> "tuple[tuple[list[str], list[str], tuple[int, int] | None], Writer]":
+    """Convert a trace of the radio interface to the engine's argument."""
+    # Data frames are loaded for a trace only.
+    from airwnd.results.radio_writer import writer
+
+    trace = trace_of(radio_trace)
+    window_ns = None if trace.window is None else window("radio_trace", *trace.window)
+    return (words(trace.layers), words(trace.ues), window_ns), writer(trace)
 
 
 def begin(
@@ -103,7 +122,9 @@ def link(
     captured = None
     if pcap is not None:
         capture = capture_of(pcap)
-        path, nodes, snaplen = wanted(scenario, capture)
+        if capture.layers:
+            raise InputError("pcap: layers are for airwnd run; airwnd link captures packets only")
+        path, nodes, snaplen, _ = wanted(scenario, capture)
         captured = {
             "path": str(path.absolute()),
             "nodes": nodes,
@@ -136,9 +157,9 @@ def sampling_interval(series: str) -> int:
     return interval
 
 
-def window(begin: str, end: str) -> tuple[int, int]:
-    """Parse the time window in which allocations are recorded; in nanoseconds."""
-    return duration_ns("allocations", begin), duration_ns("allocations", end)
+def window(what: str, begin: str, end: str) -> tuple[int, int]:
+    """Parse a time window; in nanoseconds. `what` names it in messages."""
+    return duration_ns(what, begin), duration_ns(what, end)
 
 
 def duration_ns(what: str, text: str) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from airwnd import _native
 from airwnd.plugins.permission import NO_CODE, PLUGIN_TIMEOUT_S, CodePolicy
 from airwnd.results.capture import Capture
+from airwnd.results.radio_trace import RadioTrace
 from airwnd.support.arguments import (
     CALLABLE,
     DURATION,
@@ -55,6 +56,7 @@ _RUN = {
     "allocations": PAIR | NONE,
     "max_memory": MEMORY | NONE,
     "threads": POSITIVE | NONE,
+    "radio_trace": PATH | instances("a RadioTrace", RadioTrace) | NONE,
 }
 _CODE = {"allow_code": FLAG, "plugin_timeout_s": REAL}
 
@@ -376,6 +378,7 @@ class Scenario:
         *,
         max_memory: int | str | None = None,
         threads: int | None = None,
+        radio_trace: "RadioTrace | str | os.PathLike[str] | None" = None,
     ) -> "Run":
         """Simulate the scenario once. The global interpreter lock is released; Ctrl-C ends the run.
 
@@ -399,6 +402,9 @@ class Scenario:
         threads
             Number of threads that advance the cells, at most one per three cells; ``None``: one. Results do
             not depend on it.
+        radio_trace
+            Folder for a trace of MAC, RLC and RRC as Parquet files; a :class:`RadioTrace` selects layers, UEs
+            and a window. It is written during the run, and readable however the run ends.
 
         Returns
         -------
@@ -408,11 +414,12 @@ class Scenario:
         Raises
         ------
         InputError
-            If `series` or `allocations` are not times with units, or `pcap` names a node that does not exist.
+            If `series` or `allocations` are not times with units, `pcap` names a node that does not exist, or
+            the folder of `radio_trace` has other files.
         ScenarioError
-            If the window of `allocations` lies outside the run, or there are no cells; if the run needs more
-            memory than `max_memory`; if the scenario names Python code without permission to execute it
-            (:meth:`load`), or if such code fails.
+            If the window of `allocations` or of `radio_trace` lies outside the run, or there are no cells; if
+            the run needs more memory than `max_memory`; if the scenario names Python code without permission
+            to execute it (:meth:`load`), or if such code fails.
         OSError
             If the capture cannot be written.
         EngineError
@@ -421,7 +428,8 @@ class Scenario:
         from airwnd.scenario.run import Run
 
         seed = self.seed if seed is None else seed
-        raw = self.simulate(seed, series, progress, pcap, allocations, max_memory=max_memory, threads=threads)
+        means: dict[str, Any] = {"max_memory": max_memory, "threads": threads, "radio_trace": radio_trace}
+        raw = self.simulate(seed, series, progress, pcap, allocations, **means)
         return Run.of(self.resolved, raw)
 
     @checked(**{**_RUN, "seed": SEED})
@@ -435,6 +443,7 @@ class Scenario:
         *,
         max_memory: int | str | None = None,
         threads: int | None = None,
+        radio_trace: "RadioTrace | str | os.PathLike[str] | None" = None,
     ) -> "Raw":
         """Simulate the scenario once and return the engine's output, without building data frames.
 
@@ -454,6 +463,8 @@ class Scenario:
             As for :meth:`run`.
         threads
             As for :meth:`run`.
+        radio_trace
+            As for :meth:`run`.
 
         Returns
         -------
@@ -469,7 +480,7 @@ class Scenario:
         """
         from airwnd.results.engine import Records, simulate
 
-        records = Records(series, pcap, allocations, max_memory, threads)
+        records = Records(series, pcap, allocations, max_memory, threads, radio_trace)
         if not self._checked.plugins():
             return simulate(self._checked, seed, progress, records)
         from airwnd.plugins.registry import marked_interrupts

@@ -8,11 +8,14 @@ use super::versions::ReportTiming;
 use crate::identity::{CarrierId, CellId, UeId};
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
-use crate::mac::sched::{ChannelState, Grants, Grid, Identity, LinkAdaptation, Rbgs, Scheduler, settle};
+use crate::mac::sched::{
+    ChannelState, Grants, Grid, Identity, LinkAdaptation, Rbgs, Scheduler, UeView, settle,
+};
 use crate::mac::slots::Slots;
 use crate::mac::{Block, Content, Reception};
 use crate::radio::Air;
 use crate::settings::RanSetup;
+use crate::trace::{BlockOutcome, BlockRecord, GrantRecord, RadioEvent, Transmission};
 use crate::ue::{Assignment, MacSide};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_phy::ComponentCarrier;
@@ -56,7 +59,9 @@ pub(crate) struct Downlink {
     backlogged: usize,
     pub figures: DownlinkFigures,
     /// Log of transmissions, if enabled.
-    pub log: Option<Log>,
+    log: Option<Log>,
+    /// Whether there is a log or an observer.
+    is_observed: bool,
     // Scratch lists, kept for their capacity.
     /// UEs that can be scheduled.
     candidates: Slots,
@@ -93,6 +98,8 @@ struct Feedback {
     id: ProcessId,
     answer: Answer,
 }
+
+const ON_AIR: &str = "a process on air holds its block";
 
 /// A UE's answer to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,10 +168,34 @@ impl Downlink {
             backlogged: 0,
             figures: DownlinkFigures::default(),
             log: None,
+            is_observed: false,
             candidates: Slots::default(),
             grants: Grants::on(access.rbgs),
             served: Vec::with_capacity(access.rbgs.into()),
         }
+    }
+
+    /// Logs the transmissions on air in these TTIs.
+    pub fn keep_log(&mut self, ttis: Range<Tti>) {
+        self.log = Some(Log { ttis, rows: Vec::new() });
+        self.is_observed = true;
+    }
+
+    /// The log, if enabled.
+    pub fn log(&self) -> Option<&Log> {
+        self.log.as_ref()
+    }
+
+    /// Clears the log.
+    pub fn clear_log(&mut self) {
+        if let Some(log) = &mut self.log {
+            log.rows.clear();
+        }
+    }
+
+    /// Notes what happens for an observer from now on.
+    pub fn observe(&mut self) {
+        self.is_observed = true;
     }
 
     /// Adds a UE at the first free slot.
@@ -359,10 +390,7 @@ impl Downlink {
         }
         for (slot, rbgs) in grants.iter() {
             let view = self.csi.view(slot);
-            let cqi = match self.scheduler.link_adaptation() {
-                LinkAdaptation::Wideband => view.wideband,
-                LinkAdaptation::LowestSubband => view.lowest(rbgs, reports),
-            };
+            let cqi = self.cqi(view, rbgs, reports);
             let (mcs, rank) = (self.mcs(slot, cqi), view.rank);
             //= exception no-mac-headers
             let prbs = air.radio.prbs_of(rbgs);
@@ -378,6 +406,9 @@ impl Downlink {
             let level = self.pdcch.as_ref().map_or(Level::OF_8, |pdcch| pdcch.held(slot));
             let sent = OnAir { id: ProcessId { slot, process }, level, rbgs, prbs };
             self.send_new(tti, sent, Process { block, rbgs });
+            if self.is_observed {
+                self.note_new(tti, slot, air, ues);
+            }
             if let Some(waiting) = ues.backlog_of_several(slot, tti) {
                 self.on_report(slot, waiting);
             }
@@ -533,7 +564,62 @@ impl Downlink {
         ues.on_assignment(slot, self.carrier, air);
         ues.on_retransmission(slot, air, Direction::Down, self.first_process + process);
         let prbs = channel.radio.prbs_of(rbgs);
-        self.air.push(air, OnAir { id, level, rbgs, prbs });
+        let sent = OnAir { id, level, rbgs, prbs };
+        self.air.push(air, sent);
+        if self.is_observed {
+            self.note_grant(tti, sent, None, ues);
+        }
+    }
+
+    /// The block of a process on air.
+    fn block(&self, id: ProcessId) -> &Block {
+        &self.processes[self.index(id)].as_ref().expect(ON_AIR).block
+    }
+
+    /// A transmission for an observer.
+    fn transmission(&self, OnAir { id, prbs, .. }: OnAir) -> Transmission {
+        Transmission::of(self.block(id), Direction::Down, self.carrier, id.process, prbs)
+    }
+
+    /// The CQI on which the MCS of a new block is based.
+    #[inline]
+    fn cqi(&self, view: &UeView, rbgs: Rbgs, reports: &[ChannelState]) -> Cqi {
+        match self.scheduler.link_adaptation() {
+            LinkAdaptation::Wideband => view.wideband,
+            LinkAdaptation::LowestSubband => view.lowest(rbgs, reports),
+        }
+    }
+
+    /// Notes the assignment of a new block, the last one to a UE, for an observer.
+    // What it needs is looked up again: kept for it, it would cost a run without observer more than the branch.
+    #[cold]
+    #[inline(never)]
+    fn note_new(&self, tti: Tti, slot: u16, air: &Air<'_>, ues: &mut MacSide<'_>) {
+        let id = ProcessId { slot, process: self.users[usize::from(slot)].last };
+        let Process { block, rbgs } = self.processes[self.index(id)].expect(ON_AIR);
+        let sent = OnAir { id, level: Level::OF_8, rbgs, prbs: air.radio.prbs_of(rbgs) };
+        let cqi = self.cqi(self.csi.view(slot), rbgs, air.receivers.reports(self.cell));
+        self.note_grant(tti, sent, Some(cqi), ues);
+        if block.content.is_none() {
+            let event = ended(&self.access, self.transmission(sent), rbgs, BlockOutcome::Unused);
+            ues.note(slot, tti, event);
+        }
+    }
+
+    /// Notes an assignment for an observer.
+    #[cold]
+    #[inline(never)]
+    fn note_grant(&self, tti: Tti, sent: OnAir, cqi: Option<Cqi>, ues: &mut MacSide<'_>) {
+        let grant = GrantRecord {
+            transmission: self.transmission(sent),
+            on_air: self.access.clock.start(tti + self.access.timing.decision_to_air),
+            first: first_prb(&self.access, sent.rbgs),
+            rbgs: sent.rbgs.0,
+            cqi,
+            command: None,
+            is_configured: false,
+        };
+        ues.note(sent.id.slot, tti, RadioEvent::Grant(grant));
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -577,23 +663,15 @@ impl Downlink {
         let OnAir { id, level, rbgs, prbs } = sent;
         let index = self.index(id);
         let held = &mut self.processes[index];
-        let block = &mut held.as_mut().expect("a process on air holds its block").block;
+        let block = &mut held.as_mut().expect(ON_AIR).block;
         self.figures.prbs += u64::from(prbs.0);
         let (cell, carrier, process) = (self.cell, self.carrier, id.process);
         let assignment = Assignment { tti, cell, carrier, process, level, rbgs, prbs };
         let reception = ues.receive_block(id.slot, &assignment, block, air);
-        if let Some(log) = &mut self.log {
-            log.note(Allocation {
-                tti,
-                cell: CellId(cell as u16),
-                carrier,
-                ue: UeId(ues.number(id.slot)),
-                rbgs,
-                transmission: block.transmissions,
-                mcs: block.mcs,
-                size: block.size,
-                reception,
-            });
+        if self.is_observed {
+            let transmission = Transmission::of(block, Direction::Down, carrier, process, prbs);
+            let received = ReceivedBlock { tti, cell, slot: id.slot, rbgs, transmission, reception };
+            received.note(&self.access, self.log.as_mut(), ues);
         }
         let (after, answer) = match reception {
             Reception::AssignmentLost => (consequences.silence, Answer::Silence),
@@ -616,6 +694,50 @@ impl User {
         let after = free & (u16::MAX << self.last << 1);
         (if after != 0 { after } else { free }).trailing_zeros() as u8
     }
+}
+
+/// The outcome of a transmission on air.
+struct ReceivedBlock {
+    tti: Tti,
+    cell: usize,
+    slot: u16,
+    rbgs: Rbgs,
+    transmission: Transmission,
+    reception: Reception,
+}
+
+impl ReceivedBlock {
+    /// Notes it for the log and for an observer.
+    #[cold]
+    #[inline(never)]
+    fn note(&self, access: &Access, log: Option<&mut Log>, ues: &mut MacSide<'_>) {
+        let ReceivedBlock { tti, cell, slot, rbgs, transmission, reception } = *self;
+        if let Some(log) = log {
+            log.note(Allocation {
+                tti,
+                cell: CellId(cell as u16),
+                carrier: transmission.carrier,
+                ue: UeId(ues.number(slot)),
+                rbgs,
+                transmission: transmission.number,
+                mcs: transmission.mcs,
+                size: transmission.size,
+                reception,
+            });
+        }
+        ues.note(slot, tti, ended(access, transmission, rbgs, reception.into()));
+    }
+}
+
+/// The end of a transmission for an observer.
+fn ended(access: &Access, transmission: Transmission, rbgs: Rbgs, outcome: BlockOutcome) -> RadioEvent {
+    let modulation = access.scheme(transmission.mcs).modulation.order() as u8;
+    RadioEvent::Block(BlockRecord { transmission, modulation, first: first_prb(access, rbgs), outcome })
+}
+
+/// First PRB of a transmission.
+fn first_prb(access: &Access, rbgs: Rbgs) -> u16 {
+    rbgs.0.trailing_zeros() as u16 * access.rbg_prbs.0
 }
 
 /// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from

@@ -14,6 +14,6 @@ mod versions;
 mod views;
 
 pub(crate) use cell::{Cell, CellPlan, FREE_SLOT};
+pub(crate) use downlink::Downlink;
 pub use log::Allocation;
-pub(crate) use log::Log;
 pub(crate) use versions::ReportTiming;

@@ -2,6 +2,7 @@
 
 use super::UeTable;
 use super::bearers::RadioBearer;
+use crate::trace::{RadioEvent, RrcCause, RrcEvent, RrcRecord};
 use airwnd_kernel::Direction;
 use airwnd_units::{Time, Tti};
 
@@ -66,6 +67,9 @@ impl UeTable {
                 drx.skip(clock.from(promotion.released), clock.from(promotion.wakes));
             }
         }
+        let (event, cause) = (RrcEvent::Connected, RrcCause::Data);
+        let event = RrcRecord { event, cause, to: None, rsrp: None, to_rsrp: None };
+        self.note(tti, number, RadioEvent::Rrc(event));
         Some(number)
     }
 

@@ -8,6 +8,7 @@ use crate::mac::sched::Rbgs;
 use crate::mac::{Block, Content, Reception, power_control};
 use crate::qci::Qci;
 use crate::radio::{Air, LinkId};
+use crate::trace::{Control, ControlRecord, RadioEvent};
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Level;
 use airwnd_phy::error_model::SoftBits;
@@ -86,6 +87,12 @@ impl<'a> MacSide<'a> {
     #[inline]
     pub fn number(&self, slot: u16) -> u32 {
         self.users[usize::from(slot)]
+    }
+
+    /// Notes an event of a UE for an observer.
+    #[cold]
+    pub fn note(&mut self, slot: u16, tti: Tti, event: RadioEvent) {
+        self.table.note(tti, self.users[usize::from(slot)], event);
     }
 
     // State on which cell and UE agree.
@@ -245,6 +252,9 @@ impl<'a> MacSide<'a> {
                 let power = Headroom { control, prbs, loss };
                 let filled = self.table.transmit_up(number, &BlockGrant { tti, size, process, power });
                 let Some((content, elements)) = filled else { return Answer::Unused };
+                if self.table.trace.is_on() {
+                    self.note_elements(slot, tti, process, elements);
+                }
                 let soft = SoftBits::default();
                 (Block { mcs, rank: 1, size, content, soft, transmissions: 1 }, elements)
             }
@@ -252,6 +262,18 @@ impl<'a> MacSide<'a> {
         let commanded = self.table.get(number).commanded;
         let power = air.receivers.uplink_power(air.radio, number as usize, prbs, control, commanded);
         Answer::Sent { power, block, elements }
+    }
+
+    /// Notes the control elements in a block for an observer.
+    #[cold]
+    #[inline(never)]
+    fn note_elements(&mut self, slot: u16, tti: Tti, process: u8, elements: Elements) {
+        let Elements { buffer, headroom } = elements;
+        let both = [buffer.map(Control::Buffer), headroom.map(Control::Headroom)];
+        for content in both.into_iter().flatten() {
+            let process = Some(process);
+            self.note(slot, tti, RadioEvent::Control(ControlRecord { content, process }));
+        }
     }
 
     /// A UE has used a configured grant in this TTI.

@@ -3,9 +3,11 @@
 use super::bearers::LegId;
 use super::events::EventLog;
 use super::{Ue, UeTable};
+use crate::identity::{BearerId, CarrierId, CellId, UeId};
 use crate::mac::Content;
 use crate::mac::prioritization::{Channel, data_in, divide};
 use crate::settings::BearerSetup;
+use crate::trace::{PduRecord, RadioEvent, RadioRecord};
 use airwnd_kernel::Direction;
 use airwnd_rlc::{BufferStatus, Protocol, Sdu};
 use airwnd_units::{Bytes, Time, Tti};
@@ -92,7 +94,11 @@ impl UeTable {
         if self.ues[number as usize].has_several() {
             return self.fill_by_priority(number, direction, tti, size, process);
         }
-        self.fill_from(LegId { ue: number, bearer: 0, direction }, tti, size, process, reported)
+        let id = LegId { ue: number, bearer: 0, direction };
+        if self.trace.is_on() {
+            return self.fill_traced(id, tti, size, process, reported);
+        }
+        self.fill_from(id, tti, size, process, reported)
     }
 
     /// Fills a block from one bearer.
@@ -117,6 +123,34 @@ impl UeTable {
             self.report_timers[leg.timers()].disarm(&mut leg.report_at);
         }
         content.map(Content::One)
+    }
+
+    /// Fills a block from one bearer, and notes its PDUs for an observer.
+    #[cold]
+    #[inline(never)]
+    fn fill_traced(
+        &mut self,
+        id: LegId,
+        tti: Tti,
+        size: Bytes,
+        process: u8,
+        reported: Option<BufferStatus>,
+    ) -> Option<Content> {
+        let mark = self.ues[id.ue as usize].leg(id.bearer, id.direction).rlc.mark();
+        let content = self.fill_from(id, tti, size, process, reported);
+        let Some(Content::One(pdus)) = content else { return content };
+        let UeTable { ues, trace, access, clock, .. } = self;
+        let (processes, now) = (access.timing.processes, clock.start(tti));
+        let ue = &ues[id.ue as usize];
+        let leg = ue.bearers[id.bearer].leg(id.direction);
+        let (queue, cell) = (leg.rlc.backlog().bytes, CellId(ue.cell as u16));
+        leg.rlc.trace(pdus, mark, &mut |pdu| {
+            let (direction, bearer) = (id.direction, BearerId(id.bearer));
+            let (carrier, process) = (CarrierId(process / processes), process % processes);
+            let event = RadioEvent::Pdu(PduRecord { direction, bearer, carrier, process, pdu, queue });
+            trace.note(RadioRecord { at: now, ue: UeId(id.ue), cell, event });
+        });
+        content
     }
 
     /// Fills a block from several bearers.
@@ -160,7 +194,11 @@ impl UeTable {
             let reported = (direction == Direction::Up).then(|| bearer.reported(now, direction));
             let before = bearer.leg(direction).rlc.backlog().packets;
             let id = LegId { ue: number, bearer: channel.bearer, direction };
-            let content = self.fill_from(id, tti, room, process, reported);
+            let content = if self.trace.is_on() {
+                self.fill_traced(id, tti, room, process, reported)
+            } else {
+                self.fill_from(id, tti, room, process, reported)
+            };
             let leg = self.ues[number as usize].bearers[channel.bearer].leg_mut(direction);
             spare = match content {
                 Some(Content::One(content)) => {

@@ -4,9 +4,11 @@ use super::Ue;
 use super::bearers::{LegId, Timed};
 use super::events::{Arrival, EventLog};
 use super::timers::Timers;
+use crate::identity::{CellId, UeId};
 use crate::mac::drx::Drx;
 use crate::mac::scell;
 use crate::settings::{BufferReports, RanSetup};
+use crate::trace::{RadioEvent, RadioRecord, Tracer};
 use airwnd_kernel::Direction;
 use airwnd_phy::access::Access;
 use airwnd_rlc::RlcMode;
@@ -66,6 +68,8 @@ pub(crate) struct UeTable {
     pub(super) timed: Timed,
     /// UEs that are being promoted to RRC connected.
     pub(super) promoting: Vec<u32>,
+    /// Records for an observer.
+    pub trace: Tracer,
     /// Drops and marks since the network looked.
     pub events: EventLog,
     /// SDUs that RLC has delivered since the network looked.
@@ -102,6 +106,7 @@ impl UeTable {
             retx_bsr_timers: again.map(|period| Timers::new(clock.count(period), ues)),
             timed: Timed::new(bearers),
             promoting: Vec::with_capacity(if setup.rrc.is_some() { ues } else { 0 }),
+            trace: Tracer::default(),
             events: EventLog::new(),
             arrivals: Vec::with_capacity(64),
             failed: Vec::new(),
@@ -167,6 +172,14 @@ impl UeTable {
     #[inline]
     pub fn drx(&mut self, number: u32) -> Option<&mut Drx> {
         if self.has_drx { self.get(number).drx.as_deref_mut() } else { None }
+    }
+
+    /// Notes an event of a UE for an observer.
+    #[cold]
+    #[inline(never)]
+    pub fn note(&mut self, tti: Tti, number: u32, event: RadioEvent) {
+        let (at, cell) = (self.clock.start(tti), CellId(self.ues[number as usize].cell as u16));
+        self.trace.note(RadioRecord { at, ue: UeId(number), cell, event });
     }
 
     /// Requests the memory of RLC in a direction of a UE's default bearer, as far as it is apart from the UE.

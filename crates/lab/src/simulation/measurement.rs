@@ -107,6 +107,7 @@ impl Simulation<'_> {
     }
 
     pub(super) fn finish(mut self) -> Outcome {
+        self.network.pass_records();
         let (ledger, inside) = self.network.balance();
         let duration = self.measured;
         let rows = self.take_rows();

@@ -17,6 +17,7 @@ mod views;
 use crate::build;
 use crate::incidents::{Incident, Incidents};
 use crate::outcome::Outcome;
+use crate::radio::RadioRecord;
 use crate::records::{self, Records};
 use crate::scenario::Scenario;
 use crate::series::Series;
@@ -119,6 +120,12 @@ impl Observer<Content> for Tapped<'_> {
         if let Some(tap) = &mut self.tap {
             let Packet { direction, size, content: Content { carried, .. }, .. } = *packet;
             tap.at_link(&LinkSight { at: now - self.begin, link: link.0, direction, stage, size, carried });
+        }
+    }
+
+    fn on_record(&mut self, record: &RadioRecord) {
+        if let Some(tap) = &mut self.tap {
+            tap.radio(record);
         }
     }
 }
@@ -263,6 +270,9 @@ impl<'t> Simulation<'t> {
         let mut ran = build::ran(&scenario, seed, threads.unwrap_or(NonZeroUsize::MIN))?;
         if let Some((window, ran)) = records.allocations.as_ref().zip(ran.as_mut()) {
             ran.log_allocations(records::ttis(ran.clock(), begin, window));
+        }
+        if let Some((filter, ran)) = records.radio.as_ref().zip(ran.as_mut()) {
+            ran.observe(filter);
         }
         let mut simulation = Simulation {
             queue: EventQueue::with_capacity(4 * ues + 64),

@@ -41,6 +41,7 @@ mod packet_path;
 mod parsers;
 mod pdcch;
 mod plugins;
+mod radio;
 mod radio_map;
 mod records;
 mod reference;

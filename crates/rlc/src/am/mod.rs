@@ -28,7 +28,7 @@ use airwnd_units::{Bytes, Span};
 pub struct Format {
     protocol: Protocol,
     /// Size of a sequence number in bits.
-    sn_size: u16,
+    pub(crate) sn_size: u16,
 }
 
 impl Format {

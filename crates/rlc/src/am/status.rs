@@ -19,7 +19,17 @@ struct Fields {
 /// Most missing SDUs in a NACK range.
 const LONGEST_RANGE: u64 = 255;
 
+/// MAC subheader that the size of a STATUS PDU of NR includes.
+const NR_SUBHEADER: Bytes = Bytes(2);
+
 impl Format {
+    fn status_subheader(self) -> Bytes {
+        match self.protocol {
+            Protocol::Lte => Bytes::ZERO,
+            Protocol::Nr => NR_SUBHEADER,
+        }
+    }
+
     fn status(self) -> Fields {
         let sn = u64::from(self.sn_size);
         match self.protocol {
@@ -31,7 +41,12 @@ impl Format {
             // Reserved bits fill whole bytes.
             Protocol::Nr => {
                 let whole = |bits: u64| bits.next_multiple_of(8);
-                Fields { head: 16 + whole(1 + 3 + sn + 1), nack: whole(sn + 3), offsets: 32, range: Some(8) }
+                Fields {
+                    head: 8 * NR_SUBHEADER.0 + whole(1 + 3 + sn + 1),
+                    nack: whole(sn + 3),
+                    offsets: 32,
+                    range: Some(8),
+                }
             }
         }
     }
@@ -57,6 +72,16 @@ pub struct Status {
 }
 
 impl Status {
+    /// Its size, in NR without the MAC subheader: missing SDUs that follow one another share a NACK range.
+    pub fn size(&self, format: Format) -> Bytes {
+        let mut whole = Status::default();
+        let mut writer = Writer::new(&mut whole, format, Bytes(1 << 32)).expect("there is room for all");
+        for nacks in self.nacks.chunk_by(|one, next| one.sn == next.sn) {
+            writer.miss(nacks[0].sn, nacks.iter().filter_map(|nack| nack.part));
+        }
+        writer.finish(self.ack) - format.status_subheader()
+    }
+
     /// Its size if every missing part has its offsets.
     pub fn longest(&self, format: Format) -> Bytes {
         let Fields { head, nack, offsets, .. } = format.status();

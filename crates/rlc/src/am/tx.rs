@@ -76,6 +76,22 @@ impl Tx {
         self.source.enqueue(packet, events);
     }
 
+    /// The queue.
+    pub(crate) fn source(&self) -> &Segmenter {
+        &self.source
+    }
+
+    /// Format of its PDUs.
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Begin and end in the stream of the SDUs that are not fully acknowledged, from a position on.
+    pub(crate) fn stream(&self, from: u64) -> impl Iterator<Item = [u64; 2]> + '_ {
+        let first = self.open.partition_point(|(end, _)| *end <= from);
+        self.open.range(first..).map(|(end, sdu)| [end - sdu.sdu.size.0, *end])
+    }
+
     /// VT(S): the sequence number of the next new PDU.
     fn next(&self) -> u64 {
         self.first + self.sent.len() as u64

@@ -118,6 +118,11 @@ impl Rx {
         self.expected.iter().map(|(_, sdu)| sdu)
     }
 
+    /// Begin and end in the stream of the SDUs on air.
+    pub(crate) fn stream(&self) -> impl Iterator<Item = [u64; 2]> + '_ {
+        self.expected.iter().map(|(end, sdu)| [end - sdu.size.0, *end])
+    }
+
     /// Moves VR(UR) at least to `min`, then to the first PDU not received, and reassembles SDUs from all PDUs before
     /// it.
     fn advance(&mut self, min: u64, deliver: &mut impl FnMut(Sdu), events: &mut dyn BearerEvents) {

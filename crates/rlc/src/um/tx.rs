@@ -1,6 +1,6 @@
 //! Transmitting entity: PDUs of the size that the MAC grants.
 
-use super::{FIXED_HEADER, Pdu, fixed_header};
+use super::{FIXED_HEADER, LTE_SIZES, Pdu, fixed_header};
 use crate::segmenter::{Returned, Segmenter};
 use crate::{BearerEvents, BufferStatus, PDCP_HEADER, Sdu};
 use airwnd_links::aqm::{Backlog, QueueDisc};
@@ -28,6 +28,16 @@ impl Tx {
     /// Header of a PDU without length indicators.
     pub fn header(&self) -> Bytes {
         self.header
+    }
+
+    /// The queue.
+    pub(crate) fn source(&self) -> &Segmenter {
+        &self.source
+    }
+
+    /// Size of a sequence number in bits.
+    pub(crate) fn sn_size(&self) -> u16 {
+        LTE_SIZES[usize::from(self.header == FIXED_HEADER)]
     }
 
     /// Sets the discard timer: maximum waiting time of SDUs of which no part has been sent; `None`: no limit.

@@ -263,7 +263,8 @@ fn results() -> String {
          the data frames of [`airwnd.Run`](../python-api.md), in Parquet files, and as `TABLE.COLUMN` in the measures \
          of an [experiment](../how-to/reproduce-a-paper.md). `airwnd explain TABLE.COLUMN` prints one. In the JSON, \
          `run` is the top level, `totals` and `conservation` are objects, and the tables from `flows` to `ues` are \
-         arrays of objects. The tables from `series` on are available as data frames only. A missing value is \
+         arrays of objects. The tables from `series` on are available as data frames only, those from \
+         `radio_grants` on as files of a [trace](../how-to/trace-the-radio.md) only. A missing value is \
          null.\n\n",
     );
     for TableInfo { name, meaning, columns } in tables() {
