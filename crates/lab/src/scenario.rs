@@ -583,6 +583,10 @@ impl Scenario {
             let message = format!("another group is named `{}`; names must be unique", group.name);
             return Err(Fault::new("name", message));
         }
+        if group.replay.is_some() && self.site.is_empty() {
+            let message = "a recorded channel is that of a cell, and there are no cells; add [[site]]";
+            return Err(Fault::new("replay", message));
+        }
         self.check_placement(index, group)?;
         self.check_via(group).map_err(|message| Fault::new("via", message))
     }

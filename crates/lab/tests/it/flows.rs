@@ -244,3 +244,17 @@ proptest! {
         prop_assert_eq!(outcome.to_json().to_string(), simulate(&toml).to_json().to_string());
     }
 }
+
+/// `none` that a flow sets over a value of the scenario is a value: the resolved scenario has it.
+#[test]
+fn a_resolved_scenario_keeps_none_over_a_value() {
+    let toml = "duration = '1s'\ntcp.initial_ssthresh = '20000B'\n[[link]]\n[[ue]]\n[[flow]]\ntcp.initial_ssthresh = 'none'";
+    let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
+    let written = scenario.to_json();
+    assert_eq!(written["flow"][0]["tcp"]["initial_ssthresh"], "none");
+    let again = Node::from_json(&written.to_string(), "test").unwrap();
+    let again = Scenario::from_node(&again).unwrap();
+    assert_eq!(again.to_json(), written);
+    let bytes = |scenario: &Scenario| run(scenario, 1, None, &mut |_| true).unwrap().to_json().to_string();
+    assert_eq!(bytes(&again), bytes(&scenario));
+}

@@ -63,3 +63,11 @@ fn the_rate_follows_the_recording() {
     let slow = (six - four) / 2.0 / (early / 1.9);
     assert!((0.15..0.6).contains(&slow), "{slow}");
 }
+
+#[test]
+fn a_recording_without_a_cell_is_a_mistake() {
+    let toml = "duration = '1s'\n[[link]]\n[[flow]]\n[[ue]]\nreplay = {path = '-', quantity = 'sinr', rows = [[0.0, 1.0]]}";
+    let scenario = Node::from_toml(toml, "test").and_then(|node| Scenario::from_node(&node));
+    let message = scenario.unwrap_err().to_string();
+    assert!(message.contains("ue[0].replay") && message.contains("no cells"), "{message}");
+}
