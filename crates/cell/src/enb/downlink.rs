@@ -1,11 +1,13 @@
 //! The downlink MAC of a cell: HARQ retransmissions first, then the grants of the scheduler.
 
+mod records;
+
 use super::confined::Confined;
 use super::csi::Csi;
-use super::log::{Allocation, Log};
+use super::log::Log;
 use super::pipeline::Pipeline;
 use super::versions::ReportTiming;
-use crate::identity::{CarrierId, CellId, UeId};
+use crate::identity::CarrierId;
 use crate::mac::outer_loop::OuterLoop;
 use crate::mac::pdcch::Pdcch;
 use crate::mac::sched::{
@@ -15,7 +17,7 @@ use crate::mac::slots::Slots;
 use crate::mac::{Block, Content, Reception};
 use crate::radio::Air;
 use crate::settings::RanSetup;
-use crate::trace::{BlockOutcome, BlockRecord, GrantRecord, RadioEvent, Transmission};
+use crate::trace::Transmission;
 use crate::ue::{Assignment, MacSide};
 use airwnd_kernel::{Direction, Stream};
 use airwnd_phy::ComponentCarrier;
@@ -24,6 +26,7 @@ use airwnd_phy::error_model::SoftBits;
 use airwnd_phy::{Cqi, Mcs, Prbs};
 use airwnd_rlc::BufferStatus;
 use airwnd_units::{Bytes, Tti};
+use records::ReceivedBlock;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -576,11 +579,6 @@ impl Downlink {
         &self.processes[self.index(id)].as_ref().expect(ON_AIR).block
     }
 
-    /// A transmission for an observer.
-    fn transmission(&self, OnAir { id, prbs, .. }: OnAir) -> Transmission {
-        Transmission::of(self.block(id), Direction::Down, self.carrier, id.process, prbs)
-    }
-
     /// The CQI on which the MCS of a new block is based.
     #[inline]
     fn cqi(&self, view: &UeView, rbgs: Rbgs, reports: &[ChannelState]) -> Cqi {
@@ -588,38 +586,6 @@ impl Downlink {
             LinkAdaptation::Wideband => view.wideband,
             LinkAdaptation::LowestSubband => view.lowest(rbgs, reports),
         }
-    }
-
-    /// Notes the assignment of a new block, the last one to a UE, for an observer.
-    // What it needs is looked up again: kept for it, it would cost a run without observer more than the branch.
-    #[cold]
-    #[inline(never)]
-    fn note_new(&self, tti: Tti, slot: u16, air: &Air<'_>, ues: &mut MacSide<'_>) {
-        let id = ProcessId { slot, process: self.users[usize::from(slot)].last };
-        let Process { block, rbgs } = self.processes[self.index(id)].expect(ON_AIR);
-        let sent = OnAir { id, level: Level::OF_8, rbgs, prbs: air.radio.prbs_of(rbgs) };
-        let cqi = self.cqi(self.csi.view(slot), rbgs, air.receivers.reports(self.cell));
-        self.note_grant(tti, sent, Some(cqi), ues);
-        if block.content.is_none() {
-            let event = ended(&self.access, self.transmission(sent), rbgs, BlockOutcome::Unused);
-            ues.note(slot, tti, event);
-        }
-    }
-
-    /// Notes an assignment for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note_grant(&self, tti: Tti, sent: OnAir, cqi: Option<Cqi>, ues: &mut MacSide<'_>) {
-        let grant = GrantRecord {
-            transmission: self.transmission(sent),
-            on_air: self.access.clock.start(tti + self.access.timing.decision_to_air),
-            first: first_prb(&self.access, sent.rbgs),
-            rbgs: sent.rbgs.0,
-            cqi,
-            command: None,
-            is_configured: false,
-        };
-        ues.note(sent.id.slot, tti, RadioEvent::Grant(grant));
     }
 
     /// The RBGs on which the cell sends data in this TTI.
@@ -694,50 +660,6 @@ impl User {
         let after = free & (u16::MAX << self.last << 1);
         (if after != 0 { after } else { free }).trailing_zeros() as u8
     }
-}
-
-/// The outcome of a transmission on air.
-struct ReceivedBlock {
-    tti: Tti,
-    cell: usize,
-    slot: u16,
-    rbgs: Rbgs,
-    transmission: Transmission,
-    reception: Reception,
-}
-
-impl ReceivedBlock {
-    /// Notes it for the log and for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note(&self, access: &Access, log: Option<&mut Log>, ues: &mut MacSide<'_>) {
-        let ReceivedBlock { tti, cell, slot, rbgs, transmission, reception } = *self;
-        if let Some(log) = log {
-            log.note(Allocation {
-                tti,
-                cell: CellId(cell as u16),
-                carrier: transmission.carrier,
-                ue: UeId(ues.number(slot)),
-                rbgs,
-                transmission: transmission.number,
-                mcs: transmission.mcs,
-                size: transmission.size,
-                reception,
-            });
-        }
-        ues.note(slot, tti, ended(access, transmission, rbgs, reception.into()));
-    }
-}
-
-/// The end of a transmission for an observer.
-fn ended(access: &Access, transmission: Transmission, rbgs: Rbgs, outcome: BlockOutcome) -> RadioEvent {
-    let modulation = access.scheme(transmission.mcs).modulation.order() as u8;
-    RadioEvent::Block(BlockRecord { transmission, modulation, first: first_prb(access, rbgs), outcome })
-}
-
-/// First PRB of a transmission.
-fn first_prb(access: &Access, rbgs: Rbgs) -> u16 {
-    rbgs.0.trailing_zeros() as u16 * access.rbg_prbs.0
 }
 
 /// RBGs of a retransmission that used `old`: the same ones, or the same number of free ones, searched cyclically from

@@ -4,11 +4,12 @@
 //! feedback are control messages; grants can be lost. Ideal buffer reports are control messages, too. Otherwise a UE
 //! sends a scheduling request (SR), and reports within its blocks.
 
+mod records;
+
 use super::backlog::{Backlogs, BufferNews, carried, quantised};
 use super::confined::Confined;
 use super::pipeline::Pipeline;
 use super::uplink_channel::{Received, UplinkChannels};
-use crate::identity::CarrierId;
 use crate::mac::configured_grant::{self, Configured, find_place};
 use crate::mac::control_elements::Elements;
 use crate::mac::power_control;
@@ -18,11 +19,10 @@ use crate::mac::uplink_sched::{FreePrbs, Share, UplinkScheduler, UplinkView};
 use crate::mac::{Block, Content, make_room};
 use crate::radio::{Air, UplinkSignal};
 use crate::settings::{BufferReports, RanSetup};
-use crate::trace::{BlockOutcome, BlockRecord, GrantRecord, RadioEvent, Transmission};
+use crate::trace::BlockOutcome;
 use crate::ue::{self, Answer, GrantedBlock, MacSide};
 use airwnd_kernel::Direction;
 use airwnd_phy::access::{Access, Level};
-use airwnd_phy::error_model::SoftBits;
 use airwnd_phy::{Mcs, Prbs};
 use airwnd_units::{Bytes, Db, Tti};
 use std::ops::Range;
@@ -575,73 +575,6 @@ impl Uplink {
             ues.on_configured(grant.slot, tti);
             self.await_retransmission(ues, grant.slot, tti, grant.to_air, grant.process);
         }
-    }
-
-    /// What a grant received in this TTI is for.
-    fn transmission(&self, received: Tti, grant: &Grant) -> Transmission {
-        let prbs = Prbs(grant.prbs);
-        let block = match grant.again {
-            Some((block, _)) => Block { transmissions: block.transmissions + 1, ..block },
-            None => {
-                let size = self.access.block(Direction::Up, grant.mcs, prbs);
-                let soft = SoftBits::default();
-                Block { mcs: grant.mcs, rank: 1, size, content: None, soft, transmissions: 1 }
-            }
-        };
-        let process = self.process_at(received, grant.process);
-        Transmission::of(&block, Direction::Up, CarrierId::PRIMARY, process, prbs)
-    }
-
-    /// Notes the last grant that reaches UEs in a TTI for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note_last_grant(&self, tti: Tti, received: Tti, ues: &mut MacSide<'_>) {
-        if let Some(grant) = self.grants.at(received).last() {
-            self.note_grant(tti, received, grant, ues);
-        }
-    }
-
-    /// Notes a grant for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note_grant(&self, tti: Tti, received: Tti, grant: &Grant, ues: &mut MacSide<'_>) {
-        let record = GrantRecord {
-            transmission: self.transmission(received, grant),
-            on_air: self.access.clock.start(received + grant.to_air),
-            first: grant.first,
-            rbgs: 0,
-            cqi: None,
-            command: grant.again.is_none().then_some(grant.command),
-            is_configured: grant.level.is_none(),
-        };
-        ues.note(grant.slot, tti, RadioEvent::Grant(record));
-    }
-
-    /// Notes a grant for which nothing is sent for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note_unsent(&self, tti: Tti, grant: &Grant, outcome: BlockOutcome, ues: &mut MacSide<'_>) {
-        let record = self.ended(self.transmission(tti, grant), grant.first, outcome);
-        ues.note(grant.slot, tti, record);
-    }
-
-    /// Notes the end of a transmission on air for an observer.
-    #[cold]
-    #[inline(never)]
-    fn note_received(&self, tti: Tti, sending: &Sending, failed: bool, ues: &mut MacSide<'_>) {
-        // In a synchronous uplink, whose slots are equal, the time tells the process.
-        let to_air = self.access.timing.slot(tti).grants.first().copied().unwrap_or(0);
-        let process = self.process_at(Tti(tti.0.saturating_sub(to_air)), sending.process);
-        let (direction, prbs) = (Direction::Up, Prbs(sending.signal.prbs));
-        let sent = Transmission::of(&sending.block, direction, CarrierId::PRIMARY, process, prbs);
-        let outcome = if failed { BlockOutcome::Failed } else { BlockOutcome::Decoded };
-        ues.note(sending.slot, tti, self.ended(sent, sending.signal.first, outcome));
-    }
-
-    /// The end of a transmission for an observer.
-    fn ended(&self, transmission: Transmission, first: u16, outcome: BlockOutcome) -> RadioEvent {
-        let modulation = self.access.scheme(transmission.mcs).modulation.order() as u8;
-        RadioEvent::Block(BlockRecord { transmission, modulation, first, outcome })
     }
 
     /// Handles a grant that the UE has lost: the eNB notices that nothing is sent, and grants again.

@@ -1,5 +1,7 @@
 //! Gains of links, as far as they depend on positions.
 
+mod replayed;
+
 use crate::crew::{Crew, SHARES};
 use crate::replay::Replay;
 use crate::settings::{CellSite, RanSetup, UeSite};
@@ -12,6 +14,7 @@ use airwnd_phy::propagation::{Draws, LinkGeometry, Propagation};
 use airwnd_phy::shadowing::{Losses, ScaledPosition, Shadowing, Spread};
 use airwnd_phy::{Position, Prbs};
 use airwnd_units::{Db, Dbm, Hertz, Metres, Time};
+use replayed::Replayed;
 
 /// Fraction of the distance to the nearest cell that is not a neighbour by which a UE moves before its neighbours are
 /// selected anew. With a path loss of 37.6 dB per decade such a cell gains at most 0.3 dB meanwhile, and as much on the
@@ -23,8 +26,6 @@ const MOVED_LITTLE: f64 = 1.0 / 200.0;
 /// Fraction of the correlation distance of its shadowing by which a UE moves before the link is computed anew: a standard
 /// deviation of 0.13 dB if that of the shadowing is 8 dB.
 const ALIKE: f64 = 1.0 / 256.0;
-/// Loss to the cells that a UE with a recorded channel does not receive.
-const OUT_OF_REACH: Db = Db(300.0);
 const UNSHADOWED: Spread = Spread { sigma: Db(0.0), correlation_distance: Metres(f64::INFINITY) };
 
 /// Fraction of the noise and of the neighbours' interference above which a cell that is not a neighbour interferes when
@@ -211,32 +212,6 @@ struct Surroundings {
     changes: u64,
     /// `None`: the UE has no recorded channel.
     replayed: Option<Replayed>,
-}
-
-/// The recorded channel of a UE at a time.
-#[derive(Clone, Copy)]
-struct Replayed {
-    /// The only cell in reach.
-    cell: u32,
-    /// Received power per PRB.
-    power: Dbm,
-    /// Whether the uplink has the same loss.
-    has_loss: bool,
-}
-
-impl Replayed {
-    /// Sets a link, which a cell with this power per PRB has been computed for.
-    fn set(&self, link: &mut Link, sent: Dbm) {
-        if link.cell != self.cell {
-            (link.power, link.uplink_loss) = (sent - OUT_OF_REACH, OUT_OF_REACH);
-        } else {
-            link.power = self.power;
-            if self.has_loss {
-                link.uplink_loss = sent - self.power;
-            }
-        }
-        link.valid_within = OUTDATED;
-    }
 }
 
 /// What the links from a UE to the sectors of a site share.

@@ -1,0 +1,97 @@
+//! What an observer of the radio interface, and the log of allocations, get from the downlink.
+
+use super::{Downlink, ON_AIR, OnAir, Process, ProcessId};
+use crate::enb::log::{Allocation, Log};
+use crate::identity::{CellId, UeId};
+use crate::mac::Reception;
+use crate::mac::sched::Rbgs;
+use crate::radio::Air;
+use crate::trace::{BlockOutcome, BlockRecord, GrantRecord, RadioEvent, Transmission};
+use crate::ue::MacSide;
+use airwnd_kernel::Direction;
+use airwnd_phy::Cqi;
+use airwnd_phy::access::{Access, Level};
+use airwnd_units::Tti;
+
+impl Downlink {
+    /// A transmission for an observer.
+    pub(super) fn transmission(&self, OnAir { id, prbs, .. }: OnAir) -> Transmission {
+        Transmission::of(self.block(id), Direction::Down, self.carrier, id.process, prbs)
+    }
+
+    /// Notes the assignment of a new block, the last one to a UE, for an observer.
+    // What it needs is looked up again: kept for it, it would cost a run without observer more than the branch.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_new(&self, tti: Tti, slot: u16, air: &Air<'_>, ues: &mut MacSide<'_>) {
+        let id = ProcessId { slot, process: self.users[usize::from(slot)].last };
+        let Process { block, rbgs } = self.processes[self.index(id)].expect(ON_AIR);
+        let sent = OnAir { id, level: Level::OF_8, rbgs, prbs: air.radio.prbs_of(rbgs) };
+        let cqi = self.cqi(self.csi.view(slot), rbgs, air.receivers.reports(self.cell));
+        self.note_grant(tti, sent, Some(cqi), ues);
+        if block.content.is_none() {
+            let event = ended(&self.access, self.transmission(sent), rbgs, BlockOutcome::Unused);
+            ues.note(slot, tti, event);
+        }
+    }
+
+    /// Notes an assignment for an observer.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_grant(&self, tti: Tti, sent: OnAir, cqi: Option<Cqi>, ues: &mut MacSide<'_>) {
+        let grant = GrantRecord {
+            transmission: self.transmission(sent),
+            on_air: self.access.clock.start(tti + self.access.timing.decision_to_air),
+            first: first_prb(&self.access, sent.rbgs),
+            rbgs: sent.rbgs.0,
+            cqi,
+            command: None,
+            is_configured: false,
+        };
+        ues.note(sent.id.slot, tti, RadioEvent::Grant(grant));
+    }
+}
+
+/// The outcome of a transmission on air.
+pub(super) struct ReceivedBlock {
+    pub tti: Tti,
+    pub cell: usize,
+    pub slot: u16,
+    pub rbgs: Rbgs,
+    pub transmission: Transmission,
+    pub reception: Reception,
+}
+
+impl ReceivedBlock {
+    /// Notes it for the log and for an observer.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note(&self, access: &Access, log: Option<&mut Log>, ues: &mut MacSide<'_>) {
+        let ReceivedBlock { tti, cell, slot, rbgs, transmission, reception } = *self;
+        if let Some(log) = log {
+            log.note(Allocation {
+                tti,
+                cell: CellId(cell as u16),
+                carrier: transmission.carrier,
+                ue: UeId(ues.number(slot)),
+                rbgs,
+                transmission: transmission.number,
+                mcs: transmission.mcs,
+                size: transmission.size,
+                reception,
+            });
+        }
+        ues.note(slot, tti, ended(access, transmission, rbgs, reception.into()));
+    }
+}
+
+/// The end of a transmission for an observer.
+fn ended(access: &Access, transmission: Transmission, rbgs: Rbgs, outcome: BlockOutcome) -> RadioEvent {
+    let modulation = access.scheme(transmission.mcs).modulation.order() as u8;
+    RadioEvent::Block(BlockRecord { transmission, modulation, first: first_prb(access, rbgs), outcome })
+}
+
+/// First PRB of a transmission.
+fn first_prb(access: &Access, rbgs: Rbgs) -> u16 {
+    rbgs.0.trailing_zeros() as u16 * access.rbg_prbs.0
+}
