@@ -37,10 +37,12 @@ __all__ = [
     "end_when_stuck",
     "guard",
     "guard_commands",
+    "limits",
     "link",
     "link_side",
     "panic_place",
     "parse_bytes",
+    "parse_rate",
     "parse_span",
     "presets",
     "resource_grid",
@@ -252,7 +254,7 @@ class HandoverEvent:
 
 @final
 class CellMeasurement:
-    def __new__(cls, cell: int, *, rsrp_dbm: float = -100.0, rsrq_db: float = -10.0) -> CellMeasurement: ...
+    def __new__(cls, cell: int, *, rsrp_dbm: float = ..., rsrq_db: float = ...) -> CellMeasurement: ...
     @property
     def cell(self) -> int: ...
     @property

@@ -73,6 +73,7 @@ def run(job: Job) -> Result:
         "mtu": 1500,
         "sysctls": [(f"net/ipv4/{name}", value) for name, value in job.sysctls.items()],
         "device_queue": 10_000,
+        "coalesces": False,
         "captures_output": False,
         "logs": [],
         "once": [],

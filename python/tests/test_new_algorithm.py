@@ -29,9 +29,10 @@ NAMES = [Path(file).stem.replace("_", "-") for file, _, _ in PLACES]
 
 
 def workspace() -> dict[Path, bytes]:
-    """The files of the project's crates, with an additional algorithm in four families."""
+    """The files of the workspace's members, with an additional algorithm in four families."""
     top = [ROOT / "Cargo.toml", ROOT / "Cargo.lock"]
-    inner = [path for folder in ("crates", "examples") for path in (ROOT / folder).rglob("*")]
+    members = ("adapters", "crates", "examples", "tools")
+    inner = [path for folder in members for path in (ROOT / folder).rglob("*")]
     files = {path.relative_to(ROOT): path.read_bytes() for path in top + inner if path.is_file()}
     for (file, line, family), code in zip(PLACES, CODE, strict=True):
         files[Path(file)] = code.encode()

@@ -159,6 +159,7 @@ impl Scenario {
     }
 
     /// Performs the checks that precede a run with this seed, or a session of real programs, which needs no flows.
+    #[pyo3(signature = (seed, max_memory, *, is_session))]
     fn check_run(&self, seed: u64, max_memory: Option<u64>, is_session: bool) -> PyResult<()> {
         let records = Records { memory: max_memory.map(Bytes), ..Records::default() };
         let scenario = &self.checked;

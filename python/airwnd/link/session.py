@@ -12,8 +12,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
 from airwnd.link.snapshot import Snapshot, Summary, snapshot_of, summary_of
-from airwnd.results.engine import Raw, duration_ns
+from airwnd.results.engine import duration_ns
 from airwnd.results.frames import flattened
+from airwnd.results.raw import Raw
 from airwnd.scenario.run import Run
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from airwnd import _native
 from airwnd.results.capture import capture_of, wanted
 from airwnd.results.radio_trace import trace_of, words
+from airwnd.results.raw import Raw
 from airwnd.support.errors import EngineError, InputError
 from airwnd.support.memory import share
 
@@ -17,38 +18,12 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from numpy.typing import NDArray
-
     from airwnd.results.capture import Capture
     from airwnd.results.radio_trace import RadioTrace
     from airwnd.results.radio_writer import Writer
 
-    # Numbers, or words encoded as indices into a list.
-    Column = NDArray[Any] | tuple[NDArray[Any], list[str]]
-    Columns = Mapping[str, Column]
-
 
 T = TypeVar("T", _native.Session, _native.Path)
-
-
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """Output of the engine.
-
-    Attributes
-    ----------
-    outcome
-        Results as one JSON object.
-    tables
-        ``series``, ``events`` and ``allocations`` by column, empty if they were not requested; and
-        ``completions``, empty if there were none. A session in real time also has ``sockets``.
-    wall_s
-        Wall-clock time of the simulation, in seconds.
-    """
-
-    outcome: str
-    tables: "Mapping[str, Columns]"
-    wall_s: float
 
 
 @dataclass(frozen=True, slots=True)

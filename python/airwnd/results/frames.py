@@ -12,7 +12,7 @@ from airwnd import _native
 from airwnd.vocabulary.columns import tables
 
 if TYPE_CHECKING:
-    from airwnd.results.engine import Column, Columns, Raw
+    from airwnd.results.raw import Column, Columns, Raw
 
 _TYPES: dict[str, type[pl.DataType]] = {"number": pl.Float64, "integer": pl.Int64, "text": pl.String}
 

@@ -9,8 +9,8 @@ from airwnd.support.errors import InputError
 from airwnd.support.files import check_folder, write_atomically
 
 if TYPE_CHECKING:
-    from airwnd.results.engine import Columns
     from airwnd.results.radio_trace import RadioTrace
+    from airwnd.results.raw import Columns
 
 # Before the names of the tables, as the engine declares them.
 _PREFIX = "radio_"

@@ -21,7 +21,7 @@ from airwnd.text.quantities import counted
 from airwnd.vocabulary.columns import NamedRow, later_names
 
 if TYPE_CHECKING:
-    from airwnd.results.engine import Raw
+    from airwnd.results.raw import Raw
 
 _TABLES = ("flows", "groups", "cells", "links", "ues")
 

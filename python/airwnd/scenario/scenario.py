@@ -40,7 +40,7 @@ from airwnd.text.quantities import counted
 if TYPE_CHECKING:
     import polars as pl
 
-    from airwnd.results.engine import Raw
+    from airwnd.results.raw import Raw
     from airwnd.scenario.radio_map import RadioMap
     from airwnd.scenario.run import Run
 
