@@ -90,6 +90,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("arrivals.csv").write_text("time_s\n0.1\n", encoding="utf-8")
     Path("sizes.csv").write_text("size_bytes\n1000\n", encoding="utf-8")
     Path("places.csv").write_text("x_m,y_m\n100,0\n", encoding="utf-8")
+    Path("drive.csv").write_text("Timestamp,SNR\n2026-05-04 10:00:00,20\n", encoding="utf-8")
     Path("path.csv").write_text("t_s,x_m,y_m\n0,100,0\n10,200,0\n", encoding="utf-8")
     for example in (ROOT / "examples" / "python-plugin").glob("*.py"):
         shutil.copy(example, tmp_path)

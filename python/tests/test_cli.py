@@ -217,9 +217,9 @@ def test_a_panic_is_one_line_with_its_place(cli_process: Cli, tmp_path: Path, de
     assert (done.returncode, done.stdout) == (70, "")
     *more, line = done.stderr.splitlines()
     assert re.match(
-        r"airwnd: PanicException: written as a JSON object.* \(crates/py/src/congestion.rs:\d+, ", line
+        r"airwnd: PanicException: written as a JSON object.* \(crates/py/src/plugin/mod.rs:\d+, ", line
     )
-    assert any("panicked at crates/py/src/congestion.rs" in each for each in more) == bool(debug)
+    assert any("panicked at crates/py/src/plugin/mod.rs" in each for each in more) == bool(debug)
     assert any("Traceback" in each for each in more) == bool(debug)
     assert bool(more) == bool(debug)
 

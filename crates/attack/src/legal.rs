@@ -64,7 +64,7 @@ pub fn scenario(u: &mut Unstructured<'_>) -> Result<Json> {
 ///
 /// `None`: any value of its shape is valid.
 pub fn needed(path: &str, kind: Option<&str>, key: &str) -> Option<Json> {
-    let value = match (path, kind?, key) {
+    let value = match (path, kind.unwrap_or_default(), key) {
         ("link", "wire", "rate") => json!("20Mbps"),
         ("link", "trace", "down") => json!("norway-bus-1"),
         ("link", "trace", "format") => json!("rate"),
@@ -76,6 +76,9 @@ pub fn needed(path: &str, kind: Option<&str>, key: &str) -> Option<Json> {
             json!([[200, 30, -1, -1], [50, -300, -1, -1], [1000, 0, -1, -1], [90, 5, -1, -1]])
         }
         ("ue.mobility", "path", "rows") => json!([[0, 100, 50], [0.1, 103, 50], [0.5, 103, 43.5]]),
+        ("ue.replay", "", "path") => json!("rows.csv"),
+        ("ue.replay", "", "quantity") => json!("sinr"),
+        ("ue.replay", "", "rows") => json!([[0, 20], [0.1, 5.5], [0.5, -3]]),
         ("flow.arrivals", "schedule", "times") => json!(["0ms"]),
         ("flow.arrivals", "file", "rows") => json!([[0, -1], [0.0005, -1]]),
         (_, "empirical", "rows") => json!([[100, 0.25], [3000, 0.5], [40000, 1]]),

@@ -70,7 +70,8 @@ pub struct Params {
     #[param(unit = "time", source = "the scenario")]
     pub start: Span,
     /// The rows of the file: time in seconds, and value.
-    #[param(expert, default = Vec::new(), range = -160.0..=LATEST, unit = "s, dB, dBm or 1", source = "the file")]
+    #[param(expert, default = Vec::new(), range = -160.0..=LATEST)]
+    #[param(unit = "s, dB, dBm or 1", source = "the file")]
     pub rows: Vec<[f64; 2]>,
 }
 

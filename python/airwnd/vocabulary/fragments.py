@@ -19,6 +19,10 @@ _EXAMPLES: dict[str, Any] = {
     "carrier.uplink_frequency": "1930MHz",
     "ue.floors": [4, 8],
     "ue.via": ["link"],
+    "ue.replay.path": "drive.csv",
+    "ue.replay.column": "SNR",
+    "ue.replay.time": "Timestamp",
+    "ue.replay.rows": [[0, 20], [1, 5.5]],
     "flow.ue": "ue",
     "flow.bearer": "voice",
     "link/trace.down": "nyc-subway",
@@ -43,6 +47,7 @@ _BEHIND = {
     "arrivals/periodic": 'traffic = "transfer"',
     "arrivals/poisson": 'traffic = "transfer"',
     "ue.mbr": 'gbr = "10Mbps"',
+    "ue.replay.rows": 'quantity = "sinr"',
     "ue.bearer.mbr": 'gbr = "10Mbps"',
 }
 # Required lines of a section.
@@ -58,6 +63,7 @@ _REQUIRED = {
     "link.police_up": ['rate = "5Mbps"', 'burst = "30kB"'],
     "link.tbf": ['rate = "5Mbps"', 'burst = "15kB"'],
     "link.tbf_up": ['rate = "5Mbps"', 'burst = "15kB"'],
+    "ue.replay": ['path = "drive.csv"'],
 }
 
 

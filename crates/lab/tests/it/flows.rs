@@ -248,7 +248,7 @@ proptest! {
 /// `none` that a flow sets over a value of the scenario is a value: the resolved scenario has it.
 #[test]
 fn a_resolved_scenario_keeps_none_over_a_value() {
-    let toml = "duration = '1s'\ntcp.initial_ssthresh = '20000B'\n[[link]]\n[[ue]]\n[[flow]]\ntcp.initial_ssthresh = 'none'";
+    let toml = "duration = '1s'\ntcp.initial_ssthresh = '20000B'\n[[link]]\nrate = '10Mbps'\n[[ue]]\n[[flow]]\ntcp.initial_ssthresh = 'none'";
     let scenario = Scenario::from_node(&Node::from_toml(toml, "test").unwrap()).unwrap();
     let written = scenario.to_json();
     assert_eq!(written["flow"][0]["tcp"]["initial_ssthresh"], "none");

@@ -14,6 +14,7 @@ fn cell(radius: u32, interferes: bool, replay: &str) -> String {
     format!(
         r#"
         duration = "6s"
+        warmup = "0s"
         radio = {{shadowing.sigma = "0dB", fading = "none"}}
         [[site]]
         {other}
@@ -66,7 +67,7 @@ fn the_rate_follows_the_recording() {
 
 #[test]
 fn a_recording_without_a_cell_is_a_mistake() {
-    let toml = "duration = '1s'\n[[link]]\n[[flow]]\n[[ue]]\nreplay = {path = '-', quantity = 'sinr', rows = [[0.0, 1.0]]}";
+    let toml = "duration = '1s'\n[[link]]\nrate = '10Mbps'\n[[flow]]\n[[ue]]\nreplay = {path = '-', quantity = 'sinr', rows = [[0.0, 1.0]]}";
     let scenario = Node::from_toml(toml, "test").and_then(|node| Scenario::from_node(&node));
     let message = scenario.unwrap_err().to_string();
     assert!(message.contains("ue[0].replay") && message.contains("no cells"), "{message}");
