@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from .command_line import run_process
 from .conftest import ROOT
 from .pages import blocks
 
@@ -80,8 +79,12 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def airwnd(folder: Path, *arguments: str) -> str:
+    path = f"import runpy, sys; sys.path.insert(0, {str(folder)!r})"
+    code = f"{path}; runpy.run_module('airwnd', run_name='__main__')"
     # Nothing wraps.
-    done = run_process(*arguments, cwd=folder, environment={"COLUMNS": "1000"})
+    environment = {**os.environ, "COLUMNS": "1000"}
+    command = [sys.executable, "-I", "-c", code, *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
