@@ -303,7 +303,7 @@ class Sink(asyncio.BufferedProtocol):
             self.transport = transport
             transport.write(self.wanted.to_bytes(8, "big"))
 
-    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002
+    def get_buffer(self, sizehint: int) -> bytearray:  # noqa: ARG002 (the signature is given)
         """Return the buffer of all connections."""
         return Sink.buffer
 

@@ -219,7 +219,7 @@ class Cbr(airwnd.TrafficSource):
         # The engine has whole nanoseconds, rounded up.
         self.wait_s = -(-8 * packet_bytes * NS // rate_bps) / NS
 
-    def write(self, now_s: float) -> tuple[int, float | None]:  # noqa: ARG002
+    def write(self, now_s: float) -> tuple[int, float | None]:  # noqa: ARG002 (the signature is given)
         return self.packet_bytes, self.wait_s
 
 
@@ -230,6 +230,6 @@ class Transfer(airwnd.TrafficSource):
         super().__init__(flow)
         self.size_bytes = size_bytes if flow.size_bytes is None else flow.size_bytes
 
-    def write(self, now_s: float) -> tuple[int, float | None]:  # noqa: ARG002
+    def write(self, now_s: float) -> tuple[int, float | None]:  # noqa: ARG002 (the signature is given)
         assert self.size_bytes is not None
         return self.size_bytes, None

@@ -42,10 +42,10 @@ class Sender(Endpoint):
 class Receiver(Endpoint):
     """Count what arrives."""
 
-    def transmit(self, now_s: float) -> Iterable[bytes]:  # noqa: ARG002
+    def transmit(self, now_s: float) -> Iterable[bytes]:  # noqa: ARG002 (the signature is given)
         return []
 
-    def receive(self, now_s: float, data: bytes, ecn: int) -> None:  # noqa: ARG002
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:  # noqa: ARG002 (the signature is given)
         self.received_bytes += len(data)
 
 

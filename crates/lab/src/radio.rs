@@ -27,7 +27,7 @@ pub const LAYERS: [&str; 3] = ["mac", "rlc", "rrc"];
 /// Tables of a trace, in their order.
 pub const TABLES: [&str; 5] = ["radio_grants", "radio_blocks", "radio_control", "radio_pdus", "radio_rrc"];
 
-/// What a frame of the radio interface says besides its records.
+/// Properties of the radio interface that frames have besides its records.
 #[derive(Clone, Copy, Debug)]
 pub struct RadioInterface {
     /// Generation.

@@ -82,7 +82,7 @@ class CongestionControl(ABC):
             Acknowledged data and measurements.
         """
 
-    def on_delivery(self, ack: Ack) -> None:  # noqa: B027
+    def on_delivery(self, ack: Ack) -> None:  # noqa: B027 (optional: does nothing)
         """Handle an ACK that reports received data, including ACKs during loss recovery.
 
         For measurement. Called before :meth:`on_ack` if that is called for the same ACK. A class without this

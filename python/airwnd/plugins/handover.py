@@ -70,5 +70,5 @@ class HandoverAlgorithm(ABC):
             Number of the cell that takes over the UE; ``None``: it stays.
         """
 
-    def on_handover(self) -> None:  # noqa: B027
+    def on_handover(self) -> None:  # noqa: B027 (optional: does nothing)
         """Note that the UE has changed cells. A class without this method saves the call."""

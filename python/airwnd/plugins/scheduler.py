@@ -69,7 +69,7 @@ class DownlinkScheduler(ABC):
             unused if its UE is out of range there.
         """
 
-    def on_served(self, served: Mapping[int, int]) -> None:  # noqa: B027
+    def on_served(self, served: Mapping[int, int]) -> None:  # noqa: B027 (optional: does nothing)
         """Note the bytes granted in a TTI.
 
         Called after each TTI in which the cell could send new data, also without grants. A class without this
@@ -81,7 +81,7 @@ class DownlinkScheduler(ABC):
             Transport block sizes in bytes, by number of the UE.
         """
 
-    def on_idle(self, ttis: int) -> None:  # noqa: B027
+    def on_idle(self, ttis: int) -> None:  # noqa: B027 (optional: does nothing)
         """Note that TTIs have passed in which no UE had data.
 
         Parameters
@@ -90,7 +90,7 @@ class DownlinkScheduler(ABC):
             Their number.
         """
 
-    def on_admit(self, ue: int) -> None:  # noqa: B027
+    def on_admit(self, ue: int) -> None:  # noqa: B027 (optional: does nothing)
         """Note a UE that joins the cell.
 
         Parameters
@@ -99,7 +99,7 @@ class DownlinkScheduler(ABC):
             Its number.
         """
 
-    def on_release(self, ue: int) -> None:  # noqa: B027
+    def on_release(self, ue: int) -> None:  # noqa: B027 (optional: does nothing)
         """Note a UE that leaves the cell.
 
         Parameters

@@ -103,7 +103,7 @@ impl Failure {
 fn receive_answer(stream: &TcpStream) -> Result<Answer, Failure> {
     let line = wire::read_line(stream, Instant::now() + PATIENCE, || false).map_err(Failure::Io)?;
     match Answer::parse(&line).ok_or(Failure::Protocol)? {
-        // What a server sends reaches the terminal: the parser accepts printable words only.
+        // Words of a server reach the terminal: the parser accepts printable ones only.
         Answer::Refused { reason } => Err(Failure::Refused(reason)),
         answer => Ok(answer),
     }

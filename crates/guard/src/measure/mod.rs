@@ -1,6 +1,6 @@
 //! Ping and goodput of the user's link, without and with the guard: `test`, and `serve` for the other end.
 //!
-//! What decides is separate from sockets and clocks: the protocol, the phases, figures and grades, table and picture.
+//! Decisions are separate from sockets and clocks: the protocol, the phases, figures and grades, table and picture.
 
 mod client;
 mod command;

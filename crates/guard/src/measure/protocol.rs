@@ -27,7 +27,7 @@ const NAME: &str = "airwnd-guard-test/1";
 /// Longest name of a congestion control (TCP_CA_NAME_MAX of linux/tcp.h).
 const CONTROL: usize = 16;
 
-/// What a client shows to belong to a session: 128 random bits.
+/// Proof that a client belongs to a session: 128 random bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Token(pub [u8; Token::SIZE]);
 
@@ -72,7 +72,7 @@ impl Transfer {
     }
 }
 
-/// What a client asks for.
+/// Request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Session,
@@ -112,7 +112,7 @@ impl fmt::Display for Request {
     }
 }
 
-/// What a server answers.
+/// Answer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Session { token: Token, congestion_control: String },
@@ -198,7 +198,7 @@ impl Echo {
             number: u32::from_be_bytes(field(bytes, 24)),
             held: Duration::from_nanos(u64::from_be_bytes(field(bytes, 32))),
         };
-        // What it does not use is zero.
+        // Unused bytes are zero.
         (echo.encoded() == *bytes).then_some(echo)
     }
 

@@ -89,7 +89,7 @@ fn without_sign_of_zero(text: String) -> String {
     }
 }
 
-/// What the guard has changed.
+/// Differences of a row with the guard from that without.
 fn difference(without: &Row, with: &Row) -> [String; COLUMNS] {
     let change = |of: &dyn Fn(&Row) -> Option<f64>, digits: usize| match (of(without), of(with)) {
         (Some(without), Some(with)) => without_sign_of_zero(format!("{:+.digits$}", with - without)),
@@ -126,7 +126,7 @@ fn quote(measured: &Measured, rows: &[Row]) -> String {
     format!("to quote: download {download}{guarded}; upload {upload}; idle {idle} (median ping)")
 }
 
-/// What the guard cannot do, and what can.
+/// Advice for the uploads, which the guard does not change.
 fn advice(measured: &Measured, rows: &[Row]) -> Option<String> {
     let upload = Measured::row_of(rows, Load::Upload, false)?;
     let interface = measured.interface.as_deref().unwrap_or("INTERFACE");

@@ -1,4 +1,4 @@
-//! What a test has measured: figures and grades.
+//! Results of a test: figures and grades.
 
 use super::schedule::{Load, Step};
 
@@ -44,7 +44,7 @@ pub(super) struct Phase {
     pub end_s: f64,
     pub down: Vec<Point>,
     pub up: Vec<Point>,
-    /// What the server has received, which includes the time in which the queue drains.
+    /// Bytes that the server has received, including the time in which the queue drains.
     pub server_received_bytes: Option<u64>,
 }
 

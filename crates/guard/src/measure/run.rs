@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A download is longer than its phase, so that it does not end within it.
 const SURPLUS: Duration = Duration::from_secs(5);
 
-/// What to measure.
+/// Options of a test.
 pub(super) struct Options {
     pub server: String,
     pub length: Duration,

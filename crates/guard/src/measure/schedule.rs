@@ -13,7 +13,7 @@ const REPLIES: usize = 5;
 /// A queue has drained when the RTT is that of the idle link, with this allowance.
 const DRAINED: (f64, f64) = (1.25, 5.0);
 
-/// What is transferred in a phase.
+/// Load of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
     Idle,

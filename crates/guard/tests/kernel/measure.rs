@@ -88,7 +88,7 @@ fn message(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stderr).trim_end().to_string()
 }
 
-/// What another guard controls cannot be measured without a guard.
+/// Connections that another guard controls cannot be measured without a guard.
 pub fn a_test_beside_a_guard_is_refused() -> Result<(), String> {
     let cgroup = Cgroup::create("covered")?;
     let path = cgroup.0.to_str().expect("plain text");

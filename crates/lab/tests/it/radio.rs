@@ -143,7 +143,7 @@ fn each_grant_has_an_outcome_and_its_block_holds_the_pdus() {
                 RadioEvent::Control(_) => {}
             }
         }
-        // What is on air at either end of the trace, or is lost at handovers, has one record only.
+        // A block on air at either end of the trace, or lost at a handover, has one record only.
         assert!(open.abs() < 200, "{name}: {open} grants without an outcome");
         assert!(repeated > 20, "{name}: {repeated} retransmissions");
         assert!(decoded > 100_000, "{name}: {decoded} bytes");

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What a queue and its packets share.
+/// State shared by a queue and its packets.
 #[derive(Debug, Default)]
 struct State {
     ledger: Ledger,

@@ -226,7 +226,7 @@ impl Role for dyn Scheduler {
     }
 }
 
-/// What a scheduler keeps of the UE of a slot.
+/// State of a scheduler for the UE of a slot.
 #[derive(Clone, Copy)]
 struct User {
     number: u32,

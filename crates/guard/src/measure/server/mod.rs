@@ -45,7 +45,7 @@ pub(super) struct Server {
     shared: Shared,
 }
 
-/// What the threads of connections share.
+/// State shared by the threads of connections.
 struct Shared {
     start: Instant,
     registry: Mutex<Registry>,
