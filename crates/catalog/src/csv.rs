@@ -4,6 +4,7 @@
 //! is the reader of cell lists, with the same rules.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 /// Number of a line, counted from 1, and the error in it.
@@ -34,29 +35,18 @@ impl Table {
     /// A text without a header, a column that is unknown or duplicate, or a line with more or fewer fields than the
     /// header.
     pub fn of(text: &str, known: &[&str]) -> Result<Table, Mistake> {
-        Table::checked(text, |columns| {
-            let listed = quoted(known);
-            if columns.iter().all(|name| name.parse::<f64>().is_ok()) {
-                return Err(format!("there is no header line before the numbers; known columns: {listed}"));
-            }
-            let unknown = columns.iter().find(|name| !known.contains(&name.as_str()));
-            unknown.map_or(Ok(()), |name| Err(format!("unknown column `{}`; known: {listed}", shown(name))))
-        })
+        Table::split(text, Some(known))
     }
 
-    /// The same of a text that may have any other columns, too.
+    /// Splits a text whose columns may have any names.
     ///
     /// # Errors
     /// A text without a header, a duplicate column, or a line with more or fewer fields than the header.
     pub fn with_others(text: &str) -> Result<Table, Mistake> {
-        Table::checked(text, |columns| {
-            let is_header = columns.iter().any(|name| name.parse::<f64>().is_err());
-            is_header.then_some(()).ok_or_else(|| "there is no header line before the numbers".into())
-        })
+        Table::split(text, None)
     }
 
-    /// Splits a text whose header passes a check.
-    fn checked(text: &str, check: impl Fn(&[String]) -> Result<(), String>) -> Result<Table, Mistake> {
+    fn split(text: &str, known: Option<&[&str]>) -> Result<Table, Mistake> {
         let mut reader = ReaderBuilder::new()
             .has_headers(false)
             .delimiter(separator(text))
@@ -76,7 +66,15 @@ impl Table {
         }
         let (header, names) = lines.remove(0);
         let columns: Vec<String> = names.iter().map(str::to_string).collect();
-        check(&columns).map_err(|why| (header, why))?;
+        if columns.iter().all(|name| name.parse::<f64>().is_ok()) {
+            let listed = known.map(|known| format!("; known columns: {}", quoted(known))).unwrap_or_default();
+            return Err((header, format!("there is no header line before the numbers{listed}")));
+        }
+        if let Some(known) = known
+            && let Some(unknown) = columns.iter().find(|name| !known.contains(&name.as_str()))
+        {
+            return Err((header, format!("unknown column `{}`; known: {}", shown(unknown), quoted(known))));
+        }
         if let Some(twice) = (1..columns.len()).find(|place| columns[..*place].contains(&columns[*place])) {
             return Err((header, format!("duplicate column `{}`", columns[twice])));
         }
@@ -102,9 +100,8 @@ impl Table {
 
     /// The mistake of a table that has no column of these names.
     pub fn lacks(&self, names: &[&str]) -> Mistake {
-        let columns: Vec<String> = self.columns.iter().map(|name| shown(name)).collect();
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-        (self.header, format!("no column {}; the file has {}", quoted(names), quoted(&columns)))
+        let columns = quoted(self.columns.iter().map(|name| shown(name)));
+        (self.header, format!("no column {}; the file has {columns}", quoted(names)))
     }
 
     /// Returns the name of a column.
@@ -200,8 +197,8 @@ impl Line<'_> {
 }
 
 /// Names in a message.
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+fn quoted(names: impl IntoIterator<Item = impl Display>) -> String {
+    names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Start of a text of a file that is not known to be short or printable.

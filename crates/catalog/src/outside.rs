@@ -13,17 +13,16 @@ use std::sync::{Arc, OnceLock};
 
 /// A family that plug-ins may belong to; the trait object of its members implements it.
 pub trait Family: 'static {
-    /// What a member is created from.
+    /// Arguments of a member's construction besides its parameters.
     type Context;
 
-    /// Completes the member with this label. One that could not be created is replaced: the engine continues until the
-    /// run notices the failure.
-    fn guarded(
-        made: Result<Box<Self>, Error>,
-        label: String,
-        ctx: &Self::Context,
-        failures: Failures,
-    ) -> Box<Self>;
+    /// A member in place of one that could not be created: the engine continues until the run notices the failure.
+    fn substitute(ctx: &Self::Context) -> Box<Self>;
+
+    /// Completes the member with this label, for example by checks of its answers.
+    fn guarded(member: Box<Self>, _label: String, _ctx: &Self::Context, _failures: Failures) -> Box<Self> {
+        member
+    }
 }
 
 /// First failure of a plug-in in a run. Clones share it.
@@ -132,7 +131,13 @@ impl<H: Head, F: Family + ?Sized> Outside<H, F> {
             }
             (Some(_), None) => (Err(Error::new(&label, None, "there is no run")), Failures::default()),
         };
-        F::guarded(made, label, ctx, failures)
+        match made {
+            Ok(member) => F::guarded(member, label, ctx, failures),
+            Err(failure) => {
+                failures.report(failure);
+                F::substitute(ctx)
+            }
+        }
     }
 
     /// Returns the keys of a member's table that do not belong to its head.

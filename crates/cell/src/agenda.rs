@@ -162,7 +162,7 @@ impl Agenda {
         };
         let roamers = (0..setup.ues.len() as u32).filter(|_| can_roam).map(|ue| roamer(algorithm(ue)));
         let trajectory = |(number, ue): (u32, &crate::UeSite)| {
-            let path = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
+            let path = ue.trajectory();
             path.moves().then_some((number, path))
         };
         let mut agenda = Agenda {

@@ -130,7 +130,7 @@ pub(crate) struct Replay {
     pub has_loss: bool,
 }
 
-/// What turns a recorded measure into a received power.
+/// Properties of a UE by which a recorded measure becomes a received power.
 pub(crate) struct Receiver<'a> {
     /// Noise per PRB.
     pub noise: Dbm,

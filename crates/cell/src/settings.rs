@@ -461,6 +461,11 @@ pub struct UeSite {
 }
 
 impl UeSite {
+    /// Its trajectory, from the beginning.
+    pub fn trajectory(&self) -> Box<dyn mobility::Mobility> {
+        self.mobility.build([self.position.x, self.position.y], self.way)
+    }
+
     /// A UE that stays at this position, with the default bearer, one carrier and a noise figure of 9 dB.
     pub fn at(position: Position) -> UeSite {
         UeSite {

@@ -5,6 +5,7 @@
 use crate::identity::{BearerId, CarrierId, CellId, UeId};
 use crate::mac::{Block, Reception};
 use airwnd_kernel::Direction;
+use airwnd_phy::access::Access;
 use airwnd_phy::{Cqi, Mcs, Prbs};
 use airwnd_rlc::trace::TracedPdu;
 use airwnd_units::{Bytes, Db, Dbm, Time};
@@ -46,7 +47,7 @@ impl RadioFilter {
             && self.ues.as_ref().is_none_or(|ues| ues.binary_search(&ue.0).is_ok())
     }
 
-    /// The least filter that wants what one of two wants.
+    /// The smallest filter that wants each record that one of two wants.
     pub fn either(self, other: RadioFilter) -> RadioFilter {
         let layers = std::array::from_fn(|layer| self.layers[layer] || other.layers[layer]);
         let ues = self.ues.zip(other.ues).map(|(one, other)| {
@@ -69,7 +70,7 @@ pub struct RadioRecord {
     pub ue: UeId,
     /// Serving cell, before a change of the cell.
     pub cell: CellId,
-    /// What happens.
+    /// Event.
     pub event: RadioEvent,
 }
 
@@ -96,6 +97,17 @@ pub enum RadioEvent {
 }
 
 impl RadioEvent {
+    /// The end of a transmission from this PRB on.
+    pub(crate) fn ended(
+        access: &Access,
+        transmission: Transmission,
+        first: u16,
+        outcome: BlockOutcome,
+    ) -> Self {
+        let modulation = access.scheme(transmission.mcs).modulation.order() as u8;
+        RadioEvent::Block(BlockRecord { transmission, modulation, first, outcome })
+    }
+
     fn layer(&self) -> Layer {
         match self {
             RadioEvent::Grant(_) | RadioEvent::Block(_) | RadioEvent::Control(_) => Layer::Mac,
@@ -143,7 +155,7 @@ impl Transmission {
 /// A downlink assignment or an uplink grant, when the eNB decides it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GrantRecord {
-    /// What is to be sent.
+    /// Transmission to come.
     pub transmission: Transmission,
     /// Time of the transmission on air.
     pub on_air: Time,
@@ -185,7 +197,7 @@ impl From<Reception> for BlockOutcome {
 /// Outcome of an assignment or a grant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockRecord {
-    /// What was sent.
+    /// Transmission.
     pub transmission: Transmission,
     /// Bits per symbol of its modulation.
     pub modulation: u8,

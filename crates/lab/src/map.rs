@@ -60,7 +60,7 @@ impl Scenario {
         let whole = self.warmup + self.duration;
         let (mut ues, mut times, mut places) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
         for (number, ue) in (0..).zip(build::setup(self, seed).ues) {
-            let mut path = ue.mobility.build([ue.position.x, ue.position.y], ue.way);
+            let mut path = ue.trajectory();
             if !path.moves() {
                 continue;
             }

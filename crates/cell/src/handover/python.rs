@@ -1,8 +1,7 @@
 //! A handover algorithm written in Python.
 
 use super::{Context, Handover, none};
-use airwnd_catalog::Error;
-use airwnd_catalog::outside::{Class, Described, Failures, Family, Outside};
+use airwnd_catalog::outside::{Class, Described, Family, Outside};
 
 /// The class and the arguments of its constructor.
 pub type Params = Outside<Class, dyn Handover>;
@@ -10,16 +9,8 @@ pub type Params = Outside<Class, dyn Handover>;
 impl Family for dyn Handover {
     type Context = Context;
 
-    fn guarded(
-        made: Result<Box<Self>, Error>,
-        _label: String,
-        ctx: &Context,
-        failures: Failures,
-    ) -> Box<Self> {
-        made.unwrap_or_else(|failure| {
-            failures.report(failure);
-            Box::new(none::Never::new(none::Params::default(), ctx))
-        })
+    fn substitute(ctx: &Context) -> Box<Self> {
+        Box::new(none::Never::new(none::Params::default(), ctx))
     }
 }
 

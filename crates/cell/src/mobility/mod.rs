@@ -18,13 +18,6 @@ pub enum Spec {
     Path(path::Params),
 }
 
-impl Spec {
-    /// Whether the UEs move.
-    pub fn moves(&self) -> bool {
-        !matches!(self, Spec::Static(_))
-    }
-}
-
 /// A point on the map: east and north of the origin.
 pub type Point = [Metres; 2];
 

@@ -188,7 +188,7 @@ impl Scattering {
         let velocity = |ue: &UeSite| match fading.pace() {
             Pace::Speed(speed) => speed.0 / wavelength,
             Pace::Doppler(shift) => shift.0,
-            Pace::Own if ue.mobility.build([ue.position.x, ue.position.y], ue.way).moves() => 0.0,
+            Pace::Own if ue.trajectory().moves() => 0.0,
             Pace::Own => MIN_SPEED.0 / wavelength,
         };
         let motion = |ue: &UeSite| Motion {

@@ -264,7 +264,7 @@ impl Terrain {
     ) {
         // The sectors of a site share it.
         let mut before: Option<Shared> = None;
-        let mut along = self.losses(ue).filter(|_| self.is_shadowed_along[ue]);
+        let mut along = self.losses(ue, true);
         for (place, link) in links.iter_mut().enumerate().filter(|(_, link)| !link.is_valid(position)) {
             let mast = &self.cells[link.cell as usize];
             let shared = match before.take() {
@@ -314,16 +314,17 @@ impl Terrain {
         }
     }
 
-    /// The shadowing of a UE's links.
-    fn losses(&self, ue: usize) -> Option<Losses<'_>> {
-        self.shadowing.as_ref().map(|shadowing| shadowing.of(ue as u32))
+    /// The shadowing of a UE's links, if it changes along the UE's way or, on the contrary, if it stays.
+    fn losses(&self, ue: usize, along: bool) -> Option<Losses<'_>> {
+        let shadowing = self.shadowing.as_ref().filter(|_| self.is_shadowed_along[ue] == along)?;
+        Some(shadowing.of(ue as u32))
     }
 
     /// The link between a UE at a position and a cell.
     fn link(&self, ue: usize, at: &Surroundings, cell: usize, blockage: Option<&Blockage>) -> Link {
         let Surroundings { position, replayed, .. } = *at;
         let site = self.cells[cell].site.site;
-        let shadowed = self.losses(ue).map_or(0.0, |mut losses| losses.to(site, cell as u32, None));
+        let shadowed = self.losses(ue, false).map_or(0.0, |mut losses| losses.to(site, cell as u32, None));
         let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, self.cells[cell].site.site));
         let mut link = [Link { cell: cell as u32, shadowed, blocked, ..Link::default() }];
         self.measure(ue, position, replayed, &mut link, |_, _| ());
@@ -369,7 +370,7 @@ impl Share<'_> {
         let surroundings = &mut ues[ue - *first];
         let position = surroundings.position;
         all.clear();
-        let mut losses = terrain.losses(ue);
+        let mut losses = terrain.losses(ue, false);
         all.extend((0..).zip(&terrain.cells).map(|(cell, mast)| {
             let shadowed = losses.as_mut().map_or(0.0, |losses| losses.to(mast.site.site, cell, None));
             let blocked = blockage.map_or(Db(0.0), |blockage| blockage.loss(ue, mast.site.site));
@@ -387,11 +388,16 @@ impl Share<'_> {
             let significant = SIGNIFICANT * surroundings.noise;
             others.clear();
             let mut nearest = f32::INFINITY;
-            // Shadowing changes a link sooner than its distance, but the selection is for long.
+            let is_replayed = surroundings.replayed.is_some();
             let valid_within = |link: &Link| {
+                if is_replayed {
+                    // Other cells stay out of reach.
+                    return f32::INFINITY;
+                }
                 if !terrain.is_shadowed_along[ue] {
                     return link.valid_within;
                 }
+                // Shadowing changes a link sooner than its distance, but the selection is for long.
                 let site = terrain.cells[link.cell as usize].site.position;
                 let valid =
                     MOVED_LITTLE * site.nearest_copy(&terrain.copies, position).ground_distance(position).0;
@@ -499,7 +505,7 @@ impl Gains {
             is_shadowed_along: setup
                 .ues
                 .iter()
-                .map(|ue| shadowing.as_ref().is_some_and(Shadowing::changes) && ue.mobility.moves())
+                .map(|ue| shadowing.as_ref().is_some_and(Shadowing::changes) && ue.trajectory().moves())
                 .collect(),
             shadowing,
             cells: setup.cells.iter().map(mast).collect(),

@@ -1,8 +1,8 @@
 //! A traffic source written in Python.
 
 use super::{FlowContext, Source, Transport, Write};
-use airwnd_catalog::outside::{self, Class, Described, Failures, Family, Outside};
-use airwnd_catalog::{Error, Params as ParamSet};
+use airwnd_catalog::Params as ParamSet;
+use airwnd_catalog::outside::{self, Class, Described, Family, Outside};
 use airwnd_units::Time;
 
 /// The class, and what a scenario must know of it without executing code.
@@ -64,16 +64,8 @@ impl Source for Silent {
 impl Family for dyn Source {
     type Context = FlowContext;
 
-    fn guarded(
-        made: Result<Box<Self>, Error>,
-        _label: String,
-        _ctx: &FlowContext,
-        failures: Failures,
-    ) -> Box<Self> {
-        made.unwrap_or_else(|failure| {
-            failures.report(failure);
-            Box::new(Silent)
-        })
+    fn substitute(_ctx: &FlowContext) -> Box<Self> {
+        Box::new(Silent)
     }
 }
 

@@ -1,8 +1,7 @@
 //! A queue discipline written in Python.
 
 use super::{QueueContext, QueueDisc, drop_tail};
-use airwnd_catalog::Error;
-use airwnd_catalog::outside::{Class, Described, Failures, Family, Outside};
+use airwnd_catalog::outside::{Class, Described, Family, Outside};
 
 /// The class and the arguments of its constructor.
 pub type Params = Outside<Class, dyn QueueDisc>;
@@ -10,16 +9,8 @@ pub type Params = Outside<Class, dyn QueueDisc>;
 impl Family for dyn QueueDisc {
     type Context = QueueContext;
 
-    fn guarded(
-        made: Result<Box<Self>, Error>,
-        _label: String,
-        ctx: &QueueContext,
-        failures: Failures,
-    ) -> Box<Self> {
-        made.unwrap_or_else(|failure| {
-            failures.report(failure);
-            Box::new(drop_tail::DropTail::new(drop_tail::Params::default(), ctx))
-        })
+    fn substitute(ctx: &QueueContext) -> Box<Self> {
+        Box::new(drop_tail::DropTail::new(drop_tail::Params::default(), ctx))
     }
 }
 

@@ -24,7 +24,7 @@
 //! assert_eq!(error.to_string(), "s.toml:3: keep: 2.0 is outside 0.01..0.99");
 //! ```
 
-use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext};
+use super::{Ack, Before, Congestion, CongestionControl, Departure, Loss, SenderContext, newreno};
 use airwnd_catalog::Error;
 use airwnd_catalog::outside::{Failures, Family};
 use airwnd_units::{BitRate, Bytes};
@@ -32,16 +32,12 @@ use airwnd_units::{BitRate, Bytes};
 impl Family for dyn CongestionControl {
     type Context = SenderContext;
 
-    fn guarded(
-        made: Result<Box<Self>, Error>,
-        label: String,
-        ctx: &SenderContext,
-        failures: Failures,
-    ) -> Box<Self> {
-        if let Err(failure) = &made {
-            failures.report(failure.clone());
-        }
-        let mut guarded = Guarded { inner: made, label, mss: ctx.mss, cwnd: ctx.mss, failures };
+    fn substitute(ctx: &SenderContext) -> Box<Self> {
+        Box::new(newreno::Newreno::new(newreno::Params::default(), ctx))
+    }
+
+    fn guarded(inner: Box<Self>, label: String, ctx: &SenderContext, failures: Failures) -> Box<Self> {
+        let mut guarded = Guarded { inner: Ok(inner), label, mss: ctx.mss, cwnd: ctx.mss, failures };
         guarded.inspect("at connection start");
         Box::new(guarded)
     }

@@ -1,4 +1,4 @@
-//! What an observer of the radio interface, and the log of allocations, get from the downlink.
+//! Records of the downlink, for an observer of the radio interface and for the log of allocations.
 
 use super::{Downlink, ON_AIR, OnAir, Process, ProcessId};
 use crate::enb::log::{Allocation, Log};
@@ -6,7 +6,7 @@ use crate::identity::{CellId, UeId};
 use crate::mac::Reception;
 use crate::mac::sched::Rbgs;
 use crate::radio::Air;
-use crate::trace::{BlockOutcome, BlockRecord, GrantRecord, RadioEvent, Transmission};
+use crate::trace::{BlockOutcome, GrantRecord, RadioEvent, Transmission};
 use crate::ue::MacSide;
 use airwnd_kernel::Direction;
 use airwnd_phy::Cqi;
@@ -20,7 +20,7 @@ impl Downlink {
     }
 
     /// Notes the assignment of a new block, the last one to a UE, for an observer.
-    // What it needs is looked up again: kept for it, it would cost a run without observer more than the branch.
+    // Values of the decision are looked up again: kept, they would cost a run without observer more than the branch.
     #[cold]
     #[inline(never)]
     pub(super) fn note_new(&self, tti: Tti, slot: u16, air: &Air<'_>, ues: &mut MacSide<'_>) {
@@ -30,7 +30,8 @@ impl Downlink {
         let cqi = self.cqi(self.csi.view(slot), rbgs, air.receivers.reports(self.cell));
         self.note_grant(tti, sent, Some(cqi), ues);
         if block.content.is_none() {
-            let event = ended(&self.access, self.transmission(sent), rbgs, BlockOutcome::Unused);
+            let first = first_prb(&self.access, rbgs);
+            let event = RadioEvent::ended(&self.access, self.transmission(sent), first, BlockOutcome::Unused);
             ues.note(slot, tti, event);
         }
     }
@@ -81,14 +82,9 @@ impl ReceivedBlock {
                 reception,
             });
         }
-        ues.note(slot, tti, ended(access, transmission, rbgs, reception.into()));
+        let first = first_prb(access, rbgs);
+        ues.note(slot, tti, RadioEvent::ended(access, transmission, first, reception.into()));
     }
-}
-
-/// The end of a transmission for an observer.
-fn ended(access: &Access, transmission: Transmission, rbgs: Rbgs, outcome: BlockOutcome) -> RadioEvent {
-    let modulation = access.scheme(transmission.mcs).modulation.order() as u8;
-    RadioEvent::Block(BlockRecord { transmission, modulation, first: first_prb(access, rbgs), outcome })
 }
 
 /// First PRB of a transmission.

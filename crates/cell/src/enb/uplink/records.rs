@@ -1,9 +1,9 @@
-//! What an observer of the radio interface gets from the uplink.
+//! Records of the uplink, for an observer of the radio interface.
 
 use super::{Grant, Sending, Uplink};
 use crate::identity::CarrierId;
 use crate::mac::Block;
-use crate::trace::{BlockOutcome, BlockRecord, GrantRecord, RadioEvent, Transmission};
+use crate::trace::{BlockOutcome, GrantRecord, RadioEvent, Transmission};
 use crate::ue::MacSide;
 use airwnd_kernel::Direction;
 use airwnd_phy::Prbs;
@@ -11,7 +11,7 @@ use airwnd_phy::error_model::SoftBits;
 use airwnd_units::Tti;
 
 impl Uplink {
-    /// What a grant received in this TTI is for.
+    /// The transmission of a grant received in this TTI.
     pub(super) fn transmission(&self, received: Tti, grant: &Grant) -> Transmission {
         let prbs = Prbs(grant.prbs);
         let block = match grant.again {
@@ -55,7 +55,8 @@ impl Uplink {
     #[cold]
     #[inline(never)]
     pub(super) fn note_unsent(&self, tti: Tti, grant: &Grant, outcome: BlockOutcome, ues: &mut MacSide<'_>) {
-        let record = self.ended(self.transmission(tti, grant), grant.first, outcome);
+        let sent = self.transmission(tti, grant);
+        let record = RadioEvent::ended(&self.access, sent, grant.first, outcome);
         ues.note(grant.slot, tti, record);
     }
 
@@ -69,12 +70,6 @@ impl Uplink {
         let (direction, prbs) = (Direction::Up, Prbs(sending.signal.prbs));
         let sent = Transmission::of(&sending.block, direction, CarrierId::PRIMARY, process, prbs);
         let outcome = if failed { BlockOutcome::Failed } else { BlockOutcome::Decoded };
-        ues.note(sending.slot, tti, self.ended(sent, sending.signal.first, outcome));
-    }
-
-    /// The end of a transmission for an observer.
-    fn ended(&self, transmission: Transmission, first: u16, outcome: BlockOutcome) -> RadioEvent {
-        let modulation = self.access.scheme(transmission.mcs).modulation.order() as u8;
-        RadioEvent::Block(BlockRecord { transmission, modulation, first, outcome })
+        ues.note(sending.slot, tti, RadioEvent::ended(&self.access, sent, sending.signal.first, outcome));
     }
 }

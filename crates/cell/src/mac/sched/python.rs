@@ -1,8 +1,7 @@
 //! A downlink scheduler written in Python.
 
 use super::{Grid, Scheduler, rr};
-use airwnd_catalog::Error;
-use airwnd_catalog::outside::{Class, Described, Failures, Family, Outside};
+use airwnd_catalog::outside::{Class, Described, Family, Outside};
 
 /// The class and the arguments of its constructor.
 pub type Params = Outside<Class, dyn Scheduler>;
@@ -10,11 +9,8 @@ pub type Params = Outside<Class, dyn Scheduler>;
 impl Family for dyn Scheduler {
     type Context = Grid;
 
-    fn guarded(made: Result<Box<Self>, Error>, _label: String, grid: &Grid, failures: Failures) -> Box<Self> {
-        made.unwrap_or_else(|failure| {
-            failures.report(failure);
-            Box::new(rr::Rr::new(rr::Params::default(), grid))
-        })
+    fn substitute(grid: &Grid) -> Box<Self> {
+        Box::new(rr::Rr::new(rr::Params::default(), grid))
     }
 }
 
