@@ -174,12 +174,12 @@ $(WEB)/node_modules: crates/web/site/package-lock.json
 demo: install
 	$(BIN)/airwnd reproduce arwa-2019/fig3 arwa-2019/fig4 arwa-2019/table3 --seeds 5 --progress
 
-# Each step prints one line with its time, and its output only if it fails; V=1 prints all.
+# Each step prints one line with its time, and its output only if it fails; V=1 prints all. A step that fails does not
+# keep those from running that do not need it.
 STEP := $(PYTHON) tools/step.py
+STEPS = @$(STEP) --begin; $(MAKE) --no-print-directory --keep-going $(1); code=$$?; $(STEP) --summary; exit $$code
 test: setup
-	@$(STEP) --begin
-	@$(MAKE) --no-print-directory --jobs 3 kernel-tests rust-tests python-tests
-	@$(STEP) --summary
+	$(call STEPS,--jobs 3 kernel-tests rust-tests python-tests)
 
 # Rust tests, Python tests and those of the running kernel, which wait most of the time, run side by side. Those of the
 # kernel begin first, since cargo would let them wait for the lints.
@@ -214,12 +214,35 @@ python-tests: python-lint
 	@$(STEP) python-tests 'Python tests' -- $(BIN)/pytest --numprocesses auto
 
 # Tests that take minutes and rarely fail: ten thousand random handovers, a hundred thousand scenarios, the site, a
-# wheel. The numbers of generated scenarios and range ends are printed.
-nightly: setup linux lint-tools fuzz web
-	cargo test --workspace --exclude airwnd-attack --locked -- --ignored
-	cargo test -p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m --locked
-	cargo test -p airwnd-attack --locked -- --ignored --nocapture
-	$(BIN)/pytest -m nightly --override-ini faulthandler_timeout=3600
+# wheel. The numbers of generated scenarios and range ends are in out/steps/.
+NIGHTLY := nightly-lint nightly-fuzz nightly-web nightly-rust nightly-adapters nightly-scenarios nightly-python
+.PHONY: $(NIGHTLY)
+nightly: setup linux
+	$(call STEPS,$(NIGHTLY))
+
+nightly-lint:
+	@$(STEP) lint 'Lints of tools' -- $(MAKE) --no-print-directory lint-tools
+
+nightly-fuzz:
+	@$(STEP) fuzz 'Fuzzers' -- $(MAKE) --no-print-directory fuzz
+
+nightly-web:
+	@$(STEP) web 'Page with the cell' -- $(MAKE) --no-print-directory web
+
+nightly-rust:
+	@$(STEP) rust 'Rust tests' -- \
+		cargo test --workspace --exclude airwnd-attack --locked --no-fail-fast -- --ignored
+
+nightly-adapters:
+	@$(STEP) adapters 'Tests of outside stacks' -- cargo test --locked --no-fail-fast \
+		-p airwnd-linklevel -p airwnd-quinn -p airwnd-smoltcp -p airwnd-str0m
+
+nightly-scenarios:
+	@$(STEP) scenarios 'Generated scenarios' -- cargo test -p airwnd-attack --locked -- --ignored --nocapture
+
+nightly-python:
+	@$(STEP) python 'Python tests' -- \
+		$(BIN)/pytest -m nightly --durations 40 --override-ini faulthandler_timeout=3600
 
 # Runs each fuzzer for FUZZ_SECONDS, starting from the stored corpus. New inputs go to fuzz/target, failing ones to
 # fuzz/artifacts. Without sanitizers (the engine has one `unsafe` call, a prefetch) stable Rust suffices.

@@ -1,4 +1,4 @@
-"""Runs the steps of `make test`: one line for each, with its time, and its output only if it fails.
+"""Runs the steps of `make test` and `make nightly`: one line for each, with its time, its output if it fails.
 
 The time is that of the clock, and in brackets that of the processors.
 

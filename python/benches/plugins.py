@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import airwnd
 from airwnd.plugins.registry import find
@@ -60,7 +61,7 @@ mobility = { kind = "random-waypoint" }
 traffic = { kind = "cbr", rate = "8kbps" }
 """
 #: Scenario, key, built-in member, class with its arguments, counted methods.
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, str, dict[str, object], dict[str, object], tuple[str, ...]]] = {
     "aqm": (
         WIRE,
         "link[0].aqm",
@@ -139,7 +140,7 @@ def main() -> None:
     python = built_in.with_({"flow[0].cc": {"kind": "python", "class": "newreno.py:NewReno"}})
     plugin = find("newreno.py:NewReno", None, "{}", EXAMPLE)
     plugin.load()
-    kind = plugin.kind
+    kind: Any = plugin.kind
     acks: list[airwnd.Ack] = []
     own = kind.on_ack
 
@@ -147,9 +148,9 @@ def main() -> None:
         acks.append(ack)
         own(self, ack)
 
-    kind.on_ack = listen  # type: ignore[method-assign]  # it listens for one run
+    kind.on_ack = listen
     python.run()
-    kind.on_ack = own  # type: ignore[method-assign]  # it listens for one run
+    kind.on_ack = own
     controller = kind(airwnd.Connection(mss_bytes=1000, initial_window_bytes=10_000))
     alone = minimum(lambda: [controller.on_ack(ack) for ack in acks])
     ours, theirs = minimum(built_in.run), minimum(python.run)
