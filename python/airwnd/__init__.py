@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         HandoverUe,
     )
     from airwnd.plugins.queue import Queue, QueueDiscipline, QueuedPacket
+    from airwnd.plugins.receiver import Arrival, Receiver, ReceiverState, ReceiveWindowControl
     from airwnd.plugins.registry import register
     from airwnd.plugins.scheduler import DownlinkScheduler, SchedulerCarrier, SchedulerTti, SchedulerUe
     from airwnd.plugins.traffic import TrafficFlow, TrafficSource
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ack",
     "Algorithm",
+    "Arrival",
     "Capture",
     "CellMeasurement",
     "Congestion",
@@ -79,6 +81,9 @@ __all__ = [
     "QueuedPacket",
     "RadioMap",
     "RadioTrace",
+    "ReceiveWindowControl",
+    "Receiver",
+    "ReceiverState",
     "Run",
     "Scenario",
     "ScenarioError",
@@ -105,6 +110,7 @@ __all__ = [
 _HOME = {
     "Ack": "airwnd.plugins.congestion",
     "Algorithm": "airwnd.vocabulary.algorithms",
+    "Arrival": "airwnd.plugins.receiver",
     "Capture": "airwnd.results.capture",
     "CellMeasurement": "airwnd.plugins.handover",
     "Congestion": "airwnd.plugins.congestion",
@@ -128,6 +134,9 @@ _HOME = {
     "QueuedPacket": "airwnd.plugins.queue",
     "RadioMap": "airwnd.scenario.radio_map",
     "RadioTrace": "airwnd.results.radio_trace",
+    "ReceiveWindowControl": "airwnd.plugins.receiver",
+    "Receiver": "airwnd.plugins.receiver",
+    "ReceiverState": "airwnd.plugins.receiver",
     "Run": "airwnd.scenario.run",
     "Scenario": "airwnd.scenario.scenario",
     "ScenarioError": "airwnd._native",

@@ -10,6 +10,7 @@ __all__ = [
     "NOTHING",
     "VERSION",
     "Ack",
+    "Arrival",
     "CallTimeout",
     "CellMeasurement",
     "Congestion",
@@ -23,6 +24,8 @@ __all__ = [
     "Path",
     "Queue",
     "QueuedPacket",
+    "Receiver",
+    "ReceiverState",
     "Scenario",
     "ScenarioError",
     "SchedulerCarrier",
@@ -159,6 +162,81 @@ class Connection:
     def flow(self) -> int: ...
     @property
     def ue(self) -> int: ...
+
+@final
+class Receiver:
+    def __new__(
+        cls,
+        *,
+        mss_bytes: int = 1448,
+        buffer_bytes: int = 6291456,
+        seed: int = 1,
+    ) -> Receiver: ...
+    @property
+    def mss_bytes(self) -> int: ...
+    @property
+    def buffer_bytes(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+@final
+class Arrival:
+    def __new__(
+        cls,
+        *,
+        now_s: float = 0.0,
+        size_bytes: int = 1448,
+        new_bytes: int = 1448,
+        in_order: bool = True,
+        retransmission: bool = False,
+        rtt_s: float | None = None,
+        one_way_delay_s: float | None = None,
+    ) -> Arrival: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def new_bytes(self) -> int: ...
+    @property
+    def in_order(self) -> bool: ...
+    @property
+    def retransmission(self) -> bool: ...
+    @property
+    def rtt_s(self) -> float | None: ...
+    @property
+    def one_way_delay_s(self) -> float | None: ...
+
+@final
+class ReceiverState:
+    def __new__(
+        cls,
+        *,
+        now_s: float = 0.0,
+        free_bytes: int = 6291456,
+        unread_bytes: int = 0,
+        early_bytes: int = 0,
+        offered_bytes: int = 0,
+        received_bytes: int = 0,
+        rtt_s: float | None = None,
+        min_rtt_s: float | None = None,
+    ) -> ReceiverState: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def free_bytes(self) -> int: ...
+    @property
+    def unread_bytes(self) -> int: ...
+    @property
+    def early_bytes(self) -> int: ...
+    @property
+    def offered_bytes(self) -> int: ...
+    @property
+    def received_bytes(self) -> int: ...
+    @property
+    def rtt_s(self) -> float | None: ...
+    @property
+    def min_rtt_s(self) -> float | None: ...
 
 @final
 class SchedulerCarrier:
@@ -440,7 +518,7 @@ class Path:
     ) -> Path: ...
     @property
     def time_s(self) -> float: ...
-    def open(self, ue: str, ports: Sequence[int] | None, dscp: int) -> int: ...
+    def open(self, ue: str, ports: Sequence[int] | None, dscp: int, protocol: str | None) -> int: ...
     def send(self, flow: int, from_ue: bool, data: bytes, ecn: int) -> None: ...
     def advance(self, to_s: float, before: bool) -> float: ...
     def poll(self) -> tuple[float, float, int, bool, bytes, int, str | None] | None: ...

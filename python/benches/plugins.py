@@ -62,6 +62,13 @@ traffic = { kind = "cbr", rate = "8kbps" }
 """
 #: Scenario, key, built-in member, class with its arguments, counted methods.
 FAMILIES: dict[str, tuple[str, str, dict[str, object], dict[str, object], tuple[str, ...]]] = {
+    "rwnd": (
+        WIRE,
+        "flow[0].rwnd",
+        {"kind": "drwa"},
+        {"kind": "python", "class": f"{REBUILT}:Drwa"},
+        ("on_read", "window"),
+    ),
     "aqm": (
         WIRE,
         "link[0].aqm",

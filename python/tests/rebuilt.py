@@ -210,6 +210,40 @@ class A2A4Rsrq(airwnd.HandoverAlgorithm):
         self.known.clear()
 
 
+class Drwa(airwnd.ReceiveWindowControl):
+    """DRWA: lambda RTTmin / RTT times the smoothed bytes of a round trip."""
+
+    ALPHA, INITIAL = 0.875, 65_536
+
+    def __init__(self, receiver: airwnd.Receiver, target: float = 3.0) -> None:
+        super().__init__(receiver)
+        self.target = target
+        self.since: int | None = None
+        self.bytes = 0
+        self.min_rtt: int | None = None
+        self.estimate: float | None = None
+        self.offered = self.INITIAL
+
+    def on_read(self, read_bytes: int, state: airwnd.ReceiverState) -> None:
+        now = ns(state.now_s)
+        self.bytes += read_bytes
+        self.since = now if self.since is None else self.since
+        if state.rtt_s is None or now - self.since < ns(state.rtt_s):
+            return
+        rtt = ns(state.rtt_s)
+        self.min_rtt = min(rtt, self.min_rtt or rtt)
+        copied = float(self.bytes)
+        self.since, self.bytes = now, 0
+        if self.estimate is None:
+            self.estimate = copied
+        else:
+            self.estimate = self.ALPHA * self.estimate + (1 - self.ALPHA) * copied
+        self.offered = int(self.target * (self.min_rtt / rtt) * self.estimate)
+
+    def window(self, state: airwnd.ReceiverState) -> int:  # noqa: ARG002 (the signature is given)
+        return max(self.offered, 2 * self.receiver.mss_bytes)
+
+
 class Cbr(airwnd.TrafficSource):
     """Datagrams of one size at equal intervals."""
 

@@ -133,7 +133,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
     "Trial": (airwnd.Trial, {"scenario": SCENARIO, "seeds": 1, "duration_s": None, "ue": None}),
-    "Trial.run": (airwnd.Trial(SCENARIO).run, {"endpoints": lambda _: None}),
+    "Trial.run": (
+        airwnd.Trial(SCENARIO).run,
+        {"endpoints": lambda _: None, "qlog": None, "progress": None},
+    ),
     "city": (
         airwnd.city,
         {
@@ -182,6 +185,7 @@ OTHERS = {
     "Ack", "Congestion", "Connection", "CongestionControl", "Queue", "QueueDiscipline", "QueuedPacket",
     "DownlinkScheduler", "SchedulerCarrier", "SchedulerTti", "SchedulerUe", "CellMeasurement",
     "HandoverAlgorithm", "HandoverEvent", "HandoverReport", "HandoverUe", "TrafficFlow", "TrafficSource",
+    "Arrival", "Receiver", "ReceiverState", "ReceiveWindowControl",
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
     "Run", "Run.of", "Sweep", "Sweep.number",
     "EngineError", "InputError", "ScenarioError",

@@ -90,6 +90,119 @@ def complaint(folder: Path, text: str, key: str, body: str, **arguments: object)
     return str(caught.value).rpartition("}: ")[2]
 
 
+# Receive-window controls.
+
+
+@pytest.mark.parametrize("text", [WIRE, CELL, MOVING])
+def test_a_receive_window_equals_the_built_in_one(text: str) -> None:
+    scenario = Scenario.from_toml(text, allow_code=True)
+    ours, ours_series = results(scenario, "flow[0].rwnd", {"kind": "drwa", "lambda": 2.0})
+    theirs, theirs_series = results(scenario, "flow[0].rwnd", named("Drwa", target=2.0))
+    assert theirs == ours.replace('"drwa"', '"python"')
+    assert theirs_series.equals(ours_series)
+    assert "drwa" in ours
+
+
+WINDOW = """import math
+import airwnd
+
+
+class Mine(airwnd.ReceiveWindowControl):
+    may_shrink = {shrink}
+
+    def on_arrival(self, arrival: airwnd.Arrival, state: airwnd.ReceiverState) -> None:
+        {arrival}
+
+    def window(self, state: airwnd.ReceiverState) -> int:
+        {window}
+        return 20_000
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({"window": "1 / 0"}, "mine.py:12: Mine.window: ZeroDivisionError: division by zero"),
+        ({"arrival": "1 / 0"}, "mine.py:9: Mine.on_arrival: ZeroDivisionError: division by zero"),
+        ({"arrival": "return 7"}, "mine.py: Mine.on_arrival: returns 7; it must return None"),
+        ({"shrink": "2"}, "mine.py: Mine.__init__: may_shrink is 2; it must be True or False"),
+        *(
+            (
+                {"window": f"return {answer}"},
+                f"mine.py: Mine.window: returns {shown}; it must return a number of bytes, 0 to 1073741824",
+            )
+            for answer, shown in {
+                "None": "None",
+                "True": "True",
+                "-1": "-1",
+                "1.5": "1.5",
+                "math.nan": "nan",
+                "2**30 + 1": "1073741825",
+                "2**70": "1180591620717411303424",
+                "'all'": "'all'",
+            }.items()
+        ),
+    ],
+)
+def test_a_wrong_receive_window_ends_the_run_with_one_line(
+    tmp_path: Path, parts: Mapping[str, str], expected: str
+) -> None:
+    body = WINDOW.format(**{"shrink": "False", "arrival": "pass", "window": "pass", **parts})
+    assert complaint(tmp_path, WIRE, "flow[0].rwnd", body) == expected
+
+
+def test_a_receive_window_shrinks_only_if_the_class_may(tmp_path: Path) -> None:
+    closing = "return 60_000 if state.now_s < 10 else 0"
+    goodputs = {}
+    for shrink in ("False", "True"):
+        (tmp_path / f"{shrink.lower()}.py").write_text(
+            WINDOW.format(shrink=shrink, arrival="pass", window=closing), encoding="utf-8"
+        )
+        mine = {"kind": "python", "class": f"{shrink.lower()}.py:Mine"}
+        scenario = Scenario.from_toml(WIRE, str(tmp_path / "s"), allow_code=True)
+        run = scenario.with_({"flow[0].rwnd": mine, "warmup": "0s"}).run()
+        goodputs[shrink] = sum(flow["goodput_kbps"] for flow in run.outcome["flows"])
+    # The window that has been offered is used up, or taken back: at most a window of each of two flows.
+    assert 0 <= goodputs["False"] - goodputs["True"] <= 2 * 60_000 * 8 / 20 / 1000
+    assert 4000 < goodputs["True"] < 5100
+
+
+def test_a_receiver_state_is_that_of_the_connection(tmp_path: Path) -> None:
+    """The bytes received and read grow together, and the RTT is that of the path."""
+    (tmp_path / "mine.py").write_text(
+        """import airwnd
+
+
+class Mine(airwnd.ReceiveWindowControl):
+    def __init__(self, receiver: airwnd.Receiver) -> None:
+        super().__init__(receiver)
+        assert (receiver.mss_bytes, receiver.buffer_bytes) == (1000, 300_000), receiver
+        self.read = self.new = 0
+
+    def on_arrival(self, arrival: airwnd.Arrival, state: airwnd.ReceiverState) -> None:
+        self.new += arrival.new_bytes
+        assert arrival.now_s == state.now_s
+        assert arrival.one_way_delay_s is None or arrival.one_way_delay_s >= 0.025
+        assert state.received_bytes + state.early_bytes >= self.new
+
+    def on_read(self, read_bytes: int, state: airwnd.ReceiverState) -> None:
+        self.read += read_bytes
+        assert self.read + state.unread_bytes == state.received_bytes
+        assert state.min_rtt_s is None or 0.05 <= state.min_rtt_s <= state.rtt_s
+
+    def window(self, state: airwnd.ReceiverState) -> int:
+        assert state.free_bytes + state.unread_bytes <= 300_000
+        return state.free_bytes
+""",
+        encoding="utf-8",
+    )
+    text = WIRE.replace("tcp.mss = 1000", 'tcp.mss = 1000\ntcp.receive_buffer = "300kB"')
+    scenario = Scenario.from_toml(text, str(tmp_path / "s"), allow_code=True)
+    mine = scenario.with_({"flow[0].rwnd": {"kind": "python", "class": "mine.py:Mine"}}).run()
+    plain = scenario.with_({"flow[0].rwnd": "fixed"}).run()
+    assert mine.totals["goodput_kbps"] == pytest.approx(plain.totals["goodput_kbps"], rel=0.02)
+
+
 # Queue disciplines.
 
 
@@ -266,15 +379,22 @@ def test_a_class_is_swept_by_its_parameters_in_two_processes(cli: Cli, tmp_path:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_queue_is_a_candidate_of_an_evaluation() -> None:
-    file = ROOT / "examples" / "python-plugin" / "fresh.py"
-    fresh = parse(f"aqm:{file}:Fresh", {"limit_s": 0.05})
-    assert (fresh.kind, fresh.key, fresh.is_code) == ("queue", "aqm", True)
-    assert fresh.value == {"kind": "python", "class": f"{file}:Fresh", "limit_s": 0.05}
-    with pytest.raises(InputError, match=r"^rwnd:mine.py:Mine: expected NAME of a sender"):
-        parse("rwnd:mine.py:Mine")
-    with pytest.raises(InputError, match=r"^aqm:mine.py:Mine: there is no file mine.py$"):
-        parse("aqm:mine.py:Mine")
+@pytest.mark.parametrize(
+    ("prefix", "name", "kind", "arguments"),
+    [
+        ("aqm", "fresh.py:Fresh", "queue", {"limit_s": 0.05}),
+        ("rwnd", "level.py:Level", "receiver", {"target_s": 0.1}),
+    ],
+)
+def test_a_class_is_a_candidate_of_an_evaluation(
+    prefix: str, name: str, kind: str, arguments: Mapping[str, object]
+) -> None:
+    file = ROOT / "examples" / "python-plugin" / name
+    found = parse(f"{prefix}:{file}", arguments)
+    assert (found.kind, found.is_code) == (kind, True)
+    assert found.value == {"kind": "python", "class": str(file), **arguments}
+    with pytest.raises(InputError, match=rf"^{prefix}:mine.py:Mine: there is no file mine.py$"):
+        parse(f"{prefix}:mine.py:Mine")
 
 
 # Downlink schedulers.
@@ -546,6 +666,9 @@ def test_the_scenario_says_whether_flows_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("label", "key", "value"),
     [
+        ("`drwa`", "flow[0].rwnd", "drwa"),
+        ("Level, 100 ms", "flow[0].rwnd", {"kind": "python", "class": "level.py:Level", "target_s": 0.1}),
+        ("Level, 50 ms", "flow[0].rwnd", {"kind": "python", "class": "level.py:Level"}),
         ("drop-tail, 1 MB", "rlc.queue", {"kind": "drop-tail", "buffer": "1MB"}),
         ("CoDel", "rlc.queue", "codel"),
         ("Fresh, 100 ms", "rlc.queue", {"kind": "python", "class": "fresh.py:Fresh"}),

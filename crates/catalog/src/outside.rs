@@ -108,6 +108,27 @@ pub trait Described<H>: Family {
     const DOC: &'static str;
 }
 
+/// Declares the member `plugin` of a family, a type of another crate: its noun, and its field in `Plugins`.
+#[macro_export]
+macro_rules! plugin {
+    ($family:ty, $noun:literal, $field:literal) => {
+        /// The name and the plug-in's own settings.
+        pub type Params = $crate::outside::Outside<$crate::outside::Name, $family>;
+
+        impl $crate::outside::Described<$crate::outside::Name> for $family {
+            const DOC: &'static str = concat!(
+                "Plugin: a ",
+                $noun,
+                " from an external crate, registered by the program that runs the scenario.\n\n",
+                "The program registers it under `name` (`plugins.",
+                $field,
+                ".add`). All other keys are settings of the plug-in;\n",
+                "docs/how-to/write-a-plugin.md has a complete example."
+            );
+        }
+    };
+}
+
 /// Parameters of a member from outside: its head, and the settings that only the plug-in interprets.
 pub struct Outside<H, F: Family + ?Sized> {
     /// Identification of the plug-in.
@@ -138,6 +159,12 @@ impl<H: Head, F: Family + ?Sized> Outside<H, F> {
                 F::substitute(ctx)
             }
         }
+    }
+
+    /// Creates a member for properties that do not depend on a run, such as its needs.
+    pub fn sample(&self, ctx: &F::Context) -> Box<F> {
+        let made = self.make.as_ref().and_then(|make| make(ctx, &Failures::default()).ok());
+        made.unwrap_or_else(|| F::substitute(ctx))
     }
 
     /// Returns the keys of a member's table that do not belong to its head.

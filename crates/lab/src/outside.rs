@@ -37,6 +37,9 @@ impl Scenario {
             let key = format!("flow[{index}].cc");
             let linked = flow.cc.link(node.nearest(&key), folder, &plugins.cc);
             linked.map_err(|error| error.within(&key))?;
+            let key = format!("flow[{index}].rwnd");
+            let linked = flow.rwnd.link(node.nearest(&key), folder, &plugins.rwnd);
+            linked.map_err(|error| error.within(&key))?;
             let key = format!("flow[{index}].traffic");
             let linked = flow.traffic.link(node.nearest(&key), folder, &plugins.traffic);
             linked.map_err(|error| error.within(&key))?;
@@ -55,7 +58,10 @@ impl Scenario {
     /// Whether it has plug-ins.
     pub(crate) fn has_plugins(&self) -> bool {
         self.has_plugins_in_cells()
-            || self.flow.iter().any(|flow| flow.cc.is_outside() || flow.traffic.is_outside())
+            || self
+                .flow
+                .iter()
+                .any(|flow| flow.cc.is_outside() || flow.rwnd.is_outside() || flow.traffic.is_outside())
             || queues!(self, iter, as_ref).iter().any(|(_, queue)| queue.is_outside())
     }
 
@@ -72,6 +78,7 @@ impl Scenario {
     pub(crate) fn attach(&mut self, failures: &Failures) {
         let attach = |each: &mut dyn External| each.attach(failures);
         self.flow.iter_mut().filter_map(|flow| flow.cc.external()).for_each(attach);
+        self.flow.iter_mut().filter_map(|flow| flow.rwnd.external()).for_each(attach);
         self.flow.iter_mut().filter_map(|flow| flow.traffic.external()).for_each(attach);
         let queues = queues!(&mut *self, iter_mut, as_mut, mut).into_iter();
         queues.filter_map(|(_, queue)| queue.external()).for_each(attach);

@@ -526,8 +526,9 @@ mod _native {
 
     #[pymodule_export]
     use super::plugin::{
-        Ack, CellMeasurement, Congestion, Connection, HandoverEvent, HandoverReport, HandoverUe, Queue,
-        QueuedPacket, SchedulerCarrier, SchedulerTti, SchedulerUe, TrafficFlow,
+        Ack, Arrival, CellMeasurement, Congestion, Connection, HandoverEvent, HandoverReport, HandoverUe,
+        Queue, QueuedPacket, Receiver, ReceiverState, SchedulerCarrier, SchedulerTti, SchedulerUe,
+        TrafficFlow,
     };
 
     #[pymodule_export]

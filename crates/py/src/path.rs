@@ -3,7 +3,7 @@
 use crate::arguments::{input_error, quantity};
 use crate::owned::Owned;
 use crate::{Scenario, plugin, results, settle};
-use airwnd::{Bytes, Datagram, Ecn, End, Fate, FlowOptions, PathError, Records, Span};
+use airwnd::{Bytes, Datagram, Ecn, End, Fate, FlowOptions, PathError, Protocol, Records, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Mutex;
@@ -82,12 +82,28 @@ impl Path {
         self.with(py, |path| Ok(seconds(path.now())))
     }
 
-    /// Opens a flow of UDP packets of a UE and returns its number.
-    fn open(&self, py: Python<'_>, ue: &str, ports: Option<[u16; 2]>, dscp: u8) -> PyResult<u32> {
+    /// Opens a flow of a UE and returns its number: of UDP packets, or of whole IP packets of a protocol.
+    fn open(
+        &self,
+        py: Python<'_>,
+        ue: &str,
+        ports: Option<[u16; 2]>,
+        dscp: u8,
+        protocol: Option<&str>,
+    ) -> PyResult<u32> {
         if dscp > 63 {
             return Err(input_error(py, &format!("dscp: expected a number from 0 to 63, found {dscp}")));
         }
-        let options = FlowOptions::udp().with_dscp(dscp);
+        let options = match protocol {
+            None => FlowOptions::udp(),
+            Some("tcp") => FlowOptions::ip(Protocol::Tcp),
+            Some("udp") => FlowOptions::ip(Protocol::Udp),
+            Some(other) => {
+                let message = format!("protocol: expected 'tcp', 'udp' or None, found {other:?}");
+                return Err(input_error(py, &message));
+            }
+        };
+        let options = options.with_dscp(dscp);
         let options = ports.map_or(options, |[ue, server]| options.with_ports(ue, server));
         let flow = self.with(py, |path| path.open(path.ue(ue)?, options))?;
         let mut flows = self.flows.lock().expect("never poisoned");

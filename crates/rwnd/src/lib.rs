@@ -55,6 +55,7 @@ mod carriage;
 mod controller;
 pub mod ledbat;
 mod observer;
+mod outside;
 mod parts;
 mod queued;
 mod ranges;
@@ -68,6 +69,7 @@ pub use controller::{
 };
 pub use observer::{Incoming, Observed, Observer, Outgoing};
 pub use parts::downlink::Queue;
+pub use parts::small_windows::MAX_SHIFT;
 pub use queued::{Queued, QueuedMeter};
 pub use seq::{Seq, SeqRange};
 pub use timestamps::{TimestampClock, Timestamps};
@@ -89,6 +91,10 @@ pub enum Spec {
     Rledbat(rledbat::Params),
     Oracle(oracle::Params),
     Standing(standing::Params),
+    #[outside]
+    Plugin(plugin::Params),
+    #[outside]
+    Python(python::Params),
     // An example of docs/how-to/add-an-algorithm.md.
     #[cfg(test)]
     #[path = "../../../docs/how-to/algorithms/paced.rs"]
@@ -99,9 +105,14 @@ pub enum Spec {
 const ANY: ReceiverContext = ReceiverContext { mss: Bytes(1460), buffer: Bytes(65_535), seed: 0 };
 
 impl Spec {
-    /// Returns the capabilities of a controller with these parameters.
+    /// Returns the capabilities of a controller with these parameters. A class in Python is not executed for it, and needs
+    /// nothing.
     pub fn capabilities(&self) -> Capabilities {
-        self.build(&ANY).capabilities()
+        match self {
+            Spec::Python(_) => Capabilities::default(),
+            Spec::Plugin(params) => params.sample(&ANY).capabilities(),
+            _ => self.build(&ANY).capabilities(),
+        }
     }
 
     /// Returns these parameters with those of the guard in place of the paper's where neither was chosen: an uplink's queue
@@ -121,8 +132,8 @@ impl Spec {
     /// Returns the part of this controller that runs at the data sender, and the carriage of its instructions; `None`:
     /// no such part.
     pub fn sender_half(&self) -> Option<(Carriage, Box<dyn SenderHalf>)> {
-        let controller = self.build(&ANY);
-        controller.capabilities().sender_half.zip(controller.sender_half())
+        let carriage = self.capabilities().sender_half?;
+        Some((carriage, self.build(&ANY).sender_half()?))
     }
 }
 
@@ -179,7 +190,7 @@ mod tests {
         fn every_algorithm_offers_at_least_two_segments(
             events in prop::collection::vec((1..80_u64, 1..200_u64, 1..20_u64), 1..200),
         ) {
-            for kind in Spec::kinds() {
+            for kind in Spec::built_in() {
                 let node = Node::from_json(&format!("\"{kind}\""), "test").unwrap();
                 let mut rwnd = Spec::read(&node).unwrap().build(&ctx());
                 let mut now = Time(1_000_000_000);

@@ -20,7 +20,7 @@ fn main() {
 fn simulate(file: &str) -> Result<Outcome, Error> {
     let text = std::fs::read_to_string(file).map_err(|error| Error::new(file, None, error.to_string()))?;
     let mut plugins = Plugins::default();
-    plugins.add("gentle", |params: &Params, ctx| Ok(Box::new(Gentle::new(params.clone(), ctx))));
+    plugins.cc.add("gentle", |params: &Params, ctx| Ok(Box::new(Gentle::new(params.clone(), ctx))));
     let scenario = Scenario::with_plugins(&Node::from_toml(&text, file)?, &plugins)?;
     run(&scenario, scenario.seed, None, &mut |_| true)
 }

@@ -30,6 +30,7 @@ from airwnd._native import Interrupted
 from airwnd.plugins.congestion import CongestionControl
 from airwnd.plugins.handover import HandoverAlgorithm
 from airwnd.plugins.queue import QueueDiscipline
+from airwnd.plugins.receiver import ReceiveWindowControl
 from airwnd.plugins.roles import ROLES, Role
 from airwnd.plugins.scheduler import DownlinkScheduler
 from airwnd.plugins.source import Inspected, RefusedError, Source, class_names, inspect_class, is_outside
@@ -46,6 +47,7 @@ _LONGEST = 500
 _registered: dict[str, type] = {}
 _bases: dict[str, type] = {
     "cc": CongestionControl,
+    "rwnd": ReceiveWindowControl,
     "aqm": QueueDiscipline,
     "sched": DownlinkScheduler,
     "handover": HandoverAlgorithm,

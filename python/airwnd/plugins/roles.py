@@ -30,6 +30,7 @@ ROLES = {
     role.family: role
     for role in (
         Role("cc", "CongestionControl", ("on_ack", "on_congestion"), "connection"),
+        Role("rwnd", "ReceiveWindowControl", ("window",), "receiver"),
         Role("aqm", "QueueDiscipline", ("enqueue", "dequeue"), "queue"),
         Role("sched", "DownlinkScheduler", ("allocate",), "carrier"),
         Role("handover", "HandoverAlgorithm", ("events", "target"), "ue"),

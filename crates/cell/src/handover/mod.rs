@@ -23,6 +23,8 @@ pub enum Spec {
     A3Rsrp(a3_rsrp::Params),
     A2A4Rsrq(a2_a4_rsrq::Params),
     #[outside]
+    Plugin(plugin::Params),
+    #[outside]
     Python(python::Params),
 }
 

@@ -16,7 +16,7 @@ const RUNS: usize = 9;
 pub fn table() {
     println!("\n{:<24} {:>12} {:>12}", "receive window", "ns/segment", "above fixed");
     let costs: Vec<(String, f64)> =
-        rwnd::Spec::kinds().into_iter().map(|kind| (kind.clone(), cost(&kind))).collect();
+        rwnd::Spec::built_in().into_iter().map(|kind| (kind.clone(), cost(&kind))).collect();
     let plain = costs.iter().find(|(kind, _)| kind == "fixed").map_or(0.0, |(_, cost)| *cost);
     for (kind, cost) in costs {
         println!("{kind:<24} {cost:>12.1} {:>12.1}", cost - plain);

@@ -18,6 +18,8 @@ pub enum Spec {
     Video(video::Params),
     Web(web::Params),
     #[outside]
+    Plugin(plugin::Params),
+    #[outside]
     Python(python::Params),
 }
 
@@ -159,6 +161,10 @@ impl Spec {
     fn source(&self) -> Box<dyn Source> {
         let stream = Stream::new(0, "nothing is drawn");
         let (transport, identity) = (Transport::Tcp, Identity::default());
-        self.build(&FlowContext { stream, size: None, transport, identity })
+        let ctx = FlowContext { stream, size: None, transport, identity };
+        match self {
+            Spec::Plugin(params) => params.sample(&ctx),
+            _ => self.build(&ctx),
+        }
     }
 }

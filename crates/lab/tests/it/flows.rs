@@ -103,7 +103,7 @@ fn flows_do_not_depend_on_the_algorithm() {
     };
     let plain = flows("");
     assert!(plain.0.len() > 80 && plain.0.is_sorted());
-    for rwnd in airwnd_rwnd::Spec::kinds() {
+    for rwnd in airwnd_rwnd::Spec::built_in() {
         assert_eq!(plain, flows(&format!("cc = \"cubic\"\nrwnd = \"{rwnd}\"")), "{rwnd}");
     }
     let mut sizes = plain.1.clone();

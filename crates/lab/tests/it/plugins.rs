@@ -1,7 +1,12 @@
-//! Congestion-control plug-ins: found by name, read strictly, and a failure ends the run with an error.
+//! Plug-ins: found by name, read strictly, and a failure ends the run with an error.
 
 use airwnd_catalog::{Error, Node, Params};
+use airwnd_cell::handover::a3_rsrp;
+use airwnd_cell::mac::sched::pf;
+use airwnd_lab::traffic::cbr;
 use airwnd_lab::{Outcome, Plugins, Scenario, run};
+use airwnd_links::aqm::codel;
+use airwnd_rwnd::drwa;
 use airwnd_tcp::cc::newreno::{self, Newreno};
 use airwnd_tcp::cc::{Ack, Congestion, CongestionControl, SenderContext};
 use airwnd_units::Bytes;
@@ -60,13 +65,13 @@ fn plugins() -> Plugins {
         Newreno::new(newreno::Params { beta: params.keep, ..Default::default() }, ctx)
     };
     let mut plugins = Plugins::default();
-    plugins.add("reno", move |params: &Params, ctx| Ok(Box::new(reno(params, ctx))));
+    plugins.cc.add("reno", move |params: &Params, ctx| Ok(Box::new(reno(params, ctx))));
     for (name, vanishes) in [("failing", false), ("vanishing", true)] {
-        plugins.add(name, move |params: &Params, ctx| {
+        plugins.cc.add(name, move |params: &Params, ctx| {
             Ok(Box::new(FailingReno { reno: reno(params, ctx), acks: 0, failure: None, vanishes }))
         });
     }
-    plugins.add("unmade", |_: &Params, _| Err(Error::new("unmade", None, "there is none to be had")));
+    plugins.cc.add("unmade", |_: &Params, _| Err(Error::new("unmade", None, "there is none to be had")));
     plugins
 }
 
@@ -150,5 +155,89 @@ fn a_failure_ends_the_run() {
 #[test]
 #[should_panic(expected = "two plug-ins are called `reno`")]
 fn names_of_plugins_are_unique() {
-    plugins().add("reno", |_: &Params, _| Err(Error::new("reno", None, "never made")));
+    plugins().cc.add("reno", |_: &Params, _| Err(Error::new("reno", None, "never made")));
+}
+
+/// A UE on a ride past two sites.
+const RIDE: &str = r#"
+preset = "airwnd-0.1"
+duration = "20s"
+mac.scheduler = SCHEDULER
+handover.algorithm = HANDOVER
+rlc.queue = QUEUE
+[[site]]
+[[site]]
+position = ["800m", "0m"]
+[[ue]]
+placement = {kind = "list", points = [["100m", "50m"]]}
+mobility = {kind = "constant-velocity", speed = "30m/s", direction = "0deg"}
+[[flow]]
+rwnd = WINDOW
+[[flow]]
+id = "call"
+traffic = TRAFFIC
+"#;
+
+/// Family, word in [`RIDE`], built-in member.
+const BUILT_IN: [(&str, &str, &str); 5] = [
+    ("scheduler", "SCHEDULER", r#"{kind = "pf"}"#),
+    ("handover", "HANDOVER", r#"{kind = "a3-rsrp"}"#),
+    ("aqm", "QUEUE", r#"{kind = "codel"}"#),
+    ("rwnd", "WINDOW", r#"{kind = "drwa", lambda = 1.5}"#),
+    ("traffic", "TRAFFIC", r#"{kind = "cbr", rate = "200kbps"}"#),
+];
+
+fn ride(members: &[(&str, String)], plugins: &Plugins) -> Result<Outcome, Error> {
+    let toml = members.iter().fold(RIDE.to_string(), |toml, (word, member)| toml.replace(word, member));
+    let scenario = Scenario::with_plugins(&Node::from_toml(&toml, "ride.toml").unwrap(), plugins)?;
+    run(&scenario, 1, None, &mut |_| true)
+}
+
+fn figures(outcome: &Outcome) -> String {
+    let text = outcome.to_json().to_string();
+    ["drwa", "plugin"].into_iter().fold(text, |text, kind| text.replace(&format!("\"rwnd\":\"{kind}\""), ""))
+}
+
+#[test]
+fn every_family_takes_plugins() {
+    let mut plugins = Plugins::default();
+    plugins
+        .scheduler
+        .add("mine", |params: &pf::Params, grid| Ok(Box::new(pf::Pf::new(params.clone(), grid))));
+    plugins
+        .handover
+        .add("mine", |params: &a3_rsrp::Params, ctx| Ok(Box::new(a3_rsrp::A3Rsrp::new(params.clone(), ctx))));
+    plugins
+        .aqm
+        .add("mine", |params: &codel::Params, ctx| Ok(Box::new(codel::Codel::new(params.clone(), ctx))));
+    plugins.rwnd.add("mine", |params: &drwa::Params, ctx| Ok(Box::new(drwa::Drwa::new(params.clone(), ctx))));
+    plugins.traffic.add("mine", |params: &cbr::Params, ctx| Ok(Box::new(cbr::Cbr::new(params.clone(), ctx))));
+    let own = BUILT_IN.map(|(_, word, member)| (word, member.to_string()));
+    let expected = ride(&own, &plugins).unwrap();
+    assert!(expected.to_json()["ues"][0]["handovers"].as_u64() > Some(0), "all members take part");
+    for (place, (family, ..)) in BUILT_IN.iter().enumerate() {
+        let mut members = own.clone();
+        let (kind, settings) =
+            members[place].1.split_once(['"']).and_then(|(_, rest)| rest.split_once('"')).unwrap();
+        assert!(!kind.is_empty());
+        members[place].1 = format!("{{kind = \"plugin\", name = \"mine\"{settings}");
+        assert_eq!(figures(&ride(&members, &plugins).unwrap()), figures(&expected), "{family}");
+        members[place].1 = r#"{kind = "plugin", name = "yours"}"#.into();
+        let error = ride(&members, &plugins).unwrap_err().to_string();
+        assert!(error.contains("name: unknown plug-in `yours`; allowed: `mine`"), "{family}: {error}");
+    }
+}
+
+#[test]
+fn a_receive_window_plugin_that_cannot_be_created_ends_the_run() {
+    let mut plugins = Plugins::default();
+    plugins
+        .rwnd
+        .add("unmade", |_: &drwa::Params, _| Err(Error::new("unmade", None, "there is none to be had")));
+    let mut members = BUILT_IN.map(|(_, word, member)| (word, member.to_string()));
+    members[3].1 = r#"{kind = "plugin", name = "unmade"}"#.into();
+    assert_eq!(
+        ride(&members, &plugins).map(drop).unwrap_err().to_string(),
+        "unmade: there is none to be had"
+    );
 }

@@ -34,6 +34,8 @@ pub enum Spec {
     FqCobalt(fq_cobalt::Params),
     DualPi2(dualpi2::Params),
     #[outside]
+    Plugin(plugin::Params),
+    #[outside]
     Python(python::Params),
     // An example of docs/how-to/add-an-algorithm.md.
     #[cfg(test)]

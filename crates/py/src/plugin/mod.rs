@@ -7,12 +7,14 @@
 mod congestion;
 mod handover;
 mod queue;
+mod receiver;
 mod scheduler;
 mod traffic;
 
 pub use congestion::{Ack, Congestion, Connection};
 pub use handover::{CellMeasurement, HandoverEvent, HandoverReport, HandoverUe};
 pub use queue::{Queue, QueuedPacket};
+pub use receiver::{Arrival, Receiver, ReceiverState};
 pub use scheduler::{SchedulerCarrier, SchedulerTti, SchedulerUe};
 pub use traffic::TrafficFlow;
 
@@ -61,6 +63,7 @@ pub struct Named {
 /// Makes the classes of all families available to a scenario, and notes those that it names.
 pub fn register(plugins: &mut Plugins, named: &Arc<Mutex<Named>>, allow_code: bool) {
     register_role(&mut plugins.cc, named, allow_code);
+    register_role(&mut plugins.rwnd, named, allow_code);
     register_role(&mut plugins.aqm, named, allow_code);
     register_role(&mut plugins.scheduler, named, allow_code);
     register_role(&mut plugins.handover, named, allow_code);

@@ -5,4 +5,4 @@ pub(crate) const MIN_SEGMENTS: u64 = 2;
 
 /// Maximum shift of the window field that can represent a window of a few segments: units of 2 KiB, and windows up to
 /// 128 MiB. RFC 9840 §4.1.2 prescribes it for rLEDBAT; other controllers that offer small windows use it, too.
-pub(crate) const MAX_SHIFT: u8 = 11;
+pub const MAX_SHIFT: u8 = 11;

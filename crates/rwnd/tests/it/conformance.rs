@@ -26,7 +26,7 @@ fn ms(ms: u64) -> Time {
 
 #[test]
 fn declared_capabilities_agree_with_the_controller() {
-    for name in Spec::kinds() {
+    for name in Spec::built_in() {
         let spec = spec(&format!("kind = \"{name}\""));
         let (declared, controller) = (spec.capabilities(), build(&spec));
         assert_eq!(declared, controller.capabilities(), "{name}: equal for all connections");

@@ -64,7 +64,7 @@ fn stateful_controllers_reserve_their_memory() {
 
 #[test]
 fn steady_state_with_losses_allocates_nothing() {
-    for window in rwnd::Spec::kinds() {
+    for window in rwnd::Spec::built_in() {
         let node = Node::from_json(&format!("\"{window}\""), "test").expect("it is JSON");
         let spec = rwnd::Spec::read(&node).expect("it is a receive-window control");
         for stack in [Stack::Ns3v44, Stack::Linux] {

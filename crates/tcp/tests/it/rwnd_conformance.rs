@@ -17,7 +17,7 @@ fn spec(text: &str) -> rwnd::Spec {
 }
 
 fn all_controls() -> impl Iterator<Item = (String, rwnd::Spec)> {
-    rwnd::Spec::kinds().into_iter().map(|name| (name.clone(), spec(&format!("kind = \"{name}\""))))
+    rwnd::Spec::built_in().into_iter().map(|name| (name.clone(), spec(&format!("kind = \"{name}\""))))
 }
 
 fn config() -> Config {

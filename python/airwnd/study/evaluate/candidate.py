@@ -21,7 +21,7 @@ _PLANNED = {
     "quinn": "stacks outside the engine",
     "quiche": "stacks outside the engine",
 }
-_FORMS = "NAME of a sender, FILE.py:Class, package.module:Class, rwnd:NAME, aqm:NAME or aqm:FILE.py:Class"
+_FORMS = "NAME of a sender, FILE.py:Class, package.module:Class, or the same after rwnd: or aqm:"
 _CODE = re.compile(r"(.+\.py|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 # These need arguments that no evaluation can choose.
 _NO_CANDIDATES = {"plugin", "python"}

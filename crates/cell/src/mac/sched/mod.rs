@@ -33,6 +33,8 @@ pub enum Spec {
     ExpPf(exp_pf::Params),
     Cqa(cqa::Params),
     #[outside]
+    Plugin(plugin::Params),
+    #[outside]
     Python(python::Params),
     // An example of docs/how-to/add-an-algorithm.md.
     #[cfg(test)]

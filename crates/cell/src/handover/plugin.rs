@@ -1,0 +1,3 @@
+//! A handover algorithm from an external crate.
+
+airwnd_catalog::plugin!(dyn super::Handover, "handover algorithm", "handover");

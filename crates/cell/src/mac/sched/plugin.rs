@@ -1,0 +1,3 @@
+//! A downlink scheduler from an external crate.
+
+airwnd_catalog::plugin!(dyn super::Scheduler, "downlink scheduler", "scheduler");

@@ -1,0 +1,3 @@
+//! A traffic source from an external crate.
+
+airwnd_catalog::plugin!(dyn super::Source, "traffic source", "traffic");
