@@ -144,6 +144,11 @@ class Server(Quic):
             self.connection.send_stream_data(0, bytes(50_000_000))
 
 
+def connect(seed, cc="reno"):
+    """Return the endpoint of the phone and that of the server, for `airwnd stack download.py:connect`."""
+    return Client(cc), Server(cc)
+
+
 def download(algorithm, seed, *, log=False, until_s=10):
     """Return the results of a download of ten seconds."""
     qlog = f"{algorithm}-{seed}.qlog" if log else None

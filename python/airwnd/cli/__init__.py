@@ -25,6 +25,7 @@ from airwnd.cli import (
     plot,
     reproduce,
     simulate,
+    stack,
     sweep,
     view,
 )
@@ -128,6 +129,7 @@ def cli(options: Options, debug: bool) -> None:
     airwnd guard --all                       keep the queue of this machine's access link short
     airwnd reproduce arwa-2019/table6        reproduce a table of a paper
     airwnd evaluate cubic                    evaluate a congestion control against RFC 9743
+    airwnd stack quinn scenario.toml         connect a QUIC, TCP or WebRTC stack through a scenario
     """  # noqa: D301 (Click requires the backspace)
     options.debug = debug
     if debug:
@@ -149,6 +151,7 @@ for _command in (
     evaluate.evaluate,
     board.board,
     sweep.sweep,
+    stack.stack,
     view.view,
     link.link,
     guard.guard,

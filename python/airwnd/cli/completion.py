@@ -102,5 +102,12 @@ def suites(_context: click.Context, _param: click.Parameter, begun: str) -> list
     return _items(included(), begun) or [CompletionItem(begun, type="file")]
 
 
+def stacks(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete transport stacks: those of installed packages, or a file."""
+    from airwnd.study.stacks import installed
+
+    return _items(list(installed()), begun) or [CompletionItem(begun, type="file")]
+
+
 def _items(names: list[str], begun: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in sorted(set(names)) if name.startswith(begun)]

@@ -51,6 +51,7 @@ _PAIRS = {
     "set": "KEY=VALUE, as in --set rlc.queue.buffer=10KiB",
     "where": "KEY=VALUE, as in --where rlc.queue.buffer=10KiB",
     "label": "VALUE=NAME, as in --label cubic=CUBIC",
+    "option": "NAME=VALUE, as in --option cc=bbr",
 }
 SET = click.option(
     "--set",

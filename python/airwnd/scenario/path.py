@@ -5,7 +5,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airwnd import _native
 from airwnd.scenario.packet import Packet
@@ -35,10 +35,14 @@ class Endpoint(ABC):
         Application data received so far, each byte once: goodput in results.
     retransmissions
         Packets sent so far that repeat lost data.
+    protocol
+        ``None``: the datagrams are payloads of UDP packets. ``"tcp"`` or ``"udp"``: they are whole IP packets
+        of this protocol, to which the path adds no headers. Both ends of a connection have the same.
     """
 
     received_bytes: int = 0
     retransmissions: int = 0
+    protocol: Literal["tcp", "udp"] | None = None
 
     @abstractmethod
     def transmit(self, now_s: float) -> Iterable[bytes | tuple[bytes, int]]:
@@ -198,8 +202,15 @@ class Path:
         return self._native.time_s
 
     @checked(ue=TEXT)
-    def open(self, ue: str = "ue", *, ports: Sequence[int] | None = None, dscp: int = 0) -> int:
-        """Open a flow of UDP packets between a UE and the server.
+    def open(
+        self,
+        ue: str = "ue",
+        *,
+        ports: Sequence[int] | None = None,
+        dscp: int = 0,
+        protocol: Literal["tcp", "udp"] | None = None,
+    ) -> int:
+        """Open a flow of packets between a UE and the server.
 
         Parameters
         ----------
@@ -209,6 +220,8 @@ class Path:
             Ports of the UE and of the server, for packet filters and queues by flow; ``None``: none.
         dscp
             Differentiated services code point, 0 to 63.
+        protocol
+            As of an :class:`airwnd.Endpoint`.
 
         Returns
         -------
@@ -218,9 +231,9 @@ class Path:
         Raises
         ------
         InputError
-            If there is no such UE.
+            If there is no such UE or protocol.
         """
-        flow = self._native.open(ue, ports, dscp)
+        flow = self._native.open(ue, ports, dscp, protocol)
         if self._log is not None:
             self._log.opened(self.id(flow), ue)
         return flow
@@ -385,12 +398,14 @@ class Path:
         Raises
         ------
         InputError
-            If an endpoint sends without end at one instant, its timer never leaves the past, or it sends what
-            is no datagram.
+            If an endpoint sends without end at one instant, its timer never leaves the past, it sends what is
+            no datagram, or the protocols of the ends differ.
         ScenarioError
             If the simulation fails.
         """
-        flow = self.open(ue)
+        if client.protocol != server.protocol:
+            raise InputError(f"protocol: one end has {client.protocol!r}, the other {server.protocol!r}")
+        flow = self.open(ue, protocol=client.protocol)
         ends = {True: client, False: server}
         now_s = self.time_s
         calls = 0

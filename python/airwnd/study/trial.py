@@ -1,19 +1,33 @@
 """Trials: a connection of two endpoints over several seeds, with assertions on the results."""
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airwnd.results.engine import duration_ns
-from airwnd.scenario.path import Endpoint, Path
+from airwnd.scenario import path as network
+from airwnd.scenario.path import Endpoint
 from airwnd.scenario.scenario import Scenario
 from airwnd.study.reproduce.bounds import ANY, Bounds
 from airwnd.study.reproduce.statistics import CONFIDENCE, MIN_SEEDS, Interval, interval
-from airwnd.support.arguments import CALLABLE, NONE, NUMBER, POSITIVE, SEED, SEVERAL, TEXT, checked, instances
+from airwnd.support.arguments import (
+    CALLABLE,
+    NONE,
+    NUMBER,
+    PATH,
+    POSITIVE,
+    SEED,
+    SEVERAL,
+    TEXT,
+    checked,
+    instances,
+)
 from airwnd.support.errors import InputError
 from airwnd.text.quantities import counted
-from airwnd.vocabulary.columns import Column, find
+from airwnd.vocabulary.columns import Column, find, tables
 
 if TYPE_CHECKING:
     from airwnd.scenario.run import Run
@@ -123,14 +137,25 @@ class Trial:
         self._duration_s = duration_s
         self._ue = scenario.resolved["ue"][0]["name"] if ue is None else ue
 
-    @checked(endpoints=CALLABLE)
-    def run(self, endpoints: Callable[[int], tuple[Endpoint, Endpoint]]) -> "Report":
+    @checked(endpoints=CALLABLE, qlog=PATH | NONE, progress=CALLABLE | NONE)
+    def run(
+        self,
+        endpoints: Callable[[int], tuple[Endpoint, Endpoint]],
+        *,
+        qlog: str | os.PathLike[str] | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> "Report":
         """Run the connection with each seed.
 
         Parameters
         ----------
         endpoints
             Returns the endpoint at the UE and that at the server for a seed.
+        qlog
+            Existing folder for a qlog of each seed, as in ``seed-1.qlog``, with samples every 10 ms;
+            ``None``: none is written.
+        progress
+            Called after each seed with the fraction of the seeds, 0 to 1.
 
         Returns
         -------
@@ -146,20 +171,23 @@ class Trial:
         """
         found = {}
         for seed in self._seeds:
+            log = None if qlog is None else Path(qlog, f"seed-{seed}.qlog")
             try:
-                found[seed] = self._connect(seed, endpoints(seed))
+                found[seed] = self._connect(seed, endpoints(seed), log)
             except Exception as error:
                 error.add_note(f"seed {seed}")
                 raise
+            if progress is not None:
+                progress(len(found) / len(self._seeds))
         return Report(found)
 
-    def _connect(self, seed: int, ends: tuple[Endpoint, Endpoint]) -> _Connection:
+    def _connect(self, seed: int, ends: tuple[Endpoint, Endpoint], qlog: Path | None) -> _Connection:
         match ends:
             case (Endpoint() as client, Endpoint() as server):
                 pass
             case _:
                 raise InputError("endpoints: expected a function that returns a pair of endpoints")
-        path = Path(self._scenario, seed)
+        path = network.Path(self._scenario, seed, series=None if qlog is None else "10ms", qlog=qlog)
         flow = path.run(client, server, self._duration_s, ue=self._ue)
         is_download = client.received_bytes >= server.received_bytes
         min_delay_s = path.min_delay_s(flow, to_ue=is_download)
@@ -315,6 +343,18 @@ class _Measure:
     unit: str
     bounds: Bounds
     value: Callable[[_Connection], float]
+
+
+def measure_names() -> list[str]:
+    """Return the names of all measures of a report."""
+    columns = tables()["flows"].columns.values()
+    return [*_DERIVED, *(column.name for column in columns if column.type != "text")]
+
+
+def label_of(measure: str) -> tuple[str, str]:
+    """Return the words and the unit of a measure."""
+    found = _measure(measure)
+    return found.label, found.unit
 
 
 def _measure(what: "str | Callable[[Run], float]") -> _Measure:

@@ -1,0 +1,110 @@
+"""Transport stacks for ``airwnd stack`` and :class:`airwnd.Trial`.
+
+Each function makes the two endpoints of a connection for a seed: that at the UE, which connects, and that at
+the server.
+"""
+
+from typing import Literal
+
+import airwnd
+from airwnd_stacks import _native
+
+__all__ = ["quinn", "smoltcp", "str0m"]
+
+
+class _End(airwnd.Endpoint):
+    """An endpoint of a stack in Rust.
+
+    Parameters
+    ----------
+    stack
+        The endpoint.
+    protocol
+        Protocol of its packets if it makes whole IP packets; ``None``: it makes payloads of UDP.
+    """
+
+    def __init__(self, stack: _native.Stack, protocol: Literal["tcp"] | None = None) -> None:
+        self._stack = stack
+        self.protocol = protocol
+
+    def transmit(self, now_s: float) -> list[tuple[bytes, int]]:
+        return self._stack.transmit(now_s)
+
+    def receive(self, now_s: float, data: bytes, ecn: int) -> None:
+        self._stack.receive(now_s, data, ecn)
+
+    def timeout(self) -> float | None:
+        return self._stack.timeout()
+
+    def on_timeout(self, now_s: float) -> None:
+        self._stack.on_timeout(now_s)
+
+    @property
+    def received_bytes(self) -> int:  # type: ignore[override]  # read from the stack
+        return self._stack.received_bytes
+
+    @property
+    def retransmissions(self) -> int:  # type: ignore[override]  # read from the stack
+        return self._stack.retransmissions
+
+
+def _ends(
+    pair: tuple[_native.Stack, _native.Stack], protocol: Literal["tcp"] | None = None
+) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
+    ue, server = pair
+    return _End(ue, protocol), _End(server, protocol)
+
+
+def _refused(name: str, error: ValueError) -> airwnd.InputError:
+    return airwnd.InputError(f"{name}: {error}")
+
+
+def quinn(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
+    """Make the endpoints of a transfer without end by quinn-proto, a QUIC stack.
+
+    Parameters
+    ----------
+    seed
+        Seed of its random numbers.
+    cc
+        Congestion control: ``"cubic"``, ``"newreno"`` or ``"bbr"``.
+    upload
+        Whether the UE sends, or the server.
+    """
+    try:
+        return _ends(_native.quinn(seed, cc, upload))
+    except ValueError as error:
+        raise _refused("quinn", error) from error
+
+
+def smoltcp(seed: int, cc: str = "cubic", upload: bool = False) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
+    """Make the endpoints of a transfer without end by smoltcp, a TCP stack.
+
+    Parameters
+    ----------
+    seed
+        Seed of its initial sequence numbers.
+    cc
+        Congestion control: ``"cubic"`` or ``"reno"``.
+    upload
+        Whether the UE sends, or the server.
+    """
+    try:
+        return _ends(_native.smoltcp(seed, cc, upload), "tcp")
+    except ValueError as error:
+        raise _refused("smoltcp", error) from error
+
+
+def str0m(seed: int, max_kbps: int = 2500) -> tuple[airwnd.Endpoint, airwnd.Endpoint]:
+    """Make the endpoints of a video from the server by str0m, a WebRTC stack.
+
+    Parameters
+    ----------
+    seed
+        Seed of its random numbers.
+    max_kbps
+        Maximum rate of the video in kbit/s; it follows the bandwidth estimate.
+    """
+    if max_kbps < 1:
+        raise airwnd.InputError(f"str0m: max_kbps: expected at least 1, found {max_kbps}")
+    return _ends(_native.str0m(seed, max_kbps))
