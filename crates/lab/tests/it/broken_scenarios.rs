@@ -292,7 +292,7 @@ position"#,
     (
         r#"traffic = {kind = "transfer", size = "1MB"}"#,
         r#"traffic = {size = "1MB"}"#,
-        ":23: flow[0].traffic: the `kind` of traffic is missing; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `python`",
+        ":23: flow[0].traffic: the `kind` of traffic is missing; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `plugin`, `python`",
     ),
     (
         "[[site]]\nposition",
@@ -527,14 +527,14 @@ mbr = "1Mbps""#,
     (
         r#"kind = "pss""#,
         r#"kind = "psss""#,
-        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`, `mt`, `bet`, `tta`, `tbfq`, `lwdf`, `m-lwdf`, `exp-pf`, `cqa`, `python`",
+        ":8: mac.scheduler.kind: unknown sched `psss`; did you mean `pss`?; allowed: `rr`, `pf`, `pss`, `mt`, `bet`, `tta`, `tbfq`, `lwdf`, `m-lwdf`, `exp-pf`, `cqa`, `plugin`, `python`",
     ),
     (
         r#"kind = "drop-tail""#,
         r#"kind = "drop-tale""#,
         ":9: rlc.queue.kind: unknown aqm `drop-tale`; did you mean `drop-tail`?; allowed: `drop-tail`, `drop-head`, \
          `red`, `gentle-red`, `adaptive-red`, `smred`, `blue`, `avq`, `codel`, `pie`, `cobalt`, `fq-codel`, `fq-pie`, \
-         `fq-cobalt`, `dualpi2`, `python`",
+         `fq-cobalt`, `dualpi2`, `plugin`, `python`",
     ),
     (
         r#"rlc.queue = {kind = "drop-tail", buffer = "50KiB"}"#,
@@ -610,7 +610,7 @@ mbr = "1Mbps""#,
     (
         r#"kind = "cbr""#,
         r#"kind = "http""#,
-        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `python`",
+        ":29: flow[1].traffic.kind: unknown traffic `http`; allowed: `bulk`, `transfer`, `ftp`, `cbr`, `video`, `web`, `plugin`, `python`",
     ),
     (
         r#"ue = "near""#,
