@@ -53,7 +53,7 @@ RECORDED_SHARE, RECORDED_PART = 0.9, 0.2
 
 @dataclass(frozen=True)
 class Link:
-    """What was measured on a link."""
+    """Measurements on a link."""
 
     experiment: Experiment
     source: str

@@ -91,7 +91,7 @@ impl Air<'_> {
     }
 }
 
-/// What depends on the positions of some UEs, and changes independently of those of the others.
+/// Position-dependent state of a range of UEs, updated by one thread.
 struct Share<'a> {
     /// Number of the first UE.
     first: usize,

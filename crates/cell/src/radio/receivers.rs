@@ -272,7 +272,7 @@ impl Receivers {
         self.reports_of(cell).place(radio.on_air.pattern(row), other)
     }
 
-    /// What the reports of a cell depend on besides the gains, if they do not differ in each TTI.
+    /// Inputs of the reports of a cell besides the gains, if they do not differ in each TTI.
     pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Repeatable {
         let place = self.pattern(radio, cell, measured);
         (place, self.reports[cell - self.first].replaced(place))

@@ -1,4 +1,4 @@
-//! What this program does besides the tests: helper, and commands inside a namespace.
+//! Roles of this program besides the tests: helper, and commands inside a namespace.
 
 use std::io::{BufRead, BufReader, Read, Write, stdin};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -82,7 +82,7 @@ fn the_program_counts_packets_and_reports_segments_with_what_they_echo() {
         program(&mut ebpf).test_run(options).unwrap().return_value
     };
     let mut next = || samples.next().map(|sample| segment(&sample).unwrap());
-    // What comes from the link begins no flow, and no packet is passed on.
+    // A packet from the link begins no flow, and no packet is passed on.
     assert_eq!(pass(&frame(5, 100, 1000)), 0);
     assert_eq!((next(), totals.get(&0, 0).unwrap()), (None, [1052, 0]));
     let mut flow = [0; FLOW];
