@@ -70,7 +70,7 @@ pub(super) struct LinkFading {
     // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
-    /// The same in the downlink of large networks.
+    /// Noise and interference by RBG in the downlink of large networks.
     by_rbg: Disturbance,
     /// Gains of a link that does not fade.
     constant: Vec<f32>,
@@ -301,7 +301,7 @@ impl LinkFading {
         self.downlink.prefetch(ue);
     }
 
-    /// The same for its uplink.
+    /// Requests the memory that the uplink of a UE in a TTI needs first.
     pub fn prefetch_uplink(&self, scattering: &Scattering, ue: usize) {
         prefetch(&scattering.motions[ue]);
         self.uplink.prefetch(ue);
@@ -491,7 +491,7 @@ impl Links {
         self.own_gains(link, place, || None)
     }
 
-    /// The same, from taps that are interpolated over a section.
+    /// The gain of each PRB of a link, from taps that are interpolated over a section.
     // The link to a UE's own cell: others are used more rarely than UEs enter another section.
     #[inline]
     fn own_gains(

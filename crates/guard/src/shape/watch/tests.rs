@@ -27,7 +27,7 @@ fn frame(ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
     finish(frame, ts_val, ts_ecr, payload)
 }
 
-/// The same over IPv6, from and to addresses that end with those of IPv4.
+/// A frame over IPv6, from and to addresses that end with those of IPv4.
 fn ipv6_frame(ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
     let mut frame = vec![0; 12];
     frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
