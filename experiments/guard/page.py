@@ -132,10 +132,7 @@ def page(links: Sequence[Link]) -> Iterable[str]:
     )
     for place in ("receiver", "router"):
         yield f"## One download with CUBIC, guard on {links[0].label('place', place)}"
-        yield (
-            "Mbit/s, and in brackets the share of the throughput without a guard; 95th percentile of "
-            "ping in ms, and over the base RTT."
-        )
+        yield MEANING["one"]
         yield table(["Guard", *(link.title for link in links)], one(links, place))
     yield "## Goals"
     yield (
@@ -185,9 +182,9 @@ def page(links: Sequence[Link]) -> Iterable[str]:
             "a share of the throughput that the same link had without a guard, which a user of a real "
             "link does not know. The rule of cake-autorate adjusts CAKE's rate; "
             "`experiments/guard/programs/autorate.py` states it. Lateness of the link's packets: 99th "
-            f"percentile of {min(late):.0f} to {max(late):.0f} µs. Mbit/s; 95th percentile of ping in "
-            "ms, and over the base RTT."
+            f"percentile of {min(late):.0f} to {max(late):.0f} µs."
         )
+        yield ONE
         yield table(["On the router", *(link.title for link in emulated)], shaping(emulated))
 
 
@@ -215,24 +212,8 @@ def guard_label(link: Link, guard: str) -> str:
 def one(links: Sequence[Link], place: str) -> Iterable[list[str]]:
     """Yield a row of ping without a download, then one per guard."""
     alone = {"place": "receiver", "guard": NONE, "sender": "cubic", "workload": "alone"}
-    yield ["no download", *(ping(link, **alone) for link in links)]
-    at = {"place": place, "sender": "cubic", "workload": "one"}
-    for guard in COLOURS:
-        cells = []
-        for link in links:
-            goodput = link.median("goodput_kbps", guard=guard, **at)
-            none = link.median("goodput_kbps", guard=NONE, **at)
-            rate = "-" if goodput is None else f"{goodput / 1e3:.2f}"
-            if goodput is not None and none is not None and guard != NONE:
-                rate += f" ({100 * goodput / none:.0f} %)"
-            cells.append(f"{rate}; {ping(link, guard=guard, **at)}")
-        yield [guard_label(links[0], guard), *cells]
-
-
-def ping(link: Link, **levels: str) -> str:
-    """Return the 95th percentile of ping, and in brackets over the base RTT."""
-    p95, base = link.median("ping_ms_p95", **levels), link.median("base_ms", **levels)
-    return written(p95, 0) + ("" if p95 is None or base is None else f" ({p95 / base:.1f})")
+    yield ["no download", *(f"-, {written(link.median('ping_ms_p95', **alone), 0)}" for link in links)]
+    yield from matrix(links, place, "cubic", "one")
 
 
 def goal(link: Link, place: str, guard: str) -> str:
@@ -283,16 +264,10 @@ def cell(link: Link, workload: str, at: dict[str, str]) -> str:
 def shaping(links: Sequence[Link]) -> Iterable[list[str]]:
     """Yield a row per method of what was measured in the emulated computer."""
     for guard in next(axis for axis in links[0].experiment.axes if axis.name == "guard").names:
-        at = {"place": "vm", "guard": guard, "sender": "cubic", "workload": "one"}
-        rates = [link.median("goodput_kbps", **at) for link in links]
-        if any(rate is not None for rate in rates):
-            yield [
-                guard_label(links[0], guard),
-                *(
-                    f"{written(None if rate is None else rate / 1e3, 2)}; {ping(link, **at)}"
-                    for rate, link in zip(rates, links, strict=True)
-                ),
-            ]
+        at = {"place": "vm", "guard": guard, "sender": "cubic"}
+        cells = [cell(link, "one", {**at, "workload": "one"}) for link in links]
+        if any(text != "-" for text in cells):
+            yield [guard_label(links[0], guard), *cells]
 
 
 def written(value: float | None, digits: int) -> str:
