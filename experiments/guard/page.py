@@ -119,8 +119,8 @@ def page(links: Sequence[Link]) -> Iterable[str]:
         "with other percentiles of ping and retransmissions. A download takes 12 s, of which the first "
         "3 s are left out. `ping` is sent every 50 ms by the machine that downloads; the base RTT is "
         "its median before the download. Repetitions differ in placement and channel of a cell, and in "
-        "the part of a recording. `-`: not measured. The [study](README.md) has the hypotheses, which "
-        "were written before. Measured: " + sources
+        "the part of a recording. `-`: not measured. The study has the hypotheses, which were written "
+        "before, and [conclusions](README.md#what-came-out). Measured: " + sources
     )
     yield (
         "![Throughput relative to a download without a guard, against the 95th percentile of ping over the "
