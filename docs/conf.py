@@ -45,6 +45,7 @@ nitpick_ignore_regex = [
 
 myst_heading_anchors = 4  # as in the repository: anchors are the words of headings
 myst_fence_as_directive = ["math"]
+myst_disable_syntax = ["myst_line_comment"]  # a line may begin with a percent sign
 html_math_renderer = "mathml"
 nb_execution_mode = "off"  # notebooks are stored with their outputs (`make notebooks`)
 

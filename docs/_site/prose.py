@@ -34,7 +34,7 @@ _SKIPPED = re.compile(
     r"|^(specs/prose\.toml|python/tests/test_prose\.py|docs/reference/|docs/man/|docs/glossary\.md)"
 )
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-# What prose is, by suffix; groups are kept, everything else is blanked.
+# Prose of a file, by suffix; groups are kept, everything else is blanked.
 _KEPT = {
     ".rs": re.compile(rf"//[/!]?(.*)|({_STRING})"),
     ".js": re.compile(rf"^\s*(?://|/?\*+)(.*)|({_STRING}|`[^`]*`)", re.MULTILINE),

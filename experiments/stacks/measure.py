@@ -44,7 +44,7 @@ SPARE_S = 120
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What the commands of a cell depend on: its folder, the addresses of both sides, and programs."""
+    """Inputs of the commands of a cell: its folder, the addresses of both sides, and programs."""
 
     folder: Path
     address: str

@@ -94,7 +94,7 @@ def measured(
 
 @dataclass
 class Usage:
-    """What a guard has used so far."""
+    """Resources that a guard has used so far."""
 
     calls: int = 0
     program_ns: int = 0

@@ -55,7 +55,7 @@ CONTROLLERS: tuple[Settings, ...] = (
 
 @dataclass(frozen=True)
 class Figures:
-    """What is compared."""
+    """Figures that are compared."""
 
     goodput_kbps: float
     rtt_ms: float

@@ -220,7 +220,7 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True)
 class Figures:
-    """What is compared of a transfer."""
+    """Figures of a transfer that are compared."""
 
     goodput_kbps: float
     rtt_ms: float

@@ -115,7 +115,7 @@ class Traffic:
 
 
 class Account(Protocol):
-    """What an emulator reports of one run."""
+    """Report of an emulator on one run."""
 
     @property
     def began_ns(self) -> int:

@@ -43,7 +43,7 @@ __all__ = ["call", "emulator", "engine", "refusal"]
 
 
 def measured(*, plan: str = "voip", lost: int = 0) -> dict[str, Any]:
-    """What the UE's end of a battery of one second writes; the last datagrams of each kind are lost."""
+    """Samples of the UE's end of a battery of one second; the last datagrams of each kind are lost."""
     before, count = idle_pings(), pings(1)
     found: dict[str, Any] = {
         "ping": {

@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import polars as pl
@@ -283,6 +284,24 @@ def test_the_study_of_guards_plans_each_setting_once_a_repetition() -> None:
     assert all(cell.setting in known for cell in cells)
     recorded = [json.loads(cell.scenario)["link"][0]["start"] for cell in cells if cell.key.startswith("bus")]
     assert set(recorded) == {"0ns", "20s"}
+
+
+def test_the_page_of_guards_has_the_measured_figures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page has what its program writes, and the tables of the other programs."""
+    guard = ROOT / "experiments" / "guard"
+    page, beside, shape = (script(name, guard) for name in ("page", "beside", "shape"))
+    text = (guard / "RESULTS.md").read_text(encoding="utf-8")
+    measured, mark, by_hand = text.partition(page.BY_HAND)
+    assert mark
+    assert measured == "\n\n".join([*page.page([page.load(guard / name) for name in page.LINKS]), ""])
+    monkeypatch.setattr("sys.stdin", StringIO((guard / "beside.csv").read_text(encoding="utf-8")))
+    beside.print_table()
+    for row in capsys.readouterr().out.splitlines()[2:]:
+        assert f"{row}\n" in by_hand
+    for row in [*shape.table(shape.read(guard / "shaped.csv"))][1:]:
+        assert row.split("|", 3)[3] in by_hand, row
 
 
 def test_measures_of_a_guarded_download() -> None:

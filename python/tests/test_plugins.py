@@ -1055,14 +1055,16 @@ def test_the_schema_contains_it() -> None:
 
 def test_the_guide_shows_the_examples() -> None:
     guide = (ROOT / "docs" / "how-to" / "write-a-plugin.md").read_text(encoding="utf-8")
-    classes = sorted(path.name for path in EXAMPLE.glob("*.py") if path.name != "newreno.py")
-    for path in (
-        *(f"python-plugin/{name}" for name in (*classes, "scenario.toml")),
-        "rust-plugin/Cargo.toml",
-    ):
-        assert (ROOT / "examples" / path).read_text(encoding="utf-8") in guide, path
-    for path in ("gentle.rs", "main.rs"):
-        assert (ROOT / "examples" / "rust-plugin" / "src" / path).read_text(encoding="utf-8") in guide, path
+    for name in ("gentle.py", "scenario.toml"):
+        assert (EXAMPLE / name).read_text(encoding="utf-8") in guide, name
+    rust = ROOT / "examples" / "rust-plugin"
+    sources = [rust / "Cargo.toml", rust / "src" / "gentle.rs", rust / "src" / "main.rs"]
+    for path in (*EXAMPLE.glob("*.py"), *sources):
+        assert f"](../../{path.relative_to(ROOT).as_posix()})" in guide, path
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    shown = re.findall(r"^```rust\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE)
+    assert shown
+    assert all(block in text for block in shown)
 
 
 def test_the_guide_is_correct(tmp_path: Path) -> None:

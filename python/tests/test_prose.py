@@ -1,5 +1,6 @@
 """The check of the prose finds what is banned, where it is, and in prose only."""
 
+import re
 from types import ModuleType
 
 import pytest
@@ -36,3 +37,12 @@ def test_a_suggestion_is_no_error(prose: ModuleType) -> None:
     (found,) = prose.check({"a.md": "It takes\n\nin the order of time.\n"})
     assert (found.line, found.error) == (3, False)
     assert "chronological" in found.say
+
+
+def test_no_comment_begins_with_what(prose: ModuleType) -> None:
+    """A comment begins with the noun of the thing."""
+    begins = re.compile(r'^[ \t]*(?://[/!]?|#|""")[ \t]*What\b(?!.*\?)', re.MULTILINE)
+    sources = {path: text for path, text in prose.tracked().items() if not path.endswith(".md")}
+    found = [path for path, text in sources.items() if begins.search(text)]
+    assert found == []
+    assert begins.search('    """What is kept.')

@@ -9,9 +9,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Fewest cells per region: smaller ones cost more to pass to a thread than they save.
+/// Minimum number of cells per region: smaller ones cost more to pass to a thread than they save.
 const MIN_CELLS: usize = 3;
-/// Most regions: each of them has memory per UE.
+/// Maximum number of regions: each of them has memory per UE.
 const MAX_REGIONS: usize = 64;
 /// Number of shares in which threads work on the UEs.
 pub(crate) const SHARES: usize = 64;
@@ -72,7 +72,7 @@ impl Crew {
         self.0.is_none()
     }
 
-    /// Does the same to each item and its index.
+    /// Applies `work` to each item and its index, in parallel.
     ///
     /// The caller's thread begins with the first items and its helpers with the last, so that two threads mostly meet the
     /// items that their caches hold.
@@ -80,7 +80,7 @@ impl Crew {
         self.each_of(items.iter_mut().enumerate(), |(index, item)| work(index, item));
     }
 
-    /// The same to each of these items.
+    /// Applies `work` to each item, in parallel.
     pub(crate) fn each_of<T: Send>(
         &self,
         items: impl DoubleEndedIterator<Item = T> + Send,

@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Least number of blocks whose reassembly is distributed over threads.
+/// Minimum number of blocks whose reassembly is distributed over threads.
 // A choice: half a microsecond each, against the microseconds that the distribution takes.
 const WORTH_THREADS: usize = 20;
 
@@ -487,7 +487,7 @@ impl Ran {
         trace.note(RadioRecord { at, ue: UeId(number as u32), cell: CellId(cell as u16), event });
     }
 
-    /// Records what a filter wants, until the owner takes it.
+    /// Keeps the records that pass a filter until the owner takes them.
     pub fn observe(&mut self, filter: &RadioFilter) {
         for region in &mut self.regions {
             region.table.trace.observe(filter.clone());

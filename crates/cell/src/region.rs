@@ -404,7 +404,7 @@ impl Region {
             unknown.clear();
             let users = (0..).zip(users).map(|(slot, user)| (slot, *user as usize));
             for (slot, number) in users.filter(|(_, number)| groups == 1 || number % groups == group) {
-                // One that has only reserved a slot is elsewhere.
+                // A UE that has only reserved a slot is elsewhere.
                 let Some(ue) = table.ues.find(number as u32) else { continue };
                 if !ue.joined || (ue.cell, ue.slot) != (cell, slot) {
                     continue;

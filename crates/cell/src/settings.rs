@@ -57,9 +57,9 @@ pub struct Radio {
     #[param(unit = "time", source = "20 cm at 20 m/s")]
     pub position_period: Span,
     /// Received power of a cell above which it is a UE's neighbour, as a fraction of noise and all other cells at full
-    /// power. The transmissions of neighbours interfere PRB by PRB, those of all other cells by their mean power, except
-    /// of cells that matter while neighbours send little. Zero: all cells are neighbours; `none`: zero in networks of
-    /// up to 48 cells, 0.0002 in larger ones.
+    /// power. Neighbours interfere PRB by PRB, and so do cells above 1 % of the noise and of the interference of the
+    /// neighbours; all others by their mean power. Zero: all cells are neighbours; `none`: zero in networks of up to 48
+    /// cells, 0.0002 in larger ones.
     //= exception distant-cells-by-their-mean
     #[param(expert, default = None, range = 0.0..=0.5)]
     #[param(unit = "1", source = "a choice: 99 % of SINRs within 0.1 dB")]

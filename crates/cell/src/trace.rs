@@ -28,7 +28,7 @@ impl Layer {
     pub const ALL: [Layer; 3] = [Layer::Mac, Layer::Rlc, Layer::Rrc];
 }
 
-/// Records that an observer wants.
+/// Records that an observer requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RadioFilter {
     /// Whether records of each layer are wanted, in the order of [`Layer::ALL`].
@@ -47,7 +47,7 @@ impl RadioFilter {
             && self.ues.as_ref().is_none_or(|ues| ues.binary_search(&ue.0).is_ok())
     }
 
-    /// The smallest filter that wants each record that one of two wants.
+    /// The smallest filter with each record that one of two filters has.
     pub fn either(self, other: RadioFilter) -> RadioFilter {
         let layers = std::array::from_fn(|layer| self.layers[layer] || other.layers[layer]);
         let ues = self.ues.zip(other.ues).map(|(one, other)| {
@@ -295,7 +295,7 @@ pub struct RrcRecord {
     pub to_rsrp: Option<Dbm>,
 }
 
-/// Collects the records that an observer wants, until it takes them.
+/// Collects the records that an observer requests, until it takes them.
 #[derive(Default)]
 pub(crate) struct Tracer(Option<Box<Tracing>>);
 
@@ -305,7 +305,7 @@ struct Tracing {
 }
 
 impl Tracer {
-    /// Collects the records that a filter wants.
+    /// Collects the records that pass a filter.
     pub fn observe(&mut self, filter: RadioFilter) {
         self.0 = Some(Box::new(Tracing { filter, records: Vec::new() }));
     }

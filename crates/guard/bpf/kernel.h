@@ -1,4 +1,4 @@
-// What the programs use of the kernel: helpers, and fields. SPDX-License-Identifier: Apache-2.0 OR MIT
+// Parts of the kernel that the programs use: helpers, and fields. SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // Field offsets are relocated when a program is loaded (CO-RE), so a structure lists only the fields that are read.
 #pragma once

@@ -1,4 +1,4 @@
-// What the programs exchange with src/observation.rs and src/maps.rs. SPDX-License-Identifier: Apache-2.0 OR MIT
+// Structures that the programs exchange with src/observation.rs and src/maps.rs. SPDX-License-Identifier: Apache-2.0 OR MIT
 #pragma once
 
 #include "kernel.h"
@@ -121,7 +121,7 @@ ALWAYS_INLINE struct control *current_control(void)
 	return map_lookup(&control, &only);
 }
 
-// What user space wants now; 0: the receiver's own window.
+// Window that user space requests; 0: the receiver's own window.
 ALWAYS_INLINE __u32 target_of(const __u64 *flow, __u64 now)
 {
 	struct target *target = map_lookup(&targets, flow);

@@ -1,4 +1,4 @@
-//! What the guard needs of the system.
+//! System requirements.
 
 use crate::Error;
 use crate::cgroup;

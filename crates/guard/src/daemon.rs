@@ -40,7 +40,7 @@ const LOG: Span = Span::from_secs(1);
 /// Interval in which the windows of flows that were forgotten are removed.
 const EXPIRY: Span = Span::from_secs(1);
 
-/// What to guard, and how.
+/// Connections to guard, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub cgroups: Vec<PathBuf>,

@@ -4,7 +4,7 @@ use airwnd_rwnd::{Seq, SeqRange, TimestampClock, Timestamps};
 use airwnd_units::{Bytes, Span, Time};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// What has happened to a flow.
+/// Event of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An ACK leaves the receiver, with or without data that has arrived since the last observation.
@@ -45,7 +45,7 @@ pub struct Observation {
     pub flow: u64,
     /// Identifier of the cgroup of the socket; 0: unknown.
     pub cgroup: u64,
-    /// What has happened.
+    /// Event that is reported.
     pub event: Event,
     /// Next byte that the receiver expects.
     pub ack: Seq,

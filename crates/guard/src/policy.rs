@@ -70,7 +70,7 @@ pub enum Reason {
     Competitor,
 }
 
-/// What the guard does with a flow.
+/// Treatment of a flow by the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// Offers at most this window.
@@ -113,7 +113,7 @@ pub struct Status {
     pub offered: Bytes,
     /// Window in force; `None`: the receiver's own.
     pub clamp: Option<Bytes>,
-    /// What the guard does.
+    /// Treatment in force.
     pub treatment: Treatment,
     /// Time of the last observation.
     pub seen: Time,
@@ -136,7 +136,7 @@ pub struct Policy {
     interfaces: Interfaces,
     /// Bytes that have arrived in all flows to which a rule applies.
     received: Bytes,
-    /// Those that arrived in the presence of a queue.
+    /// Bytes that arrived in the presence of a queue.
     queued: QueuedMeter,
 }
 
@@ -354,7 +354,7 @@ impl Flow {
         (self.path.0, self.local.ip())
     }
 
-    /// Whether the sequence numbers are those of the same connection a short time later. On a router they may be anything.
+    /// Whether the sequence numbers are those of the same connection a short time later. On a router they are not validated.
     fn can_follow(&self, seen: &Observation) -> bool {
         let next = self.observer.nxt();
         let is_near = |seq: Seq| (seq - next).min(next - seq) < FARTHEST;
@@ -920,7 +920,7 @@ pub(crate) mod tests {
     fn after_a_change_of_the_route_the_minimum_rtt_is_measured_anew() {
         let mut policy = policy(OF_PAPER);
         let mut connection = Connection::controlled(&mut policy);
-        // What the kernel has measured stays that of the former route.
+        // The kernel's measurements stay those of the former route.
         policy.forget_paths(2);
         connection.rtt = Span::from_millis(80);
         let window = (0..12).map(|_| connection.receive(&mut policy, 40)).last().unwrap();
@@ -1027,7 +1027,7 @@ pub(crate) mod tests {
                 assert_eq!(connection.receive(&mut policy, 5), Some(Bytes(20_000)));
             }
         }
-        // What the lost ones would have said is in the next.
+        // The content of lost reports is in the next one.
         let status = policy.flows().next().unwrap();
         assert_eq!(status.received, Bytes(u64::from(8 * 10 * MSS + 39 * 5 * MSS)));
         assert_eq!((status.rate, status.rtt), (BitRate(2_000_000), Some(Span::from_millis(20))));

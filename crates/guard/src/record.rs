@@ -112,11 +112,11 @@ pub struct Record {
     /// Number of the place: of the receiver or of a `--forward` interface. Each place has a [`crate::Policy`] of its
     /// own.
     pub place: u8,
-    /// What has happened.
+    /// Event.
     pub what: Recorded,
 }
 
-/// What a guard has processed.
+/// Event that a guard has processed.
 #[expect(clippy::large_enum_variant, reason = "almost all records are observations")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorded {

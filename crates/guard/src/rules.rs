@@ -1,4 +1,4 @@
-//! Which controller a flow gets.
+//! Rules that select the controller of a flow.
 
 use crate::error::Error;
 use crate::observation::Observation;

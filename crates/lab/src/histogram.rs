@@ -70,7 +70,7 @@ impl Histogram {
         percents.map(|percent| self.percentile(&sums, percent))
     }
 
-    /// One of them, given the samples in each octave.
+    /// One percentile, given the samples in each octave.
     fn percentile(&self, sums: &[u64; OCTAVES], percent: f64) -> u64 {
         let rank = (libm::ceil(percent / 100.0 * self.total as f64) as u64).max(1);
         let mut below = 0;

@@ -26,7 +26,7 @@ impl Protocol {
     }
 }
 
-/// What a filter knows of a real flow: its first packet.
+/// Properties of a real flow that a filter compares: those of its first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Protocol.

@@ -119,7 +119,7 @@ pub struct RadioTables {
 }
 
 impl RadioTables {
-    /// Empty tables of the records of a scenario that a filter wants, with at most this many rows.
+    /// Empty tables of the records of a scenario that pass a filter, with at most this many rows.
     pub fn new(scenario: &Scenario, filter: RadioFilter, rows: usize) -> RadioTables {
         RadioTables {
             filter,

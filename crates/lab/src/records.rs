@@ -17,7 +17,7 @@ pub struct Records {
     pub series: Option<Span>,
     /// Window of the recorded downlink transmissions, from the end of the warm-up; `None`: not recorded.
     pub allocations: Option<Range<Span>>,
-    /// Records of the radio interface that the tap wants; `None`: none.
+    /// Records of the radio interface for the tap; `None`: no records.
     pub radio: Option<RadioFilter>,
     /// Limit on the estimated memory of the run and its tables; `None`: no limit. A run that reaches it ends with an
     /// error; results never depend on it.

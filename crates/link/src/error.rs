@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Error {
     /// An error in the scenario or of its simulation.
     Scenario(airwnd_catalog::Error),
-    /// What this machine refuses, or a command that cannot be started.
+    /// Refusal by this machine, or a command that cannot be started.
     System(String),
 }
 

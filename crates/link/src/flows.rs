@@ -235,7 +235,7 @@ impl Flows {
     }
 }
 
-/// What packet filters know of a flow. Fragments and pings have no ports.
+/// Properties of a flow for packet filters. Fragments and pings have no ports.
 fn signature(packet: &Packet, key: &Key) -> Signature {
     let has_ports = matches!(packet.content, Content::Segment(_) | Content::Datagram(_));
     let ports = has_ports.then(|| [key.ue_end.port(), key.server_end.port()]);

@@ -26,7 +26,7 @@ pub struct Packet {
     pub content: Content,
 }
 
-/// What measurements need to know of a packet's content.
+/// Content of a packet, as far as measurements use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A TCP segment.

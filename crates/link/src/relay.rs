@@ -74,7 +74,7 @@ pub struct SocketState {
     pub cc: Option<String>,
 }
 
-/// What the relay shares with the thread that started it.
+/// State that the relay shares with the thread that started it.
 pub struct Shared<'s> {
     /// Set to end the session.
     pub stop: &'s AtomicBool,

@@ -1,4 +1,4 @@
-//! What a session reports: snapshots while it lasts, a summary at its end.
+//! Reports of a session: snapshots while it lasts, a summary at its end.
 
 use crate::clock::LatenessFigures;
 use airwnd_network::Cause;

@@ -1,4 +1,4 @@
-//! What a session is asked for.
+//! Session request.
 
 use crate::error::Error;
 use crate::log::LogRequest;
@@ -66,7 +66,7 @@ pub enum End {
     /// The network in which this process runs: that of this host, or of the outer session's UE. That of the host
     /// without root through pasta.
     Host,
-    /// The same, with a way to the Internet.
+    /// A host with a way to the Internet.
     Internet,
 }
 

@@ -48,7 +48,7 @@ const LONGEST_LINE: u64 = 4096;
 /// Departures below which their percentiles say nothing about the machine.
 const MIN_DEPARTURES: u64 = 100;
 
-/// What a session has done, beside the results of the simulation.
+/// Summary of a session, beside the results of the simulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// Start, in nanoseconds of the host's clock since 1970: link traces begin at this time.
@@ -209,7 +209,7 @@ struct Place {
     name: String,
     end: Attachment,
     addresses: Vec<IpAddr>,
-    /// What connects the side with this host.
+    /// Connection of the side with this host.
     gateway: Option<Gateway>,
     /// Exit code of the command; `None` while it runs.
     exit: Option<i32>,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// Maximum number of segments or pings awaiting their acknowledgment; RTTs of further ones are not measured.
 const MAX_PENDING: usize = 8192;
 
-/// What a packet reveals.
+/// Observations from one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Total payload that has reached the receiver, and its direction.
@@ -37,7 +37,7 @@ struct Pending {
     is_retransmitted: bool,
 }
 
-/// What one end has sent.
+/// Data sent by one end.
 #[derive(Debug, Default)]
 struct Half {
     /// First sequence number of the data, once known.

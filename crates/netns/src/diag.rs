@@ -82,7 +82,7 @@ pub struct TcpInfo {
     pub srtt_us: Option<u32>,
     /// Mean deviation of the round-trip time in microseconds.
     pub rttvar_us: Option<u32>,
-    /// Least round-trip time in the kernel's window (5 minutes) in microseconds.
+    /// Minimum round-trip time in the kernel's window (5 minutes) in microseconds.
     pub min_rtt_us: Option<u32>,
     /// Round-trip time that the receiver estimates, in microseconds.
     pub rcv_rtt_us: Option<u32>,

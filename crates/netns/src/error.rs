@@ -70,7 +70,7 @@ fn read_sysctl(name: &str) -> Option<String> {
     Some(text.trim().to_string())
 }
 
-/// What forbids namespaces, in the order in which the kernel asks.
+/// Remedy for the first setting that forbids namespaces, in the order in which the kernel asks.
 fn namespace_remedy(why: Errno, sysctl: &dyn Fn(&str) -> Option<String>) -> String {
     let is = |name: &str, value: &str| sysctl(name).as_deref() == Some(value);
     if is("kernel.unprivileged_userns_clone", "0") {

@@ -34,7 +34,7 @@ const FAR: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// Time for pasta to configure its device: it needs some milliseconds unless the machine is overloaded.
 const PAUSE: Duration = Duration::from_millis(1);
 const ATTEMPTS: u32 = 10_000;
-/// What pasta reports besides its errors, where there is no system log.
+/// Message of pasta that is no error, where there is no system log.
 const NOISE: &str = "Failed to send";
 
 /// A running `pasta`, for IPv4. It ends when the value is dropped, and with the process.

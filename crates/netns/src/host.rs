@@ -89,7 +89,7 @@ fn reachable(resolv_conf: &str) -> Vec<IpAddr> {
     servers.filter(|address: &IpAddr| !address.is_loopback()).collect()
 }
 
-/// What was changed for a device.
+/// Changes of the host for a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     /// The nftables table; empty if the process was killed before it had changed anything.

@@ -1,4 +1,4 @@
-//! What a side consists of, and the messages between its processes.
+//! Parts of a side, and the messages between its processes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -51,12 +51,12 @@ impl DeviceSetup {
     }
 }
 
-/// What a [`Gateway`](crate::Gateway) leads to.
+/// Networks to which a [`Gateway`](crate::Gateway) leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outside {
     /// Services of this host.
     Host,
-    /// The same, and whatever this host reaches.
+    /// Services of this host, and whatever it reaches.
     Internet,
 }
 
@@ -78,7 +78,7 @@ pub struct Setup {
     pub sysctls: Vec<(String, String)>,
     /// Forward packets that are not for the side itself.
     pub forwards: bool,
-    /// What a [`Gateway`](crate::Gateway) connects the side with: the default route is left to it.
+    /// Network with which a [`Gateway`](crate::Gateway) connects the side: the default route is left to it.
     pub outside: Option<Outside>,
     /// Command and arguments. Empty: the side has no command.
     pub command: Vec<String>,

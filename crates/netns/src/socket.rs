@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 /// Largest message. The kernel's default send buffer allows no larger one.
 const LARGEST: usize = 208 * 1024;
-/// Most descriptors with one message.
+/// Maximum number of descriptors with one message.
 const DESCRIPTORS: usize = 3;
 
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {

@@ -110,7 +110,7 @@ impl Bandwidth {
     }
 }
 
-/// Most component carriers of a UE.
+/// Maximum number of component carriers of a UE.
 // A choice: UEs with more are rare; TS 36.300 §5.5 allows up to 32, five of them since Release 10.
 pub const MAX_CARRIERS: usize = 4;
 

@@ -77,7 +77,7 @@ impl ComponentCarrier {
         }
     }
 
-    /// Least distance to another carrier: their PRBs do not overlap.
+    /// Minimum distance to another carrier: their PRBs do not overlap.
     // The nominal spacing of contiguous carriers is larger by the guard bands (TS 36.101 §5.7.1A).
     fn min_distance(&self, other: &ComponentCarrier) -> Hertz {
         let width = |of: &ComponentCarrier| f64::from(of.access.prbs.0) * of.access.prb_bandwidth.0;

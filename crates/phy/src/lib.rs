@@ -90,7 +90,7 @@ impl Position {
         self.distance_over(self.ground_distance(other), other)
     }
 
-    /// The same, from the horizontal distance.
+    /// The distance to `other` in space, from the horizontal distance.
     pub fn distance_over(self, ground: Metres, other: Position) -> Metres {
         Metres(libm::hypot(ground.0, other.z.0 - self.z.0))
     }
@@ -116,11 +116,11 @@ impl Position {
 /// The signal to interference and noise ratio over the resource blocks of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sinr<'a> {
-    /// The same on every block: a channel without fading and with uniform interference.
+    /// One ratio on every block: a channel without fading and with uniform interference.
     Flat(Db),
     /// Groups of blocks, each with its own ratio.
     Groups(&'a [(Db, Prbs)]),
-    /// The same on several layers, each with this gain.
+    /// Groups of blocks on several layers, each with this gain.
     Layers(&'a [(Db, Prbs)], &'a [Db]),
 }
 
@@ -148,7 +148,7 @@ fn mean(groups: &[(Db, Prbs)], of: impl Fn(Db) -> f64) -> f64 {
 
 /// SINR above which no control channel is lost: the end of the curve of 3GPP R4-081920, as in ns-3 LENA.
 pub const CONTROL_CURVE_END: Db = Db(-1.0);
-/// The same as a ratio.
+/// [`CONTROL_CURVE_END`] as a ratio.
 pub const CONTROL_CURVE_END_LINEAR: f64 = 0.794_328_234_724_281_5;
 
 /// The probability that PCFICH and PDCCH are not decoded.

@@ -54,7 +54,7 @@ const MCS_256QAM: [[u32; 3]; 28] = rows(include_str!("../data/mcs_256qam.csv"));
 /// so that a CQI and its MCS have the same number.
 const CQI_EFFICIENCY: [u32; 16] = [0, 15, 23, 38, 60, 88, 118, 148, 191, 241, 273, 332, 390, 452, 512, 555];
 
-/// The same of TS 36.213 Table 7.2.3-2.
+/// Efficiency of each CQI of TS 36.213 Table 7.2.3-2.
 const CQI_EFFICIENCY_256QAM: [u32; 16] =
     [0, 15, 38, 88, 148, 191, 241, 273, 332, 390, 452, 512, 555, 623, 691, 741];
 

@@ -28,7 +28,7 @@ pub fn captured(scenario: &Scenario, wanted: Option<&capture::Wanted>) -> PyResu
     has_frames.then(|| filter(scenario, &Wanted::default())).transpose()
 }
 
-/// Returns the filter for what one of two wants.
+/// Returns the union of two filters.
 pub fn either(one: Option<RadioFilter>, other: Option<RadioFilter>) -> Option<RadioFilter> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.either(other)),
@@ -44,7 +44,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// An empty trace of the records that a filter wants.
+    /// An empty trace of the records that pass a filter.
     pub fn new(scenario: &Scenario, filter: RadioFilter, write: Py<PyAny>) -> Trace {
         Trace { tables: Some(RadioTables::new(scenario, filter, ROWS)), write, raised: None }
     }

@@ -18,10 +18,10 @@ const ENOUGH: f64 = 0.1;
 const ENOUGH_SEGMENTS: u64 = 4;
 /// Maximum of the factor g. If it is exceeded without a queue, the window is doubled per round trip.
 const MAX_GROWTH: f64 = 2.0;
-/// Queueing delay above the target that every segment must have to be suspicious, in seconds. Chosen like the next six
+/// Excess queueing delay of every segment that indicates a longer route, in seconds. Chosen like the next six
 /// on the development sets of experiments/frontier.
 const USUAL_EXCESS_S: f64 = 0.002;
-/// Time in which every segment must be suspicious before the first probe.
+/// Time for which every segment must have that delay before the first probe.
 const SUSPICION: Span = Span::from_secs(4);
 /// Probes begin with the first arrival after a multiple of this time.
 const PROBE_SLOT: Span = Span::from_secs(1);
@@ -283,7 +283,7 @@ pub struct Standing {
     competition: Option<Competition>,
     /// Minimum RTT of the path, from other connections.
     path_rtt: Option<Span>,
-    /// Time since which every segment has been suspicious, and the time that the next probe needs.
+    /// Time since which every segment has had that delay, and its duration before the next probe.
     suspicious_since: Option<Time>,
     suspicion: Span,
     probe: Option<Probe>,

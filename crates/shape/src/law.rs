@@ -57,7 +57,7 @@ pub struct Passed {
     pub time: Span,
     /// Bytes of all packets.
     pub bytes: Bytes,
-    /// Those that the bottleneck has sent without idling, and their time.
+    /// Bytes that the bottleneck has sent without idling, and their time.
     pub queued: Queued,
     /// Delay of the standing queue; `None`: not known.
     pub queue: Option<Span>,

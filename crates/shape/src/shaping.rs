@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Time after which a flow is forgotten.
 const GONE: Span = Span::from_secs(30);
-/// Most flows; the one that was silent for longest makes room.
+/// Maximum number of flows; the one that was silent for longest makes room.
 const FLOWS_MAX: usize = 4096;
 /// Ticks of the other end's clock that are too long to divide delays.
 const COARSE: Span = Span::from_millis(10);
@@ -33,7 +33,7 @@ pub struct Segment {
     pub flow: u64,
     /// Its TSval.
     pub ts_val: u32,
-    /// What it is the first to echo; `None`: nothing new, or its departure was not seen.
+    /// Echo that this packet is the first to carry; `None`: nothing new, or its departure was not seen.
     pub echo: Option<Echo>,
     /// Bytes of all packets that had arrived until then, this one included.
     pub received: Bytes,

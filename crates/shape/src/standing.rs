@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// Time in which a queue is standing if every segment of a flow is delayed by it: longer than the time between the grants
 /// of a cell and the waits of delayed ACKs (RFC 9293 §3.8.6.3: below 0.5 s; Linux: 40 ms).
 const WINDOW: Span = Span::from_millis(150);
-/// The same where few segments pass.
+/// Duration of a standing queue where few segments pass.
 const LONG_WINDOW: Span = Span::from_secs(1);
 /// Segments of a flow without which its minimum says nothing: the echo after a pause of the sender contains the pause.
 const ENOUGH: u32 = 3;
-/// Most samples that are kept.
+/// Maximum number of samples that are kept.
 const SAMPLES: usize = 4096;
 
 /// Queueing delays of recent segments.

@@ -1,4 +1,4 @@
-"""What runs on the UE: pings and transfers, first without the guard, then with it.
+"""Program on the UE: pings and transfers, first without the guard, then with it.
 
 ``python -m airwnd.guard.inside FILE`` reads its task from FILE, a JSON object, and appends each sample to the
 task's ``out`` as a line of JSON. ``python -m airwnd.guard.inside download SECONDS`` is the default transfer.
@@ -27,7 +27,7 @@ IDLE, WITHOUT, WITH = "idle", "without", "with"
 _ECHO_REQUEST, _ECHO_REPLY = 8, 0
 # A browser needs some seconds to start.
 _PATIENCE_S = 60.0
-# What has been received when a transfer has begun: more than a name lookup and a handshake.
+# Bytes received when a transfer has begun: more than a name lookup and a handshake.
 _FIRST_BYTES, _POLL_S = 5000, 0.005
 
 Write = Callable[[dict[str, Any]], None]

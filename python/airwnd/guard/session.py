@@ -45,7 +45,7 @@ _SYSCTLS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a session has measured.
+    """Measurements of a session.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a session reports: snapshots while it runs, and a summary at its end."""
+"""Reports of a session: snapshots while it runs, and a summary at its end."""
 
 import msgspec
 

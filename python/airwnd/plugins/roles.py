@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a class of a family must have.
+    """Requirements on a class of a family.
 
     Attributes
     ----------

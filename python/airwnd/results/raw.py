@@ -1,4 +1,4 @@
-"""What the engine gives, without data frames: worker processes must load few modules."""
+"""Results of the engine without data frames: worker processes must load few modules."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Observation = NDArray[np.float32]
 
 TASKS = ("sender", "receiver", "scheduler")
-"""What an action sets: cwnd, the receive window, or the weights of UEs in the downlink scheduler."""
+"""Quantity that an action sets: cwnd, the receive window, or the weights of UEs in the downlink scheduler."""
 
 _WINDOWS = (3000.0, float(1 << 26))
 """Minimum and maximum of a window in bytes: two segments; 18 times 300 Mbit/s times 100 ms."""
@@ -50,7 +50,7 @@ _NANOSECOND = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happened in a step, as a reward function receives it.
+    """Outcome of a step, as a reward function receives it.
 
     Attributes
     ----------

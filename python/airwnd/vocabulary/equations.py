@@ -13,7 +13,7 @@ _FRACTION = re.compile(rf"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}")
 _SCRIPT = re.compile(r"([_^])\{([^{}]*)\}")
 _GROUP = re.compile(r"\{([^{}]*)\}")
 
-# What may stand next to a fraction without parentheses around it.
+# Characters that may stand next to a fraction without parentheses around it.
 _BEFORE = ("", "=", "←", "+", "−", "<", ">", "≤", "≥", "(", ",")
 _AFTER = ("", "+", "−", "<", ">", "≤", "≥", ")", ",", ";")
 

@@ -1,4 +1,4 @@
-//! Which channel reports of UEs a cell knows, and whether they have changed.
+//! Versions of the channel reports of UEs that a cell has, to find those that have changed.
 
 use crate::radio::Repeatable;
 use crate::settings;

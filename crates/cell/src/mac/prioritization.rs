@@ -7,7 +7,7 @@ use airwnd_units::{BitRate, Bytes, Span, Time};
 /// bucketSizeDuration (BSD): time in which a token bucket fills.
 // A choice: `ms100` of TS 36.331 §6.3.2, LogicalChannelConfig.
 const BUCKET_DURATION: Span = Span::from_millis(100);
-/// Least data of a part of a block: a header of RLC and a byte.
+/// Minimum data of a part of a block: a header of RLC and a byte.
 const MIN_DATA: Bytes = Bytes(5);
 /// Longest data whose subheader has a length field of 7 bits instead of 15.
 //= TS 36.321 §6.1.2

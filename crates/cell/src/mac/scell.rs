@@ -56,7 +56,7 @@ impl Timing {
 /// A secondary carrier of a UE. TTIs are those on air.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activation {
-    /// It is active from here to the end, as far as is known.
+    /// The carrier is active from here to the end, as far as is known.
     start: u64,
     end: u64,
 }

@@ -164,7 +164,7 @@ impl Decoder {
         self.errors.block_error(block.size, block.soft)
     }
 
-    /// The same for a first transmission over a flat channel.
+    /// Decodes a first transmission over a flat channel.
     fn flat_error(&mut self, sinr: Db, block: &mut Block) -> f64 {
         let mixed = sinr.0.to_bits() ^ block.size.0.rotate_left(32) ^ u64::from(block.mcs.0);
         let place = (((mixed.wrapping_mul(MIX) >> 32) * self.known.len() as u64) >> 32) as usize;
@@ -203,7 +203,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-        /// What is known of earlier blocks does not change the fate of later ones.
+        /// Cached outcomes of earlier blocks do not change those of later ones.
         #[test]
         fn blocks_fail_as_by_the_error_model(
             blocks in prop::collection::vec(

@@ -41,7 +41,7 @@ pub(super) struct Disturbance {
     apart: Vec<u8>,
 }
 
-/// What the cells send in a TTI.
+/// Transmissions of the cells in a TTI.
 pub(super) struct Transmissions<F> {
     /// RBGs on which a cell sends.
     pub of: F,

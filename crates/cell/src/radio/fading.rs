@@ -19,7 +19,7 @@ use airwnd_units::{Hertz, SlotClock, Time, Tti};
 /// Cached gains of the downlink per cell, for some TTIs: a report uses those of the control channels and the block in the
 /// TTI that it measures.
 const DOWNLINK_CACHED: usize = 64;
-/// The same of the uplink: signals at a cell have the same interferers.
+/// Cached gains of the uplink per cell: signals at a cell have the same interferers.
 const UPLINK_CACHED: usize = 16;
 /// Cells for which there is room at least.
 const MIN_CELLS: usize = 4;
@@ -31,7 +31,7 @@ const RESERVED: usize = 1 << 16;
 /// Place of a UE without links, and section of a link that has been on none.
 const UNUSED: u32 = u32::MAX;
 
-/// What the fading of all links has in common: the UEs' motions, and the way that interferers travel.
+/// Common part of the fading of all links: the UEs' motions, and the way that interferers travel.
 pub(super) struct Scattering {
     /// By UE.
     motions: Vec<Motion>,
@@ -47,7 +47,7 @@ pub(super) struct Scattering {
     frequency: Hertz,
 }
 
-/// What gains of fading links follow from besides the links.
+/// Inputs of the gains of fading links besides the links.
 #[derive(Clone, Copy)]
 pub(super) struct Channel<'a> {
     pub gains: &'a Gains,
@@ -70,14 +70,14 @@ pub(super) struct LinkFading {
     // Scratch, by PRB: linear SINR, and noise plus interference in mW.
     sinrs: Vec<f64>,
     disturbance: Vec<f64>,
-    /// The same in the downlink of large networks.
+    /// Noise and interference by RBG in the downlink of large networks.
     by_rbg: Disturbance,
     /// Gains of a link that does not fade.
     constant: Vec<f32>,
 }
 
-/// What noise and interference of a UE depend on while all cells send everywhere: its cell, the version of its gains, and
-/// its place on the way that interferers travel.
+/// Cache key of a UE's noise and interference at full load: its cell, the version of its gains, and its place on the way
+/// that interferers travel.
 type FullLoad = (usize, usize, u64, u32);
 
 /// Last position of a UE and its velocity in its surroundings, in wavelengths and wavelengths per second, which is the
@@ -301,7 +301,7 @@ impl LinkFading {
         self.downlink.prefetch(ue);
     }
 
-    /// The same for its uplink.
+    /// Requests the memory that the uplink of a UE in a TTI needs first.
     pub fn prefetch_uplink(&self, scattering: &Scattering, ue: usize) {
         prefetch(&scattering.motions[ue]);
         self.uplink.prefetch(ue);
@@ -491,7 +491,7 @@ impl Links {
         self.own_gains(link, place, || None)
     }
 
-    /// The same, from taps that are interpolated over a section.
+    /// The gain of each PRB of a link, from taps that are interpolated over a section.
     // The link to a UE's own cell: others are used more rarely than UEs enter another section.
     #[inline]
     fn own_gains(
@@ -549,7 +549,7 @@ impl Links {
     /// Requests the memory that the gains of a UE's link need.
     fn prefetch(&self, ue: usize) {
         let link = self.last[ue][1] as usize;
-        // One of each cache line.
+        // An element of each cache line.
         if self.sections.get(link).is_some_and(|section| *section != UNUSED) {
             let nodes = self.nodes.iter().skip(2 * link * self.line.taps()).take(2 * self.line.taps());
             return nodes.step_by(4).for_each(prefetch);

@@ -34,7 +34,7 @@ const SIGNIFICANT: f64 = 0.01;
 /// Maximum number of such cells of a UE. With 64, 1 % of SINRs have errors above 0.1 dB in 133 cells at a load of 3 %.
 const MAX_DISTANT: usize = 96;
 
-/// A validity that no distance is within.
+/// Validity of a stale link.
 const OUTDATED: f32 = -1.0;
 /// In place of an uplink's factor that has not been computed: most UEs move more often than they send.
 const UNKNOWN: f64 = -1.0;
@@ -84,7 +84,7 @@ impl Link {
     }
 }
 
-/// What interference needs of the link to a neighbour in each TTI. The rest of the link is rarely read.
+/// Part of the link to a neighbour that interference reads in each TTI. The rest of the link is rarely read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Near {
     /// Received power per PRB at the UE in mW.
@@ -111,7 +111,7 @@ pub(crate) struct Gains {
     terrain: Terrain,
     /// Links to the neighbours of each UE by cell: `[ue * max + index]`.
     links: Vec<Link>,
-    /// What interference needs of them, and the factors of their uplinks, or [`UNKNOWN`].
+    /// The parts that interference reads, and the factors of the uplinks, or [`UNKNOWN`].
     near: Vec<Near>,
     uplinks: Vec<f64>,
     /// The strongest other cells of each UE by power: `[ue * max_distant + index]`.
@@ -127,7 +127,7 @@ pub(crate) struct Gains {
     scratch: Vec<Scratch>,
 }
 
-/// What determines the gain of a link at a position.
+/// Models that determine the gain of a link at a position.
 struct Terrain {
     propagation: Box<dyn Propagation>,
     /// Draws of models with chance.
@@ -214,7 +214,7 @@ struct Surroundings {
     replayed: Option<Replayed>,
 }
 
-/// What the links from a UE to the sectors of a site share.
+/// Common part of the links from a UE to the sectors of a site.
 struct Shared {
     site: Position,
     /// Path loss in the downlink and in the uplink.

@@ -29,7 +29,7 @@ pub struct RadioMap {
     /// SINR in dB at which that cell receives a UE at this point that sends over the whole carrier, without
     /// interference.
     pub uplink_sinr_db: Vec<f64>,
-    /// The same on each PRB of the narrowest grant.
+    /// Uplink SINR in dB on each PRB of the narrowest grant.
     pub uplink_narrow_sinr_db: Vec<f64>,
     /// Number of that cell; the lowest of several equal ones.
     pub cell: Vec<u32>,

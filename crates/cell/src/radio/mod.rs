@@ -85,13 +85,13 @@ pub(crate) struct Air<'a> {
 }
 
 impl Air<'_> {
-    /// The same for a shorter time.
+    /// Borrows the channel for a shorter time.
     pub fn reborrow(&mut self) -> Air<'_> {
         Air { radio: self.radio, receivers: self.receivers }
     }
 }
 
-/// What depends on the positions of some UEs, and changes independently of those of the others.
+/// Position-dependent state of a range of UEs, updated by one thread.
 struct Share<'a> {
     /// Number of the first UE.
     first: usize,
@@ -200,7 +200,7 @@ impl Radio {
         self.on_air.note(self.now, counts, sent);
     }
 
-    /// The same on the secondary carriers, which `sent` gets by index.
+    /// Sets the data transmissions on the secondary carriers, which `sent` gets by index.
     pub fn transmit_secondary<I: Iterator<Item = Rbgs>>(&mut self, counts: bool, sent: impl Fn(usize) -> I) {
         for (index, radio) in self.secondary.iter_mut().enumerate() {
             radio.transmit(counts, sent(index));
@@ -395,7 +395,7 @@ impl Radio {
         self.rank_by(|rank| self.amc(rank).cqi(sinr, blocks))
     }
 
-    /// The same, given the CQI by rank.
+    /// The rank with the highest efficiency and its CQI, given the CQI by rank.
     fn rank_by(&self, mut cqi: impl FnMut(u8) -> Cqi) -> (u8, Cqi) {
         if self.amc.len() == 1 {
             return (1, cqi(1));

@@ -133,7 +133,7 @@ impl Receivers {
         }
     }
 
-    /// The same for blocks and sounding signals that a UE sends.
+    /// Requests the memory that blocks and sounding signals of a UE need first.
     pub fn prefetch_uplink(&self, radio: &Radio, ue: usize) {
         radio.gains.prefetch(ue);
         if let Some((links, scattering)) = self.fading.as_ref().zip(radio.scattering.as_ref()) {
@@ -272,7 +272,7 @@ impl Receivers {
         self.reports_of(cell).place(radio.on_air.pattern(row), other)
     }
 
-    /// What the reports of a cell depend on besides the gains, if they do not differ in each TTI.
+    /// Inputs of the reports of a cell besides the gains, if they do not differ in each TTI.
     pub fn repeatable(&mut self, radio: &Radio, cell: usize, measured: Tti) -> Repeatable {
         let place = self.pattern(radio, cell, measured);
         (place, self.reports[cell - self.first].replaced(place))
@@ -318,7 +318,7 @@ impl Receivers {
         }
     }
 
-    /// The same for the newest report of the UE, which remains at its index until the next one.
+    /// Measures the newest report of the UE, which remains at its index until the next one.
     pub fn newest_report(&mut self, radio: &Radio, measurement: Measurement) -> Report {
         let report = self.report(radio, measurement);
         self.reports_of(measurement.cell).keep_newest(measurement.slot, report)

@@ -16,7 +16,7 @@ const NO_PLACE: u16 = u16::MAX;
 /// Channel reports of one cell's UEs: a direct-mapped cache, whose places are patterns or TTIs.
 #[derive(Default)]
 pub(crate) struct Reports {
-    /// Most places. Memory for all of them is reserved, but not touched before they are used.
+    /// Maximum number of places. Memory for all of them is reserved, but not touched before they are used.
     max: usize,
     /// Places in use: all of them if they are TTIs.
     places: usize,

@@ -30,7 +30,7 @@ pub(crate) struct Interference {
 
 /// Transmissions of UEs that interfere with each other.
 pub(super) struct UplinkOnAir {
-    /// Those of other cells' UEs, by cell.
+    /// Signals of other cells' UEs, by cell.
     interference: Vec<Vec<Interference>>,
     /// Received power per PRB in mW of UEs that are not near a cell, averaged over cells and PRBs.
     pub floor: f64,

@@ -179,7 +179,7 @@ impl UeTable {
         }
         let mut parts = std::mem::take(&mut ue.harq(direction).parts[usize::from(process)]);
         parts.clear();
-        // What a bearer leaves of its part, because its queue has dropped packets, goes to the next one.
+        // The part that a bearer leaves, because its queue has dropped packets, goes to the next one.
         let mut spare = Bytes::ZERO;
         for channel in channels {
             let part = channel.part + spare;

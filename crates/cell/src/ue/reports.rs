@@ -40,7 +40,7 @@ pub(crate) struct Reporting {
 pub(super) const ELEMENT: Bytes = Bytes(2);
 /// Bytes of a long buffer status report with its subheader, which a UE sends if several bearers have data
 /// (TS 36.321 §6.1.3.1). Each bearer is a logical channel group.
-// That of NR has one byte more with two groups (TS 38.321 §6.1.3.1).
+// A report of NR has one byte more with two groups (TS 38.321 §6.1.3.1).
 const LONG_REPORT: Bytes = Bytes(4);
 /// periodicPHR-Timer, prohibitPHR-Timer and dl-PathlossChange (TS 36.331 §6.3.2, MAC-MainConfig), in
 /// milliseconds and decibels.

@@ -139,12 +139,12 @@ impl Lab {
         key
     }
 
-    /// What is known of a connection without data.
+    /// Entry of a connection without data.
     fn connection(&self) -> Option<[u8; CONNECTION]> {
         self.connections.get(&self.key(), 0).ok()
     }
 
-    /// What is known of the connection; `None`: it is no flow.
+    /// Entry of the connection as a flow; `None`: it is no flow.
     fn flow(&self) -> Option<[u8; FLOW]> {
         self.flows.get(&self.key(), 0).ok()
     }
@@ -264,7 +264,7 @@ impl Ends {
             _ => offset < window || last < window,
         };
         let has_old_clock = |(val, _): (u32, u32)| has_timestamps && after(to.recent, val);
-        // What was never sent cannot be echoed.
+        // A value that was never sent cannot be echoed.
         let is_no_echo = |(_, ecr): (u32, u32)| has_timestamps && after(ecr, to.val);
         !is_inside
             || segment.flags & ACK == 0
@@ -557,7 +557,7 @@ fn without_window_scale_on_one_syn_no_window_is_scaled() {
     assert_eq!(ends.transfer(&mut lab), 5000);
 }
 
-/// Which options count is not certain.
+/// Segments whose options are ambiguous.
 #[test]
 fn a_simultaneous_open_is_left_alone() {
     let Some(mut lab) = Lab::open() else { return };

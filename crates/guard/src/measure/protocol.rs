@@ -304,7 +304,7 @@ mod tests {
             prop_assert!(rewritten(&bytes).is_none_or(|written| written == bytes));
         }
 
-        /// The same near the lines that are accepted.
+        /// Changed bytes of accepted lines are refused or read exactly.
         #[test]
         fn changed_lines_are_refused_or_read_exactly(
             ms in 0_u64..400_000, place in 0_usize..70, byte in any::<u8>(), is_upload in any::<bool>(),

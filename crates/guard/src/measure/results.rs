@@ -9,7 +9,7 @@ pub(super) const RANKS: [f64; 3] = [50.0, 95.0, 99.0];
 /// directions; here each load has a grade, as the guard changes one of them.
 const GRADES: [(&str, f64); 5] = [("A+", 5.0), ("A", 30.0), ("B", 60.0), ("C", 200.0), ("D", 400.0)];
 const WORST: &str = "F";
-/// The same in words.
+/// Rule of the grades in words.
 pub(super) const RULE: &str = "grade: median ping under load less that of the idle link; A+ below 5 ms, A below 30, B below 60, C below 200, D \
      below 400, otherwise F (thresholds of DSLReports' speed test)";
 

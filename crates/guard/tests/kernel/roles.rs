@@ -1,4 +1,4 @@
-//! What this program does besides the tests: helper, and commands inside a namespace.
+//! Roles of this program besides the tests: helper, and commands inside a namespace.
 
 use std::io::{BufRead, BufReader, Read, Write, stdin};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ const HELPER: &str = "role-helper";
 pub const SENDER: &str = "role-sender";
 /// Starts the guard with the arguments, connects and reads without end. Obeys lines on standard input.
 pub const RECEIVER: &str = "role-receiver";
-/// The same with a router that has the guard, and a receiver behind it.
+/// Starts the guard on a router, with a receiver behind it.
 pub const ROUTER: &str = "role-router";
 /// Connects and reads without end, or often.
 pub const CLIENT: &str = "role-client";

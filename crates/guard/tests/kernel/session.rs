@@ -145,7 +145,7 @@ impl Session {
     }
 }
 
-/// What a connection has sent last.
+/// Last segment of a connection.
 #[derive(Clone, Copy)]
 struct Last {
     edge: u32,

@@ -25,7 +25,7 @@ pub struct Socket {
     pub srtt: Option<Span>,
     /// Mean deviation of the RTT.
     pub rttvar: Option<Span>,
-    /// Least RTT.
+    /// Minimum RTT.
     pub min_rtt: Option<Span>,
     /// Latest delivery rate.
     pub delivery_rate: Option<BitRate>,
@@ -68,7 +68,7 @@ pub(crate) struct SocketRow {
     /// Mean deviation of the RTT.
     #[column(unit = "ms", short = "RTTVAR")]
     pub rttvar_ms: Option<f64>,
-    /// Least RTT.
+    /// Minimum RTT.
     #[column(unit = "ms", short = "min RTT")]
     pub min_rtt_ms: Option<f64>,
     /// Latest delivery rate.

@@ -31,7 +31,7 @@ fn decoded(table: &Table) -> Vec<([u32; 3], u64)> {
     sums.into_iter().collect()
 }
 
-/// The same for a whole run.
+/// Bytes of a whole run, by cell, carrier and UE.
 fn decoded_in(toml: &str) -> Vec<([u32; 3], u64)> {
     let records = Records { allocations: Some(Span::ZERO..Span::from_secs(60)), ..Records::default() };
     let outcome = run_tapped(&scenario(toml), 1, &records, None, &mut |_| true).unwrap();

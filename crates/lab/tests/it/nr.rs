@@ -117,7 +117,7 @@ fn one_user_at_every_distance() {
 /// From the start of a flow to its first packet at the UE, in seconds.
 const FIRST_PACKET: f64 = 0.012;
 
-/// What crosses an idle cell in N4.
+/// Packets that cross an idle cell in N4.
 #[derive(Clone, Copy, Debug)]
 enum Crossing {
     Down,

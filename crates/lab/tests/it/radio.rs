@@ -78,7 +78,7 @@ impl Tap for Seen {
     }
 }
 
-/// The results and the records that a filter of these layers and UEs wants.
+/// The results and the records that pass a filter of these layers and UEs.
 fn traced(toml: &str, threads: usize, layers: &[&str], ues: &[&str]) -> (Outcome, Vec<RadioRecord>) {
     let scenario = scenario(toml);
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();

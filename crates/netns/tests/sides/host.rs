@@ -74,7 +74,7 @@ impl State {
         Self(values)
     }
 
-    /// What is not as `before`.
+    /// Names of the values that differ from `before`.
     pub fn changes(&self, before: &State) -> Vec<String> {
         let names = self.0.keys().chain(before.0.keys().filter(|name| !self.0.contains_key(*name)));
         let changed = names.filter(|name| self.0.get(*name) != before.0.get(*name));

@@ -1,4 +1,4 @@
-//! What this program does besides the tests: helper, caller, and commands inside a side.
+//! Roles of this program besides the tests: helper, caller, and commands inside a side.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};

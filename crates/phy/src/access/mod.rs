@@ -183,7 +183,7 @@ impl Access {
         self.mcss.iter().copied()
     }
 
-    /// The same in groups with one modulation.
+    /// The MCSs with a code rate of their own, in groups with one modulation.
     pub fn schemes_by_modulation(&self) -> impl Iterator<Item = &[Mcs]> {
         self.mcss.chunk_by(|a, b| self.scheme(*a).modulation == self.scheme(*b).modulation)
     }
@@ -228,7 +228,7 @@ impl Access {
         }
     }
 
-    /// The same in the downlink on this many layers, in a kind of slot: 0 for whole slots, 1 for special ones.
+    /// Transport block size in the downlink on this many layers, in a kind of slot: 0 for whole slots, 1 for special ones.
     pub fn block_in(&self, rank: u8, kind: u8, mcs: Mcs, prbs: Prbs) -> Bytes {
         self.size(&self.downlink[usize::from(rank) - 1][usize::from(kind)], mcs, prbs)
     }

@@ -30,7 +30,7 @@ pub struct Timing {
     pub plan: Vec<Slot>,
 }
 
-/// What happens in a slot, and in consequence of it.
+/// Events of a slot, and their consequences.
 #[derive(Clone, Debug)]
 pub struct Slot {
     /// Whether the slot has downlink data.

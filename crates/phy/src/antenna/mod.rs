@@ -52,7 +52,7 @@ impl Bearing {
         Bearing::over(site.ground_distance(target), target, site)
     }
 
-    /// The same, from the horizontal distance.
+    /// The direction of `target` from a site, from the horizontal distance.
     pub fn over(ground: Metres, target: Position, site: Position) -> Bearing {
         let (x, y) = (target.x.0 - site.x.0, target.y.0 - site.y.0);
         Bearing {
@@ -62,7 +62,7 @@ impl Bearing {
         }
     }
 
-    /// The same direction for an antenna with this boresight.
+    /// This direction for an antenna with this boresight.
     pub fn relative_to(self, boresight: Degrees) -> Bearing {
         Bearing { azimuth: wrapped(Degrees(self.azimuth.0 - boresight.0)), ..self }
     }

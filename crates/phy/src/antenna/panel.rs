@@ -69,7 +69,7 @@ pub struct Panel {
     steered: f64,
 }
 
-/// Least power of the array over that of an element: in its zeros, which no real array has.
+/// Minimum power of the array over that of an element: in its zeros, which no real array has.
 // 1e-6 of the power in the main lobe of a hundred elements is 40 dB below an element.
 const MIN: f64 = 1e-4;
 

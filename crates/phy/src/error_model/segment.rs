@@ -24,7 +24,7 @@ pub fn segment(block: Bytes) -> [(u32, u32); 2] {
     segment_bits(with_crc(block))
 }
 
-/// The same for a transport block of this many bits including its CRC.
+/// Code blocks of a transport block of this many bits including its CRC.
 //= TS 36.212 §5.1.2
 pub fn segment_bits(bits: u32) -> [(u32, u32); 2] {
     if bits <= MAX_CODE_BLOCK {

@@ -60,7 +60,7 @@ pub struct DelayLine {
     is_line_of_sight: Vec<bool>,
     /// Cosine and sine of the phase of a tap's delay at the centres of PRBs: `[lanes of PRBs * taps + tap]`.
     rotations: Vec<[Lanes; 2]>,
-    /// The same from the middle of the carrier upwards, if gains are computed at both sides of the middle at once.
+    /// Rotations from the middle of the carrier upwards, if gains are computed at both sides of the middle at once.
     upper: Vec<[Lanes; 2]>,
     /// Cosine and sine over a turn in equal steps, and their derivatives.
     circle: Box<[[[f32; 2]; 2]; POINTS]>,
@@ -106,7 +106,7 @@ impl DelayLine {
         }
     }
 
-    /// The same for gains at single PRBs that are computed at both sides of the middle at once, where the phases of delays
+    /// The delay line for gains at single PRBs that are computed at both sides of the middle at once, where the phases of delays
     /// have opposite signs. It takes half the time; the gains differ by rounding.
     pub fn symmetric(self, taps: &[Tap], prb: Hertz) -> DelayLine {
         let from_middle = |place: usize| place as f64 + f64::from(self.prbs.is_multiple_of(2)) / 2.0;
@@ -203,7 +203,7 @@ impl DelayLine {
         }
     }
 
-    /// The same at both sides of the middle at once.
+    /// Gains at both sides of the middle at once.
     fn gains_of_both_sides(&self, gains: &mut [f32]) {
         let (below, above) = gains.split_at_mut(self.prbs / 2);
         // The PRB in the middle of an odd number is its own mirror.

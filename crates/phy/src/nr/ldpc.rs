@@ -42,7 +42,7 @@ impl SoftBits {
         self.receive_mean(combining, modulation, coded, sinr.mean(|sinr| information(modulation, sinr)))
     }
 
-    /// The same for a transmission whose coded bits carry `mean` information each.
+    /// The soft buffer after a transmission whose coded bits carry `mean` information each.
     pub fn receive_mean(
         self,
         combining: Combining,

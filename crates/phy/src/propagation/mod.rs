@@ -96,7 +96,7 @@ impl LinkGeometry {
         }
     }
 
-    /// The same link at another carrier frequency.
+    /// Geometry of this link at another carrier frequency.
     pub fn at(self, frequency: Hertz) -> LinkGeometry {
         LinkGeometry { frequency, ..self }
     }

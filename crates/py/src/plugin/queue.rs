@@ -24,7 +24,7 @@ fn lock(shared: &Shared) -> MutexGuard<'_, State> {
     shared.lock().expect("no code of a plug-in runs while it is locked")
 }
 
-/// A queue: its backlog, and what a queue discipline knows of it.
+/// A queue: its backlog, and the properties that a queue discipline may read.
 ///
 /// Attributes
 /// ----------

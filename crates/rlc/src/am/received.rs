@@ -66,7 +66,7 @@ impl Received {
         self.misses_between(sn, self.highest())
     }
 
-    /// The same, before `end` instead.
+    /// Whether a PDU or SDU from `sn` on is missing before `end`.
     pub fn misses_between(&self, sn: u64, end: u64) -> bool {
         match self.format.protocol {
             Protocol::Lte => end > sn,

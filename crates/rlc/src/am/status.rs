@@ -16,7 +16,7 @@ struct Fields {
     range: Option<u64>,
 }
 
-/// Most missing SDUs in a NACK range.
+/// Maximum number of missing SDUs in a NACK range.
 const LONGEST_RANGE: u64 = 255;
 
 /// MAC subheader that the size of a STATUS PDU of NR includes.

@@ -101,7 +101,7 @@ mod tests {
         // Single packets make a round trip's rate uneven.
         assert!(!last((0..100).map(|at| (8, 17 + at % 2 * 2, 0))).has_grown);
         assert!(last((0..100).map(|at| (100 - at, at, 0))).has_grown);
-        // One that begins.
+        // A download that begins.
         assert!(last((0..60).map(|at| (25, if at < 50 { 0 } else { 25 }, 0))).has_grown);
     }
 

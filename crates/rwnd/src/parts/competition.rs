@@ -91,13 +91,13 @@ struct Round {
 /// State of the control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// It is in force.
+    /// Control in force.
     Controlled,
-    /// It is in force with a small window.
+    /// Control in force with a small window.
     Dipping { in_force: u32 },
-    /// It is released for `rounds` of `wait` round trips, and there may have been a change.
+    /// Control released for `rounds` of `wait` round trips, and there may have been a change.
     Released { rounds: u32, wait: u32, has_changed: bool },
-    /// It is in force, to see whether that shortens the queue.
+    /// Control in force to measure whether that shortens the queue.
     Probing { rounds: u32, in_force: u32, wait: u32 },
 }
 
@@ -380,7 +380,7 @@ mod tests {
         /// One round trip over a link of this rate, beside this data of others, with a sender that has at most `cwnd`.
         fn round(&mut self, link: f64, others: f64, cwnd: f64) {
             let own = self.competition.window(MSS).map_or(self.window, |window| window.0 as f64);
-            // What was offered is not taken back.
+            // An offered window is not taken back.
             self.offered = own.max(self.offered - self.rate * self.rtt_s);
             let data = self.offered.min(cwnd).max(2000.0);
             self.rtt_s = ((data + others) / link).max(BASE.as_secs());

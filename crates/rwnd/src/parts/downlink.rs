@@ -6,10 +6,10 @@ use airwnd_units::{Span, Time};
 /// Queue that a control counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Choice)]
 pub enum Queue {
-    /// Those of both directions: the RTT in excess of its minimum.
+    /// Queues of both directions: the RTT in excess of its minimum.
     #[word = "round-trip"]
     RoundTrip,
-    /// That of the downlink alone: the one-way delay in excess of its minimum. The rest of the RTT belongs to the path.
+    /// Queue of the downlink alone: the one-way delay in excess of its minimum. The rest of the RTT belongs to the path.
     /// Without one-way delay: as `round-trip`.
     #[word = "downlink"]
     Downlink,

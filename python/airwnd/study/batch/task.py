@@ -30,7 +30,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a run may use of its machine; results do not depend on it.
+    """Resources of the machine that a run may use; results do not depend on them.
 
     Attributes
     ----------

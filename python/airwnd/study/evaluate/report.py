@@ -84,7 +84,7 @@ class CriterionText(msgspec.Struct, frozen=True):
     reason: str
     """Reason why it is not evaluated."""
     not_evaluated: str
-    """What the suite leaves out, and why."""
+    """Criteria that the suite leaves out, and why."""
     seeds: int
     """Number of seeds of each run; 0: not run."""
     confidence: float

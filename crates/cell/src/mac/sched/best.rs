@@ -40,7 +40,7 @@ pub(crate) fn best_per_group(
     best_per_group_of(in_turn(first, ues), free, ues.reports, grants, metric)
 }
 
-/// The same for these UEs, in this order.
+/// Gives each RBG to the best of these UEs, the first of several.
 pub(crate) fn best_per_group_of<'a>(
     ues: impl Iterator<Item = &'a UeView> + Clone,
     free: Rbgs,

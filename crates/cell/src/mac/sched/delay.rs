@@ -37,7 +37,7 @@ impl Urgency {
         self.users[usize::from(ue.slot)].weight * ue.head_of_line.as_secs()
     }
 
-    /// The same for UEs of a real-time QCI; `None` for the others.
+    /// The weighted head-of-line delay of a UE of a real-time QCI; `None` for the others.
     pub(crate) fn of_real_time(&self, ue: &UeView) -> Option<f64> {
         self.users[usize::from(ue.slot)].real_time.then(|| self.of(ue))
     }

@@ -146,7 +146,7 @@ impl Grid {
         self.block_on(ue.rank, cqi, groups)
     }
 
-    /// The same on this many layers.
+    /// Transport block size over this number of RBGs at a CQI, on this many layers.
     pub(crate) fn block_on(&self, rank: u8, cqi: Cqi, groups: u32) -> Bytes {
         if cqi == Cqi::OUT_OF_RANGE {
             return Bytes::ZERO;
@@ -495,7 +495,7 @@ pub(crate) mod tests {
         sent
     }
 
-    /// The same with best-effort bearers.
+    /// Saturates UEs with best-effort bearers.
     pub(crate) fn saturate_with(scheduler: Box<dyn Scheduler>, cqis: &[(u8, u8)], ttis: u64) -> Sent {
         let users: Vec<_> = cqis.iter().map(|cqis| (*cqis, Bearer::default())).collect();
         saturate_bearers(scheduler, &users, ttis)

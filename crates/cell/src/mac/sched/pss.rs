@@ -117,7 +117,7 @@ pub struct Pss {
     ascending: Slots,
 }
 
-/// What follows from the UEs of a TTI and their reports alone.
+/// Values that depend on the UEs of a TTI and their reports alone.
 #[derive(Default)]
 struct Contest {
     /// Version of the candidates.
@@ -300,7 +300,7 @@ impl Pss {
     }
 }
 
-/// What a pass over the metrics of a TTI leaves.
+/// Result of a pass over the metrics of a TTI.
 #[derive(Default)]
 struct Sheet {
     /// Metrics of the frequency domain by slot; zero: the UE is not selected.

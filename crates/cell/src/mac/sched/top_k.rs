@@ -131,7 +131,7 @@ pub(super) struct Lanes<'a> {
     /// Rates of the metrics that select, and the averages by which they are divided.
     pub rates: &'a [f64; LANES],
     pub averages: &'a [f64; LANES],
-    /// The same of the metrics by which the selected UEs are compared.
+    /// Rates and averages of the metrics by which the selected UEs are compared.
     pub compared_rates: &'a [f64; LANES],
     pub compared_averages: &'a [f64; LANES],
 }

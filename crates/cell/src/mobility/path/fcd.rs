@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_vehicle_or_person_is_selected() {
         assert_eq!(rows(TWO, Some("v0")), Ok(vec![[0.0, 10.0, 5.0], [1.0, 12.5, 5.0]]));
-        // One that is there for a single step stays.
+        // A vehicle that is there for a single step stays.
         assert_eq!(rows(TWO, Some("p&1")), Ok(vec![[0.0, -1.0, 2.0], [1.0, -1.0, 2.0]]));
         assert_eq!(rows(TWO, None), Err((14, "several UEs; select one by `id`: `v0`, `p&1`".into())));
         assert_eq!(rows(TWO, Some("v1")), Err((14, "no UE `v1`; the file has `v0`, `p&1`".into())));

@@ -1,4 +1,4 @@
-//! Who may use the server, and how much.
+//! Limits of the server per client and in total.
 
 use crate::measure::protocol::Token;
 use std::collections::HashMap;

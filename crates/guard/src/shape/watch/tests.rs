@@ -27,7 +27,7 @@ fn frame(ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
     finish(frame, ts_val, ts_ecr, payload)
 }
 
-/// The same over IPv6, from and to addresses that end with those of IPv4.
+/// A frame over IPv6, from and to addresses that end with those of IPv4.
 fn ipv6_frame(ts_val: u32, ts_ecr: u32, payload: usize) -> Vec<u8> {
     let mut frame = vec![0; 12];
     frame.extend([0x86, 0xdd, 0x60, 0, 0, 0]);
@@ -82,7 +82,7 @@ fn the_program_counts_packets_and_reports_segments_with_what_they_echo() {
         program(&mut ebpf).test_run(options).unwrap().return_value
     };
     let mut next = || samples.next().map(|sample| segment(&sample).unwrap());
-    // What comes from the link begins no flow, and no packet is passed on.
+    // A packet from the link begins no flow, and no packet is passed on.
     assert_eq!(pass(&frame(5, 100, 1000)), 0);
     assert_eq!((next(), totals.get(&0, 0).unwrap()), (None, [1052, 0]));
     let mut flow = [0; FLOW];
