@@ -51,7 +51,7 @@ enum Command {
         /// Show all flows
         #[arg(long, conflicts_with = "live")]
         all: bool,
-        /// Show them in the terminal, sorted by rate and redrawn every second, until `q` or Ctrl-C
+        /// Print them anew every second, sorted by rate, until Ctrl-C
         #[arg(long, conflicts_with = "json")]
         live: bool,
     },

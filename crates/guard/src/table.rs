@@ -4,11 +4,20 @@ use crate::processes::PROCESS;
 use serde_json::Value;
 
 const COLUMNS: usize = 9;
+const BETWEEN: &str = "  ";
 const HEADINGS: [&str; COLUMNS] =
     ["process", "receiver", "sender", "Mbit/s", "RTT ms", "RTTmin ms", "window B", "in force B", "untouched"];
 
+/// The column that a narrow table leaves out: this machine's end of the flows.
+const RECEIVER: usize = 1;
+
 /// Returns one line per flow below a line per place, with the number of flows that are not shown.
 pub fn table(process: &str, state: &Value) -> String {
+    lines(process, state, None).iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// The lines of a table; one that is wider than `width` has no receivers.
+pub(crate) fn lines(process: &str, state: &Value, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(interface) = state["shape"]["interface"].as_str() {
         lines.push(shape(process, interface, &state["shape"]));
@@ -22,23 +31,26 @@ pub fn table(process: &str, state: &Value) -> String {
         }
         rows.insert(0, HEADINGS.map(String::from));
         let length = |row: &[String; COLUMNS], column: usize| row[column].chars().count();
-        let width = |column: usize| rows.iter().map(|row| length(row, column)).max().unwrap_or_default();
-        let widths: [usize; COLUMNS] = std::array::from_fn(width);
+        let widest = |column: usize| rows.iter().map(|row| length(row, column)).max().unwrap_or_default();
+        let widths: [usize; COLUMNS] = std::array::from_fn(widest);
+        let whole = widths.iter().sum::<usize>() + BETWEEN.len() * (COLUMNS - 1);
+        let is_narrow = width.is_some_and(|width| whole > width);
         for row in &rows {
-            let cells: Vec<String> =
-                row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-            lines.push(cells.join("  ").trim_end().to_string());
+            let shown = row.iter().zip(widths).enumerate();
+            let shown = shown.filter(|(column, _)| !is_narrow || *column != RECEIVER);
+            let cells: Vec<String> = shown.map(|(_, (cell, width))| format!("{cell:<width$}")).collect();
+            lines.push(cells.join(BETWEEN).trim_end().to_string());
         }
         let others = (total(place, "flows") as usize).saturating_sub(flows.len());
         if others > 0 {
             lines.push(format!("and {} with a lower rate; --all shows all", count(others, "flow")));
         }
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines
 }
 
 /// The heading of a place: its totals.
-pub(crate) fn title(process: &str, place: &Value) -> String {
+fn title(process: &str, place: &Value) -> String {
     let name = place["place"].as_str().unwrap_or_default();
     let flows = count(total(place, "flows") as usize, "flow");
     let (controlled, mbps) = (total(place, "controlled"), total(place, "rate_kbps") / 1e3);
@@ -70,17 +82,17 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// The elements of an array; of anything else none.
-pub(crate) fn list(value: &Value) -> &[Value] {
+fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
 /// A text of a flow; `-`: unknown.
-pub(crate) fn text(flow: &Value, key: &str) -> String {
+fn text(flow: &Value, key: &str) -> String {
     flow[key].as_str().unwrap_or("-").to_string()
 }
 
 /// A number of a flow in a unit, with one decimal; `-`: unknown.
-pub(crate) fn number(flow: &Value, key: &str, unit: f64) -> String {
+fn number(flow: &Value, key: &str, unit: f64) -> String {
     flow[key].as_f64().map_or("-".to_string(), |value| format!("{:.1}", value / unit))
 }
 
