@@ -17,7 +17,8 @@ from airwnd.cli.options import pairs
     "columns",
     metavar="COLUMN",
     multiple=True,
-    help="Column of runs.parquet or flows.parquet; may be repeated. Default: goodput, delay, loss, fairness.",
+    help="Column of runs.parquet or flows.parquet; may be repeated. Default: goodput, delay, losses, and "
+    "without --group fairness.",
 )
 @click.option("--group", metavar="ID", help="Group of flows; default: all flows.")
 @click.option(
@@ -38,12 +39,11 @@ def compare(
     FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`. Runs with the same seed share
     random draws, so that the interval of a difference is narrower than those of its parts.
     """
-    from airwnd.study.sweeps.comparison import COLUMNS
     from airwnd.study.sweeps.result import Sweep
     from airwnd.study.sweeps.terminal import encoded, show
 
     sweep = Sweep.load(folder)
-    found = sweep.compare(by, to, columns or COLUMNS, group=group, where=pairs("where", where))
+    found = sweep.compare(by, to, columns or None, group=group, where=pairs("where", where))
     if as_json:
         click.echo(json.dumps({"seeds": sweep.seeds, "differences": [encoded(each) for each in found]}))
         return

@@ -44,6 +44,16 @@ GROUP = click.option(
     help="Group of flows whose results are drawn; default: all flows. The picture names them if they are of "
     "several groups.",
 )
+LABEL = click.option(
+    "--label",
+    metavar="VALUE=NAME",
+    multiple=True,
+    help="Name of a swept key or of one of its values in the picture, as in --label cubic=CUBIC; may be "
+    "repeated.",
+)
+WHERE = click.option(
+    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
+)
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
 _MIN_IN, _MAX_IN = 1.0, 40.0
@@ -210,7 +220,7 @@ def timeline(
 
 
 @plot.command()
-@SOURCE
+@click.argument("source", metavar="FILE|RUN|SWEEP", type=click.Path(path_type=Path))
 @SET
 @SEED
 @click.option(
@@ -225,8 +235,18 @@ def timeline(
     "flows",
     metavar="ID",
     multiple=True,
-    help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band.",
+    help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band, "
+    "and those of a sweep as their mean.",
 )
+@click.option(
+    "--by",
+    metavar="KEY",
+    multiple=True,
+    help="Of a sweep, draw a line for each value of this swept key; may be repeated. Default: the first with "
+    "several values.",
+)
+@WHERE
+@LABEL
 @click.option("--mean", metavar="TIME", help="Average over windows of this length before drawing, as in 1s.")
 @SERIES
 @size_options
@@ -239,6 +259,9 @@ def series(
     seed: int | None,
     quantity: str,
     flows: tuple[str, ...],
+    by: tuple[str, ...],
+    where: tuple[str, ...],
+    label: tuple[str, ...],
     mean: str | None,
     series: str,
     width: str | None,
@@ -249,14 +272,38 @@ def series(
 ) -> None:
     """Draw a column of the time series: a line per flow, or a band over many flows.
 
-    FILE is a scenario to run. RUN is the folder of a run recorded with --series.
+    FILE is a scenario to run. RUN is the folder of a run recorded with --series. SWEEP is that of a sweep
+    recorded with --series: it has a line per value of a swept key, the mean over flows and seeds, in a band,
+    the 95 % confidence interval over the seeds.
     """
     from airwnd.plots.save import check
     from airwnd.results.engine import duration_ns
+    from airwnd.results.sweep import is_sweep
 
     check(out)
     size = _size(width, height)
     mean_s = None if mean is None else duration_ns("--mean", mean) / 1e9
+    if is_sweep(source):
+        from airwnd.study.sweeps.result import Sweep
+
+        _refuse_settings(settings, seed)
+        figure = Sweep.load(source).plot_series(
+            quantity,
+            by=by or None,
+            flows=flows,
+            where=pairs("where", where),
+            labels=pairs("label", label),
+            mean_s=mean_s,
+            size=size,
+        )
+        _save(figure, out)
+        return
+    for option, given in (("--by", by), ("--where", where), ("--label", label)):
+        if given:
+            raise click.UsageError(
+                f"{option} applies to the folder of a sweep recorded with --series.",
+                click.get_current_context(),
+            )
     run = _run(source, settings, seed, policy, progress, series=series)
     _save(figure_of(run.plot(quantity, flows=flows, mean_s=mean_s, size=size)), out)
 
@@ -395,10 +442,9 @@ def compare(
     metavar="KEY",
     help="Draw a panel for each value of this swept key; default: the second remaining key.",
 )
-@click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
-)
+@WHERE
 @GROUP
+@LABEL
 @click.option(
     "--x-scale",
     type=click.Choice(["auto", "linear", "log"]),
@@ -423,6 +469,7 @@ def sweep(
     facet: str | None,
     where: tuple[str, ...],
     group: str | None,
+    label: tuple[str, ...],
     x_scale: "Literal['auto', 'linear', 'log']",
     y_scale: "Literal['linear', 'log']",
     width: str | None,
@@ -445,6 +492,7 @@ def sweep(
         facet=facet,
         where=pairs("where", where),
         group=group,
+        labels=pairs("label", label),
         x_scale=x_scale,
         y_scale=y_scale,
         size=size,
@@ -461,10 +509,8 @@ def sweep(
 @click.option(
     "--y", metavar="COLUMN", default="goodput_kbps", show_default=True, help="Column on the vertical axis."
 )
-@click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
-)
-@click.option("--label", metavar="VALUE=NAME", multiple=True, help="Name of a value in the legend.")
+@WHERE
+@LABEL
 @GROUP
 @click.option(
     "--x-scale",
@@ -555,12 +601,16 @@ def _run(
 
 
 def _stored(folder: Path, settings: tuple[str, ...], seed: int | None) -> "Run":
-    if settings or seed is not None:
-        message = "--set and --seed apply to scenarios, not to the folder of a finished run."
-        raise click.UsageError(message, click.get_current_context())
+    _refuse_settings(settings, seed)
     from airwnd.scenario.run import Run
 
     return Run.load(folder)
+
+
+def _refuse_settings(settings: tuple[str, ...], seed: int | None) -> None:
+    if settings or seed is not None:
+        message = "--set and --seed apply to scenarios, not to the folder of a finished run."
+        raise click.UsageError(message, click.get_current_context())
 
 
 def _area(text: str) -> tuple[float, float, float, float]:

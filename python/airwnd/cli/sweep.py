@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     "--sample-seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random draws."
 )
 @click.option(
+    "--series",
+    metavar="TIME",
+    help="Record time series at this interval, as in 100ms, for `airwnd plot series FOLDER`.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     required=True,
@@ -79,6 +84,7 @@ def sweep(
     randoms: tuple[str, ...],
     seeds: int,
     sample_seed: int,
+    series: str | None,
     out: Path,
     force: bool,
     jobs: int | None,
@@ -103,6 +109,7 @@ def sweep(
         random=tuple(draw(text, sample_seed) for text in randoms),
         seeds=seeds,
         sample_seed=sample_seed,
+        series=series,
     )
     with batch_bar(design.scenario.name, out / "runs", progress) as update:
         swept = carry_out(design, out, pool, update, force=force)
@@ -127,4 +134,5 @@ def _show(swept: "Swept", pool: "Workers", out: Path) -> None:
     tasks = results.tasks[: swept.settings]
     for line in marking_warnings_of_all([task.scenario.resolved for task in tasks]):
         click.echo(line)
-    click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")
+    recorded = "series, " if swept.has_series else ""
+    click.echo(f"data set: {out} (runs.parquet, flows.parquet, {recorded}manifest.json)")

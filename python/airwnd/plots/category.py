@@ -1,10 +1,19 @@
 """Short texts for values on axes and in legends: tables by kind or class, long texts with an ellipsis."""
 
+import json
 import tomllib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from airwnd.results.selection import plain
+from airwnd.support.errors import InputError
+from airwnd.vocabulary.titles import titles
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from airwnd.results.sweep import SweepData
 
 #: Maximum number of characters of a category along an axis, or of a line in a legend.
 MAX_CHARACTERS = 32
@@ -48,6 +57,69 @@ def texts(values: Iterable[object]) -> dict[object, str]:
     if len(set(found.values())) < len(found):
         return {value: plain(value) for value in found}
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of swept keys and of their values in a picture.
+
+    Attributes
+    ----------
+    keys
+        Names of keys.
+    values
+        Names of values by key.
+    """
+
+    keys: Mapping[str, str]
+    values: Mapping[str, Mapping[object, str]]
+
+    def title(self, keys: Sequence[str]) -> str:
+        """Return the title of a legend whose lines differ in these keys."""
+        return ", ".join(self.keys[key] for key in keys)
+
+    def line(self, keys: Sequence[str], values: Sequence[object]) -> str:
+        """Return the label of a line by its values of these keys."""
+        return ", ".join(self.values[key][value] for key, value in zip(keys, values, strict=True))
+
+
+def names_of(sweep: "SweepData", rows: "pl.DataFrame", labels: Mapping[str, str] | None) -> Names:
+    """Return the names of the keys and values of a sweep: labels, titles of keys, short texts of values.
+
+    Parameters
+    ----------
+    sweep
+        The data set.
+    rows
+        Rows that are drawn, with its keys.
+    labels
+        Names by key or value; a value as in the data set, or its short text.
+
+    Raises
+    ------
+    InputError
+        If a label is that of no key and no value.
+    """
+    labels = {_canonical(label): name for label, name in (labels or {}).items()}
+    short = {key: texts(rows[key].unique(maintain_order=True)) for key in sweep.keys}
+    known = {_canonical(name) for each in short.values() for pair in each.items() for name in pair}
+    for label in labels:
+        if label not in known | {*sweep.keys}:
+            of_keys = "; ".join(f"{key}, with {', '.join(each.values())}" for key, each in short.items())
+            raise InputError(f"label {label}: not a swept key and no value of one; there are {of_keys}")
+
+    def name(value: object, text: str) -> str:
+        return shortened(labels.get(_canonical(value), labels.get(text, text)))
+
+    values = {key: {value: name(value, text) for value, text in each.items()} for key, each in short.items()}
+    keys = titles(sweep.keys, sweep.scenario)
+    return Names({key: labels.get(key, title) for key, title in keys.items()}, values)
+
+
+def _canonical(value: object) -> str:
+    """Return a value as text, the same for a table of TOML with other spaces and another order of keys."""
+    table = _table(value)
+    return plain(value) if table is None else json.dumps(table, sort_keys=True)
 
 
 def _table(value: object) -> dict[str, Any] | None:

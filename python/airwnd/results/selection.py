@@ -121,6 +121,8 @@ def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) ->
 
 def check_key(sweep: "SweepData", key: str, option: str) -> None:
     """Raise an ``InputError`` that names the option if the key was not swept."""
+    if key == "group" and key not in sweep.keys:
+        raise InputError(f"{option} group: not a swept key; --group, or group=, selects a group of flows")
     if key not in sweep.keys:
         raise InputError(f"{option} {key}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
 

@@ -1,18 +1,31 @@
 """Data set of a sweep: a row per run and per flow, and the varied keys."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
 from airwnd.results.cards import card
 from airwnd.support.arguments import PATH, checked
 from airwnd.support.errors import InputError
+from airwnd.support.manifests import FILE
 from airwnd.text.quantities import counted
 from airwnd.vocabulary.columns import later_names
+
+#: Folder of the time series in that of a sweep: a file per setting.
+SERIES = "series"
+
+
+def is_sweep(folder: Path) -> bool:
+    """Return whether a folder is that of a sweep."""
+    try:
+        return bool(json.loads((folder / FILE).read_bytes()).get("kind") == "sweep")
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +44,10 @@ class SweepData:
         Keys with random values, drawn jointly.
     seeds
         Number of seeds per setting.
+    scenario
+        The scenario that is common to all runs, with all defaults.
+    series
+        Sampling interval of the time series, as in ``"100ms"``; ``None``: the runs have no series.
     """
 
     runs: pl.DataFrame
@@ -38,6 +55,41 @@ class SweepData:
     grid: tuple[str, ...]
     random: tuple[str, ...]
     seeds: int
+    scenario: Mapping[str, Any] = field(default_factory=dict)
+    series: str | None = None
+    _folder: Path = Path()
+
+    def read_series(self, *columns: str) -> pl.DataFrame:
+        """Read time series of all runs.
+
+        Parameters
+        ----------
+        columns
+            Columns of the series; none: all.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per run, flow and sample: the swept keys, ``seed``, ``time_s``, ``flow``, and the columns.
+
+        Raises
+        ------
+        InputError
+            If the sweep was run without series, or they have no such column.
+        """
+        if self.series is None:
+            raise InputError(
+                "the runs of this sweep have no time series; `airwnd sweep FILE --series 100ms` records them"
+            )
+        try:
+            frame = pl.scan_parquet(sorted((self._folder / SERIES).glob("*.parquet")))
+            there = frame.collect_schema().names()
+            start = there.index("time_s")
+            if unknown := [column for column in columns if column not in there[start + 2 :]]:
+                raise InputError(f"no series `{unknown[0]}`; there are {', '.join(there[start + 2 :])}")
+            return frame.select(*there[: start + 2], *(columns or there[start + 2 :])).collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{self._folder / SERIES}: the series cannot be read: {error}") from None
 
     @classmethod
     @checked(folder=PATH)
@@ -60,10 +112,10 @@ class SweepData:
             If the folder does not hold a sweep, or the sweep is incomplete.
         """
         folder = Path(folder)
-        path = folder / "manifest.json"
+        path = folder / FILE
         if not path.is_file():
             raise InputError(
-                f"{folder}: not the folder of a sweep, it has no manifest.json; "
+                f"{folder}: not the folder of a sweep, it has no {FILE}; "
                 "`airwnd sweep FILE --grid KEY=A,B --out FOLDER` writes one"
             )
         try:
@@ -71,6 +123,7 @@ class SweepData:
             kind = manifest["kind"]
             grid, random = (tuple(str(axis["key"]) for axis in manifest[name]) for name in ("grid", "random"))
             complete, seeds = bool(manifest["complete"]), int(manifest["seeds"])
+            scenario, series = dict(manifest["scenario"]), manifest.get("series")
         except (ValueError, KeyError, TypeError):
             kind = None
         if kind != "sweep":
@@ -85,7 +138,7 @@ class SweepData:
         if missing:
             raise InputError(f"{folder}: the tables of the sweep have no column `{missing[0]}`")
         runs = runs.rename(later_names("totals", runs.columns))
-        return cls(runs, flows, grid, random, seeds)
+        return cls(runs, flows, grid, random, seeds, scenario, series, folder)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._summary}>"

@@ -13,8 +13,9 @@ from airwnd.support.errors import InputError
 if TYPE_CHECKING:
     from airwnd.results.sweep import SweepData
 
-COLUMNS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain")
-"""Columns that are compared by default."""
+# Columns that are compared by default. Losses of links and radio, and fairness, are results of a whole run.
+_COLUMNS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain")
+_COLUMNS_OF_GROUP = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     sweep: "SweepData",
     by: str | None = None,
     to: object = None,
-    columns: Sequence[str] = COLUMNS,
+    columns: Sequence[str] | None = None,
     *,
     group: str | None = None,
     where: Mapping[str, object] | None = None,
@@ -67,7 +68,7 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     check_key(sweep, by, "by")
     others = [key for key in sweep.keys if key != by]
     found: list[Difference] = []
-    for column in columns:
+    for column in columns or (_COLUMNS if group is None else _COLUMNS_OF_GROUP):
         taken = values_of(sweep, column, group)
         rows = only(sweep, taken.rows, where or {}).drop_nulls("value")
         there = rows[by].unique(maintain_order=True).to_list()

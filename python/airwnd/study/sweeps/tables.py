@@ -1,13 +1,15 @@
 """Tables of a sweep: a row per run, and a row per flow and run."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from airwnd.results.frames import frame_of, parquet
+from airwnd.results.sweep import SERIES
 from airwnd.study.batch import Results
+from airwnd.study.batch.store import Stored
 from airwnd.study.sweeps.axes import Axis, plain
 from airwnd.study.sweeps.design import Design, Setting
 
@@ -21,8 +23,10 @@ _PLACE = "\0setting"
 _HEAD = (_PLACE, "seed")
 
 
-def tables(design: Design, settings: Sequence[Setting], results: Results) -> dict[str, bytes]:
-    """Return the Parquet files by name; rows are in the order of settings, then seeds.
+def tables(design: Design, settings: Sequence[Setting], results: Results) -> Iterator[tuple[str, bytes]]:
+    """Yield the Parquet files with their names; rows are in the order of settings, then seeds.
+
+    Series have a file per setting, so that a setting at a time is in memory.
 
     Parameters
     ----------
@@ -44,7 +48,22 @@ def tables(design: Design, settings: Sequence[Setting], results: Results) -> dic
         runs.append(frame_of("totals", run_rows, _HEAD))
         flows.append(frame_of("flows", flow_rows, _HEAD))
     frame = setting_columns(design.axes, settings)
-    return {"runs.parquet": _file(frame, runs), "flows.parquet": _file(frame, flows)}
+    yield "runs.parquet", _file(frame, runs)
+    yield "flows.parquet", _file(frame, flows)
+    if design.series is not None:
+        for place in range(len(settings)):
+            samples = [
+                _samples(place, seed, results[(seed - 1) * len(settings) + place])
+                for seed in range(1, design.seeds + 1)
+            ]
+            yield f"{SERIES}/{place:05}.parquet", _file(frame, samples)
+
+
+def _samples(place: int, seed: int, run: Stored) -> pl.DataFrame:
+    """Return the series of a run; flows are text, since runs of a sweep may have different ones."""
+    return run.series.select(pl.lit(place).alias(_PLACE), pl.lit(seed).alias("seed"), pl.all()).with_columns(
+        pl.col("flow").cast(pl.String)
+    )
 
 
 def setting_columns(axes: Sequence[Axis], settings: Sequence[Setting]) -> pl.DataFrame:

@@ -1,0 +1,216 @@
+"""Time series of a sweep: stored for each setting, and drawn with an interval over the seeds."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+from airwnd import InputError, Run, Scenario, Sweep, sweep
+from airwnd.study.reproduce.statistics import interval
+
+from .conftest import Cli
+
+KEY = "flow[download].cc"
+SCENARIO = """\
+name = "call beside a download"
+duration = "500ms"
+radio.fading = "epa"
+rlc.queue = { kind = "drop-tail", buffer = "100KiB" }
+[[site]]
+[[ue]]
+count = 2
+placement = { kind = "disc", radius = "300m" }
+[[flow]]
+id = "download"
+[[flow]]
+id = "call"
+traffic = { kind = "cbr", rate = "500kbps" }
+"""
+SEEDS = 3
+
+
+@pytest.fixture(scope="module")
+def base() -> Scenario:
+    return Scenario.from_toml(SCENARIO)
+
+
+@pytest.fixture(scope="module")
+def folder(base: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("series") / "data"
+    sweep(base, grid={KEY: ["cubic", {"kind": "vegas", "alpha": 3}]}, seeds=SEEDS, series="50ms", out=out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> Sweep:
+    return Sweep.load(folder)
+
+
+@pytest.fixture(scope="module")
+def runs(base: Scenario) -> list[Run]:
+    """The runs of the sweep with CUBIC."""
+    return [base.run(seed, "50ms") for seed in range(1, SEEDS + 1)]
+
+
+def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
+    """Return times and values of the lines by their labels."""
+    (axes,) = figure.axes
+    return {
+        str(line.get_label()): (np.asarray(line.get_xdata()).tolist(), np.asarray(line.get_ydata()).tolist())
+        for line in axes.lines
+    }
+
+
+def test_the_series_of_a_sweep_are_those_of_its_runs(folder: Path, data: Sweep, runs: list[Run]) -> None:
+    assert sorted(path.name for path in (folder / "series").iterdir()) == ["00000.parquet", "00001.parquet"]
+    series = data.read_series()
+    assert series.columns[:4] == [KEY, "seed", "time_s", "flow"]
+    for run in runs:
+        found = series.filter((pl.col(KEY) == "cubic") & (pl.col("seed") == run.seed)).drop(KEY, "seed")
+        assert found.equals(run.series.with_columns(pl.col("flow").cast(pl.String)))
+    assert data.read_series("delay_ms").equals(series.select(KEY, "seed", "time_s", "flow", "delay_ms"))
+
+
+def test_a_point_is_the_mean_over_flows_and_then_over_seeds(data: Sweep, runs: list[Run]) -> None:
+    figure = data.plot_series("throughput_kbps", flows=["download"], where={KEY: "cubic"})
+    ((times, drawn),) = lines(figure).values()
+    own = [run.series.filter(pl.col("flow").cast(pl.String).str.starts_with("download")) for run in runs]
+    expected = [
+        interval(
+            [float(each.filter(pl.col("time_s") == at)["throughput_kbps"].mean()) for each in own]  # type: ignore[arg-type]
+        )
+        for at in times
+    ]
+    assert len(times) == 10
+    assert drawn == pytest.approx([each.mean for each in expected])
+    (band,) = figure.axes[0].collections
+    corners = np.unique(np.concatenate([path.vertices for path in band.get_paths()]), axis=0)  # type: ignore[arg-type]
+    for at, each in zip(times, expected, strict=True):
+        heights = corners[np.isclose(corners[:, 0], at), 1]
+        assert (heights.min(), heights.max()) == pytest.approx((each.low, each.high))
+
+
+def test_windows_average_the_samples_that_end_in_them(data: Sweep) -> None:
+    fine, coarse = (
+        next(iter(lines(data.plot_series("throughput_kbps", mean_s=mean_s, where={KEY: "cubic"})).values()))
+        for mean_s in (None, 0.25)
+    )
+    assert coarse[0] == pytest.approx([0.125, 0.375])
+    assert coarse[1] == pytest.approx([np.mean(fine[1][:5]), np.mean(fine[1][5:])])
+
+
+def test_lines_are_values_and_groups_with_their_names(data: Sweep) -> None:
+    figure = data.plot_series(flows=["download", "call"], labels={"vegas": "TCP Vegas", KEY: "Sender"})
+    assert list(lines(figure)) == ["cubic, download", "TCP Vegas, download", "cubic, call", "TCP Vegas, call"]
+    (axes,) = figure.axes
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text() == "Sender"
+    assert axes.get_ylabel() == "One-way delay (ms),\nmean of 3 seeds, 95% CI"
+    whole = data.plot_series()
+    assert list(lines(whole)) == ["cubic", "vegas"]
+    assert whole.axes[0].get_ylabel().endswith("over all flows: download, call")
+    title = whole.axes[0].get_legend()
+    assert title is not None
+    assert title.get_title().get_text() == "Congestion control, download"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"quantity": "delay"}, "no series `delay`; there are cwnd_bytes, "),
+        ({"quantity": "cell"}, "series `cell` has no mean over flows and seeds"),
+        ({"by": ["cc"]}, "by cc: not a swept key"),
+        ({"flows": ["upload"]}, "no flow or group `upload`; groups are download, call"),
+        ({"where": {KEY: "reno"}}, "where flow.download..cc=reno: no such value"),
+        ({"where": {"group": "call"}}, "where group: not a swept key; --group, or group=, selects"),
+        ({"labels": {"reno": "Reno"}}, "label reno: not a swept key and no value of one"),
+        ({"mean_s": math.inf}, "mean over inf s: expected a time above zero"),
+    ],
+)
+def test_a_wrong_argument_is_one_line(data: Sweep, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message) as error:
+        data.plot_series(**arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_keys_without_a_place_are_an_error(base: Scenario, tmp_path: Path) -> None:
+    sweep(
+        base.with_(duration="50ms"),
+        grid={KEY: ["cubic", "vegas"], "ue[0].count": [1, 2]},
+        series="10ms",
+        out=tmp_path,
+    )
+    found = Sweep.load(tmp_path)
+    with pytest.raises(InputError, match=r"ue\[0\].count has several values: select one by where, or name"):
+        found.plot_series()
+    assert len(lines(found.plot_series(by=[KEY, "ue[0].count"]))) == 4
+    figure = found.plot_series(where={"ue[0].count": 2})
+    assert figure.axes[0].get_ylabel().startswith("One-way delay (ms),\nover all flows"), (
+        "no seeds, no interval"
+    )
+    assert not figure.axes[0].collections
+
+
+def test_the_commands(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "cell.toml").write_text(SCENARIO, encoding="utf-8")
+    begin = (
+        "sweep",
+        tmp_path / "cell.toml",
+        "--set",
+        "duration=100ms",
+        "--grid",
+        f"{KEY}=cubic",
+        "--out",
+        tmp_path / "a",
+    )
+    done = cli(*begin, "--series", "20ms")
+    assert (done.returncode, done.stdout.splitlines()[-1].rpartition(" (")[2]) == (
+        0,
+        "runs.parquet, flows.parquet, series, manifest.json)",
+    )
+    done = cli(*begin)
+    assert done.returncode == 2
+    assert "its time series: 20ms, those of this sweep: none; choose another --out, or" in done.stderr
+    assert cli(*begin, "--force").returncode == 0
+    assert not (tmp_path / "a" / "series").exists()
+    done = cli("plot", "series", tmp_path / "a")
+    assert "the runs of this sweep have no time series; `airwnd sweep FILE --series 100ms`" in done.stderr
+    assert "series: `20`" in cli(*begin, "--force", "--series", "20").stderr
+    out = tmp_path / "series.svg"
+    done = cli("plot", "series", folder, "--label", "vegas(alpha=3)=V (3)", "-o", out)
+    assert "label vegas(alpha=3): not a swept key" in done.stderr
+    done = cli("plot", "series", folder, "--label", "vegas", "-o", out)
+    assert "--label vegas: expected VALUE=NAME, as in --label cubic=CUBIC" in done.stderr
+    label = '{kind="vegas",alpha=3}=Vegas'
+    assert cli("plot", "series", folder, "--flow", "call", "--label", label, "-o", out).returncode == 0
+    assert "Vegas" in out.read_text()
+    done = cli("plot", "series", tmp_path / "cell.toml", "--by", KEY, "-o", out)
+    assert "--by applies to the folder of a sweep recorded with --series" in done.stderr
+    done = cli("plot", "series", folder, "--seed", "2", "-o", out)
+    assert "--set and --seed apply to scenarios" in done.stderr
+    done = cli("export", folder, "--table", "series")
+    assert done.stdout.startswith(f"{KEY},seed,time_s,flow,")
+    done = cli(
+        "run",
+        tmp_path / "cell.toml",
+        "--seeds",
+        2,
+        "--set",
+        "duration=50ms",
+        "--series",
+        "10ms",
+        "--out",
+        tmp_path / "s",
+    )
+    assert done.returncode == 0, done.stderr
+    assert Sweep.load(tmp_path / "s").read_series("rtt_ms")["seed"].unique().sort().to_list() == [1, 2]
+    done = cli("plot", "cdf", folder)
+    assert (
+        "the folder of a sweep, not of a run; `airwnd plot sweep`, `frontier` and `series` draw it"
+        in done.stderr
+    )
