@@ -88,7 +88,7 @@ def test_a_point_is_the_mean_over_flows_and_then_over_seeds(data: Sweep, runs: l
     assert len(times) == 10
     assert drawn == pytest.approx([each.mean for each in expected])
     (band,) = figure.axes[0].collections
-    corners = np.unique(np.concatenate([path.vertices for path in band.get_paths()]), axis=0)  # type: ignore[arg-type]
+    corners = np.unique(np.concatenate([path.vertices for path in band.get_paths()]), axis=0)
     for at, each in zip(times, expected, strict=True):
         heights = corners[np.isclose(corners[:, 0], at), 1]
         assert (heights.min(), heights.max()) == pytest.approx((each.low, each.high))
