@@ -2,8 +2,8 @@
 
     python tools/split_debug.py WHEEL --objcopy OBJCOPY
 
-The installed module is then much smaller. `WHEEL.MODULE.debug.gz` beside the wheel has its line tables: unpacked
-as `MODULE.debug` into the folder of the installed module, Rust's backtraces and debuggers find it by the name and
+The installed module is then much smaller. `WHEEL.MODULE.debug.gz` beside the wheel has its line tables: unpacked as
+`MODULE.debug` into the folder of the installed module, backtraces and debuggers find it, by the name and the
 checksum that the module holds.
 """
 
@@ -12,6 +12,7 @@ import gzip
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -24,7 +25,7 @@ def split(wheel: Path, objcopy: str) -> list[Path]:
         If the wheel has no module with debug information.
     """
     with tempfile.TemporaryDirectory(dir=wheel.parent) as name:
-        run(sys.executable, "-I", "-m", "wheel", "unpack", "--dest", name, wheel)
+        run([sys.executable, "-I", "-m", "wheel", "unpack", "--dest", name, wheel])
         (unpacked,) = Path(name).iterdir()
         modules = [path for path in unpacked.rglob("*.so") if b".debug_line" in path.read_bytes()]
         if not modules:
@@ -32,22 +33,22 @@ def split(wheel: Path, objcopy: str) -> list[Path]:
         found = [_split(module, wheel, objcopy) for module in modules]
         wheel.unlink()
         # It also writes the digests of the changed files.
-        run(sys.executable, "-I", "-m", "wheel", "pack", "--dest-dir", wheel.parent, unpacked)
+        run([sys.executable, "-I", "-m", "wheel", "pack", "--dest-dir", wheel.parent, unpacked])
     return found
 
 
 def _split(module: Path, wheel: Path, objcopy: str) -> Path:
     # The debug link holds the checksum of the file, and its name without a folder.
     debug = module.with_name(f"{module.name}.debug")
-    run(objcopy, "--only-keep-debug", module, debug)
-    run(objcopy, "--strip-all", f"--add-gnu-debuglink={debug}", module)
+    run([objcopy, "--only-keep-debug", module, debug])
+    run([objcopy, "--strip-all", f"--add-gnu-debuglink={debug}", module])
     packed = wheel.with_name(f"{wheel.stem}.{debug.name}.gz")
     packed.write_bytes(gzip.compress(debug.read_bytes(), mtime=0))
     debug.unlink()
     return packed
 
 
-def run(*command: object) -> None:
+def run(command: Sequence[object]) -> None:
     """Run a command quietly; its errors are shown."""
     subprocess.run([str(each) for each in command], check=True, stdout=subprocess.DEVNULL)
 

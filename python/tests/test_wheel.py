@@ -60,12 +60,21 @@ def test_debug_information_of_a_module_is_in_a_file_of_its_own(tmp_path: Path) -
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: small\nVersion: 1\n")
     (metadata / "WHEEL").write_text("Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-any\n")
-    pack = [sys.executable, "-I", "-m", "wheel", "pack", "--dest-dir", tmp_path, tmp_path / "unpacked"]
+    pack: list[str | Path] = [
+        sys.executable,
+        "-I",
+        "-m",
+        "wheel",
+        "pack",
+        "--dest-dir",
+        tmp_path,
+        tmp_path / "unpacked",
+    ]
     subprocess.run(pack, check=True, stdout=subprocess.DEVNULL)
     wheel = tmp_path / "small-1-py3-none-any.whl"
     before = module.read_bytes()
 
-    tool = [sys.executable, "-I", ROOT / "tools" / "split_debug.py", wheel]
+    tool: list[str | Path] = [sys.executable, "-I", ROOT / "tools" / "split_debug.py", wheel]
     done = subprocess.run(tool, check=True, capture_output=True, text=True)
     packed = tmp_path / "small-1-py3-none-any.answer.so.debug.gz"
     assert done.stdout == f"{packed}\n"
