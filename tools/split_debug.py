@@ -3,8 +3,8 @@
     python tools/split_debug.py WHEEL --objcopy OBJCOPY
 
 The installed module is then much smaller. `WHEEL.MODULE.debug.gz` beside the wheel has its line tables.
-Unpacked as `MODULE.debug` into the folder of the installed module, backtraces and debuggers find it, by the name
-and the checksum that the module holds.
+Unpacked as `MODULE.debug` into the folder of the installed module, backtraces and debuggers find it by
+the name and the checksum that the module holds.
 """
 
 import argparse
