@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from airwnd import Scenario, Sweep, sweep
+from airwnd import Scenario, Sweep, city, sweep
 from airwnd.plots import category, style
 from airwnd.plots.cdf import plot_cdf
 from airwnd.plots.compare import plot_compare
@@ -205,10 +205,20 @@ class TestPictures:
 
 def test_maps_prbs_and_timelines(run: "Run") -> None:
     radio = Scenario.from_toml(SCENARIO).radio_map(points=20)
-    for quantity in ("sinr", "rsrp", "uplink", "uplink-carrier"):
+    for quantity in ("sinr", "rsrp", "cell", "uplink", "uplink-carrier"):
         check(style.figure_of(radio.plot(quantity)))
     check(style.figure_of(run.plot_prbs()))
     check(run.plot_timeline())
+
+
+def test_numbers_of_many_cells_do_not_overlap() -> None:
+    radio = city(rings=2, ues=5).radio_map(points=50)
+    figure = style.figure_of(radio.plot("cell"))
+    check(figure)
+    numbers = {int(text.get_text()) for axes in figure.axes for text in axes.texts}
+    shown = set(np.unique(radio.cell).tolist())
+    assert numbers < shown
+    assert len(numbers) > len(shown) / 3, "most numbers that fit are there"
 
 
 def test_transfers_with_and_without_guard() -> None:
