@@ -65,7 +65,7 @@ class SweepData:
         Parameters
         ----------
         columns
-            Columns of the series; none: all.
+            Columns of the series; empty: all.
 
         Returns
         -------
