@@ -151,8 +151,8 @@ class Scenario:
         ----------
         path
             A UTF-8 file or pipe of at most 256 MiB, or ``"-"`` for standard input; JSON if the name ends in
-            ``.json`` or the text begins with ``{``; otherwise TOML. Names of files in one from a descriptor or
-            from standard input are relative to the current folder.
+            ``.json`` or the text begins with ``{``; otherwise TOML. File names in a scenario that is read
+            from a descriptor, such as standard input, are relative to the current folder.
         allow_code
             Execute the Python files and modules that the scenario names as congestion controls. They run with
             your user's permissions, both when the scenario is read and in its runs. If false, they are only
