@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import PROGRESS, SEED, SET, Commands, FiniteRange, bar, code_options, load, pairs
 from airwnd.plots.style import WIDTH, WIDTHS, Size, figure_of
 from airwnd.support.errors import InputError
@@ -36,11 +37,13 @@ GROUPS = click.option(
     "groups",
     metavar="ID",
     multiple=True,
+    shell_complete=completion.groups,
     help="Group of flows to draw; may be repeated. Default: all groups that have values.",
 )
 GROUP = click.option(
     "--group",
     metavar="ID",
+    shell_complete=completion.groups,
     help="Group of flows whose results are drawn; default: all flows. The picture names them if they are of "
     "several groups.",
 )
@@ -52,7 +55,11 @@ LABEL = click.option(
     "repeated.",
 )
 WHERE = click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
+    "--where",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=completion.swept,
+    help="Draw only runs with this value; may be repeated.",
 )
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
@@ -228,6 +235,7 @@ def timeline(
     metavar="COLUMN",
     default="delay_ms",
     show_default=True,
+    shell_complete=completion.columns("series"),
     help="Column of the time series, as in cwnd_bytes; `airwnd explain series` lists them.",
 )
 @click.option(
@@ -235,6 +243,7 @@ def timeline(
     "flows",
     metavar="ID",
     multiple=True,
+    shell_complete=completion.groups,
     help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band, "
     "and those of a sweep as their mean.",
 )
@@ -242,6 +251,7 @@ def timeline(
     "--by",
     metavar="KEY",
     multiple=True,
+    shell_complete=completion.swept,
     help="Of a sweep, draw a line for each value of this swept key; may be repeated. Default: the first with "
     "several values.",
 )
@@ -317,6 +327,7 @@ def series(
     metavar="COLUMN",
     default="fct_s",
     show_default=True,
+    shell_complete=completion.columns("completions", "flows", "series"),
     help="Column of completions (as fct_s), flows (as goodput_kbps) or the time series (as delay_ms).",
 )
 @GROUPS
@@ -421,6 +432,7 @@ def compare(
 @click.option(
     "--x",
     metavar="KEY",
+    shell_complete=completion.swept,
     help="Swept key on the horizontal axis; default: the numeric one with the most values.",
 )
 @click.option(
@@ -428,6 +440,7 @@ def compare(
     metavar="COLUMN",
     default="delay_ms_mean",
     show_default=True,
+    shell_complete=completion.columns("totals", "flows"),
     help="Column of runs.parquet, or of flows.parquet (averaged over the flows of each run); with a table, "
     "as in flows.delay_ms_mean, only of that one.",
 )
@@ -435,11 +448,13 @@ def compare(
     "--by",
     metavar="KEY",
     multiple=True,
+    shell_complete=completion.swept,
     help="Draw a line for each value of this swept key; may be repeated. Default: the first remaining key.",
 )
 @click.option(
     "--facet",
     metavar="KEY",
+    shell_complete=completion.swept,
     help="Draw a panel for each value of this swept key; default: the second remaining key.",
 )
 @WHERE
@@ -502,12 +517,27 @@ def sweep(
 
 @plot.command()
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--by", metavar="KEY", help="Swept key with a point for each value; default: the first.")
 @click.option(
-    "--x", metavar="COLUMN", default="delay_ms_mean", show_default=True, help="Column on the horizontal axis."
+    "--by",
+    metavar="KEY",
+    shell_complete=completion.swept,
+    help="Swept key with a point for each value; default: the first.",
 )
 @click.option(
-    "--y", metavar="COLUMN", default="goodput_kbps", show_default=True, help="Column on the vertical axis."
+    "--x",
+    metavar="COLUMN",
+    default="delay_ms_mean",
+    show_default=True,
+    shell_complete=completion.columns("totals", "flows"),
+    help="Column on the horizontal axis.",
+)
+@click.option(
+    "--y",
+    metavar="COLUMN",
+    default="goodput_kbps",
+    show_default=True,
+    shell_complete=completion.columns("totals", "flows"),
+    help="Column on the vertical axis.",
 )
 @WHERE
 @LABEL

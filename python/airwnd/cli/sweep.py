@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import (
     DASK,
     FILE,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     "grids",
     multiple=True,
     metavar="KEY=A,B,C",
+    shell_complete=completion.settings,
     help="Vary a key, as in --grid rlc.queue.buffer=10KiB,50KiB. May be repeated: all combinations are run.",
 )
 @click.option(
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     "randoms",
     multiple=True,
     metavar="KEY=[log:]LOW..HIGH:N",
+    shell_complete=completion.settings,
     help="Draw N random values of a key, as in --random rlc.queue.buffer=log:10KiB..1MiB:20. May be "
     "repeated: the keys are drawn jointly, and each point is combined with the whole grid.",
 )
