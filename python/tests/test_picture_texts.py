@@ -192,6 +192,13 @@ class TestPictures:
         labels = {plain(data.runs["rlc.queue"][0]): WORDS}
         check(data.plot_frontier("rlc.queue", where=where, labels=labels, size=size))
 
+    def test_distributions_of_a_sweep(self, data: Sweep, size: style.Size | None) -> None:
+        where = {"mac.scheduler": "pf", "ue[0].count": 3}
+        check(data.plot_cdf("delay_ms", where=where, size=size))
+        groups = data.flows["group"].unique(maintain_order=True).to_list()
+        labels = {"rlc.queue": WORDS, "codel": WORDS}
+        check(data.plot_cdf("goodput_kbps", groups=groups, where=where, labels=labels, size=size))
+
     def test_series_of_a_sweep(self, data: Sweep, size: style.Size | None) -> None:
         where = {"mac.scheduler": "pf", "ue[0].count": 3}
         check(data.plot_series("rtt_ms", where=where, size=size))

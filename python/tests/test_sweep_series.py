@@ -138,6 +138,55 @@ def test_a_wrong_argument_is_one_line(data: Sweep, arguments: dict[str, Any], me
     assert "\n" not in str(error.value)
 
 
+def test_a_distribution_is_the_mean_of_those_of_the_runs(data: Sweep) -> None:
+    rows = data.read_series("delay_ms").filter(
+        (pl.col(KEY) == "cubic") & pl.col("flow").str.starts_with("call")
+    )
+    rows = rows.drop_nulls()
+    figure = data.plot_cdf("delay_ms", groups=["call"], where={KEY: "cubic"})
+    ((places, drawn),) = lines(figure).values()
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "One-way delay (ms),\nflows of call"
+    assert axes.get_ylabel() == "CDF over samples of 50ms,\nmean of 3 seeds, 95% CI"
+    assert (drawn[0], drawn[-1]) == (0.0, 1.0)
+    runs = [part["delay_ms"].to_numpy() for part in rows.partition_by("seed", maintain_order=True)]
+    for place in range(1, len(places), 7):
+        found = interval([float((run <= places[place]).mean()) for run in runs])
+        assert drawn[place] == pytest.approx(found.mean)
+        (band,) = axes.collections
+        corners = np.concatenate([path.vertices for path in band.get_paths()])
+        heights = corners[np.isclose(corners[:, 0], places[place]), 1]
+        for bound in (max(found.low, 0), min(found.high, 1)):
+            assert np.isclose(heights, bound).any()
+
+
+def test_a_distribution_of_flows_needs_no_series(base: Scenario, tmp_path: Path) -> None:
+    sweep(base.with_(duration="100ms"), grid={KEY: ["cubic", "vegas"]}, seeds=2, out=tmp_path)
+    found = Sweep.load(tmp_path)
+    figure = found.plot_cdf("goodput_kbps", groups=["download", "call"], labels={"vegas": "Vegas"})
+    assert list(lines(figure)) == ["cubic, download", "Vegas, download", "cubic, call", "Vegas, call"]
+    assert not figure.axes[0].collections, "two seeds have no interval"
+    with pytest.raises(InputError, match=r"no column `delay_ms` to draw; .*; a sweep with --series has more"):
+        found.plot_cdf("delay_ms")
+    with pytest.raises(InputError, match="no `fct_s` in these runs: no transfer or page was completed"):
+        found.plot_cdf()
+
+
+def test_transfers_that_are_not_completed_count(base: Scenario, tmp_path: Path) -> None:
+    short = {"kind": "transfer", "size": "20kB"}
+    scenario = base.with_({"flow[call].traffic": short, "flow[call].start": "300ms"})
+    slow = {"kind": "drop-tail", "buffer": "1MB"}
+    sweep(scenario, grid={"rlc.queue": [slow]}, seeds=3, series="100ms", out=tmp_path)
+    found = Sweep.load(tmp_path)
+    rows = found.read_completions()
+    assert 0 < rows["fct_s"].null_count() < rows.height
+    figure = found.plot_cdf()
+    ((_, drawn),) = lines(figure).values()
+    done = [float(run["fct_s"].is_not_null().mean()) for run in rows.partition_by("seed")]  # type: ignore[arg-type]
+    assert drawn[-1] == pytest.approx(np.mean(done))
+    assert figure.axes[0].get_xlabel() == "Completion time (s)", "downloads have none"
+
+
 def test_keys_without_a_place_are_an_error(base: Scenario, tmp_path: Path) -> None:
     sweep(
         base.with_(duration="50ms"),
@@ -190,7 +239,7 @@ def test_the_commands(cli: Cli, folder: Path, tmp_path: Path) -> None:
     assert cli("plot", "series", folder, "--flow", "call", "--label", label, "-o", out).returncode == 0
     assert "Vegas" in out.read_text()
     done = cli("plot", "series", tmp_path / "cell.toml", "--by", KEY, "-o", out)
-    assert "--by applies to the folder of a sweep recorded with --series" in done.stderr
+    assert "--by applies to the folder of a sweep" in done.stderr
     done = cli("plot", "series", folder, "--seed", "2", "-o", out)
     assert "--set and --seed apply to scenarios" in done.stderr
     done = cli("export", folder, "--table", "series")
@@ -209,8 +258,10 @@ def test_the_commands(cli: Cli, folder: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert Sweep.load(tmp_path / "s").read_series("rtt_ms")["seed"].unique().sort().to_list() == [1, 2]
-    done = cli("plot", "cdf", folder)
-    assert (
-        "the folder of a sweep, not of a run; `airwnd plot sweep`, `frontier` and `series` draw it"
-        in done.stderr
-    )
+    done = cli("plot", "compare", folder)
+    assert "the folder of a sweep, not of a run; `airwnd plot sweep`, `frontier`, `series` and" in done.stderr
+    done = cli("plot", "cdf", folder, "--group", "call", "--quantity", "delay_ms", "-o", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "CDF over" in out.read_text()
+    done = cli("plot", "cdf", tmp_path / "cell.toml", "--where", f"{KEY}=cubic", "-o", out)
+    assert "--where applies to the folder of a sweep" in done.stderr

@@ -61,6 +61,14 @@ WHERE = click.option(
     shell_complete=completion.swept,
     help="Draw only runs with this value; may be repeated.",
 )
+LINES_BY = click.option(
+    "--by",
+    metavar="KEY",
+    multiple=True,
+    shell_complete=completion.swept,
+    help="Of a sweep, draw a line for each value of this swept key; may be repeated. Default: the first with "
+    "several values.",
+)
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
 _MIN_IN, _MAX_IN = 1.0, 40.0
@@ -247,14 +255,7 @@ def timeline(
     help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band, "
     "and those of a sweep as their mean.",
 )
-@click.option(
-    "--by",
-    metavar="KEY",
-    multiple=True,
-    shell_complete=completion.swept,
-    help="Of a sweep, draw a line for each value of this swept key; may be repeated. Default: the first with "
-    "several values.",
-)
+@LINES_BY
 @WHERE
 @LABEL
 @click.option("--mean", metavar="TIME", help="Average over windows of this length before drawing, as in 1s.")
@@ -308,18 +309,15 @@ def series(
         )
         _save(figure, out)
         return
-    for option, given in (("--by", by), ("--where", where), ("--label", label)):
-        if given:
-            raise click.UsageError(
-                f"{option} applies to the folder of a sweep recorded with --series.",
-                click.get_current_context(),
-            )
+    _refuse_keys(by, where, label)
     run = _run(source, settings, seed, policy, progress, series=series)
     _save(figure_of(run.plot(quantity, flows=flows, mean_s=mean_s, size=size)), out)
 
 
 @plot.command()
-@SOURCES
+@click.argument(
+    "sources", metavar="FILE|RUN|SWEEP...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
 @SET
 @SEED
 @click.option(
@@ -331,6 +329,9 @@ def series(
     help="Column of completions (as fct_s), flows (as goodput_kbps) or the time series (as delay_ms).",
 )
 @GROUPS
+@LINES_BY
+@WHERE
+@LABEL
 @LOG
 @SERIES
 @size_options
@@ -343,6 +344,9 @@ def cdf(
     seed: int | None,
     quantity: str,
     groups: tuple[str, ...],
+    by: tuple[str, ...],
+    where: tuple[str, ...],
+    label: tuple[str, ...],
     logarithmic: bool,
     series: str,
     width: str | None,
@@ -353,13 +357,31 @@ def cdf(
 ) -> None:
     """Draw cumulative distributions (CDFs): a line per run and group of flows.
 
-    FILE is a scenario to run. RUN is the folder of a run.
+    FILE is a scenario to run. RUN is the folder of a run. SWEEP is that of a sweep: it has a line per value
+    of a swept key, the mean of the distributions of the seeds, in a band, its 95 % confidence interval.
     """
     from airwnd.plots.cdf import plot_cdf
     from airwnd.plots.save import check
+    from airwnd.results.sweep import is_sweep
 
     check(out)
     size = _size(width, height)
+    if len(sources) == 1 and is_sweep(sources[0]):
+        from airwnd.study.sweeps.result import Sweep
+
+        _refuse_settings(settings, seed)
+        figure = Sweep.load(sources[0]).plot_cdf(
+            quantity,
+            by=by or None,
+            groups=groups,
+            where=pairs("where", where),
+            labels=pairs("label", label),
+            logarithmic=logarithmic,
+            size=size,
+        )
+        _save(figure, out)
+        return
+    _refuse_keys(by, where, label)
     runs = _runs(sources, settings, seed, policy, progress, series=series)
     _save(figure_of(plot_cdf(runs, quantity, groups=groups, logarithmic=logarithmic, size=size)), out)
 
@@ -635,6 +657,13 @@ def _stored(folder: Path, settings: tuple[str, ...], seed: int | None) -> "Run":
     from airwnd.scenario.run import Run
 
     return Run.load(folder)
+
+
+def _refuse_keys(by: tuple[str, ...], where: tuple[str, ...], label: tuple[str, ...]) -> None:
+    for option, given in (("--by", by), ("--where", where), ("--label", label)):
+        if given:
+            message = f"{option} applies to the folder of a sweep."
+            raise click.UsageError(message, click.get_current_context())
 
 
 def _refuse_settings(settings: tuple[str, ...], seed: int | None) -> None:

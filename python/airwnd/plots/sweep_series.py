@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from airwnd.plots import axis, category, interval, style
+from airwnd.plots.flows import members
 from airwnd.plots.series import WITHOUT_ZERO, step, time_text
-from airwnd.results.selection import check_key, in_order, only
+from airwnd.results.selection import in_order, keys_of_lines, only
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def plot_sweep_series(  # noqa: PLR0913 (keywords of a public function)
     if mean_s is not None and not 0 < mean_s < math.inf:
         raise InputError(f"mean over {mean_s} s: expected a time above zero")
     data = only(sweep, sweep.read_series(quantity).rename({quantity: "value"}), where or {})
-    lines = _Lines(_keys(sweep, data, by), _flows(sweep, flows))
+    lines = _Lines(keys_of_lines(sweep, data, by), members(sweep, flows))
     names = category.names_of(sweep, data, labels)
     mean_s = mean_s or step(data["time_s"], _MAX_STEPS)
     points = _points(data, lines, mean_s)
@@ -85,31 +86,6 @@ def plot_sweep_series(  # noqa: PLR0913 (keywords of a public function)
         if len(drawn) > 1:
             axis.legend(axes, names.title(lines.by), grow=grow)
     return figure
-
-
-def _keys(sweep: "SweepData", rows: pl.DataFrame, by: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the keys with a line per value; the other keys must have one value."""
-    wide = [key for key in sweep.keys if rows[key].n_unique() > 1]
-    for key in by or ():
-        check_key(sweep, key, "by")
-    chosen = tuple(by or wide[:1])
-    if rest := [key for key in wide if key not in chosen]:
-        raise InputError(f"{rest[0]} has several values: select one by where, or name it as by")
-    return chosen
-
-
-def _flows(sweep: "SweepData", wanted: Sequence[str]) -> dict[str, list[str]]:
-    """Return the ids of flows of each line: those of the flows and groups that are named, or of all."""
-    members: dict[str, list[str]] = {}
-    known = sweep.flows.select("id", "group").unique(maintain_order=True)
-    for flow, group in known.iter_rows():
-        members.setdefault(group, []).append(flow)
-        members.setdefault(flow, [flow])
-    for name in wanted:
-        if name not in members:
-            groups = ", ".join(known["group"].unique(maintain_order=True))
-            raise InputError(f"no flow or group `{name}`; groups are {groups}")
-    return {name: members[name] for name in wanted} or {"": known["id"].to_list()}
 
 
 def _points(data: pl.DataFrame, lines: _Lines, mean_s: float | None) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 
 from airwnd.results.folder import RECORDED
 from airwnd.results.run import RunData
-from airwnd.results.sweep import SERIES, SweepData, is_sweep
+from airwnd.results.sweep import SweepData, is_sweep
 from airwnd.support.errors import InputError
 from airwnd.support.manifests import FILE
 
@@ -40,8 +40,10 @@ def tables_of(folder: Path) -> dict[str, pl.DataFrame]:
         )
     if is_sweep(folder):
         sweep = SweepData.load(folder)
-        series = {} if sweep.series is None else {SERIES: sweep.read_series()}
-        return {"runs": sweep.runs, "flows": sweep.flows, **series}
+        tables = {"runs": sweep.runs, "flows": sweep.flows}
+        if sweep.series is not None:
+            tables |= {"series": sweep.read_series(), "completions": sweep.read_completions()}
+        return {name: table for name, table in tables.items() if table.height}
     run = RunData.load(folder)
     tables = {"totals": pl.DataFrame([run.totals]), **{name: getattr(run, name) for name in _OF_RUN}}
     return {name: table for name, table in tables.items() if table.height}

@@ -28,7 +28,7 @@ RECORDED = ("series", "events", "allocations", "completions", "sockets")
 _RUN = "run"
 _HOW = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
 _SWEEP = "sweep"
-_HOW_SWEEPS = "`airwnd plot sweep`, `frontier` and `series` draw it, `airwnd compare` compares its runs"
+_HOW_SWEEPS = "`airwnd plot sweep`, `frontier`, `series` and `cdf` draw it, `airwnd compare` compares"
 _REMEDY = "run the scenario again"
 _WAY_OUT = "choose another folder, or replace the run with --force"
 

@@ -127,6 +127,27 @@ def check_key(sweep: "SweepData", key: str, option: str) -> None:
         raise InputError(f"{option} {key}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
 
 
+def keys_of_lines(sweep: "SweepData", rows: pl.DataFrame, by: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the keys whose values have a line each; the others must have one value.
+
+    Parameters
+    ----------
+    sweep
+        The data set.
+    rows
+        Rows that are drawn, with its keys.
+    by
+        The keys; ``None``: the first with several values.
+    """
+    wide = [key for key in sweep.keys if rows[key].n_unique() > 1]
+    for key in by or ():
+        check_key(sweep, key, "by")
+    chosen = tuple(by or wide[:1])
+    if rest := [key for key in wide if key not in chosen]:
+        raise InputError(f"{rest[0]} has several values: select one by where, or name it as by")
+    return chosen
+
+
 def in_order(rows: pl.DataFrame, keys: Sequence[str]) -> list[tuple[object, ...]]:
     """Return the combinations of keys' values in the order of the sweep; the last key changes fastest."""
     if not keys:

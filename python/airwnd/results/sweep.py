@@ -16,8 +16,8 @@ from airwnd.support.manifests import FILE
 from airwnd.text.quantities import counted
 from airwnd.vocabulary.columns import later_names
 
-#: Folder of the time series in that of a sweep: a file per setting.
-SERIES = "series"
+#: Tables of runs with time series: each is a folder in that of a sweep, with a file per setting.
+RECORDED = ("series", "completions")
 
 
 def is_sweep(folder: Path) -> bool:
@@ -77,19 +77,44 @@ class SweepData:
         InputError
             If the sweep was run without series, or they have no such column.
         """
+        frame = self._scan("series")
+        there = frame.collect_schema().names()
+        if not there:
+            raise InputError(f"{self._folder / 'series'}: missing; run the sweep again")
+        start = there.index("time_s") + 2
+        if unknown := [column for column in columns if column not in there[start:]]:
+            raise InputError(f"no series `{unknown[0]}`; there are {', '.join(there[start:])}")
+        return self._collected(frame.select(*there[:start], *(columns or there[start:])))
+
+    def read_completions(self) -> pl.DataFrame:
+        """Read the transfers and pages of all runs.
+
+        Returns
+        -------
+        polars.DataFrame
+            The swept keys, ``seed``, and the columns of :attr:`airwnd.Run.completions`; without columns if no
+            run has transfers or pages.
+
+        Raises
+        ------
+        InputError
+            If the sweep was run without series.
+        """
+        return self._collected(self._scan("completions"))
+
+    def _scan(self, table: str) -> pl.LazyFrame:
         if self.series is None:
             raise InputError(
                 "the runs of this sweep have no time series; `airwnd sweep FILE --series 100ms` records them"
             )
+        files = sorted((self._folder / table).glob("*.parquet"))
+        return pl.scan_parquet(files) if files else pl.LazyFrame()
+
+    def _collected(self, frame: pl.LazyFrame) -> pl.DataFrame:
         try:
-            frame = pl.scan_parquet(sorted((self._folder / SERIES).glob("*.parquet")))
-            there = frame.collect_schema().names()
-            start = there.index("time_s")
-            if unknown := [column for column in columns if column not in there[start + 2 :]]:
-                raise InputError(f"no series `{unknown[0]}`; there are {', '.join(there[start + 2 :])}")
-            return frame.select(*there[: start + 2], *(columns or there[start + 2 :])).collect()
+            return frame.collect()
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(f"{self._folder / SERIES}: the series cannot be read: {error}") from None
+            raise InputError(f"{self._folder}: the series cannot be read: {error}") from None
 
     @classmethod
     @checked(folder=PATH)

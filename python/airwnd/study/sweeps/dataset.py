@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airwnd import _native
-from airwnd.results.sweep import SERIES
+from airwnd.results.sweep import RECORDED
 from airwnd.study.batch.store import explained
 from airwnd.study.sweeps.design import Design
 from airwnd.support.errors import InputError
@@ -57,7 +57,6 @@ class DataSet:
 
     def write(self, tables: Iterable[tuple[str, bytes]]) -> None:
         """Replace the tables; the manifest is marked complete after the last one."""
-        series = self._folder / SERIES
         try:
             self._write_manifest(complete=False)
             written = set()
@@ -66,10 +65,11 @@ class DataSet:
                 path.parent.mkdir(exist_ok=True)
                 write_atomically(path, table)
                 written.add(path)
-            for path in set(series.glob("*.parquet")) - written:
-                path.unlink()
-            if series.is_dir() and not any(series.iterdir()):
-                series.rmdir()
+            for folder in (self._folder / name for name in RECORDED):
+                for path in set(folder.glob("*.parquet")) - written:
+                    path.unlink()
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
             self._write_manifest(complete=True)
         except OSError as error:
             raise explained(error, self._folder) from None

@@ -169,6 +169,72 @@ class Sweep(SweepData):
         )
 
     @checked(
+        quantity=TEXT,
+        by=SEVERAL | NONE,
+        groups=SEVERAL,
+        where=MAPPING | NONE,
+        labels=MAPPING | NONE,
+        logarithmic=FLAG,
+        size=SIZE | NONE,
+    )
+    def plot_cdf(  # noqa: PLR0913
+        self,
+        quantity: str = "fct_s",
+        *,
+        by: Sequence[str] | None = None,
+        groups: Sequence[str] = (),
+        where: Mapping[str, object] | None = None,
+        labels: Mapping[str, str] | None = None,
+        logarithmic: bool = False,
+        size: "Size | None" = None,
+    ) -> "Figure":
+        """Draw a cumulative distribution: a line per value of a swept key, with an interval over the seeds.
+
+        A line is the mean of the distributions of the runs with different seeds, the band its 95 % confidence
+        interval at each place.
+
+        Parameters
+        ----------
+        quantity
+            A column of `flows`, such as ``"goodput_kbps"``; if the sweep was run with series also of the
+            completions, such as ``"fct_s"``, or of the series, such as ``"delay_ms"``.
+        by
+            Keys with a line for each combination of values; ``None``: the first with several values.
+        groups
+            Groups or ids of flows: a line for each of them; empty: all flows together.
+        where
+            Values by key: only runs with these values are drawn.
+        labels
+            Names in the picture by key or value, as for :meth:`plot`.
+        logarithmic
+            Make the axis of the quantity logarithmic.
+        size
+            Width and height in inches; a height of ``None`` follows from the width.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure. A line of completion times ends below 1 if some transfers were not completed.
+
+        Raises
+        ------
+        InputError
+            If a column, key, group or value does not exist, or if another key has several values.
+        """
+        from airwnd.plots.sweep_cdf import plot_sweep_cdf
+
+        return plot_sweep_cdf(
+            self,
+            quantity,
+            by=by,
+            groups=groups,
+            where=where,
+            labels=labels,
+            logarithmic=logarithmic,
+            size=size,
+        )
+
+    @checked(
         by=TEXT | NONE,
         x=TEXT,
         y=TEXT,

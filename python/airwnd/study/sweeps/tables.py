@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 
 from airwnd.results.frames import frame_of, parquet
-from airwnd.results.sweep import SERIES
+from airwnd.results.sweep import RECORDED
 from airwnd.study.batch import Results
-from airwnd.study.batch.store import Stored
 from airwnd.study.sweeps.axes import Axis, plain
 from airwnd.study.sweeps.design import Design, Setting
 
@@ -26,7 +25,7 @@ _HEAD = (_PLACE, "seed")
 def tables(design: Design, settings: Sequence[Setting], results: Results) -> Iterator[tuple[str, bytes]]:
     """Yield the Parquet files with their names; rows are in the order of settings, then seeds.
 
-    Series have a file per setting, so that a setting at a time is in memory.
+    Tables with samples have a file per setting, so that a setting at a time is in memory.
 
     Parameters
     ----------
@@ -52,18 +51,18 @@ def tables(design: Design, settings: Sequence[Setting], results: Results) -> Ite
     yield "flows.parquet", _file(frame, flows)
     if design.series is not None:
         for place in range(len(settings)):
-            samples = [
-                _samples(place, seed, results[(seed - 1) * len(settings) + place])
-                for seed in range(1, design.seeds + 1)
-            ]
-            yield f"{SERIES}/{place:05}.parquet", _file(frame, samples)
+            stored = [results[seed * len(settings) + place] for seed in range(design.seeds)]
+            for name in RECORDED:
+                found = [(seed, getattr(run, name)) for seed, run in enumerate(stored, 1)]
+                # A table without rows has no columns either.
+                if rows := [_recorded(table, place, seed) for seed, table in found if table.width]:
+                    yield f"{name}/{place:05}.parquet", _file(frame, rows)
 
 
-def _samples(place: int, seed: int, run: Stored) -> pl.DataFrame:
-    """Return the series of a run; flows are text, since runs of a sweep may have different ones."""
-    return run.series.select(pl.lit(place).alias(_PLACE), pl.lit(seed).alias("seed"), pl.all()).with_columns(
-        pl.col("flow").cast(pl.String)
-    )
+def _recorded(table: pl.DataFrame, place: int, seed: int) -> pl.DataFrame:
+    """Return a table of a run in that of a sweep; flows are text, since runs may have different ones."""
+    head = pl.lit(place).alias(_PLACE), pl.lit(seed).alias("seed")
+    return table.select(*head, pl.all()).with_columns(pl.col("flow").cast(pl.String))
 
 
 def setting_columns(axes: Sequence[Axis], settings: Sequence[Setting]) -> pl.DataFrame:
