@@ -72,7 +72,7 @@ def test_the_series_of_a_sweep_are_those_of_its_runs(folder: Path, data: Sweep, 
     for run in runs:
         found = series.filter((pl.col(KEY) == "cubic") & (pl.col("seed") == run.seed)).drop(KEY, "seed")
         assert found.equals(run.series.with_columns(pl.col("flow").cast(pl.String)))
-    assert data.read_series("delay_ms").equals(series.select(KEY, "seed", "time_s", "flow", "delay_ms"))
+    assert data.read_series(["delay_ms"]).equals(series.select(KEY, "seed", "time_s", "flow", "delay_ms"))
 
 
 def test_a_point_is_the_mean_over_flows_and_then_over_seeds(data: Sweep, runs: list[Run]) -> None:
@@ -139,7 +139,7 @@ def test_a_wrong_argument_is_one_line(data: Sweep, arguments: dict[str, Any], me
 
 
 def test_a_distribution_is_the_mean_of_those_of_the_runs(data: Sweep) -> None:
-    rows = data.read_series("delay_ms").filter(
+    rows = data.read_series(["delay_ms"]).filter(
         (pl.col(KEY) == "cubic") & pl.col("flow").str.starts_with("call")
     )
     rows = rows.drop_nulls()
@@ -257,7 +257,7 @@ def test_the_commands(cli: Cli, folder: Path, tmp_path: Path) -> None:
         tmp_path / "s",
     )
     assert done.returncode == 0, done.stderr
-    assert Sweep.load(tmp_path / "s").read_series("rtt_ms")["seed"].unique().sort().to_list() == [1, 2]
+    assert Sweep.load(tmp_path / "s").read_series(["rtt_ms"])["seed"].unique().sort().to_list() == [1, 2]
     done = cli("plot", "compare", folder)
     assert "the folder of a sweep, not of a run; `airwnd plot sweep`, `frontier`, `series` and" in done.stderr
     done = cli("plot", "cdf", folder, "--group", "call", "--quantity", "delay_ms", "-o", out)

@@ -53,7 +53,7 @@ def plot_sweep_series(  # noqa: PLR0913 (keywords of a public function)
         raise InputError(f"series `{quantity}` has no mean over flows and seeds; draw that of a run")
     if mean_s is not None and not 0 < mean_s < math.inf:
         raise InputError(f"mean over {mean_s} s: expected a time above zero")
-    data = only(sweep, sweep.read_series(quantity).rename({quantity: "value"}), where or {})
+    data = only(sweep, sweep.read_series([quantity]).rename({quantity: "value"}), where or {})
     lines = _Lines(keys_of_lines(sweep, data, by), members(sweep, flows))
     names = category.names_of(sweep, data, labels)
     mean_s = mean_s or step(data["time_s"], _MAX_STEPS)

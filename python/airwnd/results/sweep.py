@@ -1,7 +1,7 @@
 """Data set of a sweep: a row per run and per flow, and the varied keys."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, Self
 import polars as pl
 
 from airwnd.results.cards import card
-from airwnd.support.arguments import PATH, checked
+from airwnd.support.arguments import PATH, SEVERAL, checked
 from airwnd.support.errors import InputError
 from airwnd.support.manifests import FILE
 from airwnd.text.quantities import counted
@@ -59,7 +59,8 @@ class SweepData:
     series: str | None = None
     _folder: Path = Path()
 
-    def read_series(self, *columns: str) -> pl.DataFrame:
+    @checked(columns=SEVERAL)
+    def read_series(self, columns: Sequence[str] = ()) -> pl.DataFrame:
         """Read time series of all runs.
 
         Parameters
