@@ -147,7 +147,7 @@ def test_a_distribution_is_the_mean_of_those_of_the_runs(data: Sweep) -> None:
     ((places, drawn),) = lines(figure).values()
     (axes,) = figure.axes
     assert axes.get_xlabel() == "One-way delay (ms),\nflows of call"
-    assert axes.get_ylabel() == "CDF over samples of 50ms,\nmean of 3 seeds, 95% CI"
+    assert axes.get_ylabel() == "CDF over samples of 50 ms,\nmean of 3 seeds, 95% CI"
     assert (drawn[0], drawn[-1]) == (0.0, 1.0)
     runs = [part["delay_ms"].to_numpy() for part in rows.partition_by("seed", maintain_order=True)]
     for place in range(1, len(places), 7):

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from airwnd.plots import axis, category, interval, style
 from airwnd.plots.cdf import NOT_DRAWN, ROWS
 from airwnd.plots.flows import members
+from airwnd.plots.series import time_text
+from airwnd.results.engine import duration_ns
 from airwnd.results.selection import in_order, keys_of_lines, only
 from airwnd.support.errors import InputError
 
@@ -72,7 +74,7 @@ def plot_sweep_cdf(  # noqa: PLR0913 (keywords of a public function)
         largest = max(float(at_x[-1]) for _, (at_x, *_) in curves)
         axis.quantity(axes.xaxis, *axis.name(table, quantity), largest, whole)
         note = interval.note(min(seeds), max(seeds))
-        of = f"samples of {sweep.series}" if table == "series" else ROWS[table]
+        of = f"samples of {_interval(sweep)}" if table == "series" else ROWS[table]
         axes.set_ylabel(style.literal(f"CDF over {of}" + (f",\n{note}" if note else "")))
         axes.set_ylim(0, 1.02)
         if logarithmic:
@@ -86,6 +88,10 @@ def plot_sweep_cdf(  # noqa: PLR0913 (keywords of a public function)
 
 #: Places along the axis, means and half-widths of the intervals there, and the number of runs.
 _Curve = tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]
+
+
+def _interval(sweep: "SweepData") -> str:
+    return time_text(duration_ns("series", sweep.series or "") / 1e9)
 
 
 def _rows(sweep: "SweepData", quantity: str) -> tuple[str, pl.DataFrame]:
