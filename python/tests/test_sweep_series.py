@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from airwnd import InputError, Run, Scenario, Sweep, sweep
+from airwnd.results.selection import named
 from airwnd.study.reproduce.statistics import interval
 
 from .conftest import Cli
@@ -136,6 +137,22 @@ def test_a_wrong_argument_is_one_line(data: Sweep, arguments: dict[str, Any], me
     with pytest.raises(InputError, match=message) as error:
         data.plot_series(**arguments)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["vegas", '{alpha = 3, kind = "vegas"}'])
+def test_a_table_is_selected_by_its_kind_or_any_spelling(data: Sweep, text: str) -> None:
+    assert list(lines(data.plot_cdf("goodput_kbps", where={KEY: text}, labels={text: "V"}, by=[KEY]))) == [
+        "V"
+    ]
+    reference = data.compare(KEY, to=text, columns=["jain"])[0]
+    assert (reference.difference, "vegas" in str(reference.value)) == (None, True)
+
+
+def test_a_name_of_several_tables_selects_none() -> None:
+    tables = ['{kind="vegas",alpha=3}', '{kind="vegas",alpha=4}', "cubic", 3]
+    assert named(tables, "vegas") == []
+    assert named(tables, '{kind="vegas", alpha=4}') == tables[1:2]
+    assert (named(tables, "cubic"), named(tables, "3")) == (["cubic"], [3])
 
 
 def test_a_distribution_is_the_mean_of_those_of_the_runs(data: Sweep) -> None:

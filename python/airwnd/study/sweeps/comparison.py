@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd.results.selection import check_key, only, plain, values_of
+from airwnd.results.selection import check_key, named, only, plain, values_of
 from airwnd.study.reproduce.statistics import Interval, interval
 from airwnd.support.errors import InputError
 
@@ -72,11 +72,11 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
         taken = values_of(sweep, column, group)
         rows = only(sweep, taken.rows, where or {}).drop_nulls("value")
         there = rows[by].unique(maintain_order=True).to_list()
-        named = [value for value in there if to is None or plain(value) == plain(to)]
-        if not named:
+        meant = there if to is None else named(there, to)
+        if not meant:
             known = ", ".join(map(plain, there)) or "none with values"
             raise InputError(f"to {plain(to)}: not a value of {by}; there are {known}")
-        reference = named[0]
+        reference = meant[0]
         settings = rows.select(others).unique(maintain_order=True).to_dicts() if others else [{}]
         for setting in settings:
             here = (
