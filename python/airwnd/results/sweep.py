@@ -93,8 +93,8 @@ class SweepData:
         Returns
         -------
         polars.DataFrame
-            The swept keys, ``seed``, and the columns of :attr:`airwnd.Run.completions`; without columns if no
-            run has transfers or pages.
+            The swept keys, ``seed``, and the columns of ``Run.completions``; without columns if no run has
+            transfers or pages.
 
         Raises
         ------
