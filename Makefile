@@ -50,6 +50,7 @@ dist: $(VENV)/requirements
 	$$(rustc --print target-libdir)/../bin/llvm-profdata merge -o $(PROFILE)/merged.profdata $(PROFILE)/*.profraw
 	cd $(PROFILE)/source && RUSTFLAGS=-Cprofile-use=$(PROFILE)/merged.profdata \
 		maturin build --release --target $(HOST) --zig --compatibility manylinux_2_28 --out $(abspath $(DIST))
+	$(BIN)/python tools/split_debug.py $(DIST)/*.whl --objcopy "$$(rustc --print target-libdir)/../bin/llvm-objcopy"
 	@ls -l $(DIST)
 
 # `airwnd-guard`, static and without Python, for each target that `rustup target add` has installed. Rust brings the

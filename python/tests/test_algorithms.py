@@ -207,6 +207,11 @@ def test_delay_is_explained_as_a_key_and_as_columns() -> None:
     assert "One-way delay" in _run("explain", "delay")
 
 
+def test_a_parameter_is_found_by_its_name_alone() -> None:
+    assert [topic.name for topic in find("numerology")] == ["access/nr.numerology"]
+    assert [topic.name for topic in find("mimo")] == ["access/lte.mimo", "access/nr.mimo"]
+
+
 @pytest.mark.parametrize(
     ("name", "near"),
     [

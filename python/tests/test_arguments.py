@@ -105,6 +105,31 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         SWEEP.compare,
         {"by": None, "to": None, "columns": ["jain"], "group": None, "where": None},
     ),
+    "Sweep.read_series": (SWEEP.read_series, {"columns": ["delay_ms"]}),
+    "Sweep.plot_series": (
+        SWEEP.plot_series,
+        {
+            "quantity": "delay_ms",
+            "by": None,
+            "flows": [],
+            "where": None,
+            "labels": None,
+            "mean_s": None,
+            "size": None,
+        },
+    ),
+    "Sweep.plot_cdf": (
+        SWEEP.plot_cdf,
+        {
+            "quantity": "delay_ms",
+            "by": None,
+            "groups": [],
+            "where": None,
+            "labels": None,
+            "logarithmic": False,
+            "size": None,
+        },
+    ),
     "Sweep.plot_frontier": (
         SWEEP.plot_frontier,
         {
@@ -127,6 +152,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "facet": None,
             "where": None,
             "group": None,
+            "labels": None,
             "x_scale": "auto",
             "y_scale": "linear",
             "size": None,
@@ -173,6 +199,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "out": "nowhere",
             "workers": None,
             "sample_seed": 1,
+            "series": None,
             "progress": None,
             "force": False,
         },
@@ -187,7 +214,7 @@ OTHERS = {
     "HandoverAlgorithm", "HandoverEvent", "HandoverReport", "HandoverUe", "TrafficFlow", "TrafficSource",
     "Arrival", "Receiver", "ReceiverState", "ReceiveWindowControl",
     "Algorithm", "Family", "Parameter", "Preset", "PresetValue", "RadioMap",
-    "Run", "Run.of", "Sweep", "Sweep.number",
+    "Run", "Run.of", "Sweep", "Sweep.number", "Sweep.read_completions",
     "EngineError", "InputError", "ScenarioError",
     "Run.to_json", "Scenario.with_", "Scenario.check_code", "Scenario.check_session",
     "Session.advance",  # called too often for a check in Python

@@ -12,6 +12,7 @@ from airwnd.results.run import of_earlier_versions
 from airwnd.support.errors import InputError
 from airwnd.text.terminal import stacked
 from airwnd.vocabulary.columns import NamedRow, find, tables
+from airwnd.vocabulary.titles import titles
 
 PACKAGE = Path(airwnd.__file__).parent
 # Figures of sessions and workloads, which are no columns of the engine's tables.
@@ -115,3 +116,39 @@ def test_an_earlier_name_is_told_and_mapped() -> None:
         "totals": {"delay_ms_mean": 3.0, "drops_radio_loss": 1},
         "seed": 1,
     }
+
+
+RESOLVED = {
+    "flow": [{"id": "download", "cc": {"kind": "vegas"}}, {"id": "call"}],
+    "ue": [{"name": "car"}],
+    "link": [{"kind": "wire"}, {"name": "access", "kind": "wire", "queue": 3}],
+    "rlc": {"queue": {"kind": "drop-tail"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        ("flow[download].cc", "Congestion control, download"),
+        ("flow[1].cc", "Congestion control, call"),
+        ("flow[download].cc.alpha", "Number of queued segments below which cwnd grows, download"),
+        ("ue[car].count", "Number of UEs"),
+        ("link[0].rate", "Rate towards the UEs, link 0"),
+        ("link[access].delay", "One-way delay, access"),
+        ("rlc.queue", "Queue discipline"),
+        ("rlc.queue.buffer", "Buffer size"),
+        ("carrier.bandwidth", "Channel bandwidth"),
+        # A long meaning, the parameter of another algorithm, and no key at all.
+        ("rlc.uplink_queue", "rlc.uplink_queue"),
+        ("rlc.queue.target", "rlc.queue.target"),
+        ("flow[2].nosuch", "flow[2].nosuch"),
+        ("", ""),
+    ],
+)
+def test_keys_have_titles_for_people(key: str, title: str) -> None:
+    assert titles([key], RESOLVED) == {key: title}
+
+
+def test_titles_are_distinct() -> None:
+    both = ["link[0].loss", "link[1].loss", "ue.bearer.mode", "rlc.mode"]
+    assert titles(both, {"link": [{"name": "a"}, {"name": "a"}]}) == {each: each for each in both}

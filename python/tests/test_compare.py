@@ -83,6 +83,18 @@ def test_a_difference_is_found_where_the_means_overlap(data: Sweep) -> None:
     assert vegas.mean.low < 2490 < vegas.mean.high
 
 
+def test_a_group_is_compared_in_the_columns_that_it_has(data: Sweep) -> None:
+    (group,) = data.flows["group"].unique()
+    found = data.compare(KEY, group=group, where={OTHER: 2})
+    assert [(each.column, each.value) for each in found] == [
+        (column, cc)
+        for column in ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent")
+        for cc in ("cubic", "vegas")
+    ]
+    rows = data.flows.filter((pl.col(OTHER) == 2) & (pl.col(KEY) == "vegas"))
+    assert found[1].mean.mean == pytest.approx(rows["goodput_kbps"].mean())
+
+
 def test_the_reference_can_be_chosen(data: Sweep) -> None:
     found = data.compare(KEY, "vegas", ["jain"], where={OTHER: 2})
     assert [(each.value, each.difference is None) for each in found] == [("vegas", True), ("cubic", False)]
@@ -156,7 +168,10 @@ def test_wrong_arguments_of_a_frontier_are_one_line(data: Sweep) -> None:
     for arguments, message in (
         ({"by": KEY}, "ue\\[0\\].count has several values"),
         ({"by": "cc"}, "by cc: not a swept key"),
-        ({"by": KEY, "where": {OTHER: 1}, "labels": {"reno": "Reno"}}, "label reno: not a value"),
+        (
+            {"by": KEY, "where": {OTHER: 1}, "labels": {"reno": "Reno"}},
+            "label reno: not a swept key and no value of one; there are flow",
+        ),
         ({"by": KEY, "where": {OTHER: 1}, "x": "delay"}, "no column `delay`"),
     ):
         with pytest.raises(InputError, match=message):

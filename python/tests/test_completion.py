@@ -1,5 +1,6 @@
 """Shell completion, as requested by the scripts of ``airwnd completion``."""
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -29,6 +30,17 @@ BASH = shutil.which("bash") or "bash"
             ["airwnd", "run", "bus.json", "--set", "link[0].ra"],
             ["plain,link[0].rate", "plain,link[0].rate_up"],
         ),
+        (["airwnd", "sweep", "busy.toml", "--grid", "flow[call].rw"], ["plain,flow[call].rwnd"]),
+        (["airwnd", "plot", "sweep", "data", "--x", "r"], ["plain,rlc.queue.buffer"]),
+        (
+            ["airwnd", "plot", "series", "data", "--where", "rlc.queue.buffer=1"],
+            ["plain,rlc.queue.buffer=10KiB", "plain,rlc.queue.buffer=1MiB"],
+        ),
+        (["airwnd", "compare", "data", "--group", "down"], ["plain,download"]),
+        (["airwnd", "plot", "cdf", "busy.toml", "--group", "c"], ["plain,call"]),
+        (["airwnd", "plot", "frontier", "nosuch", "--by", "r"], []),
+        (["airwnd", "plot", "sweep", "data", "--y", "ja"], ["plain,jain"]),
+        (["airwnd", "plot", "series", "--quantity", "cw"], ["plain,cwnd_bytes"]),
         (["airwnd", "list", "pres"], ["plain,preset"]),
         (["airwnd", "reproduce", "arwa-2019/table3"], ["plain,arwa-2019/table3"]),
         (["airwnd", "run", "b"], ["plain,bus.json", "plain,busy.toml"]),
@@ -50,10 +62,14 @@ def test_names_and_files_are_completed(
     cli: Cli, words: list[str], offered: list[str], tmp_path: Path
 ) -> None:
     """Bash asks for the last word."""
-    for name in ("busy.toml", "bus.json", "busy.txt", "below/run.csv", "deep/inner.toml"):
+    names = ("busy.toml", "bus.json", "busy.txt", "below/run.csv", "deep/inner.toml", "data/manifest.json")
+    for name in names:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     (tmp_path / "busy.toml").write_text('[[flow]]\nid = "call"\ncc = "cubic"\n', encoding="utf-8")
+    axis = {"key": "rlc.queue.buffer", "values": ["10KiB", "1MiB", "2MiB"]}
+    manifest = {"grid": [axis], "random": [], "scenario": {"flow": [{"id": "download"}, {"id": "call"}]}}
+    (tmp_path / "data" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
     done = cli(environment={**asked, "_AIRWND_COMPLETE": "bash_complete"})
     assert (done.returncode, done.stderr) == (0, "")

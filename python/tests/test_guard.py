@@ -4,6 +4,8 @@ import json
 import os
 import re
 import shlex
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -120,6 +122,18 @@ def test_the_demo_executes_nothing_of_the_current_folder(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     missing()
     assert not (tmp_path / "executed").exists()
+
+
+def test_an_interrupted_transfer_ends_without_a_traceback(tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    os.mkfifo(task)
+    command = [sys.executable, "-I", "-m", "airwnd.guard.inside", str(task)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # The pipe opens when the program reads its task, for which it then waits.
+    with process, task.open("wb"):
+        process.send_signal(signal.SIGINT)
+        output = process.communicate()
+    assert (process.returncode, *output) == (130, b"", b"")
 
 
 def halves() -> tuple[Half, Half]:

@@ -216,8 +216,8 @@ def test_a_sweep_has_a_default_layout(folder: Path) -> None:
     data = Sweep.load(folder)
     figure = data.plot()
     # The longest numeric key is the axis, the other two are lines and panels.
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["ue[0].count = 1", "ue[0].count = 3"]
-    assert figure.axes[0].get_xlabel() == "rlc.queue.buffer (KiB)"
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Number of UEs: 1", "Number of UEs: 3"]
+    assert figure.axes[0].get_xlabel() == "Buffer size (KiB)"
     assert figure.axes[0].get_ylabel() == "One-way delay, mean (ms),\nmean of 4 seeds, 95% CI"
     assert figure.axes[0].get_xscale() == "log"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["autotuning", "drwa"]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from airwnd import Scenario, Sweep, sweep
+from airwnd import Scenario, Sweep, city, sweep
 from airwnd.plots import category, style
 from airwnd.plots.cdf import plot_cdf
 from airwnd.plots.compare import plot_compare
@@ -70,7 +70,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
         "mac.scheduler": ["pf", "rr"],
         "ue[0].count": [1, 3],
     }
-    sweep(Scenario.from_toml(SCENARIO).with_(duration="50ms"), grid=grid, seeds=3, out=out)
+    scenario = Scenario.from_toml(SCENARIO).with_(duration="50ms")
+    sweep(scenario, grid=grid, seeds=3, series="10ms", out=out)
     return Sweep.load(out)
 
 
@@ -191,13 +192,40 @@ class TestPictures:
         labels = {plain(data.runs["rlc.queue"][0]): WORDS}
         check(data.plot_frontier("rlc.queue", where=where, labels=labels, size=size))
 
+    def test_distributions_of_a_sweep(self, data: Sweep, size: style.Size | None) -> None:
+        where = {"mac.scheduler": "pf", "ue[0].count": 3}
+        check(data.plot_cdf("delay_ms", where=where, size=size))
+        groups = data.flows["group"].unique(maintain_order=True).to_list()
+        labels = {"rlc.queue": WORDS, "codel": WORDS}
+        check(data.plot_cdf("goodput_kbps", groups=groups, where=where, labels=labels, size=size))
+
+    def test_series_of_a_sweep(self, data: Sweep, size: style.Size | None) -> None:
+        where = {"mac.scheduler": "pf", "ue[0].count": 3}
+        check(data.plot_series("rtt_ms", where=where, size=size))
+        groups = data.flows["group"].unique(maintain_order=True).to_list()
+        labels = {"rlc.queue": WORDS, "codel": WORDS}
+        figure = data.plot_series(
+            "delay_ms", flows=groups, by=["rlc.queue"], where=where, labels=labels, size=size
+        )
+        check(figure)
+
 
 def test_maps_prbs_and_timelines(run: "Run") -> None:
     radio = Scenario.from_toml(SCENARIO).radio_map(points=20)
-    for quantity in ("sinr", "rsrp", "uplink", "uplink-carrier"):
+    for quantity in ("sinr", "rsrp", "cell", "uplink", "uplink-carrier"):
         check(style.figure_of(radio.plot(quantity)))
     check(style.figure_of(run.plot_prbs()))
     check(run.plot_timeline())
+
+
+def test_numbers_of_many_cells_do_not_overlap() -> None:
+    radio = city(rings=2, ues=5).radio_map(points=50)
+    figure = style.figure_of(radio.plot("cell"))
+    check(figure)
+    numbers = {int(text.get_text()) for axes in figure.axes for text in axes.texts}
+    shown = set(np.unique(radio.cell).tolist())
+    assert numbers < shown
+    assert len(numbers) > len(shown) / 3, "most numbers that fit are there"
 
 
 def test_transfers_with_and_without_guard() -> None:
@@ -270,4 +298,4 @@ def test_short_texts_are_not_changed(data: Sweep) -> None:
     figure = data.plot(
         "delay_ms_mean", x="mac.scheduler", by=["ue[0].count"], where={"rlc.queue": data.runs["rlc.queue"][0]}
     )
-    assert figure.axes[0].get_xlabel() == "mac.scheduler"
+    assert figure.axes[0].get_xlabel() == "Downlink scheduler"

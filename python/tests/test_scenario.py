@@ -49,9 +49,30 @@ def test_an_error_is_one_line_that_names_its_place() -> None:
 
 def test_a_binary_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "binary.toml"
-    path.write_bytes(b"\xff\xfe\x00")
+    path.write_bytes(b"\xff\x00")
     with pytest.raises(InputError, match=r"binary\.toml:1: byte 0xff is not UTF-8"):
         Scenario.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        (
+            "a.toml",
+            'name = "x"'.encode("utf-16"),
+            "a.toml: is UTF-16, as of `>` in PowerShell; save it as UTF-8",
+        ),
+        ("a.toml", b'{"name": "x"}', "a.toml: is JSON; give it a name that ends in .json"),
+        ("a.yaml", b"name: x", "a.yaml: a scenario is TOML or JSON, not YAML"),
+        ("a.yml", b"- x", "a.yml: a scenario is TOML or JSON, not YAML"),
+    ],
+)
+def test_files_of_other_formats_are_named(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        Scenario.load(path)
+    assert str(caught.value) == f"{tmp_path}/{message}"
 
 
 def test_everything_public_can_be_imported() -> None:

@@ -148,7 +148,7 @@ def test_out_is_the_data_set_of_a_sweep_of_seeds_alone(cli: Cli, file: Path, tmp
     ("arguments", "message"),
     [
         (("--seeds", "3", "--seed", "1"), "--seed applies to a single run, not to --seeds."),
-        (("--seeds", "3", "--series", "1ms"), "--series applies to a single run, not to --seeds."),
+        (("--seeds", "3", "--series", "1ms"), "--series with --seeds requires --out."),
         (("--seeds", "3", "--pcap", "x.pcap"), "--pcap applies to a single run, not to --seeds."),
         (("--jobs", "3"), "--jobs requires --seeds."),
         (("--seeds", "0"), "Invalid value for '--seeds'"),

@@ -260,3 +260,28 @@ def test_many_flows_without_deliveries_are_summarised() -> None:
     lines = reasons(run.outcome, run.scenario)
     assert len(lines) <= 4
     assert any("and 494 more: not begun" in line or "more: not begun" in line for line in lines)
+
+
+DRIVE = """
+name = "drive"
+duration = "8s"
+handover.algorithm = "a3-rsrp"
+[[site]]
+[[site]]
+position = ["200m", "0m"]
+[[ue]]
+placement = { kind = "list", points = [["20m", "30m"]] }
+mobility = { kind = "constant-velocity", speed = "20m/s" }
+[[flow]]
+"""
+
+
+def test_handovers_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    run = Scenario.from_toml(DRIVE).run()
+    show(run)
+    (count,) = run.ues["handovers"]
+    (failures,) = run.ues["link_failures"]
+    assert count > 0
+    assert f"\nhandovers: {count}, radio link failures: {failures}\n" in capsys.readouterr().out
+    show(Scenario.from_toml(SCENARIOS["cell"]).run())
+    assert "handovers" not in capsys.readouterr().out

@@ -209,6 +209,12 @@ def test_short_flows_have_their_curves(show: Callable[..., Page], cell: Run) -> 
     assert steps.count("V") == group["completed"]
     done = group["completed"] / (group["completed"] + group["unfinished"])
     assert float(steps.rpartition("V")[2]) == pytest.approx(112 - 104 * done, abs=0.1)
+    # After the three numbers along y, and before the label of the axis: round times.
+    ticks = [float(text) for text in page.locator("#groups text").all_text_contents()[3:-1]]
+    step = ticks[1]
+    assert ticks == pytest.approx([step * place for place in range(len(ticks))])
+    assert f"{step:e}"[:8] in {"1.000000", "2.000000", "5.000000"}
+    assert 0 <= run.completions["fct_s"].max() - ticks[-1] < step  # type: ignore[operator]
     assert not show(cell=cell).locator("#groups").is_visible()
 
 

@@ -1,11 +1,20 @@
 """The package as installed by users: with all experiments, and complete without a clone of the project."""
 
+import base64
+import csv
+import ctypes
+import gzip
+import hashlib
 import os
 import platform
+import shutil
+import struct
 import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
+import zlib
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -38,6 +47,54 @@ def test_the_installed_package_has_all_experiments() -> None:
 
 # Any CPython from 3.11 on, on any Linux with glibc 2.28 or later.
 TAGS = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
+
+
+def test_debug_information_of_a_module_is_in_a_file_of_its_own(tmp_path: Path) -> None:
+    source, package = tmp_path / "answer.c", tmp_path / "unpacked" / "small"
+    package.mkdir(parents=True)
+    module, metadata = package / "answer.so", tmp_path / "unpacked" / "small-1.dist-info"
+    source.write_text("int answer(void) { return 42; }")
+    compiler = shutil.which("cc")
+    assert compiler
+    subprocess.run([compiler, "-g", "-shared", "-fPIC", "-o", module, source], check=True)
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: small\nVersion: 1\n")
+    (metadata / "WHEEL").write_text("Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: py3-none-any\n")
+    pack: list[str | Path] = [
+        sys.executable,
+        "-I",
+        "-m",
+        "wheel",
+        "pack",
+        "--dest-dir",
+        tmp_path,
+        tmp_path / "unpacked",
+    ]
+    subprocess.run(pack, check=True, stdout=subprocess.DEVNULL)
+    wheel = tmp_path / "small-1-py3-none-any.whl"
+    before = module.read_bytes()
+
+    tool: list[str | Path] = [sys.executable, "-I", ROOT / "tools" / "split_debug.py", wheel]
+    done = subprocess.run(tool, check=True, capture_output=True, text=True)
+    packed = tmp_path / "small-1-py3-none-any.answer.so.debug.gz"
+    assert done.stdout == f"{packed}\n"
+
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    stripped = tmp_path / "installed" / "small" / "answer.so"
+    after, debug = stripped.read_bytes(), gzip.decompress(packed.read_bytes())
+    assert (b".debug_line" in before, b".debug_line" in after, b".debug_line" in debug) == (True, False, True)
+    assert ctypes.CDLL(str(stripped)).answer() == 42
+    # A debug link is the name of the file, padded to a multiple of four bytes, and the CRC-32 of its content.
+    assert b"answer.so.debug\0" + struct.pack("<I", zlib.crc32(debug)) in after
+    record = (tmp_path / "installed" / "small-1.dist-info" / "RECORD").read_text()
+    digests = {name: digest for name, digest, _ in csv.reader(record.splitlines())}
+    digest = base64.urlsafe_b64encode(hashlib.sha256(after).digest()).decode().rstrip("=")
+    assert digests["small/answer.so"] == f"sha256={digest}"
+
+    again = subprocess.run(tool, check=False, capture_output=True, text=True)
+    assert again.returncode == 1
+    assert again.stderr == f"{wheel}: no module with debug information\n"
 
 
 @pytest.fixture

@@ -5,23 +5,37 @@ from pathlib import Path
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import pairs
 
 
 @click.command()
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--by", metavar="KEY", help="Swept key whose values are compared; default: the only one.")
+@click.option(
+    "--by",
+    metavar="KEY",
+    shell_complete=completion.swept,
+    help="Swept key whose values are compared; default: the only one.",
+)
 @click.option("--to", metavar="VALUE", help="Value that the others are compared to; default: the first.")
 @click.option(
     "--column",
     "columns",
     metavar="COLUMN",
     multiple=True,
-    help="Column of runs.parquet or flows.parquet; may be repeated. Default: goodput, delay, loss, fairness.",
+    shell_complete=completion.columns("totals", "flows"),
+    help="Column of runs.parquet or flows.parquet; may be repeated. Default: goodput, delay, losses, and "
+    "without --group fairness.",
 )
-@click.option("--group", metavar="ID", help="Group of flows; default: all flows.")
 @click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Compare only runs with this value; may be repeated."
+    "--group", metavar="ID", shell_complete=completion.groups, help="Group of flows; default: all flows."
+)
+@click.option(
+    "--where",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=completion.swept,
+    help="Compare only runs with this value; may be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(
@@ -38,12 +52,11 @@ def compare(
     FOLDER is a data set written by `airwnd sweep FILE --seeds N --out FOLDER`. Runs with the same seed share
     random draws, so that the interval of a difference is narrower than those of its parts.
     """
-    from airwnd.study.sweeps.comparison import COLUMNS
     from airwnd.study.sweeps.result import Sweep
     from airwnd.study.sweeps.terminal import encoded, show
 
     sweep = Sweep.load(folder)
-    found = sweep.compare(by, to, columns or COLUMNS, group=group, where=pairs("where", where))
+    found = sweep.compare(by, to, columns or None, group=group, where=pairs("where", where))
     if as_json:
         click.echo(json.dumps({"seeds": sweep.seeds, "differences": [encoded(each) for each in found]}))
         return

@@ -3,10 +3,15 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
+
+from airwnd.support.manifests import FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VARIABLE = "_AIRWND_COMPLETE"
 SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
@@ -62,11 +67,50 @@ def settings(context: click.Context, _param: click.Parameter, begun: str) -> lis
     """
     from airwnd.vocabulary.keys import keys
 
-    # Click leaves the words before an option without a value in `args`.
-    file = next(iter((*filter(None, [context.params.get("file")]), *context.args)), None)
-    found = keys(_written(Path(file)) if file else {}, begun)
+    file = _first(context, "file")
+    found = keys(_written(file) if file else {}, begun)
     basic = [key.path for key in found if key.level == "basic"]
     return _items(basic or [key.path for key in found], begun)
+
+
+def columns(*names: str) -> "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]":
+    """Return a completion of the columns of tables."""
+
+    def complete(_context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+        from airwnd.vocabulary.columns import tables
+
+        return _items([column for name in names for column in tables()[name].columns], begun)
+
+    return complete
+
+
+def swept(context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the keys of a sweep, and after a key and an equals sign its values."""
+    manifest = _manifest(context)
+    axes = [*manifest.get("grid", []), *manifest.get("random", [])]
+    values = [f"{axis['key']}={value}" for axis in axes for value in axis["values"]]
+    return _items(values if "=" in begun else [axis["key"] for axis in axes], begun)
+
+
+def groups(context: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete groups of flows of a sweep, a run or a scenario."""
+    return _items([flow["id"] for flow in _manifest(context).get("scenario", {}).get("flow", [])], begun)
+
+
+def _manifest(context: click.Context) -> dict[str, Any]:
+    """Return the manifest of the folder that a command reads, or a scenario in its place."""
+    source = _first(context, "folder", "source", "sources")
+    if source is None:
+        return {}
+    return _written(source / FILE) if source.is_dir() else {"scenario": _written(source)}
+
+
+def _first(context: click.Context, *names: str) -> Path | None:
+    """Return the first argument of a command, which has one of these names."""
+    found = next(filter(None, map(context.params.get, names)), None)
+    # Click leaves the words before an option without a value in `args`.
+    word = next(iter((*(found if isinstance(found, tuple) else filter(None, [found])), *context.args)), None)
+    return None if word is None else Path(word)
 
 
 def _written(file: Path) -> dict[str, Any]:

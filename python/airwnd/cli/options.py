@@ -5,6 +5,7 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,9 +163,17 @@ def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _split(option: str, text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals:
+    # The value that a label names may be a table of TOML, which has equals signs itself.
+    depths = accumulate((char in "([{") - (char in ")]}") for char in text)
+    ends = (
+        place
+        for place, (char, depth) in enumerate(zip(text, depths, strict=True))
+        if char == "=" and depth == 0
+    )
+    end = next(ends, None)
+    if end is None:
         raise InputError(f"--{option} {text}: expected {_PAIRS[option]}")
+    key, value = text[:end], text[end + 1 :]
     return key.strip(), value.strip()
 
 

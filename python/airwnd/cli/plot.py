@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import PROGRESS, SEED, SET, Commands, FiniteRange, bar, code_options, load, pairs
 from airwnd.plots.style import WIDTH, WIDTHS, Size, figure_of
 from airwnd.support.errors import InputError
@@ -36,13 +37,37 @@ GROUPS = click.option(
     "groups",
     metavar="ID",
     multiple=True,
+    shell_complete=completion.groups,
     help="Group of flows to draw; may be repeated. Default: all groups that have values.",
 )
 GROUP = click.option(
     "--group",
     metavar="ID",
+    shell_complete=completion.groups,
     help="Group of flows whose results are drawn; default: all flows. The picture names them if they are of "
     "several groups.",
+)
+LABEL = click.option(
+    "--label",
+    metavar="VALUE=NAME",
+    multiple=True,
+    help="Name of a swept key or of one of its values in the picture, as in --label cubic=CUBIC; may be "
+    "repeated.",
+)
+WHERE = click.option(
+    "--where",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=completion.swept,
+    help="Draw only runs with this value; may be repeated.",
+)
+LINES_BY = click.option(
+    "--by",
+    metavar="KEY",
+    multiple=True,
+    shell_complete=completion.swept,
+    help="Of a sweep, draw a line for each value of this swept key; may be repeated. Default: the first with "
+    "several values.",
 )
 LOG = click.option("--log", "logarithmic", is_flag=True, help="Draw the quantity on a logarithmic axis.")
 
@@ -210,7 +235,7 @@ def timeline(
 
 
 @plot.command()
-@SOURCE
+@click.argument("source", metavar="FILE|RUN|SWEEP", type=click.Path(path_type=Path))
 @SET
 @SEED
 @click.option(
@@ -218,6 +243,7 @@ def timeline(
     metavar="COLUMN",
     default="delay_ms",
     show_default=True,
+    shell_complete=completion.columns("series"),
     help="Column of the time series, as in cwnd_bytes; `airwnd explain series` lists them.",
 )
 @click.option(
@@ -225,8 +251,13 @@ def timeline(
     "flows",
     metavar="ID",
     multiple=True,
-    help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band.",
+    shell_complete=completion.groups,
+    help="Flow or group of flows to draw; may be repeated. Default: all; more than 12 are drawn as a band, "
+    "and those of a sweep as their mean.",
 )
+@LINES_BY
+@WHERE
+@LABEL
 @click.option("--mean", metavar="TIME", help="Average over windows of this length before drawing, as in 1s.")
 @SERIES
 @size_options
@@ -239,6 +270,9 @@ def series(
     seed: int | None,
     quantity: str,
     flows: tuple[str, ...],
+    by: tuple[str, ...],
+    where: tuple[str, ...],
+    label: tuple[str, ...],
     mean: str | None,
     series: str,
     width: str | None,
@@ -249,20 +283,41 @@ def series(
 ) -> None:
     """Draw a column of the time series: a line per flow, or a band over many flows.
 
-    FILE is a scenario to run. RUN is the folder of a run recorded with --series.
+    FILE is a scenario to run. RUN is the folder of a run recorded with --series. SWEEP is that of a sweep
+    recorded with --series: it has a line per value of a swept key, the mean over flows and seeds, in a band,
+    the 95 % confidence interval over the seeds.
     """
     from airwnd.plots.save import check
     from airwnd.results.engine import duration_ns
+    from airwnd.results.sweep import is_sweep
 
     check(out)
     size = _size(width, height)
     mean_s = None if mean is None else duration_ns("--mean", mean) / 1e9
+    if is_sweep(source):
+        from airwnd.study.sweeps.result import Sweep
+
+        _refuse_settings(settings, seed)
+        figure = Sweep.load(source).plot_series(
+            quantity,
+            by=by or None,
+            flows=flows,
+            where=pairs("where", where),
+            labels=pairs("label", label),
+            mean_s=mean_s,
+            size=size,
+        )
+        _save(figure, out)
+        return
+    _refuse_keys(by, where, label)
     run = _run(source, settings, seed, policy, progress, series=series)
     _save(figure_of(run.plot(quantity, flows=flows, mean_s=mean_s, size=size)), out)
 
 
 @plot.command()
-@SOURCES
+@click.argument(
+    "sources", metavar="FILE|RUN|SWEEP...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
 @SET
 @SEED
 @click.option(
@@ -270,9 +325,13 @@ def series(
     metavar="COLUMN",
     default="fct_s",
     show_default=True,
+    shell_complete=completion.columns("completions", "flows", "series"),
     help="Column of completions (as fct_s), flows (as goodput_kbps) or the time series (as delay_ms).",
 )
 @GROUPS
+@LINES_BY
+@WHERE
+@LABEL
 @LOG
 @SERIES
 @size_options
@@ -285,6 +344,9 @@ def cdf(
     seed: int | None,
     quantity: str,
     groups: tuple[str, ...],
+    by: tuple[str, ...],
+    where: tuple[str, ...],
+    label: tuple[str, ...],
     logarithmic: bool,
     series: str,
     width: str | None,
@@ -295,13 +357,31 @@ def cdf(
 ) -> None:
     """Draw cumulative distributions (CDFs): a line per run and group of flows.
 
-    FILE is a scenario to run. RUN is the folder of a run.
+    FILE is a scenario to run. RUN is the folder of a run. SWEEP is that of a sweep: it has a line per value
+    of a swept key, the mean of the distributions of the seeds, in a band, its 95 % confidence interval.
     """
     from airwnd.plots.cdf import plot_cdf
     from airwnd.plots.save import check
+    from airwnd.results.sweep import is_sweep
 
     check(out)
     size = _size(width, height)
+    if len(sources) == 1 and is_sweep(sources[0]):
+        from airwnd.study.sweeps.result import Sweep
+
+        _refuse_settings(settings, seed)
+        figure = Sweep.load(sources[0]).plot_cdf(
+            quantity,
+            by=by or None,
+            groups=groups,
+            where=pairs("where", where),
+            labels=pairs("label", label),
+            logarithmic=logarithmic,
+            size=size,
+        )
+        _save(figure, out)
+        return
+    _refuse_keys(by, where, label)
     runs = _runs(sources, settings, seed, policy, progress, series=series)
     _save(figure_of(plot_cdf(runs, quantity, groups=groups, logarithmic=logarithmic, size=size)), out)
 
@@ -374,6 +454,7 @@ def compare(
 @click.option(
     "--x",
     metavar="KEY",
+    shell_complete=completion.swept,
     help="Swept key on the horizontal axis; default: the numeric one with the most values.",
 )
 @click.option(
@@ -381,6 +462,7 @@ def compare(
     metavar="COLUMN",
     default="delay_ms_mean",
     show_default=True,
+    shell_complete=completion.columns("totals", "flows"),
     help="Column of runs.parquet, or of flows.parquet (averaged over the flows of each run); with a table, "
     "as in flows.delay_ms_mean, only of that one.",
 )
@@ -388,17 +470,18 @@ def compare(
     "--by",
     metavar="KEY",
     multiple=True,
+    shell_complete=completion.swept,
     help="Draw a line for each value of this swept key; may be repeated. Default: the first remaining key.",
 )
 @click.option(
     "--facet",
     metavar="KEY",
+    shell_complete=completion.swept,
     help="Draw a panel for each value of this swept key; default: the second remaining key.",
 )
-@click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
-)
+@WHERE
 @GROUP
+@LABEL
 @click.option(
     "--x-scale",
     type=click.Choice(["auto", "linear", "log"]),
@@ -423,6 +506,7 @@ def sweep(
     facet: str | None,
     where: tuple[str, ...],
     group: str | None,
+    label: tuple[str, ...],
     x_scale: "Literal['auto', 'linear', 'log']",
     y_scale: "Literal['linear', 'log']",
     width: str | None,
@@ -445,6 +529,7 @@ def sweep(
         facet=facet,
         where=pairs("where", where),
         group=group,
+        labels=pairs("label", label),
         x_scale=x_scale,
         y_scale=y_scale,
         size=size,
@@ -454,17 +539,30 @@ def sweep(
 
 @plot.command()
 @click.argument("folder", metavar="FOLDER", type=click.Path(path_type=Path))
-@click.option("--by", metavar="KEY", help="Swept key with a point for each value; default: the first.")
 @click.option(
-    "--x", metavar="COLUMN", default="delay_ms_mean", show_default=True, help="Column on the horizontal axis."
+    "--by",
+    metavar="KEY",
+    shell_complete=completion.swept,
+    help="Swept key with a point for each value; default: the first.",
 )
 @click.option(
-    "--y", metavar="COLUMN", default="goodput_kbps", show_default=True, help="Column on the vertical axis."
+    "--x",
+    metavar="COLUMN",
+    default="delay_ms_mean",
+    show_default=True,
+    shell_complete=completion.columns("totals", "flows"),
+    help="Column on the horizontal axis.",
 )
 @click.option(
-    "--where", metavar="KEY=VALUE", multiple=True, help="Draw only runs with this value; may be repeated."
+    "--y",
+    metavar="COLUMN",
+    default="goodput_kbps",
+    show_default=True,
+    shell_complete=completion.columns("totals", "flows"),
+    help="Column on the vertical axis.",
 )
-@click.option("--label", metavar="VALUE=NAME", multiple=True, help="Name of a value in the legend.")
+@WHERE
+@LABEL
 @GROUP
 @click.option(
     "--x-scale",
@@ -555,12 +653,23 @@ def _run(
 
 
 def _stored(folder: Path, settings: tuple[str, ...], seed: int | None) -> "Run":
-    if settings or seed is not None:
-        message = "--set and --seed apply to scenarios, not to the folder of a finished run."
-        raise click.UsageError(message, click.get_current_context())
+    _refuse_settings(settings, seed)
     from airwnd.scenario.run import Run
 
     return Run.load(folder)
+
+
+def _refuse_keys(by: tuple[str, ...], where: tuple[str, ...], label: tuple[str, ...]) -> None:
+    for option, given in (("--by", by), ("--where", where), ("--label", label)):
+        if given:
+            message = f"{option} applies to the folder of a sweep."
+            raise click.UsageError(message, click.get_current_context())
+
+
+def _refuse_settings(settings: tuple[str, ...], seed: int | None) -> None:
+    if settings or seed is not None:
+        message = "--set and --seed apply to scenarios, not to the folder of a finished run."
+        raise click.UsageError(message, click.get_current_context())
 
 
 def _area(text: str) -> tuple[float, float, float, float]:

@@ -49,18 +49,22 @@ def run_seeds(
     pool: Pool,
     progress: bool | None,
     out: Path | None,
+    series: str | None = None,
     *,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Run a scenario with seeds 1 to `seeds`, print means with intervals, and write a data set to `out`."""
+    """Run a scenario with seeds 1 to `seeds`, print means with intervals, and write a data set to `out`.
+
+    `series` is the interval of its time series.
+    """
     outcomes: Sequence[Mapping[str, Any]]
     start = time.perf_counter()
     if out:
         from airwnd.study.batch import Processes
         from airwnd.study.sweeps import Design, carry_out
 
-        design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1)
+        design = Design(scenario, grid=(), random=(), seeds=seeds, sample_seed=1, series=series)
         with batch_bar(scenario.name, out / "runs", progress) as update:
             swept = carry_out(
                 design, out, Processes(pool.jobs, pool.max_memory, pool.threads), update, force=force
@@ -87,7 +91,8 @@ def run_seeds(
         return
     _show(scenario, outcomes, found, f"{outcomes[0]['duration_s']:g} s each, in {seconds_text(elapsed_s)}")
     if out:
-        click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")
+        recorded = "series, " if series else ""
+        click.echo(f"data set: {out} (runs.parquet, flows.parquet, {recorded}manifest.json)")
 
 
 def _show(

@@ -128,7 +128,6 @@ def run(
     if seeds is not None:
         single = {
             "--seed": seed,
-            "--series": series,
             "--pcap": pcap,
             "--allocations": allocations,
             "--radio-trace": radio_trace,
@@ -137,6 +136,8 @@ def run(
             raise click.UsageError(
                 f"{given[0]} applies to a single run, not to --seeds.", click.get_current_context()
             )
+        if series is not None and out is None:
+            raise click.UsageError("--series with --seeds requires --out.", click.get_current_context())
     elif jobs is not None:
         raise click.UsageError("--jobs requires --seeds.", click.get_current_context())
     if force and out is None:
@@ -149,7 +150,7 @@ def run(
         from airwnd.cli.seeds import Pool, run_seeds
 
         pool = Pool(jobs, threads, max_memory)
-        run_seeds(scenario, seeds, pool, progress, out, force=force, as_json=as_json)
+        run_seeds(scenario, seeds, pool, progress, out, series, force=force, as_json=as_json)
         return
     if out and out.suffix in {".csv", ".json", ".parquet"} and not out.exists():
         advice = f"`airwnd export FOLDER --format {out.suffix[1:]}` writes them"

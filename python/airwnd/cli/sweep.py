@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airwnd.cli import completion
 from airwnd.cli.options import (
     DASK,
     FILE,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     "grids",
     multiple=True,
     metavar="KEY=A,B,C",
+    shell_complete=completion.settings,
     help="Vary a key, as in --grid rlc.queue.buffer=10KiB,50KiB. May be repeated: all combinations are run.",
 )
 @click.option(
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     "randoms",
     multiple=True,
     metavar="KEY=[log:]LOW..HIGH:N",
+    shell_complete=completion.settings,
     help="Draw N random values of a key, as in --random rlc.queue.buffer=log:10KiB..1MiB:20. May be "
     "repeated: the keys are drawn jointly, and each point is combined with the whole grid.",
 )
@@ -55,6 +58,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--sample-seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random draws."
+)
+@click.option(
+    "--series",
+    metavar="TIME",
+    help="Record time series at this interval, as in 100ms, for `airwnd plot series FOLDER`.",
 )
 @click.option(
     "--out",
@@ -79,6 +87,7 @@ def sweep(
     randoms: tuple[str, ...],
     seeds: int,
     sample_seed: int,
+    series: str | None,
     out: Path,
     force: bool,
     jobs: int | None,
@@ -103,6 +112,7 @@ def sweep(
         random=tuple(draw(text, sample_seed) for text in randoms),
         seeds=seeds,
         sample_seed=sample_seed,
+        series=series,
     )
     with batch_bar(design.scenario.name, out / "runs", progress) as update:
         swept = carry_out(design, out, pool, update, force=force)
@@ -127,4 +137,5 @@ def _show(swept: "Swept", pool: "Workers", out: Path) -> None:
     tasks = results.tasks[: swept.settings]
     for line in marking_warnings_of_all([task.scenario.resolved for task in tasks]):
         click.echo(line)
-    click.echo(f"data set: {out} (runs.parquet, flows.parquet, manifest.json)")
+    recorded = "series, " if swept.has_series else ""
+    click.echo(f"data set: {out} (runs.parquet, flows.parquet, {recorded}manifest.json)")

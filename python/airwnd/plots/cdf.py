@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from airwnd.results.run import RunData
 
-# Tables in the order of search for a column, with the name of their rows.
-_ROWS = {"completions": "transfers and pages begun", "flows": "flows", "series": "samples"}
-_NOT_DRAWN = ("flow", "time_s", "start_s", "ue", "cell", "neighbour")
+#: Tables in the order of search for a column, with the name of their rows.
+ROWS = {"completions": "transfers and pages begun", "flows": "flows", "series": "samples"}
+#: Columns whose distribution means nothing.
+NOT_DRAWN = ("flow", "time_s", "start_s", "ue", "cell", "neighbour")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +122,25 @@ def plot_cdf(  # noqa: PLR0913
 
 def _table(runs: "Mapping[str, RunData]", quantity: str) -> str:
     """Return the table that has the column."""
-    for table in _ROWS:
+    for table in ROWS:
         if any(quantity in _columns(run, table) for run in runs.values()):
             return table
     if quantity == "fct_s":
         return "completions"
-    there = dict.fromkeys(name for run in runs.values() for table in _ROWS for name in _columns(run, table))
+    there = dict.fromkeys(name for run in runs.values() for table in ROWS for name in _columns(run, table))
     hint = "" if any(run.series.width for run in runs.values()) else "; a run with time series has more"
     raise InputError(f"no column `{quantity}` to draw; there are {', '.join(there)}{hint}")
 
 
 def _columns(run: "RunData", table: str) -> list[str]:
     frame: pl.DataFrame = getattr(run, table)
-    return [each.name for each in frame if each.dtype.is_numeric() and each.name not in _NOT_DRAWN]
+    return [each.name for each in frame if each.dtype.is_numeric() and each.name not in NOT_DRAWN]
 
 
 def _rows(table: str, runs: "Mapping[str, RunData]") -> str:
     """Return the name of the rows; for samples of a series, with the sampling interval."""
     if table != "series":
-        return _ROWS[table]
+        return ROWS[table]
     intervals = {
         round(1e3 * float(run.series["time_s"].max()) / run.series["time_s"].n_unique(), 3)  # type: ignore[arg-type]
         for run in runs.values()

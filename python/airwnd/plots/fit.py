@@ -24,6 +24,8 @@ _WIDER = 0.03
 _WHOLE = "_airwnd_whole"
 # Distance from the edge of the picture and between texts of neighbouring axes, in points.
 _MARGIN_PT = 2.0
+# Distance of the texts of a legend from the left end of its axes, in points.
+_LEGEND_PAD_PT = 5.0
 
 
 class FittingLayoutEngine(ConstrainedLayoutEngine):
@@ -65,7 +67,10 @@ def _texts(figure: "Figure") -> "Iterator[tuple[Text, tuple[float, float]]]":
             _beside(axes, _between(axes, figure.axes, 1, height, margin), legends=bool(figure.legends)),
         )
         if (legend := axes.get_legend()) is not None:
-            yield legend.get_title(), (left, right)
+            # A legend is placed when it is drawn, with its left end on that of the axes.
+            begin = _corners(legend.get_title())[0, 0]
+            space = right - _corners(axes)[0, 0] - _LEGEND_PAD_PT * figure.dpi / 72
+            yield legend.get_title(), (begin, begin + space)
     for legend in figure.legends:
         yield legend.get_title(), whole
 

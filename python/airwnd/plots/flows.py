@@ -7,6 +7,7 @@ from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from airwnd.results.run import RunData
+    from airwnd.results.sweep import SweepData
 
 _MAX_NAMED = 5
 
@@ -32,3 +33,23 @@ def named(run: "RunData", wanted: Sequence[str], *, groups: bool = True) -> list
             raise InputError(f"no flow `{name}`; there are {shown}")
     found = [flow for name in wanted for flow in ([name] if name in known else members[name])]
     return list(dict.fromkeys(found)) if wanted else ids
+
+
+def members(sweep: "SweepData", wanted: Sequence[str]) -> dict[str, list[str]]:
+    """Return the ids of the flows of each line: those of each flow or group that is named; of all if none is.
+
+    Raises
+    ------
+    InputError
+        If there is no such flow or group.
+    """
+    found: dict[str, list[str]] = {}
+    known = sweep.flows.select("id", "group").unique(maintain_order=True)
+    for flow, group in known.iter_rows():
+        found.setdefault(group, []).append(flow)
+        found.setdefault(flow, [flow])
+    for name in wanted:
+        if name not in found:
+            groups = ", ".join(known["group"].unique(maintain_order=True))
+            raise InputError(f"no flow or group `{name}`; groups are {groups}")
+    return {name: found[name] for name in wanted} or {"": known["id"].to_list()}

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from airwnd.plots import axis, category, style
-from airwnd.results.selection import check_key, only, plain, values_of
+from airwnd.results.selection import check_key, only, values_of
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,20 +46,15 @@ def plot_frontier(  # noqa: PLR0913 (keywords of a public function)
     rows = rows.join(up.rows.select(*on, y="value"), on=on, maintain_order="left").drop_nulls()
     if rows.is_empty():
         raise InputError(f"`{x}` and `{y}` have no values in these runs")
-    names = category.texts(rows[by].unique(maintain_order=True))
-    known = [plain(value) for value in names]
-    unknown = [name for name in labels or {} if name not in known]
-    if unknown:
-        raise InputError(f"label {unknown[0]}: not a value of {by}; there are {', '.join(known)}")
+    names = category.names_of(sweep, rows, labels)
     counts = rows.group_by(by).len()["len"].to_list()
     fewest, most = min(counts), max(counts)
     with style.styled():
         figure = style.new_figure(size)
         axes = figure.subplots()
-        for index, (value, shown) in enumerate(names.items()):
+        for index, (value, label) in enumerate(names.values[by].items()):
             points = rows.filter(pl.col(by) == value).select("x", "y").to_numpy()
-            label = category.shortened((labels or {}).get(plain(value), shown))
-            _draw(axes, style.series(index, len(names)), points, label)
+            _draw(axes, style.series(index, len(names.values[by])), points, label)
         largest_x, largest_y = (float(np.abs(rows[name].to_numpy()).max()) for name in ("x", "y"))
         words, unit = axis.name(across.table, across.column)
         axis.quantity(axes.xaxis, words, unit, largest_x, axis.population(across.groups, group))
@@ -69,7 +64,7 @@ def plot_frontier(  # noqa: PLR0913 (keywords of a public function)
         ellipses = ", ellipse: one standard deviation" if most >= _MIN_SEEDS else ""
         axis.quantity(axes.yaxis, words, unit, largest_y, note + ellipses)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-        axis.legend(axes, by, above_all=False, grow=size is None or size[1] is None)
+        axis.legend(axes, names.keys[by], above_all=False, grow=size is None or size[1] is None)
     return figure
 
 

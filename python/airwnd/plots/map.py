@@ -1,5 +1,6 @@
 """Radio map over the plane, with sites and UEs."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,11 @@ _WITHIN = (1, 99)
 _KILOMETRES_FROM_M = 3000
 _CROWD = 60
 _BEST_CELL_ALPHA = 0.55
+# Size of the numbers of cells in points; width of a digit and height of a line as parts of it, with a halo.
+_NUMBERS_PT = (4.5, 8.5)
+_DIGIT, _LINE = 0.85, 1.2
+# The part of the figure, across and up, that the map takes at least.
+_PART_OF_FIGURE = np.array([0.72, 0.72])
 
 
 def plot_map(radio: "RadioData", quantity: str = "sinr", axes: "Axes | None" = None) -> "Axes":
@@ -102,18 +108,40 @@ def _draw_cells(axes: "Axes", radio: "RadioData", unit_m: float) -> None:
         alpha=_BEST_CELL_ALPHA,
         interpolation="nearest",
     )
-    for cell in chosen:
-        rows, columns = np.nonzero(radio.cell == cell)
-        middle = np.argmin((columns - columns.mean()) ** 2 + (rows - rows.mean()) ** 2)
+    size, numbers = _numbers(radio, style.figure_of(axes).get_size_inches())
+    for cell, (x_m, y_m) in numbers.items():
         axes.annotate(
             str(cell),
-            (radio.x_m[columns[middle]] / unit_m, radio.y_m[rows[middle]] / unit_m),
+            (x_m / unit_m, y_m / unit_m),
             ha="center",
             va="center",
+            fontsize=size,
             fontweight="bold",
             clip_on=True,
             path_effects=[_halo(2.0)],
         )
+
+
+def _numbers(
+    radio: "RadioData", figure_in: "NDArray[np.float64]"
+) -> tuple[float, dict[int, tuple[float, float]]]:
+    """Return the size in points and the places of the numbers of cells that cover no others."""
+    areas = {int(cell): np.nonzero(radio.cell == cell) for cell in np.unique(radio.cell)}
+    spans_m = np.array([np.ptp(radio.x_m), np.ptp(radio.y_m)])
+    points_per_m = float(np.min(_PART_OF_FIGURE * 72 * figure_in / spans_m))
+    pixel_m2 = float(np.prod(spans_m / (radio.cell.shape[1] - 1, radio.cell.shape[0] - 1)))
+    side = math.sqrt(float(np.median([rows.size for rows, _ in areas.values()])) * pixel_m2) * points_per_m
+    digits = len(str(max(areas)))
+    size = min(max(side / (digits * _DIGIT), _NUMBERS_PT[0]), _NUMBERS_PT[1])
+    found: dict[int, tuple[float, float]] = {}
+    # Of two numbers that would overlap, that of the larger area stays.
+    for cell, (rows, columns) in sorted(areas.items(), key=lambda item: (-item[1][0].size, item[0])):
+        middle = np.argmin((columns - columns.mean()) ** 2 + (rows - rows.mean()) ** 2)
+        x_m, y_m = float(radio.x_m[columns[middle]]), float(radio.y_m[rows[middle]])
+        apart = ((abs(x_m - x) * points_per_m, abs(y_m - y) * points_per_m) for x, y in found.values())
+        if all(across > digits * _DIGIT * size or up > _LINE * size for across, up in apart):
+            found[cell] = x_m, y_m
+    return size, found
 
 
 def _apart(cell: "NDArray[np.uint32]") -> dict[int, int]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from airwnd.results.run import RunData
 
-# Columns whose axis does not start at zero: levels in decibels, positions, and cell numbers.
-_WITHOUT_ZERO = ("_db", "_dbm", "_m", "cell", "neighbour")
+#: Columns whose axis does not start at zero: levels in decibels, positions, and cell numbers.
+WITHOUT_ZERO = ("_db", "_dbm", "_m", "cell", "neighbour")
 # Maximum number of time steps of a band.
 _MAX_STEPS = 300
 _BAND = (0.05, 0.5, 0.95)
@@ -49,7 +49,7 @@ def plot_series(  # noqa: PLR0913
         raise InputError(f"series `{quantity}` has no values for {', '.join(chosen[:5])}")
     crowded = len(lines) > axis.MAX_LINES and not flows
     if crowded and mean_s is None:
-        mean_s = _step(series["time_s"])
+        mean_s = step(series["time_s"])
     data = data if mean_s is None else means(data, mean_s)
     with style.styled():
         grow = axes is None and (size is None or size[1] is None)
@@ -59,9 +59,9 @@ def plot_series(  # noqa: PLR0913
         else:
             _draw_lines(axes, data, lines)
         axes.set_xlabel("Time (s)")
-        note = "" if mean_s is None else f"means of {_time(mean_s)}"
+        note = "" if mean_s is None else f"means of {time_text(mean_s)}"
         axis.quantity(axes.yaxis, *axis.name("series", quantity), abs(float(_largest(data))), note)
-        if not quantity.endswith(_WITHOUT_ZERO):
+        if not quantity.endswith(WITHOUT_ZERO):
             axes.set_ylim(bottom=0)
         axes.set_xlim(0, run.duration_s)
         if crowded or len(lines) > 1 or flows:
@@ -79,10 +79,10 @@ def means(data: pl.DataFrame, mean_s: float) -> pl.DataFrame:
     return found.select("flow", "value", time_s=(pl.col("window") + 0.5) * mean_s)
 
 
-def _step(times: pl.Series) -> float | None:
+def step(times: pl.Series, maximum: int = _MAX_STEPS) -> float | None:
     """Return the averaging window of a band, in whole sampling intervals; ``None``: no averaging."""
     count = times.n_unique()
-    samples = math.ceil(count / _MAX_STEPS)
+    samples = math.ceil(count / maximum)
     return None if samples == 1 else samples * float(times.max()) / count  # type: ignore[arg-type]
 
 
@@ -90,7 +90,8 @@ def _largest(data: pl.DataFrame) -> float:
     return data["value"].abs().max()  # type: ignore[return-value]
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """Return a time with its unit, as in ``500 ms``."""
     return f"{seconds:.4g} s" if seconds >= 1 else f"{seconds * 1e3:.4g} ms"
 
 

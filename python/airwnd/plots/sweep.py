@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from airwnd.plots import axis, category, style
+from airwnd.plots import axis, category, interval, style
 from airwnd.results.selection import check_key, in_order, only, values_of
 from airwnd.support.errors import InputError
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from airwnd.results.sweep import SweepData
 
-# As in the reproductions: with two values, Student's t is too wide to be informative.
-_CONFIDENCE, _MIN_SEEDS = 0.95, 3
 _PANELS_IN_A_ROW = 4
 # Size of a panel, and height of the legend above the panels, in inches.
 _PANEL_IN, _LEGEND_IN = (2.4, 1.9), 0.6
@@ -37,6 +35,7 @@ class Layout:
     by: tuple[str, ...] | None = None
     facet: str | None = None
     where: Mapping[str, object] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
     x_scale: Literal["auto", "linear", "log"] = "auto"
     y_scale: Literal["linear", "log"] = "linear"
 
@@ -63,10 +62,10 @@ def plot_sweep(
     numbers = sweep.number(layout.x)
     places = _places(rows, layout.x, numbers)
     panels = in_order(rows, [layout.facet]) if layout.facet else [()]
-    names = {key: category.texts(rows[key].unique(maintain_order=True)) for key in sweep.keys}
+    names = category.names_of(sweep, rows, layout.labels)
     lines = in_order(rows, list(layout.by or ()))
     name, unit = axis.name(found.table, y)
-    seeds = _note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
+    seeds = interval.note(int(points["n"].min()), int(points["n"].max()))  # type: ignore[arg-type]
     note = "\n".join(filter(None, (seeds, axis.population(found.groups, group))))
     with style.styled():
         columns = min(len(panels), _PANELS_IN_A_ROW)
@@ -80,19 +79,18 @@ def plot_sweep(
             part = points if layout.facet is None else points.filter(_is([layout.facet], panels[place]))
             for index, values in enumerate(lines):
                 chosen = part.filter(_is(layout.by or (), values)) if values else part
-                label = ", ".join(
-                    names[key][value] for key, value in zip(layout.by or (), values, strict=True)
-                )
+                label = names.line(layout.by or (), values)
                 look = _Line(index, len(lines), label, numbers is not None, bool(sweep.random))
                 _draw(axes, look, chosen, places)
             if layout.facet is not None:
-                axes.set_title(style.literal(f"{layout.facet} = {names[layout.facet][panels[place][0]]}"))
+                shown = names.values[layout.facet][panels[place][0]]
+                axes.set_title(style.literal(f"{names.keys[layout.facet]}: {shown}"))
             if place % columns == 0:
                 axis.quantity(axes.yaxis, name, unit, _largest(points), note)
         axes = all_axes[0, 0]
-        words = None if numbers else [names[layout.x][value] for value in places]
+        words = None if numbers else [names.values[layout.x][value] for value in places]
         _scales(axes, layout, points, places, words)
-        below = layout.x + (f" ({numbers[1]})" if numbers and numbers[1] else "")
+        below = names.keys[layout.x] + (f" ({numbers[1]})" if numbers and numbers[1] else "")
         for each in all_axes[-1]:
             each.set_xlabel(style.literal(below))
             if words:
@@ -101,7 +99,7 @@ def plot_sweep(
                 if tilted and each is all_axes[-1][0] and (size is None or size[1] is None):
                     figure.set_figheight(figure.get_figheight() + _PER_CHARACTER_IN * longest)
         if len(lines) > 1:
-            title = ", ".join(layout.by or ())
+            title = names.title(layout.by or ())
             axis.legend(axes, title, above_all=len(panels) > 1, grow=size is None or size[1] is None)
     return figure
 
@@ -156,8 +154,6 @@ def _filled(sweep: "SweepData", layout: Layout, rows: pl.DataFrame) -> Layout:
 
 def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.DataFrame:
     """Return mean, half-width of the confidence interval and number of seeds of each setting."""
-    from scipy import stats
-
     # Two random points may have the same value of one key.
     placed = (layout.x, *(layout.by or ()), layout.facet, *random)
     keys = list(dict.fromkeys(key for key in placed if key is not None))
@@ -165,10 +161,7 @@ def _points(rows: pl.DataFrame, layout: Layout, random: Sequence[str]) -> pl.Dat
     # Two draws may give the same setting, and then the same runs.
     rows = rows.unique([*keys, "seed"], keep="first", maintain_order=True)
     found = rows.group_by(keys, maintain_order=True).agg(mean=value.mean(), spread=value.std(), n=value.len())
-    counts = found["n"].to_numpy()
-    enough = counts >= _MIN_SEEDS
-    quantile = stats.t.ppf((1 + _CONFIDENCE) / 2, np.maximum(counts - 1, 1))
-    half = np.where(enough, quantile * found["spread"].fill_null(0.0).to_numpy() / np.sqrt(counts), 0.0)
+    half = interval.half_widths(found["n"].to_numpy(), found["spread"].fill_null(0.0).to_numpy())
     return found.with_columns(half=pl.Series(half))
 
 
@@ -231,11 +224,3 @@ def _scales(
 
 def _largest(points: pl.DataFrame) -> float:
     return float(points["mean"].abs().max())  # type: ignore[arg-type]
-
-
-def _note(minimum: int, maximum: int) -> str:
-    """Describe the points: number of seeds, and confidence level."""
-    if maximum == 1:
-        return ""
-    seeds = f"{maximum} seeds" if minimum == maximum else f"{minimum} to {maximum} seeds"
-    return f"mean of {seeds}" + (f", {_CONFIDENCE:.0%} CI" if maximum >= _MIN_SEEDS else "")

@@ -1,14 +1,13 @@
 """Tables of runs and sweeps for other programs."""
 
 import io
-import json
 from pathlib import Path
 
 import polars as pl
 
 from airwnd.results.folder import RECORDED
 from airwnd.results.run import RunData
-from airwnd.results.sweep import SweepData
+from airwnd.results.sweep import SweepData, is_sweep
 from airwnd.support.errors import InputError
 from airwnd.support.manifests import FILE
 
@@ -39,13 +38,12 @@ def tables_of(folder: Path) -> dict[str, pl.DataFrame]:
             f"{folder}: not the folder of a run or sweep, it has no {FILE}; "
             "`airwnd run FILE --out FOLDER` or `airwnd sweep FILE --out FOLDER` writes one"
         )
-    try:
-        is_sweep = json.loads(path.read_bytes()).get("kind") == "sweep"
-    except (ValueError, AttributeError):
-        is_sweep = False
-    if is_sweep:
+    if is_sweep(folder):
         sweep = SweepData.load(folder)
-        return {"runs": sweep.runs, "flows": sweep.flows}
+        tables = {"runs": sweep.runs, "flows": sweep.flows}
+        if sweep.series is not None:
+            tables |= {"series": sweep.read_series(), "completions": sweep.read_completions()}
+        return {name: table for name, table in tables.items() if table.height}
     run = RunData.load(folder)
     tables = {"totals": pl.DataFrame([run.totals]), **{name: getattr(run, name) for name in _OF_RUN}}
     return {name: table for name, table in tables.items() if table.height}

@@ -27,6 +27,8 @@ RECORDED = ("series", "events", "allocations", "completions", "sockets")
 
 _RUN = "run"
 _HOW = "`airwnd run FILE --series 10ms --out FOLDER` writes one"
+_SWEEP = "sweep"
+_HOW_SWEEPS = "`airwnd plot sweep`, `frontier`, `series` and `cdf` draw it, `airwnd compare` compares"
 _REMEDY = "run the scenario again"
 _WAY_OUT = "choose another folder, or replace the run with --force"
 
@@ -175,7 +177,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{path}: damaged, or not the manifest of a run: {_one_line(error)}") from None
     if kind != _RUN:
-        raise InputError(f"{folder}: the folder of a {kind}, not of a run; {_HOW}")
+        how = _HOW_SWEEPS if kind == _SWEEP else _HOW
+        raise InputError(f"{folder}: the folder of a {kind}, not of a run; {how}")
     # Manifests of earlier versions have a list of tables, without digests.
     if not is_sealed(data) and not isinstance(manifest["tables"], list):
         raise InputError(f"{path}: does not match its digest: it is damaged, or was edited; {_REMEDY}")

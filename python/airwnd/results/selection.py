@@ -1,9 +1,11 @@
 """Selection of values from the data set of a sweep."""
 
 import difflib
+import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,11 +16,46 @@ if TYPE_CHECKING:
     from airwnd.results.sweep import SweepData
 
 
+#: Keys of a table of TOML that name what it is, the most exact one first.
+NAMES = ("class", "name", "kind")
+
+
 def plain(value: object) -> str:
     """Return a swept value as text, as in ``true``, ``0.5`` or ``10KiB``."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def table_of(value: object) -> dict[str, Any] | None:
+    """Return a swept value that is a table of TOML with a class, name or kind; ``None``: any other."""
+    if not (isinstance(value, str) and value.startswith("{")):
+        return None
+    try:
+        table = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return None
+    return table if any(key in table for key in NAMES) else None
+
+
+def name_of(table: Mapping[str, Any]) -> str:
+    """Return the class of a plug-in without its file, or the kind of another table."""
+    name = next(str(table[key]) for key in NAMES if key in table)
+    return name.rpartition(":")[2]
+
+
+def canonical(value: object) -> str:
+    """Return a value as text, the same for a table of TOML with other spaces and another order of keys."""
+    table = table_of(value)
+    return plain(value) if table is None else json.dumps(table, sort_keys=True)
+
+
+def named(values: Iterable[object], wanted: object) -> list[object]:
+    """Return the values that a text means: those equal to it, otherwise the only table with this name."""
+    values = list(values)
+    equal = [value for value in values if canonical(value) == canonical(wanted)]
+    alike = [value for value in values if (table := table_of(value)) and name_of(table) == plain(wanted)]
+    return equal or (alike if len(alike) == 1 else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +148,8 @@ def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) ->
     """
     for key, value in where.items():
         check_key(sweep, key, "where")
-        kept = rows.filter(pl.col(key).cast(pl.String) == plain(value))
+        meant = named(rows[key].unique(maintain_order=True), value)
+        kept = rows.filter(pl.col(key).is_in(meant))
         if kept.is_empty():
             there = ", ".join(plain(each) for (each,) in in_order(rows, [key]))
             raise InputError(f"where {key}={plain(value)}: no such value; there are {there}")
@@ -121,8 +159,31 @@ def only(sweep: "SweepData", rows: pl.DataFrame, where: Mapping[str, object]) ->
 
 def check_key(sweep: "SweepData", key: str, option: str) -> None:
     """Raise an ``InputError`` that names the option if the key was not swept."""
+    if key == "group" and key not in sweep.keys:
+        raise InputError(f"{option} group: not a swept key; --group, or group=, selects a group of flows")
     if key not in sweep.keys:
         raise InputError(f"{option} {key}: not a swept key; there are {', '.join(sweep.keys) or 'none'}")
+
+
+def keys_of_lines(sweep: "SweepData", rows: pl.DataFrame, by: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the keys whose values have a line each; the others must have one value.
+
+    Parameters
+    ----------
+    sweep
+        The data set.
+    rows
+        Rows that are drawn, with its keys.
+    by
+        The keys; ``None``: the first with several values.
+    """
+    wide = [key for key in sweep.keys if rows[key].n_unique() > 1]
+    for key in by or ():
+        check_key(sweep, key, "by")
+    chosen = tuple(by or wide[:1])
+    if rest := [key for key in wide if key not in chosen]:
+        raise InputError(f"{rest[0]} has several values: select one by where, or name it as by")
+    return chosen
 
 
 def in_order(rows: pl.DataFrame, keys: Sequence[str]) -> list[tuple[object, ...]]:

@@ -40,6 +40,11 @@ def show(run: RunData) -> None:
     print_wrapped(figures(totals, "throughput_kbps", "delay_ms_mean", "pdf_percent", "jain"), out)
     drops = ", ".join(f"{cause} {count:,}" for cause, count in run.drops.items() if count)
     print_wrapped(f"drops: {drops or 'none'}", out)
+    handovers, failures = (
+        sum(ue[column] or 0 for ue in outcome["ues"]) for column in ("handovers", "link_failures")
+    )
+    if handovers or failures:
+        print_wrapped(f"handovers: {handovers:,}, radio link failures: {failures:,}", out)
     warnings = (*reach_warnings(outcome["ues"], run.scenario), *marking_warnings(run.scenario))
     for line in (*warnings, *reasons(outcome, run.scenario)):
         print_wrapped(line, out, "yellow")

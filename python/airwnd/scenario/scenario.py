@@ -151,8 +151,8 @@ class Scenario:
         ----------
         path
             A UTF-8 file or pipe of at most 256 MiB, or ``"-"`` for standard input; JSON if the name ends in
-            ``.json`` or, unless it ends in ``.toml``, the text begins with ``{``; otherwise TOML. File names
-            in a scenario from a descriptor, such as standard input, are relative to the current folder.
+            ``.json`` or the text begins with ``{``; otherwise TOML. File names in a scenario that is read
+            from a descriptor, such as standard input, are relative to the current folder.
         allow_code
             Execute the Python files and modules that the scenario names as congestion controls. They run with
             your user's permissions, both when the scenario is read and in its runs. If false, they are only
@@ -171,7 +171,7 @@ class Scenario:
         ScenarioError
             If the scenario is invalid; the message names line, key and the allowed values.
         InputError
-            If the input is a folder or a device, larger, or not UTF-8.
+            If the input is a folder or a device, larger, not UTF-8, or of another format.
         OSError
             If the file cannot be read.
         """
@@ -181,7 +181,12 @@ class Scenario:
         policy = CodePolicy(allow_code, plugin_timeout_s)
         text = read_text(path, pipes=True)
         # A pipe has no suffix. No text in TOML begins with a brace.
-        is_json = path.suffix == ".json" or (path.suffix != ".toml" and text.lstrip().startswith("{"))
+        has_brace = text.lstrip().startswith("{")
+        if path.suffix == ".toml" and has_brace:
+            raise InputError(f"{path}: is JSON; give it a name that ends in .json")
+        if path.suffix in {".yaml", ".yml"} and not has_brace:
+            raise InputError(f"{path}: a scenario is TOML or JSON, not YAML")
+        is_json = path.suffix == ".json" or has_brace
         return cls(text, source_name(path), "json" if is_json else "toml", policy=policy)
 
     @classmethod

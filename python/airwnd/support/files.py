@@ -1,5 +1,6 @@
 """Reading text files and pipes, writing files atomically, and checking output paths before long work."""
 
+import codecs
 import os
 import stat
 from collections.abc import Iterable
@@ -39,6 +40,8 @@ def read_text(path: Path, max_mib: int = _MAX_MIB, *, pipes: bool = False) -> st
         data = file.read((max_mib << 20) + 1)
     if len(data) > max_mib << 20:
         raise InputError(f"{name}: larger than {max_mib} MiB")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(f"{name}: is UTF-16, as of `>` in PowerShell; save it as UTF-8")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

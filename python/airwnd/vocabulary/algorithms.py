@@ -251,9 +251,9 @@ def _algorithm(raw: dict[str, Any], family: str, described: Mapping[str, Any]) -
 
 def _unknown(what: str, word: str, allowed: list[str]) -> str:
     near = difflib.get_close_matches(word, allowed, n=3)
-    hint = f"did you mean {_or(near)}?" if near else f"`airwnd list` shows all; some are {_or(allowed[:8])}"
-    return f"unknown {what} `{word}`; {hint}"
+    hint = f"did you mean {_listed(near, ' or ')}?" if near else ""
+    return f"unknown {what} `{word}`; {hint or f'`airwnd list` shows all, such as {_listed(allowed[:8])}'}"
 
 
-def _or(words: list[str]) -> str:
-    return " or ".join(f"`{word}`" for word in words)
+def _listed(words: list[str], separator: str = ", ") -> str:
+    return separator.join(f"`{word}`" for word in words)

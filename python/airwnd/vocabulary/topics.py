@@ -127,12 +127,10 @@ def _stems(table: Table, column: Column) -> Iterator[str]:
 
 
 def _parameters(path: str) -> Iterator[Topic]:
-    """Find the parameter of algorithms at a path, as ``rlc.queue.buffer`` or ``cubic.beta``."""
+    """Find parameters of algorithms, as ``rlc.queue.buffer``, ``cubic.beta``, or ``numerology`` of any."""
     holder, _, name = path.rpartition(".")
-    if not holder:
-        return
     try:
-        above = find(holder)
+        above = find(holder) if holder else [Topic(family.name, family) for family in catalogue()]
     except InputError:
         return
     families = {family.name: family for family in catalogue()}

@@ -46,6 +46,11 @@ class Stored:
         """Events of the flows, as :attr:`airwnd.Run.events`; empty if no series were requested."""
         return self._table("events")
 
+    @property
+    def completions(self) -> "pl.DataFrame":
+        """Transfers and pages, as :attr:`airwnd.Run.completions`; empty if no series were requested."""
+        return self._table("completions")
+
     def _table(self, name: str) -> "pl.DataFrame":
         import polars as pl
 

@@ -20,6 +20,7 @@ from airwnd.study.sweeps.draws import draw
 from airwnd.study.sweeps.runner import Swept, carry_out
 from airwnd.support.arguments import (
     CALLABLE,
+    DURATION,
     FLAG,
     MAPPING,
     NONE,
@@ -48,6 +49,7 @@ __all__ = ["Design", "Swept", "carry_out", "sweep"]
     out=PATH,
     workers=Kind("Processes, Dask or the like", lambda value: hasattr(value, "carry_out")) | NONE,
     sample_seed=whole(0, None, "a whole number, not negative"),
+    series=DURATION | NONE,
     progress=CALLABLE | NONE,
     force=FLAG,
 )
@@ -60,6 +62,7 @@ def sweep(  # noqa: PLR0913
     out: str | PathLike[str],
     workers: "Workers | None" = None,
     sample_seed: int = 1,
+    series: str | None = None,
     progress: Callable[[float], object] | None = None,
     force: bool = False,
 ) -> "pl.DataFrame":
@@ -85,6 +88,9 @@ def sweep(  # noqa: PLR0913
         each core.
     sample_seed
         Seed of the random draws.
+    series
+        Sampling interval of time series, as in ``"100ms"``, for :meth:`airwnd.Sweep.plot_series`; ``None``:
+        no series.
     progress
         Called periodically with the finished fraction, 0 to 1, of the runs to execute.
     force
@@ -115,6 +121,7 @@ def sweep(  # noqa: PLR0913
         random=tuple(draw(f"{key}={text}", sample_seed) for key, text in (random or {}).items()),
         seeds=seeds,
         sample_seed=sample_seed,
+        series=series,
     )
     carry_out(design, Path(out), workers, progress, force=force)
     return pl.read_parquet(Path(out) / "runs.parquet")

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from airwnd.results.selection import check_key, only, plain, values_of
+from airwnd.results.selection import check_key, named, only, plain, values_of
 from airwnd.study.reproduce.statistics import Interval, interval
 from airwnd.support.errors import InputError
 
 if TYPE_CHECKING:
     from airwnd.results.sweep import SweepData
 
-COLUMNS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain")
-"""Columns that are compared by default."""
+# Columns that are compared by default. Losses of links and radio, and fairness, are results of a whole run.
+_COLUMNS = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "loss_percent", "jain")
+_COLUMNS_OF_GROUP = ("goodput_kbps", "delay_ms_mean", "delay_ms_p95", "pdf_percent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     sweep: "SweepData",
     by: str | None = None,
     to: object = None,
-    columns: Sequence[str] = COLUMNS,
+    columns: Sequence[str] | None = None,
     *,
     group: str | None = None,
     where: Mapping[str, object] | None = None,
@@ -67,15 +68,15 @@ def compare(  # noqa: PLR0913 (keywords of a public function)
     check_key(sweep, by, "by")
     others = [key for key in sweep.keys if key != by]
     found: list[Difference] = []
-    for column in columns:
+    for column in columns or (_COLUMNS if group is None else _COLUMNS_OF_GROUP):
         taken = values_of(sweep, column, group)
         rows = only(sweep, taken.rows, where or {}).drop_nulls("value")
         there = rows[by].unique(maintain_order=True).to_list()
-        named = [value for value in there if to is None or plain(value) == plain(to)]
-        if not named:
+        meant = there if to is None else named(there, to)
+        if not meant:
             known = ", ".join(map(plain, there)) or "none with values"
             raise InputError(f"to {plain(to)}: not a value of {by}; there are {known}")
-        reference = named[0]
+        reference = meant[0]
         settings = rows.select(others).unique(maintain_order=True).to_dicts() if others else [{}]
         for setting in settings:
             here = (

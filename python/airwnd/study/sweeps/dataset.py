@@ -1,11 +1,12 @@
 """Data-set folder of a sweep: two tables, and a manifest that describes them."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airwnd import _native
+from airwnd.results.sweep import RECORDED
 from airwnd.study.batch.store import explained
 from airwnd.study.sweeps.design import Design
 from airwnd.support.errors import InputError
@@ -54,12 +55,21 @@ class DataSet:
         if fresh:
             self._write_manifest(complete=False)
 
-    def write(self, tables: Mapping[str, bytes]) -> None:
+    def write(self, tables: Iterable[tuple[str, bytes]]) -> None:
         """Replace the tables; the manifest is marked complete after the last one."""
         try:
             self._write_manifest(complete=False)
-            for name, table in tables.items():
-                write_atomically(self._folder / name, table)
+            written = set()
+            for name, table in tables:
+                path = self._folder / name
+                path.parent.mkdir(exist_ok=True)
+                write_atomically(path, table)
+                written.add(path)
+            for folder in (self._folder / name for name in RECORDED):
+                for path in set(folder.glob("*.parquet")) - written:
+                    path.unlink()
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
             self._write_manifest(complete=True)
         except OSError as error:
             raise explained(error, self._folder) from None
@@ -90,6 +100,9 @@ class DataSet:
                 f"{folder}: holds a sweep of another scenario: {key} is {there} there and {here} here; "
                 f"{_WAY_OUT}"
             )
+        if manifest.get("series") != self._design.series:
+            there, here = (each or "none" for each in (manifest.get("series"), self._design.series))
+            raise InputError(f"{folder}: its time series: {there}, those of this sweep: {here}; {_WAY_OUT}")
         ours = {axis.key for axis in self._design.axes}
         if keys != ours:
             raise InputError(
@@ -106,6 +119,7 @@ class DataSet:
             "complete": complete,
             "seeds": design.seeds,
             "sample_seed": design.sample_seed if design.random else None,
+            "series": design.series,
             "grid": [_axis(axis) for axis in design.grid],
             "random": [_axis(axis) for axis in design.random],
             "scenario": self._scenario,

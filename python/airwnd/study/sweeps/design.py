@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airwnd._native import ScenarioError
+from airwnd.results.engine import duration_ns
 from airwnd.scenario.scenario import Scenario
 from airwnd.study.sweeps.axes import Axis
 from airwnd.support.errors import InputError
@@ -41,6 +42,8 @@ class Design:
         Number of seeds per setting: each is run with seeds 1 to `seeds`.
     sample_seed
         Seed of the random draws.
+    series
+        Sampling interval of the time series, as in ``"100ms"``; ``None``: no series.
     """
 
     scenario: Scenario
@@ -48,6 +51,7 @@ class Design:
     random: tuple[Axis, ...]
     seeds: int
     sample_seed: int
+    series: str | None = None
 
     def __post_init__(self) -> None:
         if not self.axes and self.seeds == 1:
@@ -56,6 +60,8 @@ class Design:
             )
         if self.seeds < 1:
             raise InputError(f"seeds: {self.seeds} is not above zero")
+        if self.series is not None:
+            duration_ns("series", self.series)
         resolved = self.scenario.resolved
         places = [_place(resolved, axis.steps) for axis in self.axes]
         for place, times in Counter(places).items():

@@ -25,11 +25,14 @@ class Swept:
         A run for each setting and seed.
     seeds_alike
         Whether there are several seeds and the flows of each setting are equal for all of them.
+    has_series
+        Whether the runs have time series.
     """
 
     settings: int
     results: Results
     seeds_alike: bool
+    has_series: bool
 
     def __repr__(self) -> str:
         settings, runs = counted(self.settings, "setting"), counted(len(self.results), "run")
@@ -49,7 +52,8 @@ def carry_out(
     # All scenarios are checked before the first run: an error in the last setting must be reported at once.
     scenarios = [design.scenario_for(setting) for setting in settings]
     # Ordered by seed, so that an interrupted sweep has results for every setting.
-    tasks = [Task(scenario, seed) for seed in range(1, design.seeds + 1) for scenario in scenarios]
+    seeds = range(1, design.seeds + 1)
+    tasks = [Task(scenario, seed, design.series) for seed in seeds for scenario in scenarios]
     check_folder(out)
     with locked(out):
         remove_partial_files(out)
@@ -59,7 +63,8 @@ def carry_out(
         from airwnd.study.sweeps.tables import tables
 
         data_set.write(tables(design, settings, results))
-    return Swept(len(settings), results, design.seeds > 1 and _seeds_alike(results, len(settings)))
+    alike = design.seeds > 1 and _seeds_alike(results, len(settings))
+    return Swept(len(settings), results, seeds_alike=alike, has_series=design.series is not None)
 
 
 def _seeds_alike(results: Results, settings: int) -> bool:

@@ -1,12 +1,13 @@
 """Tables of a sweep: a row per run, and a row per flow and run."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from airwnd.results.frames import frame_of, parquet
+from airwnd.results.sweep import RECORDED
 from airwnd.study.batch import Results
 from airwnd.study.sweeps.axes import Axis, plain
 from airwnd.study.sweeps.design import Design, Setting
@@ -21,8 +22,10 @@ _PLACE = "\0setting"
 _HEAD = (_PLACE, "seed")
 
 
-def tables(design: Design, settings: Sequence[Setting], results: Results) -> dict[str, bytes]:
-    """Return the Parquet files by name; rows are in the order of settings, then seeds.
+def tables(design: Design, settings: Sequence[Setting], results: Results) -> Iterator[tuple[str, bytes]]:
+    """Yield the Parquet files with their names; rows are in the order of settings, then seeds.
+
+    Tables with samples have a file per setting, so that a setting at a time is in memory.
 
     Parameters
     ----------
@@ -44,7 +47,22 @@ def tables(design: Design, settings: Sequence[Setting], results: Results) -> dic
         runs.append(frame_of("totals", run_rows, _HEAD))
         flows.append(frame_of("flows", flow_rows, _HEAD))
     frame = setting_columns(design.axes, settings)
-    return {"runs.parquet": _file(frame, runs), "flows.parquet": _file(frame, flows)}
+    yield "runs.parquet", _file(frame, runs)
+    yield "flows.parquet", _file(frame, flows)
+    if design.series is not None:
+        for place in range(len(settings)):
+            stored = [results[seed * len(settings) + place] for seed in range(design.seeds)]
+            for name in RECORDED:
+                found = [(seed, getattr(run, name)) for seed, run in enumerate(stored, 1)]
+                # A table without rows has no columns either.
+                if rows := [_recorded(table, place, seed) for seed, table in found if table.width]:
+                    yield f"{name}/{place:05}.parquet", _file(frame, rows)
+
+
+def _recorded(table: pl.DataFrame, place: int, seed: int) -> pl.DataFrame:
+    """Return a table of a run in that of a sweep; flows are text, since runs may have different ones."""
+    head = pl.lit(place).alias(_PLACE), pl.lit(seed).alias("seed")
+    return table.select(*head, pl.all()).with_columns(pl.col("flow").cast(pl.String))
 
 
 def setting_columns(axes: Sequence[Axis], settings: Sequence[Setting]) -> pl.DataFrame:

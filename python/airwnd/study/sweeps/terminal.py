@@ -1,9 +1,10 @@
 """Comparison of a sweep on the terminal, and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from airwnd.plots.category import texts
 from airwnd.study.reproduce.statistics import MIN_SEEDS, Interval
 from airwnd.study.sweeps.comparison import Difference
 from airwnd.text.terminal import Column, console, number, plain, print_wrapped, sheet
@@ -16,12 +17,16 @@ if TYPE_CHECKING:
 def show(found: Sequence[Difference]) -> None:
     """Print a table for each column and combination of the other keys."""
     out = console()
+    others = found[0].setting if found else ()
+    names = {key: texts(dict.fromkeys(each.setting[key] for each in found)) for key in others}
+    values = texts(dict.fromkeys(each.value for each in found))
     for setting in {tuple(each.setting.items()): None for each in found}:
         if setting:
-            print_wrapped(", ".join(f"{key} = {plain(str(value))}" for key, value in setting), out, "bold")
+            shown = (f"{key} = {names[key][value]}" for key, value in setting)
+            print_wrapped(plain(", ".join(shown)), out, "bold")
         rows = [each for each in found if tuple(each.setting.items()) == setting]
         for name in {(each.table, each.column): None for each in rows}:
-            _show(name, [each for each in rows if (each.table, each.column) == name], out)
+            _show(name, [each for each in rows if (each.table, each.column) == name], values, out)
     print_wrapped(
         "Differences from the first row, run by run with the same seed, with the 95 % confidence interval of "
         "their mean (Student's t). *: it excludes zero.",
@@ -30,7 +35,9 @@ def show(found: Sequence[Difference]) -> None:
     )
 
 
-def _show(name: tuple[str, str], rows: Sequence[Difference], out: "Console") -> None:
+def _show(
+    name: tuple[str, str], rows: Sequence[Difference], values: Mapping[object, str], out: "Console"
+) -> None:
     declared = tables()[name[0]].columns[name[1]]
     unit = f", {declared.shown_unit}" if declared.shown_unit else ""
 
@@ -48,7 +55,7 @@ def _show(name: tuple[str, str], rows: Sequence[Difference], out: "Console") -> 
     ]
     sheet(
         [
-            Column(f"{declared.label}{unit}", [plain(str(each.value)) for each in rows], is_name=True),
+            Column(f"{declared.label}{unit}", [plain(values[each.value]) for each in rows], is_name=True),
             Column("mean", [shown(each.mean.mean) for each in rows]),
             Column("difference", ["" if found is None else shown(found.mean) for found in differences]),
             Column("95 % CI", intervals, rank=1, key="low, high"),

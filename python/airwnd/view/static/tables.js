@@ -1,7 +1,7 @@
 /** The tables: flows with their results, runs with their totals. */
 
 import { swatch } from "airwnd/looks.js";
-import { valueText } from "airwnd/scale.js";
+import { tickText, ticks, valueText } from "airwnd/scale.js";
 
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -256,8 +256,10 @@ function drawCurves(svg, groups, looks) {
     add("line", { x1: left, x2: right, y1: y(part), y2: y(part), class: "grid" });
     add("text", { x: left - 4, y: y(part) + 3, "text-anchor": "end" }, `${part}`);
   }
-  for (const time of [0, longest / 2, longest]) {
-    add("text", { x: x(time), y: bottom + 11, "text-anchor": "middle" }, `${Number(time.toPrecision(2))}`);
+  const { step, values } = ticks(0, longest, 5);
+  for (const time of values) {
+    add("line", { x1: x(time), x2: x(time), y1: top, y2: bottom, class: "grid" });
+    add("text", { x: x(time), y: bottom + 11, "text-anchor": "middle" }, tickText(time, step));
   }
   add("text", { x: (left + right) / 2, y: bottom + 23, "text-anchor": "middle" }, "completion time (s)");
   groups.forEach(({ curve }, index) => {
