@@ -292,8 +292,8 @@ def test_the_name_of_a_claim_limits_what_gets_seeds(monkeypatch: pytest.MonkeyPa
     folder.parent.mkdir(parents=True)
     uncertain.rename(folder)
     monkeypatch.chdir(folder.parents[2])
-    assert search.claims_named(["T1"]) == {folder: {"T1"}}
-    assert search.claims_named(["mine/T1"]) == {folder: {"T1"}}
+    assert search.claims_named(["T1"]) == {folder: frozenset({"T1"})}
+    assert search.claims_named(["mine/T1"]) == {folder: frozenset({"T1"})}
     for names in (["mine"], ["mine/figure"], ["T1", "mine"], ["mine", "T1"]):
         assert set(search.claims_named(names).values()) == {None}
 

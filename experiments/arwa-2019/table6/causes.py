@@ -90,7 +90,7 @@ def main() -> None:
         left.minorticks_off()
         left.set_xlabel("Autotuning's mean delay (ms)")
         left.set_ylabel("Reduction by ARWA (%)")
-        left.set_ylim(0, 100)
+        left.set_ylim(-8, 100)
         left.legend(loc="lower right")
         for with_errors, without in zip(*losses, strict=True):
             right.plot([0, 1], [with_errors, without], color="0.6", linewidth=0.8)

@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     help="Folder for the pages; its PAPER/FIGURE folders hold plots, numbers and finished runs.",
 )
 @click.option(
-    "--decide", is_flag=True, help="Add seeds until every claim is decided or too close to tell; resumable."
+    "--decide",
+    is_flag=True,
+    help="Add seeds until every claim, or those that are named, is decided or too close to tell; resumable.",
 )
 @click.option(
     "--max-seeds",
