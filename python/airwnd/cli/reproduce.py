@@ -28,12 +28,12 @@ from airwnd.support.locks import locked
 from airwnd.text.quantities import seconds_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from airwnd.plugins.permission import CodePolicy
     from airwnd.study.batch import Workers
     from airwnd.study.reproduce.runner import Results
-    from airwnd.study.reproduce.sequential import Undecided
+    from airwnd.study.reproduce.sequential import Needed
 
 
 @click.command()
@@ -53,7 +53,9 @@ if TYPE_CHECKING:
     help="Folder for the pages; its PAPER/FIGURE folders hold plots, numbers and finished runs.",
 )
 @click.option(
-    "--decide", is_flag=True, help="Add seeds until every claim is decided or too close to tell; resumable."
+    "--decide",
+    is_flag=True,
+    help="Add seeds until every claim, or those that are named, is decided or too close to tell; resumable.",
 )
 @click.option(
     "--max-seeds",
@@ -131,8 +133,16 @@ def reproduce(
     if every:
         experiments = [each for each in experiments if each.measured is None or each.measured.seeds]
     minutes = math.inf if budget is None else budget
-    further = Decide(max_seeds, 60.0 * minutes, _report_look) if decide else None
-    efforts = [runner.Effort.of(experiment, seeds, quick=quick, decide=further) for experiment in experiments]
+    named = {} if every else search.claims_named(names)
+    efforts = [
+        runner.Effort.of(
+            experiment,
+            seeds,
+            quick=quick,
+            decide=Decide(max_seeds, 60.0 * minutes, _report_look, named.get(folder)) if decide else None,
+        )
+        for folder, experiment in zip(folders, experiments, strict=True)
+    ]
     for experiment, effort in zip(experiments, efforts, strict=True):
         runner.check(experiment, effort)
     papers = search.papers()
@@ -191,9 +201,22 @@ def _list(folders: list[Path]) -> None:
                 click.echo(f"    {name}  {text}")
 
 
-def _report_look(still_open: "Mapping[str, Sequence[Undecided]]", runs: int, seeds: int) -> None:
-    """Print which claims are open, and what is added for them."""
-    click.echo(f"\nopen: {', '.join(still_open)}; {runs} more runs, up to {seeds} seeds", err=True)
+def _report_look(still_open: "Mapping[str, Needed]", runs: int, seeds: int) -> None:
+    """Print which claims are open, what each is expected to need, and what is added."""
+    from airwnd.study.reproduce.words import count_text
+
+    parts = []
+    for claim, needed in still_open.items():
+        setups = f"{count_text(needed.setups, 'set-up')}, " if needed.setups > 1 else ""
+        parts.append(f"{claim} ({setups}{_expected_text(needed.seeds)})")
+    click.echo(f"\nopen: {', '.join(parts)}; {runs} more runs, up to {seeds} seeds", err=True)
+
+
+def _expected_text(seeds: float) -> str:
+    """Return ``about 960 seeds``, with two significant digits."""
+    return (
+        f"about {float(f'{seeds:.2g}'):,.0f} seeds" if math.isfinite(seeds) else "a value equal to its bound"
+    )
 
 
 def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -> None:
@@ -220,9 +243,8 @@ def _summarise(done: "list[Results]", pool: "Workers", out: Path, index: Path) -
     still_open = [
         result.claim.id
         for each in done
-        if each.effort.decide
         for result in each.claims()
-        if result.verdict is Verdict.OPEN
+        if each.effort.decide and each.effort.decide.concerns(result) and result.verdict is Verdict.OPEN
     ]
     if still_open:
         click.echo(

@@ -215,12 +215,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check at one point: our value, the paper's value, and the verdict on ours."""
+    """A check at one point: our value, the paper's value, and the verdict on ours.
+
+    `margin` is the distance from the bound within which our value is too close to tell.
+    """
 
     place: Place
     found: Interval
     paper: float | None
     verdict: Verdict
+    margin: float
 
 
 @dataclass(frozen=True)
@@ -350,11 +354,12 @@ def _judge(check: Check, ours: Lookup, paper: Lookup, confidence: Confidence | N
             (printed,) = check.expression.values(place, paper).tolist()
         except KeyError:
             printed = None
+        margin = _margin(check, place, ours)
         if confidence is None:
             verdict = check.requirement.preview(found)
         else:
-            verdict = check.requirement.judge(found, _margin(check, place, ours))
-        findings.append(Finding(matters, found, printed, verdict))
+            verdict = check.requirement.judge(found, margin)
+        findings.append(Finding(matters, found, printed, verdict, margin))
     return CheckResult(check, tuple(findings))
 
 

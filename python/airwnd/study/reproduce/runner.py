@@ -1,6 +1,5 @@
 """Execution of an experiment: settings x seeds in parallel, reusing finished runs."""
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -213,8 +212,8 @@ def reproduce(
 ) -> Results:
     """Execute the missing runs and read the measures; measurements are only read.
 
-    With `effort.decide`, the settings on which undecided claims depend get twice as many seeds, again and
-    again, until all claims are decided, or the seeds or the time are used up.
+    With `effort.decide`, the settings that open claims need next (:func:`undecided`) get twice as many seeds,
+    again and again, until these claims are decided, or the seeds or the time are used up.
 
     Parameters
     ----------
@@ -266,10 +265,11 @@ def reproduce(
         decide = effort.decide
         if decide is None or elapsed_s > decide.budget_s:
             return results
-        still_open = undecided(results.claims())
-        for levels, seeds in itertools.chain.from_iterable(still_open.values()):
-            scenario = settings[experiment.setting(levels)]
-            counts[scenario] = max(counts[scenario], decide.after(seeds) or 0)
+        still_open = undecided(results.claims(), decide)
+        for needed in still_open.values():
+            for levels, seeds in needed.measures:
+                scenario = settings[experiment.setting(levels)]
+                counts[scenario] = max(counts[scenario], decide.after(seeds) or 0)
         if counts == read or sum(counts.values()) > MAX_RUNS:
             return results
         if decide.on_look:

@@ -71,6 +71,18 @@ def find(name: str) -> list[Path]:
     return found
 
 
+def claims_named(names: Sequence[str]) -> dict[Path, frozenset[str] | None]:
+    """Return, by experiment, the claims that stand for it among the names; ``None``: it is named itself."""
+    found: dict[Path, frozenset[str] | None] = {}
+    for name in names:
+        claim = name.rpartition("/")[2]
+        for folder in find(name):
+            is_claim = not is_exact(name) and folder.name != claim and claim in _claims(folder)
+            known = found.get(folder, frozenset())
+            found[folder] = known | {claim} if is_claim and known is not None else None
+    return found
+
+
 def is_exact(name: str) -> bool:
     """Return whether a name is a path or the full name of an experiment or paper."""
     return bool(_exact(name))
