@@ -318,7 +318,7 @@ def test_the_command_finds_the_simulator_s_own_set_up(cli: Cli, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert "likeliest set-up: Server: 50ms" in done.stdout
     out = tmp_path / "out" / "example"
-    page = (out / "likeliest.md").read_text(encoding="utf-8")
+    page = (out / "LIKELIEST.md").read_text(encoding="utf-8")
     assert "| Server | **pinned** |" in page
     assert "| Window | **free** |" in page
     assert "0 of 8 numbers are more than 20 % off" in page
@@ -334,7 +334,7 @@ def test_the_command_finds_the_simulator_s_own_set_up(cli: Cli, tmp_path: Path) 
     runs = next(line for line in again.stdout.splitlines() if "finished earlier" in line)
     words = runs.split()
     assert words[words.index("runs,") - 1] == words[words.index("runs,") + 1], "no run is repeated"
-    assert (out / "likeliest.md").read_text(encoding="utf-8") == page
+    assert (out / "LIKELIEST.md").read_text(encoding="utf-8") == page
 
 
 @pytest.mark.usefixtures("paper")
@@ -352,7 +352,7 @@ def test_numbers_have_the_range_of_their_column_s_last_decimal(paper: Path) -> N
         pytest.approx((49.995, 50.005)),
         pytest.approx((51.245, 51.255)),
     ]
-    assert found[0].printed == "50.0"
+    assert [each.printed for each in found] == ["50.00", "51.25"]
 
 
 STATED = '[[number]]\nexperiment = "table1"\ntext = "gain"\nquantity = "gain"\nsource = "conclusion"\n'
@@ -370,7 +370,7 @@ def test_a_number_of_the_text_is_compared_at_each_row(paper: Path) -> None:
         ({"users": "1"}, 1.1, 1.15),
         ({"users": "2"}, 1.1, 1.15),
     ]
-    assert found[0].printed == "1.100 to 1.150"
+    assert found[0].printed == "1.1 to 1.15"
 
 
 EXPRESSION = 'expression = "delay_ms()"\n'

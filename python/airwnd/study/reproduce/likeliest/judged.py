@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from airwnd.study.reproduce.claims import judge
+from airwnd.study.reproduce.claims import Claim, judge
 from airwnd.study.reproduce.expression import Values
 from airwnd.study.reproduce.likeliest.choices import Member, Point
 from airwnd.study.reproduce.likeliest.race import OutOfTimeError
@@ -61,9 +61,11 @@ def judgements(found: Found, runs: Runs) -> list[Judgement]:
     ]
 
 
-def _of(member: Member, found: Found, runs: Runs, over_all: Mapping[tuple[str, str], str]) -> list[Judgement]:
+def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[Judgement]:
     experiment, quick = member.experiment, found.effort.quick
-    seeds = experiment.quick.seeds if quick else experiment.seeds
+    # As many as the likeliest set-up has: its runs are there. Fewer than the experiment asks for do decide.
+    last = max(found.effort.plan.last_seeds, MIN_SEEDS)
+    seeds = min(experiment.quick.seeds if quick else experiment.seeds, last)
     setup = {name: level for name, level in found.best.items() if name in member.choices}
     lacking = next((name for name, level in setup.items() if not member.can(name, level)), None)
     reason = ""
@@ -76,19 +78,7 @@ def _of(member: Member, found: Found, runs: Runs, over_all: Mapping[tuple[str, s
         except OutOfTimeError:
             reason = "the budget was used up"
     if reason:
-        return [
-            Judgement(
-                claim.id,
-                claim.text,
-                experiment.name,
-                MISSING,
-                0,
-                over_all.get((experiment.name, claim.id), ""),
-                0,
-                reason,
-            )
-            for claim in experiment.claims
-        ]
+        return [_missing(claim, experiment.name, over_all, reason) for claim in experiment.claims]
     undefined = np.full(seeds, np.nan)
 
     def ours(levels: Mapping[str, str], measure: str) -> Values:
@@ -107,13 +97,25 @@ def _of(member: Member, found: Found, runs: Runs, over_all: Mapping[tuple[str, s
             for each, verdict in result.setups
             if all(own.get(axis, level) == level for axis, level in each.items())
         ]
-        verdict = str(over_setups(there)) if there else MISSING
-        reason = "" if there else "no check covers this set-up"
-        known = over_all.get((experiment.name, claim.id), "")
-        judged.append(
-            Judgement(claim.id, claim.text, experiment.name, verdict, len(there), known, seeds, reason)
-        )
+        if there:
+            known, verdict = _known(over_all, experiment.name, claim), str(over_setups(there))
+            judged.append(Judgement(claim.id, claim.text, experiment.name, verdict, len(there), known, seeds))
+        else:
+            judged.append(_missing(claim, experiment.name, over_all, "no check covers this set-up"))
     return judged
+
+
+OverAll = Mapping[tuple[str, str], str]
+"""Verdicts over all set-ups by experiment and claim."""
+
+
+def _known(over_all: OverAll, experiment: str, claim: Claim) -> str:
+    return over_all.get((experiment, claim.id), "")
+
+
+def _missing(claim: Claim, experiment: str, over_all: OverAll, reason: str) -> Judgement:
+    known = _known(over_all, experiment, claim)
+    return Judgement(claim.id, claim.text, experiment, MISSING, 0, known, 0, reason)
 
 
 def _points(member: Member, setup: SetUp) -> dict[Setting, Point]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from airwnd.study.reproduce.expression import Expression
-from airwnd.study.reproduce.likeliest.choices import FILE, Choices, Member, closed_places
+from airwnd.study.reproduce.likeliest.choices import FILE, Choices, Member, Stated, closed_places
 from airwnd.study.reproduce.reader import Mistake, placed
 from airwnd.study.reproduce.space import ABSENT
 from airwnd.support.errors import InputError
@@ -30,6 +30,8 @@ class Number:
         Name of the measure; numbers of one quantity share the size of their discrepancy.
     place
         Levels of the axes that the paper varies.
+    printed
+        The number or range as the paper has it.
     low, high
         Range of values that the paper would print like this, in the unit of the quantity.
     """
@@ -41,6 +43,7 @@ class Number:
     digits: int
     expression: Expression
     place: Mapping[str, str]
+    printed: str
     low: float
     high: float
 
@@ -48,14 +51,6 @@ class Number:
     def table(self) -> str:
         """Name of the experiment: a table or figure, which cross-validation leaves out as a whole."""
         return self.member.name
-
-    @property
-    def printed(self) -> str:
-        """The number or range as text."""
-        middle = (self.low + self.high) / 2
-        if self.low and self.high - self.low > 0.02 * middle:
-            return f"{self.low:.{self.digits}f} to {self.high:.{self.digits}f}"
-        return f"{middle if self.low else 0.0:.{self.digits}f}"
 
     def nearest(self, value: float) -> float:
         """Return the value in the range that is nearest to ours."""
@@ -79,23 +74,9 @@ def gather(choices: Choices) -> list[Number]:
         found += _tabulated(member)
         path = member.experiment.folder.parent / FILE
         for index, entry in enumerate(choices.stated):
-            if entry.experiment != member.name:
-                continue
-            with placed(str(path), f"number[{index}]"):
-                space = member.experiment.space
-                names = [measure.name for measure in member.experiment.measures]
-                try:
-                    expression = Expression.parse(entry.expression, space.levels, names)
-                except InputError as error:
-                    raise Mistake("expression", str(error)) from None
-                low, high = entry.range
-                for place in closed_places(member, expression, entry.only):
-                    at = ", ".join(f"{axis} = {level}" for axis, level in place.items())
-                    text = f"{entry.text}, {at}" if at else entry.text
-                    digits = _decimals(low, high) + 1
-                    found.append(
-                        Number(member, text, entry.quantity, "", digits, expression, place, low, high)
-                    )
+            if entry.experiment == member.name:
+                with placed(str(path), f"number[{index}]"):
+                    found += _stated(member, entry)
     for member in {number.member.name: number.member for number in found}.values():
         for name in member.choices:
             for level in choices.by_name[name].levels:
@@ -108,12 +89,32 @@ def gather(choices: Choices) -> list[Number]:
     return found
 
 
+def _stated(member: Member, entry: Stated) -> list[Number]:
+    """Return a number of the text at each row of its experiment."""
+    space = member.experiment.space
+    names = [measure.name for measure in member.experiment.measures]
+    try:
+        expression = Expression.parse(entry.expression, space.levels, names)
+    except InputError as error:
+        raise Mistake("expression", str(error)) from None
+    low, high = entry.range
+    digits = _decimals(low, high) + 1
+    printed = f"{low:g} to {high:g}" if entry.equals is None else f"{entry.equals:g} ± {entry.tolerance:g}"
+    found = []
+    for place in closed_places(member, expression, entry.only):
+        at = ", ".join(f"{axis} = {level}" for axis, level in place.items() if axis not in entry.only)
+        text = f"{entry.text}, {at}" if at else entry.text
+        found.append(Number(member, text, entry.quantity, "", digits, expression, place, printed, low, high))
+    return found
+
+
 def _tabulated(member: Member) -> list[Number]:
     experiment = member.experiment
     found = []
     for measure in experiment.measures:
         values = [row[measure.name] for row in experiment.paper_values.values() if measure.name in row]
-        half = 0.5 * 10.0 ** -_decimals(*values)
+        decimals = _decimals(*values)
+        half = 0.5 * 10.0**-decimals
         for setting, row in experiment.paper_values.items():
             if measure.name not in row:
                 continue
@@ -135,6 +136,7 @@ def _tabulated(member: Member) -> list[Number]:
                     measure.digits,
                     Expression.parse(f"{measure.name}()", experiment.space.levels, [measure.name]),
                     place,
+                    f"{printed:.{decimals}f}",
                     max(printed - half, 0.0),
                     printed + half,
                 )

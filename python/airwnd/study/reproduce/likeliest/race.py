@@ -47,7 +47,7 @@ class Plan:
     first_seeds: int = 2
     last_seeds: int = 16
     most: int = 256
-    designed: int = 24
+    designed: int = 8
     kept: int = 5
 
 

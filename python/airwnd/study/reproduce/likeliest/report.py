@@ -1,4 +1,4 @@
-"""Output of a search: ``likeliest.md``, and the numbers, set-ups and claims as CSV."""
+"""Output of a search: ``LIKELIEST.md``, and the numbers, set-ups and claims as CSV."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from airwnd.study.reproduce.regions import SetUp
 from airwnd.support.files import write_atomically
 from airwnd.text.quantities import csv_cells
 
-PAGE = "likeliest.md"
+PAGE = "LIKELIEST.md"
 NUMBERS = "likeliest-numbers.csv"
 SETUPS = "likeliest-set-ups.csv"
 CLAIMS = "likeliest-claims.csv"

@@ -272,7 +272,8 @@ class _State:
         self._touched = touched
         self._runs = runs
         self._seeds: dict[Combination, int] = {}
-        self._known: dict[tuple[Combination, int], list[Known]] = {}
+        self._known: dict[tuple[int, tuple[Point, ...], int], Known] = {}
+        self._points: dict[Combination, list[tuple[Point, ...]]] = {}
         self.fit: Fit | None = None
         self.is_out_of_time = False
 
@@ -281,14 +282,16 @@ class _State:
         needed = {
             combination: [
                 (number.member, point)
-                for number in self._numbers
-                for point in points(number, dict(zip(self._touched, combination, strict=True)))
+                for number, chosen in zip(self._numbers, self._points_of(combination), strict=True)
+                for point in chosen
             ]
             for combination in wanted
         }
         try:
             every = [each for chosen in needed.values() for each in chosen]
-            self._runs.ensure(f"{count_text(len(wanted), 'set-up')}, {seeds} seeds", every, seeds)
+            self._runs.ensure(
+                f"{count_text(len(wanted), 'set-up')}, {count_text(seeds, 'seed')}", every, seeds
+            )
         except OutOfTimeError:
             self.is_out_of_time = True
             raise
@@ -316,22 +319,31 @@ class _State:
         )
         return dict(zip(combined, self.fit.scores.tolist(), strict=True))
 
-    def _summary(self, combination: Combination) -> list[Known]:
-        key = combination, self._seeds[combination]
-        if key not in self._known:
+    def _points_of(self, combination: Combination) -> list[tuple[Point, ...]]:
+        if combination not in self._points:
             setup = dict(zip(self._touched, combination, strict=True))
-            self._known[key] = [
-                known(values_of(number, setup, self._runs, key[1]).tolist()) for number in self._numbers
-            ]
-        return self._known[key]
+            self._points[combination] = [tuple(points(number, setup)) for number in self._numbers]
+        return self._points[combination]
+
+    def _summary(self, combination: Combination) -> list[Known]:
+        """Summarise each number in a set-up: set-ups that do not differ for it share all of its runs."""
+        found = []
+        setup = dict(zip(self._touched, combination, strict=True))
+        for index, chosen in enumerate(self._points_of(combination)):
+            number = self._numbers[index]
+            key = index, chosen, min(self._runs.has(number.member, point) for point in chosen)
+            if key not in self._known:
+                self._known[key] = known(values_of(number, setup, self._runs))
+            found.append(self._known[key])
+        return found
 
 
-def values_of(number: Number, setup: SetUp, runs: Runs, seeds: int) -> Values:
+def values_of(number: Number, setup: SetUp, runs: Runs) -> Values:
     """Return our value of a number by seed."""
     opened = {axis.name for axis in number.member.experiment.space.open}
 
     def ours(levels: Mapping[str, str], measure: str) -> Values:
         closed = {axis: level for axis, level in levels.items() if axis not in opened}
-        return runs.values(number.member, number.member.point(closed, setup), measure, seeds)
+        return runs.values(number.member, number.member.point(closed, setup), measure)
 
     return number.expression.values(_full(number), ours)
