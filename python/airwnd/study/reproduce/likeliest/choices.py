@@ -301,9 +301,12 @@ class Choices:
                         one_of("experiment", name, sorted(known))
         members = tuple(_member(each, file, path) for each in experiments)
         there = {member.name for member in members}
+        numbered = {each.folder.name for each in experiments if each.paper_values}
+        numbered |= {each.experiment for each in file.number}
         return cls(
             members=members,
-            by_name=_combined(members),
+            # Order, labels and shown levels are those of the experiments with numbers.
+            by_name=_combined(sorted(members, key=lambda each: each.name not in numbered)),
             stated=tuple(each for each in file.number if each.experiment in there),
             joins=tuple(each for each in file.join if each.experiment in there),
             notes=file.notes,

@@ -1,10 +1,12 @@
 """The order in which set-ups are run: few seeds for all of them, more for those that fit best.
 
-Up to `Plan.most` combinations are all run. Of larger products a Latin hypercube is run with the shown set-up,
-and then every set-up that differs from the best so far in one axis, until none of these is better. After that
-the better third has twice as many seeds, the better ninth four times, and so on (successive halving: Jamieson
-and Talwalkar, AISTATS 2016); the best set-up of each level of each axis is among them, so that an axis is not
-judged by a level with few seeds. Finally the likeliest `Plan.kept` set-ups have all seeds.
+Up to `Plan.most` combinations are all run. Of larger products the shown set-up is run, and every set-up that
+differs from the best so far in one axis, until none of these is better; then a Latin hypercube of others,
+from which the same goes on if one of them is better.
+
+After that the better third has twice as many seeds, the better ninth four times, and so on (successive
+halving: Jamieson and Talwalkar, AISTATS 2016); the best set-up of each level of each axis is among them, so
+that an axis is not judged by a level with few seeds. Finally the likeliest `Plan.kept` set-ups have all seeds.
 
 The choice depends on the scores only, which depend on the runs only: a repeated command makes the same
 choices, and continues an interrupted one.
@@ -39,7 +41,7 @@ class Plan:
     most
         Maximum number of combinations that are all run.
     designed
-        Number of combinations of a larger product that are run first.
+        Number of combinations of a larger product that are run as a Latin hypercube.
     kept
         Number of set-ups with all seeds.
     """
@@ -78,41 +80,41 @@ def race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan: 
 
 def _race(axes: Sequence[Sequence[str]], shown: Combination, score: Score, plan: Plan) -> None:
     is_complete = combinations(axes) <= plan.most
-    scores = score(_product(axes) if is_complete else design(axes, shown, plan.designed), plan.first_seeds)
-    seeds: dict[Combination, int] = dict.fromkeys(scores, plan.first_seeds)
+    seeds: dict[Combination, int] = {}
 
-    def descend(scores: Mapping[Combination, float]) -> Mapping[Combination, float]:
-        while not is_complete:
-            further = [each for each in neighbours(axes, _best(scores)) if each not in scores]
-            if not further:
-                break
-            scores = score(further, plan.first_seeds)
-            seeds.update(dict.fromkeys(further, plan.first_seeds))
-        return scores
+    def look(wanted: Sequence[Combination], count: int) -> Mapping[Combination, float]:
+        """Run set-ups, and of a larger product the neighbours of the best until none of them is better."""
+        while True:
+            scores = score(wanted, count)
+            seeds.update({each: max(count, seeds.get(each, 0)) for each in wanted})
+            wanted = [each for each in neighbours(axes, _best(scores)) if each not in scores]
+            count = plan.first_seeds
+            if is_complete or not wanted:
+                return scores
 
-    scores = descend(scores)
+    scores = look(_product(axes) if is_complete else [shown], plan.first_seeds)
+    if not is_complete and (further := [each for each in design(axes, plan.designed) if each not in scores]):
+        scores = look(further, plan.first_seeds)
     count, part = plan.first_seeds, 1
     while count < plan.last_seeds:
         count, part = min(2 * count, plan.last_seeds), part * KEPT_PART
         kept = max(math.ceil(len(scores) / part), plan.kept)
         alive = dict.fromkeys([*_ranked(scores)[:kept], *_champions(axes, scores)])
-        seeds.update(dict.fromkeys(alive, count))
-        scores = descend(score(list(alive), count))
+        scores = look(list(alive), count)
     while low := [each for each in _ranked(scores)[: plan.kept] if seeds[each] < plan.last_seeds]:
-        seeds.update(dict.fromkeys(low, plan.last_seeds))
-        scores = descend(score(low, plan.last_seeds))
+        scores = look(low, plan.last_seeds)
 
 
-def design(axes: Sequence[Sequence[str]], shown: Combination, count: int) -> list[Combination]:
-    """Return the shown set-up and a Latin hypercube of others: each level of an axis about equally often."""
+def design(axes: Sequence[Sequence[str]], count: int) -> list[Combination]:
+    """Return a Latin hypercube of combinations: each level of an axis about equally often."""
     from scipy.stats import qmc
 
-    points = qmc.LatinHypercube(d=len(axes), rng=1).random(count)
+    points = qmc.LatinHypercube(d=len(axes), rng=1).random(count).tolist()
     drawn = [
         tuple(levels[int(value * len(levels))] for levels, value in zip(axes, point, strict=True))
-        for point in points.tolist()
+        for point in points
     ]
-    return list(dict.fromkeys([shown, *drawn]))
+    return list(dict.fromkeys(drawn))
 
 
 def neighbours(axes: Sequence[Sequence[str]], at: Combination) -> list[Combination]:
