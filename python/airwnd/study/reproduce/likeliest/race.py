@@ -6,7 +6,7 @@ from which the same goes on if one of them is better.
 
 After that the better third has twice as many seeds, the better ninth four times, and so on (successive
 halving: Jamieson and Talwalkar, AISTATS 2016); the best set-up of each level of each axis is among them, so
-that an axis is not judged by a level with few seeds. Finally the likeliest `Plan.kept` set-ups have all seeds.
+that no level is judged by few seeds alone. Finally the likeliest `Plan.kept` set-ups have all seeds.
 
 The choice depends on the scores only, which depend on the runs only: a repeated command makes the same
 choices, and continues an interrupted one.
