@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from airwnd.study.reproduce.claims import Claim, judge
+from airwnd.study.reproduce.design import Experiment
 from airwnd.study.reproduce.expression import Values
 from airwnd.study.reproduce.likeliest.choices import Member, Point
 from airwnd.study.reproduce.likeliest.race import OutOfTimeError
@@ -34,8 +35,8 @@ class Judgement:
         Number of such set-ups.
     over_all
         The verdict over all set-ups in ``verdicts.csv`` next to the papers; empty: it has none.
-    seeds
-        Number of seeds.
+    seeds, specified
+        Number of seeds, and that of the experiment: with fewer a verdict may stay open.
     reason
         Why there is no verdict.
     """
@@ -47,18 +48,25 @@ class Judgement:
     setups: int
     over_all: str
     seeds: int
+    specified: int
     reason: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more seeds, up to the number of the experiment, could decide."""
+        return self.likeliest == Verdict.OPEN and self.seeds < self.specified
 
 
 def judgements(found: Found, runs: Runs) -> list[Judgement]:
     """Judge all claims of a paper's experiments at the likeliest set-up."""
     over_all = _over_all(found.choices.members[0].experiment.folder.parents[1] / VERDICTS)
-    return [
+    judged = [
         judgement
         for member in found.choices.members
         if member.experiment.claims
         for judgement in _of(member, found, runs, over_all)
     ]
+    return sorted(judged, key=lambda each: each.claim)
 
 
 def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[Judgement]:
@@ -78,7 +86,7 @@ def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[J
         except OutOfTimeError:
             reason = "the budget was used up"
     if reason:
-        return [_missing(claim, experiment.name, over_all, reason) for claim in experiment.claims]
+        return [_missing(claim, experiment, over_all, reason) for claim in experiment.claims]
     undefined = np.full(seeds, np.nan)
 
     def ours(levels: Mapping[str, str], measure: str) -> Values:
@@ -98,10 +106,22 @@ def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[J
             if all(own.get(axis, level) == level for axis, level in each.items())
         ]
         if there:
-            known, verdict = _known(over_all, experiment.name, claim), str(over_setups(there))
-            judged.append(Judgement(claim.id, claim.text, experiment.name, verdict, len(there), known, seeds))
+            verdict = str(over_setups(there))
+            known = _known(over_all, experiment, claim)
+            judged.append(
+                Judgement(
+                    claim.id,
+                    claim.text,
+                    experiment.name,
+                    verdict,
+                    len(there),
+                    known,
+                    seeds,
+                    experiment.seeds,
+                )
+            )
         else:
-            judged.append(_missing(claim, experiment.name, over_all, "no check covers this set-up"))
+            judged.append(_missing(claim, experiment, over_all, "no check covers this set-up"))
     return judged
 
 
@@ -109,13 +129,13 @@ OverAll = Mapping[tuple[str, str], str]
 """Verdicts over all set-ups by experiment and claim."""
 
 
-def _known(over_all: OverAll, experiment: str, claim: Claim) -> str:
-    return over_all.get((experiment, claim.id), "")
+def _known(over_all: OverAll, experiment: Experiment, claim: Claim) -> str:
+    return over_all.get((experiment.name, claim.id), "")
 
 
-def _missing(claim: Claim, experiment: str, over_all: OverAll, reason: str) -> Judgement:
+def _missing(claim: Claim, experiment: Experiment, over_all: OverAll, reason: str) -> Judgement:
     known = _known(over_all, experiment, claim)
-    return Judgement(claim.id, claim.text, experiment, MISSING, 0, known, 0, reason)
+    return Judgement(claim.id, claim.text, experiment.name, MISSING, 0, known, 0, experiment.seeds, reason)
 
 
 def _points(member: Member, setup: SetUp) -> dict[Setting, Point]:

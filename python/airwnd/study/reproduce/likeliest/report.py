@@ -297,20 +297,21 @@ def _claims(report: Report) -> str:
         verdict = each.likeliest + (f": {each.reason}" if each.reason else "")
         if each.setups > 1:
             verdict += f" (over {each.setups} set-ups that no number distinguishes)"
-        same = each.over_all == each.likeliest
+        same = each.over_all == each.likeliest or each.is_open or not each.setups
         rows.append(
             [
                 each.claim,
                 each.experiment.partition("/")[2],
                 verdict if same else f"**{verdict}**",
                 each.over_all or "–",
-                str(each.seeds or "–"),
+                f"{each.seeds} of {each.specified}" if each.seeds < each.specified else str(each.seeds),
             ]
         )
     counted = ", ".join(f"{count} {name}" for name, count in judged.counts(report.claims).items())
     return (
         "## Claims\n\nVerdicts at the likeliest set-up, bold where they differ from those over all set-ups "
-        f"(`experiments/verdicts.csv`): {counted}.\n\n"
+        f"(`experiments/verdicts.csv`): {counted}. With fewer seeds than the experiment has, a claim that is "
+        "not decided may only need more.\n\n"
         + _table(["Claim", "Experiment", "at the likeliest set-up", "over all", "seeds"], rows)
     )
 
@@ -369,13 +370,24 @@ def claims_csv(reports: Iterable[Report]) -> str:
             each.likeliest,
             each.over_all,
             each.seeds,
+            each.specified,
             report.date,
             _names(report.found.best),
         ]
         for report in reports
         for each in report.claims
     ]
-    heads = ["paper", "claim", "experiment", "at_the_likeliest", "over_all", "seeds", "date", "set_up"]
+    heads = [
+        "paper",
+        "claim",
+        "experiment",
+        "at_the_likeliest",
+        "over_all",
+        "seeds",
+        "specified",
+        "date",
+        "set_up",
+    ]
     return _csv(heads, rows)
 
 
