@@ -120,9 +120,25 @@ def test_cross_validation_reveals_a_table_that_only_fits_by_itself() -> None:
     assert found.status is Status.LEANING, "not pinned: it depends on one table"
 
 
+def test_an_axis_is_not_judged_far_from_the_likeliest_set_up() -> None:
+    rows = {("1", "x"): 100.0, ("1", "y"): 150.0, ("2", "y"): 140.0}
+    by_setup = [({"a": a, "b": b}, [Known(mean, 0.0, 4)] * 8) for (a, b), mean in rows.items()]
+    fit = Fit.of([(99.5, 100.5)] * 8, ["ms"] * 8, ["T"] * 4 + ["U"] * 4, by_setup)
+    assert fit.setups[fit.best] == {"a": "1", "b": "x"}
+    left = cross_validate(fit)
+    assert profile(fit, "a", ("1", "2"), left).status is Status.UNSEARCHED, "2 was run with b = y only"
+    assert profile(fit, "b", ("x", "y"), left).status is Status.PINNED
+
+
 def test_a_single_table_cannot_be_left_out() -> None:
     fit = Fit.of([(1.0, 2.0)], ["ms"], ["T"], [({"a": "1"}, [Known(1.5, 0.0, 2)])])
     assert cross_validate(fit) == []
+
+
+def test_a_single_table_pins_nothing() -> None:
+    by_setup = [({"a": level}, [Known(mean, 0.0, 4)] * 9) for level, mean in (("1", 100.0), ("2", 300.0))]
+    fit = Fit.of([(99.5, 100.5)] * 9, ["ms"] * 9, ["T"] * 9, by_setup)
+    assert profile(fit, "a", ("1", "2"), cross_validate(fit)).status is Status.LEANING
 
 
 @pytest.mark.parametrize(("ours", "noise"), [(10.0, 0.0), (9.0, 0.1), (300.0, 0.02), (0.9, 0.0)])

@@ -12,7 +12,7 @@ times off.
 
 Errors of numbers are taken as independent, although a wrong cell is wrong in each row of a table. Differences
 of log likelihoods therefore exaggerate what is known; an axis is *pinned* only if it also has the same best
-level when any of the tables is left out.
+level when any of the tables is left out. With a single table nothing is pinned.
 """
 
 import math
@@ -47,6 +47,7 @@ class Status(StrEnum):
     PINNED = "pinned"
     LEANING = "leaning"
     FREE = "free"
+    UNSEARCHED = "not decided: neighbours of the likeliest set-up were not run"
     UNTOUCHED = "no number depends on it"
 
 
@@ -304,9 +305,13 @@ def profile(fit: Fit, axis: str, levels: Sequence[str], left: Sequence[Left]) ->
     best = fit.setups[fit.best][axis]
     folds = tuple(fit.setups[each.setup][axis] for each in left)
     others = [fall for level, fall in falls.items() if level != best and fall is not None]
-    if not others or min(others) < FREE:
+    # A level that was only run far from the likeliest set-up falls by the other axes as well.
+    around = [{**fit.setups[fit.best], axis: level} for level in levels]
+    if others and min(others) < FREE:
         status = Status.FREE
-    elif min(others) < PINNED or any(level != best for level in folds):
+    elif any(setup not in fit.setups for setup in around):
+        status = Status.UNSEARCHED
+    elif not folds or min(others, default=0.0) < PINNED or any(level != best for level in folds):
         status = Status.LEANING
     else:
         status = Status.PINNED

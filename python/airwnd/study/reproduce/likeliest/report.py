@@ -12,6 +12,7 @@ from airwnd.study.reproduce.likeliest.fit import PARTS, Contradiction, Status, c
 from airwnd.study.reproduce.likeliest.judged import Judgement
 from airwnd.study.reproduce.likeliest.study import Found
 from airwnd.study.reproduce.regions import SetUp
+from airwnd.study.reproduce.words import count_text
 from airwnd.support.files import write_atomically
 from airwnd.text.quantities import csv_cells
 
@@ -69,9 +70,11 @@ def _head(report: Report) -> str:
     most, fewest = int(found.fit.seeds.max()), int(found.fit.seeds.min())
     every = "all" if setups == found.total else f"{setups} of"
     extent = (
-        f"{report.date}: {every} {found.total} set-ups with {fewest} seeds or more, the likeliest with {most}"
-        f"; {found.runs} runs, whose seeds are 1 to N."
+        f"{report.date}: {every} {found.total} set-ups with {count_text(fewest, 'seed')} or more, the "
+        f"likeliest with {most}; {found.runs} runs, whose seeds are 1 to N."
     )
+    if most == 1:
+        extent += " With one seed the noise of our runs is not known, and counts as discrepancy."
     preview = (
         "\n\n**This is a preview**: runs are shortened, and nothing here is about the paper."
         if found.effort.quick
@@ -87,7 +90,8 @@ def _head(report: Report) -> str:
         f"# The likeliest set-up: {paper.title}\n\n"
         f"Written by `airwnd reproduce --likeliest {paper.key}`, {extent} The paper's "
         f"{len(found.numbers)} numbers are in "
-        f"{_counted(len(tables), 'table or figure', 'tables and figures')} ({', '.join(tables)}). "
+        f"{len(tables)} {'table or figure' if len(tables) == 1 else 'tables and figures'} "
+        f"({', '.join(tables)}). "
         f"[How a set-up is judged]({_GUIDE})."
         f"{preview}{stopped}"
     )
@@ -414,10 +418,6 @@ def setup_text(found: Found, setup: SetUp) -> str:
 def _difference(found: Found, setup: SetUp) -> str:
     """Describe a set-up by what differs from the likeliest."""
     return setup_text(found, {name: level for name, level in setup.items() if level != found.best[name]})
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
 
 
 def _percent(part: float, digits: int = 0) -> str:

@@ -287,11 +287,14 @@ class _State:
             ]
             for combination in wanted
         }
+        # Those that need the fewest further runs come first, for the case that the time ends.
+        order = sorted(
+            needed.values(),
+            key=lambda chosen: sum(seeds > self._runs.has(member, point) for member, point in chosen),
+        )
+        title = f"{count_text(len(wanted), 'set-up')}, {count_text(seeds, 'seed')}"
         try:
-            every = [each for chosen in needed.values() for each in chosen]
-            self._runs.ensure(
-                f"{count_text(len(wanted), 'set-up')}, {count_text(seeds, 'seed')}", every, seeds
-            )
+            self._runs.ensure(title, [each for chosen in order for each in chosen], seeds)
         except OutOfTimeError:
             self.is_out_of_time = True
             raise
