@@ -72,9 +72,10 @@ def judgements(found: Found, runs: Runs) -> list[Judgement]:
 def _of(member: Member, found: Found, runs: Runs, over_all: "OverAll") -> list[Judgement]:
     experiment, quick = member.experiment, found.effort.quick
     # As many as the likeliest set-up has: its runs are there. Fewer than the experiment asks for do decide.
-    last = max(found.effort.plan.last_seeds, MIN_SEEDS)
-    seeds = min(experiment.quick.seeds if quick else experiment.seeds, last)
+    seeds = min(experiment.quick.seeds if quick else experiment.seeds, found.effort.plan.last_seeds)
     setup = {name: level for name, level in found.best.items() if name in member.choices}
+    if not setup and all(_known(over_all, experiment, claim) for claim in experiment.claims):
+        return [_same(claim, experiment, over_all) for claim in experiment.claims]
     lacking = next((name for name, level in setup.items() if not member.can(name, level)), None)
     reason = ""
     points = {} if lacking else _points(member, setup)
@@ -136,6 +137,14 @@ def _known(over_all: OverAll, experiment: Experiment, claim: Claim) -> str:
 def _missing(claim: Claim, experiment: Experiment, over_all: OverAll, reason: str) -> Judgement:
     known = _known(over_all, experiment, claim)
     return Judgement(claim.id, claim.text, experiment.name, MISSING, 0, known, 0, experiment.seeds, reason)
+
+
+def _same(claim: Claim, experiment: Experiment, over_all: OverAll) -> Judgement:
+    """Return the verdict over all set-ups, of an experiment without any of the choices that were searched."""
+    known = _known(over_all, experiment, claim)
+    return Judgement(
+        claim.id, claim.text, experiment.name, known, 1, known, experiment.seeds, experiment.seeds
+    )
 
 
 def _points(member: Member, setup: SetUp) -> dict[Setting, Point]:

@@ -64,7 +64,7 @@ def page(report: Report) -> str:
 
 
 def _head(report: Report) -> str:
-    found, plan = report.found, report.found.effort.plan
+    found = report.found
     paper = found.choices.members[0].experiment.paper
     setups, tables = len(found.fit.setups), list(dict.fromkeys(found.fit.tables))
     most, fewest = int(found.fit.seeds.max()), int(found.fit.seeds.min())
@@ -83,8 +83,7 @@ def _head(report: Report) -> str:
     stopped = (
         ""
         if found.is_complete
-        else "\n\nThe search was stopped by its budget before the likeliest set-ups had "
-        f"{plan.last_seeds} seeds. The same command continues it."
+        else "\n\nThe search was stopped before its end, by its budget. The same command continues it."
     )
     return (
         f"# The likeliest set-up: {paper.title}\n\n"
@@ -256,13 +255,13 @@ def _contradictions(found: Found) -> str:
     nowhere = [each for each in every if not each.reached]
     elsewhere = [each for each in every if each.reached]
     text = (
-        f"## What does not fit\n\n{len(nowhere)} of {len(found.numbers)} numbers are more than "
+        f"## What does not fit\n\n{len(nowhere)} of {len(found.numbers)} numbers {_are(nowhere)} more than "
         f"{_percent(PARTS[-1])} off in every set-up that was run"
     )
     text += f":\n\n{_misses(found, nowhere)}" if nowhere else "."
     if elsewhere:
         text += (
-            f"\n\n{len(elsewhere)} more {'is' if len(elsewhere) == 1 else 'are'} that far off in the "
+            f"\n\n{len(elsewhere)} more {_are(elsewhere)} that far off in the "
             "likeliest set-up, but not in another one, which fits the rest worse:\n\n"
             f"{_misses(found, elsewhere)}"
         )
@@ -271,6 +270,10 @@ def _contradictions(found: Found) -> str:
     if found.choices.notes:
         text += "\n\nReasons:\n\n" + "\n".join(f"- {note}" for note in found.choices.notes)
     return text
+
+
+def _are(chosen: Sequence[Contradiction]) -> str:
+    return "is" if len(chosen) == 1 else "are"
 
 
 def _misses(found: Found, chosen: Sequence[Contradiction]) -> str:
@@ -301,7 +304,12 @@ def _claims(report: Report) -> str:
         verdict = each.likeliest + (f": {each.reason}" if each.reason else "")
         if each.setups > 1:
             verdict += f" (over {each.setups} set-ups that no number distinguishes)"
-        same = each.over_all == each.likeliest or each.is_open or not each.setups
+        same = (
+            each.over_all == each.likeliest
+            or each.is_open
+            or not each.setups
+            or each.likeliest.startswith("preview")
+        )
         rows.append(
             [
                 each.claim,
