@@ -29,6 +29,7 @@ root_doc = "docs/index"
 include_patterns = [
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**"),
     *("experiments/**README.md", "experiments/*/RESULTS.md", "experiments/link/AGREEMENT.md"),
+    "experiments/*/LIKELIEST.md",
 ]
 exclude_patterns = [".*", "crates", "python", "out", "target", "docs/_site", "**/.ipynb_checkpoints"]
 highlight_language = "text"

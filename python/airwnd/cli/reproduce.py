@@ -1,11 +1,13 @@
 """``airwnd reproduce``."""
 
+import datetime as dt
 import math
 import re
+from contextlib import ExitStack
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,12 +25,12 @@ from airwnd.cli.options import (
     workers,
     workers_text,
 )
-from airwnd.support.files import check_folder, remove_partial_files
+from airwnd.support.files import check_folder, remove_partial_files, write_atomically
 from airwnd.support.locks import locked
 from airwnd.text.quantities import seconds_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from airwnd.plugins.permission import CodePolicy
     from airwnd.study.batch import Workers
@@ -58,18 +60,21 @@ if TYPE_CHECKING:
     help="Add seeds until every claim, or those that are named, is decided or too close to tell; resumable.",
 )
 @click.option(
+    "--likeliest",
+    is_flag=True,
+    help="Search for the set-up of each paper that fits all of its numbers best; resumable.",
+)
+@click.option(
     "--max-seeds",
     type=click.IntRange(3),
-    default=1024,
-    show_default=True,
     metavar="N",
-    help="With --decide: add no seeds beyond N.",
+    help="Add no seeds beyond N; default: 1024 with --decide, 16 with --likeliest.",
 )
 @click.option(
     "--budget",
     type=FiniteRange(0.0, 1e6),
     metavar="MINUTES",
-    help="With --decide: add no seeds to an experiment that has run for this time.",
+    help="With --decide or --likeliest: add nothing to an experiment or paper that has run for this time.",
 )
 @SET
 @click.option("--list", "listing", is_flag=True, help="List papers, experiments and claims, and run nothing.")
@@ -88,7 +93,8 @@ def reproduce(
     every: bool,
     seeds: int | None,
     decide: bool,
-    max_seeds: int,
+    likeliest: bool,
+    max_seeds: int | None,
     budget: float | None,
     jobs: int | None,
     dask: str | None,
@@ -124,9 +130,15 @@ def reproduce(
         raise click.UsageError("Name what to reproduce, or give --all.", click.get_current_context())
     if decide and quick:
         raise click.UsageError("--quick gives no verdicts, so that --decide cannot apply.")
-    if budget is not None and not decide:
-        raise click.UsageError("--budget limits what --decide adds.")
+    if budget is not None and not (decide or likeliest):
+        raise click.UsageError("--budget limits what --decide or --likeliest adds.")
     pool = workers(jobs, dask, max_memory)
+    if likeliest:
+        if decide or settings:
+            raise click.UsageError("--likeliest has set-ups and seeds of its own: no --decide and no --set.")
+        extent = _Extent(seeds, max_seeds, budget, quick)
+        _search(search.find_all() if every else _found(names), extent, pool, out, policy, progress)
+        return
     overrides = setting_pairs(settings)
     folders = search.find_all() if every else _found(names)
     experiments = [replace(Experiment.load(folder, policy), overrides=overrides) for folder in folders]
@@ -139,7 +151,9 @@ def reproduce(
             experiment,
             seeds,
             quick=quick,
-            decide=Decide(max_seeds, 60.0 * minutes, _report_look, named.get(folder)) if decide else None,
+            decide=Decide(max_seeds or 1024, 60.0 * minutes, _report_look, named.get(folder))
+            if decide
+            else None,
         )
         for folder, experiment in zip(folders, experiments, strict=True)
     ]
@@ -161,6 +175,65 @@ def reproduce(
     with locked(out, wait=True):
         index = report.write_pages(out, papers)
     _summarise(done, pool, out, index)
+
+
+class _Extent(NamedTuple):
+    """Options that limit a search for the likeliest set-up; ``None``: the default."""
+
+    seeds: int | None
+    max_seeds: int | None
+    budget: float | None
+    quick: bool
+
+
+def _search(
+    folders: "Sequence[Path]",
+    extent: _Extent,
+    pool: "Workers",
+    out: Path,
+    policy: "CodePolicy",
+    progress: bool | None,
+) -> None:
+    """Search for the likeliest set-up of each paper, and print where the results are."""
+    from airwnd.study.reproduce.design import Experiment
+    from airwnd.study.reproduce.likeliest import report, terminal
+    from airwnd.study.reproduce.likeliest.judged import judgements
+    from airwnd.study.reproduce.likeliest.race import Plan
+    from airwnd.study.reproduce.likeliest.study import Effort, Runs, find, is_searchable
+    from airwnd.text.terminal import console
+
+    usual = Plan()
+    first = usual.first_seeds if extent.seeds is None else extent.seeds
+    last = max(usual.last_seeds, first) if extent.max_seeds is None else extent.max_seeds
+    if last < first:
+        raise click.UsageError(f"--max-seeds {last} is below the first {first} seeds.")
+    budget_s = math.inf if extent.budget is None else 60.0 * extent.budget
+    effort = Effort(Plan(first_seeds=first, last_seeds=last), extent.quick, budget_s)
+    papers: dict[Path, list[Path]] = {}
+    for folder in folders:
+        papers.setdefault(folder.resolve().parent, []).append(folder)
+    check_folder(out)
+    reports = []
+    for paper, chosen in papers.items():
+        experiments = [Experiment.load(folder, policy) for folder in chosen]
+        if len(papers) > 1 and not is_searchable(experiments):
+            click.echo(f"{paper.name}: no number that depends on something left open", err=True)
+            continue
+        with ExitStack() as locks:
+            for experiment in experiments:
+                folder = out / experiment.name
+                check_folder(folder)
+                locks.enter_context(locked(folder))
+                remove_partial_files(folder)
+            runs = Runs(effort, out, pool, lambda title, folder: batch_bar(title, folder, progress))
+            found = find(experiments, effort, runs)
+            reports.append(report.Report(found, judgements(found, runs), str(dt.datetime.now(dt.UTC).date())))
+            page = report.write(reports[-1], out / paper.name)
+        terminal.show(reports[-1], console())
+        click.echo(f"page: {page}")
+    if reports:
+        write_atomically(out / report.ALL, report.claims_csv(reports))
+        click.echo(f"claims: {out / report.ALL}")
 
 
 # Length of the readable part of a folder's name.

@@ -46,7 +46,7 @@ in the file.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta, field
 
@@ -120,6 +120,9 @@ class AxisEntry(Entry, frozen=True):
         dict[str, Words], Meta(description="Levels of other axes for which the axis exists; default: all.")
     ] = field(default_factory=dict)
 
+    _fewest: ClassVar[int] = 2
+    """Minimum number of levels of an open axis."""
+
     def __post_init__(self) -> None:
         if (self.key is None) != (self.values is None) or (self.key is None) == (self.level is None):
             raise Mistake("", "an axis needs `values` with `key`, or [[axis.level]]")
@@ -129,7 +132,7 @@ class AxisEntry(Entry, frozen=True):
             raise Mistake("", "a level needs a name")
         if self.open is None and self.shown is not None:
             raise Mistake("shown", "only an axis with `open` can have `shown`")
-        if self.open is not None and len(names) == 1:
+        if self.open is not None and len(names) < self._fewest:
             raise Mistake("open", f"an open axis needs at least two levels, found only {names[0]}")
         if self.shown is not None:
             one_of("shown", str(self.shown), names)
