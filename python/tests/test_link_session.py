@@ -9,8 +9,9 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -148,15 +149,23 @@ def open_to_all(folder: Path) -> None:
             parent.chmod(mode | 0o055)
 
 
+@contextmanager
+def public_folder() -> Iterator[Path]:
+    """A folder in which every user can write; pytest makes its own private again at each start."""
+    with tempfile.TemporaryDirectory(prefix="airwnd-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+
+
 @pytest.fixture(scope="session")
-def refusal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+def refusal() -> Callable[[str], str]:
     """A function that returns why this machine refuses a user's sessions; empty if it does not."""
 
     @cache
     def call(user: str) -> str:
-        folder = tmp_path_factory.mktemp(user)
-        open_to_all(folder)
-        done = Emulator(folder, user).run("--rate", "10Mbit", "--quiet", "--", "true")
+        with public_folder() as folder:
+            done = Emulator(folder, user).run("--rate", "10Mbit", "--quiet", "--", "true")
         if done.returncode == 2 and REFUSED.fullmatch(done.stderr):
             # The machine forbids namespaces or TUN devices, and the message says how to change it.
             return done.stderr.strip()
@@ -167,12 +176,12 @@ def refusal(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 
 @pytest.fixture(params=[nightly(user) if user == "root" else user for user in USERS])
-def emulator(request: pytest.FixtureRequest, refusal: Callable[[str], str], tmp_path: Path) -> Emulator:
+def emulator(request: pytest.FixtureRequest, refusal: Callable[[str], str]) -> Iterator[Emulator]:
     if refused := refusal(request.param):
         pytest.skip(f"this machine refuses sessions: {refused}")
-    open_to_all(tmp_path)
-    (tmp_path / "phone.toml").write_text(PHONE, encoding="utf-8")
-    return Emulator(tmp_path, request.param)
+    with public_folder() as folder:
+        (folder / "phone.toml").write_text(PHONE, encoding="utf-8")
+        yield Emulator(folder, request.param)
 
 
 def rtts_ms(text: str) -> list[float]:
