@@ -310,7 +310,7 @@ def test_the_command_and_the_page_say_what_was_added(uncertain: Path, tmp_path: 
     assert "not decided within --max-seeds and --budget: T1; the same command" in stopped.stdout
     for arguments, message in (
         (["--decide", "--quick"], "--quick gives no verdicts"),
-        (["--budget", "3"], "--budget limits what --decide adds"),
+        (["--budget", "3"], "--budget limits what --decide or --likeliest adds"),
     ):
         refused = cli("reproduce", uncertain, *arguments)
         assert refused.returncode == 2

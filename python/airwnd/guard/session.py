@@ -32,7 +32,7 @@ CELL: dict[str, Any] = {
     "ue": [{"name": "phone", "placement": {"kind": "ring", "radius": "300m"}}],
     "flow": [{}],
 }
-#: What the guard needs on this host, as `airwnd guard check` names it.
+#: Requirements of the guard on this host, as `airwnd guard check` names it.
 _NEEDED = "windows of this host"
 _ROOTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 _PAUSE_S = 0.05

@@ -10,7 +10,7 @@ from airwnd.vocabulary.sections import sections
 
 # A step of a key, or in brackets an entry of a list: by index, id or name.
 _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
-# What follows is not needed to tell a key from others; a buffer size is a parameter of the queue discipline.
+# Words after these tell no key from another; a buffer size is a parameter of the queue discipline.
 _END = re.compile(r"[;:.(]| of each | of the downlink| at the | and buffer size of each ")
 _MAX_CHARACTERS = 48
 

@@ -1,4 +1,4 @@
-"""What a paper leaves open, over all of its experiments.
+"""The open axes of a paper, over all of its experiments.
 
 Open axes with the same name are one choice of the paper. ``experiments/<paper>/likeliest.toml``, which is
 optional, states what the experiments' own files do not:

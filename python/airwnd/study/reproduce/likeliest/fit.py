@@ -42,7 +42,7 @@ PARTS = (0.05, 0.10, 0.20)
 
 
 class Status(StrEnum):
-    """What the numbers say about an axis."""
+    """Information of the numbers about an axis."""
 
     PINNED = "pinned"
     LEANING = "leaning"
@@ -53,7 +53,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a number in a set-up: our mean, the variance of a run, and the number of seeds.
+    """Knowledge of a number in a set-up: our mean, the variance of a run, and the number of seeds.
 
     `variance` is the sample variance relative to the squared mean; NaN: a single seed, or no mean.
     """
