@@ -101,6 +101,16 @@ def test_packets_by_hand_are_delivered_or_dropped() -> None:
     assert network.finish().drops["link_queue_full"] == 2
 
 
+def test_a_whole_nanosecond_is_itself() -> None:
+    """The product with 1e9 is often a little above it, and was rounded up to the next nanosecond."""
+    path = Path(Scenario.from_dict(WIRE), seed=1)
+    times = [number / 1e9 for number in range(1_000_001, 999_999_999, 9_999_991)]
+    assert any((time_s * 1e9) % 1 for time_s in times), "some are not exact"
+    assert [path.advance(time_s) for time_s in times] == times
+    # A time between two nanoseconds is rounded up.
+    assert path.advance(1.000_000_000_4) == 1.000_000_001
+
+
 def test_the_same_calls_have_the_same_run() -> None:
     def figures(seed: int) -> object:
         scenario = Scenario.from_dict(

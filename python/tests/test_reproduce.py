@@ -343,7 +343,7 @@ def test_a_reproduction_continues_where_it_stopped(
 ) -> None:
     out, seeds = tmp_path / "out", "3"
     text = (folder / "scenario.toml").read_text()
-    (folder / "scenario.toml").write_text(text.replace('duration = "1s"', 'duration = "20s"'))
+    (folder / "scenario.toml").write_text(text.replace('duration = "1s"', 'duration = "12s"'))
     arguments = ("reproduce", folder, "--seeds", seeds, "--jobs", "2", "--out")
     finished = 0
 

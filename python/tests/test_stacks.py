@@ -234,7 +234,7 @@ def test_the_stacks_in_rust_have_the_results_of_their_crates(tmp_path: Path) -> 
     study = ROOT / "experiments" / "stacks-in-cell"
     with (study / "results.csv").open(encoding="utf-8") as file:
         rows = {(row["scenario"], row["stack"], row["seed"]): row for row in csv.DictReader(file)}
-    for stack, cc in (("quinn", "cubic"), ("quinn", "newreno"), ("smoltcp", "reno")):
+    for stack, cc in (("quinn", "cubic"), ("quinn", "bbr"), ("smoltcp", "reno")):
         done = subprocess.run(
             [sys.executable, "-m", "airwnd", "stack", stack, study / "scenarios" / "loaded.toml",
              "--cc", cc, "--seeds", "2", "--json"],

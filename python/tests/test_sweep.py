@@ -227,7 +227,7 @@ def test_more_values_reuse_finished_runs(cli: Cli, file: Path, tmp_path: Path) -
     assert contents(tmp_path / "out") == contents(tmp_path / "new")
 
 
-LONG = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "5", "--set", "duration=120s", "--jobs", "2")
+LONG = ("--grid", "link[0].queue=10,20,30,40,50,60", "--seeds", "5", "--set", "duration=60s", "--jobs", "2")
 
 
 def test_a_deterministic_sweep_reports_that_seeds_change_nothing(

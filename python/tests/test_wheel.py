@@ -49,6 +49,7 @@ def test_the_installed_package_has_all_experiments() -> None:
 TAGS = f"cp311-abi3-manylinux_2_28_{platform.machine()}"
 
 
+@pytest.mark.nightly
 def test_debug_information_of_a_module_is_in_a_file_of_its_own(tmp_path: Path) -> None:
     source, package = tmp_path / "answer.c", tmp_path / "unpacked" / "small"
     package.mkdir(parents=True)

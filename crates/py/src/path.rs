@@ -50,7 +50,14 @@ fn seconds(at: Duration) -> f64 {
 }
 
 fn time(py: Python<'_>, name: &str, value_s: f64) -> PyResult<Duration> {
-    Ok(Duration::from_nanos(quantity(py, name, (value_s * 1e9).ceil(), 0.0, "seconds")?))
+    Ok(Duration::from_nanos(quantity(py, name, nanoseconds(value_s), 0.0, "seconds")?))
+}
+
+/// Nanoseconds, rounded up, except for the rounding of a whole number of them in [`seconds`].
+fn nanoseconds(value_s: f64) -> f64 {
+    let value = value_s * 1e9;
+    let nearest = value.round();
+    if (value - nearest).abs() <= 2.0 * f64::EPSILON * nearest { nearest } else { value.ceil() }
 }
 
 #[pymethods]
