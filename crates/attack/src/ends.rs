@@ -30,6 +30,9 @@ pub enum Places {
     All,
 }
 
+/// Keys that a kind refuses with any value: stations that share a medium have a drop-tail queue each.
+const REFUSED: [(&str, &str); 2] = [("wifi", "aqm"), ("wifi", "aqm_up")];
+
 /// Returns the scenarios for all ends of all ranges.
 pub fn all(places: Places) -> Vec<End> {
     let mut walk = Walk { places, seen: HashSet::new(), ends: Vec::new() };
@@ -84,7 +87,8 @@ type Put<'a> = &'a dyn Fn(Json) -> Json;
 impl Walk {
     fn table(&mut self, path: &str, table: &Table, put: Put<'_>) {
         let kind = table.kind.as_deref();
-        for Entry { key, shape, .. } in &table.entries {
+        let is_refused = |entry: &&Entry| REFUSED.contains(&(kind.unwrap_or_default(), &entry.key));
+        for Entry { key, shape, .. } in table.entries.iter().filter(|entry| !is_refused(entry)) {
             let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             let put = |value: Json| put(around(path, table, key, value));
             let parameter = kind.map_or(inner.clone(), |kind| format!("{inner} of {kind}"));
