@@ -16,6 +16,7 @@ use crate::shape::{self, Discipline};
 use crate::spec;
 use crate::table;
 use airwnd_shape::Way;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -175,10 +176,15 @@ struct Run {
 
 /// The command without Python.
 const BINARY: &str = "airwnd-guard";
+/// Commands that it alone has.
+const BINARY_ONLY: [&str; 2] = ["completions", "man"];
 
 /// Runs the command `name` with these arguments; returns the exit code.
 pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let command = Cli::command().name(name).bin_name(name);
+    let mut command = Cli::command().name(name).bin_name(name);
+    for own in if name == BINARY { &[][..] } else { &BINARY_ONLY[..] } {
+        command = command.mut_subcommand(own, |each| each.hide(true));
+    }
     let words = std::iter::once(name.into()).chain(arguments);
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let outcome = match parsed {
@@ -205,7 +211,7 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
         Ok(Cli { command: Some(Command::Completions { shell }), .. }) => completions(&shell),
         Ok(Cli { command: Some(Command::Man), .. }) => man(),
         Err(help) if !help.use_stderr() => output::print(help.to_string()),
-        Err(error) => Err(Error::new(first_line(&error.to_string()))),
+        Err(error) => Err(Error::new(one_line(&error))),
     };
     match outcome {
         Ok(()) => 0,
@@ -216,10 +222,21 @@ pub fn main(name: &'static str, arguments: impl IntoIterator<Item = OsString>) -
     }
 }
 
-/// The message alone, without usage and hints.
-fn first_line(message: &str) -> &str {
-    let line = message.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line)
+/// The message with the nearest word that exists, without usage.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    let message = line.strip_prefix("error: ").unwrap_or(line);
+    let nearest = |kind| match error.get(kind)? {
+        ContextValue::String(word) => Some(word.clone()),
+        ContextValue::Strings(words) => words.first().cloned(),
+        _ => None,
+    };
+    let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    match kinds.into_iter().find_map(nearest) {
+        Some(word) => format!("{message}; did you mean `{word}`?"),
+        None => message.to_string(),
+    }
 }
 
 fn run(run: &Run) -> Result<(), Error> {
@@ -385,6 +402,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistake_names_the_nearest_word() {
+        let said = |words: &[&str]| {
+            let words = std::iter::once(&BINARY).chain(words);
+            one_line(&Cli::command().try_get_matches_from(words).unwrap_err())
+        };
+        assert_eq!(said(&["--al"]), "unexpected argument '--al' found; did you mean `--all`?");
+        assert_eq!(
+            said(&["status", "--lives"]),
+            "unexpected argument '--lives' found; did you mean `--live`?"
+        );
+        assert_eq!(said(&["completions", "bsh"]), "invalid value 'bsh' for '<SHELL>'; did you mean `bash`?");
+        assert_eq!(said(&["--bogus"]), "unexpected argument '--bogus' found");
     }
 
     #[test]
