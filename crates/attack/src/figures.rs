@@ -154,6 +154,10 @@ fn limits(written: &Json, link: &LinkRow) -> Result<(), String> {
     let bytes = |text: &Json| {
         text.as_str().and_then(|text| text.parse::<airwnd_units::Bytes>().ok()).map(|max| max.0)
     };
+    // A `tbf` has a queue of its own, before that of the link.
+    if ["tbf", "tbf_up"].iter().any(|key| !written[key].is_null()) {
+        return Ok(());
+    }
     let keys_up = ["queue_up", "queue_bytes_up", "aqm_up"];
     let is_separate = keys_up.iter().any(|key| !written[key].is_null());
     let (packets, size) = match link.direction {
